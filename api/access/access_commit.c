@@ -93,7 +93,7 @@ static bool may_adopt(struct request *request, struct reply *reply,
 static bool may_declare(struct request *request, struct reply *reply)
 {
     struct kx_declared declared;
-    if (kx_declared_read(request->memory, request->commit.declaration,
+    if (kx_declared_read(request->memory, request->commit.command.declaration,
                          &declared) != KX_OK)
         return true;
     if (!access_prefix(request, reply, SCOPE_INDEX, declared.prefix))
@@ -111,7 +111,7 @@ bool access_commit(struct request *request, struct reply *reply)
     if (request->caller.token == NULL)
         return true;
     request->caller.asked = true;
-    switch (commit->kind) {
+    switch (commit->command.kind) {
     case KX_WRITE:
         return may_check(request, reply) && may_mutate(request, reply);
     case KX_DECLARE_INDEX:
@@ -121,7 +121,8 @@ bool access_commit(struct request *request, struct reply *reply)
     case KX_UNDO_MIGRATION:
     case KX_PACE_INDEX:
     case KX_VERIFY_INDEX:
-        return access_index(request, reply, SCOPE_INDEX, commit->index_name);
+        return access_index(request, reply, SCOPE_INDEX,
+                            commit->command.index_name);
     case KX_ADD_TOKEN:
     case KX_REVOKE_TOKEN:
         return true; /* tokens.c has asked */

@@ -209,8 +209,8 @@ enum progress token_create(struct request *request, struct reply *reply)
         return DONE;
     end_with(request->caller.token, &creation->token);
     request->state = creation;
-    request->commit.kind = KX_ADD_TOKEN;
-    request->commit.token = &creation->token;
+    request->commit.command.kind = KX_ADD_TOKEN;
+    request->commit.command.token = &creation->token;
     return COMMIT;
 }
 
@@ -238,8 +238,8 @@ enum progress token_revoke(struct request *request, struct reply *reply)
     if (token == NULL)
         return progress;
     kx_token_release(token);
-    request->commit.kind = KX_REVOKE_TOKEN;
-    request->commit.token_id = request->argument;
+    request->commit.command.kind = KX_REVOKE_TOKEN;
+    request->commit.command.token_id = request->argument;
     return COMMIT;
 }
 

@@ -22,7 +22,7 @@ enum progress atomic_commit(struct request *request, struct reply *reply)
         !body_document(request, &atomic.deep, &flaw) ||
         !atomic_read(request->body, &atomic, &flaw))
         return input_error_reply(request, reply, &flaw);
-    commit->kind = KX_WRITE;
+    commit->command.kind = KX_WRITE;
     commit->checks = atomic.checks;
     commit->check_count = atomic.check_count;
     commit->mutations = atomic.mutations;

@@ -98,7 +98,7 @@ static enum progress commit(struct request *request, struct reply *reply,
                        "If-None-Match takes * without quotes, or ETags in "
                        "double quotes such as \"00000000000000010000\"; "
                        "nothing was written.");
-    work->kind = KX_WRITE;
+    work->command.kind = KX_WRITE;
     work->checks = conditions.checks;
     work->check_count = conditions.count;
     work->mutations = mutation;
@@ -273,7 +273,7 @@ enum progress kv_create(struct request *request, struct reply *reply)
     }
     if (!read_create(request, mutation, check, &flaw))
         return input_error_reply(request, reply, &flaw);
-    request->commit.kind = KX_WRITE;
+    request->commit.command.kind = KX_WRITE;
     request->commit.checks = check;
     request->commit.check_count = 1;
     request->caller.own_checks = true;

@@ -200,7 +200,7 @@ enum progress list_delete(struct request *request, struct reply *reply)
     }
     if (!read_delete(request, mutation, &flaw))
         return input_error_reply(request, reply, &flaw);
-    request->commit.kind = KX_WRITE;
+    request->commit.command.kind = KX_WRITE;
     request->commit.mutations = mutation;
     request->commit.mutation_count = 1;
     return COMMIT;

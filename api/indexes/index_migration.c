@@ -10,7 +10,7 @@
 #include "rest/query_params.h"
 
 static enum progress begin(struct request *request, struct reply *reply,
-                           enum kx_commit_kind kind, bool patch)
+                           enum kx_command_kind kind, bool patch)
 {
     struct kx_value value = {.data = {.size = 0}};
     struct kx_buffer name;
@@ -19,9 +19,9 @@ static enum progress begin(struct request *request, struct reply *reply,
         !index_name(request, &name, &flaw) ||
         (patch && !body_patch(request, &value, &flaw)))
         return input_error_reply(request, reply, &flaw);
-    request->commit.kind = kind;
-    request->commit.index_name = kx_buffer_slice(&name);
-    request->commit.declaration = value.data;
+    request->commit.command.kind = kind;
+    request->commit.command.index_name = kx_buffer_slice(&name);
+    request->commit.command.declaration = value.data;
     return COMMIT;
 }
 
@@ -29,7 +29,7 @@ static enum progress begin(struct request *request, struct reply *reply,
 static enum progress finish(struct request *request, struct reply *reply,
                             enum kx_index_state *state_out)
 {
-    struct kx_slice name = request->commit.index_name;
+    struct kx_slice name = request->commit.command.index_name;
     if (request->commit.status == KX_INDEX_ABSENT)
         return index_missing(request, reply, name);
     if (request->commit.status != KX_OK)

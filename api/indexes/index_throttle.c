@@ -20,9 +20,9 @@ static enum progress commit_pace(struct request *request, struct reply *reply,
     if (!query_params_none(request, &flaw) ||
         !index_name(request, &name, &flaw))
         return input_error_reply(request, reply, &flaw);
-    request->commit.kind = KX_PACE_INDEX;
-    request->commit.index_name = kx_buffer_slice(&name);
-    request->commit.pace = *pace;
+    request->commit.command.kind = KX_PACE_INDEX;
+    request->commit.command.index_name = kx_buffer_slice(&name);
+    request->commit.command.pace = *pace;
     return COMMIT;
 }
 
@@ -76,7 +76,7 @@ enum progress index_throttle(struct request *request, struct reply *reply)
 
 enum progress index_pace_finish(struct request *request, struct reply *reply)
 {
-    struct kx_slice name = request->commit.index_name;
+    struct kx_slice name = request->commit.command.index_name;
     enum kx_index_state state;
     if (request->commit.status == KX_INDEX_ABSENT)
         return index_missing(request, reply, name);

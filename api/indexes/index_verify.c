@@ -116,18 +116,18 @@ enum progress index_verify(struct request *request, struct reply *reply)
     struct input_error flaw;
     if (!query_params_read(request->query, TAKES_REPAIR, request->memory,
                            &query, &flaw) ||
-        !query_params_flag(&query, PARAMETER_REPAIR, &request->commit.repair,
-                           &flaw) ||
+        !query_params_flag(&query, PARAMETER_REPAIR,
+                           &request->commit.command.repair, &flaw) ||
         !index_name(request, &name, &flaw))
         return input_error_reply(request, reply, &flaw);
-    request->commit.kind = KX_VERIFY_INDEX;
-    request->commit.index_name = kx_buffer_slice(&name);
+    request->commit.command.kind = KX_VERIFY_INDEX;
+    request->commit.command.index_name = kx_buffer_slice(&name);
     return COMMIT;
 }
 
 enum progress index_verify_finish(struct request *request, struct reply *reply)
 {
-    struct kx_slice name = request->commit.index_name;
+    struct kx_slice name = request->commit.command.index_name;
     if (request->commit.status == KX_INDEX_ABSENT)
         return index_missing(request, reply, name);
     if (request->commit.status != KX_OK)

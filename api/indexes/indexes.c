@@ -95,11 +95,11 @@ enum progress index_declare(struct request *request, struct reply *reply)
         !query_params_flag(&query, PARAMETER_DRY, &request->commit.dry,
                            &flaw) ||
         !query_params_flag(&query, PARAMETER_PAUSED,
-                           &request->commit.pace.paused, &flaw) ||
+                           &request->commit.command.pace.paused, &flaw) ||
         !body_json(request, &flaw))
         return input_error_reply(request, reply, &flaw);
-    request->commit.kind = KX_DECLARE_INDEX;
-    request->commit.declaration = request->body;
+    request->commit.command.kind = KX_DECLARE_INDEX;
+    request->commit.command.declaration = request->body;
     return COMMIT;
 }
 
@@ -147,15 +147,16 @@ enum progress index_drop(struct request *request, struct reply *reply)
     if (!query_params_none(request, &flaw) ||
         !index_name(request, &name, &flaw))
         return input_error_reply(request, reply, &flaw);
-    request->commit.kind = KX_DROP_INDEX;
-    request->commit.index_name = kx_buffer_slice(&name);
+    request->commit.command.kind = KX_DROP_INDEX;
+    request->commit.command.index_name = kx_buffer_slice(&name);
     return COMMIT;
 }
 
 enum progress index_drop_finish(struct request *request, struct reply *reply)
 {
     if (request->commit.status == KX_INDEX_ABSENT)
-        return index_missing(request, reply, request->commit.index_name);
+        return index_missing(request, reply,
+                             request->commit.command.index_name);
     if (request->commit.status != KX_OK)
         return core_refusal_commit(request, reply);
     reply->status = 204;

@@ -197,7 +197,7 @@ enum progress kvconnect_write(struct request *request, struct reply *reply)
     struct input_error flaw;
     if (!read_write(request, &flaw))
         return input_error_reply(request, reply, &flaw);
-    request->commit.kind = KX_WRITE;
+    request->commit.command.kind = KX_WRITE;
     return COMMIT;
 }
 

@@ -148,7 +148,7 @@ enum progress core_refusal_commit(struct request *request, struct reply *reply)
         members_not_indexable(request, reply);
         break;
     case KX_INDEX_NOT_READY:
-        if (request->commit.kind == KX_WRITE)
+        if (request->commit.command.kind == KX_WRITE)
             problem_member_text(reply, "index",
                                 kx_text(request->commit.refusal.index));
         break;

@@ -86,9 +86,9 @@ static int wait_for_sources(struct loop *loop, int timeout)
     struct epoll_event events[EVENTS_MAX];
     int count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0);
     if (count == 0 && timeout != 0) {
-        kx_rest(store);
+        kx_commits_done(store);
         count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
-        kx_feed(store);
+        kx_commits_expected(store);
     }
     loop->desk.now_ns = kx_monotonic_ns();
     for (int i = 0; i < count; i++) {
@@ -163,11 +163,11 @@ static void *run(void *closure)
 {
     struct loop *loop = closure;
     int ready;
-    kx_feed(loop->desk.service->store);
+    kx_commits_expected(loop->desk.service->store);
     do
         ready = turn(loop);
     while (!finished(loop, ready));
-    kx_rest(loop->desk.service->store);
+    kx_commits_done(loop->desk.service->store);
     return NULL;
 }
 

@@ -32,7 +32,9 @@ struct archive {
     int64_t base_ms;    /* when the last base was made; 0: one is needed */
     int64_t failed_ms;  /* when one could not be made */
     pthread_t thread;
-    bool stopping; /* under store->lock */
+    pthread_mutex_t lock;
+    pthread_cond_t stop; /* with `lock` */
+    bool stopping;       /* under `lock` */
 };
 
 static void complain(const char *what, const struct kx_fault *fault)
@@ -138,16 +140,16 @@ static void copy_log(struct archive *archive)
     if (put_logs(archive, &fault) != KX_OK)
         complain("log", &fault);
     else
-        atomic_store(&archive->store->archive_s, now_s);
+        atomic_store(&archive->store->counters.archive_s, now_s);
 }
 
 /* ---- Bases -------------------------------------------------------------- */
 
 static bool is_stopping(struct archive *archive)
 {
-    pthread_mutex_lock(&archive->store->lock);
+    pthread_mutex_lock(&archive->lock);
     bool stopping = archive->stopping;
-    pthread_mutex_unlock(&archive->store->lock);
+    pthread_mutex_unlock(&archive->lock);
     return stopping;
 }
 
@@ -195,7 +197,8 @@ static enum kx_status name_base(struct archive *archive,
     if (rename(part, path) != 0 || !file_sync(path))
         return file_failed(path, fault);
     archive->base_ms = base.at_ms;
-    backup_time_note(archive->store);
+    backup_time_note(archive->store->options.directory,
+                     &archive->store->counters.backup_s);
     kx_log(KX_LOG_INFO, "archived", "base=%s", path);
     return KX_OK;
 }
@@ -253,13 +256,12 @@ static void run_once(struct archive *archive)
 
 static bool wait_second(struct archive *archive)
 {
-    struct kx_store *store = archive->store;
     uint64_t until_ns = kx_monotonic_ns() + KX_SECOND_NS;
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_lock(&archive->lock);
     if (!archive->stopping)
-        cond_wait_until(&store->archived, &store->lock, until_ns);
+        cond_wait_until(&archive->stop, &archive->lock, until_ns);
     bool stopping = archive->stopping;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&archive->lock);
     return !stopping;
 }
 
@@ -334,6 +336,8 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
     if (archive == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     archive->store = store;
+    pthread_mutex_init(&archive->lock, NULL);
+    pthread_cond_init(&archive->stop, NULL);
     enum kx_status status = archive_timeline_begin(archive, &store->options,
                                                    archive->timeline, fault);
     if (status == KX_OK)
@@ -343,9 +347,11 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
     if (status == KX_OK &&
         pthread_create(&archive->thread, NULL, run, archive) != 0)
         status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
-    if (status == KX_OK)
-        store->archive = archive;
-    return status;
+    if (status != KX_OK)
+        return status;
+    store->archive = archive;
+    store->writer.archived = true;
+    return KX_OK;
 }
 
 void archive_stop(struct kx_store *store)
@@ -353,9 +359,9 @@ void archive_stop(struct kx_store *store)
     struct archive *archive = store->archive;
     if (archive == NULL)
         return;
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_lock(&archive->lock);
     archive->stopping = true;
-    pthread_cond_signal(&store->archived);
-    pthread_mutex_unlock(&store->lock);
+    pthread_cond_signal(&archive->stop);
+    pthread_mutex_unlock(&archive->lock);
     pthread_join(archive->thread, NULL);
 }

@@ -8,33 +8,33 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "commit/store_state.h"
+#include "kindex.h"
 
 enum { DIGITS = 20 };
 
-static void path_of(const struct kx_store *store, char *path, size_t size)
+static void path_of(const char *directory, char *path, size_t size)
 {
-    snprintf(path, size, "%s/backed-up", store->options.directory);
+    snprintf(path, size, "%s/backed-up", directory);
 }
 
-void backup_time_load(struct kx_store *store)
+void backup_time_load(const char *directory, _Atomic uint64_t *time_s)
 {
     char path[PATH_MAX], text[DIGITS + 1] = "";
-    path_of(store, path, sizeof path);
+    path_of(directory, path, sizeof path);
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return;
     if (fread(text, 1, DIGITS, file) == DIGITS)
-        atomic_store(&store->backup_s, strtoull(text, NULL, 10));
+        atomic_store(time_s, strtoull(text, NULL, 10));
     fclose(file);
 }
 
-void backup_time_note(struct kx_store *store)
+void backup_time_note(const char *directory, _Atomic uint64_t *time_s)
 {
     char path[PATH_MAX];
     uint64_t now_s = (uint64_t)kx_now_ms() / 1000;
-    atomic_store(&store->backup_s, now_s);
-    path_of(store, path, sizeof path);
+    atomic_store(time_s, now_s);
+    path_of(directory, path, sizeof path);
     FILE *file = file_write(path, 0);
     bool written =
         file != NULL && fprintf(file, "%0*llu\n", DIGITS,

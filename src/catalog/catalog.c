@@ -69,7 +69,7 @@ struct index *catalog_named(const struct catalog *catalog,
                             struct kx_commit *commit)
 {
     struct index *index;
-    commit->status = catalog_get(catalog, commit->index_name, &index,
+    commit->status = catalog_get(catalog, commit->command.index_name, &index,
                                  &commit->refusal.fault);
     return index;
 }

@@ -16,8 +16,10 @@
 #include "commit/batch_catalog.h"
 #include "commit/batch_rows.h"
 #include "commit/batch_slices.h"
+#include "commit/store_counters.h"
 #include "commit/index_news.h"
 #include "commit/touched_keys.h"
+#include "commit/view.h"
 #include "commit/watch.h"
 #include "storage/log_marks.h"
 
@@ -36,26 +38,26 @@ static bool are_unread(const struct batch *batch)
 /* No view is open, and the rows are applied: what is in memory follows the
  * tables. The cache takes clients' records; of indexes it only replaces the
  * records that it has. */
-static void publish(struct kx_store *store, const struct rows *rows,
+static void publish(struct writer *writer, const struct rows *rows,
                     const struct batch *batch)
 {
     if (!are_unread(batch))
-        batch_note_rows(store, rows, rows->applied, rows->count, true);
-    batch_catalog_rearrange(store->catalog, batch);
-    atomic_store_explicit(&store->stamp, store->catalog->stamp,
+        batch_note_rows(writer, rows, rows->applied, rows->count, true);
+    batch_catalog_rearrange(writer->base.catalog, batch);
+    atomic_store_explicit(&writer->counters->stamp, writer->base.catalog->stamp,
                           memory_order_relaxed);
-    atomic_store_explicit(&store->entries, store->catalog->entries,
-                          memory_order_relaxed);
+    atomic_store_explicit(&writer->counters->entries,
+                          writer->base.catalog->entries, memory_order_relaxed);
 }
 
 /* Views are let in while the batch is flushed, with the catalog as it was.
  * After a failed flush it is not known whether the batch is on disk. */
-static enum kx_status flush_unseen(struct kx_store *store)
+static enum kx_status flush_unseen(struct writer *writer)
 {
-    view_apply_cancel(&store->gate);
-    enum kx_status status = env_flush(store->env);
-    view_apply_begin(&store->gate);
-    view_publish(&store->gate);
+    view_apply_cancel(writer->view);
+    enum kx_status status = env_flush(writer->base.env);
+    view_apply_begin(writer->view);
+    view_publish(writer->view);
     return status == KX_OK ? KX_OK : KX_UNKNOWN;
 }
 
@@ -75,75 +77,75 @@ static bool changes_catalog(const struct batch *batch)
 /* No view is open: the catalog takes its new state before its rows are written
  * from it. The slices that were applied before belong to the same transaction.
  */
-static enum kx_status apply_last(struct kx_store *store, struct rows *rows,
+static enum kx_status apply_last(struct writer *writer, struct rows *rows,
                                  struct batch *batch, struct former *former)
 {
     enum txn_order order = batch->plan == NULL ? TXN_NEIGHBOURS : TXN_SCATTERED;
     if (changes_catalog(batch))
-        view_publish(&store->gate);
-    batch_catalog_change(store->catalog, batch, former);
-    batch_rows_add_catalog(rows, store, batch);
+        view_publish(writer->view);
+    batch_catalog_change(writer->base.catalog, batch, former);
+    batch_rows_add_catalog(rows, writer->base.catalog, batch);
     if (rows->failed) {
-        txn_take_back(store->env);
+        txn_take_back(writer->base.env);
         return KX_NO_MEMORY;
     }
-    return env_apply(store->env, rows->list + rows->applied,
+    return env_apply(writer->base.env, rows->list + rows->applied,
                      rows->count - rows->applied, order);
 }
 
 /* Notes in the log of an archived store that what was applied last has the
  * versionstamp that the catalog now has. */
-static void mark_log(struct kx_store *store)
+static void mark_log(struct writer *writer)
 {
-    if (store->archive == NULL)
+    if (!writer->archived)
         return;
-    struct log_mark mark = {.stamp = store->catalog->stamp,
+    struct log_mark mark = {.stamp = writer->base.catalog->stamp,
                             .at_ms = kx_now_ms()};
-    log_marks_write(store->env, &mark);
+    log_marks_write(writer->base.env, &mark);
 }
 
 /* No view is open: applies everything but the slices. The catalog gets its old
  * state back when the transaction fails. */
-static enum kx_status apply_rest(struct kx_store *store, struct rows *rows,
+static enum kx_status apply_rest(struct writer *writer, struct rows *rows,
                                  struct batch *batch)
 {
     struct former former; /* large: filled only as far as it is used */
-    enum kx_status status = apply_last(store, rows, batch, &former);
+    enum kx_status status = apply_last(writer, rows, batch, &former);
     if (status == KX_OK)
-        mark_log(store);
+        mark_log(writer);
     if (status == KX_OK && batch->durable) {
-        batch_catalog_restore(store->catalog, batch, &former);
-        status = flush_unseen(store);
-        batch_catalog_change(store->catalog, batch, &former);
+        batch_catalog_restore(writer->base.catalog, batch, &former);
+        status = flush_unseen(writer);
+        batch_catalog_change(writer->base.catalog, batch, &former);
     }
-    view_publish(&store->gate);
+    view_publish(writer->view);
     if (status == KX_OK)
-        publish(store, rows, batch);
+        publish(writer, rows, batch);
     else
-        batch_catalog_restore(store->catalog, batch, &former);
+        batch_catalog_restore(writer->base.catalog, batch, &former);
     return status;
 }
 
 /* Notes the batch for watches and waiters for index news. Their tickets are
  * answered later: those of watches with the next answers (watch.h). */
-static void announce(struct kx_store *store, const struct batch *batch,
+static void announce(struct writer *writer, const struct batch *batch,
                      enum kx_index_state before, const struct rows *rows)
 {
     bool resolved = plan_resolves(batch->plan);
     if (resolved)
-        watch_note_all(store->watches);
-    watch_batch(store->watches, batch, before, rows->list, rows->count);
+        watch_note_all(writer->watches);
+    watch_batch(writer->watches, batch, before, rows->list, rows->count);
     if (resolved || batch->action != CATALOG_KEEP)
-        index_news_note(store);
+        index_news_note(writer->news);
 }
 
 /* The previous plan is freed only when the view points to the keys of the new
  * one: until then a reader may compare with the old keys. */
-enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
+enum kx_status batch_apply(struct writer *writer, struct batch *batch,
                            uint64_t *number_out)
 {
     struct rows rows = {.mem = talloc_new(NULL)};
-    batch->other = batch_catalog_other(store->catalog, batch);
+    batch->other = batch_catalog_other(writer->base.catalog, batch);
     size_t net_count = 0;
     struct net_change *net =
         batch->plan ? overlay_net(batch->plan->overlay, &net_count) : NULL;
@@ -153,30 +155,30 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
     }
     size_t settled = 0;
     enum kx_status status =
-        batch_settle(store, batch->plan, net, net_count, &settled);
+        batch_settle(writer->base.range, batch->plan, net, net_count, &settled);
     if (status != KX_OK) {
         talloc_free(rows.mem);
         return status;
     }
-    batch_rows_add(&rows, store, batch, net, net_count);
-    struct plan *last = store->plan;
+    batch_rows_add(&rows, writer, batch, net, net_count);
+    struct plan *last = writer->plan;
     enum kx_index_state before =
         batch->index != NULL ? batch->index->state : KX_INDEX_READY;
-    view_apply_begin(&store->gate);
+    view_apply_begin(writer->view);
     if (!rows.failed)
-        status = batch_apply_slices(store, &rows, net, settled);
+        status = batch_apply_slices(writer, &rows, net, settled);
     if (status == KX_OK)
-        status = apply_rest(store, &rows, batch);
+        status = apply_rest(writer, &rows, batch);
     if (status == KX_OK) {
-        *number_out = view_apply_end(&store->gate, net, net_count);
-        if (store->touched != NULL)
-            touched_keys_note(store->touched, net, net_count);
-        announce(store, batch, before, &rows);
-        store->plan = batch->plan;
+        *number_out = view_apply_end(writer->view, net, net_count);
+        if (writer->touched != NULL)
+            touched_keys_note(writer->touched, net, net_count);
+        announce(writer, batch, before, &rows);
+        writer->plan = batch->plan;
         if (last != batch->plan)
             talloc_free(last);
     } else {
-        view_apply_cancel(&store->gate);
+        view_apply_cancel(writer->view);
     }
     talloc_free(rows.mem);
     return status;
@@ -184,13 +186,13 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
 
 /* The allocator keeps the small pieces of a plan in its heaps: they are given
  * back to the system here. */
-void batch_release(struct kx_store *store)
+void batch_release(struct writer *writer)
 {
-    if (store->plan == NULL ||
-        overlay_bytes(store->plan->overlay) < PLAN_KEPT_MAX)
+    if (writer->plan == NULL ||
+        overlay_bytes(writer->plan->overlay) < PLAN_KEPT_MAX)
         return;
-    view_forget_keys(&store->gate);
-    talloc_free(store->plan);
-    store->plan = NULL;
+    view_forget_keys(writer->view);
+    talloc_free(writer->plan);
+    writer->plan = NULL;
     malloc_trim(0);
 }

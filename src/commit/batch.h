@@ -4,7 +4,7 @@
 #ifndef BATCH_H
 #define BATCH_H
 
-#include "commit/store_state.h"
+#include "commit/writer_state.h"
 
 enum catalog_action {
     CATALOG_KEEP,
@@ -58,10 +58,10 @@ struct batch {
  * *number_out is the argument for view_flushed; the store keeps the plan until
  * the next batch or batch_release. Otherwise nothing has changed, except with
  * KX_UNKNOWN: a durable batch that may be on disk all the same. */
-enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
+enum kx_status batch_apply(struct writer *writer, struct batch *batch,
                            uint64_t *number_out);
 
 /* Frees the plan of the last batch, which must be on disk, if it is large. */
-void batch_release(struct kx_store *store);
+void batch_release(struct writer *writer);
 
 #endif

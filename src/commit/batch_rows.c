@@ -66,7 +66,7 @@ static void add_entry_rows(struct rows *rows, const struct net_change *change)
  * removed needs no row. A removed key that was never read may be stored, and is
  * deleted in any case. If the batch fails, next_expiry_ms may be too early,
  * which costs only one look-up. */
-static void add_change(struct kx_store *store, struct rows *rows,
+static void add_change(struct writer *writer, struct rows *rows,
                        const struct net_change *change)
 {
     if (change->now.size == 0 && change->stored.size == 0 && !change->unread)
@@ -80,8 +80,8 @@ static void add_change(struct kx_store *store, struct rows *rows,
         add_expiry_row(rows, TXN_DELETE, before, change->key);
     if (now != 0)
         add_expiry_row(rows, TXN_PUT, now, change->key);
-    if (now != 0 && now < store->next_expiry_ms)
-        store->next_expiry_ms = now;
+    if (now != 0 && now < writer->next_expiry_ms)
+        writer->next_expiry_ms = now;
 }
 
 /* A row of the catalog, if there was memory to make it. */
@@ -131,7 +131,7 @@ static void add_facts(struct rows *rows, const struct catalog *catalog)
     add_made(rows, made, &write);
 }
 
-void batch_rows_add_catalog(struct rows *rows, struct kx_store *store,
+void batch_rows_add_catalog(struct rows *rows, const struct catalog *catalog,
                             const struct batch *batch)
 {
     if (batch->action == CATALOG_FORGET)
@@ -141,15 +141,15 @@ void batch_rows_add_catalog(struct rows *rows, struct kx_store *store,
     add_index_rows(rows, batch->plan);
     if (batch->other != NULL)
         add_index_row(rows, batch->other);
-    add_facts(rows, store->catalog);
+    add_facts(rows, catalog);
 }
 
-void batch_rows_add(struct rows *rows, struct kx_store *store,
+void batch_rows_add(struct rows *rows, struct writer *writer,
                     const struct batch *batch, const struct net_change *net,
                     size_t net_count)
 {
     for (size_t i = 0; i < net_count; i++)
-        add_change(store, rows, &net[i]);
+        add_change(writer, rows, &net[i]);
     for (size_t i = 0; i < batch->write_count; i++)
         add_row(rows, batch->writes[i]);
 }

@@ -19,12 +19,12 @@ struct rows {
 
 /* Adds the rows of the keys that the batch's plan has changed (net, in key
  * order), and then those that the batch itself lists. */
-void batch_rows_add(struct rows *rows, struct kx_store *store,
+void batch_rows_add(struct rows *rows, struct writer *writer,
                     const struct batch *batch, const struct net_change *net,
                     size_t net_count);
 
 /* Adds the rows of the catalog as it is in memory now. */
-void batch_rows_add_catalog(struct rows *rows, struct kx_store *store,
+void batch_rows_add_catalog(struct rows *rows, const struct catalog *catalog,
                             const struct batch *batch);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "bdb/range.h"
+#include "commit/view.h"
 
 enum {
     SLICE_ROWS = 1024,  /* some milliseconds */
@@ -20,11 +21,11 @@ enum { EXPIRY_TIME = 8 };
 
 /* Reads the stored row of a change. The copy lives as long as the plan, because
  * the view points to the change. KX_NO_MEMORY: the change is not settled. */
-static enum kx_status settle(struct kx_store *store, struct arena *arena,
+static enum kx_status settle(struct range *range, struct arena *arena,
                              struct net_change *change)
 {
     struct kx_slice bytes = {.size = 0};
-    enum kx_status status = range_find(store->range, change->key, &bytes);
+    enum kx_status status = range_find(range, change->key, &bytes);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     if (status == KX_OK && change->presumed)
@@ -41,7 +42,7 @@ static enum kx_status settle(struct kx_store *store, struct arena *arena,
     return KX_OK;
 }
 
-enum kx_status batch_settle(struct kx_store *store, struct plan *plan,
+enum kx_status batch_settle(struct range *range, struct plan *plan,
                             struct net_change *net, size_t net_count,
                             size_t *settled_out)
 {
@@ -56,14 +57,14 @@ enum kx_status batch_settle(struct kx_store *store, struct plan *plan,
     while (count < net_count && bytes <= SETTLED_BYTES_MAX) {
         struct net_change *change = &net[count];
         if (change->unread) {
-            status = settle(store, &arena, change);
+            status = settle(range, &arena, change);
             bytes += change->stored.size;
         }
         if (status != KX_OK)
             break;
         count++;
     }
-    range_end(store->range);
+    range_end(range);
     *settled_out = count;
     return status == KX_NO_MEMORY ? KX_OK : status;
 }
@@ -74,7 +75,7 @@ static struct kx_slice key_of(const struct txn_write *row)
     return kx_slice(row->key.data + skip, row->key.size - skip);
 }
 
-void batch_note_rows(struct kx_store *store, const struct rows *rows,
+void batch_note_rows(struct writer *writer, const struct rows *rows,
                      size_t begin, size_t end, bool keep)
 {
     for (size_t i = begin; i < end; i++) {
@@ -83,17 +84,17 @@ void batch_note_rows(struct kx_store *store, const struct rows *rows,
             continue;
         bool clients = !record_of_index(row->value);
         if (clients || row->type != TXN_INSERT)
-            record_cache_update(store->cache, row->key,
+            record_cache_update(writer->base.cache, row->key,
                                 keep ? row->value : kx_slice(NULL, 0),
                                 keep && clients);
         if (clients && row->type == TXN_PUT &&
-            store->catalog->dropping_count > 0)
-            catalog_note_written(store->catalog, row->key);
-        store->tidy.removed += row->type == TXN_DELETE;
+            writer->base.catalog->dropping_count > 0)
+            catalog_note_written(writer->base.catalog, row->key);
+        writer->removed_rows += row->type == TXN_DELETE;
     }
 }
 
-enum kx_status batch_apply_slices(struct kx_store *store, struct rows *rows,
+enum kx_status batch_apply_slices(struct writer *writer, struct rows *rows,
                                   const struct net_change *net, size_t settled)
 {
     enum kx_status status = KX_OK;
@@ -104,13 +105,14 @@ enum kx_status batch_apply_slices(struct kx_store *store, struct rows *rows,
             shadow_lower_bound(net, settled, key_of(&first[SLICE_ROWS - 1]));
         if (last == settled)
             break;
-        view_cast(&store->gate, net, last + 1);
-        status = txn_apply_part(store->env, first, SLICE_ROWS, TXN_NEIGHBOURS);
-        batch_note_rows(store, rows, rows->applied, rows->applied + SLICE_ROWS,
+        view_cast(writer->view, net, last + 1);
+        status =
+            txn_apply_part(writer->base.env, first, SLICE_ROWS, TXN_NEIGHBOURS);
+        batch_note_rows(writer, rows, rows->applied, rows->applied + SLICE_ROWS,
                         false);
         rows->applied += SLICE_ROWS;
-        view_open(&store->gate);
-        view_close(&store->gate);
+        view_open(writer->view);
+        view_close(writer->view);
     }
     return status;
 }

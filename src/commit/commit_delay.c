@@ -6,53 +6,53 @@
 
 #include "base/cond_wait.h"
 
-void commit_delay_init(struct commit_delay_state *linger)
+void commit_delay_init(struct commit_delay *delay)
 {
-    pthread_cond_init(&linger->enough, NULL);
+    pthread_cond_init(&delay->enough, NULL);
 }
 
-static bool is_enough(const struct commit_delay_state *linger, uint32_t queued)
+static bool is_enough(const struct commit_delay *delay, uint32_t queued)
 {
     return queued >= COMMIT_DELAY_COMMITS ||
-           linger->last >= COMMIT_DELAY_COMMITS ||
-           atomic_load(&linger->feeders) == 0;
+           delay->last >= COMMIT_DELAY_COMMITS ||
+           atomic_load(&delay->expecting) == 0;
 }
 
-/* The thread that calls commit_delay_done stores `feeders`, then loads
- * `waiting`; the writer stores `waiting`, then loads `feeders`. So at least one
- * sees the other. */
-void commit_delay_wait(struct commit_delay_state *linger, pthread_mutex_t *lock,
+/* The thread that calls commit_delay_done stores `expecting`, then loads
+ * `waiting`; the writer stores `waiting`, then loads `expecting`. So at least
+ * one sees the other. */
+void commit_delay_wait(struct commit_delay *delay, pthread_mutex_t *lock,
                        const uint32_t *queued, uint64_t first_ns)
 {
     if (*queued == 0)
         return;
-    atomic_store(&linger->waiting, true);
-    while (!is_enough(linger, *queued) &&
-           cond_wait_until(&linger->enough, lock, first_ns + COMMIT_DELAY_NS))
+    atomic_store(&delay->waiting, true);
+    while (!is_enough(delay, *queued) &&
+           cond_wait_until(&delay->enough, lock, first_ns + COMMIT_DELAY_NS))
         ;
-    atomic_store(&linger->waiting, false);
-    linger->last = *queued;
+    atomic_store(&delay->waiting, false);
+    delay->last = *queued;
 }
 
-void commit_delay_look(struct commit_delay_state *linger, uint32_t queued)
+void commit_delay_look(struct commit_delay *delay, uint32_t queued)
 {
-    if (queued == COMMIT_DELAY_COMMITS && atomic_load(&linger->waiting))
-        pthread_cond_signal(&linger->enough);
+    if (queued == COMMIT_DELAY_COMMITS && atomic_load(&delay->waiting))
+        pthread_cond_signal(&delay->enough);
 }
 
-void commit_delay_expect(struct commit_delay_state *linger)
+void commit_delay_expect(struct commit_delay *delay)
 {
-    atomic_fetch_add(&linger->feeders, 1);
+    atomic_fetch_add(&delay->expecting, 1);
 }
 
 /* The lock keeps the signal from coming between the writer's last test and its
  * wait. */
-void commit_delay_done(struct commit_delay_state *linger, pthread_mutex_t *lock)
+void commit_delay_done(struct commit_delay *delay, pthread_mutex_t *lock)
 {
-    if (atomic_fetch_sub(&linger->feeders, 1) != 1 ||
-        !atomic_load(&linger->waiting))
+    if (atomic_fetch_sub(&delay->expecting, 1) != 1 ||
+        !atomic_load(&delay->waiting))
         return;
     pthread_mutex_lock(lock);
-    pthread_cond_signal(&linger->enough);
+    pthread_cond_signal(&delay->enough);
     pthread_mutex_unlock(lock);
 }

@@ -17,28 +17,27 @@ enum {
     COMMIT_DELAY_NS = 500000 /* for the first commit of the batch */
 };
 
-struct commit_delay_state {
-    pthread_cond_t enough; /* with the store's lock */
-    atomic_uint feeders;   /* threads with work at hand; any thread */
-    atomic_bool waiting;   /* the writer is; set under the store's lock */
+struct commit_delay {
+    pthread_cond_t enough; /* with the lock of the queue */
+    atomic_uint expecting; /* threads with work at hand; any thread */
+    atomic_bool waiting;   /* the writer is; set under that lock */
     uint32_t last;         /* commits in the batch before; the writer's own */
 };
 
 /* Before anything else; nothing has to be given back. */
-void commit_delay_init(struct commit_delay_state *linger);
+void commit_delay_init(struct commit_delay *delay);
 
 /* The writer, with `lock` held; the lock is released while it waits. Waits
  * until `*queued` commits are enough; the first of them came at first_ns
  * (kx_monotonic_ns). Does not wait when the queue is empty. */
-void commit_delay_wait(struct commit_delay_state *linger, pthread_mutex_t *lock,
+void commit_delay_wait(struct commit_delay *delay, pthread_mutex_t *lock,
                        const uint32_t *queued, uint64_t first_ns);
 
-/* With the store's lock held: `queued` commits wait now. */
-void commit_delay_look(struct commit_delay_state *linger, uint32_t queued);
+/* With that lock held: `queued` commits wait now. */
+void commit_delay_look(struct commit_delay *delay, uint32_t queued);
 
 /* A thread has work at hand; it no longer has. Any thread. */
-void commit_delay_expect(struct commit_delay_state *linger);
-void commit_delay_done(struct commit_delay_state *linger,
-                       pthread_mutex_t *lock);
+void commit_delay_expect(struct commit_delay *delay);
+void commit_delay_done(struct commit_delay *delay, pthread_mutex_t *lock);
 
 #endif

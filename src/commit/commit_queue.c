@@ -1,101 +1,135 @@
 /* A list in the order in which the commits came, and two flags that say which
- * thread does the writer's work; all of it under the store's lock. */
+ * thread does the writer's work; all of it under its lock. */
 #include "commit/commit_queue.h"
 
-#include "commit/disk_guard.h"
 #include "base/cond_wait.h"
+#include "commit/disk_guard.h"
+#include "storage/env.h"
+
+void commit_queue_init(struct commit_queue *queue)
+{
+    pthread_mutex_init(&queue->lock, NULL);
+    pthread_cond_init(&queue->work, NULL);
+    pthread_cond_init(&queue->returned, NULL);
+    commit_delay_init(&queue->delay);
+    queue->working = true;
+}
+
+void commit_queue_finish(struct commit_queue *queue)
+{
+    pthread_cond_destroy(&queue->returned);
+    pthread_cond_destroy(&queue->work);
+    pthread_mutex_destroy(&queue->lock);
+}
 
 /* Inside the lock: why a commit cannot be taken now, or KX_OK. */
-static enum kx_status refusal(const struct kx_store *store,
+static enum kx_status refusal(const struct commit_queue *queue,
                               const struct kx_commit *commit)
 {
-    if (env_failed(store->env))
+    if (env_failed(queue->env))
         return KX_FAILED;
-    if (store->stopping)
+    if (queue->stopping)
         return KX_STOPPING;
-    if (disk_guard_refuses(store, commit))
+    if (disk_guard_refuses(queue->disk, commit))
         return KX_DISK_FULL;
-    return store->queued == store->options.queue_max ? KX_BUSY : KX_OK;
+    return queue->count == queue->max ? KX_BUSY : KX_OK;
 }
 
 /* Inside the lock: puts the commit at the end of the queue. True when it is the
  * only one: then the writer may sleep and has to be woken. */
-static bool enqueue(struct kx_store *store, struct kx_commit *commit)
+static bool enqueue(struct commit_queue *queue, struct kx_commit *commit)
 {
-    bool only = store->first == NULL;
+    bool only = queue->first == NULL;
     if (only)
-        store->first = commit;
+        queue->first = commit;
     else
-        store->last->next = commit;
-    store->last = commit;
-    store->queued++;
-    commit_delay_look(&store->linger, store->queued);
+        queue->last->next = commit;
+    queue->last = commit;
+    queue->count++;
+    commit_delay_look(&queue->delay, queue->count);
     return only;
 }
 
-enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
+enum kx_status commit_queue_submit(struct commit_queue *queue,
+                                   struct kx_commit *commit)
 {
     bool wake = false;
     commit->next = NULL;
     commit->times.submitted_ns = kx_monotonic_ns();
-    pthread_mutex_lock(&store->lock);
-    enum kx_status status = refusal(store, commit);
+    pthread_mutex_lock(&queue->lock);
+    enum kx_status status = refusal(queue, commit);
     if (status == KX_OK)
-        wake = enqueue(store, commit);
-    pthread_mutex_unlock(&store->lock);
+        wake = enqueue(queue, commit);
+    pthread_mutex_unlock(&queue->lock);
     if (wake)
-        pthread_cond_signal(&store->work);
+        pthread_cond_signal(&queue->work);
     return status;
 }
 
-/* Inside the lock: until no other thread does the writer's work. */
-static void wait_returned(struct kx_store *store)
+uint32_t commit_queue_count(struct commit_queue *queue)
 {
-    while (store->lent)
-        pthread_cond_wait(&store->returned, &store->lock);
+    pthread_mutex_lock(&queue->lock);
+    uint32_t count = queue->count;
+    pthread_mutex_unlock(&queue->lock);
+    return count;
 }
 
-bool commit_queue_take(struct kx_store *store, uint64_t until_ns,
+void commit_queue_stop(struct commit_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->stopping = true;
+    pthread_cond_signal(&queue->work);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* Inside the lock: until no other thread does the writer's work. */
+static void wait_returned(struct commit_queue *queue)
+{
+    while (queue->borrowed)
+        pthread_cond_wait(&queue->returned, &queue->lock);
+}
+
+bool commit_queue_take(struct commit_queue *queue, uint64_t until_ns,
                        struct kx_commit **list_out)
 {
-    pthread_mutex_lock(&store->lock);
-    store->working = false;
-    wait_returned(store);
-    if (until_ns != 0 && store->first == NULL && !store->stopping) {
-        cond_wait_until(&store->work, &store->lock, until_ns);
-        wait_returned(store);
+    pthread_mutex_lock(&queue->lock);
+    queue->working = false;
+    wait_returned(queue);
+    if (until_ns != 0 && queue->first == NULL && !queue->stopping) {
+        cond_wait_until(&queue->work, &queue->lock, until_ns);
+        wait_returned(queue);
     }
-    if (store->first != NULL)
-        commit_delay_wait(&store->linger, &store->lock, &store->queued,
-                          store->first->times.submitted_ns);
-    store->working = true;
-    *list_out = store->first;
-    store->first = NULL;
-    store->last = NULL;
-    store->queued = 0;
-    bool stop = store->stopping && *list_out == NULL;
-    pthread_mutex_unlock(&store->lock);
+    if (queue->first != NULL)
+        commit_delay_wait(&queue->delay, &queue->lock, &queue->count,
+                          queue->first->times.submitted_ns);
+    queue->working = true;
+    *list_out = queue->first;
+    queue->first = NULL;
+    queue->last = NULL;
+    queue->count = 0;
+    bool stop = queue->stopping && *list_out == NULL;
+    pthread_mutex_unlock(&queue->lock);
     return !stop;
 }
 
-bool commit_queue_borrow(struct kx_store *store, const struct kx_commit *commit)
+bool commit_queue_borrow(struct commit_queue *queue,
+                         const struct kx_commit *commit)
 {
-    pthread_mutex_lock(&store->lock);
-    bool idle = !store->working && !store->lent && store->first == NULL &&
-                refusal(store, commit) == KX_OK;
-    store->lent = store->lent || idle;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&queue->lock);
+    bool idle = !queue->working && !queue->borrowed && queue->first == NULL &&
+                refusal(queue, commit) == KX_OK;
+    queue->borrowed = queue->borrowed || idle;
+    pthread_mutex_unlock(&queue->lock);
     return idle;
 }
 
-void commit_queue_give_back(struct kx_store *store, bool sooner)
+void commit_queue_give_back(struct commit_queue *queue, bool wake)
 {
-    pthread_mutex_lock(&store->lock);
-    store->lent = false;
-    bool wake =
-        store->first != NULL || store->stopping || store->news_due || sooner;
-    pthread_mutex_unlock(&store->lock);
-    pthread_cond_signal(&store->returned);
+    pthread_mutex_lock(&queue->lock);
+    queue->borrowed = false;
+    wake = wake || queue->first != NULL || queue->stopping;
+    pthread_mutex_unlock(&queue->lock);
+    pthread_cond_signal(&queue->returned);
     if (wake)
-        pthread_cond_signal(&store->work);
+        pthread_cond_signal(&queue->work);
 }

@@ -9,18 +9,18 @@
 
 #include "base/file.h"
 #include "bdb/ballast.h"
+#include "storage/env.h"
 
 enum { LOOK_NS = 10 * 1000 * 1000 };
 
-static void look(struct kx_store *store)
+static void look(struct disk_guard *disk)
 {
-    uint64_t bytes = file_free_bytes(store->options.directory);
-    uint64_t pending = env_log_since_checkpoint(store->env);
-    uint64_t reserve = atomic_load(&store->disk_reserve) + pending;
+    uint64_t bytes = file_free_bytes(disk->directory);
+    uint64_t pending = env_log_since_checkpoint(disk->env);
+    uint64_t reserve = atomic_load(&disk->reserve) + pending;
     bool full = bytes < reserve;
-    atomic_store(&store->disk_exhausted,
-                 bytes < store->options.disk_floor / 2 + pending);
-    if (full != atomic_exchange(&store->disk_full, full))
+    atomic_store(&disk->exhausted, bytes < disk->floor / 2 + pending);
+    if (full != atomic_exchange(&disk->full, full))
         kx_log(KX_LOG_WARNING, full ? "disk-full" : "disk-has-room",
                "free_bytes=%llu reserve_bytes=%llu", (unsigned long long)bytes,
                (unsigned long long)reserve);
@@ -28,43 +28,42 @@ static void look(struct kx_store *store)
 
 /* Returns whether the ballast needs no further space: it is there, or the file
  * system does not support it. */
-static bool keep_ballast(struct kx_store *store)
+static bool keep_ballast(struct disk_guard *disk)
 {
-    const char *directory = store->options.directory;
-    uint64_t floor = store->options.disk_floor;
+    const char *directory = disk->directory;
+    uint64_t floor = disk->floor;
     ballast_give_if_full(directory, floor);
     if (ballast_is_whole(directory, floor))
         return true;
-    if (store->no_ballast || file_free_bytes(directory) < 2 * floor)
-        return store->no_ballast;
+    if (disk->no_ballast || file_free_bytes(directory) < 2 * floor)
+        return disk->no_ballast;
     enum ballast_result result = ballast_take(directory, floor);
-    store->no_ballast = result == BALLAST_UNSUPPORTED;
+    disk->no_ballast = result == BALLAST_UNSUPPORTED;
     return result != BALLAST_NO_ROOM;
 }
 
-void disk_guard_keep(struct kx_store *store)
+void disk_guard_keep(struct disk_guard *disk)
 {
-    uint64_t floor = store->options.disk_floor;
+    uint64_t floor = disk->floor;
     if (floor == 0)
         return;
-    atomic_store(&store->disk_reserve, keep_ballast(store) ? floor : 2 * floor);
-    look(store);
+    atomic_store(&disk->reserve, keep_ballast(disk) ? floor : 2 * floor);
+    look(disk);
 }
 
-void disk_guard_look_soon(struct kx_store *store)
+void disk_guard_look_soon(struct disk_guard *disk)
 {
     uint64_t now_ns = kx_monotonic_ns();
-    if (store->options.disk_floor == 0 ||
-        now_ns - store->looked_at_disk_ns < LOOK_NS)
+    if (disk->floor == 0 || now_ns - disk->looked_at_ns < LOOK_NS)
         return;
-    store->looked_at_disk_ns = now_ns;
-    look(store);
+    disk->looked_at_ns = now_ns;
+    look(disk);
 }
 
 static bool frees_space(const struct kx_commit *commit)
 {
-    if (commit->kind != KX_WRITE)
-        return commit->kind == KX_DROP_INDEX;
+    if (commit->command.kind != KX_WRITE)
+        return commit->command.kind == KX_DROP_INDEX;
     for (size_t i = 0; i < commit->mutation_count; i++)
         if (commit->mutations[i].type != KX_DELETE &&
             commit->mutations[i].type != KX_DELETE_RANGE)
@@ -72,10 +71,10 @@ static bool frees_space(const struct kx_commit *commit)
     return true;
 }
 
-bool disk_guard_refuses(const struct kx_store *store,
+bool disk_guard_refuses(const struct disk_guard *disk,
                         const struct kx_commit *commit)
 {
-    if (!atomic_load(&store->disk_full) || commit->kind == KX_REVOKE_TOKEN)
+    if (!atomic_load(&disk->full) || commit->command.kind == KX_REVOKE_TOKEN)
         return false;
-    return atomic_load(&store->disk_exhausted) || !frees_space(commit);
+    return atomic_load(&disk->exhausted) || !frees_space(commit);
 }

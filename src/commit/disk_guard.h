@@ -4,24 +4,42 @@
 #ifndef DISK_GUARD_H
 #define DISK_GUARD_H
 
-#include "commit/store_state.h"
+#include <stdatomic.h>
+
+#include "kindex/commit.h"
+
+struct env;
+
+struct disk_guard {
+    /* Set before the threads start. */
+    struct env *env;
+    const char *directory;
+    uint64_t floor; /* bytes; 0: the disk is not watched */
+    /* Of the checkpointer. */
+    bool no_ballast; /* the file system cannot */
+    /* Of the writer. */
+    uint64_t looked_at_ns; /* kx_monotonic_ns */
+    /* Any thread. */
+    atomic_bool full;         /* commits are refused */
+    atomic_bool exhausted;    /* those that free space, too */
+    _Atomic uint64_t reserve; /* bytes that commits must leave free */
+};
 
 /* Removes or makes the ballast according to the free space, then decides
- * whether commits are accepted (store->disk_full) and whether those that free
- * space are (store->disk_exhausted), with a line in the log when that has
- * changed. Called before the store's threads start, then by the
- * checkpointer only. */
-void disk_guard_keep(struct kx_store *store);
+ * whether commits are accepted (`full`) and whether those that free space are
+ * (`exhausted`), with a line in the log when that has changed. Called before
+ * the store's threads start, then by the checkpointer only. */
+void disk_guard_keep(struct disk_guard *disk);
 
 /* Decides again whether commits are accepted, unless the last look was just
  * now: a fast writer fills much of a disk between two looks of the
  * checkpointer. For the thread that does the writer's work. */
-void disk_guard_look_soon(struct kx_store *store);
+void disk_guard_look_soon(struct disk_guard *disk);
 
 /* True when the disk has too little space for the commit. A commit frees space
  * when all its mutations delete, or when it drops an index. The revocation of a
  * token is never refused. Any thread. */
-bool disk_guard_refuses(const struct kx_store *store,
+bool disk_guard_refuses(const struct disk_guard *disk,
                         const struct kx_commit *commit);
 
 #endif

@@ -3,58 +3,72 @@
  * that a change during the reading is not missed. */
 #include "commit/index_news.h"
 
+#include "kindex/clock.h"
+
 enum { INTERVAL_NS = 50000000 };
 
-uint64_t kx_news(struct kx_store *store)
+void index_news_init(struct index_news *news, kx_answer_fn *answer,
+                     void *answer_context)
 {
-    return atomic_load(&store->news);
+    *news =
+        (struct index_news){.answer = answer, .answer_context = answer_context};
+    pthread_mutex_init(&news->lock, NULL);
 }
 
-enum kx_status kx_news_wait(struct kx_store *store, uint64_t seen,
-                            struct kx_ticket *ticket)
+void index_news_finish(struct index_news *news)
 {
-    pthread_mutex_lock(&store->lock);
-    bool waits = atomic_load(&store->news) == seen;
+    pthread_mutex_destroy(&news->lock);
+}
+
+uint64_t index_news_count(struct index_news *news)
+{
+    return atomic_load(&news->count);
+}
+
+enum kx_status index_news_wait(struct index_news *news, uint64_t seen,
+                               struct kx_ticket *ticket)
+{
+    pthread_mutex_lock(&news->lock);
+    bool waits = atomic_load(&news->count) == seen;
     if (waits) {
-        ticket->next = store->curious;
-        store->curious = ticket;
+        ticket->next = news->waiting;
+        news->waiting = ticket;
     }
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&news->lock);
     return waits ? KX_OK : KX_END;
 }
 
-bool kx_news_cancel(struct kx_store *store, struct kx_ticket *ticket)
+bool index_news_cancel(struct index_news *news, struct kx_ticket *ticket)
 {
     bool found = false;
-    pthread_mutex_lock(&store->lock);
-    struct kx_ticket **place = &store->curious;
+    pthread_mutex_lock(&news->lock);
+    struct kx_ticket **place = &news->waiting;
     while (*place != NULL && *place != ticket)
         place = &(*place)->next;
     found = *place != NULL;
     if (found)
         *place = ticket->next;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&news->lock);
     return found;
 }
 
-void index_news_note(struct kx_store *store)
+void index_news_note(struct index_news *news)
 {
-    store->news_due = true;
+    news->due = true;
 }
 
-void index_news_tell(struct kx_store *store, bool idle)
+void index_news_tell(struct index_news *news, bool idle)
 {
     uint64_t now_ns = kx_monotonic_ns();
-    if (!store->news_due ||
-        (!idle && now_ns - store->news_told_ns < INTERVAL_NS))
+    if (!news->due || (!idle && now_ns - news->told_ns < INTERVAL_NS))
         return;
-    store->news_due = false;
-    store->news_told_ns = now_ns;
-    pthread_mutex_lock(&store->lock);
-    atomic_fetch_add(&store->news, 1);
-    struct kx_ticket *list = store->curious;
-    store->curious = NULL;
-    pthread_mutex_unlock(&store->lock);
+    news->due = false;
+    news->told_ns = now_ns;
+    pthread_mutex_lock(&news->lock);
+    atomic_fetch_add(&news->count, 1);
+    struct kx_ticket *list = news->waiting;
+    news->waiting = NULL;
+    pthread_mutex_unlock(&news->lock);
     if (list != NULL)
-        store->options.answer(store->options.answer_context, list);
+        news->answer(news->answer_context, list);
 }

@@ -5,8 +5,9 @@
 
 #include "bdb/range.h"
 #include "commit/settle.h"
+#include "commit/view.h"
 
-enum { REST_NS = 10000000 /* after a failure */ };
+enum { PAUSE_NS = 10000000 /* after a failure */ };
 
 enum kx_status job_rows(void *mem, struct kx_slice whole,
                         struct kx_slice resume, struct kx_range *range_out)
@@ -34,35 +35,35 @@ bool job_remove(void *mem, struct batch *batch, enum table table,
     return copy != NULL;
 }
 
-bool job_reads_on(const struct kx_store *store, size_t read, size_t limit)
+bool job_reads_on(const struct range *range, size_t read, size_t limit)
 {
-    return read < limit && range_bytes(store->range) < JOB_BYTES_MAX;
+    return read < limit && range_bytes(range) < JOB_BYTES_MAX;
 }
 
 /* On failure nothing has changed, and the plan can no longer be used. */
-enum kx_status job_apply(struct kx_store *store, struct batch *batch)
+enum kx_status job_apply(struct writer *writer, struct batch *batch)
 {
     uint64_t number = 0;
-    enum kx_status status = batch_apply(store, batch, &number);
+    enum kx_status status = batch_apply(writer, batch, &number);
     if (status == KX_OK) {
         /* No client can see these keys, so no reply has to wait for the disk.
          * But a reply that shows their range may have been parked just now. For
          * watches the expiry of an entry is a change. */
-        view_flushed(&store->gate, number);
-        settle_release(store);
+        view_flushed(writer->view, number);
+        settle_release(writer->settle);
         return KX_OK;
     }
-    job_failed(store, "background-job", status);
-    if (batch->plan != store->plan)
+    job_failed(writer, "background-job", status);
+    if (batch->plan != writer->plan)
         talloc_free(batch->plan);
     return status;
 }
 
 /* The writes as changes of a plan, so that the view knows their keys. */
-static struct plan *plan_writes(struct kx_store *store,
+static struct plan *plan_writes(struct writer *writer,
                                 const struct batch *batch)
 {
-    struct plan *plan = plan_create(&store->base);
+    struct plan *plan = plan_create(&writer->base);
     enum kx_status status = plan == NULL ? KX_NO_MEMORY : KX_OK;
     for (size_t i = 0; status == KX_OK && i < batch->write_count; i++)
         status = overlay_put(plan->overlay, batch->writes[i].key,
@@ -75,25 +76,25 @@ static struct plan *plan_writes(struct kx_store *store,
     return NULL;
 }
 
-enum kx_status job_settle(struct kx_store *store, struct batch *batch)
+enum kx_status job_settle(struct writer *writer, struct batch *batch)
 {
     uint64_t number = 0;
     enum kx_status status = KX_NO_MEMORY;
-    batch->plan = plan_writes(store, batch);
+    batch->plan = plan_writes(writer, batch);
     batch->write_count = 0;
     if (batch->plan != NULL)
-        status = batch_apply(store, batch, &number);
+        status = batch_apply(writer, batch, &number);
     if (status == KX_OK) {
-        settle_batch(store, number);
+        settle_batch(writer->settle, number);
         return KX_OK;
     }
-    job_failed(store, "background-job", status);
+    job_failed(writer, "background-job", status);
     talloc_free(batch->plan);
     return status;
 }
 
-void job_failed(struct kx_store *store, const char *job, enum kx_status status)
+void job_failed(struct writer *writer, const char *job, enum kx_status status)
 {
     kx_log(KX_LOG_WARNING, job, "status=%s", kx_status_name(status));
-    store->jobs_rest_until_ns = kx_monotonic_ns() + REST_NS;
+    writer->jobs_pause_until_ns = kx_monotonic_ns() + PAUSE_NS;
 }

@@ -14,10 +14,10 @@ enum { JOB_BYTES_MAX = 4 << 20 };
 enum kx_status job_rows(void *mem, struct kx_slice whole,
                         struct kx_slice resume, struct kx_range *range_out);
 
-/* May a step that has read so many rows by store->range read another? At most
+/* May a step that has read so many rows by `range` read another? At most
  * `limit`, and fewer large ones: the time of the last step does not predict
  * theirs. */
-bool job_reads_on(const struct kx_store *store, size_t read, size_t limit);
+bool job_reads_on(const struct range *range, size_t read, size_t limit);
 
 /* Adds the removal of a row to the batch's writes, which must have space for
  * it; its key is copied into mem. False when memory ran out. */
@@ -26,15 +26,15 @@ bool job_remove(void *mem, struct batch *batch, enum table table,
 
 /* Applies a job's batch. KX_OK: the store owns its plan. Otherwise the plan is
  * freed, the failure is logged and the job is done again later. */
-enum kx_status job_apply(struct kx_store *store, struct batch *batch);
+enum kx_status job_apply(struct writer *writer, struct batch *batch);
 
 /* The same for a batch without a plan whose writes are all of entries that
  * clients can read by key. Replies that show them wait until they are on disk,
  * as they are when it returns KX_OK. */
-enum kx_status job_settle(struct kx_store *store, struct batch *batch);
+enum kx_status job_settle(struct writer *writer, struct batch *batch);
 
 /* A job has failed and will be done again after a delay, to avoid a busy retry
  * loop. `job` is the event in the log. */
-void job_failed(struct kx_store *store, const char *job, enum kx_status status);
+void job_failed(struct writer *writer, const char *job, enum kx_status status);
 
 #endif

@@ -14,62 +14,62 @@
 /* The longest time that the writer waits for parked callers to try again. */
 static const uint64_t TRIES_NS = 20 * KX_MS_NS;
 
-enum kx_status view_init(struct view *gate, kx_answer_fn *answer,
+enum kx_status view_init(struct view *view, kx_answer_fn *answer,
                          void *answer_context)
 {
-    *gate = (struct view){.answer = answer, .answer_context = answer_context};
+    *view = (struct view){.answer = answer, .answer_context = answer_context};
     pthread_rwlockattr_t attr;
     pthread_rwlockattr_init(&attr);
     /* Without this, views that overlap for ever would keep the writer out. */
     pthread_rwlockattr_setkind_np(&attr,
                                   PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-    int error = pthread_rwlock_init(&gate->lock, &attr);
+    int error = pthread_rwlock_init(&view->lock, &attr);
     if (error == 0)
-        error = pthread_rwlock_init(&gate->memory, &attr);
+        error = pthread_rwlock_init(&view->memory, &attr);
     pthread_rwlockattr_destroy(&attr);
-    pthread_mutex_init(&gate->tries, NULL);
-    pthread_cond_init(&gate->tried, NULL);
+    pthread_mutex_init(&view->tries, NULL);
+    pthread_cond_init(&view->tried, NULL);
     return error == 0 ? KX_OK : KX_NO_MEMORY;
 }
 
-void view_finish(struct view *gate)
+void view_finish(struct view *view)
 {
-    pthread_cond_destroy(&gate->tried);
-    pthread_mutex_destroy(&gate->tries);
-    pthread_rwlock_destroy(&gate->memory);
-    pthread_rwlock_destroy(&gate->lock);
+    pthread_cond_destroy(&view->tried);
+    pthread_mutex_destroy(&view->tries);
+    pthread_rwlock_destroy(&view->memory);
+    pthread_rwlock_destroy(&view->lock);
 }
 
 /* Most views find it set, and do not write: the cache line stays shared. */
-static void seek(struct view *gate)
+static void seek(struct view *view)
 {
-    if (!atomic_load_explicit(&gate->sought, memory_order_relaxed))
-        atomic_store_explicit(&gate->sought, true, memory_order_relaxed);
+    if (!atomic_load_explicit(&view->sought, memory_order_relaxed))
+        atomic_store_explicit(&view->sought, true, memory_order_relaxed);
 }
 
-void view_enter(struct view *gate)
+void view_enter(struct view *view)
 {
-    seek(gate);
-    pthread_rwlock_rdlock(&gate->lock);
+    seek(view);
+    pthread_rwlock_rdlock(&view->lock);
 }
 
-bool view_try_enter(struct view *gate)
+bool view_try_enter(struct view *view)
 {
-    seek(gate);
-    return pthread_rwlock_tryrdlock(&gate->lock) == 0;
+    seek(view);
+    return pthread_rwlock_tryrdlock(&view->lock) == 0;
 }
 
 /* The lock is released before the list of parked tickets is taken. So after a
  * failed try the ticket is put into the list, or the list is gone and the try
  * is repeated. */
-bool view_enter_or_park(struct view *gate, struct kx_ticket *ticket)
+bool view_enter_or_park(struct view *view, struct kx_ticket *ticket)
 {
-    while (!view_try_enter(gate)) {
+    while (!view_try_enter(view)) {
         ticket->next =
-            atomic_load_explicit(&gate->parked, memory_order_acquire);
+            atomic_load_explicit(&view->parked, memory_order_acquire);
         while (ticket->next != NULL)
             if (atomic_compare_exchange_weak_explicit(
-                    &gate->parked, &ticket->next, ticket, memory_order_release,
+                    &view->parked, &ticket->next, ticket, memory_order_release,
                     memory_order_acquire))
                 return false;
     }
@@ -77,40 +77,40 @@ bool view_enter_or_park(struct view *gate, struct kx_ticket *ticket)
 }
 
 /* A call after the writer has stopped waiting finds `owed` at 0. */
-void view_tried(struct view *gate)
+void view_tried(struct view *view)
 {
-    unsigned owed = atomic_load(&gate->owed);
+    unsigned owed = atomic_load(&view->owed);
     while (owed > 0 &&
-           !atomic_compare_exchange_weak(&gate->owed, &owed, owed - 1))
+           !atomic_compare_exchange_weak(&view->owed, &owed, owed - 1))
         ;
     if (owed != 1)
         return;
-    pthread_mutex_lock(&gate->tries);
-    pthread_cond_signal(&gate->tried);
-    pthread_mutex_unlock(&gate->tries);
+    pthread_mutex_lock(&view->tries);
+    pthread_cond_signal(&view->tried);
+    pthread_mutex_unlock(&view->tries);
 }
 
-static void wait_for_tries(struct view *gate)
+static void wait_for_tries(struct view *view)
 {
-    if (atomic_load_explicit(&gate->owed, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&view->owed, memory_order_relaxed) == 0)
         return;
     uint64_t until_ns = kx_monotonic_ns() + TRIES_NS;
-    pthread_mutex_lock(&gate->tries);
-    while (atomic_load(&gate->owed) > 0 &&
-           cond_wait_until(&gate->tried, &gate->tries, until_ns))
+    pthread_mutex_lock(&view->tries);
+    while (atomic_load(&view->owed) > 0 &&
+           cond_wait_until(&view->tried, &view->tries, until_ns))
         ;
-    pthread_mutex_unlock(&gate->tries);
-    atomic_store(&gate->owed, 0);
+    pthread_mutex_unlock(&view->tries);
+    atomic_store(&view->owed, 0);
 }
 
 /* The list has the last ticket first; the result has the first one first. */
-static struct kx_ticket *take_parked(struct view *gate, unsigned *count_out)
+static struct kx_ticket *take_parked(struct view *view, unsigned *count_out)
 {
     struct kx_ticket *list = NULL;
     struct kx_ticket *ticket =
-        atomic_exchange_explicit(&gate->parked, NULL, memory_order_acquire);
+        atomic_exchange_explicit(&view->parked, NULL, memory_order_acquire);
     *count_out = 0;
-    while (ticket != &gate->closed) {
+    while (ticket != &view->closed) {
         struct kx_ticket *next = ticket->next;
         ticket->next = list;
         list = ticket;
@@ -120,127 +120,127 @@ static struct kx_ticket *take_parked(struct view *gate, unsigned *count_out)
     return list;
 }
 
-void view_leave(struct view *gate)
+void view_leave(struct view *view)
 {
-    pthread_rwlock_unlock(&gate->lock);
+    pthread_rwlock_unlock(&view->lock);
 }
 
-void view_glance_begin(struct view *gate)
+void view_glance_begin(struct view *view)
 {
-    pthread_rwlock_rdlock(&gate->memory);
+    pthread_rwlock_rdlock(&view->memory);
 }
 
-void view_glance_end(struct view *gate)
+void view_glance_end(struct view *view)
 {
-    pthread_rwlock_unlock(&gate->memory);
+    pthread_rwlock_unlock(&view->memory);
 }
 
 /* The usual case on a store that is mostly read: no search in the keys. A flush
  * that ends just now may be missed; then the reply asks to be parked, and is
  * told that the flush is done. */
-static bool nothing_in_flight(const struct view *gate)
+static bool nothing_in_flight(const struct view *view)
 {
-    return gate->key_count == 0 ||
-           atomic_load_explicit(&gate->flushed, memory_order_acquire) >=
-               gate->applied;
+    return view->key_count == 0 ||
+           atomic_load_explicit(&view->flushed, memory_order_acquire) >=
+               view->applied;
 }
 
-uint64_t view_pending_key(const struct view *gate, struct kx_slice key)
+uint64_t view_pending_key(const struct view *view, struct kx_slice key)
 {
-    if (nothing_in_flight(gate))
+    if (nothing_in_flight(view))
         return 0;
-    size_t at = shadow_lower_bound(gate->keys, gate->key_count, key);
-    bool there = at < gate->key_count && kx_equal(gate->keys[at].key, key);
-    return there ? gate->applied : 0;
+    size_t at = shadow_lower_bound(view->keys, view->key_count, key);
+    bool there = at < view->key_count && kx_equal(view->keys[at].key, key);
+    return there ? view->applied : 0;
 }
 
-uint64_t view_pending_range(const struct view *gate, struct kx_slice start,
+uint64_t view_pending_range(const struct view *view, struct kx_slice start,
                             struct kx_slice end)
 {
-    if (nothing_in_flight(gate))
+    if (nothing_in_flight(view))
         return 0;
-    size_t at = shadow_lower_bound(gate->keys, gate->key_count, start);
-    bool there = at < gate->key_count &&
-                 (end.size == 0 || kx_compare(gate->keys[at].key, end) < 0);
-    return there ? gate->applied : 0;
+    size_t at = shadow_lower_bound(view->keys, view->key_count, start);
+    bool there = at < view->key_count &&
+                 (end.size == 0 || kx_compare(view->keys[at].key, end) < 0);
+    return there ? view->applied : 0;
 }
 
-void view_apply_begin(struct view *gate)
+void view_apply_begin(struct view *view)
 {
-    atomic_store_explicit(&gate->sought, false, memory_order_relaxed);
-    view_close(gate);
+    atomic_store_explicit(&view->sought, false, memory_order_relaxed);
+    view_close(view);
 }
 
-void view_publish(struct view *gate)
+void view_publish(struct view *view)
 {
-    if (!gate->publishing)
-        pthread_rwlock_wrlock(&gate->memory);
-    gate->publishing = true;
+    if (!view->publishing)
+        pthread_rwlock_wrlock(&view->memory);
+    view->publishing = true;
 }
 
-void view_cast(struct view *gate, const struct net_change *changes,
+void view_cast(struct view *view, const struct net_change *changes,
                size_t count)
 {
-    gate->shadow = (struct shadow){.changes = changes, .count = count};
+    view->shadow = (struct shadow){.changes = changes, .count = count};
 }
 
-void view_open(struct view *gate)
+void view_open(struct view *view)
 {
     unsigned count;
-    pthread_rwlock_unlock(&gate->lock);
-    struct kx_ticket *list = take_parked(gate, &count);
+    pthread_rwlock_unlock(&view->lock);
+    struct kx_ticket *list = take_parked(view, &count);
     if (list == NULL)
         return;
-    atomic_fetch_add(&gate->owed, count);
-    gate->answer(gate->answer_context, list);
+    atomic_fetch_add(&view->owed, count);
+    view->answer(view->answer_context, list);
 }
 
-void view_close(struct view *gate)
+void view_close(struct view *view)
 {
-    wait_for_tries(gate);
-    atomic_store_explicit(&gate->parked, &gate->closed, memory_order_release);
-    pthread_rwlock_wrlock(&gate->lock);
+    wait_for_tries(view);
+    atomic_store_explicit(&view->parked, &view->closed, memory_order_release);
+    pthread_rwlock_wrlock(&view->lock);
 }
 
-uint64_t view_apply_end(struct view *gate, const struct net_change *keys,
+uint64_t view_apply_end(struct view *view, const struct net_change *keys,
                         size_t count)
 {
-    gate->keys = keys;
-    gate->key_count = count;
-    uint64_t batch = ++gate->applied;
-    view_apply_cancel(gate);
+    view->keys = keys;
+    view->key_count = count;
+    uint64_t batch = ++view->applied;
+    view_apply_cancel(view);
     return batch;
 }
 
-void view_forget_keys(struct view *gate)
+void view_forget_keys(struct view *view)
 {
-    view_apply_begin(gate);
-    view_publish(gate);
-    gate->keys = NULL;
-    gate->key_count = 0;
-    view_apply_cancel(gate);
+    view_apply_begin(view);
+    view_publish(view);
+    view->keys = NULL;
+    view->key_count = 0;
+    view_apply_cancel(view);
 }
 
-void view_apply_cancel(struct view *gate)
+void view_apply_cancel(struct view *view)
 {
-    if (gate->publishing)
-        pthread_rwlock_unlock(&gate->memory);
-    gate->publishing = false;
-    view_cast(gate, NULL, 0);
-    view_open(gate);
+    if (view->publishing)
+        pthread_rwlock_unlock(&view->memory);
+    view->publishing = false;
+    view_cast(view, NULL, 0);
+    view_open(view);
 }
 
-bool view_sought(const struct view *gate)
+bool view_sought(const struct view *view)
 {
-    return atomic_load_explicit(&gate->sought, memory_order_relaxed);
+    return atomic_load_explicit(&view->sought, memory_order_relaxed);
 }
 
-void view_flushed(struct view *gate, uint64_t batch)
+void view_flushed(struct view *view, uint64_t batch)
 {
-    atomic_store_explicit(&gate->flushed, batch, memory_order_release);
+    atomic_store_explicit(&view->flushed, batch, memory_order_release);
 }
 
-bool view_is_flushed(struct view *gate, uint64_t batch)
+bool view_is_flushed(struct view *view, uint64_t batch)
 {
-    return atomic_load_explicit(&gate->flushed, memory_order_acquire) >= batch;
+    return atomic_load_explicit(&view->flushed, memory_order_acquire) >= batch;
 }

@@ -47,35 +47,35 @@ struct view {
 /* KX_OK or KX_NO_MEMORY. answer: called by the writer, when views may be
  * entered again, with the tickets that view_enter_or_park has parked, in the
  * order in which they came. finish: no view may be open. */
-enum kx_status view_init(struct view *gate, kx_answer_fn *answer,
+enum kx_status view_init(struct view *view, kx_answer_fn *answer,
                          void *answer_context);
-void view_finish(struct view *gate);
+void view_finish(struct view *view);
 
 /* A view, on any thread; leave on the same one. Waits while a batch is being
  * applied, never for a flush. A thread has one view at a time: a second one
  * inside it could wait for a writer that waits for the first. */
-void view_enter(struct view *gate);
-void view_leave(struct view *gate);
+void view_enter(struct view *view);
+void view_leave(struct view *view);
 
 /* Enters a view if that needs no waiting, else returns false. */
-bool view_try_enter(struct view *gate);
+bool view_try_enter(struct view *view);
 
 /* The same. If false, the ticket will be answered when another try is worth it.
  * After that try, or when no try will follow, view_tried is called once. The
  * writer waits a moment for that before it keeps views out again, so that
  * parked callers get in between two batches, or two slices of one. */
-bool view_enter_or_park(struct view *gate, struct kx_ticket *ticket);
-void view_tried(struct view *gate);
+bool view_enter_or_park(struct view *view, struct kx_ticket *ticket);
+void view_tried(struct view *view);
 
 /* Waits while a batch is published, which takes some microseconds. */
-void view_glance_begin(struct view *gate);
-void view_glance_end(struct view *gate);
+void view_glance_begin(struct view *view);
+void view_glance_end(struct view *view);
 
 /* Inside a view or glance: the number of the flush to wait for when the key, or
  * any key of [start, end), is not on disk yet; else 0. An empty end means no
  * bound. */
-uint64_t view_pending_key(const struct view *gate, struct kx_slice key);
-uint64_t view_pending_range(const struct view *gate, struct kx_slice start,
+uint64_t view_pending_key(const struct view *view, struct kx_slice key);
+uint64_t view_pending_range(const struct view *view, struct kx_slice start,
                             struct kx_slice end);
 
 /* The writer only: no view is open between begin and end, and no glance between
@@ -83,31 +83,31 @@ uint64_t view_pending_range(const struct view *gate, struct kx_slice start,
  * second publish does nothing. end needs a publish before it. It publishes the
  * keys, in key order, which must live until the next end, and gives the batch
  * its number. */
-void view_apply_begin(struct view *gate);
-void view_publish(struct view *gate);
-uint64_t view_apply_end(struct view *gate, const struct net_change *keys,
+void view_apply_begin(struct view *view);
+void view_publish(struct view *view);
+uint64_t view_apply_end(struct view *view, const struct net_change *keys,
                         size_t count);
 /* The keys that the last end has published are no longer pointed to. The batch
  * must be on disk. Waits for the open views, as begin does. */
-void view_forget_keys(struct view *gate);
+void view_forget_keys(struct view *view);
 /* Instead of end, when nothing was applied. */
-void view_apply_cancel(struct view *gate);
+void view_apply_cancel(struct view *view);
 /* Between begin and publish, for a batch some of whose rows are in the tables
  * and not committed: views that get in see these keys as the shadow has them
  * (shadow.h). The changes must live until end or cancel, which removes the
  * shadow. */
-void view_cast(struct view *gate, const struct net_change *changes,
+void view_cast(struct view *view, const struct net_change *changes,
                size_t count);
 /* Between two slices of it: open lets the waiting views in, close waits until
  * these have ended and keeps new ones out again. */
-void view_open(struct view *gate);
-void view_close(struct view *gate);
+void view_open(struct view *view);
+void view_close(struct view *view);
 /* Was a view sought since begin? A caller that asks at this very moment may be
  * missed. */
-bool view_sought(const struct view *gate);
+bool view_sought(const struct view *view);
 /* The batch is on disk, and all before it: replies that show it may be sent.
  * Called by the writer; is_flushed by any thread. */
-void view_flushed(struct view *gate, uint64_t batch);
-bool view_is_flushed(struct view *gate, uint64_t batch);
+void view_flushed(struct view *view, uint64_t batch);
+bool view_is_flushed(struct view *view, uint64_t batch);
 
 #endif

@@ -6,6 +6,7 @@
  * before the change is told afterwards; one that was told reads it. */
 #include "commit/watch.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -14,7 +15,6 @@
 #include "plan/conflict_rows.h"
 #include "commit/dirty_keys.h"
 #include "base/hash.h"
-#include "commit/store_state.h"
 
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(topic) ((topic)->lost = true)
@@ -312,23 +312,23 @@ static enum kx_status start(struct kx_watch *watch, const struct kx_slice *keys,
     return KX_NO_MEMORY;
 }
 
-enum kx_status kx_watch_open(struct kx_store *store,
-                             const struct kx_slice *keys, size_t count,
-                             const void *memory, struct kx_watch **watch_out)
+enum kx_status watch_open(struct watch_set *set, const struct kx_slice *keys,
+                          size_t count, const void *memory,
+                          struct kx_watch **watch_out)
 {
-    struct kx_watch *watch = create(store->watches, count, memory);
+    struct kx_watch *watch = create(set, count, memory);
     if (watch == NULL)
         return KX_NO_MEMORY;
     return start(watch, keys, count, watch_out);
 }
 
-enum kx_status kx_watch_open_prefix(struct kx_store *store,
-                                    struct kx_slice prefix, const void *memory,
-                                    struct kx_watch **watch_out)
+enum kx_status watch_open_prefix(struct watch_set *set, struct kx_slice prefix,
+                                 const void *memory,
+                                 struct kx_watch **watch_out)
 {
     uint8_t marked[1 + KX_KEY_MAX];
     struct kx_slice topic;
-    struct kx_watch *watch = create(store->watches, 1, memory);
+    struct kx_watch *watch = create(set, 1, memory);
     if (watch == NULL)
         return KX_NO_MEMORY;
     watch->dirty = dirty_keys_create(&watch->set->dirty_bytes);
@@ -371,13 +371,13 @@ enum kx_status kx_watch_wait(struct kx_watch *watch, struct kx_ticket *ticket)
     return status;
 }
 
-bool kx_watch_cancel(struct kx_store *store, struct kx_ticket *ticket)
+bool watch_cancel(struct watch_set *set, struct kx_ticket *ticket)
 {
     struct kx_watch *watch = ticket->watch;
-    pthread_mutex_lock(&store->watches->lock);
+    pthread_mutex_lock(&set->lock);
     bool waits = watch->ticket == ticket;
     if (waits)
         watch->ticket = NULL;
-    pthread_mutex_unlock(&store->watches->lock);
+    pthread_mutex_unlock(&set->lock);
     return waits;
 }

@@ -32,6 +32,16 @@ void watch_batch(struct watch_set *set, const struct batch *batch,
  * changes that were noted are on disk. */
 struct kx_ticket *watch_take(struct watch_set *set, struct kx_ticket *list);
 
+/* kx_watch_open, kx_watch_open_prefix and kx_watch_cancel (kindex/watch.h). Any
+ * thread. */
+enum kx_status watch_open(struct watch_set *set, const struct kx_slice *keys,
+                          size_t count, const void *memory,
+                          struct kx_watch **watch_out);
+enum kx_status watch_open_prefix(struct watch_set *set, struct kx_slice prefix,
+                                 const void *memory,
+                                 struct kx_watch **watch_out);
+bool watch_cancel(struct watch_set *set, struct kx_ticket *ticket);
+
 /* Watches that are open now. Any thread. */
 size_t watch_count(const struct watch_set *set);
 

@@ -11,9 +11,8 @@
 #include "commit/job.h"
 #include "bdb/range.h"
 
-struct index *adopt_next(const struct kx_store *store)
+struct index *adopt_next(const struct catalog *catalog)
 {
-    const struct catalog *catalog = store->catalog;
     int64_t now_ms = kx_now_ms();
     for (size_t i = 0; i < catalog->count; i++) {
         struct index *index = catalog->indexes[i];
@@ -50,22 +49,23 @@ static struct kx_slice last_read(const struct index *index)
 }
 
 /* Collects the removals among the next rows. KX_END: there are no more. */
-static enum kx_status collect(struct kx_store *store, void *mem,
+static enum kx_status collect(struct writer *writer, void *mem,
                               struct batch *batch)
 {
     size_t limit =
-        throttle_take(&batch->index->pace, store->job_size, kx_now_ms());
+        throttle_take(&batch->index->pace, writer->job_size, kx_now_ms());
     struct kx_range rows;
     struct kx_slice key = kx_slice(NULL, 0);
     struct kx_slice bytes;
     enum kx_status status = job_rows(mem, batch->index->declaration->name_key,
                                      last_read(batch->index), &rows);
     if (status == KX_OK)
-        status = range_begin(store->range, rows.start, rows.end);
-    for (size_t read = 0; status == KX_OK && job_reads_on(store, read, limit);
+        status = range_begin(writer->base.range, rows.start, rows.end);
+    for (size_t read = 0;
+         status == KX_OK && job_reads_on(writer->base.range, read, limit);
          read++) {
         struct record record;
-        status = range_next(store->range, &key, &bytes);
+        status = range_next(writer->base.range, &key, &bytes);
         if (status == KX_OK && record_read(bytes, &record) && record.index == 0)
             status = remove_row(mem, batch, key, &record);
     }
@@ -73,7 +73,7 @@ static enum kx_status collect(struct kx_store *store, void *mem,
         memcpy(batch->build.resume, key.data, key.size);
         batch->build.resume_size = key.size;
     }
-    range_end(store->range);
+    range_end(writer->base.range);
     return status == KX_END && batch->write_count > 0 ? KX_OK : status;
 }
 
@@ -81,18 +81,18 @@ static enum kx_status collect(struct kx_store *store, void *mem,
  * last batch removes nothing: it makes the index ready, or conflicted. It is on
  * disk, with all batches before it, before that is visible: from then on the
  * rows are read. */
-static enum kx_status apply(struct kx_store *store, struct batch *batch,
+static enum kx_status apply(struct writer *writer, struct batch *batch,
                             bool last)
 {
     struct index *index = batch->index;
     if (!last)
-        return job_settle(store, batch);
+        return job_settle(writer, batch);
     batch->adoption->done = true;
     batch->build.resume_size = 0;
     batch->state = index->conflicts == 0 ? KX_INDEX_READY : KX_INDEX_CONFLICTED;
-    batch->stamp = store->catalog->stamp + 1;
+    batch->stamp = writer->base.catalog->stamp + 1;
     batch->durable = true;
-    enum kx_status status = job_apply(store, batch);
+    enum kx_status status = job_apply(writer, batch);
     const uint64_t *counts = index->adoption.counts;
     if (status == KX_OK)
         kx_log(KX_LOG_INFO, "index-adopted",
@@ -104,7 +104,7 @@ static enum kx_status apply(struct kx_store *store, struct batch *batch,
     return status;
 }
 
-void adopt_step(struct kx_store *store, struct index *index)
+void adopt_step(struct writer *writer, struct index *index)
 {
     void *mem = talloc_new(NULL);
     struct batch batch = {.action = CATALOG_BUILD,
@@ -116,13 +116,13 @@ void adopt_step(struct kx_store *store, struct index *index)
         batch.adoption =
             talloc_memdup(mem, &index->adoption, sizeof index->adoption);
         batch.writes =
-            talloc_array(mem, struct txn_write, (unsigned)store->job_size);
+            talloc_array(mem, struct txn_write, (unsigned)writer->job_size);
     }
     if (batch.writes != NULL && batch.adoption != NULL)
-        status = collect(store, mem, &batch);
+        status = collect(writer, mem, &batch);
     if (status == KX_OK || status == KX_END)
-        status = apply(store, &batch, status == KX_END);
+        status = apply(writer, &batch, status == KX_END);
     if (status != KX_OK)
-        job_failed(store, "adopt", status);
+        job_failed(writer, "adopt", status);
     talloc_free(mem);
 }

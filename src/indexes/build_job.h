@@ -3,15 +3,15 @@
 #ifndef BUILD_JOB_H
 #define BUILD_JOB_H
 
-#include "commit/store_state.h"
+#include "commit/writer_state.h"
 
 /* The index to build next that its throttle allows to continue, or NULL. */
-struct index *build_job_next(const struct kx_store *store);
+struct index *build_job_next(const struct catalog *catalog);
 
 /* The next step of the indexes being built. */
-void build_job_step(struct kx_store *store);
+void build_job_step(struct writer *writer);
 
 /* Frees the scan that is under way; nothing that is stored depends on it. */
-void build_job_end(struct kx_store *store);
+void build_job_end(struct writer *writer);
 
 #endif

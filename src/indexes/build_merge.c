@@ -14,7 +14,7 @@
 enum { PASSED_FEW = 64 };
 
 struct merge_step {
-    struct kx_store *store;
+    struct writer *writer;
     struct batch *batch;
     void *mem;
     size_t count; /* of rows in batch->writes; write_count of them are kept */
@@ -70,7 +70,8 @@ static enum row_action examine(const struct merge_step *merge,
  * is right even if the batch is never applied. */
 static void forget_cached(struct merge_step *merge, struct kx_slice key)
 {
-    record_cache_update(merge->store->cache, key, kx_slice(NULL, 0), false);
+    record_cache_update(merge->writer->base.cache, key, kx_slice(NULL, 0),
+                        false);
 }
 
 static void keep_row(struct merge_step *merge)
@@ -101,7 +102,7 @@ static enum kx_status find_conflict(const struct merge_step *merge,
     struct kx_buffer value;
     kx_buffer_init(&value, merge->mem);
     enum kx_status status =
-        table_get(merge->store->env, TABLE_ENTRIES, key, &value);
+        table_get(merge->writer->base.env, TABLE_ENTRIES, key, &value);
     if (status == KX_OK && (!record_read(kx_buffer_slice(&value), &there) ||
                             there.index != merge->batch->index->id))
         status = KX_ABSENT;
@@ -262,7 +263,7 @@ static enum kx_status merge_at(struct merge_step *merge, struct kx_slice key,
 /* Searches the tree for the row to merge next. */
 static enum kx_status seek(const struct merge_step *merge)
 {
-    return range_begin(merge->store->range,
+    return range_begin(merge->writer->base.range,
                        merge->batch->writes[merge->next].key,
                        kx_slice(NULL, 0));
 }
@@ -279,7 +280,7 @@ static enum kx_status read_on(const struct merge_step *merge, size_t *passed,
         *passed = 0;
     }
     if (status == KX_OK)
-        status = range_next(merge->store->range, key_out, bytes_out);
+        status = range_next(merge->writer->base.range, key_out, bytes_out);
     ++*passed;
     return status;
 }
@@ -302,17 +303,17 @@ static enum kx_status merge_all(struct merge_step *merge)
         if (merge->next != before)
             passed = 0;
     }
-    range_end(merge->store->range);
+    range_end(merge->writer->base.range);
     if (status == KX_OK || status == KX_END)
         status = merge_below(merge, kx_slice(NULL, 0));
     return status;
 }
 
-enum kx_status build_merge_rows(struct kx_store *store, void *mem,
+enum kx_status build_merge_rows(struct writer *writer, void *mem,
                                 struct batch *batch, size_t count)
 {
     struct merge_step merge = {
-        .store = store, .batch = batch, .mem = mem, .count = count};
+        .writer = writer, .batch = batch, .mem = mem, .count = count};
     if (index_adopts(batch->index)) {
         merge.adoption =
             talloc_memdup(mem, &batch->index->adoption, sizeof *merge.adoption);

@@ -11,7 +11,7 @@
  * unique value get conflict rows; an index that adopts takes over the hand-kept
  * entries that it finds there. Memory is allocated in mem, which must live
  * until the batch is applied. KX_OK, KX_NO_MEMORY, KX_FAILED. */
-enum kx_status build_merge_rows(struct kx_store *store, void *mem,
+enum kx_status build_merge_rows(struct writer *writer, void *mem,
                                 struct batch *batch, size_t count);
 
 #endif

@@ -19,7 +19,7 @@ enum {
 };
 
 struct build_scan {
-    struct kx_store *store;
+    struct writer *writer;
     struct build_window window;
     struct build_rows *parts[KX_INDEXES_MAX];
     size_t count;
@@ -34,7 +34,7 @@ struct build_scan {
 /* The store must not note keys in a set that was freed. */
 static int leave_store(struct build_scan *scan)
 {
-    scan->store->touched = NULL;
+    scan->writer->touched = NULL;
     return 0;
 }
 
@@ -59,7 +59,7 @@ static enum kx_status add_rows(struct build_scan *scan, struct index *index)
 static enum kx_status add_all_rows(struct build_scan *scan,
                                    struct index *leader)
 {
-    const struct catalog *catalog = scan->store->catalog;
+    const struct catalog *catalog = scan->writer->base.catalog;
     enum kx_status status = add_rows(scan, leader);
     for (size_t i = 0; status == KX_OK && i < catalog->count; i++)
         if (catalog->indexes[i] != leader && joins(catalog->indexes[i], leader))
@@ -82,26 +82,26 @@ static bool set_passage(struct build_scan *scan, const struct index *leader)
     scan->window =
         (struct build_window){.start = kx_buffer_slice(&scan->start),
                               .end = kx_buffer_slice(&scan->end),
-                              .stamp = scan->store->catalog->stamp + 1,
+                              .stamp = scan->writer->base.catalog->stamp + 1,
                               .now_ms = kx_now_ms()};
     scan->window.touched =
         touched_keys_create(scan, scan->window.start, scan->window.end);
     return scan->window.touched != NULL;
 }
 
-struct build_scan *build_scan_create(struct kx_store *store,
+struct build_scan *build_scan_create(struct writer *writer,
                                      struct index *leader, size_t limit)
 {
     struct build_scan *scan = talloc_zero(NULL, struct build_scan);
     if (scan == NULL)
         return NULL;
-    scan->store = store;
+    scan->writer = writer;
     scan->limit = limit;
     if (!set_passage(scan, leader) || add_all_rows(scan, leader) != KX_OK) {
         talloc_free(scan);
         return NULL;
     }
-    store->touched = scan->window.touched;
+    writer->touched = scan->window.touched;
     talloc_set_destructor(scan, leave_store);
     return scan;
 }
@@ -117,7 +117,7 @@ static enum kx_status begin_scan(struct build_scan *scan)
     kx_add_byte(&scan->from, 0);
     if (scan->from.failed)
         return KX_NO_MEMORY;
-    return range_begin(scan->store->range, kx_buffer_slice(&scan->from),
+    return range_begin(scan->writer->base.range, kx_buffer_slice(&scan->from),
                        scan->window.end);
 }
 
@@ -189,12 +189,13 @@ static void stop(struct build_scan *scan, bool at_end)
 /* Each step begins its scan again, because commits change pages in between. */
 enum kx_status build_scan_read(struct build_scan *scan, size_t limit)
 {
-    struct range *range = scan->store->range;
+    struct range *range = scan->writer->base.range;
     struct kx_slice key;
     struct kx_slice bytes;
     enum kx_status status = begin_scan(scan);
     for (size_t i = 0;
-         status == KX_OK && job_reads_on(scan->store, i, limit) && !full(scan);
+         status == KX_OK && job_reads_on(scan->writer->base.range, i, limit) &&
+         !full(scan);
          i++) {
         status = range_next(range, &key, &bytes);
         if (status != KX_OK)

@@ -11,7 +11,7 @@ struct build_scan;
 
 /* A scan that begins where the build of `leader` has stopped and reads about
  * `limit` entries. NULL: memory ran out. */
-struct build_scan *build_scan_create(struct kx_store *store,
+struct build_scan *build_scan_create(struct writer *writer,
                                      struct index *leader, size_t limit);
 
 /* Reads up to `limit` entries and writes nothing. KX_OK; KX_END: the scan has

@@ -27,7 +27,7 @@ static struct kx_slice bound(void *mem, struct kx_slice prefix, uint8_t byte)
 }
 
 /* The scan continues after all rows of the index. */
-static enum kx_status pass_over(struct kx_store *store, void *mem,
+static enum kx_status pass_over(struct writer *writer, void *mem,
                                 const struct index *index, struct kx_slice end)
 {
     struct kx_slice start = bound(mem, index->declaration->name_key, 0xff);
@@ -35,33 +35,35 @@ static enum kx_status pass_over(struct kx_store *store, void *mem,
         return KX_NO_MEMORY;
     if (kx_compare(start, end) >= 0)
         return KX_END;
-    range_end(store->range);
-    return range_begin(store->range, start, end);
+    range_end(writer->base.range);
+    return range_begin(writer->base.range, start, end);
 }
 
 /* *found_out: the range has a visible client entry. All writes wait meanwhile,
  * so the scan skips the rows of an index, of which there may be millions, where
  * no other rows can be among them. */
-static enum kx_status find_any(struct kx_store *store, void *mem,
+static enum kx_status find_any(struct writer *writer, void *mem,
                                const struct kx_range *rows, bool *found_out)
 {
-    enum kx_status status = range_begin(store->range, rows->start, rows->end);
+    enum kx_status status =
+        range_begin(writer->base.range, rows->start, rows->end);
     int64_t now_ms = kx_now_ms();
     *found_out = false;
     while (status == KX_OK && !*found_out) {
         struct kx_slice key;
         struct kx_slice bytes;
         struct record record;
-        status = range_next(store->range, &key, &bytes);
+        status = range_next(writer->base.range, &key, &bytes);
         if (status != KX_OK || !record_read(bytes, &record))
             continue;
         const struct index *sole =
-            record.index == 0 ? NULL : catalog_sole_owner(store->catalog, key);
+            record.index == 0 ? NULL
+                              : catalog_sole_owner(writer->base.catalog, key);
         if (sole != NULL)
-            status = pass_over(store, mem, sole, rows->end);
+            status = pass_over(writer, mem, sole, rows->end);
         *found_out = record.index == 0 && !record_expired(&record, now_ms);
     }
-    range_end(store->range);
+    range_end(writer->base.range);
     return status == KX_END ? KX_OK : status;
 }
 
@@ -138,12 +140,12 @@ static enum kx_status check_adopt(const struct catalog *catalog,
 /* An index owns all keys under its name, so there must be none yet, unless the
  * declaration adopts them. Rows of a dropped index of this name, which have its
  * id, do not count as conflicts. */
-static enum kx_status check_new(struct kx_store *store,
-                                struct kx_commit *commit, struct index *index)
+static enum kx_status check_new(struct writer *writer, struct kx_commit *commit,
+                                struct index *index)
 {
     const struct declaration *want = index->declaration;
     struct kx_fault *fault = &commit->refusal.fault;
-    const struct catalog *catalog = store->catalog;
+    const struct catalog *catalog = writer->base.catalog;
     if (catalog->count + catalog->dropping_count >= KX_INDEXES_MAX)
         return kx_fail(fault, KX_TOO_MANY_INDEXES,
                        "there are already %d indexes, including dropped ones "
@@ -162,7 +164,7 @@ static enum kx_status check_new(struct kx_store *store,
                             .end = bound(commit->memory, want->name_key, 0xff)};
     if (rows.end.size == 0)
         return KX_NO_MEMORY;
-    status = find_any(store, commit->memory, &rows, &found);
+    status = find_any(writer, commit->memory, &rows, &found);
     if (status != KX_OK)
         return status;
     index->adoption.asked = found && want->adopt;
@@ -175,7 +177,7 @@ static enum kx_status check_new(struct kx_store *store,
 
 /* A new index is ready at once if there is nothing to build it from or to
  * adopt. The total is an estimate for showing progress. */
-static enum kx_status start_state(struct kx_store *store,
+static enum kx_status start_state(struct writer *writer,
                                   struct kx_commit *commit, struct index *index)
 {
     struct declaration *declaration = index->declaration;
@@ -185,12 +187,13 @@ static enum kx_status start_state(struct kx_store *store,
     if (rows.start.size == 0 || rows.end.size == 0)
         return KX_NO_MEMORY;
     bool found = false;
-    enum kx_status status = find_any(store, commit->memory, &rows, &found);
+    enum kx_status status = find_any(writer, commit->memory, &rows, &found);
     index->state =
         found || index->adoption.asked ? KX_INDEX_BUILDING : KX_INDEX_READY;
     index->build.started_at_ms = kx_now_ms();
     if (index->state == KX_INDEX_BUILDING)
-        index->build.total = declare_preview_range(store, rows.start, rows.end);
+        index->build.total =
+            declare_preview_range(writer, rows.start, rows.end);
     return status;
 }
 
@@ -203,7 +206,7 @@ static bool restarts(const struct catalog *catalog, const struct index *have)
 
 /* Restarts the build and keeps the adopted entries, which can be read and which
  * commits have kept up to date. */
-static enum kx_status restart_adoption(struct kx_store *store,
+static enum kx_status restart_adoption(struct writer *writer,
                                        struct kx_commit *commit,
                                        struct index *index,
                                        const struct build_progress *build,
@@ -216,30 +219,31 @@ static enum kx_status restart_adoption(struct kx_store *store,
                           .build = *build,
                           .pace = index->pace,
                           .durable = true,
-                          .stamp = store->catalog->stamp + 1};
-    batch.pace.paused = commit->pace.paused;
-    enum kx_status status = batch_apply(store, &batch, number_out);
+                          .stamp = writer->base.catalog->stamp + 1};
+    batch.pace.paused = commit->command.pace.paused;
+    enum kx_status status = batch_apply(writer, &batch, number_out);
     commit->created = status == KX_OK;
     return status;
 }
 
 /* A restarted index gets another id, unless it adopts. So the rows that the
  * failed one, `have`, has written belong to no index. */
-static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
+static enum kx_status begin(struct writer *writer, struct kx_commit *commit,
                             struct index *index, struct index *have,
                             uint64_t *number_out)
 {
     if (have != NULL && index_adopts(have))
-        return restart_adoption(store, commit, have, &index->build, number_out);
-    index->id = store->catalog->last_id + 1;
+        return restart_adoption(writer, commit, have, &index->build,
+                                number_out);
+    index->id = writer->base.catalog->last_id + 1;
     if (have != NULL)
         index->pace.per_second = have->pace.per_second;
-    index->pace.paused = commit->pace.paused;
+    index->pace.paused = commit->command.pace.paused;
     struct batch batch = {.action = CATALOG_ADD,
                           .index = index,
                           .durable = true,
-                          .stamp = store->catalog->stamp + 1};
-    enum kx_status status = batch_apply(store, &batch, number_out);
+                          .stamp = writer->base.catalog->stamp + 1};
+    enum kx_status status = batch_apply(writer, &batch, number_out);
     commit->created = status == KX_OK;
     return status;
 }
@@ -247,87 +251,90 @@ static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
 /* Declaring the same again changes nothing and is no error. Otherwise, on
  * success and without a dry run, the catalog owns the index or has restarted
  * the one that it has. */
-static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
+static enum kx_status declare(struct writer *writer, struct kx_commit *commit,
                               struct index *index, uint64_t *number_out)
 {
-    struct index *have = catalog_find(store->catalog, index->declaration->name);
+    struct index *have =
+        catalog_find(writer->base.catalog, index->declaration->name);
     if (have != NULL &&
         !kx_equal(have->declaration->text, index->declaration->text))
         return refuse_other(commit, have, index->declaration);
-    if (have != NULL && !restarts(store->catalog, have))
-        return commit->dry ? declare_preview_index(store, commit,
+    if (have != NULL && !restarts(writer->base.catalog, have))
+        return commit->dry ? declare_preview_index(writer, commit,
                                                    have->declaration, true)
                            : KX_OK;
-    enum kx_status status = check_new(store, commit, index);
+    enum kx_status status = check_new(writer, commit, index);
     if (status == KX_OK && commit->dry)
-        return declare_preview_index(store, commit, index->declaration, false);
+        return declare_preview_index(writer, commit, index->declaration, false);
     if (status == KX_OK)
-        status = start_state(store, commit, index);
+        status = start_state(writer, commit, index);
     if (status != KX_OK)
         return status;
-    return begin(store, commit, index, have, number_out);
+    return begin(writer, commit, index, have, number_out);
 }
 
 /* After that the catalog owns the index, or it is freed here. */
-void declare_index(struct kx_store *store, struct kx_commit *commit,
+void declare_index(struct writer *writer, struct kx_commit *commit,
                    uint64_t *number_out)
 {
     struct index *index = talloc_zero(NULL, struct index);
     commit->status = KX_NO_MEMORY;
     if (index != NULL)
         commit->status =
-            declaration_parse(index, commit->declaration, &index->declaration,
-                              &commit->refusal.fault);
+            declaration_parse(index, commit->command.declaration,
+                              &index->declaration, &commit->refusal.fault);
     if (commit->status == KX_OK)
-        commit->status = declare(store, commit, index, number_out);
-    if (index != NULL && catalog_by_id(store->catalog, index->id) != index)
+        commit->status = declare(writer, commit, index, number_out);
+    if (index != NULL &&
+        catalog_by_id(writer->base.catalog, index->id) != index)
         talloc_free(index);
-    commit->stamp = store->catalog->stamp;
+    commit->stamp = writer->base.catalog->stamp;
 }
 
 /* The name is free and the index unreadable as soon as the batch is applied. */
-void declare_drop(struct kx_store *store, struct kx_commit *commit,
+void declare_drop(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out)
 {
-    struct index *index = catalog_named(store->catalog, commit);
+    struct index *index = catalog_named(writer->base.catalog, commit);
     if (index == NULL)
         return;
     struct batch batch = {.action = CATALOG_DROP,
                           .index = index,
                           .durable = true,
-                          .stamp = store->catalog->stamp + 1};
-    commit->status = batch_apply(store, &batch, number_out);
-    commit->stamp = store->catalog->stamp;
+                          .stamp = writer->base.catalog->stamp + 1};
+    commit->status = batch_apply(writer, &batch, number_out);
+    commit->stamp = writer->base.catalog->stamp;
 }
 
 /* One change of the catalog. A job compares paces before its next step, and
  * repeats what it did at the former one. */
-static enum kx_status set_pace(struct kx_store *store, struct index *index,
+static enum kx_status set_pace(struct writer *writer, struct index *index,
                                const struct kx_pace *pace, uint64_t *number_out)
 {
     struct batch batch = {.action = CATALOG_PACE,
                           .index = index,
                           .pace = index->pace,
                           .durable = true,
-                          .stamp = store->catalog->stamp + 1};
+                          .stamp = writer->base.catalog->stamp + 1};
     if (pace->sets_paused)
         batch.pace.paused = pace->paused;
     if (pace->sets_limit)
         batch.pace.per_second = pace->per_second;
     batch.pace.next_ms = 0;
-    return batch_apply(store, &batch, number_out);
+    return batch_apply(writer, &batch, number_out);
 }
 
 /* An index that is built to replace this one gets the same pace. */
-void declare_throttle(struct kx_store *store, struct kx_commit *commit,
+void declare_throttle(struct writer *writer, struct kx_commit *commit,
                       uint64_t *number_out)
 {
-    struct index *index = catalog_named(store->catalog, commit);
+    struct index *index = catalog_named(writer->base.catalog, commit);
     if (index == NULL)
         return;
-    struct index *successor = catalog_successor(store->catalog, index);
-    commit->status = set_pace(store, index, &commit->pace, number_out);
+    struct index *successor = catalog_successor(writer->base.catalog, index);
+    commit->status = set_pace(writer, index, &commit->command.pace, number_out);
     if (commit->status == KX_OK && successor != NULL)
-        commit->status = set_pace(store, successor, &commit->pace, number_out);
-    commit->stamp = store->catalog->stamp;
+        commit->status =
+            set_pace(writer, successor, &commit->command.pace, number_out);
+    commit->stamp = writer->base.catalog->stamp;
 }

@@ -12,7 +12,7 @@
 
 /* Collects the next rows from build.resume on, at most job_size. KX_END: those
  * are all. */
-static enum kx_status collect(struct kx_store *store, const struct index *index,
+static enum kx_status collect(struct writer *writer, const struct index *index,
                               void *mem, struct batch *batch)
 {
     const struct build_progress *build = &index->build;
@@ -21,13 +21,14 @@ static enum kx_status collect(struct kx_store *store, const struct index *index,
         job_rows(mem, index->declaration->name_key,
                  kx_slice(build->resume, build->resume_size), &rows);
     if (status == KX_OK)
-        status = range_begin(store->range, rows.start, rows.end);
+        status = range_begin(writer->base.range, rows.start, rows.end);
     struct kx_slice key = {0};
     struct kx_slice bytes;
     for (size_t read = 0;
-         status == KX_OK && job_reads_on(store, read, store->job_size);
+         status == KX_OK &&
+         job_reads_on(writer->base.range, read, writer->job_size);
          read++) {
-        status = range_next(store->range, &key, &bytes);
+        status = range_next(writer->base.range, &key, &bytes);
         struct record record;
         if (status == KX_OK && record_read(bytes, &record) &&
             record.index == index->id &&
@@ -38,13 +39,13 @@ static enum kx_status collect(struct kx_store *store, const struct index *index,
         memcpy(batch->build.resume, key.data, key.size);
         batch->build.resume_size = key.size;
     }
-    range_end(store->range);
+    range_end(writer->base.range);
     return status;
 }
 
 /* The last batch also removes the index's own row: there is no state in which
  * the index is forgotten and rows are left. */
-void drop_job_step(struct kx_store *store, struct index *index)
+void drop_job_step(struct writer *writer, struct index *index)
 {
     void *mem = talloc_new(NULL);
     struct batch batch = {.action = CATALOG_BUILD,
@@ -54,14 +55,14 @@ void drop_job_step(struct kx_store *store, struct index *index)
     enum kx_status status = KX_NO_MEMORY;
     if (mem != NULL)
         batch.writes =
-            talloc_array(mem, struct txn_write, (unsigned)store->job_size);
+            talloc_array(mem, struct txn_write, (unsigned)writer->job_size);
     if (batch.writes != NULL)
-        status = collect(store, index, mem, &batch);
+        status = collect(writer, index, mem, &batch);
     if (status == KX_END)
         batch.action = CATALOG_FORGET;
     if (status == KX_OK || status == KX_END)
-        job_apply(store, &batch);
+        job_apply(writer, &batch);
     else
-        job_failed(store, "drop", status);
+        job_failed(writer, "drop", status);
     talloc_free(mem);
 }

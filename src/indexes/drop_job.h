@@ -2,9 +2,9 @@
 #ifndef DROP_JOB_H
 #define DROP_JOB_H
 
-#include "commit/store_state.h"
+#include "commit/writer_state.h"
 
 /* Removes the next entries of a dropped index, and forgets it with the last. */
-void drop_job_step(struct kx_store *store, struct index *index);
+void drop_job_step(struct writer *writer, struct index *index);
 
 #endif

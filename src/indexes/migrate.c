@@ -8,7 +8,7 @@
 /* A migration that was asked for. The declaration belongs to the successor if
  * there is one, otherwise to the index itself. */
 struct migration {
-    struct kx_store *store;
+    struct writer *writer;
     struct kx_commit *commit;
     struct index *index;
     struct declaration *want;
@@ -71,16 +71,16 @@ static enum kx_status read_patch(struct migration *migration, void *mem)
 {
     struct kx_commit *commit = migration->commit;
     struct kx_fault *fault = &commit->refusal.fault;
-    enum kx_status status = kx_json_check(commit->declaration, fault);
+    enum kx_status status = kx_json_check(commit->command.declaration, fault);
     if (status != KX_OK)
         return status;
-    if (kx_json_type(commit->declaration) != KX_JSON_OBJECT)
+    if (kx_json_type(commit->command.declaration) != KX_JSON_OBJECT)
         return kx_fail(fault, KX_BAD_INDEX,
                        "a merge patch of a declaration is a JSON object");
     struct kx_buffer text;
     kx_buffer_init(&text, commit->memory);
-    kx_json_merge(migration->index->declaration->text, commit->declaration,
-                  &text);
+    kx_json_merge(migration->index->declaration->text,
+                  commit->command.declaration, &text);
     if (text.failed)
         return KX_NO_MEMORY;
     status =
@@ -116,7 +116,7 @@ static enum kx_status check_state(struct migration *migration)
 {
     const struct index *index = migration->index;
     const struct declaration *target =
-        target_of(migration->store->catalog, index);
+        target_of(migration->writer->base.catalog, index);
     struct kx_slice have =
         target != NULL ? target->text : index->declaration->text;
     if (kx_equal(have, migration->want->text)) /* NOLINT: read_patch sets it */
@@ -134,14 +134,14 @@ static enum kx_status check_state(struct migration *migration)
 
 /* All views that saw the former declarations have ended, so that these can be
  * freed. */
-enum kx_status migrate_change(struct kx_store *store, struct batch *batch,
+enum kx_status migrate_change(struct writer *writer, struct batch *batch,
                               uint64_t *number_out)
 {
     struct index *index = batch->index;
     const struct row_form *form = &index->form;
     struct declaration *former[] = {index->declaration, form->target,
                                     form->failed};
-    enum kx_status status = batch_apply(store, batch, number_out);
+    enum kx_status status = batch_apply(writer, batch, number_out);
     for (int i = 0; status == KX_OK && i < 3; i++)
         if (former[i] != index->declaration && former[i] != form->target &&
             former[i] != form->failed)
@@ -159,14 +159,14 @@ static enum kx_status migrate_form(struct migration *migration,
                           .form = index->form,
                           .failure = "",
                           .durable = true,
-                          .stamp = migration->store->catalog->stamp + 1};
+                          .stamp = migration->writer->base.catalog->stamp + 1};
     batch.build.started_at_ms = kx_now_ms();
     batch.build.total = index->entries;
     batch.form.target = migration->want;
     batch.form.failed = NULL;
     batch.form.mixed = true;
     enum kx_status status =
-        migrate_change(migration->store, &batch, number_out);
+        migrate_change(migration->writer, &batch, number_out);
     migration->commit->created = status == KX_OK;
     if (status == KX_OK)
         talloc_steal(index, migration->want);
@@ -178,7 +178,7 @@ static enum kx_status migrate_keys(struct migration *migration,
                                    struct index *successor,
                                    uint64_t *number_out)
 {
-    struct catalog *catalog = migration->store->catalog;
+    struct catalog *catalog = migration->writer->base.catalog;
     if (catalog->count + catalog->dropping_count == KX_INDEXES_MAX)
         return kx_fail(
             &migration->commit->refusal.fault, KX_TOO_MANY_INDEXES,
@@ -195,7 +195,7 @@ static enum kx_status migrate_keys(struct migration *migration,
                           .index = successor,
                           .durable = true,
                           .stamp = catalog->stamp + 1};
-    enum kx_status status = batch_apply(migration->store, &batch, number_out);
+    enum kx_status status = batch_apply(migration->writer, &batch, number_out);
     migration->commit->created = status == KX_OK;
     return status;
 }
@@ -215,13 +215,13 @@ static enum kx_status migrate(struct migration *migration,
     return migrate_form(migration, number_out);
 }
 
-void migrate_begin(struct kx_store *store, struct kx_commit *commit,
+void migrate_begin(struct writer *writer, struct kx_commit *commit,
                    uint64_t *number_out)
 {
-    struct migration migration = {.store = store,
-                                  .commit = commit,
-                                  .index =
-                                      catalog_named(store->catalog, commit)};
+    struct migration migration = {
+        .writer = writer,
+        .commit = commit,
+        .index = catalog_named(writer->base.catalog, commit)};
     if (migration.index == NULL)
         return;
     struct index *successor = talloc_zero(NULL, struct index);
@@ -229,22 +229,22 @@ void migrate_begin(struct kx_store *store, struct kx_commit *commit,
     if (successor != NULL)
         commit->status = migrate(&migration, successor, number_out);
     if (successor != NULL &&
-        catalog_by_id(store->catalog, successor->id) != successor)
+        catalog_by_id(writer->base.catalog, successor->id) != successor)
         talloc_free(successor);
-    commit->stamp = store->catalog->stamp;
+    commit->stamp = writer->base.catalog->stamp;
 }
 
-void migrate_undo(struct kx_store *store, struct kx_commit *commit,
+void migrate_undo(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out)
 {
-    struct index *index = catalog_named(store->catalog, commit);
+    struct index *index = catalog_named(writer->base.catalog, commit);
     if (index == NULL)
         return;
-    struct index *successor = catalog_successor(store->catalog, index);
+    struct index *successor = catalog_successor(writer->base.catalog, index);
     struct batch batch = {.action = CATALOG_DROP,
                           .index = successor,
                           .durable = true,
-                          .stamp = store->catalog->stamp + 1};
+                          .stamp = writer->base.catalog->stamp + 1};
     if (successor == NULL && index->form.target == NULL &&
         index->form.failed == NULL) {
         commit->status =
@@ -252,7 +252,7 @@ void migrate_undo(struct kx_store *store, struct kx_commit *commit,
         return;
     }
     if (successor != NULL) {
-        commit->status = batch_apply(store, &batch, number_out);
+        commit->status = batch_apply(writer, &batch, number_out);
     } else {
         batch.action = CATALOG_FORM;
         batch.index = index;
@@ -261,7 +261,7 @@ void migrate_undo(struct kx_store *store, struct kx_commit *commit,
         batch.form.target = NULL;
         batch.form.failed = NULL;
         batch.failure = "";
-        commit->status = migrate_change(store, &batch, number_out);
+        commit->status = migrate_change(writer, &batch, number_out);
     }
-    commit->stamp = store->catalog->stamp;
+    commit->stamp = writer->base.catalog->stamp;
 }

@@ -19,14 +19,14 @@
  * KX_INDEX_NOT_READY, KX_INDEX_BUSY (another migration is under way),
  * KX_TOO_MANY_INDEXES. undo: KX_INDEX_ABSENT, KX_NO_MIGRATION. Nothing is
  * changed unless it is KX_OK. */
-void migrate_begin(struct kx_store *store, struct kx_commit *commit,
+void migrate_begin(struct writer *writer, struct kx_commit *commit,
                    uint64_t *number_out);
-void migrate_undo(struct kx_store *store, struct kx_commit *commit,
+void migrate_undo(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out);
 
 /* Applies a CATALOG_FORM batch and frees the declarations that the index no
  * longer has. As batch_apply. */
-enum kx_status migrate_change(struct kx_store *store, struct batch *batch,
+enum kx_status migrate_change(struct writer *writer, struct batch *batch,
                               uint64_t *number_out);
 
 #endif

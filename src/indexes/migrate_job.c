@@ -10,6 +10,7 @@
 
 #include "commit/job.h"
 #include "commit/settle.h"
+#include "commit/view.h"
 #include "indexes/migrate.h"
 #include "bdb/range.h"
 #include "plan/plan_refuse.h"
@@ -17,7 +18,7 @@
 
 /* One job. Keys and rows are allocated in mem. */
 struct step {
-    struct kx_store *store;
+    struct writer *writer;
     struct index *index;
     void *mem;
     struct batch batch;
@@ -39,9 +40,8 @@ bool migrate_waits(const struct index *index)
     return index->form.mixed && index->state == KX_INDEX_READY;
 }
 
-struct index *migrate_next(const struct kx_store *store)
+struct index *migrate_next(const struct catalog *catalog)
 {
-    const struct catalog *catalog = store->catalog;
     int64_t now_ms = kx_now_ms();
     for (size_t i = 0; i < catalog->count; i++)
         if (is_resolved(catalog->indexes[i]) ||
@@ -134,7 +134,7 @@ static enum kx_status take_row(struct step *step, struct kx_slice key,
 /* Takes rows after the last key that was read. KX_END: there are no more. */
 static enum kx_status take_rows(struct step *step)
 {
-    struct kx_store *store = step->store;
+    struct writer *writer = step->writer;
     const struct build_progress *build = &step->index->build;
     struct kx_range rows;
     struct kx_slice key;
@@ -143,17 +143,18 @@ static enum kx_status take_rows(struct step *step)
         job_rows(step->mem, step->index->declaration->name_key,
                  kx_slice(build->resume, build->resume_size), &rows);
     if (status == KX_OK)
-        status = range_begin(store->range, rows.start, rows.end);
+        status = range_begin(writer->base.range, rows.start, rows.end);
     size_t limit =
-        throttle_take(&step->index->pace, store->job_size, kx_now_ms());
-    for (size_t i = 0; status == KX_OK && job_reads_on(store, i, limit) &&
-                       step->bytes + step->source.read < JOB_BYTES_MAX;
+        throttle_take(&step->index->pace, writer->job_size, kx_now_ms());
+    for (size_t i = 0;
+         status == KX_OK && job_reads_on(writer->base.range, i, limit) &&
+         step->bytes + step->source.read < JOB_BYTES_MAX;
          i++) {
-        status = range_next(store->range, &key, &bytes);
+        status = range_next(writer->base.range, &key, &bytes);
         if (status == KX_OK)
             status = take_row(step, key, bytes);
     }
-    range_end(store->range);
+    range_end(writer->base.range);
     return status;
 }
 
@@ -170,7 +171,7 @@ static void end_form(struct step *step)
         return;
     }
     batch->declaration = form->target;
-    batch->stamp = step->store->catalog->stamp + 1;
+    batch->stamp = step->writer->base.catalog->stamp + 1;
     batch->durable = true;
     form->target = NULL;
     form->since = batch->stamp;
@@ -192,33 +193,33 @@ static enum kx_status apply(struct step *step)
     uint64_t number = 0;
     struct index *index = step->index;
     bool switches = step->batch.durable;
-    enum kx_status status = migrate_change(step->store, &step->batch, &number);
+    enum kx_status status = migrate_change(step->writer, &step->batch, &number);
     if (status != KX_OK)
         return status;
     /* What clients see of the rows has not changed, or is on disk. */
-    view_flushed(&step->store->gate, number);
-    settle_release(step->store);
+    view_flushed(step->writer->view, number);
+    settle_release(step->writer->settle);
     if (switches)
         kx_log(KX_LOG_INFO, "index-migrated", "index=%s entries=%" PRIu64,
                index->declaration->name_text, index->entries);
     return KX_OK;
 }
 
-static void replace(struct kx_store *store, struct index *index)
+static void replace(struct writer *writer, struct index *index)
 {
     struct batch batch = {.action = CATALOG_BUILD,
                           .index = index,
                           .state = KX_INDEX_READY,
                           .build = index->build,
                           .durable = true,
-                          .stamp = store->catalog->stamp + 1};
-    job_apply(store, &batch);
+                          .stamp = writer->base.catalog->stamp + 1};
+    job_apply(writer, &batch);
 }
 
 /* After an error the next job begins again with what is stored. */
-static void rewrite_rows(struct kx_store *store, struct index *index)
+static void rewrite_rows(struct writer *writer, struct index *index)
 {
-    struct step step = {.store = store,
+    struct step step = {.writer = writer,
                         .index = index,
                         .mem = talloc_new(NULL),
                         .batch = {.action = CATALOG_FORM,
@@ -231,10 +232,10 @@ static void rewrite_rows(struct kx_store *store, struct index *index)
         step.batch.build.run_started_ns = kx_monotonic_ns();
         step.batch.build.run_base = index->build.done;
     }
-    row_source_init(&step.source, step.mem, store->env, index);
+    row_source_init(&step.source, step.mem, writer->base.env, index);
     if (step.mem != NULL)
-        step.batch.writes =
-            talloc_array(step.mem, struct txn_write, (unsigned)store->job_size);
+        step.batch.writes = talloc_array(step.mem, struct txn_write,
+                                         (unsigned)writer->job_size);
     if (step.batch.writes != NULL)
         status = take_rows(&step);
     if (status == KX_END)
@@ -245,13 +246,13 @@ static void rewrite_rows(struct kx_store *store, struct index *index)
         status = apply(&step);
     talloc_free(step.mem);
     if (status != KX_OK)
-        job_failed(store, "migration", status);
+        job_failed(writer, "migration", status);
 }
 
-void migrate_step(struct kx_store *store, struct index *index)
+void migrate_step(struct writer *writer, struct index *index)
 {
     if (is_resolved(index))
-        replace(store, index);
+        replace(writer, index);
     else
-        rewrite_rows(store, index);
+        rewrite_rows(writer, index);
 }

@@ -67,7 +67,7 @@ static enum kx_status compare(const struct verify *job,
     struct kx_value theirs = record_value(row, key);
     struct kx_value ours = record_value(made, key);
     *same_out = row->expires_at_ms == made->expires_at_ms && row->stamp != 0 &&
-                row->stamp <= job->store->catalog->stamp &&
+                row->stamp <= job->writer->base.catalog->stamp &&
                 (row->encoding == KX_POINTER) == (made->encoding == KX_POINTER);
     if (!*same_out || row->encoding == KX_POINTER)
         return KX_OK;
@@ -135,7 +135,8 @@ static enum kx_status read_row(struct verify *job, struct kx_slice key,
     if (job->plan != NULL) {
         status = overlay_get(job->plan->overlay, key, bytes_out);
     } else {
-        status = table_get(job->store->env, TABLE_ENTRIES, key, &job->row);
+        status =
+            table_get(job->writer->base.env, TABLE_ENTRIES, key, &job->row);
         *bytes_out = kx_buffer_slice(&job->row);
     }
     if (status == KX_OK)

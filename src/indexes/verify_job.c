@@ -23,13 +23,13 @@ bool verify_waits(const struct index *index)
            verify_possible(index) && !index->form.mixed;
 }
 
-struct index *verify_next(const struct kx_store *store)
+struct index *verify_next(const struct writer *writer)
 {
-    const struct catalog *catalog = store->catalog;
+    const struct catalog *catalog = writer->base.catalog;
     int64_t now_ms = kx_now_ms();
     for (size_t i = 0; i < catalog->count; i++)
         if (verify_waits(catalog->indexes[i]) &&
-            (store->options.unpaced ||
+            (writer->unpaced ||
              throttle_allowance(&catalog->indexes[i]->pace, now_ms) > 0))
             return catalog->indexes[i];
     return NULL;
@@ -38,12 +38,12 @@ struct index *verify_next(const struct kx_store *store)
 /* ---- The beginning ------------------------------------------------------ */
 
 /* Estimates the number of entries under the prefix of the index. */
-static uint64_t estimate(struct kx_store *store, const struct index *index,
+static uint64_t estimate(struct writer *writer, const struct index *index,
                          const void *mem)
 {
     struct kx_buffer start;
     struct kx_buffer end;
-    const struct catalog *catalog = store->catalog;
+    const struct catalog *catalog = writer->base.catalog;
     uint64_t rows = catalog->entries;
     for (size_t i = 0; i < catalog->count; i++)
         rows += catalog->indexes[i]->entries;
@@ -55,12 +55,12 @@ static uint64_t estimate(struct kx_store *store, const struct index *index,
     kx_add_byte(&end, 0xff);
     if (start.failed || end.failed)
         return 0;
-    double share = table_share(store->env, TABLE_ENTRIES,
+    double share = table_share(writer->base.env, TABLE_ENTRIES,
                                kx_buffer_slice(&start), kx_buffer_slice(&end));
     return (uint64_t)((double)rows * share);
 }
 
-static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
+static enum kx_status begin(struct writer *writer, struct kx_commit *commit,
                             struct index *index, uint64_t *number_out)
 {
     struct verify_report *verification =
@@ -69,26 +69,25 @@ static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
         return KX_NO_MEMORY;
     verification->report = (struct kx_verification){
         .running = true,
-        .repair = commit->repair,
+        .repair = commit->command.repair,
         .started_at_ms = kx_now_ms(),
-        .total = index->entries + estimate(store, index, commit->memory)};
+        .total = index->entries + estimate(writer, index, commit->memory)};
     verification->writes = atomic_load(&index->usage.writes);
     verification->counts = true;
     struct batch batch = {.action = CATALOG_VERIFY,
                           .index = index,
                           .verification = verification,
                           .durable = true};
-    enum kx_status status = batch_apply(store, &batch, number_out);
+    enum kx_status status = batch_apply(writer, &batch, number_out);
     talloc_free(batch.verification);
     commit->created = status == KX_OK;
     return status;
 }
 
-static struct index *find(const struct kx_store *store,
-                          struct kx_commit *commit)
+static struct index *find(const struct writer *writer, struct kx_commit *commit)
 {
-    struct kx_slice name = commit->index_name;
-    struct index *index = catalog_named(store->catalog, commit);
+    struct kx_slice name = commit->command.index_name;
+    struct index *index = catalog_named(writer->base.catalog, commit);
     if (index == NULL || verify_possible(index))
         return index;
     commit->status =
@@ -99,18 +98,18 @@ static struct index *find(const struct kx_store *store,
     return NULL;
 }
 
-void verify_begin(struct kx_store *store, struct kx_commit *commit,
+void verify_begin(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out)
 {
-    struct index *index = find(store, commit);
+    struct index *index = find(writer, commit);
     if (index == NULL)
         return;
     const struct verify_report *present = index->verification;
     bool goes_on = present != NULL && present->report.running &&
-                   (present->report.repair || !commit->repair);
+                   (present->report.repair || !commit->command.repair);
     if (!goes_on)
-        commit->status = begin(store, commit, index, number_out);
-    commit->stamp = store->catalog->stamp;
+        commit->status = begin(writer, commit, index, number_out);
+    commit->stamp = writer->base.catalog->stamp;
 }
 
 /* ---- The jobs ----------------------------------------------------------- */
@@ -121,8 +120,8 @@ static bool reads_on(const struct verify *job, size_t read, size_t limit)
 {
     size_t bytes =
         job->source.read + job->other_source.read + job->looked_up_bytes;
-    return job_reads_on(job->store, read, limit) &&
-           job->looked_up < job->store->job_size && bytes < JOB_BYTES_MAX;
+    return job_reads_on(job->writer->base.range, read, limit) &&
+           job->looked_up < job->writer->job_size && bytes < JOB_BYTES_MAX;
 }
 
 static enum kx_status compare_rows(struct verify *job,
@@ -130,7 +129,7 @@ static enum kx_status compare_rows(struct verify *job,
 {
     struct kx_slice key;
     struct kx_slice bytes;
-    struct range *range = job->store->range;
+    struct range *range = job->writer->base.range;
     struct verify_report *next = job->next;
     enum kx_status status = range_begin(range, rows->start, rows->end);
     for (size_t i = 0; status == KX_OK && reads_on(job, i, limit); i++) {
@@ -152,8 +151,8 @@ static enum kx_status compare_next(struct verify *job)
     struct kx_range rows;
     const struct verify_report *next = job->next;
     const struct declaration *declaration = job->index->declaration;
-    size_t limit = job->store->job_size;
-    if (!job->store->options.unpaced)
+    size_t limit = job->writer->job_size;
+    if (!job->writer->unpaced)
         limit = throttle_take(&job->index->pace, limit, kx_now_ms());
     enum kx_status status = job_rows(
         job->mem,
@@ -194,13 +193,13 @@ static enum kx_status apply(struct verify *job, struct batch *batch)
     if (job->plan == NULL || overlay_size(job->plan->overlay) == 0) {
         talloc_free(job->plan);
         batch->durable = !job->next->report.running;
-        return job_apply(job->store, batch);
+        return job_apply(job->writer, batch);
     }
     batch->plan = job->plan;
     batch->stamp = job->plan->stamp;
-    enum kx_status status = batch_apply(job->store, batch, &number);
+    enum kx_status status = batch_apply(job->writer, batch, &number);
     if (status == KX_OK)
-        settle_batch(job->store, number);
+        settle_batch(job->writer->settle, number);
     else
         talloc_free(job->plan);
     return status;
@@ -208,7 +207,7 @@ static enum kx_status apply(struct verify *job, struct batch *batch)
 
 static bool prepare(struct verify *job)
 {
-    struct kx_store *store = job->store;
+    struct writer *writer = job->writer;
     const struct index *index = job->index;
     job->mem = talloc_new(NULL);
     job->next =
@@ -217,20 +216,20 @@ static bool prepare(struct verify *job)
         return false;
     kx_buffer_init(&job->made, job->mem);
     kx_buffer_init(&job->row, job->mem);
-    row_source_init(&job->source, job->mem, store->env, index);
-    row_source_init(&job->other_source, job->mem, store->env, index);
+    row_source_init(&job->source, job->mem, writer->base.env, index);
+    row_source_init(&job->other_source, job->mem, writer->base.env, index);
     if (!job->next->report.repair)
         return true;
-    job->plan = plan_create(&store->base);
+    job->plan = plan_create(&writer->base);
     if (job->plan != NULL)
         job->plan->stamp++;
     return job->plan != NULL;
 }
 
 /* After an error the next job does the same again. */
-void verify_step(struct kx_store *store, struct index *index)
+void verify_step(struct writer *writer, struct index *index)
 {
-    struct verify job = {.store = store, .index = index};
+    struct verify job = {.writer = writer, .index = index};
     struct batch batch = {.action = CATALOG_VERIFY, .index = index};
     enum kx_status status = prepare(&job) ? compare_next(&job) : KX_NO_MEMORY;
     batch.verification = job.next;
@@ -243,5 +242,5 @@ void verify_step(struct kx_store *store, struct index *index)
     talloc_free(batch.verification);
     talloc_free(job.mem);
     if (status != KX_OK)
-        job_failed(store, "verification", status);
+        job_failed(writer, "verification", status);
 }

@@ -6,14 +6,14 @@
 #ifndef VERIFY_JOB_H
 #define VERIFY_JOB_H
 
-#include "commit/store_state.h"
+#include "commit/writer_state.h"
 
 /* Carries out a KX_VERIFY_INDEX commit and sets its result; *number_out is the
  * batch to flush, unchanged when nothing was applied. The comparison is done in
  * jobs. KX_OK also when one is under way; that one restarts only if it does not
  * repair and this one does. KX_INDEX_ABSENT, KX_INDEX_NOT_READY (also while the
  * index migrates), errors of the storage. */
-void verify_begin(struct kx_store *store, struct kx_commit *commit,
+void verify_begin(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out);
 
 /* True if the index is in a state in which it can be verified. */
@@ -23,9 +23,9 @@ bool verify_possible(const struct index *index);
 bool verify_waits(const struct index *index);
 
 /* The index to verify next that its throttle allows to continue, or NULL. */
-struct index *verify_next(const struct kx_store *store);
+struct index *verify_next(const struct writer *writer);
 
 /* Compares its next rows, or the next entries with them. */
-void verify_step(struct kx_store *store, struct index *index);
+void verify_step(struct writer *writer, struct index *index);
 
 #endif

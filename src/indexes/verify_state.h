@@ -4,12 +4,12 @@
 
 #include "plan/plan.h"
 #include "catalog/row_source.h"
-#include "commit/store_state.h"
+#include "commit/writer_state.h"
 
 /* Everything is allocated in mem, except plan and next, which pass to the store
  * and to the index. */
 struct verify {
-    struct kx_store *store;
+    struct writer *writer;
     struct index *index;
     void *mem;
     struct plan *plan;          /* the repairs; NULL: none are made */

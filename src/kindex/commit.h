@@ -88,20 +88,21 @@ struct kx_refusal {
     struct kx_value holds; /* entry under the key, with this value */
 };
 
-enum kx_commit_kind {
-    KX_WRITE,          /* checks and mutations */
-    KX_DECLARE_INDEX,  /* `declaration`; pace.paused: the build waits */
-    KX_DROP_INDEX,     /* `index_name` */
-    KX_MIGRATE_INDEX,  /* `index_name`; `declaration` is a merge patch */
-    KX_UNDO_MIGRATION, /* `index_name` */
-    KX_PACE_INDEX,     /* `index_name`, `pace` */
-    KX_VERIFY_INDEX,   /* `index_name`, `repair` */
-    KX_ADD_TOKEN,      /* `token` */
-    KX_REVOKE_TOKEN    /* `token_id`; answers waiting watches and kx_news_wait
-                        */
-};
-
 struct kx_token;
+
+/* What a commit is besides its checks and mutations. Each kind names the
+ * members of kx_command that it uses. */
+enum kx_command_kind {
+    KX_WRITE,          /* no command: checks and mutations */
+    KX_DECLARE_INDEX,  /* declaration; pace.paused: the build waits */
+    KX_DROP_INDEX,     /* index_name */
+    KX_MIGRATE_INDEX,  /* index_name; declaration is a merge patch */
+    KX_UNDO_MIGRATION, /* index_name */
+    KX_PACE_INDEX,     /* index_name, pace */
+    KX_VERIFY_INDEX,   /* index_name, repair */
+    KX_ADD_TOKEN,      /* token */
+    KX_REVOKE_TOKEN    /* token_id; answers waiting watches and kx_news_wait */
+};
 
 /* The speed of background work on an index. Stored with the index.
  * KX_PACE_INDEX changes `paused` only with sets_paused, and `per_second` only
@@ -111,6 +112,17 @@ struct kx_pace {
     bool paused; /* no background work */
     bool sets_limit;
     uint32_t per_second; /* at most so many entries; 0: no limit */
+};
+
+/* A change of an index or of a token. */
+struct kx_command {
+    enum kx_command_kind kind;
+    struct kx_slice index_name;
+    struct kx_slice declaration; /* JSON text */
+    struct kx_pace pace;
+    bool repair;                  /* correct the differences that are found */
+    const struct kx_token *token; /* copied */
+    struct kx_slice token_id;
 };
 
 /* The assumption under which the caller was authorized to change the key:
@@ -134,7 +146,8 @@ struct kx_milestones {
  */
 struct kx_commit {
     /* Set by the caller, unchanged until the answer. */
-    enum kx_commit_kind kind;
+    struct kx_command command; /* unless its kind is KX_WRITE, the commit has no
+                                * checks, mutations and claims */
     const struct kx_check *checks;
     size_t check_count;
     const struct kx_mutation *mutations;
@@ -142,13 +155,8 @@ struct kx_commit {
     const struct kx_claim *claims; /* each must hold when the commit is
                                     * applied, else KX_BUSY */
     size_t claim_count;
-    bool dry;                    /* compute the result, change nothing */
-    struct kx_slice declaration; /* JSON text */
-    struct kx_slice index_name;
-    struct kx_pace pace;
-    bool repair;                  /* for KX_VERIFY_INDEX: correct differences */
-    const struct kx_token *token; /* copied */
-    struct kx_slice token_id;
+    bool dry;     /* compute the result, change nothing; for writes and for
+                   * KX_DECLARE_INDEX */
     void *memory; /* talloc context for results; no other
                    * thread may use it until the answer */
     struct kx_ticket ticket;
@@ -181,11 +189,11 @@ enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit);
 enum kx_status kx_submit_alone(struct kx_store *store,
                                struct kx_commit *commit);
 
-/* From kx_feed to kx_rest the calling thread has work that may produce more
- * commits: the writer may delay a small batch for up to half a millisecond to
- * include them. The calls are paired; the writer never waits for a thread that
- * makes no such calls. Any thread. */
-void kx_feed(struct kx_store *store);
-void kx_rest(struct kx_store *store);
+/* From kx_commits_expected to kx_commits_done the calling thread has work that
+ * may produce more commits: the writer may delay a small batch for up to half a
+ * millisecond to include them. The calls are paired; the writer never waits for
+ * a thread that makes no such calls. Any thread. */
+void kx_commits_expected(struct kx_store *store);
+void kx_commits_done(struct kx_store *store);
 
 #endif

@@ -102,7 +102,7 @@ static enum kx_status remove_expired(struct plan *plan, struct kx_slice key,
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms)
 {
-    struct kx_commit no_commit = {.kind = KX_WRITE};
+    struct kx_commit no_commit = {.command.kind = KX_WRITE};
     plan->commit = &no_commit;
     plan->delta_count = 0;
     enum kx_status status = remove_expired(plan, key, expires_at_ms);

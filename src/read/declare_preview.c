@@ -46,12 +46,12 @@ struct preview_work {
     char duplicate[TEXT_MAX];
 };
 
-uint64_t declare_preview_range(struct kx_store *store, struct kx_slice start,
+uint64_t declare_preview_range(struct writer *writer, struct kx_slice start,
                                struct kx_slice end)
 {
-    double share = table_share(store->env, TABLE_ENTRIES, start, end);
-    double rows = (double)catalog_row_count(store->catalog) * share;
-    double most = (double)store->catalog->entries;
+    double share = table_share(writer->base.env, TABLE_ENTRIES, start, end);
+    double rows = (double)catalog_row_count(writer->base.catalog) * share;
+    double most = (double)writer->base.catalog->entries;
     return 1 + (uint64_t)(rows < most ? rows : most);
 }
 
@@ -184,13 +184,13 @@ static uint64_t scaled(uint64_t number, double factor)
 /* No index covers the rows of another; only under an empty prefix do they lie
  * among the rows that are counted. Elsewhere the sampled rows tell whether rows
  * are larger or smaller there than in the rest of the table. */
-static uint64_t count_entries(const struct kx_store *store,
+static uint64_t count_entries(const struct writer *writer,
                               const struct sampling *sample)
 {
-    double all = (double)catalog_row_count(store->catalog);
+    double all = (double)catalog_row_count(writer->base.catalog);
     double total = (double)sample->total;
     if (sample->prefix.size == 0)
-        return store->catalog->entries;
+        return writer->base.catalog->entries;
     if (sample->share > 0)
         total *= (double)sample->rows / (sample->share * all);
     return (uint64_t)(total < all ? total : all);
@@ -274,7 +274,7 @@ static struct preview_work *make_work(void *mem, struct kx_commit *commit,
 }
 
 /* Estimates the number of entries with the prefix. */
-static enum kx_status estimate_total(struct kx_store *store, void *mem,
+static enum kx_status estimate_total(struct writer *writer, void *mem,
                                      struct sampling *sample)
 {
     struct kx_buffer end;
@@ -284,11 +284,11 @@ static enum kx_status estimate_total(struct kx_store *store, void *mem,
     if (end.failed)
         return KX_NO_MEMORY;
     sample->total =
-        declare_preview_range(store, sample->prefix, kx_buffer_slice(&end));
+        declare_preview_range(writer, sample->prefix, kx_buffer_slice(&end));
     return KX_OK;
 }
 
-enum kx_status declare_preview_index(struct kx_store *store,
+enum kx_status declare_preview_index(struct writer *writer,
                                      struct kx_commit *commit,
                                      const struct declaration *declaration,
                                      bool declared)
@@ -299,15 +299,15 @@ enum kx_status declare_preview_index(struct kx_store *store,
     struct sampling sample = {
         .prefix = declaration->prefix, .take = take, .context = work};
     enum kx_status status =
-        work == NULL ? KX_NO_MEMORY : estimate_total(store, mem, &sample);
+        work == NULL ? KX_NO_MEMORY : estimate_total(writer, mem, &sample);
     if (status == KX_OK) {
         work->sampling = &sample;
-        status = entry_sample_entries(store, &sample);
+        status = entry_sample_entries(writer, &sample);
     }
     if (status == KX_OK) {
         work->preview->exact = sample.all;
         count_conflicts(work);
-        extrapolate(work->preview, count_entries(store, &sample));
+        extrapolate(work->preview, count_entries(writer, &sample));
         status = finish(work, commit, declared);
     }
     talloc_free(mem);

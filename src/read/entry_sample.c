@@ -11,7 +11,7 @@
 enum { PLACES = 40, DIGITS = 8 };
 
 struct walk {
-    struct kx_store *store;
+    struct writer *writer;
     struct sampling *sample;
     int64_t now_ms;
     struct kx_buffer start; /* of the next run */
@@ -43,7 +43,7 @@ static void count_run(struct walk *walk, uint64_t rows, struct kx_slice next)
 {
     struct sampling *sample = walk->sample;
     sample->rows += rows;
-    sample->share += table_share(walk->store->env, TABLE_ENTRIES,
+    sample->share += table_share(walk->writer->base.env, TABLE_ENTRIES,
                                  kx_buffer_slice(&walk->start), next);
 }
 
@@ -51,7 +51,7 @@ static void count_run(struct walk *walk, uint64_t rows, struct kx_slice next)
  * one. KX_END: the range has ended. */
 static enum kx_status take_run(struct walk *walk, size_t count)
 {
-    struct range *range = walk->store->range;
+    struct range *range = walk->writer->base.range;
     struct kx_slice key = kx_slice(NULL, 0);
     struct kx_slice bytes;
     struct kx_buffer next;
@@ -80,7 +80,7 @@ static enum kx_status take_run(struct walk *walk, size_t count)
 static enum kx_status find_end(struct walk *walk, bool reverse,
                                struct kx_buffer *out)
 {
-    struct range *range = walk->store->range;
+    struct range *range = walk->writer->base.range;
     struct kx_slice key;
     struct kx_slice bytes;
     enum kx_status status =
@@ -139,12 +139,12 @@ static enum kx_status take_runs(struct walk *walk)
     return status;
 }
 
-enum kx_status entry_sample_entries(struct kx_store *store,
+enum kx_status entry_sample_entries(struct writer *writer,
                                     struct sampling *sample)
 {
     void *mem = talloc_new(NULL);
     struct walk walk = {
-        .store = store, .sample = sample, .now_ms = kx_now_ms()};
+        .writer = writer, .sample = sample, .now_ms = kx_now_ms()};
     if (mem == NULL)
         return KX_NO_MEMORY;
     kx_buffer_init(&walk.start, mem);

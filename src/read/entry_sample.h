@@ -4,7 +4,7 @@
 #ifndef ENTRY_SAMPLE_H
 #define ENTRY_SAMPLE_H
 
-#include "commit/store_state.h"
+#include "commit/writer_state.h"
 
 /* A sample blocks the writer, so its cost in bytes is limited, too. */
 enum { ENTRY_SAMPLE_MAX = 2000, ENTRY_SAMPLE_COST_MAX = 16 << 20 };
@@ -28,7 +28,7 @@ struct sampling {
 
 /* Calls `take` with at most ENTRY_SAMPLE_MAX clients' entries that have not
  * expired. KX_OK, the error of `take`, KX_NO_MEMORY, KX_FAILED. */
-enum kx_status entry_sample_entries(struct kx_store *store,
+enum kx_status entry_sample_entries(struct writer *writer,
                                     struct sampling *sample);
 
 #endif

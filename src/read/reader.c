@@ -38,7 +38,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
         talloc_free(reader);
         return status;
     }
-    range_set_shadow(reader->rows, &store->gate.shadow);
+    range_set_shadow(reader->rows, &store->view.shadow);
     *reader_out = reader;
     return KX_OK;
 }
@@ -64,33 +64,33 @@ static void begin(struct kx_reader *reader)
 bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket)
 {
     if (!reader->held)
-        reader->held = view_enter_or_park(&reader->store->gate, ticket);
+        reader->held = view_enter_or_park(&reader->store->view, ticket);
     return reader->held;
 }
 
 bool kx_read_try_hold(struct kx_reader *reader)
 {
     if (!reader->held)
-        reader->held = view_try_enter(&reader->store->gate);
+        reader->held = view_try_enter(&reader->store->view);
     return reader->held;
 }
 
 void kx_read_tried(struct kx_store *store)
 {
-    view_tried(&store->gate);
+    view_tried(&store->view);
 }
 
 void kx_read_release(struct kx_reader *reader)
 {
     if (reader->held)
-        view_leave(&reader->store->gate);
+        view_leave(&reader->store->view);
     reader->held = false;
 }
 
 void kx_read_begin(struct kx_reader *reader)
 {
     if (!reader->held)
-        view_enter(&reader->store->gate);
+        view_enter(&reader->store->view);
     begin(reader);
 }
 
@@ -105,20 +105,20 @@ void reader_saw(struct kx_reader *reader, uint64_t flush)
  * after that were not looked at and do not count. */
 static void note_seen(struct kx_reader *reader)
 {
-    const struct view *gate = &reader->store->gate;
+    const struct view *view = &reader->store->view;
     struct kx_slice start = kx_buffer_slice(&reader->start);
     struct kx_slice end = kx_buffer_slice(&reader->end);
     struct kx_slice position = kx_buffer_slice(&reader->position);
     if (!reader->ended && position.size == 0)
         return;
     if (!reader->ended) {
-        reader_saw(reader, view_pending_key(gate, position));
+        reader_saw(reader, view_pending_key(view, position));
         if (reader->reverse)
             start = position;
         else
             end = position;
     }
-    reader_saw(reader, view_pending_range(gate, start, end));
+    reader_saw(reader, view_pending_range(view, start, end));
 }
 
 void kx_scan_end(struct kx_reader *reader)
@@ -146,10 +146,10 @@ uint64_t kx_read_end(struct kx_reader *reader)
     trim(&reader->record);
     trim(&reader->row);
     if (reader->resolved != 0)
-        atomic_fetch_add(&reader->store->resolved, reader->resolved);
+        atomic_fetch_add(&reader->store->counters.resolved, reader->resolved);
     reader->resolved = 0;
     if (!reader->held)
-        view_leave(&reader->store->gate);
+        view_leave(&reader->store->view);
     return reader->flush;
 }
 
@@ -189,7 +189,7 @@ static enum kx_status read_table(struct kx_reader *reader, struct kx_slice key,
 {
     struct kx_store *store = reader->store;
     struct kx_slice stored;
-    if (shadow_find(&store->gate.shadow, key, &stored)) {
+    if (shadow_find(&store->view.shadow, key, &stored)) {
         kx_buffer_clear(bytes);
         kx_add_slice(bytes, stored);
         if (bytes->failed)
@@ -205,7 +205,7 @@ static enum kx_status read_table(struct kx_reader *reader, struct kx_slice key,
 enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
                            struct kx_slice *bytes_out)
 {
-    if (shadow_find(&reader->store->gate.shadow, key, bytes_out))
+    if (shadow_find(&reader->store->view.shadow, key, bytes_out))
         return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
     return range_find(reader->primaries, key, bytes_out);
 }
@@ -214,7 +214,7 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *bytes, struct record *record_out)
 {
     struct kx_store *store = reader->store;
-    reader_saw(reader, view_pending_key(&store->gate, key));
+    reader_saw(reader, view_pending_key(&store->view, key));
     if (!record_cache_get(store->cache, key, bytes)) {
         if (reader->cache_only)
             return KX_AGAIN;
@@ -255,12 +255,12 @@ static enum kx_status glance(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *record,
                              struct kx_entry *entry_out, struct kx_fault *fault)
 {
-    view_glance_begin(&reader->store->gate);
+    view_glance_begin(&reader->store->view);
     begin(reader);
     reader->cache_only = true;
     enum kx_status status = kx_read(reader, key, record, entry_out, fault);
     reader->cache_only = false;
-    view_glance_end(&reader->store->gate);
+    view_glance_end(&reader->store->view);
     return status;
 }
 
@@ -268,7 +268,7 @@ uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault)
 {
-    if (!reader->held && !view_try_enter(&reader->store->gate)) {
+    if (!reader->held && !view_try_enter(&reader->store->view)) {
         fault->status = glance(reader, key, record, entry_out, fault);
         return reader->flush;
     }

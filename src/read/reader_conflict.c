@@ -90,7 +90,7 @@ static enum kx_status begin_group(struct kx_reader *reader,
     if (reader->row.failed || reader->record.failed)
         return KX_NO_MEMORY;
     struct kx_slice key = kx_buffer_slice(&reader->record);
-    reader_saw(reader, view_pending_key(&reader->store->gate, key));
+    reader_saw(reader, view_pending_key(&reader->store->view, key));
     enum kx_status status = reader_find(reader, key, &bytes);
     if (status != KX_OK)
         return status == KX_ABSENT ? KX_OK : status;

@@ -59,7 +59,7 @@ static enum kx_status find_primary(struct kx_reader *reader,
         *bytes_out = kx_buffer_slice(&reader->record);
         return KX_OK;
     }
-    if (shadow_find(&reader->store->gate.shadow, primary, bytes_out))
+    if (shadow_find(&reader->store->view.shadow, primary, bytes_out))
         return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
     enum kx_status status = range_find(reader->primaries, primary, bytes_out);
     if (status == KX_OK)
@@ -106,7 +106,7 @@ enum kx_status reader_resolve(struct kx_reader *reader,
     }
     struct kx_slice bytes;
     struct record record;
-    reader_saw(reader, view_pending_key(&store->gate, primary));
+    reader_saw(reader, view_pending_key(&store->view, primary));
     enum kx_status status = find_primary(reader, primary, &bytes);
     if (status != KX_OK)
         return status;

@@ -2,47 +2,90 @@
  * beside the writer, as the library allows. */
 #include "store/checkpointer.h"
 
-#include "commit/disk_guard.h"
+#include <pthread.h>
+#include <talloc.h>
+
 #include "base/cond_wait.h"
+#include "storage/env.h"
 #include "storage/log_witness.h"
 
+struct checkpointer {
+    struct disk_guard *disk;
+    struct env *env;
+    const struct kx_options *options;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t stop; /* with `lock` */
+    bool stopping;       /* under `lock` */
+};
+
 /* Checkpoints after an interval, or sooner after enough log. */
-static void checkpoint(struct kx_store *store, unsigned *seconds, bool now)
+static void checkpoint(struct checkpointer *checkpointer, unsigned *seconds,
+                       bool now)
 {
-    bool due = ++*seconds >= store->options.checkpoint_seconds || now;
-    uint32_t kilobytes = due ? 0 : store->options.checkpoint_bytes >> 10;
+    bool due = ++*seconds >= checkpointer->options->checkpoint_seconds || now;
+    uint32_t kilobytes =
+        due ? 0 : checkpointer->options->checkpoint_bytes >> 10;
     if (due)
         *seconds = 0;
-    env_checkpoint(store->env, kilobytes);
+    env_checkpoint(checkpointer->env, kilobytes);
 }
 
 /* False: the store is stopping. */
-static bool wait_second(struct kx_store *store)
+static bool wait_second(struct checkpointer *checkpointer)
 {
     uint64_t until_ns = kx_monotonic_ns() + KX_SECOND_NS;
-    pthread_mutex_lock(&store->lock);
-    if (!store->stopping)
-        cond_wait_until(&store->stop, &store->lock, until_ns);
-    bool stopping = store->stopping;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_lock(&checkpointer->lock);
+    if (!checkpointer->stopping)
+        cond_wait_until(&checkpointer->stop, &checkpointer->lock, until_ns);
+    bool stopping = checkpointer->stopping;
+    pthread_mutex_unlock(&checkpointer->lock);
     return !stopping;
 }
 
 /* When the disk becomes full a checkpoint is written while there is still space
  * for it: then recovery has little to write. */
-void *checkpointer_run(void *argument)
+static void *run(void *argument)
 {
-    struct kx_store *store = argument;
+    struct checkpointer *checkpointer = argument;
+    struct disk_guard *disk = checkpointer->disk;
     unsigned seconds = 0;
-    bool full = atomic_load(&store->disk_full);
-    while (wait_second(store)) {
+    bool full = atomic_load(&disk->full);
+    while (wait_second(checkpointer)) {
         bool was_full = full;
-        disk_guard_keep(store);
-        full = atomic_load(&store->disk_full);
-        if (!env_failed(store->env) && log_witness_idle(store->env))
-            env_flush(store->env);
-        if (!env_failed(store->env))
-            checkpoint(store, &seconds, full && !was_full);
+        disk_guard_keep(disk);
+        full = atomic_load(&disk->full);
+        if (!env_failed(checkpointer->env) &&
+            log_witness_idle(checkpointer->env))
+            env_flush(checkpointer->env);
+        if (!env_failed(checkpointer->env))
+            checkpoint(checkpointer, &seconds, full && !was_full);
     }
     return NULL;
+}
+
+struct checkpointer *checkpointer_start(void *mem, struct disk_guard *disk,
+                                        const struct kx_options *options)
+{
+    struct checkpointer *checkpointer = talloc_zero(mem, struct checkpointer);
+    if (checkpointer == NULL)
+        return NULL;
+    checkpointer->disk = disk;
+    checkpointer->env = disk->env;
+    checkpointer->options = options;
+    pthread_mutex_init(&checkpointer->lock, NULL);
+    pthread_cond_init(&checkpointer->stop, NULL);
+    if (pthread_create(&checkpointer->thread, NULL, run, checkpointer) == 0)
+        return checkpointer;
+    talloc_free(checkpointer);
+    return NULL;
+}
+
+void checkpointer_stop(struct checkpointer *checkpointer)
+{
+    pthread_mutex_lock(&checkpointer->lock);
+    checkpointer->stopping = true;
+    pthread_cond_signal(&checkpointer->stop);
+    pthread_mutex_unlock(&checkpointer->lock);
+    pthread_join(checkpointer->thread, NULL);
 }

@@ -4,9 +4,16 @@
 #ifndef CHECKPOINTER_H
 #define CHECKPOINTER_H
 
-#include "commit/store_state.h"
+#include "commit/disk_guard.h"
 
-/* The thread's body; argument is the store. Ends when the store is stopping. */
-void *checkpointer_run(void *argument);
+struct checkpointer;
+
+/* Starts the thread, with its state in talloc context mem; the options must
+ * outlive it. NULL when memory ran out or no thread can be started. */
+struct checkpointer *checkpointer_start(void *mem, struct disk_guard *disk,
+                                        const struct kx_options *options);
+
+/* Ends the thread. */
+void checkpointer_stop(struct checkpointer *checkpointer);
 
 #endif

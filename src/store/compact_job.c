@@ -6,15 +6,18 @@
 #include "store/compact_job.h"
 
 #include <inttypes.h>
+#include <talloc.h>
 
 #include "bdb/compact.h"
 #include "commit/job.h"
 #include "bdb/page_check.h"
 #include "bdb/range.h"
+#include "commit/store_counters.h"
+#include "commit/view.h"
 
 enum {
     IDLE_NS = KX_SECOND_NS, /* since the last commit */
-    REST = 100,       /* times what a step took, if it kept views waiting */
+    PAUSE = 100,      /* times what a step took, if it kept views waiting */
     PAGES_MIN = 1024, /* smaller files are left alone */
 
     /* Of a step: a tenth of a millisecond of work. */
@@ -32,63 +35,96 @@ enum {
     FLUSH_BYTES = 1 << 20
 };
 
-/* `pages` is what the next growth is measured against. */
-void compact_job_reset(struct kx_store *store)
+/* How far the compaction has come. */
+struct compaction {
+    struct writer *writer;
+    struct env *env;
+    struct range *range;
+    struct view *view;
+    const atomic_int *backups; /* being made */
+    bool under_way;
+    uint64_t pages;              /* of the file after the last pass */
+    uint64_t freed;              /* pages, in this pass */
+    uint64_t logged;             /* bytes of log, in this pass */
+    uint64_t unflushed;          /* bytes of log, of the last steps */
+    uint8_t resume[ROW_KEY_MAX]; /* the next row; kept from pass to pass */
+    size_t resume_size;          /* 0: the first one */
+    uint64_t pause_until_ns;     /* kx_monotonic_ns: for the sake of readers */
+};
+
+struct compaction *compact_job_create(void *mem, struct writer *writer,
+                                      const atomic_int *backups)
 {
-    struct tidy *tidy = &store->tidy;
-    tidy->under_way = false;
-    tidy->removed = 0;
-    tidy->rest_until_ns = 0;
-    tidy->freed = 0;
-    tidy->logged = 0;
-    tidy->pages = compact_pages(store->env, TABLE_ENTRIES);
+    struct compaction *compaction = talloc_zero(mem, struct compaction);
+    if (compaction != NULL) {
+        compaction->writer = writer;
+        compaction->env = writer->base.env;
+        compaction->range = writer->base.range;
+        compaction->view = writer->view;
+        compaction->backups = backups;
+    }
+    return compaction;
+}
+
+/* `pages` is what the next growth is measured against. */
+void compact_job_reset(struct compaction *compaction)
+{
+    compaction->under_way = false;
+    compaction->writer->removed_rows = 0;
+    compaction->pause_until_ns = 0;
+    compaction->freed = 0;
+    compaction->logged = 0;
+    compaction->pages = compact_pages(compaction->env, TABLE_ENTRIES);
 }
 
 /* Is a pass worth its work? The file has grown by half, or many rows were
  * removed. */
-static bool has_changed(struct kx_store *store)
+static bool has_changed(struct compaction *compaction)
 {
-    const struct tidy *tidy = &store->tidy;
-    uint64_t pages = compact_pages(store->env, TABLE_ENTRIES);
+    uint64_t pages = compact_pages(compaction->env, TABLE_ENTRIES);
     if (pages < PAGES_MIN)
         return false;
     /* A page holds some ten rows or more. */
-    return pages > tidy->pages + tidy->pages / 2 || tidy->removed > pages * 4;
+    return pages > compaction->pages + compaction->pages / 2 ||
+           compaction->writer->removed_rows > pages * 4;
 }
 
 /* Compaction keeps readers out while a step lasts, so it waits for an idle
  * store. Nothing is moved during a backup: the log that the backup contains
  * would grow. */
-bool compact_job_waiting(struct kx_store *store)
+bool compact_job_waiting(struct compaction *compaction)
 {
-    struct tidy *tidy = &store->tidy;
     uint64_t now_ns = kx_monotonic_ns();
-    if (now_ns - store->last_commit_ns < IDLE_NS ||
-        now_ns < tidy->rest_until_ns || atomic_load(&store->backups) != 0)
+    if (now_ns - compaction->writer->last_commit_ns < IDLE_NS ||
+        now_ns < compaction->pause_until_ns ||
+        atomic_load(compaction->backups) != 0)
         return false;
-    tidy->under_way = tidy->under_way || has_changed(store);
-    return tidy->under_way;
+    compaction->under_way = compaction->under_way || has_changed(compaction);
+    return compaction->under_way;
 }
 
-int64_t compact_job_due_ms(const struct kx_store *store, int64_t now_ms)
+int64_t compact_job_due_ms(const struct compaction *compaction, int64_t now_ms)
 {
-    int64_t rest_ms = kx_ms_until(store->tidy.rest_until_ns);
-    return rest_ms == 0 ? INT64_MAX : now_ms + rest_ms;
+    int64_t pause_ms = kx_ms_until(compaction->pause_until_ns);
+    return pause_ms == 0 ? INT64_MAX : now_ms + pause_ms;
 }
 
 /* The key some rows after `start`, never that row itself; KX_END when the table
  * ends before. */
-static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
+static enum kx_status find_stop(struct compaction *compaction,
+                                struct kx_slice start,
                                 struct kx_slice *stop_out)
 {
     struct kx_slice record;
     size_t bytes = 0;
-    enum kx_status status = range_begin(store->range, start, kx_slice(NULL, 0));
+    enum kx_status status =
+        range_begin(compaction->range, start, kx_slice(NULL, 0));
     for (size_t i = 0;
          status == KX_OK &&
-         (i < 2 || (job_reads_on(store, i, STEP_ROWS) && bytes < STEP_BYTES));
+         (i < 2 || (job_reads_on(compaction->range, i, STEP_ROWS) &&
+                    bytes < STEP_BYTES));
          i++) {
-        status = range_next(store->range, stop_out, &record);
+        status = range_next(compaction->range, stop_out, &record);
         if (status == KX_OK)
             bytes += stop_out->size +
                      (record.size < ON_PAGE_MAX ? record.size : ON_PAGE_MAX);
@@ -99,81 +135,82 @@ static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
 /* No view is open, since pages move under the readers; the keys in flight stay
  * as they are. When readers wait, compaction gets a hundredth of the time, so
  * that few of them have to wait. */
-static enum kx_status compact(struct kx_store *store, struct compact_step *step)
+static enum kx_status compact(struct compaction *compaction,
+                              struct compact_step *step)
 {
-    view_apply_begin(&store->gate);
+    view_apply_begin(compaction->view);
     uint64_t began_ns = kx_monotonic_ns();
-    enum kx_status status = compact_rows(store->env, TABLE_ENTRIES, step);
-    bool sought = view_sought(&store->gate);
-    view_apply_cancel(&store->gate);
+    enum kx_status status = compact_rows(compaction->env, TABLE_ENTRIES, step);
+    bool sought = view_sought(compaction->view);
+    view_apply_cancel(compaction->view);
     uint64_t now_ns = kx_monotonic_ns();
     if (sought)
-        store->tidy.rest_until_ns = now_ns + REST * (now_ns - began_ns);
+        compaction->pause_until_ns = now_ns + PAUSE * (now_ns - began_ns);
     return status;
 }
 
 /* A pass that writes too much log for the pages that it frees ends early. The
  * next pass begins at that key. */
-static void end_pass(struct kx_store *store)
+static void end_pass(struct compaction *compaction)
 {
-    const struct tidy *tidy = &store->tidy;
     kx_log(KX_LOG_INFO, "tidied",
            "pages=%" PRIu64 " freed_pages=%" PRIu64 " log_bytes=%" PRIu64,
-           compact_pages(store->env, TABLE_ENTRIES), tidy->freed, tidy->logged);
-    compact_job_reset(store);
-    atomic_fetch_add(&store->compactions, 1);
+           compact_pages(compaction->env, TABLE_ENTRIES), compaction->freed,
+           compaction->logged);
+    compact_job_reset(compaction);
+    atomic_fetch_add(&compaction->writer->counters->compactions, 1);
 }
 
-static bool is_dear(const struct tidy *tidy)
+static bool is_dear(const struct compaction *compaction)
 {
-    return tidy->logged > PRICE * tidy->freed * PAGE_BYTES + TRIAL_BYTES;
+    return compaction->logged >
+           PRICE * compaction->freed * PAGE_BYTES + TRIAL_BYTES;
 }
 
-static enum kx_status flush_some(struct kx_store *store, uint64_t logged)
+static enum kx_status flush_some(struct compaction *compaction, uint64_t logged)
 {
-    struct tidy *tidy = &store->tidy;
-    tidy->unflushed += logged;
-    if (tidy->unflushed < FLUSH_BYTES)
+    compaction->unflushed += logged;
+    if (compaction->unflushed < FLUSH_BYTES)
         return KX_OK;
-    tidy->unflushed = 0;
-    return env_flush(store->env);
+    compaction->unflushed = 0;
+    return env_flush(compaction->env);
 }
 
 /* The next step, or pass, begins at this key. */
-static void go_on_from(struct kx_store *store, struct kx_slice key)
+static void go_on_from(struct compaction *compaction, struct kx_slice key)
 {
-    memcpy(store->tidy.resume, key.data, key.size);
-    store->tidy.resume_size = key.size;
+    memcpy(compaction->resume, key.data, key.size);
+    compaction->resume_size = key.size;
 }
 
 /* Each step begins at the key where the last ended: rows that were added or
  * removed meanwhile do no harm. After an error the job starts over at a later
  * time. */
-void compact_job_step(struct kx_store *store)
+void compact_job_step(struct compaction *compaction)
 {
-    struct tidy *tidy = &store->tidy;
     uint8_t stop_bytes[ROW_KEY_MAX];
     struct kx_slice stop = kx_slice(NULL, 0);
     struct compact_step step = {.stop = kx_slice(stop_bytes, 0)};
-    step.start = kx_slice(tidy->resume, tidy->resume_size);
-    enum kx_status status = find_stop(store, step.start, &stop);
+    step.start = kx_slice(compaction->resume, compaction->resume_size);
+    enum kx_status status = find_stop(compaction, step.start, &stop);
     if (status == KX_OK) {
         memcpy(stop_bytes, stop.data, stop.size);
         step.stop.size = stop.size;
     }
-    range_end(store->range);
+    range_end(compaction->range);
     if (status == KX_OK || status == KX_END)
-        status = compact(store, &step);
+        status = compact(compaction, &step);
     if (status == KX_OK)
-        status = flush_some(store, step.logged);
+        status = flush_some(compaction, step.logged);
     if (status != KX_OK) {
-        compact_job_reset(store);
+        compact_job_reset(compaction);
         return;
     }
-    tidy->freed += step.freed;
-    tidy->logged += step.logged;
+    compaction->freed += step.freed;
+    compaction->logged += step.logged;
     bool early = step.next_size != 0;
-    go_on_from(store, early ? kx_slice(step.next, step.next_size) : step.stop);
-    if (tidy->resume_size == 0 || is_dear(tidy))
-        end_pass(store);
+    go_on_from(compaction,
+               early ? kx_slice(step.next, step.next_size) : step.stop);
+    if (compaction->resume_size == 0 || is_dear(compaction))
+        end_pass(compaction);
 }

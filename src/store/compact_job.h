@@ -2,18 +2,27 @@
 #ifndef COMPACT_JOB_H
 #define COMPACT_JOB_H
 
-#include "commit/store_state.h"
+#include <stdatomic.h>
+
+#include "commit/writer_state.h"
+
+struct compaction;
+
+/* In talloc context mem; NULL when memory ran out. *backups is the number of
+ * backups that are being made. */
+struct compaction *compact_job_create(void *mem, struct writer *writer,
+                                      const atomic_int *backups);
 
 /* Starts counting changes from the present state of the file. */
-void compact_job_reset(struct kx_store *store);
+void compact_job_reset(struct compaction *compaction);
 
 /* Are there pages to compact, and is the store idle enough? */
-bool compact_job_waiting(struct kx_store *store);
+bool compact_job_waiting(struct compaction *compaction);
 
 /* When its pause ends, by the clock; INT64_MAX when it does not pause. */
-int64_t compact_job_due_ms(const struct kx_store *store, int64_t now_ms);
+int64_t compact_job_due_ms(const struct compaction *compaction, int64_t now_ms);
 
 /* Compacts the next pages. */
-void compact_job_step(struct kx_store *store);
+void compact_job_step(struct compaction *compaction);
 
 #endif

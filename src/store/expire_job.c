@@ -8,6 +8,7 @@
 
 #include <talloc.h>
 
+#include "commit/store_counters.h"
 #include "commit/job.h"
 #include "bdb/range.h"
 
@@ -24,23 +25,23 @@ static int64_t row_time(struct kx_slice row)
 
 /* Index entries are removed in the same batch: after an entry with many of them
  * the next entry may have to wait. */
-static bool is_full(const struct kx_store *store, const struct batch *batch)
+static bool is_full(const struct writer *writer, const struct batch *batch)
 {
-    return batch->write_count == store->job_size ||
-           overlay_size(batch->plan->overlay) >= store->job_size ||
+    return batch->write_count == writer->job_size ||
+           overlay_size(batch->plan->overlay) >= writer->job_size ||
            overlay_bytes(batch->plan->overlay) >= JOB_BYTES_MAX;
 }
 
 /* Plans the removal of the entries due by now, as many as fit into a job.
  * KX_OK, and *next_out: when the first remaining one is due, which may be now.
  */
-static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
+static enum kx_status plan_due(struct writer *writer, struct batch *batch,
                                int64_t *next_out)
 {
     struct plan *plan = batch->plan;
     struct range *range = NULL;
     enum kx_status status =
-        range_create(plan, store->env, TABLE_EXPIRY, &range);
+        range_create(plan, writer->base.env, TABLE_EXPIRY, &range);
     if (status == KX_OK)
         status = range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0));
     int64_t next = INT64_MAX;
@@ -50,7 +51,7 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
         status = range_next(range, &row, &nothing);
         if (status != KX_OK)
             break;
-        if (row_time(row) > plan->now_ms || is_full(store, batch)) {
+        if (row_time(row) > plan->now_ms || is_full(writer, batch)) {
             next = row_time(row);
             break;
         }
@@ -70,21 +71,21 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
 
 /* The expiry row is removed in the same batch as its entry. On failure both
  * stay, and the next step finds them again. */
-void expire_job_step(struct kx_store *store)
+void expire_job_step(struct writer *writer)
 {
-    struct batch batch = {.plan = plan_create(&store->base)};
+    struct batch batch = {.plan = plan_create(&writer->base)};
     int64_t next = kx_now_ms() + RETRY_MS;
     enum kx_status status = KX_NO_MEMORY;
     if (batch.plan != NULL)
         batch.writes = talloc_array(batch.plan, struct txn_write,
-                                    (unsigned)store->job_size);
+                                    (unsigned)writer->job_size);
     if (batch.writes != NULL)
-        status = plan_due(store, &batch, &next);
+        status = plan_due(writer, &batch, &next);
     if (status != KX_OK || batch.write_count == 0)
         talloc_free(batch.plan);
-    else if (job_apply(store, &batch) == KX_OK)
-        atomic_fetch_add(&store->expired, batch.write_count);
+    else if (job_apply(writer, &batch) == KX_OK)
+        atomic_fetch_add(&writer->counters->expired, batch.write_count);
     else
         next = kx_now_ms() + RETRY_MS;
-    store->next_expiry_ms = next;
+    writer->next_expiry_ms = next;
 }

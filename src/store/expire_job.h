@@ -2,9 +2,9 @@
 #ifndef EXPIRE_JOB_H
 #define EXPIRE_JOB_H
 
-#include "commit/store_state.h"
+#include "commit/writer_state.h"
 
 /* Removes the next ones and sets store->next_expiry_ms. */
-void expire_job_step(struct kx_store *store);
+void expire_job_step(struct writer *writer);
 
 #endif

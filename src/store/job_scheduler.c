@@ -24,10 +24,10 @@ int64_t job_scheduler_due_ms(const struct kx_store *store)
 {
     const struct catalog *catalog = store->catalog;
     int64_t now_ms = kx_now_ms();
-    int64_t due_ms = store->next_expiry_ms;
-    if (atomic_load(&store->disk_full))
+    int64_t due_ms = store->writer.next_expiry_ms;
+    if (atomic_load(&store->disk.full))
         return due_ms;
-    int64_t compaction_ms = compact_job_due_ms(store, now_ms);
+    int64_t compaction_ms = compact_job_due_ms(store->compaction, now_ms);
     if (compaction_ms < due_ms)
         due_ms = compaction_ms;
     for (size_t i = 0; i < catalog->count; i++) {
@@ -43,36 +43,39 @@ int64_t job_scheduler_due_ms(const struct kx_store *store)
 /* On a full disk only the jobs that free space run: expiry and drops. */
 static bool build_waiting(const struct kx_store *store)
 {
-    return !atomic_load(&store->disk_full) &&
-           (store->scan != NULL || build_job_next(store) != NULL);
+    return !atomic_load(&store->disk.full) &&
+           (store->writer.build.scan != NULL ||
+            build_job_next(store->catalog) != NULL);
 }
 
 static bool expiry_due(const struct kx_store *store)
 {
-    return store->next_expiry_ms <= kx_now_ms();
+    return store->writer.next_expiry_ms <= kx_now_ms();
 }
 
 static bool index_waiting(const struct kx_store *store)
 {
-    return !atomic_load(&store->disk_full) &&
-           (adopt_next(store) != NULL || migrate_next(store) != NULL ||
-            verify_next(store) != NULL);
+    return !atomic_load(&store->disk.full) &&
+           (adopt_next(store->catalog) != NULL ||
+            migrate_next(store->catalog) != NULL ||
+            verify_next(&store->writer) != NULL);
 }
 
 static void work_on_index(struct kx_store *store)
 {
-    struct index *index = adopt_next(store);
+    struct index *index = adopt_next(store->catalog);
     if (index != NULL)
-        adopt_step(store, index);
-    else if ((index = migrate_next(store)) != NULL)
-        migrate_step(store, index);
-    else if ((index = verify_next(store)) != NULL)
-        verify_step(store, index);
+        adopt_step(&store->writer, index);
+    else if ((index = migrate_next(store->catalog)) != NULL)
+        migrate_step(&store->writer, index);
+    else if ((index = verify_next(&store->writer)) != NULL)
+        verify_step(&store->writer, index);
 }
 
 static bool compaction_waiting(struct kx_store *store)
 {
-    return !atomic_load(&store->disk_full) && compact_job_waiting(store);
+    return !atomic_load(&store->disk.full) &&
+           compact_job_waiting(store->compaction);
 }
 
 bool job_scheduler_waiting(struct kx_store *store)
@@ -85,11 +88,11 @@ bool job_scheduler_waiting(struct kx_store *store)
 /* How long a step may take: while commits come in, at most a third of the time
  * that the last ones took, so that commits get the greater part of the time. A
  * reader may have to wait for a step at any time. */
-static uint64_t step_ns(const struct kx_store *store, uint64_t now_ns)
+static uint64_t step_ns(const struct writer *writer, uint64_t now_ns)
 {
-    if (now_ns - store->last_commit_ns > QUIET_NS)
+    if (now_ns - writer->last_commit_ns > QUIET_NS)
         return STEP_NS_MAX;
-    uint64_t third_ns = store->commits_ns / 3;
+    uint64_t third_ns = writer->commits_ns / 3;
     if (third_ns < STEP_NS_MIN)
         return STEP_NS_MIN;
     return third_ns < STEP_NS_BUSY ? third_ns : STEP_NS_BUSY;
@@ -98,18 +101,19 @@ static uint64_t step_ns(const struct kx_store *store, uint64_t now_ns)
 /* Sets the size of the next step by the time of the last one, without its
  * flush, which a larger step needs as well. A step of another kind, or under
  * other conditions, takes another time: the size follows within a few steps. */
-static void size_next(struct kx_store *store, uint64_t began_ns)
+static void size_next(struct writer *writer, uint64_t began_ns)
 {
     uint64_t now_ns = kx_monotonic_ns();
     uint64_t took_ns = now_ns - began_ns + 1;
-    if (store->times.applied_ns >= began_ns)
-        took_ns -= store->times.flushed_ns - store->times.applied_ns;
-    uint64_t size = store->job_size * step_ns(store, now_ns) / took_ns;
-    if (size > store->job_size * 2)
-        size = store->job_size * 2;
+    if (writer->settle->times.applied_ns >= began_ns)
+        took_ns -=
+            writer->settle->times.flushed_ns - writer->settle->times.applied_ns;
+    uint64_t size = writer->job_size * step_ns(writer, now_ns) / took_ns;
+    if (size > writer->job_size * 2)
+        size = writer->job_size * 2;
     if (size < JOB_MIN)
         size = JOB_MIN;
-    store->job_size = size < JOB_MAX ? size : JOB_MAX;
+    writer->job_size = size < JOB_MAX ? size : JOB_MAX;
 }
 
 /* One step of the first job that is waiting; false when no job is. Builds come
@@ -118,37 +122,37 @@ static void size_next(struct kx_store *store, uint64_t began_ns)
  * begin again when there is space. */
 static bool run_step(struct kx_store *store)
 {
-    if (store->scan != NULL && atomic_load(&store->disk_full))
-        build_job_end(store);
+    if (store->writer.build.scan != NULL && atomic_load(&store->disk.full))
+        build_job_end(&store->writer);
     if (build_waiting(store))
-        build_job_step(store);
+        build_job_step(&store->writer);
     else if (index_waiting(store))
         work_on_index(store);
     else if (store->catalog->dropping_count > 0)
-        drop_job_step(store, store->catalog->dropping[0]);
+        drop_job_step(&store->writer, store->catalog->dropping[0]);
     else if (compaction_waiting(store))
-        compact_job_step(store);
+        compact_job_step(store->compaction);
     else
         return false;
     return true;
 }
 
 /* What frees space has to write as well, and needs some space for it. */
-int64_t job_scheduler_rest_ms(const struct kx_store *store)
+int64_t job_scheduler_pause_ms(const struct kx_store *store)
 {
-    if (env_failed(store->env) || atomic_load(&store->disk_exhausted))
+    if (env_failed(store->env) || atomic_load(&store->disk.exhausted))
         return INT64_MAX;
-    return kx_ms_until(store->jobs_rest_until_ns);
+    return kx_ms_until(store->writer.jobs_pause_until_ns);
 }
 
 bool job_scheduler_run(struct kx_store *store)
 {
-    if (job_scheduler_rest_ms(store) != 0)
+    if (job_scheduler_pause_ms(store) != 0)
         return false;
     if (expiry_due(store))
-        expire_job_step(store);
+        expire_job_step(&store->writer);
     uint64_t began_ns = kx_monotonic_ns();
     if (run_step(store))
-        size_next(store, began_ns);
+        size_next(&store->writer, began_ns);
     return job_scheduler_waiting(store);
 }

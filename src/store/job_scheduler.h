@@ -9,7 +9,7 @@
 
 #include "commit/store_state.h"
 
-/* Runs one job of about store->job_size entries. True when there is more to do
+/* Runs one job of about writer.job_size entries. True when there is more to do
  * at once. */
 bool job_scheduler_run(struct kx_store *store);
 
@@ -18,7 +18,7 @@ bool job_scheduler_waiting(struct kx_store *store);
 
 /* For how long no job may run, even if some are waiting: 0, or some
  * milliseconds after a failure, or INT64_MAX on a full disk. */
-int64_t job_scheduler_rest_ms(const struct kx_store *store);
+int64_t job_scheduler_pause_ms(const struct kx_store *store);
 
 /* When the next job is due (Unix time); INT64_MAX if that is not known. */
 int64_t job_scheduler_due_ms(const struct kx_store *store);

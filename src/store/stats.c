@@ -3,30 +3,33 @@
 #include "base/file.h"
 #include "commit/store_state.h"
 #include "commit/watch.h"
+#include "storage/env.h"
+#include "storage/record_cache.h"
 
 static void take_counters(struct kx_store *store, struct kx_figures *figures)
 {
     *figures = (struct kx_figures){
-        .stamp = atomic_load(&store->stamp),
-        .entries = atomic_load(&store->entries),
-        .flushes = atomic_load(&store->flushes),
-        .batch_max = atomic_load(&store->batch_max),
-        .expired = atomic_load(&store->expired),
-        .backfilled = atomic_load(&store->backfilled),
-        .resolved = atomic_load(&store->resolved),
-        .compactions = atomic_load(&store->compactions),
-        .backup_s = atomic_load(&store->backup_s),
-        .archive_s = atomic_load(&store->archive_s),
+        .stamp = atomic_load(&store->counters.stamp),
+        .entries = atomic_load(&store->counters.entries),
+        .flushes = atomic_load(&store->counters.flushes),
+        .batch_max = atomic_load(&store->counters.batch_max),
+        .expired = atomic_load(&store->counters.expired),
+        .backfilled = atomic_load(&store->counters.backfilled),
+        .resolved = atomic_load(&store->counters.resolved),
+        .compactions = atomic_load(&store->counters.compactions),
+        .backup_s = atomic_load(&store->counters.backup_s),
+        .archive_s = atomic_load(&store->counters.archive_s),
         .watches = watch_count(store->watches),
         .queue_max = store->options.queue_max,
         .disk_free = file_free_bytes(store->options.directory),
-        .disk_full = atomic_load(&store->disk_full),
-        .commit_times = &store->commit_times,
-        .flush_times = &store->flush_times,
-        .batch_sizes = &store->batch_sizes,
+        .disk_full = atomic_load(&store->disk.full),
+        .commit_times = &store->counters.commit_times,
+        .flush_times = &store->counters.flush_times,
+        .batch_sizes = &store->counters.batch_sizes,
     };
     for (int status = 0; status < KX_STATUS_COUNT; status++)
-        figures->outcomes[status] = atomic_load(&store->outcomes[status]);
+        figures->outcomes[status] =
+            atomic_load(&store->counters.outcomes[status]);
 }
 
 static void take_storage(struct kx_store *store, struct kx_figures *figures)
@@ -56,7 +59,5 @@ void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
 {
     take_counters(store, figures_out);
     take_storage(store, figures_out);
-    pthread_mutex_lock(&store->lock);
-    figures_out->queued = store->queued;
-    pthread_mutex_unlock(&store->lock);
+    figures_out->queued = commit_queue_count(&store->queue);
 }

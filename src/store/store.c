@@ -1,4 +1,4 @@
-/* Opening and closing a store, and kx_wait, by which a reply waits for a flush.
+/* Opening and closing a store.
  *
  * A store has two threads: the writer (writer.c), which alone changes data, and
  * the checkpointer (checkpointer.c), which looks after log and disk. With an
@@ -19,6 +19,7 @@
 #include "commit/disk_guard.h"
 #include "store/tokens.h"
 #include "commit/watch.h"
+#include "store/compact_job.h"
 #include "store/writer.h"
 
 void kx_options_default(struct kx_options *options)
@@ -35,37 +36,75 @@ void kx_options_default(struct kx_options *options)
     };
 }
 
-static void init_conditions(struct kx_store *store)
+/* What the writer works with. */
+static void init_writer(struct kx_store *store)
 {
-    pthread_mutex_init(&store->lock, NULL);
-    pthread_cond_init(&store->work, NULL);
-    pthread_cond_init(&store->returned, NULL);
-    pthread_cond_init(&store->stop, NULL);
-    pthread_cond_init(&store->archived, NULL);
-    commit_delay_init(&store->linger);
+    struct writer *writer = &store->writer;
+    writer->base.env = store->env;
+    writer->base.cache = store->cache;
+    writer->base.catalog = store->catalog;
+    writer->base.value_max = store->options.value_max;
+    writer->view = &store->view;
+    writer->settle = &store->settle;
+    writer->watches = store->watches;
+    writer->news = &store->news;
+    writer->counters = &store->counters;
+    writer->tokens = store->tokens;
+    writer->unpaced = store->options.unpaced;
 }
 
-static enum kx_status make_cache(struct kx_store *store)
+/* Everything that an open store has in memory beside the storage; nothing of it
+ * can fail. */
+static void init_modules(struct kx_store *store)
 {
+    kx_answer_fn *answer = store->options.answer;
+    void *context = store->options.answer_context;
+    store->disk = (struct disk_guard){.env = store->env,
+                                      .directory = store->options.directory,
+                                      .floor = store->options.disk_floor};
+    store->queue = (struct commit_queue){.env = store->env,
+                                         .disk = &store->disk,
+                                         .max = store->options.queue_max};
+    store->settle = (struct settle){.env = store->env,
+                                    .view = &store->view,
+                                    .watches = store->watches,
+                                    .counters = &store->counters,
+                                    .disk = &store->disk,
+                                    .answer = answer,
+                                    .answer_context = context};
+    commit_queue_init(&store->queue);
+    settle_init(&store->settle);
+    index_news_init(&store->news, answer, context);
+    init_writer(store);
+    atomic_store(&store->counters.stamp, store->catalog->stamp);
+    atomic_store(&store->counters.entries, store->catalog->entries);
+}
+
+/* What the storage gives, and memory for the rest. */
+static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
+{
+    enum kx_status status =
+        catalog_load(store, store->env, &store->catalog, fault);
+    if (status == KX_OK)
+        status = catalog_rebuild(store->catalog);
+    if (status == KX_OK)
+        status = range_create(store, store->env, TABLE_ENTRIES,
+                              &store->writer.base.range);
+    if (status == KX_OK)
+        status = tokens_load(store, store->env, &store->tokens, fault);
+    if (status != KX_OK)
+        return status;
     store->cache = record_cache_create(store, store->options.cache_bytes / 2);
-    store->base = (struct plan_base){.env = store->env,
-                                     .cache = store->cache,
-                                     .catalog = store->catalog,
-                                     .range = store->range,
-                                     .value_max = store->options.value_max};
-    return store->cache == NULL ? KX_NO_MEMORY : KX_OK;
-}
-
-static enum kx_status make_watches(struct kx_store *store)
-{
     store->watches = watch_set_create(store);
-    return store->watches == NULL ? KX_NO_MEMORY : KX_OK;
-}
-
-static void note_figures(struct kx_store *store)
-{
-    atomic_store(&store->stamp, store->catalog->stamp);
-    atomic_store(&store->entries, store->catalog->entries);
+    if (store->cache == NULL || store->watches == NULL)
+        return KX_NO_MEMORY;
+    init_modules(store);
+    store->compaction =
+        compact_job_create(store, &store->writer, &store->backups);
+    return store->compaction == NULL
+               ? KX_NO_MEMORY
+               : view_init(&store->view, store->options.answer,
+                           store->options.answer_context);
 }
 
 /* Half of the cache holds pages, half single records. On failure nothing stays
@@ -80,53 +119,52 @@ static enum kx_status open_storage(struct kx_store *store,
     if (status == KX_OK) {
         if (store->options.archive != NULL) /* keep all until it sets this */
             log_files_keep_from(store->env, 0);
-        status = catalog_load(store, store->env, &store->catalog, fault);
-        if (status == KX_OK)
-            status = catalog_rebuild(store->catalog);
-        if (status == KX_OK)
-            status =
-                range_create(store, store->env, TABLE_ENTRIES, &store->range);
-        if (status == KX_OK)
-            note_figures(store);
-        if (status == KX_OK)
-            status = make_cache(store);
-        if (status == KX_OK)
-            status = make_watches(store);
-        if (status == KX_OK)
-            status = tokens_load(store, fault);
-        if (status == KX_OK)
-            status = view_init(&store->gate, store->options.answer,
-                               store->options.answer_context);
+        status = load(store, fault);
         if (status != KX_OK)
             env_close(store->env);
     }
     return status;
 }
 
-/* Frees the writer's data after its thread has ended. */
-static void free_writers(struct kx_store *store)
+/* Frees what is not in the store's talloc context, after the threads have
+ * ended. */
+static void finish_modules(struct kx_store *store)
 {
-    build_job_end(store);
-    talloc_free(store->plan);
-    view_finish(&store->gate);
+    build_job_end(&store->writer);
+    talloc_free(store->writer.plan);
+    view_finish(&store->view);
+    index_news_finish(&store->news);
+    settle_finish(&store->settle);
+    commit_queue_finish(&store->queue);
 }
 
-/* On failure neither thread runs. */
-static enum kx_status start_threads(struct kx_store *store)
+/* Starts the writer and the checkpointer, or neither of them. */
+static bool start_threads(struct kx_store *store)
 {
-    if (pthread_create(&store->writer, NULL, writer_run, store) != 0) {
-        free_writers(store);
-        return KX_NO_MEMORY;
+    if (!writer_start(store))
+        return false;
+    store->checkpointer =
+        checkpointer_start(store, &store->disk, &store->options);
+    if (store->checkpointer == NULL)
+        writer_stop(store);
+    return store->checkpointer != NULL;
+}
+
+/* With the storage open, which is closed on failure. */
+static enum kx_status start(struct kx_store *store, struct kx_fault *fault)
+{
+    disk_guard_keep(&store->disk);
+    backup_time_load(store->options.directory, &store->counters.backup_s);
+    enum kx_status status = archive_start(store, fault);
+    if (status == KX_OK && !start_threads(store)) {
+        status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
+        archive_stop(store);
     }
-    if (pthread_create(&store->keeper, NULL, checkpointer_run, store) == 0)
-        return KX_OK;
-    pthread_mutex_lock(&store->lock);
-    store->stopping = true;
-    pthread_cond_signal(&store->work);
-    pthread_mutex_unlock(&store->lock);
-    pthread_join(store->writer, NULL);
-    free_writers(store);
-    return KX_NO_MEMORY;
+    if (status != KX_OK) {
+        finish_modules(store);
+        env_close(store->env);
+    }
+    return status;
 }
 
 enum kx_status kx_open(const struct kx_options *options,
@@ -136,20 +174,9 @@ enum kx_status kx_open(const struct kx_options *options,
     if (store == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     store->options = *options;
-    init_conditions(store);
-    store->working = true; /* until the writer first waits */
     enum kx_status status = open_storage(store, fault);
-    if (status == KX_OK) {
-        disk_guard_keep(store);
-        backup_time_load(store);
-        status = archive_start(store, fault);
-        if (status == KX_OK && start_threads(store) != KX_OK) {
-            status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
-            archive_stop(store);
-        }
-        if (status != KX_OK)
-            env_close(store->env);
-    }
+    if (status == KX_OK)
+        status = start(store, fault);
     if (status != KX_OK) {
         talloc_free(store);
         return status;
@@ -162,7 +189,7 @@ enum kx_status kx_open(const struct kx_options *options,
  * the file system, if there is space for the log of that. */
 static void shorten(struct kx_store *store)
 {
-    uint64_t reserve = atomic_load(&store->disk_reserve) + COMPACT_FILE_LOG_MAX;
+    uint64_t reserve = atomic_load(&store->disk.reserve) + COMPACT_FILE_LOG_MAX;
     if (!env_failed(store->env) &&
         file_free_bytes(store->options.directory) > reserve)
         compact_file(store->env, TABLE_ENTRIES);
@@ -174,36 +201,11 @@ void kx_close(struct kx_store *store)
 {
     if (store == NULL)
         return;
-    pthread_mutex_lock(&store->lock);
-    store->stopping = true;
-    pthread_cond_signal(&store->work);
-    pthread_cond_signal(&store->stop);
-    pthread_mutex_unlock(&store->lock);
-    pthread_join(store->writer, NULL);
-    pthread_join(store->keeper, NULL);
+    writer_stop(store);
+    checkpointer_stop(store->checkpointer);
     shorten(store);
     archive_stop(store);
-    free_writers(store);
+    finish_modules(store);
     env_close(store->env);
     talloc_free(store);
-}
-
-const char *kx_store_id(const struct kx_store *store)
-{
-    return store->catalog->id;
-}
-
-bool kx_store_failed(const struct kx_store *store)
-{
-    return env_failed(store->env);
-}
-
-void kx_feed(struct kx_store *store)
-{
-    commit_delay_expect(&store->linger);
-}
-
-void kx_rest(struct kx_store *store)
-{
-    commit_delay_done(&store->linger, &store->lock);
 }

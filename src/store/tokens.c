@@ -105,78 +105,77 @@ static enum kx_status read_row(struct tokens *tokens, struct kx_slice row)
 }
 
 /* '0' comes right after '/'. */
-static enum kx_status read_rows(struct kx_store *store)
+static enum kx_status read_rows(struct tokens *tokens, struct env *env)
 {
     struct range *range = NULL;
     struct kx_slice key;
     struct kx_slice row;
-    enum kx_status status =
-        range_create(store, store->env, TABLE_CATALOG, &range);
+    enum kx_status status = range_create(tokens, env, TABLE_CATALOG, &range);
     if (status != KX_OK)
         return status;
     status = range_begin(range, kx_text("token/"), kx_text("token0"));
     while (status == KX_OK) {
         status = range_next(range, &key, &row);
         if (status == KX_OK)
-            status = read_row(store->tokens, row);
+            status = read_row(tokens, row);
     }
     range_end(range);
     talloc_free(range);
     return status == KX_END ? KX_OK : status;
 }
 
-enum kx_status tokens_load(struct kx_store *store, struct kx_fault *fault)
+enum kx_status tokens_load(void *mem, struct env *env,
+                           struct tokens **tokens_out, struct kx_fault *fault)
 {
-    store->tokens = talloc_zero(store, struct tokens);
-    if (store->tokens == NULL)
+    struct tokens *tokens = talloc_zero(mem, struct tokens);
+    if (tokens == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
-    pthread_rwlock_init(&store->tokens->lock, NULL);
-    talloc_set_destructor(store->tokens, free_all);
-    enum kx_status status = read_rows(store);
+    pthread_rwlock_init(&tokens->lock, NULL);
+    talloc_set_destructor(tokens, free_all);
+    enum kx_status status = read_rows(tokens, env);
     if (status != KX_OK)
         kx_fail(fault, status, "the access tokens cannot be read");
+    *tokens_out = tokens;
     return status;
 }
 
 /* ---- Looking up --------------------------------------------------------- */
 
-bool kx_tokens_any(const struct kx_store *store)
+bool tokens_any(const struct tokens *tokens)
 {
-    return atomic_load_explicit(&store->tokens->any, memory_order_relaxed);
+    return atomic_load_explicit(&tokens->any, memory_order_relaxed);
 }
 
-struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id)
+struct kx_token *tokens_find(struct tokens *tokens, struct kx_slice id)
 {
     size_t at;
-    pthread_rwlock_rdlock(&store->tokens->lock);
-    struct kx_token *token = look_up(store->tokens, id, &at);
+    pthread_rwlock_rdlock(&tokens->lock);
+    struct kx_token *token = look_up(tokens, id, &at);
     if (token != NULL)
         token_keep(token);
-    pthread_rwlock_unlock(&store->tokens->lock);
+    pthread_rwlock_unlock(&tokens->lock);
     return token;
 }
 
-struct kx_token *kx_token_after(struct kx_store *store, struct kx_slice id)
+struct kx_token *tokens_after(struct tokens *tokens, struct kx_slice id)
 {
     size_t at;
     struct kx_token *token = NULL;
-    pthread_rwlock_rdlock(&store->tokens->lock);
-    if (look_up(store->tokens, id, &at) != NULL)
+    pthread_rwlock_rdlock(&tokens->lock);
+    if (look_up(tokens, id, &at) != NULL)
         at++;
-    if (at < store->tokens->count)
-        token = store->tokens->list[at];
+    if (at < tokens->count)
+        token = tokens->list[at];
     if (token != NULL)
         token_keep(token);
-    pthread_rwlock_unlock(&store->tokens->lock);
+    pthread_rwlock_unlock(&tokens->lock);
     return token;
 }
 
 /* ---- Changing ----------------------------------------------------------- */
 
-enum kx_status kx_token_fix(struct kx_store *store,
-                            const struct kx_token *token)
+enum kx_status tokens_fix(struct tokens *tokens, const struct kx_token *token)
 {
-    struct tokens *tokens = store->tokens;
     struct kx_token *copy = token_copy(token);
     if (copy == NULL)
         return KX_NO_MEMORY;
@@ -216,8 +215,7 @@ static bool has_admin(const struct tokens *tokens,
     return false;
 }
 
-static enum kx_status apply(struct kx_store *store,
-                            const struct kx_token *token,
+static enum kx_status apply(struct writer *writer, const struct kx_token *token,
                             enum txn_write_type type, uint64_t *number_out)
 {
     struct txn_write write;
@@ -225,7 +223,7 @@ static enum kx_status apply(struct kx_store *store,
     enum kx_status status = KX_NO_MEMORY;
     if (mem != NULL && token_row(mem, token, type, &write)) {
         struct batch batch = {.writes = &write, .write_count = 1};
-        status = batch_apply(store, &batch, number_out);
+        status = batch_apply(writer, &batch, number_out);
     }
     talloc_free(mem);
     return status;
@@ -247,17 +245,17 @@ static enum kx_status may_add(const struct tokens *tokens,
 }
 
 /* Waiting requests may have lost the right to what they wait for. */
-static void wake_all(struct kx_store *store)
+static void wake_all(struct writer *writer)
 {
-    watch_note_all(store->watches);
-    index_news_note(store);
+    watch_note_all(writer->watches);
+    index_news_note(writer->news);
 }
 
-void tokens_add(struct kx_store *store, struct kx_commit *commit,
+void tokens_add(struct writer *writer, struct kx_commit *commit,
                 uint64_t *number_out)
 {
-    struct tokens *tokens = store->tokens;
-    struct kx_token *copy = token_copy(commit->token);
+    struct tokens *tokens = writer->tokens;
+    struct kx_token *copy = token_copy(commit->command.token);
     commit->status = copy == NULL
                          ? KX_NO_MEMORY
                          : may_add(tokens, copy, &commit->refusal.fault);
@@ -266,7 +264,7 @@ void tokens_add(struct kx_store *store, struct kx_commit *commit,
         commit->status = KX_NO_MEMORY;
     pthread_rwlock_unlock(&tokens->lock);
     if (commit->status == KX_OK)
-        commit->status = apply(store, copy, TXN_PUT, number_out);
+        commit->status = apply(writer, copy, TXN_PUT, number_out);
     pthread_rwlock_wrlock(&tokens->lock);
     if (commit->status == KX_OK)
         put(tokens, copy);
@@ -275,8 +273,8 @@ void tokens_add(struct kx_store *store, struct kx_commit *commit,
     pthread_rwlock_unlock(&tokens->lock);
     commit->created = commit->status == KX_OK;
     if (commit->created && tokens->count == 1)
-        wake_all(store); /* requests that came before a token was needed */
-    commit->stamp = store->catalog->stamp;
+        wake_all(writer); /* requests that came before a token was needed */
+    commit->stamp = writer->base.catalog->stamp;
 }
 
 static enum kx_status may_revoke(const struct tokens *tokens,
@@ -297,20 +295,20 @@ static enum kx_status may_revoke(const struct tokens *tokens,
                    token->id);
 }
 
-void tokens_revoke(struct kx_store *store, struct kx_commit *commit,
+void tokens_revoke(struct writer *writer, struct kx_commit *commit,
                    uint64_t *number_out)
 {
-    struct tokens *tokens = store->tokens;
+    struct tokens *tokens = writer->tokens;
     size_t at;
-    struct kx_token *token = look_up(tokens, commit->token_id, &at);
+    struct kx_token *token = look_up(tokens, commit->command.token_id, &at);
     commit->status = may_revoke(tokens, token, &commit->refusal.fault);
     if (commit->status == KX_OK)
-        commit->status = apply(store, token, TXN_DELETE, number_out);
-    commit->stamp = store->catalog->stamp;
+        commit->status = apply(writer, token, TXN_DELETE, number_out);
+    commit->stamp = writer->base.catalog->stamp;
     if (commit->status != KX_OK)
         return;
     pthread_rwlock_wrlock(&tokens->lock);
     take_out(tokens, at);
     pthread_rwlock_unlock(&tokens->lock);
-    wake_all(store);
+    wake_all(writer);
 }

@@ -31,7 +31,7 @@ enum {
     BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
     BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
     ALONE_ROWS_MAX = 4096, /* of a commit on a borrower's thread: a few ms */
-    DOUBTFUL_BATCHES = 64, /* without presumptions, after one that was wrong */
+    CAUTIOUS_BATCHES = 64, /* without presumptions, after one that was wrong */
     JOB_SIZE = 256,        /* entries of the first background job */
     IDLE_WAIT_MS = 1000    /* how often an idle writer looks at the clock */
 };
@@ -41,7 +41,7 @@ enum {
  * planned. Such a commit is a batch of its own. */
 static bool stands_alone(const struct kx_commit *commit)
 {
-    return commit->kind != KX_WRITE ||
+    return commit->command.kind != KX_WRITE ||
            (commit->mutation_count > 0 &&
             commit->mutations[0].type == KX_DELETE_RANGE);
 }
@@ -89,11 +89,11 @@ static void fail_all(struct kx_commit *first, const struct kx_commit *end,
     }
 }
 
-static void count_batch(struct kx_store *store, size_t size)
+static void count_batch(struct store_counters *counters, size_t size)
 {
-    kx_histogram_add(&store->batch_sizes, KX_SIZES, size);
-    if (size > atomic_load_explicit(&store->batch_max, memory_order_relaxed))
-        atomic_store_explicit(&store->batch_max, size, memory_order_relaxed);
+    kx_histogram_add(&counters->batch_sizes, KX_SIZES, size);
+    if (size > atomic_load_explicit(&counters->batch_max, memory_order_relaxed))
+        atomic_store_explicit(&counters->batch_max, size, memory_order_relaxed);
 }
 
 /* Resets the commits to their state before planning. */
@@ -113,28 +113,28 @@ static void forget_results(struct kx_commit *first, const struct kx_commit *end)
 /* Plans and applies one batch, and sets *end_out to the first commit that is
  * not part of it. KX_CHECK_FAILED: a presumption was wrong, nothing has changed
  * and no commit has a result. */
-static enum kx_status try_batch(struct kx_store *store, struct kx_commit *first,
+static enum kx_status try_batch(struct writer *writer, struct kx_commit *first,
                                 struct kx_commit **end_out,
                                 uint64_t *number_out)
 {
-    struct plan *plan = plan_create(&store->base);
+    struct plan *plan = plan_create(&writer->base);
     *end_out = first->next;
     if (plan == NULL)
         return first->status = kx_fail(&first->refusal.fault, KX_NO_MEMORY,
                                        "no memory for this commit");
     size_t count = 0;
     enum kx_status status = KX_OK;
-    plan->presumes = store->doubtful == 0;
+    plan->presumes = writer->cautious == 0;
     *end_out = plan_batch(plan, first, &count);
-    store->times.planned_ns = kx_monotonic_ns();
+    writer->settle->times.planned_ns = kx_monotonic_ns();
     struct batch batch = {.plan = plan, .stamp = plan->stamp};
-    bool changes = plan->stamp != store->catalog->stamp;
+    bool changes = plan->stamp != writer->base.catalog->stamp;
     if (changes)
-        status = batch_apply(store, &batch, number_out);
+        status = batch_apply(writer, &batch, number_out);
     if (status == KX_CHECK_FAILED)
         forget_results(first, *end_out);
     else
-        count_batch(store, count);
+        count_batch(writer->counters, count);
     if (!changes || status != KX_OK)
         talloc_free(plan);
     return status;
@@ -143,108 +143,101 @@ static enum kx_status try_batch(struct kx_store *store, struct kx_commit *first,
 /* Plans and applies a batch of KX_WRITE commits and sets their results. Returns
  * the first commit that is not part of it. *number_out is unchanged when
  * nothing has changed, because then there is nothing to flush. */
-static struct kx_commit *write_entries(struct kx_store *store,
+static struct kx_commit *write_entries(struct writer *writer,
                                        struct kx_commit *first,
                                        uint64_t *number_out)
 {
     struct kx_commit *end = NULL;
-    enum kx_status status = try_batch(store, first, &end, number_out);
+    enum kx_status status = try_batch(writer, first, &end, number_out);
     if (status == KX_CHECK_FAILED) {
-        store->doubtful = DOUBTFUL_BATCHES;
-        status = try_batch(store, first, &end, number_out);
-    } else if (store->doubtful > 0) {
-        store->doubtful--;
+        writer->cautious = CAUTIOUS_BATCHES;
+        status = try_batch(writer, first, &end, number_out);
+    } else if (writer->cautious > 0) {
+        writer->cautious--;
     }
     if (status != KX_OK)
         fail_all(first, end, status);
     return end;
 }
 
+/* Each carries out a command and sets its result. *number_out is the batch to
+ * flush, unchanged when nothing was applied. */
+typedef void command_fn(struct writer *writer, struct kx_commit *commit,
+                        uint64_t *number_out);
+
+static command_fn *const COMMANDS[] = {
+    [KX_DECLARE_INDEX] = declare_index, [KX_DROP_INDEX] = declare_drop,
+    [KX_MIGRATE_INDEX] = migrate_begin, [KX_UNDO_MIGRATION] = migrate_undo,
+    [KX_PACE_INDEX] = declare_throttle, [KX_VERIFY_INDEX] = verify_begin,
+    [KX_ADD_TOKEN] = tokens_add,        [KX_REVOKE_TOKEN] = tokens_revoke,
+};
+
 /* One batch from the head of the list through all four steps. Returns the
  * remainder of the list, which goes into the next batch: none of its commits is
  * answered yet. */
-static struct kx_commit *run_batch(struct kx_store *store,
+static struct kx_commit *run_batch(struct writer *writer,
                                    struct kx_commit *first)
 {
     uint64_t number = 0;
     struct kx_commit *end = first->next;
-    store->times = (struct kx_milestones){.begun_ns = kx_monotonic_ns()};
-    switch (first->kind) {
-    case KX_WRITE:
-        end = write_entries(store, first, &number);
-        break;
-    case KX_DECLARE_INDEX:
-        declare_index(store, first, &number);
-        break;
-    case KX_DROP_INDEX:
-        declare_drop(store, first, &number);
-        break;
-    case KX_MIGRATE_INDEX:
-        migrate_begin(store, first, &number);
-        break;
-    case KX_UNDO_MIGRATION:
-        migrate_undo(store, first, &number);
-        break;
-    case KX_PACE_INDEX:
-        declare_throttle(store, first, &number);
-        break;
-    case KX_VERIFY_INDEX:
-        verify_begin(store, first, &number);
-        break;
-    case KX_ADD_TOKEN:
-        tokens_add(store, first, &number);
-        break;
-    case KX_REVOKE_TOKEN:
-        tokens_revoke(store, first, &number);
-        break;
-    }
+    writer->settle->times =
+        (struct kx_milestones){.begun_ns = kx_monotonic_ns()};
+    if (first->command.kind == KX_WRITE)
+        end = write_entries(writer, first, &number);
+    else
+        COMMANDS[first->command.kind](writer, first, &number);
     if (number != 0) {
-        enum kx_status status = settle_flush(store, number);
+        enum kx_status status = settle_flush(writer->settle, number);
         if (status != KX_OK)
             fail_all(first, end, status);
     }
-    settle_answer(store, first, end);
+    settle_answer(writer->settle, first, end);
     return end;
 }
 
 /* Is the commit short, independent of the stored entries and the indexes? The
  * thread that borrows the writer's work has other work to do. */
-static bool is_short(const struct kx_store *store,
+static bool is_short(const struct writer *writer,
                      const struct kx_commit *commit)
 {
     return !stands_alone(commit) &&
-           commit->mutation_count * catalog_rows_per_change(store->catalog) <=
+           commit->mutation_count *
+                   catalog_rows_per_change(writer->base.catalog) <=
                ALONE_ROWS_MAX;
+}
+
+/* Notes how long the commits took: it limits the steps of jobs. */
+static void run_batches(struct writer *writer, struct kx_commit *list)
+{
+    uint64_t began_ns = kx_monotonic_ns();
+    while (list != NULL) {
+        list = run_batch(writer, list);
+        batch_release(writer);
+    }
+    writer->last_commit_ns = kx_monotonic_ns();
+    writer->commits_ns = writer->last_commit_ns - began_ns;
 }
 
 enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
 {
+    struct writer *writer = &store->writer;
     /* After a declaration the writer has to begin the build. */
-    if (commit->kind != KX_WRITE || !commit_queue_borrow(store, commit))
-        return kx_submit(store, commit);
-    if (!is_short(store, commit)) {
-        commit_queue_give_back(store, false);
-        return kx_submit(store, commit);
+    if (commit->command.kind != KX_WRITE ||
+        !commit_queue_borrow(&store->queue, commit))
+        return commit_queue_submit(&store->queue, commit);
+    if (!is_short(writer, commit)) {
+        commit_queue_give_back(&store->queue, writer->news->due);
+        return commit_queue_submit(&store->queue, commit);
     }
     commit->next = NULL;
-    store->last_commit_ns = kx_monotonic_ns();
-    commit->times.submitted_ns = store->last_commit_ns;
-    int64_t expiry_ms = store->next_expiry_ms;
-    run_batch(store, commit);
-    commit_queue_give_back(store, store->next_expiry_ms < expiry_ms);
+    writer->last_commit_ns = kx_monotonic_ns();
+    commit->times.submitted_ns = writer->last_commit_ns;
+    int64_t expiry_ms = writer->next_expiry_ms;
+    run_batch(writer, commit);
+    /* A job is due before the writer would wake, or there is news to tell. */
+    commit_queue_give_back(&store->queue, writer->next_expiry_ms < expiry_ms ||
+                                              writer->news->due);
     return KX_OK;
-}
-
-/* Notes how long the commits took: it limits the steps of jobs. */
-static void run_batches(struct kx_store *store, struct kx_commit *list)
-{
-    uint64_t began_ns = kx_monotonic_ns();
-    while (list != NULL) {
-        list = run_batch(store, list);
-        batch_release(store);
-    }
-    store->last_commit_ns = kx_monotonic_ns();
-    store->commits_ns = store->last_commit_ns - began_ns;
 }
 
 /* Until when (kx_monotonic_ns) the writer may sleep: 0 when it has `more` work,
@@ -255,9 +248,9 @@ static uint64_t sleep_limit_ns(const struct kx_store *store, bool more)
     if (more)
         return 0;
     int64_t wait_ms = job_scheduler_due_ms(store) - kx_now_ms();
-    int64_t rest_ms = job_scheduler_rest_ms(store);
-    if (wait_ms < rest_ms)
-        wait_ms = rest_ms;
+    int64_t pause_ms = job_scheduler_pause_ms(store);
+    if (wait_ms < pause_ms)
+        wait_ms = pause_ms;
     if (wait_ms > IDLE_WAIT_MS)
         wait_ms = IDLE_WAIT_MS;
     if (wait_ms < 1)
@@ -265,18 +258,30 @@ static uint64_t sleep_limit_ns(const struct kx_store *store, bool more)
     return kx_monotonic_ns() + (uint64_t)wait_ms * KX_MS_NS;
 }
 
-void *writer_run(void *argument)
+static void *run(void *argument)
 {
     struct kx_store *store = argument;
     struct kx_commit *list = NULL;
-    store->job_size = JOB_SIZE;
-    compact_job_reset(store);
+    store->writer.job_size = JOB_SIZE;
+    compact_job_reset(store->compaction);
     bool more = job_scheduler_waiting(store);
-    while (commit_queue_take(store, sleep_limit_ns(store, more), &list)) {
+    while (
+        commit_queue_take(&store->queue, sleep_limit_ns(store, more), &list)) {
         if (list != NULL)
-            run_batches(store, list);
+            run_batches(&store->writer, list);
         more = job_scheduler_run(store);
-        index_news_tell(store, !more);
+        index_news_tell(&store->news, !more);
     }
     return NULL;
+}
+
+bool writer_start(struct kx_store *store)
+{
+    return pthread_create(&store->writer.thread, NULL, run, store) == 0;
+}
+
+void writer_stop(struct kx_store *store)
+{
+    commit_queue_stop(&store->queue);
+    pthread_join(store->writer.thread, NULL);
 }

@@ -6,8 +6,11 @@
 
 #include "commit/store_state.h"
 
-/* The thread's body; argument is the store. Ends when the store is stopping and
- * the queue is empty. */
-void *writer_run(void *argument);
+/* Starts the thread; false when that is not possible. */
+bool writer_start(struct kx_store *store);
+
+/* From now on no commit is accepted. Ends the thread, after it has answered all
+ * commits in the queue. */
+void writer_stop(struct kx_store *store);
 
 #endif

@@ -58,8 +58,8 @@ static void undo_drop(struct world *world)
 
 static enum kx_status run_preview(struct world *world)
 {
-    struct kx_commit commit = {.kind = KX_DECLARE_INDEX,
-                               .declaration = kx_text(BY_N),
+    struct kx_commit commit = {.command.kind = KX_DECLARE_INDEX,
+                               .command.declaration = kx_text(BY_N),
                                .dry = true,
                                .memory = world->mem};
     return test_commit(&world->test, &commit);
@@ -114,9 +114,9 @@ static void undo_migrate(struct world *world)
 static enum kx_status run_verify(struct world *world)
 {
     struct kx_index_info info = {0};
-    struct kx_commit commit = {.kind = KX_VERIFY_INDEX,
-                               .index_name = kx_text("by_t"),
-                               .repair = true,
+    struct kx_commit commit = {.command.kind = KX_VERIFY_INDEX,
+                               .command.index_name = kx_text("by_t"),
+                               .command.repair = true,
                                .memory = world->mem};
     enum kx_status status = test_commit(&world->test, &commit);
     if (status == KX_OK)
@@ -134,18 +134,19 @@ static enum kx_status run_verify(struct world *world)
 
 static enum kx_status run_pace(struct world *world)
 {
-    struct kx_commit commit = {.kind = KX_PACE_INDEX,
-                               .index_name = kx_text("by_t"),
-                               .pace = {.sets_limit = true, .per_second = 1000},
-                               .memory = world->mem};
+    struct kx_commit commit = {
+        .command.kind = KX_PACE_INDEX,
+        .command.index_name = kx_text("by_t"),
+        .command.pace = {.sets_limit = true, .per_second = 1000},
+        .memory = world->mem};
     return test_commit(&world->test, &commit);
 }
 
 static void undo_pace(struct world *world)
 {
-    struct kx_commit commit = {.kind = KX_PACE_INDEX,
-                               .index_name = kx_text("by_t"),
-                               .pace = {.sets_limit = true},
+    struct kx_commit commit = {.command.kind = KX_PACE_INDEX,
+                               .command.index_name = kx_text("by_t"),
+                               .command.pace = {.sets_limit = true},
                                .memory = world->mem};
     done(test_commit(&world->test, &commit), "undoing");
 }

@@ -17,15 +17,17 @@ static struct kx_token token_of(const char *id, const struct kx_grant *grants,
 
 static enum kx_status take_back(struct world *world, const char *id)
 {
-    struct kx_commit commit = {
-        .kind = KX_REVOKE_TOKEN, .token_id = kx_text(id), .memory = world->mem};
+    struct kx_commit commit = {.command.kind = KX_REVOKE_TOKEN,
+                               .command.token_id = kx_text(id),
+                               .memory = world->mem};
     return test_commit(&world->test, &commit);
 }
 
 static enum kx_status add(struct world *world, const struct kx_token *token)
 {
-    struct kx_commit commit = {
-        .kind = KX_ADD_TOKEN, .token = token, .memory = world->mem};
+    struct kx_commit commit = {.command.kind = KX_ADD_TOKEN,
+                               .command.token = token,
+                               .memory = world->mem};
     return test_commit(&world->test, &commit);
 }
 

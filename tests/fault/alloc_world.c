@@ -178,12 +178,12 @@ enum kx_status commit(struct world *world, struct kx_mutation *mutations,
     return test_commit(&world->test, &commit);
 }
 
-enum kx_status change(struct world *world, enum kx_commit_kind kind,
+enum kx_status change(struct world *world, enum kx_command_kind kind,
                       const char *name, const char *declaration)
 {
-    struct kx_commit commit = {.kind = kind,
-                               .index_name = kx_text(name),
-                               .declaration = kx_text(declaration),
+    struct kx_commit commit = {.command.kind = kind,
+                               .command.index_name = kx_text(name),
+                               .command.declaration = kx_text(declaration),
                                .memory = world->mem};
     return test_commit(&world->test, &commit);
 }

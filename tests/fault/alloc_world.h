@@ -61,7 +61,7 @@ struct kx_mutation put(struct world *world, const char *key, const char *value);
 enum kx_status commit(struct world *world, struct kx_mutation *mutations,
                       size_t count);
 /* A commit about an index. */
-enum kx_status change(struct world *world, enum kx_commit_kind kind,
+enum kx_status change(struct world *world, enum kx_command_kind kind,
                       const char *name, const char *declaration);
 
 /* Waits until an index is as wanted; KX_AGAIN: it did not come to that. */

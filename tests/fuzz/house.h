@@ -85,8 +85,9 @@ static inline void house_furnish(void *memory)
     struct kx_commit commit = {
         .mutations = mutations, .mutation_count = 4, .memory = memory};
     for (size_t i = 0; i < 2; i++) {
-        struct kx_commit declare = {.kind = KX_DECLARE_INDEX,
-                                    .declaration = kx_text(declarations[i]),
+        struct kx_commit declare = {.command.kind = KX_DECLARE_INDEX,
+                                    .command.declaration =
+                                        kx_text(declarations[i]),
                                     .memory = memory};
         assert_int_equal(house_commit(&declare), KX_OK);
     }
@@ -180,8 +181,9 @@ static inline void house_tidy(void *memory)
     if (house_stamp() == house.stamp)
         return;
     while (house_stranger(memory, &name)) {
-        struct kx_commit drop = {
-            .kind = KX_DROP_INDEX, .index_name = name, .memory = memory};
+        struct kx_commit drop = {.command.kind = KX_DROP_INDEX,
+                                 .command.index_name = name,
+                                 .memory = memory};
         assert_int_equal(house_commit(&drop), KX_OK);
     }
     struct kx_mutation all = {.type = KX_DELETE_RANGE,

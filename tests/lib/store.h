@@ -228,8 +228,8 @@ static inline enum kx_status test_delete(struct test_store *test, void *mem,
 static inline enum kx_status test_declare(struct test_store *test, void *mem,
                                           const char *declaration)
 {
-    struct kx_commit commit = {.kind = KX_DECLARE_INDEX,
-                               .declaration = kx_text(declaration),
+    struct kx_commit commit = {.command.kind = KX_DECLARE_INDEX,
+                               .command.declaration = kx_text(declaration),
                                .memory = mem};
     return test_commit(test, &commit);
 }
@@ -248,8 +248,9 @@ static inline void test_declare_by_n(struct test_store *test, void *mem)
 static inline enum kx_status test_drop(struct test_store *test, void *mem,
                                        const char *name)
 {
-    struct kx_commit commit = {
-        .kind = KX_DROP_INDEX, .index_name = kx_text(name), .memory = mem};
+    struct kx_commit commit = {.command.kind = KX_DROP_INDEX,
+                               .command.index_name = kx_text(name),
+                               .memory = mem};
     return test_commit(test, &commit);
 }
 

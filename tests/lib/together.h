@@ -11,9 +11,7 @@
 static inline void test_until_taken(struct kx_store *store)
 {
     for (bool queued = true; queued; usleep(100)) {
-        pthread_mutex_lock(&store->lock);
-        queued = store->queued > 0;
-        pthread_mutex_unlock(&store->lock);
+        queued = commit_queue_count(&store->queue) > 0;
     }
 }
 

@@ -39,9 +39,9 @@ static inline void fill(struct story *s, int count)
 static inline enum kx_status begin_verification(struct story *s,
                                                 const char *index, bool repair)
 {
-    struct kx_commit commit = {.kind = KX_VERIFY_INDEX,
-                               .index_name = kx_text(index),
-                               .repair = repair,
+    struct kx_commit commit = {.command.kind = KX_VERIFY_INDEX,
+                               .command.index_name = kx_text(index),
+                               .command.repair = repair,
                                .memory = s->mem};
     return test_commit(&s->test, &commit);
 }

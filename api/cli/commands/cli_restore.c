@@ -123,8 +123,9 @@ static void verify(struct verifying *verifying, size_t n, void *memory)
     look(verifying, n, &info, &now);
     char *name =
         talloc_strndup(memory, (const char *)info.name.data, info.name.size);
-    struct kx_commit commit = {.kind = KX_VERIFY_INDEX,
-                               .index_name = kx_text(name != NULL ? name : ""),
+    struct kx_commit commit = {.command.kind = KX_VERIFY_INDEX,
+                               .command.index_name =
+                                   kx_text(name != NULL ? name : ""),
                                .memory = memory};
     enum kx_status status = carry_out(verifying, &commit);
     if (status == KX_INDEX_NOT_READY) {

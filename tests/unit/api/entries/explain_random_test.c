@@ -200,8 +200,9 @@ static void try_advice(struct world *world, const struct query *query,
     }
     assert_int_equal(match.mismatches, 0);
     follow(world, query, &match, true);
-    struct kx_commit drop = {
-        .kind = KX_DROP_INDEX, .index_name = name, .memory = world->story->mem};
+    struct kx_commit drop = {.command.kind = KX_DROP_INDEX,
+                             .command.index_name = name,
+                             .memory = world->story->mem};
     assert_int_equal(test_commit(test, &drop), KX_OK);
     tally->advised++;
 }

@@ -1,4 +1,4 @@
-/* Requests while the gate is closed, as it is when the test holds it in the
+/* Requests while the view is closed, as it is when the test holds it in the
  * writer's place: those that need no view are answered, and those that do wait
  * without keeping their thread, until it opens.
  */
@@ -114,14 +114,14 @@ static void wait_for(unsigned ready)
 
 static void what_needs_no_view_is_answered(void **state)
 {
-    struct view *gate = &house->test.store->gate;
+    struct view *view = &house->test.store->view;
     (void)state;
     assert_reply(start(METHOD_GET, "/kv/a", EXCHANGE_REPLY), 200, "1");
-    view_apply_begin(gate);
+    view_apply_begin(view);
     assert_reply(start(METHOD_GET, "/livez", EXCHANGE_REPLY), 200, "");
     assert_reply(start(METHOD_GET, "/kv/a", EXCHANGE_REPLY), 200, "1");
     assert_reply(start(METHOD_GET, "/version", EXCHANGE_REPLY), 200, "");
-    view_apply_cancel(gate);
+    view_apply_cancel(view);
     assert_int_equal(house->ready, 0);
 }
 
@@ -143,39 +143,39 @@ static void what_needs_one_goes_on_when_it_can_have_it(void **state)
     };
     enum { READS = sizeof reads / sizeof *reads };
     struct exchange *exchanges[READS];
-    struct view *gate = &house->test.store->gate;
+    struct view *view = &house->test.store->view;
     (void)state;
-    view_apply_begin(gate);
+    view_apply_begin(view);
     for (size_t i = 0; i < READS; i++)
         exchanges[i] = start(METHOD_GET, reads[i].target, EXCHANGE_PARK);
     assert_false(exchange_loop_answers(&house->queue));
     assert_int_equal(house->ready, 0);
     assert_reply(start(METHOD_GET, "/livez", EXCHANGE_REPLY), 200, "");
-    view_apply_cancel(gate);
+    view_apply_cancel(view);
     wait_for(READS);
     for (size_t i = 0; i < READS; i++)
         assert_reply(exchanges[i], reads[i].status, reads[i].text);
     assert_int_equal(house->queue.awaited, 0);
-    assert_int_equal(atomic_load(&gate->owed), 0);
-    view_apply_begin(gate); /* no view was left open */
-    view_apply_cancel(gate);
+    assert_int_equal(atomic_load(&view->owed), 0);
+    view_apply_begin(view); /* no view was left open */
+    view_apply_cancel(view);
 }
 
 static void a_list_that_is_a_stream_waits_for_its_chunks(void **state)
 {
-    struct view *gate = &house->test.store->gate;
+    struct view *view = &house->test.store->view;
     char chunk[512];
     size_t size = 0;
     (void)state;
     house->accept = "application/x-ndjson";
     struct exchange *exchange = start(METHOD_GET, "/list", EXCHANGE_REPLY);
     assert_non_null(exchange->reply.stream);
-    view_apply_begin(gate);
+    view_apply_begin(view);
     exchange_loop_turns(&house->queue); /* it may slice */
     assert_int_equal(exchange_chunk(exchange, chunk, sizeof chunk, &size),
                      CHUNK_PARK);
     assert_int_equal(exchange->phase, EXCHANGE_CHUNK_AWAITS_VIEW);
-    view_apply_cancel(gate);
+    view_apply_cancel(view);
     wait_for(1);
     assert_int_equal(exchange_chunk(exchange, chunk, sizeof chunk, &size),
                      CHUNK_DATA);
@@ -186,16 +186,16 @@ static void a_list_that_is_a_stream_waits_for_its_chunks(void **state)
 /* Its client is gone: the writer need not wait for it. */
 static void one_that_is_forsaken_owes_nothing(void **state)
 {
-    struct view *gate = &house->test.store->gate;
+    struct view *view = &house->test.store->view;
     (void)state;
-    view_apply_begin(gate);
+    view_apply_begin(view);
     struct exchange *exchange = start(METHOD_GET, "/list", EXCHANGE_PARK);
     exchange_cancel(exchange);
     assert_int_equal(house->ready, 0);
-    view_apply_cancel(gate);
+    view_apply_cancel(view);
     wait_for(1);
     exchange_end(exchange);
-    assert_int_equal(atomic_load(&gate->owed), 0);
+    assert_int_equal(atomic_load(&view->owed), 0);
 }
 
 int main(void)

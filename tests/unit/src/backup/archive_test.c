@@ -415,10 +415,10 @@ static void a_base_that_gets_no_name_is_no_backup(void **state)
     uint64_t began_ns = kx_monotonic_ns();
     while (!atomic_load(&ended) || access(part, F_OK) == 0)
         wait_a_moment(began_ns);
-    assert_int_equal(atomic_load(&s->test.store->backup_s), 0);
+    assert_int_equal(atomic_load(&s->test.store->counters.backup_s), 0);
     assert_int_equal(rmdir(name), 0);
     kx_clock_set(base.at_ms + 60000);
-    while (atomic_load(&s->test.store->backup_s) == 0)
+    while (atomic_load(&s->test.store->counters.backup_s) == 0)
         wait_a_moment(began_ns);
 }
 

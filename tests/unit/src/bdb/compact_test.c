@@ -70,7 +70,8 @@ static void keep_most(uint64_t *most, uint64_t value)
         *most = value;
 }
 
-/* On the writer's thread, in the gate: no reader looks at pages meanwhile. */
+/* On the writer's thread, while no view is open: no reader looks at pages
+ * meanwhile. */
 static enum kx_status measure(struct env *env, enum table table,
                               struct compact_step *step)
 {
@@ -174,7 +175,7 @@ static void leave_a_long_list(struct story *s)
 
 static void wait_for_passes(struct story *s, uint64_t count)
 {
-    while (atomic_load(&s->test.store->compactions) < count)
+    while (atomic_load(&s->test.store->counters.compactions) < count)
         usleep(1000);
 }
 

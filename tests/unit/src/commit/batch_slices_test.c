@@ -8,11 +8,11 @@
 
 enum { ENTRIES = 24, NEW = 8, TAGS = 450, SCANS = 8 };
 
-void __real_view_close(struct view *gate);
-void __wrap_view_close(struct view *gate);
-void __real_view_cast(struct view *gate, const struct net_change *changes,
+void __real_view_close(struct view *view);
+void __wrap_view_close(struct view *view);
+void __real_view_cast(struct view *view, const struct net_change *changes,
                       size_t count);
-void __wrap_view_cast(struct view *gate, const struct net_change *changes,
+void __wrap_view_cast(struct view *view, const struct net_change *changes,
                       size_t count);
 enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
                                 size_t count, enum txn_order order);
@@ -122,8 +122,8 @@ static struct kx_slice look(struct story *s, void *mem)
     return kx_buffer_slice(&sight.text);
 }
 
-/* The gate is open here, and the view that of another thread's. */
-void __wrap_view_close(struct view *gate)
+/* The view is open here, and the view that of another thread's. */
+void __wrap_view_close(struct view *view)
 {
     if (looked_at != NULL) {
         void *mem = talloc_new(NULL);
@@ -132,14 +132,14 @@ void __wrap_view_close(struct view *gate)
         differences += !kx_equal(look(looked_at, mem), expected);
         talloc_free(mem);
     }
-    __real_view_close(gate);
+    __real_view_close(view);
 }
 
-void __wrap_view_cast(struct view *gate, const struct net_change *changes,
+void __wrap_view_cast(struct view *view, const struct net_change *changes,
                       size_t count)
 {
     if (!without_shadow)
-        __real_view_cast(gate, changes, count);
+        __real_view_cast(view, changes, count);
 }
 
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,

@@ -210,8 +210,8 @@ static void a_change_of_an_index_lets_nobody_look(void **state)
 {
     struct story *s = *state;
     struct kx_commit declare = {
-        .kind = KX_DECLARE_INDEX,
-        .declaration = kx_text(
+        .command.kind = KX_DECLARE_INDEX,
+        .command.declaration = kx_text(
             "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}"),
         .memory = s->mem};
     bool answered = false;

@@ -18,21 +18,21 @@ static struct {
     _Atomic(pthread_cond_t *) cond; /* the writer's; NULL: unknown yet */
     sem_t begun;                    /* once for each wait */
     bool late;                      /* its time is over at once */
-} lingering;
+} waiting;
 
 bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
                             uint64_t until_ns)
 {
-    if (cond != lingering.cond)
+    if (cond != waiting.cond)
         return __real_cond_wait_until(cond, lock, until_ns);
-    sem_post(&lingering.begun);
-    return !lingering.late && pthread_cond_wait(cond, lock) == 0;
+    sem_post(&waiting.begun);
+    return !waiting.late && pthread_cond_wait(cond, lock) == 0;
 }
 
 static int waits(void)
 {
     int count = 0;
-    sem_getvalue(&lingering.begun, &count);
+    sem_getvalue(&waiting.begun, &count);
     return count;
 }
 
@@ -73,9 +73,9 @@ static int watched(void **state)
 {
     int failed = begin(state);
     struct story *s = *state;
-    sem_init(&lingering.begun, 0, 0);
-    lingering.late = false;
-    lingering.cond = &s->test.store->linger.enough;
+    sem_init(&waiting.begun, 0, 0);
+    waiting.late = false;
+    waiting.cond = &s->test.store->queue.delay.enough;
     return failed;
 }
 
@@ -84,9 +84,9 @@ static void a_writer_that_is_fed_waits_for_enough(void **state)
     struct story *s = *state;
     struct sent sent[MANY];
     uint64_t before = flushes(s);
-    kx_feed(s->test.store);
+    kx_commits_expected(s->test.store);
     send(s, &sent[0]);
-    sem_wait(&lingering.begun);
+    sem_wait(&waiting.begun);
     for (int i = 1; i < MANY; i++) {
         assert_false(is_told(s, &sent[0]));
         send(s, &sent[i]);
@@ -94,20 +94,20 @@ static void a_writer_that_is_fed_waits_for_enough(void **state)
     for (int i = 0; i < MANY; i++)
         test_wait(&s->test, &sent[i].told);
     assert_int_equal(flushes(s), before + 1);
-    kx_rest(s->test.store);
+    kx_commits_done(s->test.store);
 }
 
 static void until_nothing_more_comes(void **state)
 {
     struct story *s = *state;
     struct sent sent;
-    kx_feed(s->test.store);
-    kx_feed(s->test.store);
+    kx_commits_expected(s->test.store);
+    kx_commits_expected(s->test.store);
     send(s, &sent);
-    sem_wait(&lingering.begun);
-    kx_rest(s->test.store);
+    sem_wait(&waiting.begun);
+    kx_commits_done(s->test.store);
     assert_false(is_told(s, &sent));
-    kx_rest(s->test.store);
+    kx_commits_done(s->test.store);
     test_wait(&s->test, &sent.told);
 }
 
@@ -115,19 +115,19 @@ static void but_not_for_ever(void **state)
 {
     struct story *s = *state;
     struct sent sent;
-    lingering.late = true;
-    kx_feed(s->test.store);
+    waiting.late = true;
+    kx_commits_expected(s->test.store);
     send(s, &sent);
     test_wait(&s->test, &sent.told);
     assert_int_equal(waits(), 1);
-    kx_rest(s->test.store);
+    kx_commits_done(s->test.store);
 }
 
 static void not_after_a_large_batch(void **state)
 {
     struct story *s = *state;
     struct sent sent[MANY + 1];
-    kx_feed(s->test.store);
+    kx_commits_expected(s->test.store);
     for (int i = 0; i < MANY; i++)
         send(s, &sent[i]);
     for (int i = 0; i < MANY; i++)
@@ -136,10 +136,10 @@ static void not_after_a_large_batch(void **state)
     send(s, &sent[MANY]);
     test_wait(&s->test, &sent[MANY].told);
     assert_int_equal(waits(), before);
-    kx_rest(s->test.store);
+    kx_commits_done(s->test.store);
 }
 
-static void nobody_is_waited_for_who_does_not_feed(void **state)
+static void a_thread_that_announces_no_commits_is_not_waited_for(void **state)
 {
     struct story *s = *state;
     struct sent sent;
@@ -158,8 +158,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(but_not_for_ever, watched, finish),
         cmocka_unit_test_setup_teardown(not_after_a_large_batch, watched,
                                         finish),
-        cmocka_unit_test_setup_teardown(nobody_is_waited_for_who_does_not_feed,
-                                        watched, finish),
+        cmocka_unit_test_setup_teardown(
+            a_thread_that_announces_no_commits_is_not_waited_for, watched,
+            finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

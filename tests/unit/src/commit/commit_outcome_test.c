@@ -254,7 +254,7 @@ static void an_index_is_seen_when_it_is_on_disk(void **state)
 static void a_change_of_an_index_is_seen_when_it_is_on_disk(void **state)
 {
     static const struct {
-        enum kx_commit_kind kind;
+        enum kx_command_kind kind;
         const char *patch;
     } changes[] = {
         {KX_PACE_INDEX, ""},     {KX_MIGRATE_INDEX, "{\"store\":\"value\"}"},
@@ -267,10 +267,10 @@ static void a_change_of_an_index_is_seen_when_it_is_on_disk(void **state)
         assert_int_equal(test_index(&s->test, "by_n", &info), KX_OK);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct kx_commit change = {
-            .kind = changes[i].kind,
-            .index_name = kx_text("by_n"),
-            .declaration = kx_text(changes[i].patch),
-            .pace = {.sets_paused = true, .paused = true},
+            .command.kind = changes[i].kind,
+            .command.index_name = kx_text("by_n"),
+            .command.declaration = kx_text(changes[i].patch),
+            .command.pace = {.sets_paused = true, .paused = true},
             .memory = s->mem};
         struct kx_commit again = change;
         const char *before = look_at_index(s);

@@ -5,8 +5,8 @@
 
 #include "commit/view.h"
 
-void __real_view_flushed(struct view *gate, uint64_t batch);
-void __wrap_view_flushed(struct view *gate, uint64_t batch);
+void __real_view_flushed(struct view *view, uint64_t batch);
+void __wrap_view_flushed(struct view *view, uint64_t batch);
 
 /* A reply that is parked by a batch to come, just before that is flushed. */
 static struct {
@@ -18,13 +18,13 @@ static struct {
 } reply;
 
 /* On the thread that does the writer's work. */
-void __wrap_view_flushed(struct view *gate, uint64_t batch)
+void __wrap_view_flushed(struct view *view, uint64_t batch)
 {
     if (reply.store != NULL && --reply.batches == 0) {
         reply.status = kx_wait(reply.store, batch, &reply.ticket);
         reply.store = NULL;
     }
-    __real_view_flushed(gate, batch);
+    __real_view_flushed(view, batch);
 }
 
 static void park_by_batch(struct story *s, int number)
@@ -67,14 +67,14 @@ static void when_an_index_is_built(void **state)
 {
     struct story *s = *state;
     struct kx_commit declare = {
-        .kind = KX_DECLARE_INDEX,
-        .declaration = kx_text("{\"name\":\"by_n\",\"prefix\":[\"u\"],"
-                               "\"fields\":[\"/n\"]}"),
-        .pace.paused = true,
+        .command.kind = KX_DECLARE_INDEX,
+        .command.declaration = kx_text("{\"name\":\"by_n\",\"prefix\":[\"u\"],"
+                                       "\"fields\":[\"/n\"]}"),
+        .command.pace.paused = true,
         .memory = s->mem};
-    struct kx_commit pace = {.kind = KX_PACE_INDEX,
-                             .index_name = kx_text("by_n"),
-                             .pace.sets_paused = true,
+    struct kx_commit pace = {.command.kind = KX_PACE_INDEX,
+                             .command.index_name = kx_text("by_n"),
+                             .command.pace.sets_paused = true,
                              .memory = s->mem};
     test_set(&s->test, s->mem, "[\"u\",1]", "{\"n\":1}");
     assert_int_equal(test_commit(&s->test, &declare), KX_OK);

@@ -1,4 +1,4 @@
-/* Who cannot wait for the gate is told when it opens, in the order in which
+/* Who cannot wait for the view is told when it opens, in the order in which
  * they came, and is waited for before it closes again. The Makefile puts
  * __wrap_X where the core calls X.
  */
@@ -12,7 +12,7 @@ bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
 
 /* Tickets in the order in which they were answered. */
 struct answers {
-    struct view gate;
+    struct view view;
     struct kx_ticket tickets[3];
     const struct kx_ticket *order[8];
     size_t count;
@@ -42,48 +42,48 @@ static int begin(void **state)
     struct answers *answers = talloc_zero(NULL, struct answers);
     waits = 0;
     *state = answers;
-    return view_init(&answers->gate, note_answers, answers) != KX_OK;
+    return view_init(&answers->view, note_answers, answers) != KX_OK;
 }
 
 static int finish(void **state)
 {
     struct answers *answers = *state;
-    view_finish(&answers->gate);
+    view_finish(&answers->view);
     return talloc_free(answers);
 }
 
 static bool enter(struct answers *answers, size_t n)
 {
-    return view_enter_or_park(&answers->gate, &answers->tickets[n]);
+    return view_enter_or_park(&answers->view, &answers->tickets[n]);
 }
 
 static void while_it_is_open_nobody_is_parked(void **state)
 {
     struct answers *answers = *state;
     assert_true(enter(answers, 0));
-    view_leave(&answers->gate);
-    view_apply_begin(&answers->gate);
-    view_apply_cancel(&answers->gate);
+    view_leave(&answers->view);
+    view_apply_begin(&answers->view);
+    view_apply_cancel(&answers->view);
     assert_int_equal(answers->count, 0);
     assert_true(enter(answers, 0));
-    view_leave(&answers->gate);
+    view_leave(&answers->view);
 }
 
 static void the_parked_are_told_in_their_order(void **state)
 {
     struct answers *answers = *state;
-    view_apply_begin(&answers->gate);
+    view_apply_begin(&answers->view);
     for (size_t n = 0; n < 3; n++)
         assert_false(enter(answers, n));
     assert_int_equal(answers->count, 0);
-    view_apply_cancel(&answers->gate);
+    view_apply_cancel(&answers->view);
     assert_int_equal(answers->count, 3);
     for (size_t n = 0; n < 3; n++)
         assert_ptr_equal(answers->order[n], &answers->tickets[n]);
     for (size_t n = 0; n < 3; n++) {
         assert_true(enter(answers, n));
-        view_tried(&answers->gate);
-        view_leave(&answers->gate);
+        view_tried(&answers->view);
+        view_leave(&answers->view);
     }
 }
 
@@ -92,43 +92,43 @@ static void between_slices_they_are_told_too(void **state)
     struct answers *answers = *state;
     struct net_change change = {.key = kx_text("k"), .stored = kx_text("old")};
     struct kx_slice stored;
-    view_apply_begin(&answers->gate);
-    view_cast(&answers->gate, &change, 1);
+    view_apply_begin(&answers->view);
+    view_cast(&answers->view, &change, 1);
     assert_false(enter(answers, 0));
-    view_open(&answers->gate);
+    view_open(&answers->view);
     assert_int_equal(answers->count, 1);
     assert_true(enter(answers, 0));
-    assert_true(shadow_find(&answers->gate.shadow, kx_text("k"), &stored));
+    assert_true(shadow_find(&answers->view.shadow, kx_text("k"), &stored));
     assert_true(kx_equal(stored, kx_text("old")));
-    view_tried(&answers->gate);
-    view_leave(&answers->gate);
-    view_close(&answers->gate);
+    view_tried(&answers->view);
+    view_leave(&answers->view);
+    view_close(&answers->view);
     assert_false(enter(answers, 0));
-    view_apply_cancel(&answers->gate);
+    view_apply_cancel(&answers->view);
     assert_int_equal(answers->count, 2);
-    assert_false(shadow_find(&answers->gate.shadow, kx_text("k"), &stored));
+    assert_false(shadow_find(&answers->view.shadow, kx_text("k"), &stored));
 }
 
 static void the_writer_waits_for_those_it_has_told(void **state)
 {
     struct answers *answers = *state;
-    view_apply_begin(&answers->gate);
+    view_apply_begin(&answers->view);
     assert_false(enter(answers, 0));
     assert_false(enter(answers, 1));
-    view_apply_cancel(&answers->gate);
-    view_tried(&answers->gate);
+    view_apply_cancel(&answers->view);
+    view_tried(&answers->view);
     assert_int_equal(waits, 0);
-    view_apply_begin(&answers->gate);
+    view_apply_begin(&answers->view);
     assert_int_equal(waits, 1);
-    view_apply_cancel(&answers->gate);
-    view_tried(&answers->gate); /* too late: it counts for nobody else */
-    view_apply_begin(&answers->gate);
+    view_apply_cancel(&answers->view);
+    view_tried(&answers->view); /* too late: it counts for nobody else */
+    view_apply_begin(&answers->view);
     assert_false(enter(answers, 0));
-    view_apply_cancel(&answers->gate);
-    view_tried(&answers->gate);
-    view_apply_begin(&answers->gate);
+    view_apply_cancel(&answers->view);
+    view_tried(&answers->view);
+    view_apply_begin(&answers->view);
     assert_int_equal(waits, 1);
-    view_apply_cancel(&answers->gate);
+    view_apply_cancel(&answers->view);
 }
 
 int main(void)

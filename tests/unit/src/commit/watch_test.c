@@ -235,9 +235,10 @@ static void entries_that_get_another_form_are_told(void **state)
 {
     struct story *s = *state;
     struct waiter waiter;
-    struct kx_commit migrate = {.kind = KX_MIGRATE_INDEX,
-                                .index_name = kx_text("by_email"),
-                                .declaration = kx_text("{\"store\":\"value\"}"),
+    struct kx_commit migrate = {.command.kind = KX_MIGRATE_INDEX,
+                                .command.index_name = kx_text("by_email"),
+                                .command.declaration =
+                                    kx_text("{\"store\":\"value\"}"),
                                 .memory = s->mem};
     const char *const key = "[\"by_email\",\"a@b.c\"]";
     test_set(&s->test, s->mem, "[\"users\",1]", "{\"email\":\"a@b.c\"}");
@@ -263,13 +264,15 @@ static void the_steps_of_a_migration_are_not_told(void **state)
     struct story *s = *state;
     struct waiter waiter;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
-    struct kx_commit pace = {.kind = KX_PACE_INDEX,
-                             .index_name = kx_text("by_email"),
-                             .pace = {.sets_limit = true, .per_second = 10},
-                             .memory = s->mem};
-    struct kx_commit change = {.kind = KX_MIGRATE_INDEX,
-                               .index_name = kx_text("by_email"),
-                               .declaration = kx_text("{\"store\":\"value\"}"),
+    struct kx_commit pace = {
+        .command.kind = KX_PACE_INDEX,
+        .command.index_name = kx_text("by_email"),
+        .command.pace = {.sets_limit = true, .per_second = 10},
+        .memory = s->mem};
+    struct kx_commit change = {.command.kind = KX_MIGRATE_INDEX,
+                               .command.index_name = kx_text("by_email"),
+                               .command.declaration =
+                                   kx_text("{\"store\":\"value\"}"),
                                .memory = s->mem};
     test_fill(&s->test, "users", 0, 1000, email_of);
     test_declare(&s->test, s->mem, BY_EMAIL);

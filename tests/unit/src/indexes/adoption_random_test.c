@@ -222,8 +222,8 @@ static void burst(struct world *world, bool live)
     for (int i = 0; i < count; i++) {
         if (i < SHAPES)
             works[i].commit = (struct kx_commit){
-                .kind = KX_DECLARE_INDEX,
-                .declaration = kx_text(declaration_of(world, i))};
+                .command.kind = KX_DECLARE_INDEX,
+                .command.declaration = kx_text(declaration_of(world, i))};
         else
             make_change(world, &works[i]);
         works[i].commit.memory = talloc_new(world->mem);
@@ -363,8 +363,9 @@ static void compare(struct world *world, bool live)
 static void drop_all(struct world *world)
 {
     for (int shape = 0; shape < SHAPES; shape++) {
-        struct kx_commit commit = {.kind = KX_DROP_INDEX,
-                                   .index_name = kx_text(shapes[shape].name),
+        struct kx_commit commit = {.command.kind = KX_DROP_INDEX,
+                                   .command.index_name =
+                                       kx_text(shapes[shape].name),
                                    .memory = world->mem};
         assert_int_equal(test_commit(&world->test, &commit), KX_OK);
     }

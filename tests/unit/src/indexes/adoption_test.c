@@ -231,16 +231,16 @@ static void a_failed_adoption_continues_with_what_it_has(void **state)
     write_by_hand(s);
     set(s, talloc_asprintf(s->mem, "[\"users\",%d]", USERS - 1),
         "{\"email\":\"late\"}");
-    struct kx_commit again = {.kind = KX_DECLARE_INDEX,
-                              .declaration = kx_text(STRICT),
-                              .pace.paused = true,
+    struct kx_commit again = {.command.kind = KX_DECLARE_INDEX,
+                              .command.declaration = kx_text(STRICT),
+                              .command.pace.paused = true,
                               .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &again), KX_OK);
     assert_true(again.created);
     assert_int_equal(test_stamp(&s->test, s->mem, "[\"by_email\",2]"), stamp);
-    struct kx_commit go_on = {.kind = KX_PACE_INDEX,
-                              .index_name = kx_text("by_email"),
-                              .pace.sets_paused = true,
+    struct kx_commit go_on = {.command.kind = KX_PACE_INDEX,
+                              .command.index_name = kx_text("by_email"),
+                              .command.pace.sets_paused = true,
                               .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &go_on), KX_OK);
     wait_adopted(s, &info);

@@ -24,26 +24,26 @@ static void fill(struct story *s, int count)
 /* Declares an index that is not built yet. */
 static void declare_paused(struct story *s, const char *declaration)
 {
-    struct kx_commit commit = {.kind = KX_DECLARE_INDEX,
-                               .declaration = kx_text(declaration),
-                               .pace.paused = true,
+    struct kx_commit commit = {.command.kind = KX_DECLARE_INDEX,
+                               .command.declaration = kx_text(declaration),
+                               .command.pace.paused = true,
                                .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
 static struct kx_commit let_go(struct story *s, const char *name)
 {
-    return (struct kx_commit){.kind = KX_PACE_INDEX,
-                              .index_name = kx_text(name),
-                              .pace.sets_paused = true,
+    return (struct kx_commit){.command.kind = KX_PACE_INDEX,
+                              .command.index_name = kx_text(name),
+                              .command.pace.sets_paused = true,
                               .memory = s->mem};
 }
 
 static void throttle(struct story *s, const char *name, uint32_t per_second)
 {
     struct kx_commit commit = let_go(s, name);
-    commit.pace.sets_limit = true;
-    commit.pace.per_second = per_second;
+    commit.command.pace.sets_limit = true;
+    commit.command.pace.per_second = per_second;
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
@@ -137,8 +137,8 @@ static void an_index_that_joins_later_begins_where_the_scan_is(void **state)
     uint64_t done = look(s, "first").done;
     assert_int_equal(done, 4096);
     struct kx_commit go = let_go(s, "first");
-    go.pace.sets_limit = true;
-    go.pace.paused = true;
+    go.command.pace.sets_limit = true;
+    go.command.pace.paused = true;
     assert_int_equal(test_commit(&s->test, &go), KX_OK);
     static const char *const both[] = {"first", "late", "later"};
     let_go_together(s, both, 3);
@@ -254,9 +254,10 @@ static void nor_of_one_dropped_while_it_becomes_unique(void **state)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
-    struct kx_commit migrate = {.kind = KX_MIGRATE_INDEX,
-                                .index_name = kx_text("half"),
-                                .declaration = kx_text("{\"unique\":true}"),
+    struct kx_commit migrate = {.command.kind = KX_MIGRATE_INDEX,
+                                .command.index_name = kx_text("half"),
+                                .command.declaration =
+                                    kx_text("{\"unique\":true}"),
                                 .memory = s->mem};
     kx_clock_set(NOON_MS);
     fill(s, COMMIT);
@@ -267,7 +268,7 @@ static void nor_of_one_dropped_while_it_becomes_unique(void **state)
     while (info.state == KX_INDEX_BUILDING)
         assert_int_equal(test_index(&s->test, "half", &info), KX_OK);
     struct kx_commit hold = let_go(s, "half");
-    hold.pace.sets_paused = hold.pace.paused = true;
+    hold.command.pace.sets_paused = hold.command.pace.paused = true;
     assert_int_equal(test_commit(&s->test, &hold), KX_OK);
     assert_int_equal(test_commit(&s->test, &migrate), KX_OK);
     throttle(s, "half", 1000);
@@ -361,12 +362,13 @@ static void a_build_leaves_an_adoption_where_it_is(void **state)
     struct kx_figures figures;
     struct kx_commit together[] = {
         let_go(s, "u_by_n"),
-        {.kind = KX_DECLARE_INDEX,
-         .declaration = kx_text("{\"name\":\"beside\",\"prefix\":[\"u\"],"
-                                "\"fields\":[\"/m\"]}"),
+        {.command.kind = KX_DECLARE_INDEX,
+         .command.declaration =
+             kx_text("{\"name\":\"beside\",\"prefix\":[\"u\"],"
+                     "\"fields\":[\"/m\"]}"),
          .memory = s->mem},
     };
-    together[0].pace.sets_limit = true;
+    together[0].command.pace.sets_limit = true;
     kx_clock_set(NOON_MS);
     fill(s, ENTRIES);
     assert_int_equal(test_set(&s->test, s->mem, "[\"u_by_n\",\"old\"]", "1"),

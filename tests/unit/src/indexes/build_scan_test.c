@@ -48,7 +48,8 @@ static struct index *declare(struct story *s, int n)
 
 static size_t indexes_of_a_scan(struct story *s, struct index *leader)
 {
-    struct build_scan *scan = build_scan_create(s->test.store, leader, LIMIT);
+    struct build_scan *scan =
+        build_scan_create(&s->test.store->writer, leader, LIMIT);
     size_t count = 0;
     assert_non_null(scan);
     while (build_scan_read(scan, LIMIT) == KX_OK)

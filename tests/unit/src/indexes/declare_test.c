@@ -62,14 +62,15 @@ static void build_big(struct story *s)
 
 static struct kx_commit drop_of(struct story *s, const char *name)
 {
-    return (struct kx_commit){
-        .kind = KX_DROP_INDEX, .index_name = kx_text(name), .memory = s->mem};
+    return (struct kx_commit){.command.kind = KX_DROP_INDEX,
+                              .command.index_name = kx_text(name),
+                              .memory = s->mem};
 }
 
 static struct kx_commit declaration_of(struct story *s, const char *text)
 {
-    return (struct kx_commit){.kind = KX_DECLARE_INDEX,
-                              .declaration = kx_text(text),
+    return (struct kx_commit){.command.kind = KX_DECLARE_INDEX,
+                              .command.declaration = kx_text(text),
                               .memory = s->mem};
 }
 

@@ -37,7 +37,7 @@ static const char *name_of(struct world *world, char letter, size_t n)
 static enum kx_status about(struct world *world, size_t n,
                             struct kx_commit commit)
 {
-    commit.index_name = kx_text(name_of(world, 'i', n));
+    commit.command.index_name = kx_text(name_of(world, 'i', n));
     commit.memory = world->data.mem;
     return test_commit(&world->test, &commit);
 }
@@ -91,17 +91,19 @@ static void set_pace(struct world *world, size_t n, bool paused, bool slow)
                            .sets_limit = true,
                            .per_second =
                                slow ? 300 + (uint32_t)below(world, 3000) : 0};
-    about(world, n, (struct kx_commit){.kind = KX_PACE_INDEX, .pace = pace});
+    about(world, n,
+          (struct kx_commit){.command.kind = KX_PACE_INDEX,
+                             .command.pace = pace});
 }
 
 static void declare(struct world *world, size_t n, const char *declaration)
 {
     bool slow = below(world, 3) > 0;
     struct kx_commit commit = {
-        .kind = KX_DECLARE_INDEX,
-        .declaration = kx_text(talloc_asprintf(
+        .command.kind = KX_DECLARE_INDEX,
+        .command.declaration = kx_text(talloc_asprintf(
             world->data.mem, "{\"adopt\":true,%s", declaration + 1)),
-        .pace = {.paused = slow}};
+        .command.pace = {.paused = slow}};
     enum kx_status status = about(world, n, commit);
     assert_true(status == KX_OK || status == KX_INDEX_EXISTS);
     world->declared[n] = true;
@@ -126,8 +128,9 @@ static void declare_again(struct world *world, size_t n)
 
 static void drop(struct world *world, size_t n)
 {
-    assert_int_equal(about(world, n, (struct kx_commit){.kind = KX_DROP_INDEX}),
-                     KX_OK);
+    assert_int_equal(
+        about(world, n, (struct kx_commit){.command.kind = KX_DROP_INDEX}),
+        KX_OK);
     world->declared[n] = false;
 }
 
@@ -152,8 +155,9 @@ static void migrate(struct world *world, size_t n)
     static const char *const stores[] = {"\"pointer\"", "\"value\"",
                                          "{\"fields\":[\"/t\",\"/n/x\"]}"};
     struct kx_commit commit = {
-        .kind = below(world, 3) == 0 ? KX_UNDO_MIGRATION : KX_MIGRATE_INDEX,
-        .declaration = kx_text(talloc_asprintf(
+        .command.kind =
+            below(world, 3) == 0 ? KX_UNDO_MIGRATION : KX_MIGRATE_INDEX,
+        .command.declaration = kx_text(talloc_asprintf(
             world->data.mem, "{\"unique\":%s,\"store\":%s}",
             below(world, 2) == 0 ? "true" : "false", stores[below(world, 3)]))};
     enum kx_status status = about(world, n, commit);
@@ -215,8 +219,8 @@ static void step(struct world *world)
         return;
     case 5:
         about(world, n,
-              (struct kx_commit){.kind = KX_VERIFY_INDEX,
-                                 .repair = below(world, 2) == 0});
+              (struct kx_commit){.command.kind = KX_VERIFY_INDEX,
+                                 .command.repair = below(world, 2) == 0});
         return;
     case 6:
         if (below(world, 4) == 0)
@@ -300,7 +304,8 @@ static void verify(struct world *world, size_t n)
 {
     struct kx_index_info info;
     assert_int_equal(
-        about(world, n, (struct kx_commit){.kind = KX_VERIFY_INDEX}), KX_OK);
+        about(world, n, (struct kx_commit){.command.kind = KX_VERIFY_INDEX}),
+        KX_OK);
     while (works(world))
         usleep(500);
     kx_read_begin(world->test.reader);

@@ -47,9 +47,9 @@ static bool alive(const struct world *world, const struct owner *owner)
 static void set_pace(struct world *world)
 {
     struct kx_commit commit = {
-        .kind = KX_PACE_INDEX,
-        .index_name = kx_text("i"),
-        .pace = {.sets_limit = true, .per_second = ROWS_PER_SECOND},
+        .command.kind = KX_PACE_INDEX,
+        .command.index_name = kx_text("i"),
+        .command.pace = {.sets_limit = true, .per_second = ROWS_PER_SECOND},
         .memory = world->mem};
     assert_int_equal(test_commit(&world->test, &commit), KX_OK);
 }
@@ -88,12 +88,12 @@ static void migrate(struct world *world)
         talloc_asprintf(world->mem, "{\"unique\":%s,\"store\":%s}",
                         random_below(&world->seed, 2) == 0 ? "true" : "null",
                         stores[random_below(&world->seed, 3)]);
-    struct kx_commit commit = {.kind = KX_MIGRATE_INDEX,
-                               .index_name = kx_text("i"),
-                               .declaration = kx_text(patch),
+    struct kx_commit commit = {.command.kind = KX_MIGRATE_INDEX,
+                               .command.index_name = kx_text("i"),
+                               .command.declaration = kx_text(patch),
                                .memory = world->mem};
     if (random_below(&world->seed, 4) == 0)
-        commit.kind = KX_UNDO_MIGRATION;
+        commit.command.kind = KX_UNDO_MIGRATION;
     enum kx_status status = test_commit(&world->test, &commit);
     assert_true(status == KX_OK || status == KX_INDEX_BUSY ||
                 status == KX_NO_MIGRATION);

@@ -17,16 +17,17 @@ static const char *list(struct story *s, const char *prefix)
     return test_list(&s->test, s->mem, prefix);
 }
 
-static struct kx_commit commit_of(struct story *s, enum kx_commit_kind kind)
+static struct kx_commit commit_of(struct story *s, enum kx_command_kind kind)
 {
-    return (struct kx_commit){
-        .kind = kind, .index_name = kx_text("i"), .memory = s->mem};
+    return (struct kx_commit){.command.kind = kind,
+                              .command.index_name = kx_text("i"),
+                              .memory = s->mem};
 }
 
 static enum kx_status patch(struct story *s, const char *text)
 {
     struct kx_commit commit = commit_of(s, KX_MIGRATE_INDEX);
-    commit.declaration = kx_text(text);
+    commit.command.declaration = kx_text(text);
     return test_commit(&s->test, &commit);
 }
 
@@ -39,8 +40,8 @@ static enum kx_status undo(struct story *s)
 static void pause_index(struct story *s, bool paused)
 {
     struct kx_commit commit = commit_of(s, KX_PACE_INDEX);
-    commit.pace.sets_paused = true;
-    commit.pace.paused = paused;
+    commit.command.pace.sets_paused = true;
+    commit.command.pace.paused = paused;
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 

@@ -52,11 +52,12 @@ static void set(struct story *s, const char *key, const char *value,
     assert_int_equal(test_set(&s->test, s->mem, key, value), wanted);
 }
 
-static void change(struct story *s, enum kx_commit_kind kind)
+static void change(struct story *s, enum kx_command_kind kind)
 {
-    struct kx_commit commit = {.kind = kind,
-                               .index_name = kx_text("i"),
-                               .declaration = kx_text("{\"unique\":true}"),
+    struct kx_commit commit = {.command.kind = kind,
+                               .command.index_name = kx_text("i"),
+                               .command.declaration =
+                                   kx_text("{\"unique\":true}"),
                                .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }

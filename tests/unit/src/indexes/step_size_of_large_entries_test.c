@@ -100,13 +100,13 @@ static void went_in_small_steps(void)
     assert_in_range(most, BYTES, 2 * JOB_BYTES_MAX + 3 * BYTES);
 }
 
-static enum kx_status change(struct story *s, enum kx_commit_kind kind,
+static enum kx_status change(struct story *s, enum kx_command_kind kind,
                              const char *patch)
 {
-    struct kx_commit commit = {.kind = kind,
-                               .index_name = kx_text("by_n"),
-                               .declaration = kx_text(patch),
-                               .repair = true,
+    struct kx_commit commit = {.command.kind = kind,
+                               .command.index_name = kx_text("by_n"),
+                               .command.declaration = kx_text(patch),
+                               .command.repair = true,
                                .memory = s->mem};
     return test_commit(&s->test, &commit);
 }
@@ -173,7 +173,7 @@ static void no_step_reads_many_large_entries(void **state)
     while (is_dropping(s))
         usleep(1000);
     went_in_small_steps();
-    while (atomic_load(&s->test.store->compactions) == 0)
+    while (atomic_load(&s->test.store->counters.compactions) == 0)
         usleep(1000);
     went_in_small_steps();
 }
@@ -253,16 +253,17 @@ static void no_step_of_a_slow_build_reads_the_whole_index(void **state)
     struct story *s = *state;
     struct kx_index_info info = {.done = 0};
     struct kx_commit declaration = {
-        .kind = KX_DECLARE_INDEX,
-        .declaration = kx_text("{\"name\":\"by_n\",\"prefix\":[\"u\"],"
-                               "\"fields\":[\"\"]}"),
-        .pace.paused = true,
+        .command.kind = KX_DECLARE_INDEX,
+        .command.declaration = kx_text("{\"name\":\"by_n\",\"prefix\":[\"u\"],"
+                                       "\"fields\":[\"\"]}"),
+        .command.pace.paused = true,
         .memory = s->mem};
-    struct kx_commit pace = {
-        .kind = KX_PACE_INDEX,
-        .index_name = kx_text("by_n"),
-        .pace = {.sets_paused = true, .sets_limit = true, .per_second = 20},
-        .memory = s->mem};
+    struct kx_commit pace = {.command.kind = KX_PACE_INDEX,
+                             .command.index_name = kx_text("by_n"),
+                             .command.pace = {.sets_paused = true,
+                                              .sets_limit = true,
+                                              .per_second = 20},
+                             .memory = s->mem};
     test_set(&s->test, s->mem, "[\"u\",\"a\"]", "-1");
     test_set(&s->test, s->mem, "[\"u\",\"b\"]", "1e9");
     assert_int_equal(test_commit(&s->test, &declaration), KX_OK);

@@ -204,7 +204,7 @@ static void change(struct world *world, bool checked)
     struct kx_commit commit = {
         .mutations = mutations, .mutation_count = count, .memory = world->mem};
     bool refused = violates(world, &after);
-    world->test.store->doubtful =
+    world->test.store->writer.cautious =
         0; /* values are presumed to be new each time */
     enum kx_status status = test_commit(&world->test, &commit);
     if (checked)
@@ -287,8 +287,8 @@ static void declare_both(struct world *world)
 static void drop_both(struct world *world)
 {
     for (int i = 0; i < 2; i++) {
-        struct kx_commit commit = {.kind = KX_DROP_INDEX,
-                                   .index_name = kx_text(names[i]),
+        struct kx_commit commit = {.command.kind = KX_DROP_INDEX,
+                                   .command.index_name = kx_text(names[i]),
                                    .memory = world->mem};
         assert_int_equal(test_commit(&world->test, &commit), KX_OK);
     }

@@ -206,7 +206,8 @@ static void run_commit(struct run *run)
     struct kx_commit commit = {.mutations = mutations,
                                .mutation_count = count,
                                .memory = run->data.mem};
-    run->test.store->doubtful = 0; /* values are presumed to be new each time */
+    run->test.store->writer.cautious =
+        0; /* values are presumed to be new each time */
     enum kx_status status = test_commit(&run->test, &commit);
     if (!foretold(run, status) && run->wrong[0] == '\0')
         snprintf(run->wrong, sizeof run->wrong, "a commit ended with %s: %s",

@@ -313,9 +313,10 @@ static void declaring_again_is_harmless_or_refused(void **state)
     declare(s, "{\"fields\":[{\"path\":\"/color\"}],\"unique\":false,"
                "\"prefix\":[\"users\"],\"name\":\"by_color\"}");
     struct kx_commit commit = {
-        .kind = KX_DECLARE_INDEX,
-        .declaration = kx_text("{\"name\":\"by_color\",\"prefix\":[\"users\"],"
-                               "\"fields\":[\"/colour\"]}"),
+        .command.kind = KX_DECLARE_INDEX,
+        .command.declaration =
+            kx_text("{\"name\":\"by_color\",\"prefix\":[\"users\"],"
+                    "\"fields\":[\"/colour\"]}"),
         .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &commit), KX_INDEX_EXISTS);
     assert_non_null(strstr(commit.refusal.fault.detail, "/colour"));

@@ -38,13 +38,13 @@ static void *read_once(void *argument)
     return argument;
 }
 
-/* In the gate: somebody comes and has to wait. */
+/* While the view is closed: somebody comes and has to wait. */
 static void begin_step(int step)
 {
     seen.began_ns[step] = kx_monotonic_ns();
     assert_int_equal(pthread_create(&seen.readers[step], NULL, read_once, NULL),
                      0);
-    while (!view_sought(&seen.store->gate))
+    while (!view_sought(&seen.store->view))
         sched_yield();
 }
 

@@ -100,8 +100,8 @@ static void a_verification_does_not_count_them(void **state)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_READY};
-    struct kx_commit commit = {.kind = KX_VERIFY_INDEX,
-                               .index_name = kx_text("list"),
+    struct kx_commit commit = {.command.kind = KX_VERIFY_INDEX,
+                               .command.index_name = kx_text("list"),
                                .memory = s->mem};
     kx_clock_set(NOON_MS);
     set_by_hand(s, "[\"list\",1,\"x\"]");

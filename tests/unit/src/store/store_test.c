@@ -271,7 +271,7 @@ static void many_checks_hold_no_values(void **state)
                                .mutation_count = 1,
                                .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
-    assert_in_range(talloc_total_size(s->test.store->plan), 1, BYTES);
+    assert_in_range(talloc_total_size(s->test.store->writer.plan), 1, BYTES);
     uint64_t stamps[CHECKS];
     for (int i = 0; i < CHECKS; i++) {
         stamps[i] = i == 9 ? 9 : (uint64_t)i + 1;

@@ -19,14 +19,15 @@ bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
 
 enum { PATIENCE = 20000 }; /* milliseconds */
 
-static atomic_bool no_keeper;
+static atomic_bool no_checkpointer; /* kx_open starts it after the writer */
+static atomic_int threads;          /* begun meanwhile */
 static _Atomic(pthread_cond_t *) endless; /* its waits have no limit */
 static atomic_int waits;                  /* for that, begun */
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*run)(void *), void *argument)
 {
-    if (run != checkpointer_run || !atomic_load(&no_keeper))
+    if (!atomic_load(&no_checkpointer) || atomic_fetch_add(&threads, 1) == 0)
         return __real_pthread_create(thread, attr, run, argument);
     usleep(100000); /* the writer has had time for its first job */
     return EAGAIN;
@@ -43,7 +44,7 @@ bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
 
 /* What the writer has begun to do when the other thread cannot begin: the plan
  * of a job, which the store would keep. */
-static void a_store_without_a_keeper_leaves_nothing(void **state)
+static void a_store_without_a_checkpointer_leaves_nothing(void **state)
 {
     struct story *s = *state;
     struct kx_store *store = NULL;
@@ -53,9 +54,9 @@ static void a_store_without_a_keeper_leaves_nothing(void **state)
     test_store_close(&s->test);
     kx_clock_set(2000000);
     size_t blocks = talloc_total_blocks(NULL);
-    atomic_store(&no_keeper, true);
+    atomic_store(&no_checkpointer, true);
     assert_int_equal(kx_open(&s->test.options, &store, NULL), KX_NO_MEMORY);
-    atomic_store(&no_keeper, false);
+    atomic_store(&no_checkpointer, false);
     assert_int_equal(talloc_total_blocks(NULL), blocks);
     test_store_open(&s->test);
     assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
@@ -75,7 +76,7 @@ static void the_writer_hears_of_an_early_expiry(void **state)
                                .memory = s->mem,
                                .ticket.owner = &done};
     atomic_store(&waits, 0);
-    atomic_store(&endless, &s->test.store->work);
+    atomic_store(&endless, &s->test.store->queue.work);
     for (int ms = 0; ms < PATIENCE && atomic_load(&waits) == 0; ms++)
         usleep(1000);
     assert_int_equal(kx_submit_alone(s->test.store, &commit), KX_OK);
@@ -90,8 +91,8 @@ int main(void)
 {
     talloc_enable_null_tracking();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_store_without_a_keeper_leaves_nothing,
-                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_store_without_a_checkpointer_leaves_nothing, begin, finish),
         cmocka_unit_test_setup_teardown(the_writer_hears_of_an_early_expiry,
                                         begin, finish),
     };

@@ -68,14 +68,15 @@ static const struct kx_grant ADMIN = {.scopes = KX_MAY_ALL};
 static enum kx_status add(struct story *s, const struct kx_token *token)
 {
     struct kx_commit commit = {
-        .kind = KX_ADD_TOKEN, .token = token, .memory = s->mem};
+        .command.kind = KX_ADD_TOKEN, .command.token = token, .memory = s->mem};
     return test_commit(&s->test, &commit);
 }
 
 static enum kx_status take_back(struct story *s, const char *id)
 {
-    struct kx_commit commit = {
-        .kind = KX_REVOKE_TOKEN, .token_id = kx_text(id), .memory = s->mem};
+    struct kx_commit commit = {.command.kind = KX_REVOKE_TOKEN,
+                               .command.token_id = kx_text(id),
+                               .memory = s->mem};
     return test_commit(&s->test, &commit);
 }
 

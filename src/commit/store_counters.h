@@ -1,0 +1,27 @@
+/* The counters of a store, by the names that they have in kx_figures. Any
+ * thread changes and reads them. */
+#ifndef STORE_COUNTERS_H
+#define STORE_COUNTERS_H
+
+#include <stdatomic.h>
+
+#include "kindex/figures.h"
+
+struct store_counters {
+    _Atomic uint64_t stamp;
+    _Atomic uint64_t entries;
+    _Atomic uint64_t outcomes[KX_STATUS_COUNT]; /* of commits */
+    struct kx_histogram commit_times;
+    struct kx_histogram flush_times;
+    struct kx_histogram batch_sizes;
+    _Atomic uint64_t flushes;
+    _Atomic uint64_t batch_max;
+    _Atomic uint64_t expired;
+    _Atomic uint64_t backfilled;
+    _Atomic uint64_t resolved;
+    _Atomic uint64_t compactions;
+    _Atomic uint64_t backup_s;  /* Unix time of the last whole backup */
+    _Atomic uint64_t archive_s; /* and when the log was last copied */
+};
+
+#endif

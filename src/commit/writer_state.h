@@ -1,0 +1,51 @@
+/* What the commands, the jobs and the batches of a store work with. Only the
+ * thread that does the writer's work may use it: the writer, or a caller that
+ * has borrowed the work (commit_queue.h). */
+#ifndef WRITER_STATE_H
+#define WRITER_STATE_H
+
+#include <pthread.h>
+
+#include "plan/plan.h"
+
+struct build_scan;
+struct store_counters;
+struct index_news;
+struct settle;
+struct tokens;
+struct touched_keys;
+struct view;
+struct watch_set;
+
+struct writer {
+    /* Set before the thread starts. */
+    pthread_t thread;
+    struct plan_base base; /* of the plans: env, cache, catalog, range */
+    struct view *view;
+    struct settle *settle;
+    struct watch_set *watches;
+    struct index_news *news;
+    struct store_counters *counters;
+    struct tokens *tokens;
+    bool archived; /* the log is, and needs the stamps of batches */
+    bool unpaced;  /* kx_options */
+    /* Batches. */
+    struct plan *plan;      /* of the last one: view points into it */
+    unsigned cautious;      /* batches left that must not presume (plan.h) */
+    int64_t next_expiry_ms; /* no entry expires before this */
+    uint64_t removed_rows;  /* of entries, since compact_job_reset */
+    struct touched_keys
+        *touched; /* keys changed during a build scan, or NULL */
+    /* Jobs. */
+    size_t job_size;              /* entries per step */
+    uint64_t last_commit_ns;      /* when the last commits were carried out */
+    uint64_t commits_ns;          /* and how long that took */
+    uint64_t jobs_pause_until_ns; /* kx_monotonic_ns: one has failed */
+    struct {
+        struct build_scan *scan; /* of the indexes being built, or NULL */
+        bool is_read;            /* and is being written now */
+        unsigned shift;          /* it takes less by so many powers of two */
+    } build;                     /* build_job.c */
+};
+
+#endif

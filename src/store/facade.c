@@ -1,0 +1,99 @@
+/* The public functions that concern one module of an open store: each calls
+ * that module. */
+#include "commit/store_state.h"
+#include "commit/watch.h"
+#include "store/tokens.h"
+#include "storage/env.h"
+
+const char *kx_store_id(const struct kx_store *store)
+{
+    return store->catalog->id;
+}
+
+bool kx_store_failed(const struct kx_store *store)
+{
+    return env_failed(store->env);
+}
+
+/* ---- Commits ------------------------------------------------------------ */
+
+enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
+{
+    return commit_queue_submit(&store->queue, commit);
+}
+
+void kx_commits_expected(struct kx_store *store)
+{
+    commit_delay_expect(&store->queue.delay);
+}
+
+void kx_commits_done(struct kx_store *store)
+{
+    commit_delay_done(&store->queue.delay, &store->queue.lock);
+}
+
+/* ---- Waiting ------------------------------------------------------------ */
+
+enum kx_status kx_wait(struct kx_store *store, uint64_t number,
+                       struct kx_ticket *ticket)
+{
+    return settle_park(&store->settle, number, ticket);
+}
+
+uint64_t kx_news(struct kx_store *store)
+{
+    return index_news_count(&store->news);
+}
+
+enum kx_status kx_news_wait(struct kx_store *store, uint64_t seen,
+                            struct kx_ticket *ticket)
+{
+    return index_news_wait(&store->news, seen, ticket);
+}
+
+bool kx_news_cancel(struct kx_store *store, struct kx_ticket *ticket)
+{
+    return index_news_cancel(&store->news, ticket);
+}
+
+enum kx_status kx_watch_open(struct kx_store *store,
+                             const struct kx_slice *keys, size_t count,
+                             const void *memory, struct kx_watch **watch_out)
+{
+    return watch_open(store->watches, keys, count, memory, watch_out);
+}
+
+enum kx_status kx_watch_open_prefix(struct kx_store *store,
+                                    struct kx_slice prefix, const void *memory,
+                                    struct kx_watch **watch_out)
+{
+    return watch_open_prefix(store->watches, prefix, memory, watch_out);
+}
+
+bool kx_watch_cancel(struct kx_store *store, struct kx_ticket *ticket)
+{
+    return watch_cancel(store->watches, ticket);
+}
+
+/* ---- Tokens ------------------------------------------------------------- */
+
+bool kx_tokens_any(const struct kx_store *store)
+{
+    return tokens_any(store->tokens);
+}
+
+struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id)
+{
+    return tokens_find(store->tokens, id);
+}
+
+struct kx_token *kx_token_after(struct kx_store *store, struct kx_slice id)
+{
+    return tokens_after(store->tokens, id);
+}
+
+enum kx_status kx_token_fix(struct kx_store *store,
+                            const struct kx_token *token)
+{
+    return tokens_fix(store->tokens, token);
+}
