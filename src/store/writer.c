@@ -4,11 +4,11 @@
  * only), apply (batch.c, one transaction without a sync), flush (one sync of
  * the log), answer. Only when the plan presumed something that is not so, which
  * applying finds out before anything is changed, the first two come again. A
- * crash before the flush is over leaves the whole batch or nothing of it, and
- * nobody has been told or shown anything of it: replies that would show it are
- * parked until the flush. A crash between flush and answer leaves commits that
- * are stored although their senders have not heard so. After the answer they
- * stay. */
+ * crash before the flush has ended leaves the whole batch or nothing of it, and
+ * no client has been told or shown anything of it: replies that would show it
+ * are parked until the flush. A crash between flush and answer leaves commits
+ * that are stored although their senders have not heard so. After the answer
+ * they stay. */
 #include "store/writer.h"
 
 #include <talloc.h>
@@ -76,12 +76,12 @@ static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
 static void fail_all(struct kx_commit *first, const struct kx_commit *end,
                      enum kx_status status)
 {
-    bool doubtful = false;
+    bool after_held = false;
     for (struct kx_commit *commit = first; commit != end;
          commit = commit->next) {
         bool held = commit->status == KX_OK && !commit->dry;
-        doubtful = doubtful || held;
-        if (!doubtful)
+        after_held = after_held || held;
+        if (!after_held)
             continue;
         commit->status = held || status != KX_UNKNOWN ? status : KX_FAILED;
         kx_fail(&commit->refusal.fault, commit->status, "%s",
