@@ -12,8 +12,9 @@ KINDEX=$(realpath "${BUILD:-build}/kindex")
 export KINDEX
 
 # Those which measure the memory of the program, which under sanitizers they do
-# not, or not as strictly, and those which hold its doors against the rough.
-broad='06-http2 44-kv-connect 46-watch 75-tls 77-hostile 94-memory'
+# not, or not as strictly, those which hold its doors against the rough, and those
+# of which sanitizers see a part.
+broad='06-http2 08-http2-tour 44-kv-connect 46-watch 75-tls 77-hostile 77-shares 94-memory'
 export compare=
 case ${1:-all} in
 all) compare=yes; set -- tests/http/[0-9]*.sh ;;
