@@ -49,7 +49,7 @@ is 'the timeline' "$(ls "$archive")" "$(cat "$work/data/timeline")"
 is 'modes' "$(find "$archive" -type f ! -perm 600)" ''
 
 # Fourteen rounds of writes; what was there after each is kept.
-head -c 45000000 /dev/urandom | base64 -w 50000 |
+head -c 32000000 /dev/urandom | base64 -w 50000 |
     awk '{ printf "{\"key\":[\"noise\",%d],\"value\":\"%s\"}\n", NR, $0 }' >"$work/noise"
 for round in {1..14}; do
     for i in {1..40}; do
@@ -57,7 +57,7 @@ for round in {1..14}; do
         echo "{\"key\":[\"users\",$n],\"value\":{\"email\":\"u$n.$round@x.org\",\"color\":\"c$((RANDOM % 9))\"}}"
     done | sort -u -t, -k2,2 >"$work/lines"
     kindex import "$work/lines" --overwrite
-    sed -n "$((round * 85 - 84)),$((round * 85))p" "$work/noise" >"$work/lines"
+    sed -n "$((round * 60 - 59)),$((round * 60))p" "$work/noise" >"$work/lines"
     kindex import "$work/lines"
     kindex del --prefix "users/=$((RANDOM % 100))"
     [ $((round % 5)) != 0 ] || kindex del --prefix noise
