@@ -38,12 +38,12 @@ done <<'END'
 "fields":[{"fold":"lower"}]|/fields/0|either a path
 "fields":[{"key":0}]|/fields/0/key|from 1
 "fields":["/a"],"depth":100000|/depth|from 1 to 2048
-"fields":[{"key":1,"each":true}]|/fields/0|no array
+"fields":[{"key":1,"each":true}]|/fields/0|not an array
 "fields":[{"key":3}],"depth":2|/fields/0|depth 2
 "fields":[{"path":"/a","each":true},{"path":"/b","each":true}]|/fields/1|at most one
 "fields":["/a"],"store":{"fields":[]}|/store/fields|at least one
 "fields":["/a"],"store":{}|/store|needs fields
-"fields":["/a"],"store":{"fields":["/a/b","/a"]}|/store/fields/1|part
+"fields":["/a"],"store":{"fields":["/a/b","/a"]}|/store/fields/1|contains another path
 "fields":["/a"],"store":{"fields":[""]}|/store/fields/0|whole value
 "fields":["/a"],"store":1|/store|pointer
 "fields":["/a"],"where":1|/where|condition
