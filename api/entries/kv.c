@@ -18,7 +18,10 @@
 #include "rest/ttl.h"
 #include "entries/ulid.h"
 
-enum { RECORD_KEPT = 16 * 1024 /* bytes, until the reply is sent */ };
+enum {
+    RECORD_KEPT = 16 * 1024, /* bytes, until the reply is sent */
+    NOT_INDEXED_MAX = 8      /* names in Kindex-Not-Indexed */
+};
 
 /* The view ends before the reply is made: `record` holds the entry, so commits
  * need not wait for it. Afterwards the reply has a copy, and a large record is
@@ -175,16 +178,54 @@ static bool may_tell_before(const struct request *request)
     return access_sees(request, SCOPE_READ, request->commit.mutations[0].key);
 }
 
+static bool stores_bytes(const struct kx_commit *work)
+{
+    return work->mutations[0].value.encoding == KX_BYTES;
+}
+
+/* Names the indexes that cover the key but have no entry for a value that is
+ * bytes, because they have fields in values. Only indexes that the caller may
+ * read by are named. */
+static void add_not_indexed(struct request *request, struct reply *reply)
+{
+    struct kx_slice key = request->commit.mutations[0].key;
+    struct kx_index_info info;
+    struct kx_buffer names;
+    size_t count = 0;
+    kx_buffer_init(&names, request->memory);
+    kx_read_begin(request->reader);
+    for (size_t n = 0; count <= NOT_INDEXED_MAX &&
+                       kx_index_at(request->reader, n, &info) == KX_OK;
+         n++) {
+        if (info.state == KX_INDEX_DROPPING ||
+            !kx_index_leaves_out_bytes(request->reader, n, key) ||
+            !access_covers(request, SCOPE_READ, info.prefix))
+            continue;
+        kx_add_text(&names, count == 0 ? "" : ", ");
+        kx_add_slice(&names,
+                     count++ < NOT_INDEXED_MAX ? info.name : kx_text("..."));
+    }
+    reply->flush = kx_read_end(request->reader);
+    reply->body.failed |= names.failed;
+    if (count > 0)
+        reply_headerf(request, reply, "Kindex-Not-Indexed", "%.*s",
+                      (int)names.size, (const char *)names.data);
+}
+
 enum progress kv_write_finish(struct request *request, struct reply *reply)
 {
     const struct kx_commit *work = &request->commit;
     if (work->status != KX_OK)
         return refused(request, reply);
+    if (stores_bytes(work) && !kx_read_try_hold(request->reader))
+        return VIEW;
     answer_json(reply, work->created && may_tell_before(request) ? 201 : 200);
     answer_etag(request, reply, work->stamp);
     kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
     entryjson_write_stamp(work->stamp, &reply->body);
     kx_add_byte(&reply->body, '}');
+    if (stores_bytes(work))
+        add_not_indexed(request, reply);
     return DONE;
 }
 
@@ -290,6 +331,8 @@ enum progress kv_create_finish(struct request *request, struct reply *reply)
     struct kx_buffer location;
     if (work->status != KX_OK)
         return core_refusal_commit(request, reply);
+    if (stores_bytes(work) && !kx_read_try_hold(request->reader))
+        return VIEW;
     answer_json(reply, 201);
     answer_etag(request, reply, work->stamp);
     kx_buffer_init(&location, request->memory);
@@ -303,5 +346,7 @@ enum progress kv_create_finish(struct request *request, struct reply *reply)
     kx_add_text(&reply->body, ",\"versionstamp\":");
     entryjson_write_stamp(work->stamp, &reply->body);
     kx_add_byte(&reply->body, '}');
+    if (stores_bytes(work))
+        add_not_indexed(request, reply);
     return DONE;
 }

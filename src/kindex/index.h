@@ -61,6 +61,11 @@ enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
 /* The n-th index in name order; KX_END after the last. */
 enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
                            struct kx_index_info *info_out);
+/* Does the n-th index cover an entry with this key, and has it fields in the
+ * entry's value? A value that is bytes (KX_BYTES) has no fields, so such an
+ * entry is not in the index. Inside a view. */
+bool kx_index_leaves_out_bytes(const struct kx_reader *reader, size_t n,
+                               struct kx_slice key);
 /* Bytes of the keys and values of the index's entries, estimated from a sample.
  * Inside a view; ends an open scan. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY,
  * KX_FAILED. */

@@ -361,3 +361,16 @@ enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
     describe(catalog, index, info_out);
     return KX_OK;
 }
+
+bool kx_index_leaves_out_bytes(const struct kx_reader *reader, size_t n,
+                               struct kx_slice key)
+{
+    const struct index *index = catalog_at(reader->store->catalog, n);
+    if (index == NULL || !declaration_covers(index->declaration, key))
+        return false;
+    const struct declaration *declaration = index->declaration;
+    for (size_t i = 0; i < declaration->field_count; i++)
+        if (declaration->fields[i].key_part == 0)
+            return true;
+    return false;
+}

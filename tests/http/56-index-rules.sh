@@ -112,6 +112,31 @@ request PUT /kv/w/1 '"one"'
 request PUT /kv/w/2 '"one"'
 expect 409 unique-violation
 
+test_case 'a write of bytes names the indexes that do not look into them'
+declare_index '{"name":"by_size","prefix":["files"],"fields":["/size"]}'
+declare_index '{"name":"by_part","prefix":["files"],"fields":[{"key":1}]}'
+declare_index '{"name":"by_deep","prefix":["files"],"depth":2,"fields":["/size",{"key":1}]}'
+request PUT /kv/files/1 '{"size":1}' -H 'Content-Type: application/hal+json'
+expect 201
+header Kindex-Not-Indexed by_size
+is 'the entries' "$(entries_of by_size) $(entries_of by_part)" '[] [["1","1"]]'
+request PUT /kv/files/1/2 text -H 'Content-Type: text/plain'
+header Kindex-Not-Indexed 'by_deep, by_size'
+request POST /kv/files '' -H 'Content-Type: image/png'
+expect 201
+header Kindex-Not-Indexed by_size
+request PUT /kv/other/1 text -H 'Content-Type: text/plain'
+header Kindex-Not-Indexed ''
+request PUT /kv/files/1 '{"size":1}'
+expect 200
+header Kindex-Not-Indexed ''
+is 'the entries' "$(entries_of by_size)" '[[1,"1"]]'
+for i in {1..9}; do
+    declare_index "{\"name\":\"by_size_$i\",\"prefix\":[\"many\"],\"fields\":[\"/size\"]}"
+done
+request PUT /kv/many/1 text -H 'Content-Type: text/plain'
+header Kindex-Not-Indexed 'by_size_1, by_size_2, by_size_3, by_size_4, by_size_5, by_size_6, by_size_7, by_size_8, ...'
+
 test_case 'a refusal has the number of the mutation, also of one with a suffix'
 request POST /atomic '{"mutations":[{"type":"set","key":["w","2"],"value":"two"},{"type":"set","key":["w"],"value":"one","suffix":"versionstamp"},{"type":"set","key":["w","3"],"value":"three"}]}'
 expect 409 unique-violation

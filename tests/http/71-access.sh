@@ -76,6 +76,15 @@ field '[.scope, .prefix]' '["list",["a"]]'
 holder '[{"scopes":["write"],"prefix":["a"]},{"scopes":["read","list"],"prefix":["a","shown"]}]'
 request PUT /kv/a/shown 1 --oauth2-bearer "$holder"
 expect 201
+
+test_case 'a write of bytes names indexes only to a token that may read by them'
+request POST /indexes '{"name":"by_size","prefix":["a"],"fields":["/size"]}' --oauth2-bearer "$token"
+request PUT /kv/a/shown text -H 'Content-Type: text/plain' --oauth2-bearer "$holder"
+expect 200
+header Kindex-Not-Indexed ''
+holder '[{"scopes":["write","read"],"prefix":["a"]}]'
+request PUT /kv/a/shown text -H 'Content-Type: text/plain' --oauth2-bearer "$holder"
+header Kindex-Not-Indexed 'a_by_x, by_size'
 stop_server
 
 test_case 'the walk finds tokens that allow more than it believes, on every route'
