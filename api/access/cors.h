@@ -3,8 +3,8 @@
  * page of another site, which may change something, or load or read a reply,
  * only if --cors-origin names it. Clients that are not browsers are not
  * affected. The loop's thread. */
-#ifndef API_BROWSER_H
-#define API_BROWSER_H
+#ifndef API_CORS_H
+#define API_CORS_H
 
 #include "http/request.h"
 

@@ -25,7 +25,7 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
 
 enum progress backup_get(struct request *request, struct reply *reply)
 {
-    struct input_error flaw;
+    struct input_error error;
     struct kx_fault fault;
     struct query_params query;
     struct backing *backing = talloc_zero(request->memory, struct backing);
@@ -33,8 +33,8 @@ enum progress backup_get(struct request *request, struct reply *reply)
         reply->body.failed = true;
         return DONE;
     }
-    if (!query_params_read(request->query, 0, request->memory, &query, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!query_params_read(request->query, 0, request->memory, &query, &error))
+        return input_error_reply(request, reply, &error);
     enum kx_status status = kx_backup_begin(request->service->store, backing,
                                             &backing->backup, &fault);
     if (status == KX_BUSY)

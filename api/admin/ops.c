@@ -13,9 +13,9 @@
 static enum progress constant(struct request *request, struct reply *reply,
                               const char *json)
 {
-    struct input_error flaw;
-    if (!query_params_none(request, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!query_params_none(request, &error))
+        return input_error_reply(request, reply, &error);
     answer_json(reply, 200);
     kx_add_text(&reply->body, json);
     return DONE;
@@ -49,9 +49,9 @@ enum progress ops_service(struct request *request, struct reply *reply)
 
 enum progress ops_metrics(struct request *request, struct reply *reply)
 {
-    struct input_error flaw;
-    if (!query_params_none(request, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!query_params_none(request, &error))
+        return input_error_reply(request, reply, &error);
     reply->status = 200;
     reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
     metrics_write(request->service, request->reader, &reply->body);
@@ -60,9 +60,9 @@ enum progress ops_metrics(struct request *request, struct reply *reply)
 
 enum progress ops_openapi(struct request *request, struct reply *reply)
 {
-    struct input_error flaw;
-    if (!query_params_none(request, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!query_params_none(request, &error))
+        return input_error_reply(request, reply, &error);
     answer_json(reply, 200);
     reply->constant = openapi_document();
     return DONE;
@@ -81,10 +81,10 @@ enum progress ops_openapi_yaml(struct request *request, struct reply *reply)
  * same document without what is special about one occurrence. */
 enum progress ops_problem(struct request *request, struct reply *reply)
 {
-    struct input_error flaw;
+    struct input_error error;
     enum problem_code code;
-    if (!query_params_none(request, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!query_params_none(request, &error))
+        return input_error_reply(request, reply, &error);
     if (!problem_find(request->argument, &code))
         return problem(request, reply, PROBLEM_NOT_FOUND,
                        "There is no problem with this code.");

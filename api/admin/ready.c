@@ -143,11 +143,11 @@ enum progress ready_show(struct request *request, struct reply *reply)
     struct check checks[CHECKS] = {{.state = CHECK_OK}};
     bool verbose;
     struct query_params query;
-    struct input_error flaw;
+    struct input_error error;
     if (!query_params_read(request->query, TAKES_VERBOSE, request->memory,
-                           &query, &flaw) ||
-        !query_params_flag(&query, PARAMETER_VERBOSE, &verbose, &flaw))
-        return input_error_reply(request, reply, &flaw);
+                           &query, &error) ||
+        !query_params_flag(&query, PARAMETER_VERBOSE, &verbose, &error))
+        return input_error_reply(request, reply, &error);
     check_service(request->service, checks);
     if (verbose && checks[STORAGE].state == CHECK_OK) {
         check_store(request->service, checks);

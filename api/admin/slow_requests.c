@@ -56,7 +56,7 @@ static void add_phases(struct kx_buffer *out, const struct timing *timing)
         if (timing->phases[phase] == 0)
             continue;
         snprintf(text, sizeof text, "%s\"%s\":%.3f", comma,
-                 timing_name((enum phase)phase),
+                 timing_name((enum request_phase)phase),
                  (double)timing->phases[phase] / 1e6);
         kx_add_text(out, text);
         comma = ",";
@@ -94,12 +94,12 @@ enum progress slow_requests_list(struct request *request, struct reply *reply)
     size_t limit = SLOW_LOG_LIMIT_DEFAULT;
     struct account account;
     struct query_params query;
-    struct input_error flaw;
+    struct input_error error;
     char text[48];
     if (!query_params_read(request->query, TAKES_LIMIT, request->memory, &query,
-                           &flaw) ||
-        !query_params_limit(&query, &limit, &flaw))
-        return input_error_reply(request, reply, &flaw);
+                           &error) ||
+        !query_params_limit(&query, &limit, &error))
+        return input_error_reply(request, reply, &error);
     answer_json(reply, 200);
     snprintf(text, sizeof text, "{\"slowMs\":%llu,\"requests\":[",
              (unsigned long long)service->options->slow_ms);

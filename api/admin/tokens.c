@@ -41,10 +41,10 @@ static struct kx_token *find(const struct request *request)
 static struct kx_token *wanted(struct request *request, struct reply *reply,
                                enum progress *progress_out)
 {
-    struct input_error flaw;
+    struct input_error error;
     struct kx_token *token = NULL;
-    if (!query_params_none(request, &flaw)) {
-        *progress_out = input_error_reply(request, reply, &flaw);
+    if (!query_params_none(request, &error)) {
+        *progress_out = input_error_reply(request, reply, &error);
         return NULL;
     }
     access_asked(request);
@@ -58,12 +58,12 @@ static struct kx_token *wanted(struct request *request, struct reply *reply,
 /* ---- GET ---------------------------------------------------------------- */
 
 static bool read_page(struct request *request, struct cursor_page *page,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     struct kx_range range = {.start = kx_text("tokens")};
     page->limit = KX_PAGE_MAX;
     page->list = cursor_list(kx_slice(NULL, 0), &range);
-    return cursor_page_read(request, page, flaw);
+    return cursor_page_read(request, page, error);
 }
 
 /* The first token after an id that is the caller's to administer; NULL. */
@@ -108,9 +108,9 @@ enum progress token_list(struct request *request, struct reply *reply)
 {
     struct kx_buffer *out = &reply->body;
     struct cursor_page page;
-    struct input_error flaw;
-    if (!read_page(request, &page, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!read_page(request, &page, &error))
+        return input_error_reply(request, reply, &error);
     access_asked(request);
     answer_json(reply, 200);
     kx_add_text(out, "{\"tokens\":[");
@@ -145,15 +145,15 @@ struct creation {
 };
 
 static bool read_creation(struct request *request, struct creation *creation,
-                          struct input_error *flaw)
+                          struct input_error *error)
 {
     struct kx_token *token = &creation->token;
     struct credential credential;
-    if (!query_params_none(request, flaw) || !body_json(request, flaw) ||
-        !tokens_read(request->body, request->memory, token, flaw))
+    if (!query_params_none(request, error) || !body_json(request, error) ||
+        !tokens_read(request->body, request->memory, token, error))
         return false;
     if (!credential_make(&credential, creation->text))
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     memcpy(token->id, credential.id, sizeof token->id);
     memcpy(token->digest, credential.digest, sizeof token->digest);
     return true;
@@ -197,14 +197,14 @@ static void end_with(const struct kx_token *giver, struct kx_token *token)
 
 enum progress token_create(struct request *request, struct reply *reply)
 {
-    struct input_error flaw;
+    struct input_error error;
     struct creation *creation = talloc_zero(request->memory, struct creation);
     if (creation == NULL) {
         reply->body.failed = true;
         return DONE;
     }
-    if (!read_creation(request, creation, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!read_creation(request, creation, &error))
+        return input_error_reply(request, reply, &error);
     if (!may_grant(request, reply, &creation->token))
         return DONE;
     end_with(request->caller.token, &creation->token);

@@ -11,7 +11,7 @@
  * token_out: name, grants and times, in memory. PROBLEM_BAD_REQUEST and others,
  * with a pointer. */
 bool tokens_read(struct kx_slice document, void *memory,
-                 struct kx_token *token_out, struct input_error *flaw);
+                 struct kx_token *token_out, struct input_error *error);
 
 /* Appends a token, without its digest; with its text when that is given. */
 void tokens_write(const struct kx_token *token, const char *text,

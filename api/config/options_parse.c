@@ -9,7 +9,7 @@
 #include "kindex.h"
 #include "config/origins.h"
 
-struct unit {
+struct option_unit {
     const char *name;
     uint64_t factor;
 };
@@ -17,8 +17,8 @@ struct unit {
 /* Units by type of option, each table ended by NULL. A size without a unit is
  * in bytes; K, M and G are KiB, MiB and GiB. A duration needs a unit, because a
  * bare number could be seconds or milliseconds. */
-static const struct unit NO_UNITS[] = {{"", 1}, {NULL, 0}};
-static const struct unit SIZES[] = {
+static const struct option_unit NO_UNITS[] = {{"", 1}, {NULL, 0}};
+static const struct option_unit SIZES[] = {
     {"", 1},
     {"B", 1},
     {"kB", 1000},
@@ -32,7 +32,7 @@ static const struct unit SIZES[] = {
     {"G", 1ull << 30},
     {NULL, 0},
 };
-static const struct unit DURATIONS[] = {
+static const struct option_unit DURATIONS[] = {
     {"ms", 1},          {"s", 1000},     {"m", 60 * 1000},
     {"h", 3600 * 1000}, {"d", 86400000}, {NULL, 0},
 };
@@ -54,7 +54,7 @@ static bool parse_digits(const char *text, uint64_t *number_out,
 }
 
 /* Reads digits and one of the units; false for any other text. */
-static bool parse_amount(const char *text, const struct unit *units,
+static bool parse_amount(const char *text, const struct option_unit *units,
                          const struct option_row *row, uint64_t *amount_out)
 {
     uint64_t number;

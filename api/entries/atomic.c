@@ -16,12 +16,12 @@ enum progress atomic_commit(struct request *request, struct reply *reply)
 {
     struct kx_commit *commit = &request->commit;
     struct atomic atomic = {.memory = request->memory};
-    struct input_error flaw;
-    if (!query_params_none(request, &flaw) ||
-        !conditions_none(request, &flaw) ||
-        !body_document(request, &atomic.deep, &flaw) ||
-        !atomic_read(request->body, &atomic, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!query_params_none(request, &error) ||
+        !conditions_none(request, &error) ||
+        !body_document(request, &atomic.deep, &error) ||
+        !atomic_read(request->body, &atomic, &error))
+        return input_error_reply(request, reply, &error);
     commit->command.kind = KX_WRITE;
     commit->checks = atomic.checks;
     commit->check_count = atomic.check_count;

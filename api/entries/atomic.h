@@ -19,10 +19,10 @@ struct atomic {
 /* Reads the document, which body_document accepted. Plain JSON values are
  * slices of it, so it must outlive the commit; keys, stamps and typed values
  * lie in atomic_out->memory, which the caller sets, as it does deep. On a
- * flaw returns false: its code is that of a bad member, key, value or time to
+ * error returns false: its code is that of a bad member, key, value or time to
  * live, or PROBLEM_COMMIT_TOO_LARGE, and its pointer leads to the place in the
  * document. */
 bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
-                 struct input_error *flaw);
+                 struct input_error *error);
 
 #endif

@@ -17,9 +17,9 @@
 #include "rest/ttl.h"
 #include "rest/entryjson.h"
 
-static bool bad(struct input_error *flaw, const char *detail)
+static bool bad(struct input_error *error, const char *detail)
 {
-    return input_error_set(flaw, PROBLEM_BAD_REQUEST, "%s", detail);
+    return input_error_set(error, PROBLEM_BAD_REQUEST, "%s", detail);
 }
 
 /* ---- Checks ------------------------------------------------------------- */
@@ -33,17 +33,17 @@ struct check_reading {
 };
 
 static bool check_key(void *target, struct kx_slice value,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     struct check_reading *reading = target;
     return key_text_entry_from_json(value, reading->memory,
-                                    &reading->check->key, flaw);
+                                    &reading->check->key, error);
 }
 
 /* A text asks for that very version, null for the entry's absence, as in Deno's
  * atomic().check(). No entry has the first of all versions. */
 static bool check_stamp(void *target, struct kx_slice value,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct check_reading *reading = target;
     struct kx_check *check = reading->check;
@@ -53,11 +53,11 @@ static bool check_stamp(void *target, struct kx_slice value,
         return true;
     uint64_t *stamp = talloc(reading->memory, uint64_t);
     if (stamp == NULL)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     if (kx_json_type(value) != KX_JSON_STRING ||
         !kx_stamp_parse(kx_slice(value.data + 1, value.size - 2), stamp) ||
         *stamp == 0)
-        return bad(flaw,
+        return bad(error,
                    "A versionstamp is a string of 20 hexadecimal digits, as an "
                    "entry shows it, or null if the entry must be absent.");
     check->condition = KX_IS_ONE_OF;
@@ -73,13 +73,13 @@ static const struct member CHECK_MEMBERS[] = {
 };
 
 static bool read_check(struct atomic *atomic, struct kx_slice value,
-                       struct kx_check *check, struct input_error *flaw)
+                       struct kx_check *check, struct input_error *error)
 {
     struct check_reading reading = {atomic->memory, check, false};
-    if (!member_table_read(value, CHECK_MEMBERS, &reading, flaw))
+    if (!member_table_read(value, CHECK_MEMBERS, &reading, error))
         return false;
     if (check->key.size == 0 || !reading.has_stamp)
-        return bad(flaw, "A check has a key and a versionstamp.");
+        return bad(error, "A check has a key and a versionstamp.");
     return true;
 }
 
@@ -106,16 +106,17 @@ static const struct {
     {"min", KX_MIN}, {"max", KX_MAX},       {"patch", KX_PATCH},
 };
 
-static bool unknown_type(struct kx_slice name, struct input_error *flaw)
+static bool unknown_type(struct kx_slice name, struct input_error *error)
 {
-    bad(flaw, "The type of a mutation is set, delete, sum, min, max or patch.");
+    bad(error,
+        "The type of a mutation is set, delete, sum, min, max or patch.");
     for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
-        input_error_offer(flaw, name, TYPES[i].name);
+        input_error_offer(error, name, TYPES[i].name);
     return false;
 }
 
 static bool mutation_type(void *target, struct kx_slice value,
-                          struct input_error *flaw)
+                          struct input_error *error)
 {
     struct mutation_reading *reading = target;
     reading->has_type = true;
@@ -127,54 +128,54 @@ static bool mutation_type(void *target, struct kx_slice value,
             reading->mutation->type = TYPES[i].type;
             return true;
         }
-    return unknown_type(name, flaw);
+    return unknown_type(name, error);
 }
 
 static bool mutation_key(void *target, struct kx_slice value,
-                         struct input_error *flaw)
+                         struct input_error *error)
 {
     struct mutation_reading *reading = target;
     return key_text_entry_from_json(value, reading->memory,
-                                    &reading->mutation->key, flaw);
+                                    &reading->mutation->key, error);
 }
 
 /* The levels of the document around it do not count. */
 static bool fits_depth(const struct mutation_reading *reading,
-                       struct kx_slice value, struct input_error *flaw)
+                       struct kx_slice value, struct input_error *error)
 {
     struct kx_fault fault = {0};
     return !reading->deep || kx_json_check(value, &fault) == KX_OK ||
-           input_error_fault(flaw, &fault);
+           input_error_fault(error, &fault);
 }
 
 /* The bytes of the value are kept as they are; they are a slice of the body. */
 static bool mutation_value(void *target, struct kx_slice value,
-                           struct input_error *flaw)
+                           struct input_error *error)
 {
     struct mutation_reading *reading = target;
     reading->has_value = true;
     reading->mutation->value.encoding = KX_JSON;
     reading->mutation->value.data = value;
-    return fits_depth(reading, value, flaw);
+    return fits_depth(reading, value, error);
 }
 
 static bool mutation_typed(void *target, struct kx_slice value,
-                           struct input_error *flaw)
+                           struct input_error *error)
 {
     struct mutation_reading *reading = target;
     reading->has_typed = true;
-    return fits_depth(reading, value, flaw) &&
+    return fits_depth(reading, value, error) &&
            entryjson_read_typed(value, reading->memory,
-                                &reading->mutation->value, flaw);
+                                &reading->mutation->value, error);
 }
 
 /* Counted from when the request is read, not from when it is committed. */
 static bool mutation_ttl(void *target, struct kx_slice value,
-                         struct input_error *flaw)
+                         struct input_error *error)
 {
     struct mutation_reading *reading = target;
     int64_t ms;
-    if (!ttl_member(value, reading->memory, &ms, flaw))
+    if (!ttl_member(value, reading->memory, &ms, error))
         return false;
     reading->has_ttl = true;
     reading->mutation->expires_at_ms = kx_now_ms() + ms;
@@ -184,21 +185,21 @@ static bool mutation_ttl(void *target, struct kx_slice value,
 /* A time that has passed is taken: the entry is gone at once, as it would be if
  * it had been stored in time. */
 static bool mutation_expires_at(void *target, struct kx_slice value,
-                                struct input_error *flaw)
+                                struct input_error *error)
 {
     struct mutation_reading *reading = target;
     reading->has_expires_at = true;
-    return ttl_expires_at(value, &reading->mutation->expires_at_ms, flaw);
+    return ttl_expires_at(value, &reading->mutation->expires_at_ms, error);
 }
 
 /* "versionstamp" asks the writer for one more part of the key, which only it
  * can know: the stamp that the commit gets. */
 static bool mutation_suffix(void *target, struct kx_slice value,
-                            struct input_error *flaw)
+                            struct input_error *error)
 {
     struct mutation_reading *reading = target;
     if (!kx_equal(value, kx_text("\"versionstamp\"")))
-        return bad(flaw, "The only suffix is \"versionstamp\".");
+        return bad(error, "The only suffix is \"versionstamp\".");
     reading->mutation->suffix_stamp = true;
     return true;
 }
@@ -212,36 +213,36 @@ static const struct member MUTATION_MEMBERS[] = {
 
 /* What a mutation must have, by its type. */
 static bool operand_fits(const struct mutation_reading *reading,
-                         struct input_error *flaw)
+                         struct input_error *error)
 {
     bool has_operand = reading->has_value || reading->has_typed;
     bool has_expiry = reading->has_ttl || reading->has_expires_at;
     if (reading->has_value && reading->has_typed)
-        return bad(flaw, "A mutation has a value or a typed value, not both.");
+        return bad(error, "A mutation has a value or a typed value, not both.");
     if (reading->has_ttl && reading->has_expires_at)
-        return bad(flaw, "A mutation has ttl or expiresAt, not both.");
+        return bad(error, "A mutation has ttl or expiresAt, not both.");
     if (reading->mutation->type != KX_DELETE)
         return has_operand ||
-               bad(flaw, "This mutation needs a value or a typed value.");
+               bad(error, "This mutation needs a value or a typed value.");
     return (!has_operand && !has_expiry) ||
-           bad(flaw, "delete takes a key only.");
+           bad(error, "delete takes a key only.");
 }
 
 /* What goes together in a mutation. */
 static bool mutation_complete(const struct mutation_reading *reading,
-                              struct input_error *flaw)
+                              struct input_error *error)
 {
     const struct kx_mutation *mutation = reading->mutation;
     if (!reading->has_type || mutation->key.size == 0)
-        return bad(flaw, "A mutation has a type and a key.");
+        return bad(error, "A mutation has a type and a key.");
     if (mutation->suffix_stamp && mutation->type != KX_SET)
-        return bad(flaw, "Only set takes a suffix.");
-    return operand_fits(reading, flaw);
+        return bad(error, "Only set takes a suffix.");
+    return operand_fits(reading, error);
 }
 
 /* sum, min and max take a number, a bigint or a KvU64; patch takes JSON. */
 static bool mutation_fits(const struct kx_mutation *mutation,
-                          const void *memory, struct input_error *flaw)
+                          const void *memory, struct input_error *error)
 {
     bool json = mutation->value.encoding == KX_JSON;
     switch (mutation->type) {
@@ -250,11 +251,11 @@ static bool mutation_fits(const struct kx_mutation *mutation,
     case KX_MAX:
         return kx_value_is_number(&mutation->value, memory) ||
                input_error_set(
-                   flaw, PROBLEM_BAD_VALUE,
+                   error, PROBLEM_BAD_VALUE,
                    "sum, min and max take a number in value, or a KvU64 "
                    "or a bigint in typed.");
     case KX_PATCH:
-        return json || input_error_set(flaw, PROBLEM_BAD_VALUE,
+        return json || input_error_set(error, PROBLEM_BAD_VALUE,
                                        "patch takes JSON in value.");
     case KX_SET:
     case KX_DELETE:
@@ -266,81 +267,81 @@ static bool mutation_fits(const struct kx_mutation *mutation,
 
 static bool read_mutation(struct atomic *atomic, struct kx_slice value,
                           struct kx_mutation *mutation,
-                          struct input_error *flaw)
+                          struct input_error *error)
 {
     struct mutation_reading reading = {
         .memory = atomic->memory, .mutation = mutation, .deep = atomic->deep};
-    return member_table_read(value, MUTATION_MEMBERS, &reading, flaw) &&
-           mutation_complete(&reading, flaw) &&
-           mutation_fits(mutation, atomic->memory, flaw);
+    return member_table_read(value, MUTATION_MEMBERS, &reading, error) &&
+           mutation_complete(&reading, error) &&
+           mutation_fits(mutation, atomic->memory, error);
 }
 
 /* ---- The document ------------------------------------------------------- */
 
 /* The number of elements is checked before anything is allocated for them. */
 static bool count_within(struct kx_slice array, size_t limit, size_t *count_out,
-                         struct input_error *flaw)
+                         struct input_error *error)
 {
-    if (!member_table_count(array, count_out, flaw))
+    if (!member_table_count(array, count_out, error))
         return false;
     return *count_out <= limit ||
-           input_error_set(flaw, PROBLEM_COMMIT_TOO_LARGE,
+           input_error_set(error, PROBLEM_COMMIT_TOO_LARGE,
                            "There are %zu elements; the limit is %zu.",
                            *count_out, limit);
 }
 
-/* Elements are counted on the way, so that a flaw's pointer names the one it is
- * in: /checks/3/key. */
+/* Elements are counted on the way, so that an error's pointer names the one it
+ * is in: /checks/3/key. */
 static bool read_checks(void *target, struct kx_slice array,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct atomic *atomic = target;
     struct kx_json_iter iter;
     struct kx_slice name;
     struct kx_slice value;
     size_t count;
-    if (!count_within(array, KX_CHECKS_MAX, &count, flaw))
+    if (!count_within(array, KX_CHECKS_MAX, &count, error))
         return false;
     atomic->checks = talloc_zero_array(atomic->memory, struct kx_check, count);
     if (atomic->checks == NULL)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     kx_json_iterate(array, &iter);
     while (kx_json_next(&iter, &name, &value)) {
         size_t i = atomic->check_count++;
-        if (!read_check(atomic, value, &atomic->checks[i], flaw))
-            return input_error_in_element(flaw, i);
+        if (!read_check(atomic, value, &atomic->checks[i], error))
+            return input_error_in_element(error, i);
     }
     return true;
 }
 
 static bool read_mutations(void *target, struct kx_slice array,
-                           struct input_error *flaw)
+                           struct input_error *error)
 {
     struct atomic *atomic = target;
     struct kx_json_iter iter;
     struct kx_slice name;
     struct kx_slice value;
     size_t count;
-    if (!count_within(array, KX_MUTATIONS_MAX, &count, flaw))
+    if (!count_within(array, KX_MUTATIONS_MAX, &count, error))
         return false;
     atomic->mutations =
         talloc_zero_array(atomic->memory, struct kx_mutation, count);
     if (atomic->mutations == NULL)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     kx_json_iterate(array, &iter);
     while (kx_json_next(&iter, &name, &value)) {
         size_t i = atomic->mutation_count++;
-        if (!read_mutation(atomic, value, &atomic->mutations[i], flaw))
-            return input_error_in_element(flaw, i);
+        if (!read_mutation(atomic, value, &atomic->mutations[i], error))
+            return input_error_in_element(error, i);
     }
     return true;
 }
 
 static bool read_dry(void *target, struct kx_slice value,
-                     struct input_error *flaw)
+                     struct input_error *error)
 {
     struct atomic *atomic = target;
-    return member_table_flag(value, &atomic->dry, flaw);
+    return member_table_flag(value, &atomic->dry, error);
 }
 
 static const struct member DOCUMENT_MEMBERS[] = {
@@ -351,9 +352,9 @@ static const struct member DOCUMENT_MEMBERS[] = {
 };
 
 bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
-                 struct input_error *flaw)
+                 struct input_error *error)
 {
     *atomic_out =
         (struct atomic){.memory = atomic_out->memory, .deep = atomic_out->deep};
-    return member_table_read(document, DOCUMENT_MEMBERS, atomic_out, flaw);
+    return member_table_read(document, DOCUMENT_MEMBERS, atomic_out, error);
 }

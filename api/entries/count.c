@@ -28,7 +28,7 @@ struct count {
 /* Only their number is needed: the rows of an index are counted without reading
  * their entries. */
 static bool begin(struct request *request, struct count *count,
-                  struct input_error *flaw)
+                  struct input_error *error)
 {
     const unsigned allowed =
         TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_INDEX;
@@ -37,11 +37,11 @@ static bool begin(struct request *request, struct count *count,
     kx_buffer_init(&count->bound, request->memory);
     kx_buffer_init(&count->position, request->memory);
     if (!query_params_read(request->query, allowed, request->memory, &query,
-                           flaw) ||
-        !selection_read(&query, &count->selection, flaw) ||
-        !selection_fold(&count->selection, request, flaw) ||
+                           error) ||
+        !selection_read(&query, &count->selection, error) ||
+        !selection_fold(&count->selection, request, error) ||
         !selector_make(&count->selection, request->memory, &count->selector,
-                       flaw))
+                       error))
         return false;
     count->selector.range.count_only = true;
     count->selector.range.yields = true;
@@ -110,15 +110,15 @@ static enum progress go_on(struct request *request, struct reply *reply,
 enum progress list_count(struct request *request, struct reply *reply)
 {
     struct count *count = request->state;
-    struct input_error flaw;
+    struct input_error error;
     if (request->slices == 0) {
         count = talloc_zero(request->memory, struct count);
         if (count == NULL) {
             reply->body.failed = true;
             return DONE;
         }
-        if (!begin(request, count, &flaw))
-            return input_error_reply(request, reply, &flaw);
+        if (!begin(request, count, &error))
+            return input_error_reply(request, reply, &error);
     }
     if (!selector_allowed(request, reply, SCOPE_LIST, &count->selector))
         return DONE;

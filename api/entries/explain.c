@@ -256,27 +256,27 @@ static enum progress explain(struct request *request, struct reply *reply,
 
 /* What the core finds wrong with a question it calls a bad declaration. */
 static bool read_query(struct request *request, struct kx_query **query_out,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     struct kx_fault fault = {0};
-    if (!query_params_none(request, flaw) || !body_json(request, flaw))
+    if (!query_params_none(request, error) || !body_json(request, error))
         return false;
     fault.status =
         kx_query_read(request->memory, request->body, query_out, &fault);
     if (fault.status == KX_OK)
         return true;
-    input_error_fault(flaw, &fault);
+    input_error_fault(error, &fault);
     if (fault.status == KX_BAD_INDEX)
-        flaw->code = PROBLEM_BAD_REQUEST;
+        error->code = PROBLEM_BAD_REQUEST;
     return false;
 }
 
 enum progress explain_list(struct request *request, struct reply *reply)
 {
     struct kx_query *query = NULL;
-    struct input_error flaw;
-    if (!read_query(request, &query, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!read_query(request, &query, &error))
+        return input_error_reply(request, reply, &error);
     if (!access_key(request, reply, SCOPE_LIST, kx_query_prefix(query)))
         return DONE;
     return explain(request, reply, query);

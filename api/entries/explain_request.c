@@ -37,12 +37,12 @@ bool explain_request_estimate(const struct kx_index_match *match,
 {
     struct kx_reader *reader = request->reader;
     struct selector selector;
-    struct input_error flaw;
+    struct input_error error;
     select_match(match, selection);
-    if (!selection_fold(selection, request, &flaw))
+    if (!selection_fold(selection, request, &error))
         return false;
     settle_bounds(selection);
-    if (!selector_make(selection, selection->prefix.owner, &selector, &flaw))
+    if (!selector_make(selection, selection->prefix.owner, &selector, &error))
         return false;
     kx_read_begin(reader);
     enum kx_status status = kx_estimate(reader, selector.index, &selector.range,

@@ -1,7 +1,7 @@
 /* A match as a request that can be sent: the selection of GET
  * /list, and its address. */
-#ifndef API_ASK_H
-#define API_ASK_H
+#ifndef API_EXPLAIN_REQUEST_H
+#define API_EXPLAIN_REQUEST_H
 
 #include "rest/selector.h"
 

@@ -146,13 +146,13 @@ enum progress get_many(struct request *request, struct reply *reply)
 {
     struct get_many_read wanted = {.request = request,
                                    .memory = request->memory};
-    struct input_error flaw;
-    if (!query_params_none(request, &flaw) || !body_json(request, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!query_params_none(request, &error) || !body_json(request, &error))
+        return input_error_reply(request, reply, &error);
     if (!kx_read_try_hold(request->reader))
         return VIEW;
-    if (!get_many_read(request->body, &wanted, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!get_many_read(request->body, &wanted, &error))
+        return input_error_reply(request, reply, &error);
     if (!may_read(request, reply, &wanted))
         return DONE;
     return read_batch(request, reply, &wanted);

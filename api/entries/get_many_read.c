@@ -20,80 +20,80 @@ struct range_reading {
 };
 
 static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     *has = true;
-    return key_text_from_json(value, key, flaw);
+    return key_text_from_json(value, key, error);
 }
 
 static bool range_prefix(void *target, struct kx_slice value,
-                         struct input_error *flaw)
+                         struct input_error *error)
 {
     struct selection *selection = ((struct range_reading *)target)->selection;
-    return read_bound(value, &selection->has_prefix, &selection->prefix, flaw);
+    return read_bound(value, &selection->has_prefix, &selection->prefix, error);
 }
 
 static bool range_start(void *target, struct kx_slice value,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct selection *selection = ((struct range_reading *)target)->selection;
-    return read_bound(value, &selection->has_start, &selection->start, flaw);
+    return read_bound(value, &selection->has_start, &selection->start, error);
 }
 
 static bool range_end(void *target, struct kx_slice value,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     struct selection *selection = ((struct range_reading *)target)->selection;
-    return read_bound(value, &selection->has_end, &selection->end, flaw);
+    return read_bound(value, &selection->has_end, &selection->end, error);
 }
 
 static bool range_index(void *target, struct kx_slice value,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct selection *selection = ((struct range_reading *)target)->selection;
     selection->has_index = true;
-    if (!member_table_text(value, &selection->index, flaw))
+    if (!member_table_text(value, &selection->index, error))
         return false;
     return selection->index.size > 0 ||
-           input_error_set(flaw, PROBLEM_BAD_REQUEST,
+           input_error_set(error, PROBLEM_BAD_REQUEST,
                            "The name of the index is empty: name an index, or "
                            "leave out index to read the entries themselves.");
 }
 
 static bool range_reverse(void *target, struct kx_slice value,
-                          struct input_error *flaw)
+                          struct input_error *error)
 {
     struct selection *selection = ((struct range_reading *)target)->selection;
-    return member_table_flag(value, &selection->reverse, flaw);
+    return member_table_flag(value, &selection->reverse, error);
 }
 
 static bool range_keys(void *target, struct kx_slice value,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     struct range_reading *reading = target;
-    return member_table_flag(value, &reading->page->shape.keys_only, flaw);
+    return member_table_flag(value, &reading->page->shape.keys_only, error);
 }
 
 static bool range_fields(void *target, struct kx_slice value,
-                         struct input_error *flaw)
+                         struct input_error *error)
 {
     struct range_reading *reading = target;
     return projection_read_array(value, reading->memory,
-                                 &reading->page->shape.fields, flaw);
+                                 &reading->page->shape.fields, error);
 }
 
 static bool range_limit(void *target, struct kx_slice value,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct range_reading *reading = target;
-    return member_table_whole(value, KX_PAGE_MAX, &reading->page->limit, flaw);
+    return member_table_whole(value, KX_PAGE_MAX, &reading->page->limit, error);
 }
 
 static bool range_cursor(void *target, struct kx_slice value,
-                         struct input_error *flaw)
+                         struct input_error *error)
 {
     struct range_reading *reading = target;
-    return member_table_text(value, &reading->cursor, flaw);
+    return member_table_text(value, &reading->cursor, error);
 }
 
 static const struct member RANGE_MEMBERS[] = {
@@ -106,109 +106,109 @@ static const struct member RANGE_MEMBERS[] = {
 
 /* The selection outlives this call: the page keeps slices of it. */
 static bool read_range(struct get_many_read *wanted, struct kx_slice value,
-                       struct page *page, struct input_error *flaw)
+                       struct page *page, struct input_error *error)
 {
     struct range_reading reading = {.page = page, .memory = wanted->memory};
     reading.selection = talloc(wanted->memory, struct selection);
     if (reading.selection == NULL)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     selection_init(reading.selection, wanted->memory);
     kx_buffer_init(&reading.cursor, wanted->memory);
     page->limit = PAGE_LIMIT_DEFAULT;
-    if (!member_table_read(value, RANGE_MEMBERS, &reading, flaw))
+    if (!member_table_read(value, RANGE_MEMBERS, &reading, error))
         return false;
     wanted->total += page->limit;
-    if (selection_fold(reading.selection, wanted->request, flaw) &&
+    if (selection_fold(reading.selection, wanted->request, error) &&
         page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
-                   wanted->memory, flaw))
+                   wanted->memory, error))
         return true;
     /* Here it is a member of the body, not a parameter of the query. */
-    if (flaw->code == PROBLEM_BAD_PARAMETER)
-        flaw->code = PROBLEM_BAD_REQUEST;
-    flaw->parameter = kx_slice(NULL, 0);
+    if (error->code == PROBLEM_BAD_PARAMETER)
+        error->code = PROBLEM_BAD_REQUEST;
+    error->parameter = kx_slice(NULL, 0);
     return false;
 }
 
 /* ---- The document ------------------------------------------------------- */
 
-static bool too_many(struct input_error *flaw)
+static bool too_many(struct input_error *error)
 {
     return input_error_set(
-        flaw, PROBLEM_BAD_REQUEST,
+        error, PROBLEM_BAD_REQUEST,
         "A request may ask for at most %d entries, counting each key and the "
         "limit of each range; the default limit of a range is %d.",
         KX_PAGE_MAX, PAGE_LIMIT_DEFAULT);
 }
 
 static bool take_key(struct get_many_read *wanted, struct kx_slice value,
-                     struct input_error *flaw)
+                     struct input_error *error)
 {
     wanted->total++;
     return key_text_entry_from_json(value, wanted->memory,
-                                    &wanted->keys[wanted->key_count++], flaw);
+                                    &wanted->keys[wanted->key_count++], error);
 }
 
 static bool take_range(struct get_many_read *wanted, struct kx_slice value,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     return read_range(wanted, value, &wanted->pages[wanted->page_count++],
-                      flaw);
+                      error);
 }
 
 static bool take_each(struct get_many_read *wanted, struct kx_slice array,
                       bool (*take)(struct get_many_read *wanted,
                                    struct kx_slice value,
-                                   struct input_error *flaw),
-                      struct input_error *flaw)
+                                   struct input_error *error),
+                      struct input_error *error)
 {
     struct kx_json_iter iter;
     struct kx_slice name;
     struct kx_slice value;
     kx_json_iterate(array, &iter);
     for (size_t i = 0; kx_json_next(&iter, &name, &value); i++)
-        if (!take(wanted, value, flaw))
-            return input_error_in_element(flaw, i);
+        if (!take(wanted, value, error))
+            return input_error_in_element(error, i);
     return true;
 }
 
 /* Before anything is allocated for them. */
 static bool count_elements(struct kx_slice array, size_t *count_out,
-                           struct input_error *flaw)
+                           struct input_error *error)
 {
-    return member_table_count(array, count_out, flaw) &&
-           (*count_out <= KX_PAGE_MAX || too_many(flaw));
+    return member_table_count(array, count_out, error) &&
+           (*count_out <= KX_PAGE_MAX || too_many(error));
 }
 
 static bool read_keys(void *target, struct kx_slice array,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     struct get_many_read *wanted = target;
     size_t count;
-    if (!count_elements(array, &count, flaw))
+    if (!count_elements(array, &count, error))
         return false;
     wanted->keys = talloc_array(wanted->memory, struct kx_slice, count);
-    return wanted->keys == NULL ? input_error_no_memory(flaw)
-                                : take_each(wanted, array, take_key, flaw);
+    return wanted->keys == NULL ? input_error_no_memory(error)
+                                : take_each(wanted, array, take_key, error);
 }
 
 static bool read_ranges(void *target, struct kx_slice array,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct get_many_read *wanted = target;
     size_t count;
-    if (!count_elements(array, &count, flaw))
+    if (!count_elements(array, &count, error))
         return false;
     wanted->pages = talloc_zero_array(wanted->memory, struct page, count);
-    return wanted->pages == NULL ? input_error_no_memory(flaw)
-                                 : take_each(wanted, array, take_range, flaw);
+    return wanted->pages == NULL ? input_error_no_memory(error)
+                                 : take_each(wanted, array, take_range, error);
 }
 
 static bool read_fields(void *target, struct kx_slice array,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct get_many_read *wanted = target;
     return projection_read_array(array, wanted->memory, &wanted->shape.fields,
-                                 flaw);
+                                 error);
 }
 
 static const struct member DOCUMENT_MEMBERS[] = {
@@ -219,11 +219,11 @@ static const struct member DOCUMENT_MEMBERS[] = {
 };
 
 bool get_many_read(struct kx_slice document, struct get_many_read *wanted_out,
-                   struct input_error *flaw)
+                   struct input_error *error)
 {
     *wanted_out = (struct get_many_read){.request = wanted_out->request,
                                          .memory = wanted_out->memory};
-    if (!member_table_read(document, DOCUMENT_MEMBERS, wanted_out, flaw))
+    if (!member_table_read(document, DOCUMENT_MEMBERS, wanted_out, error))
         return false;
-    return wanted_out->total <= KX_PAGE_MAX || too_many(flaw);
+    return wanted_out->total <= KX_PAGE_MAX || too_many(error);
 }

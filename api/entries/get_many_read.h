@@ -1,8 +1,8 @@
 /* The document of POST /get as keys and pages: what get_many.c reads in one
  * view. All of it is checked before the view begins, the number of entries that
  * may come included. */
-#ifndef API_WANTED_H
-#define API_WANTED_H
+#ifndef API_GET_MANY_READ_H
+#define API_GET_MANY_READ_H
 
 #include "entries/page.h"
 
@@ -18,10 +18,10 @@ struct get_many_read {
 };
 
 /* Reads the document, which kx_json_check accepted. wanted_out->request and
- * memory are set by the caller; no view is open. False with a flaw whose
+ * memory are set by the caller; no view is open. False with an error whose
  * pointer leads to the place in the document; PROBLEM_BAD_REQUEST when more
  * than KX_PAGE_MAX entries are asked for. */
 bool get_many_read(struct kx_slice document, struct get_many_read *wanted_out,
-                   struct input_error *flaw);
+                   struct input_error *error);
 
 #endif

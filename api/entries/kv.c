@@ -34,13 +34,13 @@ enum progress kv_get(struct request *request, struct reply *reply)
     struct kx_entry entry;
     struct projection fields;
     struct query_params query;
-    struct input_error flaw;
+    struct input_error error;
     struct kx_fault fault;
     kx_buffer_init(&key, request->memory);
     kx_buffer_init(&record, request->memory);
-    if (!request_key(request, TAKES_FIELDS, &query, &key, &flaw) ||
-        !projection_read(&query, &fields, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!request_key(request, TAKES_FIELDS, &query, &key, &error) ||
+        !projection_read(&query, &fields, &error))
+        return input_error_reply(request, reply, &error);
     if (!access_key(request, reply, SCOPE_READ, kx_buffer_slice(&key)))
         return DONE;
     fault.detail[0] = fault.pointer[0] = '\0';
@@ -66,7 +66,7 @@ enum progress kv_get(struct request *request, struct reply *reply)
 /* ?ttl= as Unix time; 0 when it is not given: what is PUT then never expires,
  * and a PATCH leaves the entry's time as it is. */
 static bool read_ttl(const struct query_params *query,
-                     int64_t *expires_at_ms_out, struct input_error *flaw)
+                     int64_t *expires_at_ms_out, struct input_error *error)
 {
     struct kx_buffer text;
     int64_t ms;
@@ -74,10 +74,10 @@ static bool read_ttl(const struct query_params *query,
     if (!query_params_has(query, PARAMETER_TTL))
         return true;
     kx_buffer_init(&text, query->memory);
-    if (!query_params_text(query, PARAMETER_TTL, &text, flaw))
+    if (!query_params_text(query, PARAMETER_TTL, &text, error))
         return false;
-    if (!ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_PARAMETER, &ms, flaw)) {
-        flaw->parameter = kx_text(query_params_name(PARAMETER_TTL));
+    if (!ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_PARAMETER, &ms, error)) {
+        error->parameter = kx_text(query_params_name(PARAMETER_TTL));
         return false;
     }
     *expires_at_ms_out = kx_now_ms() + ms;
@@ -110,29 +110,29 @@ static enum progress commit(struct request *request, struct reply *reply,
 }
 
 typedef bool body_fn(const struct request *request, struct kx_value *value_out,
-                     struct input_error *flaw);
+                     struct input_error *error);
 
-/* Key, value and time to live of a write; NULL with a flaw. read_body is NULL
+/* Key, value and time to live of a write; NULL with an error. read_body is NULL
  * for a write without a body, which takes no time to live either. */
 static struct kx_mutation *read_write(struct request *request,
                                       enum kx_mutation_type type,
                                       body_fn *read_body,
-                                      struct input_error *flaw)
+                                      struct input_error *error)
 {
     struct kx_buffer key;
     struct query_params query;
     struct kx_mutation *mutation =
         talloc_zero(request->memory, struct kx_mutation);
     if (mutation == NULL) {
-        input_error_no_memory(flaw);
+        input_error_no_memory(error);
         return NULL;
     }
     kx_buffer_init(&key, request->memory);
     mutation->type = type;
     unsigned allowed = read_body != NULL ? TAKES_TTL : TAKES_NOTHING;
-    if (!request_key(request, allowed, &query, &key, flaw) ||
-        (read_body != NULL && !read_body(request, &mutation->value, flaw)) ||
-        !read_ttl(&query, &mutation->expires_at_ms, flaw))
+    if (!request_key(request, allowed, &query, &key, error) ||
+        (read_body != NULL && !read_body(request, &mutation->value, error)) ||
+        !read_ttl(&query, &mutation->expires_at_ms, error))
         return NULL;
     mutation->key = kx_buffer_slice(&key);
     return mutation;
@@ -141,10 +141,10 @@ static struct kx_mutation *read_write(struct request *request,
 static enum progress write_entry(struct request *request, struct reply *reply,
                                  enum kx_mutation_type type, body_fn *read_body)
 {
-    struct input_error flaw;
-    struct kx_mutation *mutation = read_write(request, type, read_body, &flaw);
+    struct input_error error;
+    struct kx_mutation *mutation = read_write(request, type, read_body, &error);
     if (mutation == NULL)
-        return input_error_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &error);
     return commit(request, reply, mutation);
 }
 
@@ -276,27 +276,27 @@ enum progress kv_delete_finish(struct request *request, struct reply *reply)
 /* The key need not have parts: POST /kv makes keys of one part. The check that
  * the new key is absent makes sure that nothing is ever replaced. */
 static bool read_create(struct request *request, struct kx_mutation *mutation,
-                        struct kx_check *check, struct input_error *flaw)
+                        struct kx_check *check, struct input_error *error)
 {
     char ulid[ULID_SIZE];
     struct kx_buffer key;
     struct query_params query;
     kx_buffer_init(&key, request->memory);
-    if (!request_key_read(request, TAKES_TTL, &query, &key, flaw) ||
-        !conditions_none(request, flaw) ||
-        !body_value(request, &mutation->value, flaw) ||
-        !read_ttl(&query, &mutation->expires_at_ms, flaw))
+    if (!request_key_read(request, TAKES_TTL, &query, &key, error) ||
+        !conditions_none(request, error) ||
+        !body_value(request, &mutation->value, error) ||
+        !read_ttl(&query, &mutation->expires_at_ms, error))
         return false;
     ulid_next(ulid);
     kx_key_add_string(&key, kx_slice(ulid, sizeof ulid));
     if (key.failed)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     mutation->type = KX_SET;
     mutation->key = check->key = kx_buffer_slice(&key);
     check->condition = KX_IS_ABSENT;
     if (key.size > KX_KEY_MAX)
         return input_error_set(
-            flaw, PROBLEM_KEY_TOO_LONG,
+            error, PROBLEM_KEY_TOO_LONG,
             "The key has %zu encoded bytes; the limit is %d.", key.size,
             KX_KEY_MAX);
     return true;
@@ -304,7 +304,7 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
 
 enum progress kv_create(struct request *request, struct reply *reply)
 {
-    struct input_error flaw;
+    struct input_error error;
     struct kx_mutation *mutation =
         talloc_zero(request->memory, struct kx_mutation);
     struct kx_check *check = talloc_zero(request->memory, struct kx_check);
@@ -312,8 +312,8 @@ enum progress kv_create(struct request *request, struct reply *reply)
         reply->body.failed = true;
         return DONE;
     }
-    if (!read_create(request, mutation, check, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!read_create(request, mutation, check, &error))
+        return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_WRITE;
     request->commit.checks = check;
     request->commit.check_count = 1;

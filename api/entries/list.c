@@ -24,27 +24,27 @@ static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
 
 /* page->limit is the default before and what was asked for afterwards. */
 static bool read_page(struct request *request, struct page *page,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     struct query_params query;
     struct kx_buffer cursor;
     struct selection *selection = talloc(request->memory, struct selection);
     if (selection == NULL)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     selection_init(selection, request->memory);
     kx_buffer_init(&cursor, request->memory);
     return query_params_read(request->query, SELECTION, request->memory, &query,
-                             flaw) &&
-           selection_read(&query, selection, flaw) &&
-           selection_fold(selection, request, flaw) &&
+                             error) &&
+           selection_read(&query, selection, error) &&
+           selection_fold(selection, request, error) &&
            query_params_flag(&query, PARAMETER_KEYS, &page->shape.keys_only,
-                             flaw) &&
-           projection_read(&query, &page->shape.fields, flaw) &&
-           query_params_limit(&query, &page->limit, flaw) &&
+                             error) &&
+           projection_read(&query, &page->shape.fields, error) &&
+           query_params_limit(&query, &page->limit, error) &&
            (!query_params_has(&query, PARAMETER_CURSOR) ||
-            query_params_text(&query, PARAMETER_CURSOR, &cursor, flaw)) &&
+            query_params_text(&query, PARAMETER_CURSOR, &cursor, error)) &&
            page_begin(page, selection, kx_buffer_slice(&cursor),
-                      request->memory, flaw);
+                      request->memory, error);
 }
 
 /* Nothing is to be shown so far, and there is more to look through. */
@@ -114,12 +114,12 @@ static enum progress go_on(struct request *request, struct reply *reply,
 static enum progress not_acceptable(struct request *request,
                                     struct reply *reply, const char *accept)
 {
-    struct input_error flaw;
-    input_error_set(&flaw, PROBLEM_NOT_ACCEPTABLE,
+    struct input_error error;
+    input_error_set(&error, PROBLEM_NOT_ACCEPTABLE,
                     "A list is not available as %s.", accept);
-    input_error_offer(&flaw, kx_text(accept), "application/json");
-    input_error_offer(&flaw, kx_text(accept), "application/x-ndjson");
-    return input_error_reply(request, reply, &flaw);
+    input_error_offer(&error, kx_text(accept), "application/json");
+    input_error_offer(&error, kx_text(accept), "application/x-ndjson");
+    return input_error_reply(request, reply, &error);
 }
 
 /* The form decides first: without a limit a stream continues to the end of the
@@ -127,17 +127,17 @@ static enum progress not_acceptable(struct request *request,
 enum progress list_get(struct request *request, struct reply *reply)
 {
     const char *accept = request->header(request, "Accept");
-    enum form form = accept_form(accept, MAKES_JSON | MAKES_NDJSON);
+    enum accept_form form = accept_form(accept, MAKES_JSON | MAKES_NDJSON);
     struct page page = {.limit = PAGE_LIMIT_DEFAULT};
-    struct input_error flaw;
+    struct input_error error;
     if (request->state != NULL)
         return go_on(request, reply, request->state);
     if (form == FORM_OTHER)
         return not_acceptable(request, reply, accept);
     if (form == FORM_NDJSON)
         page.limit = SIZE_MAX;
-    if (!read_page(request, &page, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!read_page(request, &page, &error))
+        return input_error_reply(request, reply, &error);
     if (!selector_allowed(request, reply, SCOPE_LIST, &page.selector))
         return DONE;
     if (form == FORM_NDJSON)
@@ -155,19 +155,19 @@ static bool is_said(const struct query_params *query, enum parameter parameter)
 /* An empty prefix, as from an unset shell variable, must not empty the store:
  * all of it has to be asked for as prefix=[]. */
 static bool says_what(const struct query_params *query,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     bool range = is_said(query, PARAMETER_START) &&
                  is_said(query, PARAMETER_END) &&
                  !query_params_has(query, PARAMETER_PREFIX);
     return is_said(query, PARAMETER_PREFIX) || range ||
-           input_error_set(flaw, PROBLEM_BAD_PARAMETER,
+           input_error_set(error, PROBLEM_BAD_PARAMETER,
                            "Select what to delete: a prefix, or start and end; "
                            "prefix=[] selects all entries.");
 }
 
 static bool read_delete(struct request *request, struct kx_mutation *mutation,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     const unsigned allowed =
         TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_LIMIT;
@@ -178,11 +178,11 @@ static bool read_delete(struct request *request, struct kx_mutation *mutation,
     mutation->type = KX_DELETE_RANGE;
     mutation->limit = KX_PAGE_MAX;
     if (!query_params_read(request->query, allowed, request->memory, &query,
-                           flaw) ||
-        !conditions_none(request, flaw) || !says_what(&query, flaw) ||
-        !selection_read(&query, &selection, flaw) ||
-        !query_params_limit(&query, &mutation->limit, flaw) ||
-        !selector_make(&selection, request->memory, &selector, flaw))
+                           error) ||
+        !conditions_none(request, error) || !says_what(&query, error) ||
+        !selection_read(&query, &selection, error) ||
+        !query_params_limit(&query, &mutation->limit, error) ||
+        !selector_make(&selection, request->memory, &selector, error))
         return false;
     mutation->key = selector.range.start;
     mutation->end = selector.range.end;
@@ -191,15 +191,15 @@ static bool read_delete(struct request *request, struct kx_mutation *mutation,
 
 enum progress list_delete(struct request *request, struct reply *reply)
 {
-    struct input_error flaw;
+    struct input_error error;
     struct kx_mutation *mutation =
         talloc_zero(request->memory, struct kx_mutation);
     if (mutation == NULL) {
         reply->body.failed = true;
         return DONE;
     }
-    if (!read_delete(request, mutation, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!read_delete(request, mutation, &error))
+        return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_WRITE;
     request->commit.mutations = mutation;
     request->commit.mutation_count = 1;

@@ -21,57 +21,57 @@ struct list_stream {
     struct kx_buffer position; /* of the last entry of a slice */
 };
 
-static void add_line(struct list_stream *scroll, const struct kx_entry *entry,
+static void add_line(struct list_stream *list, const struct kx_entry *entry,
                      struct kx_buffer *chunk)
 {
     size_t start = chunk->size;
-    entryjson_write_shaped(entry, &scroll->page.shape, chunk);
+    entryjson_write_shaped(entry, &list->page.shape, chunk);
     entryjson_one_line(chunk, start);
     kx_add_byte(chunk, '\n');
-    scroll->count++;
+    list->count++;
 }
 
 /* Appends one slice of an open scan. KX_OK: there may be more. */
-static enum kx_status add_slice(struct list_stream *scroll,
+static enum kx_status add_slice(struct list_stream *list,
                                 struct kx_reader *reader,
                                 struct kx_buffer *chunk)
 {
     struct kx_entry entry;
     enum kx_status status = KX_OK;
     size_t entries = 0;
-    scroll->position.size = 0;
+    list->position.size = 0;
     while (entries < SLICE_ENTRIES && chunk->size < SLICE_BYTES) {
-        if (scroll->count == scroll->page.limit)
+        if (list->count == list->page.limit)
             return KX_END;
         status = kx_scan_next(reader, &entry);
         if (status == KX_AGAIN)
             break;
         if (status != KX_OK)
             return status;
-        add_line(scroll, &entry, chunk);
+        add_line(list, &entry, chunk);
         entries++;
     }
-    kx_add_slice(&scroll->position, kx_scan_position(reader));
-    return scroll->position.failed ? KX_NO_MEMORY : KX_OK;
+    kx_add_slice(&list->position, kx_scan_position(reader));
+    return list->position.failed ? KX_NO_MEMORY : KX_OK;
 }
 
 /* KX_OK, KX_END when this was the last slice, or what the scan ended with. */
-static enum kx_status read_slice(struct list_stream *scroll,
+static enum kx_status read_slice(struct list_stream *list,
                                  struct kx_buffer *chunk, uint64_t *flush_out,
                                  struct kx_fault *fault)
 {
-    struct kx_reader *reader = scroll->stream.request->reader;
-    struct selector *selector = &scroll->page.selector;
+    struct kx_reader *reader = list->stream.request->reader;
+    struct selector *selector = &list->page.selector;
     kx_read_begin(reader);
     enum kx_status status = selector_scan(selector, reader, fault);
     if (status == KX_OK) {
-        status = add_slice(scroll, reader, chunk);
+        status = add_slice(list, reader, chunk);
         kx_scan_end(reader);
     }
     *flush_out = kx_read_end(reader);
     if (status == KX_OK &&
-        !selector_resume(selector, kx_buffer_slice(&scroll->position),
-                         &scroll->page.bound))
+        !selector_resume(selector, kx_buffer_slice(&list->position),
+                         &list->page.bound))
         status = KX_NO_MEMORY;
     return status;
 }
@@ -89,23 +89,21 @@ static void add_error(struct kx_buffer *chunk, const struct kx_fault *fault)
 static bool list_stream_next(struct stream *stream, struct kx_buffer *chunk,
                              uint64_t *flush_out)
 {
-    struct list_stream *scroll = stream->state;
+    struct list_stream *list = stream->state;
     struct kx_fault fault = {0};
     char last[64];
-    if (!selector_visible(stream->request, SCOPE_LIST,
-                          &scroll->page.selector)) {
+    if (!selector_visible(stream->request, SCOPE_LIST, &list->page.selector)) {
         chunk->failed = true; /* an index is another one than it was */
         return false;
     }
-    fault.status = read_slice(scroll, chunk, flush_out, &fault);
+    fault.status = read_slice(list, chunk, flush_out, &fault);
     if (fault.status == KX_OK)
         return true;
     if (fault.status != KX_END) {
         add_error(chunk, &fault);
         return false;
     }
-    snprintf(last, sizeof last, "{\"end\":true,\"count\":%zu}\n",
-             scroll->count);
+    snprintf(last, sizeof last, "{\"end\":true,\"count\":%zu}\n", list->count);
     kx_add_text(chunk, last);
     return false;
 }
@@ -113,15 +111,14 @@ static bool list_stream_next(struct stream *stream, struct kx_buffer *chunk,
 struct stream *list_stream_open(struct request *request,
                                 const struct page *page)
 {
-    struct list_stream *scroll =
-        talloc_zero(request->memory, struct list_stream);
-    if (scroll == NULL)
+    struct list_stream *list = talloc_zero(request->memory, struct list_stream);
+    if (list == NULL)
         return NULL;
-    scroll->page = *page;
-    scroll->page.selector.range.fields = scroll->page.shape.fields.paths;
-    scroll->stream.next = list_stream_next;
-    scroll->stream.request = request;
-    scroll->stream.state = scroll;
-    kx_buffer_init(&scroll->position, request->memory);
-    return &scroll->stream;
+    list->page = *page;
+    list->page.selector.range.fields = list->page.shape.fields.paths;
+    list->stream.next = list_stream_next;
+    list->stream.request = request;
+    list->stream.state = list;
+    kx_buffer_init(&list->position, request->memory);
+    return &list->stream;
 }

@@ -3,8 +3,8 @@
  * return it is no single view: an entry that is written meanwhile is shown as
  * it is when the stream gets to its key. The last line tells a complete list
  * from one that was cut off. */
-#ifndef API_SCROLL_H
-#define API_SCROLL_H
+#ifndef API_LIST_STREAM_H
+#define API_LIST_STREAM_H
 
 #include "entries/page.h"
 

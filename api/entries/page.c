@@ -3,22 +3,22 @@
  * empty page, unless it takes too long to find that one. */
 #include "entries/page.h"
 
-static bool is_possible(const struct shape *shape, struct input_error *flaw)
+static bool is_possible(const struct shape *shape, struct input_error *error)
 {
     return !shape->keys_only || shape->fields.count == 0 ||
-           input_error_set(flaw, PROBLEM_BAD_PARAMETER,
+           input_error_set(error, PROBLEM_BAD_PARAMETER,
                            "keys leaves out the values and fields selects "
                            "parts of them: use one of the two.");
 }
 
 bool page_begin(struct page *page, struct selection *selection,
-                struct kx_slice cursor, void *memory, struct input_error *flaw)
+                struct kx_slice cursor, void *memory, struct input_error *error)
 {
     struct kx_buffer position;
     kx_buffer_init(&page->bound, memory);
     kx_buffer_init(&position, memory);
-    if (!is_possible(&page->shape, flaw) ||
-        !selector_make(selection, memory, &page->selector, flaw))
+    if (!is_possible(&page->shape, error) ||
+        !selector_make(selection, memory, &page->selector, error))
         return false;
     page->selector.range.yields = true;
     page->selector.range.fields = page->shape.fields.paths;
@@ -26,13 +26,13 @@ bool page_begin(struct page *page, struct selection *selection,
     page->list = cursor_list(page->selector.index, &page->selector.range);
     if (cursor.size == 0)
         return true;
-    bool done = cursor_read(cursor, page->list, &position, flaw);
+    bool done = cursor_read(cursor, page->list, &position, error);
     if (done && !selector_resume(&page->selector, kx_buffer_slice(&position),
                                  &page->bound))
-        done = input_error_set(flaw, PROBLEM_CURSOR_INVALID,
+        done = input_error_set(error, PROBLEM_CURSOR_INVALID,
                                "The cursor is not within the list.");
     if (!done)
-        flaw->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
+        error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
     return done;
 }
 

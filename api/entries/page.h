@@ -21,10 +21,11 @@ struct page {
 /* Makes a page of a selection, continued at cursor when that is not empty.
  * `limit` and shape are the caller's, set before. The bound lives in memory;
  * the page keeps slices of selection, which must outlive it. False with
- * PROBLEM_BAD_PARAMETER for a shape that contradicts itself, or the flaw of
+ * PROBLEM_BAD_PARAMETER for a shape that contradicts itself, or the error of
  * selector_make or cursor_read. */
 bool page_begin(struct page *page, struct selection *selection,
-                struct kx_slice cursor, void *memory, struct input_error *flaw);
+                struct kx_slice cursor, void *memory,
+                struct input_error *error);
 
 /* Appends `"entries":[...],"cursor":...` and sets `more`. Within a view. KX_OK,
  * or as kx_scan and kx_scan_next; out then holds a torn text, to be replaced by

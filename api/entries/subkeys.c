@@ -9,12 +9,12 @@ bool subkeys_range(const struct request *request, struct kx_slice key,
                    const void *memory, struct selector *range_out)
 {
     struct selection selection;
-    struct input_error flaw;
+    struct input_error error;
     selection_init(&selection, memory);
     selection.has_prefix = true;
     kx_add_slice(&selection.prefix, key);
     if (selection.prefix.failed ||
-        !selector_make(&selection, memory, range_out, &flaw))
+        !selector_make(&selection, memory, range_out, &error))
         return false;
     range_out->range.yields = range_out->range.count_only = true;
     return selector_visible(request, SCOPE_LIST, range_out);

@@ -19,44 +19,44 @@
 /* ---- The request -------------------------------------------------------- */
 
 static bool read_key(struct watch_stream *watching, struct query_params *query,
-                     size_t i, struct input_error *flaw)
+                     size_t i, struct input_error *error)
 {
     struct kx_buffer key;
     struct kx_fault fault = {.status = KX_OK};
     kx_buffer_init(&key, query->memory);
     query->raw[PARAMETER_KEY] = query->keys[i];
-    if (!query_params_key(query, PARAMETER_KEY, &key, flaw))
+    if (!query_params_key(query, PARAMETER_KEY, &key, error))
         return false;
     watching->keys[i] = kx_buffer_slice(&key);
     watching->stamps[i] = WATCH_EVENT_ID_NOTHING;
     fault.status = kx_key_check(watching->keys[i], &fault);
     if (fault.status == KX_OK)
         return true;
-    input_error_fault(flaw, &fault);
-    flaw->parameter = kx_text("key");
+    input_error_fault(error, &fault);
+    error->parameter = kx_text("key");
     return false;
 }
 
 static bool read_all_keys(struct watch_stream *watching,
-                          struct query_params *query, struct input_error *flaw)
+                          struct query_params *query, struct input_error *error)
 {
     size_t count = query->key_count;
     watching->count = count;
     if (count < 1 || count > KX_WATCH_KEYS_MAX) {
         input_error_set(
-            flaw, PROBLEM_BAD_PARAMETER,
+            error, PROBLEM_BAD_PARAMETER,
             "There are %zu keys; a watch has 1 to %d (key=...&key=...), or "
             "one prefix (prefix=...).",
             count, KX_WATCH_KEYS_MAX);
-        flaw->parameter = kx_text("key");
+        error->parameter = kx_text("key");
         return false;
     }
     watching->keys = talloc_array(query->memory, struct kx_slice, count);
     watching->stamps = talloc_array(query->memory, uint64_t, count);
     if (watching->keys == NULL || watching->stamps == NULL)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     for (size_t i = 0; i < count; i++)
-        if (!read_key(watching, query, i, flaw))
+        if (!read_key(watching, query, i, error))
             return false;
     return true;
 }
@@ -64,7 +64,7 @@ static bool read_all_keys(struct watch_stream *watching,
 /* A browser says what it has seen in Last-Event-ID when it connects again. */
 static bool read_seen(struct watch_stream *watching,
                       const struct query_params *query,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     const struct request *request = watching->stream.request;
     const char *last = request->header(request, "Last-Event-ID");
@@ -74,68 +74,68 @@ static bool read_seen(struct watch_stream *watching,
         kx_add_text(&text, last);
     else if (!query_params_has(query, PARAMETER_VERSIONSTAMPS))
         return true;
-    else if (!query_params_text(query, PARAMETER_VERSIONSTAMPS, &text, flaw))
+    else if (!query_params_text(query, PARAMETER_VERSIONSTAMPS, &text, error))
         return false;
     if (watch_event_id_read(kx_buffer_slice(&text), watching->stamps,
                             watching->count))
         return true;
-    input_error_set(flaw, PROBLEM_BAD_PARAMETER,
+    input_error_set(error, PROBLEM_BAD_PARAMETER,
                     "versionstamps or Last-Event-ID must be the id of an event "
                     "for the same %zu keys: a versionstamp or '-' for each "
                     "key, separated by commas.",
                     watching->count);
-    flaw->parameter = kx_text("versionstamps");
+    error->parameter = kx_text("versionstamps");
     return false;
 }
 
-static bool acceptable(const struct request *request, struct input_error *flaw)
+static bool acceptable(const struct request *request, struct input_error *error)
 {
     const char *accept = request->header(request, "Accept");
     if (accept_form(accept, MAKES_JSON | MAKES_EVENTS) != FORM_OTHER)
         return true;
-    input_error_set(flaw, PROBLEM_NOT_ACCEPTABLE,
+    input_error_set(error, PROBLEM_NOT_ACCEPTABLE,
                     "A watch is not available as %s.", accept);
-    input_error_offer(flaw, kx_text(accept), "text/event-stream");
+    input_error_offer(error, kx_text(accept), "text/event-stream");
     return false;
 }
 
 static bool read_prefix(struct watch_stream *watching,
                         const struct query_params *query,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct selection selection;
     if (query->key_count > 0 ||
         query_params_has(query, PARAMETER_VERSIONSTAMPS)) {
         input_error_set(
-            flaw, PROBLEM_BAD_PARAMETER,
+            error, PROBLEM_BAD_PARAMETER,
             "A watch of a prefix has neither keys nor versionstamps.");
-        flaw->parameter = kx_text("prefix");
+        error->parameter = kx_text("prefix");
         return false;
     }
     selection_init(&selection, query->memory);
     watching->of_prefix = watching->lost = true;
-    if (!selection_read(query, &selection, flaw) ||
-        !selector_make(&selection, query->memory, &watching->selector, flaw))
+    if (!selection_read(query, &selection, error) ||
+        !selector_make(&selection, query->memory, &watching->selector, error))
         return false;
     watching->prefix = kx_buffer_slice(&selection.prefix);
     return true;
 }
 
 static bool read_request(struct watch_stream *watching,
-                         struct input_error *flaw)
+                         struct input_error *error)
 {
     struct request *request = watching->stream.request;
     struct query_params query;
-    if (!acceptable(request, flaw) ||
+    if (!acceptable(request, error) ||
         !query_params_read(request->query,
                            TAKES_KEY | TAKES_MANY_KEYS | TAKES_VERSIONSTAMPS |
                                TAKES_PREFIX,
-                           request->memory, &query, flaw))
+                           request->memory, &query, error))
         return false;
     if (query_params_has(&query, PARAMETER_PREFIX))
-        return read_prefix(watching, &query, flaw);
-    return read_all_keys(watching, &query, flaw) &&
-           read_seen(watching, &query, flaw);
+        return read_prefix(watching, &query, error);
+    return read_all_keys(watching, &query, error) &&
+           read_seen(watching, &query, error);
 }
 
 static bool may_watch(struct watch_stream *watching, struct reply *reply)
@@ -228,7 +228,7 @@ static void begin(struct watch_stream *watching, struct reply *reply)
 
 enum progress watch_get(struct request *request, struct reply *reply)
 {
-    struct input_error flaw;
+    struct input_error error;
     struct watch_stream *watching =
         talloc_zero(request->memory, struct watch_stream);
     if (watching == NULL) {
@@ -241,8 +241,8 @@ enum progress watch_get(struct request *request, struct reply *reply)
                                        .request = request,
                                        .state = watching,
                                        .lasting = true};
-    if (!read_request(watching, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!read_request(watching, &error))
+        return input_error_reply(request, reply, &error);
     if (!may_watch(watching, reply))
         return DONE;
     if (watching->of_prefix)

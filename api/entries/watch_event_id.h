@@ -1,8 +1,8 @@
 /* What a client has seen of some entries, as text: for each a versionstamp, or
  * '-' where there was none, with commas between them. It is the id of an event
  * (watch.c), and what the client shows when it comes again. */
-#ifndef API_SEEN_H
-#define API_SEEN_H
+#ifndef API_WATCH_EVENT_ID_H
+#define API_WATCH_EVENT_ID_H
 
 #include "kindex.h"
 

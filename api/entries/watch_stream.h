@@ -1,7 +1,7 @@
 /* What one client watches, and what it has seen: the state of the stream that
  * is the reply to GET /watch. */
-#ifndef API_WATCHING_H
-#define API_WATCHING_H
+#ifndef API_WATCH_STREAM_H
+#define API_WATCH_STREAM_H
 
 #include "rest/selector.h"
 

@@ -102,7 +102,8 @@ static void add_phases(char *line, const struct timing *timing)
 {
     for (int phase = 0; phase < PHASE_COUNT; phase++) {
         char name[24], text[32];
-        snprintf(name, sizeof name, "%s_ms", timing_name((enum phase)phase));
+        snprintf(name, sizeof name, "%s_ms",
+                 timing_name((enum request_phase)phase));
         snprintf(text, sizeof text, "%.3f",
                  (double)timing->phases[phase] / KX_MS_NS);
         add_field(line, name, timing->phases[phase] != 0 ? text : "");

@@ -12,7 +12,7 @@
  * NDJSON and events must be named. */
 static const struct {
     const char *name;
-    enum form form;
+    enum accept_form form;
 } FORMS[] = {
     {"application/json", FORM_JSON},
     {"application/*", FORM_JSON},
@@ -22,7 +22,7 @@ static const struct {
     {"text/event-stream", FORM_EVENTS},
 };
 
-static enum form form_of(const char *range, size_t size)
+static enum accept_form form_of(const char *range, size_t size)
 {
     for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++)
         if (strlen(FORMS[i].name) == size &&
@@ -44,13 +44,13 @@ static bool is_unwanted(const char *range)
     return false;
 }
 
-enum form accept_form(const char *accept, unsigned makes)
+enum accept_form accept_form(const char *accept, unsigned makes)
 {
     if (accept == NULL || *accept == '\0')
         return FORM_JSON;
     while (*accept != '\0') {
         accept += strspn(accept, " \t,");
-        enum form form = form_of(accept, strcspn(accept, " \t,;"));
+        enum accept_form form = form_of(accept, strcspn(accept, " \t,;"));
         if ((makes >> form & 1) != 0 && !is_unwanted(accept))
             return form;
         accept += strcspn(accept, ",");

@@ -6,7 +6,7 @@
 #ifndef API_ACCEPT_H
 #define API_ACCEPT_H
 
-enum form {
+enum accept_form {
     FORM_JSON,
     FORM_NDJSON, /* named before JSON, or alone */
     FORM_EVENTS, /* likewise */
@@ -22,6 +22,6 @@ enum {
 
 /* The form, out of the set `makes`, for which a value of Accept asks. NULL and
  * "" ask for JSON. FORM_OTHER: none fits; the caller answers 406. */
-enum form accept_form(const char *accept, unsigned makes);
+enum accept_form accept_form(const char *accept, unsigned makes);
 
 #endif

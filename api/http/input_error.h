@@ -2,8 +2,8 @@
  * that they can be tested alone; the handler turns the error into a problem. By
  * convention every parser returns bool: false with the error set, and its
  * results are then undefined. */
-#ifndef API_FLAW_H
-#define API_FLAW_H
+#ifndef API_INPUT_ERROR_H
+#define API_INPUT_ERROR_H
 
 #include "http/problem.h"
 
@@ -26,37 +26,37 @@ struct input_error {
 /* Sets the error, with all optional members empty. A detail that is too long is
  * cut. The struct need not be initialised. Returns false, so that a parser can
  * return the call's result. */
-bool input_error_set(struct input_error *flaw, enum problem_code code,
+bool input_error_set(struct input_error *error, enum problem_code code,
                      const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Memory ran out: becomes 503, because the request is not at fault. Returns
  * false. */
-bool input_error_no_memory(struct input_error *flaw);
+bool input_error_no_memory(struct input_error *error);
 
 /* A fault of the core, with its pointer and the code for its status. Returns
  * false. */
-bool input_error_fault(struct input_error *flaw, const struct kx_fault *fault);
+bool input_error_fault(struct input_error *error, const struct kx_fault *fault);
 
 /* A fault that kx_json_check found in text, with line and column. Returns
  * false. */
-bool input_error_json(struct input_error *flaw, struct kx_slice text,
+bool input_error_json(struct input_error *error, struct kx_slice text,
                       const struct kx_fault *fault);
 
 /* Adds a name (a constant, without characters to escape) that is allowed in
  * place of `given`. The nearest one becomes the suggestion, if it is near
  * enough to be a typing error. Call it after input_error_set. */
-void input_error_offer(struct input_error *flaw, struct kx_slice given,
+void input_error_offer(struct input_error *error, struct kx_slice given,
                        const char *name);
 
 /* Prepends "/name" or "/number" to the pointer, on the way out of a nested
  * parser. Return false. */
-bool input_error_in_member(struct input_error *flaw, const char *name);
-bool input_error_in_element(struct input_error *flaw, size_t number);
+bool input_error_in_member(struct input_error *error, const char *name);
+bool input_error_in_element(struct input_error *error, size_t number);
 
 /* Makes the reply a problem. Each member of the error that is set becomes a
  * member of the document. Returns DONE. */
 enum progress input_error_reply(struct request *request, struct reply *reply,
-                                const struct input_error *flaw);
+                                const struct input_error *error);
 
 #endif

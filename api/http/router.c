@@ -27,7 +27,7 @@ enum method method_parse(const char *name)
 }
 
 /* The parts of a path that matched the variable parts of a pattern. */
-struct match {
+struct route_match {
     struct kx_slice argument;
     struct kx_slice tail;
     bool has_tail;
@@ -47,7 +47,7 @@ static struct kx_slice take_segment(struct kx_slice *rest)
 /* Matches one segment against the next `size` bytes of the pattern: a name
  * matches any segment that is not empty, a literal only itself. */
 static bool take_one(const char *pattern, size_t size, struct kx_slice *path,
-                     struct match *match)
+                     struct route_match *match)
 {
     struct kx_slice segment = take_segment(path);
     if (pattern[0] == '{') {
@@ -60,9 +60,9 @@ static bool take_one(const char *pattern, size_t size, struct kx_slice *path,
 /* "/kv/..." also matches "/kv" and "/kv/". has_tail tells them apart: the first
  * has no key in its path, the second has a key with an empty segment. */
 static bool matches(const char *pattern, struct kx_slice path,
-                    struct match *match)
+                    struct route_match *match)
 {
-    *match = (struct match){0};
+    *match = (struct route_match){0};
     while (*pattern == '/') {
         pattern++;
         size_t size = strcspn(pattern, "/");
@@ -87,7 +87,7 @@ static bool find_row(struct request *request, enum method method,
                      struct kx_slice path)
 {
     const struct route_table *table = request->service->routes;
-    struct match match;
+    struct route_match match;
     for (size_t row = 0; row < table->count; row++) {
         const struct route *route = &table->rows[row];
         if (route->method == method && matches(route->pattern, path, &match)) {
@@ -104,7 +104,7 @@ static bool find_row(struct request *request, enum method method,
 
 static bool is_path(const struct route_table *table, struct kx_slice path)
 {
-    struct match match;
+    struct route_match match;
     for (size_t row = 0; row < table->count; row++)
         if (matches(table->rows[row].pattern, path, &match))
             return true;
@@ -127,7 +127,7 @@ void route_find(struct request *request)
 void route_allow(const struct request *request, char *out, size_t size)
 {
     const struct route_table *table = request->service->routes;
-    struct match match;
+    struct route_match match;
     size_t used = 0;
     out[0] = '\0';
     for (size_t row = 0; row < table->count; row++) {

@@ -1,8 +1,8 @@
 /* The last slow requests, each with an account of its work. They are kept in
  * memory, without values. Their targets, which may contain keys, are shown to
  * administrators only (GET /slow). */
-#ifndef API_SLOW_H
-#define API_SLOW_H
+#ifndef API_SLOW_LOG_H
+#define API_SLOW_LOG_H
 
 #include <pthread.h>
 

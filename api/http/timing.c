@@ -9,7 +9,7 @@ static const char *const NAMES[] = {
     [PHASE_STREAM] = "stream",
 };
 
-const char *timing_name(enum phase phase)
+const char *timing_name(enum request_phase phase)
 {
     return NAMES[phase];
 }
@@ -24,7 +24,7 @@ void timing_park(struct timing *timing)
     timing->parked_ns = kx_monotonic_ns();
 }
 
-void timing_resume(struct timing *timing, enum phase phase)
+void timing_resume(struct timing *timing, enum request_phase phase)
 {
     uint64_t waited_ns = kx_monotonic_ns() - timing->parked_ns;
     if (phase == PHASE_COUNT)

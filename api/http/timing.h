@@ -6,7 +6,7 @@
 
 #include "kindex.h"
 
-enum phase {
+enum request_phase {
     PHASE_HANDLE, /* the handler: reads, and makes commit and reply */
     PHASE_QUEUE,  /* the commit waits for the writer */
     PHASE_PLAN,   /* it is planned, with its batch */
@@ -32,12 +32,12 @@ void timing_begin(struct timing *timing);
 /* The request is parked; then it continues, and `phase` is what it waited for.
  * PHASE_COUNT stands for news. */
 void timing_park(struct timing *timing);
-void timing_resume(struct timing *timing, enum phase phase);
+void timing_resume(struct timing *timing, enum request_phase phase);
 /* The reply is ready; times are those of its commit, or NULL. */
 void timing_end(struct timing *timing, const struct kx_milestones *times);
 
 /* The name of a phase, such as "flush". */
-const char *timing_name(enum phase phase);
+const char *timing_name(enum request_phase phase);
 
 /* Writes the phases that took some time as the value of Server-Timing, with its
  * NUL (TIMING_TEXT_MAX bytes). */

@@ -20,12 +20,12 @@ struct conflict_page {
 };
 
 static bool read_page(struct request *request, struct conflict_page *page,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     struct kx_range range = {.start = kx_text("conflicts")};
     page->paging.limit = PAGE_LIMIT_DEFAULT;
     page->paging.list = cursor_list(page->name, &range);
-    return cursor_page_read(request, &page->paging, flaw);
+    return cursor_page_read(request, &page->paging, error);
 }
 
 static void close_group(struct conflict_page *page, struct kx_buffer *out)
@@ -118,12 +118,12 @@ enum progress index_conflicts(struct request *request, struct reply *reply)
     struct conflict_page page = {.groups = 0};
     struct kx_buffer name;
     struct kx_fault fault = {0};
-    struct input_error flaw;
-    if (!index_name(request, &name, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!index_name(request, &name, &error))
+        return input_error_reply(request, reply, &error);
     page.name = kx_buffer_slice(&name);
-    if (!read_page(request, &page, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!read_page(request, &page, &error))
+        return input_error_reply(request, reply, &error);
     if (!access_index(request, reply, SCOPE_LIST, page.name))
         return DONE;
     answer_json(reply, 200);

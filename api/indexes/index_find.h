@@ -1,13 +1,13 @@
 /* What the handlers of /indexes/{name} and of what lies below it share. */
-#ifndef API_INDEXES_H
-#define API_INDEXES_H
+#ifndef API_INDEX_FIND_H
+#define API_INDEX_FIND_H
 
 #include "http/input_error.h"
 
 /* The decoded name in the path, in the request's memory. PROBLEM_BAD_REQUEST.
  */
 bool index_name(const struct request *request, struct kx_buffer *name,
-                struct input_error *flaw);
+                struct input_error *error);
 
 /* The reply becomes a 404 for an index of this name: DONE. */
 enum progress index_missing(struct request *request, struct reply *reply,

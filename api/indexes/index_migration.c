@@ -14,11 +14,11 @@ static enum progress begin(struct request *request, struct reply *reply,
 {
     struct kx_value value = {.data = {.size = 0}};
     struct kx_buffer name;
-    struct input_error flaw;
-    if (!query_params_none(request, &flaw) ||
-        !index_name(request, &name, &flaw) ||
-        (patch && !body_patch(request, &value, &flaw)))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!query_params_none(request, &error) ||
+        !index_name(request, &name, &error) ||
+        (patch && !body_patch(request, &value, &error)))
+        return input_error_reply(request, reply, &error);
     request->commit.command.kind = kind;
     request->commit.command.index_name = kx_buffer_slice(&name);
     request->commit.command.declaration = value.data;

@@ -16,10 +16,10 @@ static enum progress commit_pace(struct request *request, struct reply *reply,
                                  const struct kx_pace *pace)
 {
     struct kx_buffer name;
-    struct input_error flaw;
-    if (!query_params_none(request, &flaw) ||
-        !index_name(request, &name, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!query_params_none(request, &error) ||
+        !index_name(request, &name, &error))
+        return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_PACE_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);
     request->commit.command.pace = *pace;
@@ -40,12 +40,12 @@ enum progress index_resume(struct request *request, struct reply *reply)
 
 /* null is no limit. */
 static bool read_per_second(void *target, struct kx_slice value,
-                            struct input_error *flaw)
+                            struct input_error *error)
 {
     struct kx_pace *pace = target;
     size_t number = 0;
     if (kx_json_type(value) != KX_JSON_NULL &&
-        !member_table_whole(value, PER_SECOND_MAX, &number, flaw))
+        !member_table_whole(value, PER_SECOND_MAX, &number, error))
         return false;
     pace->sets_limit = true;
     pace->per_second = (uint32_t)number;
@@ -60,16 +60,16 @@ static const struct member THROTTLE_MEMBERS[] = {
 enum progress index_throttle(struct request *request, struct reply *reply)
 {
     struct kx_pace pace = {.sets_paused = false};
-    struct input_error flaw;
-    if (!body_json(request, &flaw) ||
-        !member_table_read(request->body, THROTTLE_MEMBERS, &pace, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!body_json(request, &error) ||
+        !member_table_read(request->body, THROTTLE_MEMBERS, &pace, &error))
+        return input_error_reply(request, reply, &error);
     if (!pace.sets_limit) {
         input_error_set(
-            &flaw, PROBLEM_BAD_REQUEST,
+            &error, PROBLEM_BAD_REQUEST,
             "The member perSecond is missing: entries per second, or "
             "null for no limit.");
-        return input_error_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &error);
     }
     return commit_pace(request, reply, &pace);
 }

@@ -113,13 +113,13 @@ enum progress index_verify(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct query_params query;
-    struct input_error flaw;
+    struct input_error error;
     if (!query_params_read(request->query, TAKES_REPAIR, request->memory,
-                           &query, &flaw) ||
+                           &query, &error) ||
         !query_params_flag(&query, PARAMETER_REPAIR,
-                           &request->commit.command.repair, &flaw) ||
-        !index_name(request, &name, &flaw))
-        return input_error_reply(request, reply, &flaw);
+                           &request->commit.command.repair, &error) ||
+        !index_name(request, &name, &error))
+        return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_VERIFY_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);
     return COMMIT;
@@ -139,10 +139,10 @@ enum progress index_verify_finish(struct request *request, struct reply *reply)
 enum progress index_verification(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
-    struct input_error flaw;
-    if (!query_params_none(request, &flaw) ||
-        !index_name(request, &name, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!query_params_none(request, &error) ||
+        !index_name(request, &name, &error))
+        return input_error_reply(request, reply, &error);
     if (!access_index(request, reply, SCOPE_READ, kx_buffer_slice(&name)))
         return DONE;
     show(request, reply, kx_buffer_slice(&name));

@@ -9,7 +9,7 @@
 #include "http/prefer.h"
 #include "http/service.h"
 
-struct patience {
+struct wait_limit {
     unsigned seconds; /* 0: none */
     uint64_t until_ns;
 };
@@ -32,27 +32,27 @@ bool index_wait_news(struct request *request, uint64_t seen, uint64_t until_ns)
 }
 
 /* The request's own, made when it is first asked for. NULL without memory. */
-static struct patience *patience_of(struct request *request)
+static struct wait_limit *limit_of(struct request *request)
 {
-    struct patience *patience = request->state;
-    if (patience != NULL)
-        return patience;
-    patience = talloc_zero(request->memory, struct patience);
-    if (patience == NULL)
+    struct wait_limit *limit = request->state;
+    if (limit != NULL)
+        return limit;
+    limit = talloc_zero(request->memory, struct wait_limit);
+    if (limit == NULL)
         return NULL;
-    patience->seconds = prefer_wait(request->header(request, "Prefer"));
-    patience->until_ns =
-        kx_monotonic_ns() + (uint64_t)patience->seconds * KX_SECOND_NS;
-    request->state = patience;
-    return patience;
+    limit->seconds = prefer_wait(request->header(request, "Prefer"));
+    limit->until_ns =
+        kx_monotonic_ns() + (uint64_t)limit->seconds * KX_SECOND_NS;
+    request->state = limit;
+    return limit;
 }
 
 /* Of what was begun with a token that is not good any more the end is not
  * waited for. */
-static bool is_over(const struct request *request,
-                    const struct patience *patience)
+static bool has_ended(const struct request *request,
+                      const struct wait_limit *limit)
 {
-    return patience->seconds == 0 || kx_monotonic_ns() >= patience->until_ns ||
+    return limit->seconds == 0 || kx_monotonic_ns() >= limit->until_ns ||
            !access_holds(request) || atomic_load(&request->service->stopping);
 }
 
@@ -71,9 +71,9 @@ static bool is_settled(struct request *request, struct kx_slice name,
 enum progress index_await(struct request *request, struct reply *reply,
                           struct kx_slice name, enum kx_index_state *state_out)
 {
-    struct patience *patience = patience_of(request);
+    struct wait_limit *limit = limit_of(request);
     bool settled = false;
-    if (patience == NULL) {
+    if (limit == NULL) {
         reply->body.failed = true;
         reply->status = 503;
         return DONE;
@@ -82,15 +82,15 @@ enum progress index_await(struct request *request, struct reply *reply,
         uint64_t seen = kx_news(request->service->store);
         if (!is_settled(request, name, &settled))
             return index_missing(request, reply, name);
-        if (settled || is_over(request, patience))
+        if (settled || has_ended(request, limit))
             break;
-        if (index_wait_news(request, seen, patience->until_ns))
+        if (index_wait_news(request, seen, limit->until_ns))
             return WAIT;
     }
     if (!index_append(request, reply, name, state_out))
         return index_missing(request, reply, name);
-    if (patience->seconds != 0)
+    if (limit->seconds != 0)
         reply_headerf(request, reply, "Preference-Applied", "wait=%u",
-                      patience->seconds);
+                      limit->seconds);
     return DONE;
 }

@@ -21,10 +21,10 @@
 enum progress index_list(struct request *request, struct reply *reply)
 {
     struct kx_index_info info;
-    struct input_error flaw;
+    struct input_error error;
     bool some = false;
-    if (!query_params_none(request, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!query_params_none(request, &error))
+        return input_error_reply(request, reply, &error);
     answer_json(reply, 200);
     access_asked(request);
     kx_add_text(&reply->body, "{\"indexes\":[");
@@ -67,10 +67,10 @@ static bool is_there(struct request *request, struct kx_slice name)
 enum progress index_show(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
-    struct input_error flaw;
-    if (!query_params_none(request, &flaw) ||
-        !index_name(request, &name, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!query_params_none(request, &error) ||
+        !index_name(request, &name, &error))
+        return input_error_reply(request, reply, &error);
     struct kx_slice text = kx_buffer_slice(&name);
     if (!access_index(request, reply, SCOPE_READ, text))
         return DONE;
@@ -89,15 +89,15 @@ enum progress index_show(struct request *request, struct reply *reply)
 enum progress index_declare(struct request *request, struct reply *reply)
 {
     struct query_params query;
-    struct input_error flaw;
+    struct input_error error;
     if (!query_params_read(request->query, TAKES_DRY | TAKES_PAUSED,
-                           request->memory, &query, &flaw) ||
+                           request->memory, &query, &error) ||
         !query_params_flag(&query, PARAMETER_DRY, &request->commit.dry,
-                           &flaw) ||
+                           &error) ||
         !query_params_flag(&query, PARAMETER_PAUSED,
-                           &request->commit.command.pace.paused, &flaw) ||
-        !body_json(request, &flaw))
-        return input_error_reply(request, reply, &flaw);
+                           &request->commit.command.pace.paused, &error) ||
+        !body_json(request, &error))
+        return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_DECLARE_INDEX;
     request->commit.command.declaration = request->body;
     return COMMIT;
@@ -143,10 +143,10 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
 enum progress index_drop(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
-    struct input_error flaw;
-    if (!query_params_none(request, &flaw) ||
-        !index_name(request, &name, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!query_params_none(request, &error) ||
+        !index_name(request, &name, &error))
+        return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_DROP_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);
     return COMMIT;
@@ -206,13 +206,13 @@ enum progress index_get(struct request *request, struct reply *reply)
     struct kx_entry entry;
     struct projection fields;
     struct query_params query;
-    struct input_error flaw;
+    struct input_error error;
     struct kx_fault fault = {0};
     kx_buffer_init(&value, request->memory);
-    if (!index_name(request, &name, &flaw) ||
-        !request_key(request, TAKES_FIELDS, &query, &value, &flaw) ||
-        !projection_read(&query, &fields, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!index_name(request, &name, &error) ||
+        !request_key(request, TAKES_FIELDS, &query, &value, &error) ||
+        !projection_read(&query, &fields, &error))
+        return input_error_reply(request, reply, &error);
     struct kx_lookup lookup = {.index = kx_buffer_slice(&name),
                                .value = kx_buffer_slice(&value),
                                .fields = fields.paths,

@@ -11,7 +11,7 @@
 
 /* Version 1 has another name for the header, and none for the version. */
 static bool check_database(const struct request *request,
-                           struct input_error *flaw)
+                           struct input_error *error)
 {
     const char *given = request->header(request, "x-denokv-database-id");
     if (given == NULL)
@@ -19,7 +19,7 @@ static bool check_database(const struct request *request,
     const char *id = kx_store_id(request->service->store);
     return given == NULL || strcasecmp(given, id) == 0 ||
            input_error_set(
-               flaw, PROBLEM_BAD_REQUEST,
+               error, PROBLEM_BAD_REQUEST,
                "The request is for the database %.64s; this is %s. Open "
                "the database again.",
                given, id);
@@ -31,17 +31,17 @@ static bool is_spoken(const char *version)
            version[0] <= '0' + KVCONNECT_LAST && version[1] == '\0';
 }
 
-bool kvconnect_admit(const struct request *request, struct input_error *flaw)
+bool kvconnect_admit(const struct request *request, struct input_error *error)
 {
-    if (!query_params_none(request, flaw))
+    if (!query_params_none(request, error))
         return false;
     const char *version = request->header(request, "x-denokv-version");
     if (version != NULL && !is_spoken(version))
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "Version %.16s of KV Connect is not supported; "
                                "versions %d to %d are.",
                                version, KVCONNECT_FIRST, KVCONNECT_LAST);
-    return check_database(request, flaw);
+    return check_database(request, error);
 }
 
 enum progress kvconnect_answer(struct reply *reply)
@@ -113,7 +113,7 @@ void kvconnect_entry(struct kvconnect_writer *writer, unsigned field,
 static const char OCTETS[] = "application/octet-stream";
 
 bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
-                     struct kx_value *value_out, struct input_error *flaw)
+                     struct kx_value *value_out, struct input_error *error)
 {
     struct kx_fault fault = {.status = KX_OK};
     *value_out = (struct kx_value){.data = data};
@@ -121,18 +121,18 @@ bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
     case DATAPATH__VALUE_ENCODING__VE_V8:
         value_out->encoding = KX_V8;
         fault.status = kx_v8_check(data, memory, &fault);
-        return fault.status == KX_OK || input_error_fault(flaw, &fault);
+        return fault.status == KX_OK || input_error_fault(error, &fault);
     case DATAPATH__VALUE_ENCODING__VE_LE64:
         value_out->encoding = KX_LE64;
         return data.size == sizeof(uint64_t) ||
-               input_error_set(flaw, PROBLEM_BAD_REQUEST,
+               input_error_set(error, PROBLEM_BAD_REQUEST,
                                "A KvU64 has 8 bytes, not %zu.", data.size);
     case DATAPATH__VALUE_ENCODING__VE_BYTES:
         value_out->encoding = KX_BYTES;
         value_out->media_type = kx_slice(OCTETS, sizeof OCTETS - 1);
         return true;
     default:
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "The value encoding %d is unknown.", encoding);
     }
 }

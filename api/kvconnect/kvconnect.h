@@ -28,8 +28,8 @@ enum kvconnect_limit {
 enum kvconnect_version { KVCONNECT_FIRST = 1, KVCONNECT_LAST = 3 };
 
 /* Does the request speak a version that is spoken here, to this very store?
- * Headers that are absent are not asked for. False with a flaw. */
-bool kvconnect_admit(const struct request *request, struct input_error *flaw);
+ * Headers that are absent are not asked for. False with an error. */
+bool kvconnect_admit(const struct request *request, struct input_error *error);
 
 /* Ends a handler of the data path well: status 200 and the media type of
  * messages. Returns DONE. */
@@ -57,8 +57,8 @@ void kvconnect_entry(struct kvconnect_writer *writer, unsigned field,
 void kvconnect_stamp(unsigned field, uint64_t stamp, struct kx_buffer *out);
 
 /* Reads data with the number of a wire encoding as a value; its slices lie in
- * data. False with a flaw when it is no such value. memory: for scratch. */
+ * data. False with an error when it is no such value. memory: for scratch. */
 bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
-                     struct kx_value *value_out, struct input_error *flaw);
+                     struct kx_value *value_out, struct input_error *error);
 
 #endif

@@ -47,7 +47,7 @@ static int common_version(struct kx_slice versions)
 
 /* A client from before there were versions sends no body. */
 static bool negotiate(const struct request *request, int *version_out,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     struct kx_slice body = request->body;
     struct kx_slice versions;
@@ -56,13 +56,13 @@ static bool negotiate(const struct request *request, int *version_out,
     if (body.size == 0 && !is_stray(request))
         return true;
     if (kx_json_check(body, &fault) != KX_OK)
-        return input_error_json(flaw, body, &fault);
+        return input_error_json(error, body, &fault);
     if (kx_json_find(body, kx_text("/supportedVersions"), &versions))
         *version_out = common_version(versions);
     else
         *version_out = 0;
     return *version_out != 0 ||
-           input_error_set(flaw, PROBLEM_BAD_REQUEST, "%s", UNSPOKEN);
+           input_error_set(error, PROBLEM_BAD_REQUEST, "%s", UNSPOKEN);
 }
 
 /* Relative, so that it is right by whatever name and scheme the client came;
@@ -115,11 +115,11 @@ static enum progress answer_nowhere(struct request *request,
 enum progress kvconnect_metadata(struct request *request, struct reply *reply)
 {
     struct kx_buffer *out = &reply->body;
-    struct input_error flaw;
+    struct input_error error;
     int version;
-    if (!negotiate(request, &version, &flaw))
+    if (!negotiate(request, &version, &error))
         return is_stray(request) ? answer_nowhere(request, reply)
-                                 : input_error_reply(request, reply, &flaw);
+                                 : input_error_reply(request, reply, &error);
     answer_json(reply, 200);
     kx_add_text(out, "{\"version\":");
     kx_add_byte(out, (uint8_t)('0' + version));

@@ -155,38 +155,39 @@ static bool read_asked(struct reading *reading,
 
 /* ---- The request -------------------------------------------------------- */
 
-static bool check_bound(const char *name, size_t size, struct input_error *flaw)
+static bool check_bound(const char *name, size_t size,
+                        struct input_error *error)
 {
     return size <= KX_KEY_BOUND_MAX ||
-           input_error_set(flaw, PROBLEM_KEY_TOO_LONG,
+           input_error_set(error, PROBLEM_KEY_TOO_LONG,
                            "The %s of a range has %zu bytes; the limit is %d.",
                            name, size, KX_KEY_BOUND_MAX);
 }
 
 static bool check_ranges(const Datapath__SnapshotRead *read,
-                         struct input_error *flaw)
+                         struct input_error *error)
 {
     int64_t rows = 0;
     if (read->n_ranges > KVCONNECT_RANGES_MAX)
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "There are %zu ranges; the limit is %d.",
                                read->n_ranges, KVCONNECT_RANGES_MAX);
     for (size_t i = 0; i < read->n_ranges; i++) {
         const Datapath__ReadRange *range = read->ranges[i];
         if (range->limit < 1)
             return input_error_set(
-                flaw, PROBLEM_BAD_REQUEST,
+                error, PROBLEM_BAD_REQUEST,
                 "The limit of a range is %d; it must be at least "
                 "1.",
                 range->limit);
-        if (!check_bound("start", range->start.len, flaw) ||
-            !check_bound("end", range->end.len, flaw))
+        if (!check_bound("start", range->start.len, error) ||
+            !check_bound("end", range->end.len, error))
             return false;
         rows += range->limit;
     }
     return rows <= KVCONNECT_ROWS_MAX ||
            input_error_set(
-               flaw, PROBLEM_BAD_REQUEST,
+               error, PROBLEM_BAD_REQUEST,
                "The limits of the ranges add up to %lld entries; the "
                "limit is %d.",
                (long long)rows, KVCONNECT_ROWS_MAX);
@@ -315,15 +316,15 @@ enum progress kvconnect_read(struct request *request, struct reply *reply)
 {
     struct reading reading;
     struct kx_fault *fault = &reading.fault;
-    struct input_error flaw;
+    struct input_error error;
     if (request->state != NULL)
         return write_reply(request, reply, request->state);
-    if (!kvconnect_admit(request, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    if (!kvconnect_admit(request, &error))
+        return input_error_reply(request, reply, &error);
     const Datapath__SnapshotRead *read =
-        protobuf_read(request, &datapath__snapshot_read__descriptor, &flaw);
-    if (read == NULL || !check_ranges(read, &flaw))
-        return input_error_reply(request, reply, &flaw);
+        protobuf_read(request, &datapath__snapshot_read__descriptor, &error);
+    if (read == NULL || !check_ranges(read, &error))
+        return input_error_reply(request, reply, &error);
     if (!may_read(request, reply, read))
         return DONE;
     start_reading(&reading, request, &reply->body);

@@ -14,8 +14,8 @@ enum { RANGE_VALUES = 1 };
 enum { AT_ONCE_MAX = 64 << 10, TURN_BYTES = 256 << 10 };
 
 /* Read, and not written yet. */
-struct row {
-    struct row *next;
+struct kvconnect_row {
+    struct kvconnect_row *next;
     size_t range;
     struct kx_entry entry; /* in bytes */
     uint8_t bytes[];
@@ -38,7 +38,7 @@ static void expect(struct kvconnect_rows *rows)
 {
     struct kx_buffer *out = rows->writer.out;
     size_t size = out->size - rows->place;
-    for (const struct row *row = rows->next;
+    for (const struct kvconnect_row *row = rows->next;
          row != NULL && row->range == rows->written; row = row->next)
         size += row->entry.value.data.size;
     rows->place = protobuf_expect(rows->place, size, out);
@@ -65,7 +65,7 @@ static void keep(struct kvconnect_rows *rows, const struct kx_entry *entry)
 {
     size_t key = entry->key.size;
     size_t value = entry->value.data.size;
-    struct row *row = NULL;
+    struct kvconnect_row *row = NULL;
     if (rows->pool == NULL)
         rows->pool = talloc_new(rows->memory);
     if (rows->pool != NULL)
@@ -74,7 +74,7 @@ static void keep(struct kvconnect_rows *rows, const struct kx_entry *entry)
         rows->writer.out->failed = true;
         return;
     }
-    *row = (struct row){.range = rows->reached, .entry = *entry};
+    *row = (struct kvconnect_row){.range = rows->reached, .entry = *entry};
     memcpy(row->bytes, entry->key.data, key);
     if (value > 0)
         memcpy(row->bytes + key, entry->value.data.data, value);
@@ -112,7 +112,7 @@ void kvconnect_rows_only(struct kvconnect_rows *rows,
 /* Writes the next row; returns the bytes of its value. */
 static size_t write_next(struct kvconnect_rows *rows)
 {
-    struct row *row = rows->next;
+    struct kvconnect_row *row = rows->next;
     size_t size = row->entry.value.data.size;
     if (row->range != rows->written) {
         go_to(rows, row->range);

@@ -8,7 +8,7 @@
 
 #include "kvconnect/kvconnect.h"
 
-struct row;
+struct kvconnect_row;
 
 struct kvconnect_rows {
     struct kvconnect_writer writer;
@@ -17,8 +17,8 @@ struct kvconnect_rows {
     size_t reached;     /* ranges whose rows were added */
     size_t written;     /* those begun in the reply */
     size_t place;       /* there, of the last one */
-    struct row *next;   /* to be written, in order; NULL: none */
-    struct row *last;
+    struct kvconnect_row *next; /* to be written, in order; NULL: none */
+    struct kvconnect_row *last;
     size_t kept; /* bytes of their values */
 };
 

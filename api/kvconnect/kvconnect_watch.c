@@ -32,7 +32,7 @@ static const uint64_t SILENCE_NS = 5000000000;
 static const uint64_t NOT_SHOWN = UINT64_MAX; /* in place of a stamp */
 
 /* What one client watches, and what it was shown last. */
-struct watch_stream {
+struct frame_stream {
     struct stream stream;
     struct kx_watch *watch;
     uint64_t sent_ns; /* when the last frame was made */
@@ -52,7 +52,7 @@ struct frame {
 
 /* A key of an index that cannot be read for now is shown as absent: when it can
  * be, there is news. */
-static enum kx_status read_key(struct watch_stream *watching, size_t i,
+static enum kx_status read_key(struct frame_stream *watching, size_t i,
                                struct frame *frame)
 {
     struct kx_entry *entry = &frame->entries[i];
@@ -69,7 +69,7 @@ static enum kx_status read_key(struct watch_stream *watching, size_t i,
 }
 
 /* All keys in one view, which ends before any value is made for JavaScript. */
-static enum kx_status read_keys(struct watch_stream *watching,
+static enum kx_status read_keys(struct frame_stream *watching,
                                 const void *memory, struct frame *frame,
                                 uint64_t *flush_out)
 {
@@ -92,7 +92,7 @@ static void put_length(size_t length, uint8_t *out)
 }
 
 /* KX_OK, KX_COMMIT_TOO_LARGE; the chunk may have failed. */
-static enum kx_status write_frame(struct watch_stream *watching,
+static enum kx_status write_frame(struct frame_stream *watching,
                                   const void *memory, const struct frame *frame,
                                   struct kx_buffer *chunk)
 {
@@ -124,7 +124,7 @@ static enum kx_status write_frame(struct watch_stream *watching,
 /* Appends a frame if there is something to show. KX_OK, KX_COMMIT_TOO_LARGE, or
  * why the entries cannot be read any more. What is not shown need not be on
  * disk. */
-static enum kx_status add_frame(struct watch_stream *watching,
+static enum kx_status add_frame(struct frame_stream *watching,
                                 struct kx_buffer *chunk, uint64_t *flush_out)
 {
     void *memory = talloc_new(watching->stream.request->memory);
@@ -140,7 +140,7 @@ static enum kx_status add_frame(struct watch_stream *watching,
     return status;
 }
 
-static bool add_silence(struct watch_stream *watching, struct kx_buffer *chunk)
+static bool add_silence(struct frame_stream *watching, struct kx_buffer *chunk)
 {
     if (kx_monotonic_ns() - watching->sent_ns < SILENCE_NS)
         return false;
@@ -154,7 +154,7 @@ static bool add_silence(struct watch_stream *watching, struct kx_buffer *chunk)
 static bool next(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out)
 {
-    struct watch_stream *watching = stream->state;
+    struct frame_stream *watching = stream->state;
     do {
         if (atomic_load(&stream->request->service->stopping) ||
             !access_sees_all(stream->request, SCOPE_WATCH, watching->keys,
@@ -171,13 +171,13 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
 
 /* ---- The request -------------------------------------------------------- */
 
-static bool take_keys(struct watch_stream *watching,
-                      const Datapath__Watch *message, struct input_error *flaw)
+static bool take_keys(struct frame_stream *watching,
+                      const Datapath__Watch *message, struct input_error *error)
 {
     struct kx_fault fault = {.status = KX_OK};
     watching->count = message->n_keys;
     if (message->n_keys < 1 || message->n_keys > KVCONNECT_WATCH_KEYS_MAX)
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "There are %zu keys; a watch has 1 to %d.",
                                message->n_keys, KVCONNECT_WATCH_KEYS_MAX);
     for (size_t i = 0; i < message->n_keys; i++) {
@@ -185,14 +185,14 @@ static bool take_keys(struct watch_stream *watching,
         watching->stamps[i] = NOT_SHOWN;
         fault.status = kx_key_check(watching->keys[i], &fault);
         if (fault.status != KX_OK)
-            return input_error_fault(flaw, &fault);
+            return input_error_fault(error, &fault);
     }
     return true;
 }
 
 /* What cannot be watched, such as a key of an index that is being built, can be
  * refused only before the reply has begun. */
-static enum kx_status try_keys(struct watch_stream *watching, size_t *at_out,
+static enum kx_status try_keys(struct frame_stream *watching, size_t *at_out,
                                struct kx_fault *fault)
 {
     struct request *request = watching->stream.request;
@@ -215,7 +215,7 @@ static enum kx_status try_keys(struct watch_stream *watching, size_t *at_out,
 }
 
 /* Makes a frame for nothing. KX_OK, KX_COMMIT_TOO_LARGE, or as add_frame. */
-static enum kx_status try_frame(struct watch_stream *watching)
+static enum kx_status try_frame(struct frame_stream *watching)
 {
     struct kx_buffer chunk;
     uint64_t flush;
@@ -230,7 +230,7 @@ static enum kx_status try_frame(struct watch_stream *watching)
 }
 
 /* The watch is open before the first frame is read: no change gets lost. */
-static enum kx_status open_watch(struct watch_stream *watching, size_t *at_out,
+static enum kx_status open_watch(struct frame_stream *watching, size_t *at_out,
                                  struct kx_fault *fault)
 {
     struct request *request = watching->stream.request;
@@ -243,7 +243,7 @@ static enum kx_status open_watch(struct watch_stream *watching, size_t *at_out,
                                            request->memory, &watching->watch);
 }
 
-static enum progress begin(struct watch_stream *watching, struct reply *reply)
+static enum progress begin(struct frame_stream *watching, struct reply *reply)
 {
     struct request *request = watching->stream.request;
     struct kx_fault fault = {.status = KX_OK};
@@ -269,19 +269,19 @@ static enum progress begin(struct watch_stream *watching, struct reply *reply)
 
 enum progress kvconnect_watch(struct request *request, struct reply *reply)
 {
-    struct input_error flaw;
-    if (!kvconnect_admit(request, &flaw))
-        return input_error_reply(request, reply, &flaw);
-    struct watch_stream *watching =
-        talloc_zero(request->memory, struct watch_stream);
+    struct input_error error;
+    if (!kvconnect_admit(request, &error))
+        return input_error_reply(request, reply, &error);
+    struct frame_stream *watching =
+        talloc_zero(request->memory, struct frame_stream);
     if (watching == NULL) {
         reply->body.failed = true;
         return DONE;
     }
     const Datapath__Watch *message =
-        protobuf_read(request, &datapath__watch__descriptor, &flaw);
-    if (message == NULL || !take_keys(watching, message, &flaw))
-        return input_error_reply(request, reply, &flaw);
+        protobuf_read(request, &datapath__watch__descriptor, &error);
+    if (message == NULL || !take_keys(watching, message, &error))
+        return input_error_reply(request, reply, &error);
     watching->stream = (struct stream){
         .next = next, .request = request, .state = watching, .lasting = true};
     if (!access_keys(request, reply, SCOPE_WATCH, watching->keys,

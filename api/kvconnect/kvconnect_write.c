@@ -13,11 +13,11 @@
 
 enum { OUTPUT_STATUS = 1, OUTPUT_STAMP = 2, OUTPUT_FAILED_CHECKS = 4 };
 
-static bool check_key(struct kx_slice key, struct input_error *flaw)
+static bool check_key(struct kx_slice key, struct input_error *error)
 {
     struct kx_fault fault = {0};
     fault.status = kx_key_check(key, &fault);
-    return fault.status == KX_OK || input_error_fault(flaw, &fault);
+    return fault.status == KX_OK || input_error_fault(error, &fault);
 }
 
 /* ---- Checks ------------------------------------------------------------- */
@@ -32,17 +32,17 @@ static uint64_t counter_of(struct kx_slice stamp)
 }
 
 static bool read_check(const Datapath__Check *message, uint64_t *counter,
-                       struct kx_check *check, struct input_error *flaw)
+                       struct kx_check *check, struct input_error *error)
 {
     struct kx_slice stamp = protobuf_slice(message->versionstamp);
     *check = (struct kx_check){.key = protobuf_slice(message->key),
                                .condition = KX_IS_ABSENT};
-    if (!check_key(check->key, flaw))
+    if (!check_key(check->key, error))
         return false;
     if (stamp.size == 0)
         return true;
     if (stamp.size != KX_STAMP_BYTES)
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "Invalid versionstamp: %zu bytes instead of %d.",
                                stamp.size, KX_STAMP_BYTES);
     *counter = counter_of(stamp);
@@ -53,19 +53,19 @@ static bool read_check(const Datapath__Check *message, uint64_t *counter,
 }
 
 static bool read_checks(const Datapath__AtomicWrite *write, void *memory,
-                        struct kx_commit *commit, struct input_error *flaw)
+                        struct kx_commit *commit, struct input_error *error)
 {
     size_t count = write->n_checks;
     if (count > KVCONNECT_CHECKS_MAX)
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "There are %zu checks; the limit is %d.", count,
                                KVCONNECT_CHECKS_MAX);
     struct kx_check *checks = talloc_array(memory, struct kx_check, count);
     uint64_t *counters = talloc_array(memory, uint64_t, count);
     if (checks == NULL || counters == NULL)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     for (size_t i = 0; i < count; i++)
-        if (!read_check(write->checks[i], &counters[i], &checks[i], flaw))
+        if (!read_check(write->checks[i], &counters[i], &checks[i], error))
             return false;
     commit->checks = checks;
     commit->check_count = count;
@@ -98,12 +98,12 @@ static bool known_type(int type)
 /* Which values go with which mutation is known before the commit; which of
  * them goes with what is stored is the core's to say. */
 static bool fits(const Datapath__Mutation *message,
-                 const struct kx_mutation *mutation, struct input_error *flaw)
+                 const struct kx_mutation *mutation, struct input_error *error)
 {
     if ((mutation->type == KX_MIN || mutation->type == KX_MAX) &&
         mutation->value.encoding != KX_LE64)
         return input_error_set(
-            flaw, PROBLEM_BAD_REQUEST,
+            error, PROBLEM_BAD_REQUEST,
             "Failed to perform '%s' mutation on a non-U64 operand",
             TYPES[message->mutation_type].name);
     return true;
@@ -112,10 +112,10 @@ static bool fits(const Datapath__Mutation *message,
 /* -1 is an old way to say never. What is later than JSON can show is as late as
  * that: such an entry can be exported, and imported again. */
 static bool read_expiry(const Datapath__Mutation *message,
-                        struct kx_mutation *mutation, struct input_error *flaw)
+                        struct kx_mutation *mutation, struct input_error *error)
 {
     if (message->expire_at_ms < -1)
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "expire_at_ms is %lld; it must not be negative.",
                                (long long)message->expire_at_ms);
     if (mutation->type == KX_SET && message->expire_at_ms > 0)
@@ -127,11 +127,11 @@ static bool read_expiry(const Datapath__Mutation *message,
 
 static bool read_mutation(const Datapath__Mutation *message, void *memory,
                           struct kx_mutation *mutation,
-                          struct input_error *flaw)
+                          struct input_error *error)
 {
     int type = (int)message->mutation_type;
     if (!known_type(type))
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "The mutation type %d is unknown.", type);
     *mutation = (struct kx_mutation){
         .type = TYPES[type].type,
@@ -141,62 +141,62 @@ static bool read_mutation(const Datapath__Mutation *message, void *memory,
         .sum_clamp = message->sum_clamp != 0,
         .suffix_stamp =
             type == DATAPATH__MUTATION_TYPE__M_SET_SUFFIX_VERSIONSTAMPED_KEY};
-    if (!check_key(mutation->key, flaw))
+    if (!check_key(mutation->key, error))
         return false;
     if (mutation->type == KX_DELETE)
         return true;
     if (message->value == NULL)
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "A '%s' mutation needs a value.",
                                TYPES[type].name);
     return kvconnect_value((int)message->value->encoding,
                            protobuf_slice(message->value->data), memory,
-                           &mutation->value, flaw) &&
-           fits(message, mutation, flaw) &&
-           read_expiry(message, mutation, flaw);
+                           &mutation->value, error) &&
+           fits(message, mutation, error) &&
+           read_expiry(message, mutation, error);
 }
 
 static bool read_mutations(const Datapath__AtomicWrite *write, void *memory,
-                           struct kx_commit *commit, struct input_error *flaw)
+                           struct kx_commit *commit, struct input_error *error)
 {
     size_t count = write->n_mutations;
     if (count > KVCONNECT_MUTATIONS_MAX)
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "There are %zu mutations; the limit is %d.",
                                count, KVCONNECT_MUTATIONS_MAX);
     struct kx_mutation *mutations =
         talloc_array(memory, struct kx_mutation, count);
     if (mutations == NULL)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     for (size_t i = 0; i < count; i++)
-        if (!read_mutation(write->mutations[i], memory, &mutations[i], flaw))
+        if (!read_mutation(write->mutations[i], memory, &mutations[i], error))
             return false;
     commit->mutations = mutations;
     commit->mutation_count = count;
     return true;
 }
 
-static bool read_write(struct request *request, struct input_error *flaw)
+static bool read_write(struct request *request, struct input_error *error)
 {
-    if (!kvconnect_admit(request, flaw))
+    if (!kvconnect_admit(request, error))
         return false;
     const Datapath__AtomicWrite *write =
-        protobuf_read(request, &datapath__atomic_write__descriptor, flaw);
+        protobuf_read(request, &datapath__atomic_write__descriptor, error);
     if (write == NULL)
         return false;
     if (write->n_enqueues > 0)
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "Enqueue operations are not supported: this "
                                "server has no queues. Nothing was written.");
-    return read_checks(write, request->memory, &request->commit, flaw) &&
-           read_mutations(write, request->memory, &request->commit, flaw);
+    return read_checks(write, request->memory, &request->commit, error) &&
+           read_mutations(write, request->memory, &request->commit, error);
 }
 
 enum progress kvconnect_write(struct request *request, struct reply *reply)
 {
-    struct input_error flaw;
-    if (!read_write(request, &flaw))
-        return input_error_reply(request, reply, &flaw);
+    struct input_error error;
+    if (!read_write(request, &error))
+        return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_WRITE;
     return COMMIT;
 }

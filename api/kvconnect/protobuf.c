@@ -56,7 +56,7 @@ static void arena_free(void *data, void *piece)
 
 void *protobuf_read(const struct request *request,
                     const ProtobufCMessageDescriptor *descriptor,
-                    struct input_error *flaw)
+                    struct input_error *error)
 {
     struct kx_slice body = request->body;
     struct block_arena arena = {.memory = request->memory,
@@ -66,10 +66,10 @@ void *protobuf_read(const struct request *request,
     void *message =
         protobuf_c_message_unpack(descriptor, &allocator, body.size, body.data);
     if (message == NULL && arena.no_memory)
-        input_error_no_memory(flaw);
+        input_error_no_memory(error);
     else if (message == NULL)
         input_error_set(
-            flaw, PROBLEM_BAD_REQUEST,
+            error, PROBLEM_BAD_REQUEST,
             "The body is not a valid %s message, or has too many parts.",
             descriptor->short_name);
     return message;

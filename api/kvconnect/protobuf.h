@@ -1,8 +1,8 @@
 /* Protocol buffer messages in both directions: those of requests are unpacked
  * by protobuf-c into an arena that belongs to the request, those of replies are
  * written straight into the reply. */
-#ifndef API_MESSAGE_H
-#define API_MESSAGE_H
+#ifndef API_PROTOBUF_H
+#define API_PROTOBUF_H
 
 #include <protobuf-c/protobuf-c.h>
 
@@ -10,11 +10,11 @@
 
 /* The body as a message; it lies in the request's memory and is freed with it.
  * What it may take there is bounded by the size of the body, so that a small
- * body cannot become a large message. NULL with a flaw: the body is no such
+ * body cannot become a large message. NULL with an error: the body is no such
  * message, or memory ran out. */
 void *protobuf_read(const struct request *request,
                     const ProtobufCMessageDescriptor *descriptor,
-                    struct input_error *flaw);
+                    struct input_error *error);
 
 static inline struct kx_slice protobuf_slice(ProtobufCBinaryData bytes)
 {

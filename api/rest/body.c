@@ -38,35 +38,35 @@ static enum media media_of(const char *content_type)
 }
 
 static bool bad_json(const struct request *request,
-                     const struct kx_fault *fault, struct input_error *flaw)
+                     const struct kx_fault *fault, struct input_error *error)
 {
-    input_error_json(flaw, request->body, fault);
+    input_error_json(error, request->body, fault);
     if (request->body.size == 0)
-        snprintf(flaw->detail, sizeof flaw->detail,
+        snprintf(error->detail, sizeof error->detail,
                  "The body is empty; a JSON text is expected.");
     return false;
 }
 
-static bool check_json(const struct request *request, struct input_error *flaw)
+static bool check_json(const struct request *request, struct input_error *error)
 {
     struct kx_fault fault = {0};
     return kx_json_check(request->body, &fault) == KX_OK ||
-           bad_json(request, &fault, flaw);
+           bad_json(request, &fault, error);
 }
 
 /* Refuses Content-Encoding: bodies are not unpacked, and a later GET would not
  * say that the value is packed. */
 static bool check_coding(const struct request *request,
-                         struct input_error *flaw)
+                         struct input_error *error)
 {
     const char *coding = request->header(request, "Content-Encoding");
     if (coding == NULL || strcasecmp(coding, "identity") == 0)
         return true;
-    input_error_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+    input_error_set(error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                     "The body has the Content-Encoding %s; send it without "
                     "Content-Encoding.",
                     coding);
-    input_error_offer(flaw, kx_text(coding), "identity");
+    input_error_offer(error, kx_text(coding), "identity");
     return false;
 }
 
@@ -82,28 +82,28 @@ static bool is_media_type(const char *text)
 /* Takes the body as bytes. The media type is stored and later sent as a header,
  * so it must not contain line breaks. */
 static bool take_bytes(const struct request *request, const char *content_type,
-                       struct kx_value *value_out, struct input_error *flaw)
+                       struct kx_value *value_out, struct input_error *error)
 {
     struct kx_slice media_type = kx_text(content_type);
     if (media_type.size > KX_MEDIA_TYPE_MAX)
         return input_error_set(
-            flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+            error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
             "The Content-Type has %zu bytes; the limit is %d.", media_type.size,
             KX_MEDIA_TYPE_MAX);
     if (content_type[strcspn(content_type, ",\"")] == ',')
-        return input_error_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+        return input_error_set(error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                                "The body has several media types: %s; send one "
                                "Content-Type.",
                                content_type);
     if (!is_media_type(content_type))
-        return input_error_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+        return input_error_set(error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                                "The Content-Type \"%s\" is not a media type "
                                "such as application/json or text/plain.",
                                content_type);
     for (size_t i = 0; i < media_type.size; i++)
         if (media_type.data[i] < 0x20 || media_type.data[i] > 0x7e)
             return input_error_set(
-                flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                 "The Content-Type has a character that is not "
                 "printable ASCII.");
     *value_out = (struct kx_value){
@@ -113,20 +113,21 @@ static bool take_bytes(const struct request *request, const char *content_type,
 
 /* Refuses Content-Range: a part must not be stored as the whole (RFC 9110
  * section 14.5). */
-static bool check_whole(const struct request *request, struct input_error *flaw)
+static bool check_whole(const struct request *request,
+                        struct input_error *error)
 {
     const char *range = request->header(request, "Content-Range");
     return range == NULL ||
-           input_error_set(flaw, PROBLEM_BAD_REQUEST,
+           input_error_set(error, PROBLEM_BAD_REQUEST,
                            "The body has the Content-Range %s; send the whole "
                            "value, without Content-Range.",
                            range);
 }
 
 static bool take_json(const struct request *request, struct kx_value *value_out,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
-    if (!check_json(request, flaw))
+    if (!check_json(request, error))
         return false;
     *value_out = (struct kx_value){.encoding = KX_JSON, .data = request->body};
     return true;
@@ -134,85 +135,86 @@ static bool take_json(const struct request *request, struct kx_value *value_out,
 
 /* Takes a value whose type is only assumed to be JSON. */
 static bool take_guessed(const struct request *request,
-                         struct kx_value *value_out, struct input_error *flaw)
+                         struct kx_value *value_out, struct input_error *error)
 {
-    if (take_json(request, value_out, flaw))
+    if (take_json(request, value_out, error))
         return true;
-    size_t used = strlen(flaw->detail);
-    snprintf(flaw->detail + used, sizeof flaw->detail - used,
+    size_t used = strlen(error->detail);
+    snprintf(error->detail + used, sizeof error->detail - used,
              " (A body without a Content-Type is read as JSON; set one, such "
              "as text/plain, to store bytes.)");
     return false;
 }
 
 bool body_value(const struct request *request, struct kx_value *value_out,
-                struct input_error *flaw)
+                struct input_error *error)
 {
     const char *content_type = request->header(request, "Content-Type");
-    if (!check_coding(request, flaw))
+    if (!check_coding(request, error))
         return false;
     switch (media_of(content_type)) {
     case MEDIA_JSON:
-        return take_json(request, value_out, flaw);
+        return take_json(request, value_out, error);
     case MEDIA_GUESSED:
-        return take_guessed(request, value_out, flaw);
+        return take_guessed(request, value_out, error);
     case MEDIA_TYPED:
-        return check_json(request, flaw) &&
+        return check_json(request, error) &&
                entryjson_read_typed(request->body, request->memory, value_out,
-                                    flaw);
+                                    error);
     case MEDIA_PATCH:
     case MEDIA_OTHER:
         break;
     }
-    return check_whole(request, flaw) &&
-           take_bytes(request, content_type, value_out, flaw);
+    return check_whole(request, error) &&
+           take_bytes(request, content_type, value_out, error);
 }
 
-static bool unsupported(struct input_error *flaw, const char *content_type,
+static bool unsupported(struct input_error *error, const char *content_type,
                         const char *patch)
 {
     struct kx_slice given = kx_text(content_type);
-    input_error_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+    input_error_set(error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                     "The body has the Content-Type %s.", content_type);
-    input_error_offer(flaw, given, "application/json");
+    input_error_offer(error, given, "application/json");
     if (patch != NULL)
-        input_error_offer(flaw, given, patch);
+        input_error_offer(error, given, patch);
     return false;
 }
 
 bool body_patch(const struct request *request, struct kx_value *value_out,
-                struct input_error *flaw)
+                struct input_error *error)
 {
     const char *content_type = request->header(request, "Content-Type");
     enum media media = media_of(content_type);
     if (media == MEDIA_OTHER || media == MEDIA_TYPED)
-        return unsupported(flaw, content_type, "application/merge-patch+json");
-    return check_coding(request, flaw) && take_json(request, value_out, flaw);
+        return unsupported(error, content_type, "application/merge-patch+json");
+    return check_coding(request, error) && take_json(request, value_out, error);
 }
 
-static bool expect_json(const struct request *request, struct input_error *flaw)
+static bool expect_json(const struct request *request,
+                        struct input_error *error)
 {
     const char *content_type = request->header(request, "Content-Type");
     enum media media = media_of(content_type);
     if (media != MEDIA_JSON && media != MEDIA_GUESSED)
-        return unsupported(flaw, content_type, NULL);
-    return check_coding(request, flaw);
+        return unsupported(error, content_type, NULL);
+    return check_coding(request, error);
 }
 
-bool body_json(const struct request *request, struct input_error *flaw)
+bool body_json(const struct request *request, struct input_error *error)
 {
-    return expect_json(request, flaw) && check_json(request, flaw);
+    return expect_json(request, error) && check_json(request, error);
 }
 
 bool body_document(const struct request *request, bool *deep_out,
-                   struct input_error *flaw)
+                   struct input_error *error)
 {
     struct kx_fault fault = {0};
-    if (!expect_json(request, flaw))
+    if (!expect_json(request, error))
         return false;
     enum kx_status status = kx_json_check(request->body, &fault);
     *deep_out = status == KX_JSON_TOO_DEEP;
     if (*deep_out)
         status = kx_json_check_document(request->body, &fault);
-    return status == KX_OK || bad_json(request, &fault, flaw);
+    return status == KX_OK || bad_json(request, &fault, error);
 }

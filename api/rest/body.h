@@ -14,22 +14,22 @@
  * everything else is bytes with that media type. The value's slices lie in the
  * request: in its body, its headers or its memory. */
 bool body_value(const struct request *request, struct kx_value *value_out,
-                struct input_error *flaw);
+                struct input_error *error);
 
 /* Checks that the body is a merge patch (RFC 7396): JSON, also as
  * application/merge-patch+json. value_out is then the patch, a slice of the
  * body; applying it is the core's work. */
 bool body_patch(const struct request *request, struct kx_value *value_out,
-                struct input_error *flaw);
+                struct input_error *error);
 
 /* Checks that the body is JSON that the service interprets. Afterwards the
  * kx_json functions may be used on request->body. */
-bool body_json(const struct request *request, struct input_error *flaw);
+bool body_json(const struct request *request, struct input_error *error);
 
 /* The same for a document with values in it, which may be deeper than a value.
  * *deep_out: it is deeper than KX_JSON_DEPTH_MAX, so each value has yet to be
  * checked. */
 bool body_document(const struct request *request, bool *deep_out,
-                   struct input_error *flaw);
+                   struct input_error *error);
 
 #endif

@@ -106,13 +106,13 @@ bool conditions_read(const char *if_match, const char *if_none_match,
             add(conditions_out, if_none_match, key, false));
 }
 
-bool conditions_none(const struct request *request, struct input_error *flaw)
+bool conditions_none(const struct request *request, struct input_error *error)
 {
     static const char *const names[] = {"If-Match", "If-None-Match"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (request->header(request, names[i]) != NULL)
             return input_error_set(
-                flaw, PROBLEM_BAD_REQUEST,
+                error, PROBLEM_BAD_REQUEST,
                 "%s is not supported here: there is no single entry to compare "
                 "with. POST /atomic takes checks.",
                 names[i]);

@@ -26,7 +26,7 @@ bool conditions_read(const char *if_match, const char *if_none_match,
 
 /* For requests that are not about a single entry: false with
  * PROBLEM_BAD_REQUEST when one of the headers is given. */
-bool conditions_none(const struct request *request, struct input_error *flaw);
+bool conditions_none(const struct request *request, struct input_error *error);
 
 enum { ETAG_SIZE = KX_STAMP_DIGITS + 2 };
 

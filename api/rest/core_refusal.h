@@ -1,8 +1,8 @@
 /* Problems made of refusals of the core: one place for all handlers, so that a
  * refusal has the same members on every route. Errors in the request itself are
  * found before the core is called (input_error.h). */
-#ifndef API_REFUSAL_H
-#define API_REFUSAL_H
+#ifndef API_CORE_REFUSAL_H
+#define API_CORE_REFUSAL_H
 
 #include "http/problem.h"
 #include "rest/selector.h"

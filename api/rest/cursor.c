@@ -57,11 +57,11 @@ void cursor_write(uint64_t list, struct kx_slice position,
 /* The checksum is compared before the list, so that a damaged cursor is not
  * reported as one of another list. */
 static bool open_cursor(struct kx_slice whole, uint64_t list,
-                        struct kx_buffer *out, struct input_error *flaw)
+                        struct kx_buffer *out, struct input_error *error)
 {
     uint8_t expected[8];
     if (whole.size <= POSITION_AT || whole.data[0] != FORMAT)
-        return input_error_set(flaw, PROBLEM_CURSOR_INVALID,
+        return input_error_set(error, PROBLEM_CURSOR_INVALID,
                                "The cursor was not made by this service.");
     struct kx_slice position =
         kx_slice(whole.data + POSITION_AT, whole.size - POSITION_AT);
@@ -70,51 +70,51 @@ static bool open_cursor(struct kx_slice whole, uint64_t list,
         owner = owner << 8 | whole.data[LIST_AT + i];
     put(expected, checksum(owner, position), 4);
     if (memcmp(expected, whole.data + SUM_AT, 4) != 0)
-        return input_error_set(flaw, PROBLEM_CURSOR_INVALID,
+        return input_error_set(error, PROBLEM_CURSOR_INVALID,
                                "The cursor was altered.");
     if (owner != list)
         return input_error_set(
-            flaw, PROBLEM_CURSOR_MISMATCH,
+            error, PROBLEM_CURSOR_MISMATCH,
             "The cursor was made with another prefix, start, end, "
             "index or direction.");
     kx_add_slice(out, position);
-    return !out->failed || input_error_no_memory(flaw);
+    return !out->failed || input_error_no_memory(error);
 }
 
 bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
-                 struct input_error *flaw)
+                 struct input_error *error)
 {
     struct kx_buffer whole;
     kx_buffer_init(&whole, out->owner);
     bool done;
     if (!kx_base64_read(text, &whole))
-        done = input_error_set(flaw, PROBLEM_CURSOR_INVALID,
+        done = input_error_set(error, PROBLEM_CURSOR_INVALID,
                                "The cursor was not made by this service.");
     else if (whole.failed)
-        done = input_error_no_memory(flaw);
+        done = input_error_no_memory(error);
     else
-        done = open_cursor(kx_buffer_slice(&whole), list, out, flaw);
+        done = open_cursor(kx_buffer_slice(&whole), list, out, error);
     kx_buffer_free(&whole);
     return done;
 }
 
 bool cursor_page_read(struct request *request, struct cursor_page *paging,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     struct query_params query;
     struct kx_buffer cursor;
     kx_buffer_init(&cursor, request->memory);
     kx_buffer_init(&paging->after, request->memory);
     if (!query_params_read(request->query, TAKES_LIMIT | TAKES_CURSOR,
-                           request->memory, &query, flaw) ||
-        !query_params_limit(&query, &paging->limit, flaw))
+                           request->memory, &query, error) ||
+        !query_params_limit(&query, &paging->limit, error))
         return false;
     if (!query_params_has(&query, PARAMETER_CURSOR))
         return true;
-    bool done = query_params_text(&query, PARAMETER_CURSOR, &cursor, flaw) &&
+    bool done = query_params_text(&query, PARAMETER_CURSOR, &cursor, error) &&
                 cursor_read(kx_buffer_slice(&cursor), paging->list,
-                            &paging->after, flaw);
+                            &paging->after, error);
     if (!done)
-        flaw->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
+        error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
     return done;
 }

@@ -29,7 +29,7 @@ void cursor_write(uint64_t list, struct kx_slice position,
  * another list, or when memory ran out. selector_resume checks that the
  * position lies within the list. */
 bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
-                 struct input_error *flaw);
+                 struct input_error *error);
 
 /* A page of what is not entries: groups of conflicts, access tokens. (page.h
  * has pages of entries.) */
@@ -42,6 +42,6 @@ struct cursor_page {
 /* Reads `limit` and `cursor`; other parameters are refused. False with the
  * error, also when memory ran out. */
 bool cursor_page_read(struct request *request, struct cursor_page *paging,
-                      struct input_error *flaw);
+                      struct input_error *error);
 
 #endif

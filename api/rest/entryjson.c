@@ -91,9 +91,9 @@ void entryjson_one_line(struct kx_buffer *out, size_t from)
 }
 
 bool entryjson_read_typed(struct kx_slice json, const void *memory,
-                          struct kx_value *value_out, struct input_error *flaw)
+                          struct kx_value *value_out, struct input_error *error)
 {
     struct kx_fault fault = {.status = KX_OK};
     fault.status = kx_value_from_typed(json, memory, value_out, &fault);
-    return fault.status == KX_OK || input_error_fault(flaw, &fault);
+    return fault.status == KX_OK || input_error_fault(error, &fault);
 }

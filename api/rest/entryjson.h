@@ -36,6 +36,7 @@ void entryjson_one_line(struct kx_buffer *out, size_t from);
  * accepted. The value's slices lie in buffers made in memory. False with
  * PROBLEM_BAD_VALUE. */
 bool entryjson_read_typed(struct kx_slice json, const void *memory,
-                          struct kx_value *value_out, struct input_error *flaw);
+                          struct kx_value *value_out,
+                          struct input_error *error);
 
 #endif

@@ -6,21 +6,21 @@
 
 #include "http/percent.h"
 
-static bool bad(struct input_error *flaw, struct kx_slice segment,
+static bool bad(struct input_error *error, struct kx_slice segment,
                 const char *reason)
 {
-    return input_error_set(flaw, PROBLEM_BAD_KEY,
+    return input_error_set(error, PROBLEM_BAD_KEY,
                            "The path segment \"%.*s\" %s.", kx_shown(segment),
                            segment.data, reason);
 }
 
 /* True if the status of adding a part is KX_OK; else sets the error. */
 static bool added(enum kx_status status, struct kx_slice segment,
-                  const char *reason, struct input_error *flaw)
+                  const char *reason, struct input_error *error)
 {
     if (status == KX_NO_MEMORY)
-        return input_error_no_memory(flaw);
-    return status == KX_OK || bad(flaw, segment, reason);
+        return input_error_no_memory(error);
+    return status == KX_OK || bad(error, segment, reason);
 }
 
 /* True when text begins with `start`; *rest_out is then the text after it. */
@@ -42,76 +42,76 @@ static bool is_dots(struct kx_slice text)
 }
 
 static bool add_string(struct kx_slice text, struct kx_buffer *key,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     if (text.size == 0)
         return input_error_set(
-            flaw, PROBLEM_BAD_KEY,
+            error, PROBLEM_BAD_KEY,
             "The path has an empty segment; an empty string part "
             "is written =%%22%%22.");
     if (is_dots(text))
         return input_error_set(
-            flaw, PROBLEM_BAD_KEY,
+            error, PROBLEM_BAD_KEY,
             "The path has a segment \"%.*s\", which clients and "
             "proxies remove; the string is written =%%22%.*s%%22.",
             (int)text.size, text.data, (int)text.size, text.data);
     return added(kx_key_add_string(key, text), text, "is not valid UTF-8",
-                 flaw);
+                 error);
 }
 
 /* Reads a quoted string: the form for strings that a segment cannot be: "", "."
  * and "..". */
 static bool add_quoted(struct kx_slice token, struct kx_buffer *key,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     struct kx_fault fault;
     struct kx_buffer text;
     if (kx_json_check(token, &fault) != KX_OK ||
         token.data[token.size - 1] != '"')
-        return bad(flaw, token, "is not one JSON string");
+        return bad(error, token, "is not one JSON string");
     kx_buffer_init(&text, key->owner);
     kx_json_unescape(token, &text);
     bool done =
         !text.failed && kx_key_add_string(key, kx_buffer_slice(&text)) == KX_OK;
     kx_buffer_free(&text);
-    return done || input_error_no_memory(flaw);
+    return done || input_error_no_memory(error);
 }
 
 static bool add_bytes(bool readable, struct kx_slice literal,
                       const struct kx_buffer *bytes, struct kx_buffer *key,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     if (!readable)
-        return bad(flaw, literal,
+        return bad(error, literal,
                    "is not =b64: with base64url without padding, nor =hex: "
                    "with pairs of digits");
     if (bytes->failed)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     kx_key_add_bytes(key, kx_buffer_slice(bytes));
     return true;
 }
 
 static bool add_bigint(struct kx_slice literal, struct kx_buffer *key,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     struct kx_slice decimal = kx_slice(literal.data, literal.size - 1);
     return added(kx_key_add_bigint(key, decimal), literal,
-                 "is not a bigint of at most 255 bytes", flaw);
+                 "is not a bigint of at most 255 bytes", error);
 }
 
 /* Reads a number. An integer that no double equals is refused, because rounding
  * would make it another key. */
 static bool add_number(struct kx_slice literal, struct kx_buffer *key,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     double number;
     struct kx_fault fault = {0};
     if (!kx_number_special(literal, &number) &&
         kx_key_number_parse(literal, &number, &fault) != KX_OK) {
         if (fault.inexact)
-            return input_error_fault(flaw, &fault);
+            return input_error_fault(error, &fault);
         return bad(
-            flaw, literal,
+            error, literal,
             "must have one of these after '=': a number, a bigint like 42n, "
             "true, false, Infinity, NaN, b64:, hex:, a quoted string");
     }
@@ -121,7 +121,7 @@ static bool add_number(struct kx_slice literal, struct kx_buffer *key,
 
 /* Reads the text after the '='. */
 static bool add_literal(struct kx_slice literal, struct kx_buffer *key,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct kx_slice rest;
     if (kx_equal(literal, kx_text("true")))
@@ -129,74 +129,74 @@ static bool add_literal(struct kx_slice literal, struct kx_buffer *key,
     else if (kx_equal(literal, kx_text("false")))
         kx_key_add_boolean(key, false);
     else if (after(literal, "\"", &rest))
-        return add_quoted(literal, key, flaw);
+        return add_quoted(literal, key, error);
     else if (after(literal, "b64:", &rest) || after(literal, "hex:", &rest)) {
         struct kx_buffer bytes;
         kx_buffer_init(&bytes, key->owner);
         bool readable = literal.data[0] == 'b' ? kx_base64_read(rest, &bytes)
                                                : kx_hex_read(rest, &bytes);
-        bool done = add_bytes(readable, literal, &bytes, key, flaw);
+        bool done = add_bytes(readable, literal, &bytes, key, error);
         kx_buffer_free(&bytes);
         return done;
     } else if (literal.size > 1 && literal.data[literal.size - 1] == 'n')
-        return add_bigint(literal, key, flaw);
+        return add_bigint(literal, key, error);
     else
-        return add_number(literal, key, flaw);
+        return add_number(literal, key, error);
     return true;
 }
 
 static bool add_decoded(struct kx_slice segment, bool literal,
-                        struct kx_buffer *key, struct input_error *flaw)
+                        struct kx_buffer *key, struct input_error *error)
 {
     if (literal)
         return add_literal(kx_slice(segment.data + 1, segment.size - 1), key,
-                           flaw);
-    return add_string(segment, key, flaw);
+                           error);
+    return add_string(segment, key, error);
 }
 
 static bool add_segment(struct kx_slice segment, struct kx_buffer *key,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     bool literal = segment.size > 0 && segment.data[0] == '=';
     if (segment.size == 0 || memchr(segment.data, '%', segment.size) == NULL)
-        return add_decoded(segment, literal, key, flaw);
+        return add_decoded(segment, literal, key, error);
     struct kx_buffer decoded;
     kx_buffer_init(&decoded, key->owner);
     bool done = percent_decode(segment, &decoded);
     if (!done)
-        bad(flaw, segment, "has a '%' without two hexadecimal digits");
+        bad(error, segment, "has a '%' without two hexadecimal digits");
     else if (decoded.failed)
-        done = input_error_no_memory(flaw);
+        done = input_error_no_memory(error);
     else
-        done = add_decoded(kx_buffer_slice(&decoded), literal, key, flaw);
+        done = add_decoded(kx_buffer_slice(&decoded), literal, key, error);
     kx_buffer_free(&decoded);
     return done;
 }
 
 /* Refuses an empty last segment: in most cases the '/' before it is one too
  * many. */
-static bool ends_with_slash(struct input_error *flaw)
+static bool ends_with_slash(struct input_error *error)
 {
-    return input_error_set(flaw, PROBLEM_BAD_KEY,
+    return input_error_set(error, PROBLEM_BAD_KEY,
                            "The path ends with '/': leave it out. An empty "
                            "string part is written =%%22%%22.");
 }
 
 bool key_text_from_path(struct kx_slice path, struct kx_buffer *key,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     for (;;) {
         if (path.size == 0)
-            return ends_with_slash(flaw);
+            return ends_with_slash(error);
         const uint8_t *slash = memchr(path.data, '/', path.size);
         size_t size = slash == NULL ? path.size : (size_t)(slash - path.data);
-        if (!add_segment(kx_slice(path.data, size), key, flaw))
+        if (!add_segment(kx_slice(path.data, size), key, error))
             return false;
         if (slash == NULL)
             break;
         path = kx_slice(slash + 1, path.size - size - 1);
     }
-    return !key->failed || input_error_no_memory(flaw);
+    return !key->failed || input_error_no_memory(error);
 }
 
 static bool needs_quotes(struct kx_slice text)
@@ -270,26 +270,26 @@ void key_text_to_path(struct kx_slice key, struct kx_buffer *out)
 /* ---- JSON arrays -------------------------------------------------------- */
 
 bool key_text_from_json(struct kx_slice array, struct kx_buffer *key,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct kx_fault fault = {0};
     fault.status = kx_key_from_json(array, key, &fault);
-    return fault.status == KX_OK || input_error_fault(flaw, &fault);
+    return fault.status == KX_OK || input_error_fault(error, &fault);
 }
 
 bool key_text_entry_from_json(struct kx_slice array, const void *memory,
                               struct kx_slice *key_out,
-                              struct input_error *flaw)
+                              struct input_error *error)
 {
     struct kx_buffer key;
     kx_buffer_init(&key, memory);
-    if (!key_text_from_json(array, &key, flaw))
+    if (!key_text_from_json(array, &key, error))
         return false;
     if (key.size == 0)
-        return input_error_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
+        return input_error_set(error, PROBLEM_BAD_KEY, "The key has no parts.");
     if (key.size > KX_KEY_MAX)
         return input_error_set(
-            flaw, PROBLEM_KEY_TOO_LONG,
+            error, PROBLEM_KEY_TOO_LONG,
             "The key has %zu encoded bytes; the limit is %d.", key.size,
             KX_KEY_MAX);
     *key_out = kx_buffer_slice(&key);
@@ -297,10 +297,10 @@ bool key_text_entry_from_json(struct kx_slice array, const void *memory,
 }
 
 bool key_text_from_any_json(struct kx_slice text, struct kx_buffer *key,
-                            struct input_error *flaw)
+                            struct input_error *error)
 {
     struct kx_fault fault = {0};
     if (kx_json_check(text, &fault) != KX_OK)
-        return input_error_fault(flaw, &fault);
-    return key_text_from_json(text, key, flaw);
+        return input_error_fault(error, &fault);
+    return key_text_from_json(text, key, error);
 }

@@ -10,8 +10,8 @@
  *   =%22..%22     quoted string: for "", ".", ".." or any other
  *
  * Nothing is guessed: 42 is a string. '+' is a plus. */
-#ifndef API_PATH_H
-#define API_PATH_H
+#ifndef API_KEY_TEXT_H
+#define API_KEY_TEXT_H
 
 #include "http/input_error.h"
 
@@ -20,7 +20,7 @@
  * out; the key may then hold some of the parts. Its length is not checked
  * here. */
 bool key_text_from_path(struct kx_slice path, struct kx_buffer *key,
-                        struct input_error *flaw);
+                        struct input_error *error);
 
 /* Appends the canonical path of an encoded key, from which key_text_from_path
  * makes the same key. */
@@ -30,17 +30,17 @@ void key_text_to_path(struct kx_slice key, struct kx_buffer *out);
  * The error's pointer is relative to the array. After an error the key may hold
  * some of the parts. */
 bool key_text_from_json(struct kx_slice array, struct kx_buffer *key,
-                        struct input_error *flaw);
+                        struct input_error *error);
 
 /* The same for the key of an entry, which is allocated in memory. Further
  * errors: PROBLEM_BAD_KEY for a key without parts, and PROBLEM_KEY_TOO_LONG. */
 bool key_text_entry_from_json(struct kx_slice array, const void *memory,
                               struct kx_slice *key_out,
-                              struct input_error *flaw);
+                              struct input_error *error);
 
 /* The same as key_text_from_json for a text that was not checked before.
  * Further errors: PROBLEM_BAD_JSON and PROBLEM_JSON_TOO_DEEP. */
 bool key_text_from_any_json(struct kx_slice text, struct kx_buffer *key,
-                            struct input_error *flaw);
+                            struct input_error *error);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-static bool bad(struct input_error *flaw, const char *detail)
+static bool bad(struct input_error *error, const char *detail)
 {
-    return input_error_set(flaw, PROBLEM_BAD_REQUEST, "%s", detail);
+    return input_error_set(error, PROBLEM_BAD_REQUEST, "%s", detail);
 }
 
 /* Member names are plain words: a name written with escapes is unknown. */
@@ -22,45 +22,45 @@ static const struct member *find(const struct member *table,
 /* Offers every name of the table, so that the problem can name the nearest
  * one. */
 static bool unknown(const struct member *table, struct kx_slice name,
-                    struct input_error *flaw)
+                    struct input_error *error)
 {
     char shown[KX_SHOWN_MAX + 1];
     snprintf(shown, sizeof shown, "%.*s", kx_shown(name),
              (const char *)name.data);
-    input_error_set(flaw, PROBLEM_UNKNOWN_MEMBER,
+    input_error_set(error, PROBLEM_UNKNOWN_MEMBER,
                     "The member \"%s\" is unknown here.", shown);
     for (; table->name != NULL; table++)
-        input_error_offer(flaw, name, table->name);
-    return input_error_in_member(flaw, shown);
+        input_error_offer(error, name, table->name);
+    return input_error_in_member(error, shown);
 }
 
 bool member_table_read(struct kx_slice object, const struct member *table,
-                       void *target, struct input_error *flaw)
+                       void *target, struct input_error *error)
 {
     struct kx_json_iter iter;
     struct kx_slice token;
     struct kx_slice value;
     if (!kx_json_iterate(object, &iter) || !iter.object)
-        return bad(flaw, "A JSON object is expected here.");
+        return bad(error, "A JSON object is expected here.");
     while (kx_json_next(&iter, &token, &value)) {
         struct kx_slice name = kx_slice(token.data + 1, token.size - 2);
         const struct member *member = find(table, name);
         if (member == NULL)
-            return unknown(table, name, flaw);
-        if (!member->read(target, value, flaw))
-            return input_error_in_member(flaw, member->name);
+            return unknown(table, name, error);
+        if (!member->read(target, value, error))
+            return input_error_in_member(error, member->name);
     }
     return true;
 }
 
 bool member_table_count(struct kx_slice array, size_t *count_out,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     struct kx_json_iter iter;
     struct kx_slice name;
     struct kx_slice value;
     if (!kx_json_iterate(array, &iter) || iter.object)
-        return bad(flaw, "A JSON array is expected here.");
+        return bad(error, "A JSON array is expected here.");
     size_t count = 0;
     while (kx_json_next(&iter, &name, &value))
         count++;
@@ -69,25 +69,25 @@ bool member_table_count(struct kx_slice array, size_t *count_out,
 }
 
 bool member_table_flag(struct kx_slice value, bool *flag_out,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     enum kx_json_type type = kx_json_type(value);
     if (type != KX_JSON_TRUE && type != KX_JSON_FALSE)
-        return bad(flaw, "true or false is expected here.");
+        return bad(error, "true or false is expected here.");
     *flag_out = type == KX_JSON_TRUE;
     return true;
 }
 
 /* Numbers are compared as doubles, so 1e2 and 100.0 are whole numbers too. */
 bool member_table_whole(struct kx_slice value, size_t max, size_t *number_out,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     double number;
     if (kx_json_type(value) != KX_JSON_NUMBER ||
         !kx_number_parse(value, &number) || !(number >= 1) ||
         number > (double)max || number != (double)(size_t)number)
         return input_error_set(
-            flaw, PROBLEM_BAD_REQUEST,
+            error, PROBLEM_BAD_REQUEST,
             "A whole number from 1 to %zu is expected here, not "
             "%.*s.",
             max, kx_shown(value), (const char *)value.data);
@@ -96,10 +96,10 @@ bool member_table_whole(struct kx_slice value, size_t max, size_t *number_out,
 }
 
 bool member_table_text(struct kx_slice value, struct kx_buffer *out,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     if (kx_json_type(value) != KX_JSON_STRING)
-        return bad(flaw, "A string is expected here.");
+        return bad(error, "A string is expected here.");
     kx_json_unescape(value, out);
-    return !out->failed || input_error_no_memory(flaw);
+    return !out->failed || input_error_no_memory(error);
 }

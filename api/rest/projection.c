@@ -20,14 +20,14 @@ static void add_name(struct kx_slice name, struct kx_buffer *out)
     }
 }
 
-static bool bad(struct input_error *flaw, struct kx_slice text)
+static bool bad(struct input_error *error, struct kx_slice text)
 {
     if (text.size == 0)
         return input_error_set(
-            flaw, PROBLEM_BAD_REQUEST,
+            error, PROBLEM_BAD_REQUEST,
             "A field is empty; leave out fields to show the whole value.");
     return input_error_set(
-        flaw, PROBLEM_BAD_REQUEST,
+        error, PROBLEM_BAD_REQUEST,
         "\"%.*s\" is not a JSON Pointer such as /address/city of at most %d "
         "bytes; a '~' in it is written ~0.",
         (int)(text.size < 60 ? text.size : 60), (const char *)text.data,
@@ -37,7 +37,7 @@ static bool bad(struct input_error *flaw, struct kx_slice text)
 /* Adds a path unless an earlier one covers it, and drops the earlier ones that
  * it covers. */
 static bool add_path(struct projection *fields, struct kx_slice path,
-                     struct input_error *flaw)
+                     struct input_error *error)
 {
     size_t kept = 0;
     for (size_t i = 0; i < fields->count; i++) {
@@ -48,7 +48,7 @@ static bool add_path(struct projection *fields, struct kx_slice path,
     }
     fields->count = kept;
     if (kept == KX_PROJECTION_MAX)
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "At most %d fields can be asked for.",
                                KX_PROJECTION_MAX);
     fields->paths[fields->count++] = path;
@@ -56,7 +56,7 @@ static bool add_path(struct projection *fields, struct kx_slice path,
 }
 
 static bool add_field(struct kx_slice text, const void *memory,
-                      struct projection *fields, struct input_error *flaw)
+                      struct projection *fields, struct input_error *error)
 {
     struct kx_buffer path;
     kx_buffer_init(&path, memory);
@@ -65,41 +65,41 @@ static bool add_field(struct kx_slice text, const void *memory,
     else
         add_name(text, &path);
     if (path.failed)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     if (text.size == 0 || !kx_pointer_valid(kx_buffer_slice(&path)))
-        return bad(flaw, text);
-    return add_path(fields, kx_buffer_slice(&path), flaw);
+        return bad(error, text);
+    return add_path(fields, kx_buffer_slice(&path), error);
 }
 
 bool projection_read_array(struct kx_slice array, const void *memory,
                            struct projection *fields_out,
-                           struct input_error *flaw)
+                           struct input_error *error)
 {
     struct kx_json_iter iter;
     struct kx_slice none;
     struct kx_slice element;
     size_t count;
-    if (!member_table_count(array, &count, flaw))
+    if (!member_table_count(array, &count, error))
         return false;
     kx_json_iterate(array, &iter);
     for (size_t i = 0; kx_json_next(&iter, &none, &element); i++) {
         struct kx_buffer text;
         kx_buffer_init(&text, memory);
-        if (!member_table_text(element, &text, flaw) ||
-            !add_field(kx_buffer_slice(&text), memory, fields_out, flaw))
-            return input_error_in_element(flaw, i);
+        if (!member_table_text(element, &text, error) ||
+            !add_field(kx_buffer_slice(&text), memory, fields_out, error))
+            return input_error_in_element(error, i);
     }
-    return fields_out->count > 0 || bad(flaw, kx_slice(NULL, 0));
+    return fields_out->count > 0 || bad(error, kx_slice(NULL, 0));
 }
 
 static bool read_list(struct kx_slice text, const void *memory,
-                      struct projection *fields, struct input_error *flaw)
+                      struct projection *fields, struct input_error *error)
 {
     for (;;) {
         const uint8_t *comma =
             text.size == 0 ? NULL : memchr(text.data, ',', text.size);
         size_t size = comma == NULL ? text.size : (size_t)(comma - text.data);
-        if (!add_field(kx_slice(text.data, size), memory, fields, flaw))
+        if (!add_field(kx_slice(text.data, size), memory, fields, error))
             return false;
         if (comma == NULL)
             return true;
@@ -109,32 +109,32 @@ static bool read_list(struct kx_slice text, const void *memory,
 
 /* Reads names separated by commas; names that contain commas need the array. */
 static bool read_text(struct kx_slice text, const void *memory,
-                      struct projection *fields, struct input_error *flaw)
+                      struct projection *fields, struct input_error *error)
 {
     struct kx_fault fault;
     if (text.size == 0 || text.data[0] != '[')
-        return read_list(text, memory, fields, flaw);
+        return read_list(text, memory, fields, error);
     if (kx_json_check(text, &fault) != KX_OK)
-        return input_error_fault(flaw, &fault);
-    return projection_read_array(text, memory, fields, flaw);
+        return input_error_fault(error, &fault);
+    return projection_read_array(text, memory, fields, error);
 }
 
 bool projection_read(const struct query_params *query,
-                     struct projection *fields_out, struct input_error *flaw)
+                     struct projection *fields_out, struct input_error *error)
 {
     struct kx_buffer text;
     fields_out->count = 0;
     if (!query_params_has(query, PARAMETER_FIELDS))
         return true;
     kx_buffer_init(&text, query->memory);
-    if (!query_params_text(query, PARAMETER_FIELDS, &text, flaw))
+    if (!query_params_text(query, PARAMETER_FIELDS, &text, error))
         return false;
-    if (read_text(kx_buffer_slice(&text), query->memory, fields_out, flaw))
+    if (read_text(kx_buffer_slice(&text), query->memory, fields_out, error))
         return true;
-    if (flaw->code == PROBLEM_BAD_REQUEST)
-        flaw->code = PROBLEM_BAD_PARAMETER;
-    flaw->parameter = kx_text(query_params_name(PARAMETER_FIELDS));
-    flaw->pointer[0] = '\0';
+    if (error->code == PROBLEM_BAD_REQUEST)
+        error->code = PROBLEM_BAD_PARAMETER;
+    error->parameter = kx_text(query_params_name(PARAMETER_FIELDS));
+    error->pointer[0] = '\0';
     return false;
 }
 

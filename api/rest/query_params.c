@@ -33,12 +33,12 @@ const char *query_params_name(enum parameter parameter)
     return NAMES[parameter];
 }
 
-static bool bad(struct input_error *flaw, enum parameter parameter,
+static bool bad(struct input_error *error, enum parameter parameter,
                 const char *reason)
 {
-    input_error_set(flaw, PROBLEM_BAD_PARAMETER, "The parameter %s %s.",
+    input_error_set(error, PROBLEM_BAD_PARAMETER, "The parameter %s %s.",
                     NAMES[parameter], reason);
-    flaw->parameter = kx_text(NAMES[parameter]);
+    error->parameter = kx_text(NAMES[parameter]);
     return false;
 }
 
@@ -55,22 +55,22 @@ static bool find(struct kx_slice name, enum parameter *parameter_out)
 /* Is the name probably a field of the entries: neither a parameter nor similar
  * to one? */
 static bool looks_like_field(struct kx_slice name,
-                             const struct input_error *flaw)
+                             const struct input_error *error)
 {
     enum parameter parameter;
     for (size_t i = 0; i < name.size; i++)
         if (!isalnum(name.data[i]) && name.data[i] != '_')
             return false;
-    return name.size > 0 && flaw->suggestion_distance > 1 &&
+    return name.size > 0 && error->suggestion_distance > 1 &&
            !find(name, &parameter);
 }
 
 /* For a client that tries to select by a value in the entries: points out
  * indexes. */
-static void point_to_indexes(struct kx_slice name, struct input_error *flaw)
+static void point_to_indexes(struct kx_slice name, struct input_error *error)
 {
-    size_t used = strlen(flaw->detail);
-    snprintf(flaw->detail + used, sizeof flaw->detail - used,
+    size_t used = strlen(error->detail);
+    snprintf(error->detail + used, sizeof error->detail - used,
              " An index selects entries by a field: POST /explain with "
              "\"where\":[{\"path\":\"/%.*s\",\"eq\":...}] finds the index, or "
              "shows how to declare it.",
@@ -79,52 +79,52 @@ static void point_to_indexes(struct kx_slice name, struct input_error *flaw)
 
 /* Also for a parameter that exists but has no meaning here. */
 static bool unknown(struct kx_slice name, const struct query_params *query,
-                    struct input_error *flaw)
+                    struct input_error *error)
 {
     input_error_set(
-        flaw, PROBLEM_UNKNOWN_PARAMETER,
+        error, PROBLEM_UNKNOWN_PARAMETER,
         "The parameter \"%.*s\" is unknown here%s.", kx_shown(name), name.data,
         query->allowed == 0 ? "; this operation takes no parameters" : "");
-    flaw->parameter = name;
+    error->parameter = name;
     for (int i = 0; i < PARAMETER_COUNT; i++)
         if ((query->allowed >> i & 1) != 0)
-            input_error_offer(flaw, name, NAMES[i]);
-    if ((query->allowed & TAKES_INDEX) != 0 && looks_like_field(name, flaw))
-        point_to_indexes(name, flaw);
+            input_error_offer(error, name, NAMES[i]);
+    if ((query->allowed & TAKES_INDEX) != 0 && looks_like_field(name, error))
+        point_to_indexes(name, error);
     return false;
 }
 
 static bool add_key(struct query_params *query, struct kx_slice value,
-                    struct input_error *flaw)
+                    struct input_error *error)
 {
     struct kx_slice *keys =
         talloc_realloc(query->memory, query->keys, struct kx_slice,
                        (unsigned)query->key_count + 1);
     if (keys == NULL)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     query->keys = keys;
     query->keys[query->key_count++] = value;
     return true;
 }
 
 static bool take(struct kx_slice name, struct kx_slice value,
-                 struct query_params *query, struct input_error *flaw)
+                 struct query_params *query, struct input_error *error)
 {
     enum parameter parameter;
     if (!find(name, &parameter) || (query->allowed >> parameter & 1) == 0)
-        return unknown(name, query, flaw);
+        return unknown(name, query, error);
     bool many =
         parameter == PARAMETER_KEY && (query->allowed & TAKES_MANY_KEYS) != 0;
     if (query_params_has(query, parameter) && !many)
-        return bad(flaw, parameter, "is given twice");
+        return bad(error, parameter, "is given twice");
     query->given |= 1u << parameter;
     query->raw[parameter] = value;
-    return !many || add_key(query, value, flaw);
+    return !many || add_key(query, value, error);
 }
 
 /* "name=value", or a name alone. */
 static bool take_pair(struct kx_slice pair, struct query_params *query,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     const uint8_t *equals = memchr(pair.data, '=', pair.size);
     size_t size = equals == NULL ? pair.size : (size_t)(equals - pair.data);
@@ -138,13 +138,13 @@ static bool take_pair(struct kx_slice pair, struct query_params *query,
         percent_decode(name, &decoded))
         name = kx_buffer_slice(&decoded);
     if (decoded.failed)
-        return input_error_no_memory(flaw);
-    return take(name, value, query, flaw); /* the error may keep the name */
+        return input_error_no_memory(error);
+    return take(name, value, query, error); /* the error may keep the name */
 }
 
 bool query_params_read(struct kx_slice raw, unsigned allowed,
                        const void *memory, struct query_params *query_out,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     query_out->allowed = allowed;
     query_out->given = 0;
@@ -154,7 +154,7 @@ bool query_params_read(struct kx_slice raw, unsigned allowed,
     while (raw.size > 0) {
         const uint8_t *next = memchr(raw.data, '&', raw.size);
         size_t size = next == NULL ? raw.size : (size_t)(next - raw.data);
-        if (size > 0 && !take_pair(kx_slice(raw.data, size), query_out, flaw))
+        if (size > 0 && !take_pair(kx_slice(raw.data, size), query_out, error))
             return false;
         if (next == NULL)
             break;
@@ -163,32 +163,33 @@ bool query_params_read(struct kx_slice raw, unsigned allowed,
     return true;
 }
 
-bool query_params_none(const struct request *request, struct input_error *flaw)
+bool query_params_none(const struct request *request, struct input_error *error)
 {
     struct query_params query;
     return request->query.size == 0 ||
            query_params_read(request->query, TAKES_NOTHING, request->memory,
-                             &query, flaw);
+                             &query, error);
 }
 
 /* A '+' is refused, because it is ambiguous: a plus by RFC 3986, but a space as
  * URLSearchParams and most libraries write it. */
 bool query_params_text(const struct query_params *query,
                        enum parameter parameter, struct kx_buffer *out,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     size_t before = out->size;
     struct kx_slice raw = query->raw[parameter];
     if (raw.size > 0 && memchr(raw.data, '+', raw.size) != NULL)
-        return bad(flaw, parameter,
+        return bad(error, parameter,
                    "has a '+', which some clients use for a plus and others "
                    "for a space; write %2B or %20");
     if (!percent_decode(raw, out))
-        return bad(flaw, parameter, "has a '%' without two hexadecimal digits");
+        return bad(error, parameter,
+                   "has a '%' without two hexadecimal digits");
     if (out->failed)
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     if (!kx_utf8_valid(kx_slice(out->data + before, out->size - before)))
-        return bad(flaw, parameter, "is not valid UTF-8");
+        return bad(error, parameter, "is not valid UTF-8");
     return true;
 }
 
@@ -199,7 +200,7 @@ static bool is_either(struct kx_slice text, const char *a, const char *b)
 
 bool query_params_flag(const struct query_params *query,
                        enum parameter parameter, bool *value_out,
-                       struct input_error *flaw)
+                       struct input_error *error)
 {
     *value_out = false;
     if (!query_params_has(query, parameter))
@@ -207,13 +208,13 @@ bool query_params_flag(const struct query_params *query,
     struct kx_slice text = query->raw[parameter];
     *value_out = text.size == 0 || is_either(text, "true", "1");
     return *value_out || is_either(text, "false", "0") ||
-           bad(flaw, parameter, "takes true or false");
+           bad(error, parameter, "takes true or false");
 }
 
 /* The error for a bad limit names the way to get more than one page on this
  * route. */
 static bool bad_limit(const struct query_params *query, bool too_large,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     struct kx_slice text = query->raw[PARAMETER_LIMIT];
     const char *way = "";
@@ -225,17 +226,17 @@ static bool bad_limit(const struct query_params *query, bool too_large,
     else if (too_large)
         way = " For more, repeat the request.";
     input_error_set(
-        flaw, PROBLEM_BAD_PARAMETER,
+        error, PROBLEM_BAD_PARAMETER,
         "The parameter limit is \"%.*s\"; it takes a whole number from 1 "
         "to %d.%s",
         kx_shown(text), (const char *)text.data, KX_PAGE_MAX, way);
-    flaw->parameter = kx_text(NAMES[PARAMETER_LIMIT]);
+    error->parameter = kx_text(NAMES[PARAMETER_LIMIT]);
     return false;
 }
 
 /* A number over the maximum is no longer increased, so it cannot overflow. */
 bool query_params_limit(const struct query_params *query, size_t *limit_out,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     if (!query_params_has(query, PARAMETER_LIMIT))
         return true;
@@ -244,13 +245,13 @@ bool query_params_limit(const struct query_params *query, size_t *limit_out,
     for (size_t i = 0; i < text.size; i++) {
         unsigned digit = text.data[i] - (unsigned)'0';
         if (digit > 9)
-            return bad_limit(query, false, flaw);
+            return bad_limit(query, false, error);
         limit = limit * 10 + digit;
         if (limit > KX_PAGE_MAX)
             limit = KX_PAGE_MAX + 1;
     }
     if (limit < 1 || limit > KX_PAGE_MAX)
-        return bad_limit(query, limit > 0, flaw);
+        return bad_limit(query, limit > 0, error);
     *limit_out = limit;
     return true;
 }
@@ -272,34 +273,34 @@ static bool ambiguous(struct kx_slice raw)
 }
 
 static bool read_key(struct kx_slice raw, struct kx_slice text,
-                     struct kx_buffer *key, struct input_error *flaw)
+                     struct kx_buffer *key, struct input_error *error)
 {
     if (text.size > 0 && text.data[0] == '[')
-        return key_text_from_any_json(text, key, flaw);
+        return key_text_from_any_json(text, key, error);
     if (ambiguous(raw))
         return input_error_set(
-            flaw, PROBLEM_BAD_KEY,
+            error, PROBLEM_BAD_KEY,
             "\"%.*s\" could mean an encoded '/' or '=' of one "
             "part, or encoded separators; write the key as a JSON "
             "array like [\"users\",\"ada\"].",
             kx_shown(raw), raw.data);
-    return text.size == 0 || key_text_from_path(raw, key, flaw);
+    return text.size == 0 || key_text_from_path(raw, key, error);
 }
 
 bool query_params_key(const struct query_params *query,
                       enum parameter parameter, struct kx_buffer *key,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, query->memory);
-    if (!query_params_text(query, parameter, &text, flaw))
+    if (!query_params_text(query, parameter, &text, error))
         return false;
     struct kx_slice raw = query->raw[parameter];
-    bool done = read_key(raw, kx_buffer_slice(&text), key, flaw);
+    bool done = read_key(raw, kx_buffer_slice(&text), key, error);
     kx_buffer_free(&text);
     if (!done) {
-        flaw->parameter = kx_text(NAMES[parameter]);
-        flaw->pointer[0] = '\0';
+        error->parameter = kx_text(NAMES[parameter]);
+        error->pointer[0] = '\0';
     }
     return done;
 }

@@ -1,8 +1,8 @@
 /* The query parameters of a request. Each handler names the set that it takes.
  * Other parameters and repeated ones are errors, because a mistyped ?revrse=1
  * must not be ignored. */
-#ifndef API_QUERY_H
-#define API_QUERY_H
+#ifndef API_QUERY_PARAMS_H
+#define API_QUERY_PARAMS_H
 
 #include "http/input_error.h"
 
@@ -64,11 +64,12 @@ struct query_params {
  * for one that is given twice. `allowed` is a set of enum parameter_bit. */
 bool query_params_read(struct kx_slice raw, unsigned allowed,
                        const void *memory, struct query_params *query_out,
-                       struct input_error *flaw);
+                       struct input_error *error);
 
 /* Has the request no parameters? False with the error of query_params_read:
  * ignoring a parameter would suggest that it had an effect. */
-bool query_params_none(const struct request *request, struct input_error *flaw);
+bool query_params_none(const struct request *request,
+                       struct input_error *error);
 
 static inline bool query_params_has(const struct query_params *query,
                                     enum parameter parameter)
@@ -80,17 +81,17 @@ static inline bool query_params_has(const struct query_params *query,
  * escaped. PROBLEM_BAD_PARAMETER otherwise. */
 bool query_params_text(const struct query_params *query,
                        enum parameter parameter, struct kx_buffer *out,
-                       struct input_error *flaw);
+                       struct input_error *error);
 
 /* Reads true, false, 1, 0, or an empty text for true. A parameter that is not
  * given reads as false. */
 bool query_params_flag(const struct query_params *query,
                        enum parameter parameter, bool *value_out,
-                       struct input_error *flaw);
+                       struct input_error *error);
 
 /* limit: 1 to KX_PAGE_MAX; `*limit_out` is unchanged when it is not given. */
 bool query_params_limit(const struct query_params *query, size_t *limit_out,
-                        struct input_error *flaw);
+                        struct input_error *error);
 
 /* Appends the parts of a given key parameter: a JSON array when it begins with
  * '[' (after decoding), else path syntax, taken raw as in a path. `%2F` alone
@@ -98,7 +99,7 @@ bool query_params_limit(const struct query_params *query, size_t *limit_out,
  * value is the key without parts. The error names the parameter. */
 bool query_params_key(const struct query_params *query,
                       enum parameter parameter, struct kx_buffer *key,
-                      struct input_error *flaw);
+                      struct input_error *error);
 
 /* The name of a parameter. */
 const char *query_params_name(enum parameter parameter);

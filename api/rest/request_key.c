@@ -6,19 +6,19 @@
 /* An error in the array has a pointer into it, which is replaced by the name of
  * the parameter. */
 static bool read_parameter(const struct query_params *query,
-                           struct kx_buffer *key, struct input_error *flaw)
+                           struct kx_buffer *key, struct input_error *error)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, query->memory);
-    bool done = query_params_text(query, PARAMETER_KEY, &text, flaw) &&
-                key_text_from_any_json(kx_buffer_slice(&text), key, flaw);
+    bool done = query_params_text(query, PARAMETER_KEY, &text, error) &&
+                key_text_from_any_json(kx_buffer_slice(&text), key, error);
     if (!done) {
-        if (flaw->code == PROBLEM_BAD_JSON)
-            input_error_set(flaw, PROBLEM_BAD_JSON,
+        if (error->code == PROBLEM_BAD_JSON)
+            input_error_set(error, PROBLEM_BAD_JSON,
                             "The parameter key takes a JSON array, such as "
                             "[\"users\",\"ada\"].");
-        flaw->parameter = kx_text(query_params_name(PARAMETER_KEY));
-        flaw->pointer[0] = '\0';
+        error->parameter = kx_text(query_params_name(PARAMETER_KEY));
+        error->pointer[0] = '\0';
     }
     kx_buffer_free(&text);
     return done;
@@ -28,34 +28,34 @@ static bool read_parameter(const struct query_params *query,
  * member that query_params_has reads. */
 bool request_key_read(const struct request *request, unsigned allowed,
                       struct query_params *query_out, struct kx_buffer *key,
-                      struct input_error *flaw)
+                      struct input_error *error)
 {
     query_out->given = 0;
     if (request->query.size > 0 &&
         !query_params_read(request->query, allowed | TAKES_KEY, request->memory,
-                           query_out, flaw))
+                           query_out, error))
         return false;
     if (!query_params_has(query_out, PARAMETER_KEY))
         return !request->has_tail ||
-               key_text_from_path(request->tail, key, flaw);
+               key_text_from_path(request->tail, key, error);
     if (request->has_tail)
         return input_error_set(
-            flaw, PROBLEM_BAD_PARAMETER,
+            error, PROBLEM_BAD_PARAMETER,
             "The key is given twice: in the path and in ?key=.");
-    return read_parameter(query_out, key, flaw);
+    return read_parameter(query_out, key, error);
 }
 
 bool request_key(const struct request *request, unsigned allowed,
                  struct query_params *query_out, struct kx_buffer *key,
-                 struct input_error *flaw)
+                 struct input_error *error)
 {
-    if (!request_key_read(request, allowed, query_out, key, flaw))
+    if (!request_key_read(request, allowed, query_out, key, error))
         return false;
     if (key->size == 0)
-        return input_error_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
+        return input_error_set(error, PROBLEM_BAD_KEY, "The key has no parts.");
     if (key->size > KX_KEY_MAX)
         return input_error_set(
-            flaw, PROBLEM_KEY_TOO_LONG,
+            error, PROBLEM_KEY_TOO_LONG,
             "The key has %zu encoded bytes; the limit is %d.", key->size,
             KX_KEY_MAX);
     return true;

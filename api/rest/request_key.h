@@ -1,8 +1,8 @@
 /* The key of a request: in its path, or in ?key= as a JSON array, never in
  * both. The path is convenient to type; ?key= is for programs that have the key
  * as data, and for keys that are awkward in a path. */
-#ifndef API_TARGET_H
-#define API_TARGET_H
+#ifndef API_REQUEST_KEY_H
+#define API_REQUEST_KEY_H
 
 #include "rest/query_params.h"
 
@@ -12,13 +12,13 @@
  * PROBLEM_BAD_PARAMETER for a key in both places. */
 bool request_key_read(const struct request *request, unsigned allowed,
                       struct query_params *query_out, struct kx_buffer *key,
-                      struct input_error *flaw);
+                      struct input_error *error);
 
 /* The same for a key that must have at least one part (PROBLEM_BAD_KEY) and be
  * short enough to be written (PROBLEM_KEY_TOO_LONG). */
 bool request_key(const struct request *request, unsigned allowed,
                  struct query_params *query_out, struct kx_buffer *key,
-                 struct input_error *flaw);
+                 struct input_error *error);
 
 /* Appends "/kv/" and the canonical path of a key, with a NUL. */
 void request_key_location(struct kx_slice key, struct kx_buffer *out);

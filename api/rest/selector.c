@@ -20,38 +20,38 @@ void selection_init(struct selection *selection, const void *memory)
 /* Reads one key parameter, if it is given. */
 static bool read_key(const struct query_params *query, enum parameter parameter,
                      bool *has_out, struct kx_buffer *key,
-                     struct input_error *flaw)
+                     struct input_error *error)
 {
     *has_out = query_params_has(query, parameter);
-    return !*has_out || query_params_key(query, parameter, key, flaw);
+    return !*has_out || query_params_key(query, parameter, key, error);
 }
 
-static bool no_name(struct input_error *flaw)
+static bool no_name(struct input_error *error)
 {
-    input_error_set(flaw, PROBLEM_BAD_PARAMETER,
+    input_error_set(error, PROBLEM_BAD_PARAMETER,
                     "The name of the index is empty: name an index, or leave "
                     "out index to read the entries themselves.");
-    flaw->parameter = kx_text(query_params_name(PARAMETER_INDEX));
+    error->parameter = kx_text(query_params_name(PARAMETER_INDEX));
     return false;
 }
 
 bool selection_read(const struct query_params *query,
-                    struct selection *selection, struct input_error *flaw)
+                    struct selection *selection, struct input_error *error)
 {
     selection->has_index = query_params_has(query, PARAMETER_INDEX);
     if (selection->has_index && query->raw[PARAMETER_INDEX].size == 0)
-        return no_name(flaw);
+        return no_name(error);
     return read_key(query, PARAMETER_PREFIX, &selection->has_prefix,
-                    &selection->prefix, flaw) &&
+                    &selection->prefix, error) &&
            read_key(query, PARAMETER_START, &selection->has_start,
-                    &selection->start, flaw) &&
+                    &selection->start, error) &&
            read_key(query, PARAMETER_END, &selection->has_end, &selection->end,
-                    flaw) &&
+                    error) &&
            (!selection->has_index ||
             query_params_text(query, PARAMETER_INDEX, &selection->index,
-                              flaw)) &&
+                              error)) &&
            query_params_flag(query, PARAMETER_REVERSE, &selection->reverse,
-                             flaw);
+                             error);
 }
 
 /* A missing index is not an error here; the scan reports it. */
@@ -71,7 +71,7 @@ static bool fold_key(struct selection *selection, struct kx_reader *reader,
 /* Folds only by an index that the caller may list by: otherwise errors about
  * the folded key would tell a hidden index from a missing one. */
 bool selection_fold(struct selection *selection, const struct request *request,
-                    struct input_error *flaw)
+                    struct input_error *error)
 {
     struct kx_reader *reader = request->reader;
     if (!selection->has_index ||
@@ -83,37 +83,37 @@ bool selection_fold(struct selection *selection, const struct request *request,
                 fold_key(selection, reader, &selection->start) &&
                 fold_key(selection, reader, &selection->end);
     kx_read_end(reader);
-    return done || input_error_no_memory(flaw);
+    return done || input_error_no_memory(error);
 }
 
-static bool bad(struct input_error *flaw, const char *detail)
+static bool bad(struct input_error *error, const char *detail)
 {
-    return input_error_set(flaw, PROBLEM_BAD_PARAMETER, "%s", detail);
+    return input_error_set(error, PROBLEM_BAD_PARAMETER, "%s", detail);
 }
 
 /* Deno's rules for combinations. Within an index one bound is sufficient,
  * because the index's name is a prefix already. */
 static bool combination(const struct selection *selection,
-                        struct input_error *flaw)
+                        struct input_error *error)
 {
     bool both = selection->has_start && selection->has_end;
     bool one = selection->has_start != selection->has_end;
     if (selection->has_prefix && both)
         return bad(
-            flaw,
+            error,
             "prefix can be combined with start or with end, not with both.");
     if (one && !selection->has_prefix && !selection->has_index)
-        return bad(flaw,
+        return bad(error,
                    "Without a prefix, start and end must be given together.");
     return true;
 }
 
 /* A bound must be a longer key that begins with the prefix's parts. */
 static bool within(struct kx_slice bound, struct kx_slice prefix,
-                   const char *name, struct input_error *flaw)
+                   const char *name, struct input_error *error)
 {
     if (bound.size > KX_KEY_MAX)
-        return input_error_set(flaw, PROBLEM_KEY_TOO_LONG,
+        return input_error_set(error, PROBLEM_KEY_TOO_LONG,
                                "%s has %zu encoded bytes; the limit is %d.",
                                name, bound.size, KX_KEY_MAX);
     /* After the prefix's parts, ff is not the tag of a part: it belongs to an
@@ -122,11 +122,11 @@ static bool within(struct kx_slice bound, struct kx_slice prefix,
         (kx_starts_with(bound, prefix) && bound.size > prefix.size &&
          bound.data[prefix.size] != 0xff))
         return true;
-    input_error_set(flaw, PROBLEM_BAD_PARAMETER,
+    input_error_set(error, PROBLEM_BAD_PARAMETER,
                     "%s does not lie within the prefix: it must begin with the "
                     "prefix's parts and have more of them.",
                     name);
-    flaw->parameter = kx_text(name);
+    error->parameter = kx_text(name);
     return false;
 }
 
@@ -169,42 +169,42 @@ static bool last_bound(const struct selection *selection,
 /* Refuses an end without parts: it would select nothing, and the core reads it
  * as no end. */
 static bool end_fits(const struct selection *selection,
-                     struct input_error *flaw)
+                     struct input_error *error)
 {
     if (!selection->has_end || selection->end.size > 0)
         return true;
-    bad(flaw, "end is a key without parts, and no key comes before it.");
-    flaw->parameter = kx_text("end");
+    bad(error, "end is a key without parts, and no key comes before it.");
+    error->parameter = kx_text("end");
     return false;
 }
 
 /* Do start and end lie within the prefix? */
 static bool keys_fit(const struct selection *selection, struct kx_slice prefix,
-                     struct input_error *flaw)
+                     struct input_error *error)
 {
-    return within(prefix, kx_slice(NULL, 0), "prefix", flaw) &&
+    return within(prefix, kx_slice(NULL, 0), "prefix", error) &&
            (!selection->has_start || within(kx_buffer_slice(&selection->start),
-                                            prefix, "start", flaw)) &&
+                                            prefix, "start", error)) &&
            (!selection->has_end ||
-            within(kx_buffer_slice(&selection->end), prefix, "end", flaw));
+            within(kx_buffer_slice(&selection->end), prefix, "end", error));
 }
 
 bool selector_make(struct selection *selection, const void *memory,
-                   struct selector *selector_out, struct input_error *flaw)
+                   struct selector *selector_out, struct input_error *error)
 {
     struct kx_slice prefix = kx_buffer_slice(&selection->prefix);
     struct kx_range *range = &selector_out->range;
     *selector_out = (struct selector){.indexed = selection->has_index};
     selector_out->index = kx_buffer_slice(&selection->index);
-    if (!combination(selection, flaw) || !end_fits(selection, flaw) ||
-        !keys_fit(selection, prefix, flaw))
+    if (!combination(selection, error) || !end_fits(selection, error) ||
+        !keys_fit(selection, prefix, error))
         return false;
     if (!first_bound(selection, prefix, memory, &range->start) ||
         !last_bound(selection, prefix, memory, &range->end))
-        return input_error_no_memory(flaw);
+        return input_error_no_memory(error);
     range->reverse = selection->reverse;
     if (selection->has_end && kx_compare(range->start, range->end) > 0)
-        return bad(flaw, "start comes after end; reverse does not swap them.");
+        return bad(error, "start comes after end; reverse does not swap them.");
     return true;
 }
 

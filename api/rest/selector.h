@@ -34,20 +34,20 @@ void selection_init(struct selection *selection, const void *memory);
  * with the error of query_params_key, query_params_text or
  * query_params_flag. */
 bool selection_read(const struct query_params *query,
-                    struct selection *selection, struct input_error *flaw);
+                    struct selection *selection, struct input_error *error);
 
 /* Folds text in the keys as the index does, if there is one of that name that
  * the caller may list by, so that they compare with its entries. Begins and
  * ends its own view. False when memory ran out. */
 bool selection_fold(struct selection *selection, const struct request *request,
-                    struct input_error *flaw);
+                    struct input_error *error);
 
 /* Makes the range. A prefix covers the keys that have more parts than it;
  * start and end must lie within it. Within an index everything is relative to
  * its name, a prefix also covers the very key, and start or end may stand
  * alone. The slices point into selection and memory. */
 bool selector_make(struct selection *selection, const void *memory,
-                   struct selector *selector_out, struct input_error *flaw);
+                   struct selector *selector_out, struct input_error *error);
 
 /* May the caller do this with what the selector selects? False: reply is then
  * complete (403). Not inside a view. */

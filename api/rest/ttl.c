@@ -6,7 +6,7 @@
 
 #include "rest/member_table.h"
 
-static const struct unit {
+static const struct ttl_unit {
     const char *name;
     int64_t ms;
 } UNITS[] = {
@@ -36,46 +36,46 @@ static size_t read_digits(struct kx_slice text, int64_t *number_out)
 }
 
 bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
-              struct input_error *flaw)
+              struct input_error *error)
 {
     int64_t number;
     size_t i = read_digits(text, &number);
     int64_t ms = unit_ms(kx_slice(text.data + i, text.size - i));
     if (i == 0 || ms == 0)
         return input_error_set(
-            flaw, code,
+            error, code,
             "ttl is \"%.*s\"; it takes a whole number with a unit: "
             "250ms, 60s, 5m, 1h or 7d.",
             (int)(text.size < 40 ? text.size : 40), text.data);
     if (number == 0)
-        return input_error_set(flaw, code, "ttl is 0; the shortest is 1ms.");
+        return input_error_set(error, code, "ttl is 0; the shortest is 1ms.");
     if (number > TTL_MAX_MS / ms)
-        return input_error_set(flaw, code,
+        return input_error_set(error, code,
                                "ttl is too long; the longest is 36500d.");
     *ms_out = number * ms;
     return true;
 }
 
 bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
-                struct input_error *flaw)
+                struct input_error *error)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, memory);
     if (kx_json_type(value) != KX_JSON_STRING)
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "ttl is a string with a unit, such as \"60s\".");
-    return member_table_text(value, &text, flaw) &&
-           ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ms_out, flaw);
+    return member_table_text(value, &text, error) &&
+           ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ms_out, error);
 }
 
 bool ttl_expires_at(struct kx_slice value, int64_t *ms_out,
-                    struct input_error *flaw)
+                    struct input_error *error)
 {
     double ms;
     if (!kx_number_parse(value, &ms) || !(ms >= 1) ||
         !(ms <= (double)EXPIRES_AT_MAX_MS) || ms != (double)(int64_t)ms)
         return input_error_set(
-            flaw, PROBLEM_BAD_REQUEST,
+            error, PROBLEM_BAD_REQUEST,
             "expiresAt takes Unix time in milliseconds, a whole "
             "number from 1 to %" PRId64 ".",
             EXPIRES_AT_MAX_MS);

@@ -14,15 +14,15 @@
 
 /* Reads a time to live; false with an error of `code` for any other text. */
 bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
-              struct input_error *flaw);
+              struct input_error *error);
 /* Reads the value of a member `ttl`; memory (a talloc context) holds temporary
  * texts. False with PROBLEM_BAD_REQUEST. */
 bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
-                struct input_error *flaw);
+                struct input_error *error);
 /* Reads the value of a member `expiresAt`, Unix time in milliseconds as entries
  * show it: a whole number from 1 to EXPIRES_AT_MAX_MS, past ones included.
  * False with PROBLEM_BAD_REQUEST. */
 bool ttl_expires_at(struct kx_slice value, int64_t *ms_out,
-                    struct input_error *flaw);
+                    struct input_error *error);
 
 #endif

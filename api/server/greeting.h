@@ -1,6 +1,6 @@
 /* What a started server prints on the terminal. */
-#ifndef API_TOUR_H
-#define API_TOUR_H
+#ifndef API_GREETING_H
+#define API_GREETING_H
 
 #include "http/service.h"
 

@@ -29,7 +29,7 @@ struct wake {
 /* All members belong to the loop's thread while it runs, except stop's
  * descriptor, to which any thread may write. */
 struct loop {
-    struct run_queue desk;
+    struct run_queue queue;
     struct listener *listener; /* NULL once the loop is stopping */
     struct http1 *http1;
     struct http1_streams *streams;
@@ -66,13 +66,13 @@ static int sooner(int a, int b)
  * every 10 ms whether it may end. */
 static int timeout_ms(const struct loop *loop)
 {
-    if (loop->desk.turns.first != NULL)
+    if (loop->queue.turns.first != NULL)
         return 0;
     int timeout =
         sooner(http1_timeout_ms(loop->http1), http2_timeout_ms(loop->http2));
     timeout = sooner(timeout, http1_streams_timeout_ms(loop->streams));
-    timeout = sooner(timeout, run_queue_timeout_ms(&loop->desk));
-    timeout = sooner(timeout, exchange_share_timeout_ms(&loop->desk));
+    timeout = sooner(timeout, run_queue_timeout_ms(&loop->queue));
+    timeout = sooner(timeout, exchange_share_timeout_ms(&loop->queue));
     if (loop->listener != NULL)
         return sooner(timeout, listener_timeout_ms(loop->listener));
     return sooner(timeout, 10);
@@ -82,7 +82,7 @@ static int timeout_ms(const struct loop *loop)
  * come from here for now. */
 static int wait_for_sources(struct loop *loop, int timeout)
 {
-    struct kx_store *store = loop->desk.service->store;
+    struct kx_store *store = loop->queue.service->store;
     struct epoll_event events[EVENTS_MAX];
     int count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0);
     if (count == 0 && timeout != 0) {
@@ -90,7 +90,7 @@ static int wait_for_sources(struct loop *loop, int timeout)
         count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
         kx_commits_expected(store);
     }
-    loop->desk.now_ns = kx_monotonic_ns();
+    loop->queue.now_ns = kx_monotonic_ns();
     for (int i = 0; i < count; i++) {
         struct event_source *source = events[i].data.ptr;
         source->ready(source);
@@ -113,10 +113,10 @@ static void begin_stop(struct loop *loop)
  * its turn; false when there was nothing. */
 static bool continue_exchanges(struct loop *loop)
 {
-    bool answered = loop->answers.woken && exchange_loop_answers(&loop->desk);
+    bool answered = loop->answers.woken && exchange_loop_answers(&loop->queue);
     loop->answers.woken = false;
-    bool late = exchange_loop_alarms(&loop->desk, loop->listener == NULL);
-    return exchange_loop_turns(&loop->desk) || answered || late;
+    bool late = exchange_loop_alarms(&loop->queue, loop->listener == NULL);
+    return exchange_loop_turns(&loop->queue) || answered || late;
 }
 
 /* The flag is cleared first: what becomes ready meanwhile wakes the loop
@@ -135,7 +135,7 @@ static int turn(struct loop *loop)
         begin_stop(loop);
     if (loop->listener != NULL)
         listener_expire(loop->listener);
-    exchange_share_look(&loop->desk);
+    exchange_share_look(&loop->queue);
     if (continue_exchanges(loop) || loop->door.woken || count <= 0 ||
         http1_timeout_ms(loop->http1) == 0)
         run_door(loop);
@@ -152,10 +152,10 @@ static bool finished(struct loop *loop, int ready)
     if (loop->give_up_ns == 0)
         return false;
     if (kx_monotonic_ns() > loop->give_up_ns) {
-        exchange_loop_abandon(&loop->desk);
-        return loop->desk.awaited == 0 && !run_queue_has_turns(&loop->desk);
+        exchange_loop_abandon(&loop->queue);
+        return loop->queue.awaited == 0 && !run_queue_has_turns(&loop->queue);
     }
-    return ready <= 0 && loop->desk.in_flight == 0 &&
+    return ready <= 0 && loop->queue.in_flight == 0 &&
            !http2_unsent(loop->http2);
 }
 
@@ -163,11 +163,11 @@ static void *run(void *closure)
 {
     struct loop *loop = closure;
     int ready;
-    kx_commits_expected(loop->desk.service->store);
+    kx_commits_expected(loop->queue.service->store);
     do
         ready = turn(loop);
     while (!finished(loop, ready));
-    kx_commits_done(loop->desk.service->store);
+    kx_commits_done(loop->queue.service->store);
     return NULL;
 }
 
@@ -184,7 +184,7 @@ static void free_parts(struct loop *loop)
         close(loop->epoll_fd);
     if (loop->stop.source.fd >= 0)
         close(loop->stop.source.fd);
-    run_queue_close(&loop->desk);
+    run_queue_close(&loop->queue);
     talloc_free(loop);
 }
 
@@ -194,18 +194,18 @@ static bool open_parts(struct loop *loop, const struct socket_set *sockets)
 {
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->stop.source.fd = -1;
-    loop->streams = http1_streams_open(&loop->desk, loop->epoll_fd);
+    loop->streams = http1_streams_open(&loop->queue, loop->epoll_fd);
     if (loop->streams != NULL)
-        loop->http1 = http1_open(&loop->desk, loop->streams);
-    loop->http2 = http2_open(&loop->desk, loop->epoll_fd);
+        loop->http1 = http1_open(&loop->queue, loop->streams);
+    loop->http2 = http2_open(&loop->queue, loop->epoll_fd);
     if (loop->http1 != NULL && loop->http2 != NULL && loop->epoll_fd >= 0)
         loop->listener = listener_open(sockets, loop->epoll_fd, loop->http1,
-                                       loop->http2, loop->desk.service);
+                                       loop->http2, loop->queue.service);
     else
         socket_set_close(sockets);
     return loop->listener != NULL &&
            watch(loop, &loop->stop, eventfd(0, EFD_CLOEXEC)) &&
-           watch(loop, &loop->answers, loop->desk.answers_fd) &&
+           watch(loop, &loop->answers, loop->queue.answers_fd) &&
            watch(loop, &loop->door, http1_descriptor(loop->http1));
 }
 
@@ -213,7 +213,7 @@ struct loop *loop_start(struct service *service, unsigned number,
                         const struct socket_set *sockets)
 {
     struct loop *loop = talloc_zero(NULL, struct loop);
-    if (loop == NULL || !run_queue_open(&loop->desk, service, number)) {
+    if (loop == NULL || !run_queue_open(&loop->queue, service, number)) {
         talloc_free(loop);
         socket_set_close(sockets);
         return NULL;

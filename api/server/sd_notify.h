@@ -1,7 +1,7 @@
 /* What the program tells a supervisor such as systemd, in the protocol of
  * sd_notify(3). */
-#ifndef API_NOTIFY_H
-#define API_NOTIFY_H
+#ifndef API_SD_NOTIFY_H
+#define API_SD_NOTIFY_H
 
 /* Sends the text (READY=1, STOPPING=1) to the socket that NOTIFY_SOCKET names;
  * does nothing without one, and a supervisor that does not listen is no error

@@ -3,11 +3,11 @@
 #include "unit.h"
 
 static bool read(const char *text, void *memory, struct atomic *atomic,
-                 struct input_error *flaw)
+                 struct input_error *error)
 {
     *atomic = (struct atomic){.memory = memory};
     assert_int_equal(kx_json_check(kx_text(text), NULL), KX_OK);
-    return atomic_read(kx_text(text), atomic, flaw);
+    return atomic_read(kx_text(text), atomic, error);
 }
 
 static void a_document_becomes_a_commit(void **state)
@@ -23,9 +23,9 @@ static void a_document_becomes_a_commit(void **state)
         "{\"type\":\"set\",\"key\":[\"l\"],\"value\":1,\"ttl\":\"2s\","
         "\"suffix\":\"versionstamp\"}],\"dry\":true}";
     struct atomic atomic;
-    struct input_error flaw;
+    struct input_error error;
     kx_clock_set(1000);
-    assert_true(read(TEXT, *state, &atomic, &flaw));
+    assert_true(read(TEXT, *state, &atomic, &error));
     kx_clock_set(0);
     assert_int_equal(atomic.check_count, 2);
     assert_int_equal(atomic.checks[0].condition, KX_IS_ABSENT);
@@ -136,13 +136,13 @@ static void other_documents_are_refused_with_a_pointer(void **state)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct atomic atomic;
-        struct input_error flaw;
-        if (read(REFUSED[i].text, *state, &atomic, &flaw))
+        struct input_error error;
+        if (read(REFUSED[i].text, *state, &atomic, &error))
             fail_msg("%s was taken", REFUSED[i].text);
-        if (flaw.code != REFUSED[i].code ||
-            strcmp(flaw.pointer, REFUSED[i].pointer) != 0)
-            fail_msg("%s: at \"%s\": %s", REFUSED[i].text, flaw.pointer,
-                     flaw.detail);
+        if (error.code != REFUSED[i].code ||
+            strcmp(error.pointer, REFUSED[i].pointer) != 0)
+            fail_msg("%s: at \"%s\": %s", REFUSED[i].text, error.pointer,
+                     error.detail);
         talloc_free_children(*state);
     }
 }
@@ -162,18 +162,18 @@ static void a_commit_has_its_limits(void **state)
     static const char MUTATION_ONE[] = "{\"type\":\"delete\",\"key\":[1]}";
     static const char CHECK_ONE[] = "{\"key\":[1],\"versionstamp\":null}";
     struct atomic atomic;
-    struct input_error flaw;
+    struct input_error error;
     assert_true(read(many("mutations", MUTATION_ONE, KX_MUTATIONS_MAX, *state),
-                     *state, &atomic, &flaw));
+                     *state, &atomic, &error));
     assert_false(
         read(many("mutations", MUTATION_ONE, KX_MUTATIONS_MAX + 1, *state),
-             *state, &atomic, &flaw));
-    assert_int_equal(flaw.code, PROBLEM_COMMIT_TOO_LARGE);
+             *state, &atomic, &error));
+    assert_int_equal(error.code, PROBLEM_COMMIT_TOO_LARGE);
     assert_true(read(many("checks", CHECK_ONE, KX_CHECKS_MAX, *state), *state,
-                     &atomic, &flaw));
+                     &atomic, &error));
     assert_false(read(many("checks", CHECK_ONE, KX_CHECKS_MAX + 1, *state),
-                      *state, &atomic, &flaw));
-    assert_int_equal(flaw.code, PROBLEM_COMMIT_TOO_LARGE);
+                      *state, &atomic, &error));
+    assert_int_equal(error.code, PROBLEM_COMMIT_TOO_LARGE);
     talloc_free_children(*state);
 }
 

@@ -110,7 +110,7 @@ static size_t follow(struct world *world, const struct query *query,
     struct selection selection;
     struct selector selector;
     struct kx_estimate estimate;
-    struct input_error flaw;
+    struct input_error error;
     struct kx_entry entry;
     bool seen[ENTRIES] = {false};
     size_t last = ENTRIES;
@@ -118,7 +118,8 @@ static size_t follow(struct world *world, const struct query *query,
     selection_init(&selection, world->story->mem);
     assert_true(
         explain_request_estimate(match, &request, &selection, &estimate));
-    assert_true(selector_make(&selection, world->story->mem, &selector, &flaw));
+    assert_true(
+        selector_make(&selection, world->story->mem, &selector, &error));
     kx_read_begin(reader);
     assert_int_equal(selector_scan(&selector, reader, NULL), KX_OK);
     for (; kx_scan_next(reader, &entry) == KX_OK; rows++) {

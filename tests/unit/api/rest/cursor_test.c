@@ -18,12 +18,12 @@ static struct kx_slice position(void)
 static void a_cursor_gives_its_position_back(void **state)
 {
     struct kx_buffer text, back;
-    struct input_error flaw;
+    struct input_error error;
     uint64_t list = cursor_list(kx_text(""), &USERS);
     kx_buffer_init(&text, *state);
     kx_buffer_init(&back, *state);
     cursor_write(list, position(), &text);
-    assert_true(cursor_read(kx_buffer_slice(&text), list, &back, &flaw));
+    assert_true(cursor_read(kx_buffer_slice(&text), list, &back, &error));
     assert_true(kx_equal(kx_buffer_slice(&back), position()));
     kx_buffer_free(&text);
     kx_buffer_free(&back);
@@ -33,7 +33,7 @@ static void a_cursor_is_of_one_list(void **state)
 {
     struct kx_range others[3] = {USERS, USERS, USERS};
     struct kx_buffer text, back;
-    struct input_error flaw;
+    struct input_error error;
     others[0].start.size--;
     others[1].end.size--;
     others[2].reverse = true;
@@ -42,12 +42,12 @@ static void a_cursor_is_of_one_list(void **state)
     cursor_write(cursor_list(kx_text(""), &USERS), position(), &text);
     for (int i = 0; i < 3; i++) {
         uint64_t list = cursor_list(kx_text(""), &others[i]);
-        assert_false(cursor_read(kx_buffer_slice(&text), list, &back, &flaw));
-        assert_int_equal(flaw.code, PROBLEM_CURSOR_MISMATCH);
+        assert_false(cursor_read(kx_buffer_slice(&text), list, &back, &error));
+        assert_int_equal(error.code, PROBLEM_CURSOR_MISMATCH);
     }
     uint64_t list = cursor_list(kx_text("by_email"), &USERS);
-    assert_false(cursor_read(kx_buffer_slice(&text), list, &back, &flaw));
-    assert_int_equal(flaw.code, PROBLEM_CURSOR_MISMATCH);
+    assert_false(cursor_read(kx_buffer_slice(&text), list, &back, &error));
+    assert_int_equal(error.code, PROBLEM_CURSOR_MISMATCH);
     kx_buffer_free(&text);
     kx_buffer_free(&back);
 }
@@ -55,7 +55,7 @@ static void a_cursor_is_of_one_list(void **state)
 static void a_changed_cursor_is_refused(void **state)
 {
     struct kx_buffer text, back;
-    struct input_error flaw;
+    struct input_error error;
     uint64_t list = cursor_list(kx_text(""), &USERS);
     kx_buffer_init(&text, *state);
     kx_buffer_init(&back, *state);
@@ -63,15 +63,15 @@ static void a_changed_cursor_is_refused(void **state)
     for (size_t i = 0; i < text.size; i++) {
         uint8_t kept = text.data[i];
         text.data[i] = kept == 'A' ? 'B' : 'A';
-        assert_false(cursor_read(kx_buffer_slice(&text), list, &back, &flaw));
-        assert_int_equal(flaw.code, PROBLEM_CURSOR_INVALID);
+        assert_false(cursor_read(kx_buffer_slice(&text), list, &back, &error));
+        assert_int_equal(error.code, PROBLEM_CURSOR_INVALID);
         text.data[i] = kept;
     }
     for (size_t size = 0; size < text.size; size++)
         assert_false(
-            cursor_read(kx_slice(text.data, size), list, &back, &flaw));
-    assert_false(cursor_read(kx_text("%%%"), list, &back, &flaw));
-    assert_int_equal(flaw.code, PROBLEM_CURSOR_INVALID);
+            cursor_read(kx_slice(text.data, size), list, &back, &error));
+    assert_false(cursor_read(kx_text("%%%"), list, &back, &error));
+    assert_int_equal(error.code, PROBLEM_CURSOR_INVALID);
     assert_int_equal(back.size, 0);
     kx_buffer_free(&text);
     kx_buffer_free(&back);

@@ -1,4 +1,4 @@
-/* Keys that clients write as JSON: what is refused, with which flaw. What is
+/* Keys that clients write as JSON: what is refused, with which error. What is
  * taken is the core's, and tested there. */
 #include "rest/key_text.h"
 #include "unit.h"
@@ -17,11 +17,11 @@ static void taken_keys_come_back(void **state)
     };
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
         struct kx_buffer key, back;
-        struct input_error flaw;
+        struct input_error error;
         kx_buffer_init(&key, *state);
         kx_buffer_init(&back, *state);
-        if (!key_text_from_any_json(kx_text(KEYS[i]), &key, &flaw))
-            fail_msg("%s: %s", KEYS[i], flaw.detail);
+        if (!key_text_from_any_json(kx_text(KEYS[i]), &key, &error))
+            fail_msg("%s: %s", KEYS[i], error.detail);
         kx_key_to_json(kx_buffer_slice(&key), &back);
         kx_add_byte(&back, '\0');
         assert_string_equal(back.data, KEYS[i]);
@@ -57,14 +57,14 @@ static void other_keys_are_refused(void **state)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct kx_buffer key;
-        struct input_error flaw = {0};
+        struct input_error error = {0};
         kx_buffer_init(&key, *state);
-        if (key_text_from_any_json(kx_text(REFUSED[i].json), &key, &flaw))
+        if (key_text_from_any_json(kx_text(REFUSED[i].json), &key, &error))
             fail_msg("%s was taken", REFUSED[i].json);
-        if (flaw.code != REFUSED[i].code ||
-            strcmp(flaw.pointer, REFUSED[i].pointer) != 0)
-            fail_msg("%s: %d at \"%s\": %s", REFUSED[i].json, flaw.code,
-                     flaw.pointer, flaw.detail);
+        if (error.code != REFUSED[i].code ||
+            strcmp(error.pointer, REFUSED[i].pointer) != 0)
+            fail_msg("%s: %d at \"%s\": %s", REFUSED[i].json, error.code,
+                     error.pointer, error.detail);
         kx_buffer_free(&key);
     }
 }

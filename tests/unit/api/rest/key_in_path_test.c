@@ -53,14 +53,14 @@ static void paths_are_keys_and_come_back(void **state)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct kx_buffer key, expected, back;
-        struct input_error flaw;
+        struct input_error error;
         kx_buffer_init(&key, *state);
         kx_buffer_init(&expected, *state);
         kx_buffer_init(&back, *state);
-        if (!key_text_from_path(kx_text(TAKEN[i].path), &key, &flaw))
-            fail_msg("%s: %s", TAKEN[i].path, flaw.detail);
+        if (!key_text_from_path(kx_text(TAKEN[i].path), &key, &error))
+            fail_msg("%s: %s", TAKEN[i].path, error.detail);
         assert_true(
-            key_text_from_any_json(kx_text(TAKEN[i].json), &expected, &flaw));
+            key_text_from_any_json(kx_text(TAKEN[i].json), &expected, &error));
         if (!kx_equal(kx_buffer_slice(&key), kx_buffer_slice(&expected)))
             fail_msg("%s is not %s", TAKEN[i].path, TAKEN[i].json);
         key_text_to_path(kx_buffer_slice(&key), &back);
@@ -117,13 +117,13 @@ static void other_paths_are_refused(void **state)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct kx_buffer key;
-        struct input_error flaw = {0};
+        struct input_error error = {0};
         kx_buffer_init(&key, *state);
-        if (key_text_from_path(kx_text(REFUSED[i].path), &key, &flaw))
+        if (key_text_from_path(kx_text(REFUSED[i].path), &key, &error))
             fail_msg("%s was taken", REFUSED[i].path);
-        if (flaw.code != REFUSED[i].code ||
-            strstr(flaw.detail, REFUSED[i].says) == NULL)
-            fail_msg("%s: %s", REFUSED[i].path, flaw.detail);
+        if (error.code != REFUSED[i].code ||
+            strstr(error.detail, REFUSED[i].says) == NULL)
+            fail_msg("%s: %s", REFUSED[i].path, error.detail);
         kx_buffer_free(&key);
     }
 }
@@ -186,16 +186,16 @@ static void nasty_keys_survive(void **state)
     uint64_t seed = random_seed("path_test");
     for (int round = 0; round < 20000; round++) {
         struct kx_buffer key, path, back;
-        struct input_error flaw;
+        struct input_error error;
         kx_buffer_init(&key, *state);
         kx_buffer_init(&path, *state);
         kx_buffer_init(&back, *state);
         for (size_t parts = 1 + random_below(&seed, 4); parts > 0; parts--)
             add_nasty_part(&seed, &key);
         key_text_to_path(kx_buffer_slice(&key), &path);
-        if (!key_text_from_path(kx_buffer_slice(&path), &back, &flaw))
+        if (!key_text_from_path(kx_buffer_slice(&path), &back, &error))
             fail_msg("%.*s: %s", (int)path.size, (char *)path.data,
-                     flaw.detail);
+                     error.detail);
         if (!kx_equal(kx_buffer_slice(&key), kx_buffer_slice(&back)))
             fail_msg("%.*s is another key", (int)path.size, (char *)path.data);
         kx_buffer_free(&key);

@@ -5,20 +5,20 @@
 enum { ALLOWED = TAKES_PREFIX | TAKES_LIMIT | TAKES_REVERSE };
 
 static bool read(const char *text, void *memory, struct query_params *query,
-                 struct input_error *flaw)
+                 struct input_error *error)
 {
-    return query_params_read(kx_text(text), ALLOWED, memory, query, flaw);
+    return query_params_read(kx_text(text), ALLOWED, memory, query, error);
 }
 
 static void parameters_are_split_raw_and_decoded_once(void **state)
 {
     struct query_params query;
-    struct input_error flaw;
+    struct input_error error;
     struct kx_buffer text;
     kx_buffer_init(&text, *state);
     assert_true(read("prefix=a%26b%2541%2bc&&limit=5&rever%73e", *state, &query,
-                     &flaw));
-    assert_true(query_params_text(&query, PARAMETER_PREFIX, &text, &flaw));
+                     &error));
+    assert_true(query_params_text(&query, PARAMETER_PREFIX, &text, &error));
     assert_int_equal(text.size, strlen("a&b%41+c"));
     assert_memory_equal(text.data, "a&b%41+c", text.size);
     assert_true(query_params_has(&query, PARAMETER_REVERSE));
@@ -28,17 +28,17 @@ static void parameters_are_split_raw_and_decoded_once(void **state)
 static void unknown_and_repeated_parameters_are_refused(void **state)
 {
     struct query_params query;
-    struct input_error flaw;
-    assert_false(read("revrse=1", *state, &query, &flaw));
-    assert_int_equal(flaw.code, PROBLEM_UNKNOWN_PARAMETER);
-    assert_string_equal(flaw.suggestion, "reverse");
-    assert_string_equal(flaw.allowed, "\"prefix\",\"reverse\",\"limit\"");
-    assert_false(read("ttl=1s", *state, &query, &flaw));
-    assert_int_equal(flaw.code, PROBLEM_UNKNOWN_PARAMETER);
-    assert_null(flaw.suggestion);
-    assert_false(read("limit=1&limit=1", *state, &query, &flaw));
-    assert_int_equal(flaw.code, PROBLEM_BAD_PARAMETER);
-    assert_memory_equal(flaw.parameter.data, "limit", 5);
+    struct input_error error;
+    assert_false(read("revrse=1", *state, &query, &error));
+    assert_int_equal(error.code, PROBLEM_UNKNOWN_PARAMETER);
+    assert_string_equal(error.suggestion, "reverse");
+    assert_string_equal(error.allowed, "\"prefix\",\"reverse\",\"limit\"");
+    assert_false(read("ttl=1s", *state, &query, &error));
+    assert_int_equal(error.code, PROBLEM_UNKNOWN_PARAMETER);
+    assert_null(error.suggestion);
+    assert_false(read("limit=1&limit=1", *state, &query, &error));
+    assert_int_equal(error.code, PROBLEM_BAD_PARAMETER);
+    assert_memory_equal(error.parameter.data, "limit", 5);
     talloc_free_children(*state);
 }
 
@@ -62,10 +62,10 @@ static void limits_are_whole_numbers_of_a_page(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct query_params query;
-        struct input_error flaw;
+        struct input_error error;
         size_t limit = 7;
-        assert_true(read(cases[i].text, *state, &query, &flaw));
-        if (query_params_limit(&query, &limit, &flaw) !=
+        assert_true(read(cases[i].text, *state, &query, &error));
+        if (query_params_limit(&query, &limit, &error) !=
                 (cases[i].limit != 0) ||
             (cases[i].limit != 0 && limit != cases[i].limit))
             fail_msg("%s is %zu", cases[i].text, limit);
@@ -85,10 +85,11 @@ static void flags_are_true_or_false(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct query_params query;
-        struct input_error flaw;
+        struct input_error error;
         bool flag;
-        assert_true(read(cases[i].text, *state, &query, &flaw));
-        bool taken = query_params_flag(&query, PARAMETER_REVERSE, &flag, &flaw);
+        assert_true(read(cases[i].text, *state, &query, &error));
+        bool taken =
+            query_params_flag(&query, PARAMETER_REVERSE, &flag, &error);
         assert_int_equal(taken, cases[i].flag >= 0);
         if (taken)
             assert_int_equal(flag, cases[i].flag);
@@ -123,16 +124,16 @@ static void keys_come_as_path_or_json_and_are_never_guessed(void **state)
 {
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
         struct query_params query;
-        struct input_error flaw;
+        struct input_error error;
         struct kx_buffer key, json;
         kx_buffer_init(&key, *state);
         kx_buffer_init(&json, *state);
-        assert_true(read(KEYS[i].text, *state, &query, &flaw));
-        bool taken = query_params_key(&query, PARAMETER_PREFIX, &key, &flaw);
+        assert_true(read(KEYS[i].text, *state, &query, &error));
+        bool taken = query_params_key(&query, PARAMETER_PREFIX, &key, &error);
         if (taken != (KEYS[i].key != NULL))
             fail_msg("%s: taken %d", KEYS[i].text, taken);
         if (!taken) {
-            assert_memory_equal(flaw.parameter.data, "prefix", 6);
+            assert_memory_equal(error.parameter.data, "prefix", 6);
             continue;
         }
         kx_key_to_json(kx_buffer_slice(&key), &json);

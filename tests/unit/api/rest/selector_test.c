@@ -9,14 +9,14 @@ enum {
 };
 
 static bool make(const char *text, void *memory, struct selector *selector,
-                 struct input_error *flaw)
+                 struct input_error *error)
 {
     struct query_params query;
     struct selection *selection = talloc(memory, struct selection);
     selection_init(selection, memory);
-    return query_params_read(kx_text(text), ALLOWED, memory, &query, flaw) &&
-           selection_read(&query, selection, flaw) &&
-           selector_make(selection, memory, selector, flaw);
+    return query_params_read(kx_text(text), ALLOWED, memory, &query, error) &&
+           selection_read(&query, selection, error) &&
+           selector_make(selection, memory, selector, error);
 }
 
 static const struct {
@@ -54,9 +54,9 @@ static void selections_are_ranges(void **state)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct selector selector;
-        struct input_error flaw;
-        if (!make(TAKEN[i].query, *state, &selector, &flaw))
-            fail_msg("%s: %s", TAKEN[i].query, flaw.detail);
+        struct input_error error;
+        if (!make(TAKEN[i].query, *state, &selector, &error))
+            fail_msg("%s: %s", TAKEN[i].query, error.detail);
         same_bytes(TAKEN[i].query, selector.range.start, TAKEN[i].start);
         same_bytes(TAKEN[i].query, selector.range.end, TAKEN[i].end);
     }
@@ -80,10 +80,10 @@ static void other_selections_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct selector selector;
-        struct input_error flaw;
-        if (make(REFUSED[i], *state, &selector, &flaw))
+        struct input_error error;
+        if (make(REFUSED[i], *state, &selector, &error))
             fail_msg("%s was taken", REFUSED[i]);
-        assert_int_equal(flaw.code, PROBLEM_BAD_PARAMETER);
+        assert_int_equal(error.code, PROBLEM_BAD_PARAMETER);
     }
     talloc_free_children(*state);
 }
@@ -91,15 +91,15 @@ static void other_selections_are_refused(void **state)
 static void a_resumed_range_follows_its_position(void **state)
 {
     struct selector selector;
-    struct input_error flaw;
+    struct input_error error;
     struct kx_buffer bound;
     kx_buffer_init(&bound, *state);
-    assert_true(make("prefix=a", *state, &selector, &flaw));
+    assert_true(make("prefix=a", *state, &selector, &error));
     assert_true(selector_resume(&selector, kx_slice("\2a\0\2b\0", 6), &bound));
     same_bytes("forward", selector.range.after, "026100026200");
     same_bytes("forward", selector.range.start, "02610000");
     same_bytes("forward", selector.range.end, "026100ff");
-    assert_true(make("prefix=a&reverse", *state, &selector, &flaw));
+    assert_true(make("prefix=a&reverse", *state, &selector, &error));
     assert_true(selector_resume(&selector, kx_slice("\2a\0\2b\0", 6), &bound));
     same_bytes("reverse", selector.range.start, "02610000");
     same_bytes("reverse", selector.range.after, "026100026200");
@@ -110,15 +110,15 @@ static void a_resumed_range_follows_its_position(void **state)
 static void a_range_is_never_left(void **state)
 {
     struct selector selector;
-    struct input_error flaw;
+    struct input_error error;
     struct kx_buffer bound;
     kx_buffer_init(&bound, *state);
-    assert_true(make("prefix=a", *state, &selector, &flaw));
+    assert_true(make("prefix=a", *state, &selector, &error));
     assert_false(selector_resume(&selector, kx_slice("\2A\0", 3), &bound));
     assert_false(selector_resume(&selector, kx_slice("\2b\0", 3), &bound));
     assert_false(selector_resume(&selector, kx_slice("\2a\0\xff", 4), &bound));
     assert_false(selector_resume(&selector, kx_slice("", 0), &bound));
-    assert_true(make("index=i", *state, &selector, &flaw));
+    assert_true(make("index=i", *state, &selector, &error));
     assert_true(selector_resume(&selector, kx_slice("\2b\0", 3), &bound));
     talloc_free_children(*state);
 }

@@ -33,14 +33,14 @@ static void times_have_a_number_and_a_unit(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        struct input_error flaw;
+        struct input_error error;
         int64_t ms = 0;
-        bool taken =
-            ttl_read(kx_text(CASES[i].text), PROBLEM_BAD_PARAMETER, &ms, &flaw);
+        bool taken = ttl_read(kx_text(CASES[i].text), PROBLEM_BAD_PARAMETER,
+                              &ms, &error);
         if (taken != (CASES[i].ms != 0) || ms != CASES[i].ms)
             fail_msg("\"%s\" is %lld ms", CASES[i].text, (long long)ms);
         if (!taken)
-            assert_int_equal(flaw.code, PROBLEM_BAD_PARAMETER);
+            assert_int_equal(error.code, PROBLEM_BAD_PARAMETER);
     }
 }
 

@@ -36,19 +36,19 @@ static const struct {
 };
 
 static bool take(const char *json, void *memory, struct kx_value *value,
-                 struct input_error *flaw)
+                 struct input_error *error)
 {
     assert_int_equal(kx_json_check(kx_text(json), NULL), KX_OK);
-    return entryjson_read_typed(kx_text(json), memory, value, flaw);
+    return entryjson_read_typed(kx_text(json), memory, value, error);
 }
 
 static void typed_values_are_stored_in_their_encoding(void **state)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct kx_value value;
-        struct input_error flaw;
-        if (!take(TAKEN[i].typed, *state, &value, &flaw))
-            fail_msg("%s: %s", TAKEN[i].typed, flaw.detail);
+        struct input_error error;
+        if (!take(TAKEN[i].typed, *state, &value, &error))
+            fail_msg("%s: %s", TAKEN[i].typed, error.detail);
         assert_int_equal(value.encoding, TAKEN[i].encoding);
         assert_true(
             kx_equal(value.data, kx_slice(TAKEN[i].data, TAKEN[i].size)));
@@ -92,10 +92,10 @@ static void other_typed_values_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct kx_value value;
-        struct input_error flaw;
-        if (take(REFUSED[i], *state, &value, &flaw))
+        struct input_error error;
+        if (take(REFUSED[i], *state, &value, &error))
             fail_msg("%s was taken", REFUSED[i]);
-        assert_int_equal(flaw.code, PROBLEM_BAD_VALUE);
+        assert_int_equal(error.code, PROBLEM_BAD_VALUE);
     }
     talloc_free_children(*state);
 }
