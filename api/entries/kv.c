@@ -56,9 +56,7 @@ enum progress kv_get(struct request *request, struct reply *reply)
         return VIEW;
     if (fault.status == KX_ABSENT)
         return subkeys_absent(request, reply, kx_buffer_slice(&key));
-    record.size = 0;
-    kx_key_index_name(kx_buffer_slice(&key), &record);
-    return core_refusal_read(request, reply, &fault, kx_buffer_slice(&record));
+    return core_refusal_key(request, reply, &fault, kx_buffer_slice(&key));
 }
 
 /* ---- Writes ------------------------------------------------------------- */

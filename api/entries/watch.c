@@ -148,35 +148,8 @@ static bool may_watch(struct watch_stream *watching, struct reply *reply)
                        watching->count);
 }
 
-/* A key of an index that cannot be read can be refused only before the reply
+/* A prefix of an index that cannot be read can be refused only before the reply
  * has begun. */
-static void refuse(struct request *request, struct reply *reply,
-                   struct kx_slice key, const struct kx_fault *fault)
-{
-    struct kx_buffer index;
-    kx_buffer_init(&index, request->memory);
-    kx_key_index_name(key, &index);
-    core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
-}
-
-static void try_keys(struct watch_stream *watching, struct reply *reply)
-{
-    struct kx_reader *reader = watching->stream.request->reader;
-    struct kx_entry entry;
-    struct kx_fault fault = {.status = KX_OK};
-    size_t i = 0;
-    kx_read_begin(reader);
-    for (; i < watching->count; i++) {
-        fault.status = kx_read(reader, watching->keys[i], &watching->record,
-                               &entry, &fault);
-        if (fault.status != KX_OK && fault.status != KX_ABSENT)
-            break;
-    }
-    kx_read_end(reader);
-    if (i < watching->count)
-        refuse(watching->stream.request, reply, watching->keys[i], &fault);
-}
-
 static void try_prefix(const struct watch_stream *watching, struct reply *reply)
 {
     struct kx_reader *reader = watching->stream.request->reader;
@@ -185,7 +158,8 @@ static void try_prefix(const struct watch_stream *watching, struct reply *reply)
     fault.status = selector_scan(&watching->selector, reader, &fault);
     kx_read_end(reader);
     if (fault.status != KX_OK)
-        refuse(watching->stream.request, reply, watching->prefix, &fault);
+        core_refusal_key(watching->stream.request, reply, &fault,
+                         watching->prefix);
 }
 
 /* Sets the range below the only watched key, unless the client sends what it
@@ -248,7 +222,7 @@ enum progress watch_get(struct request *request, struct reply *reply)
     if (watching->of_prefix)
         try_prefix(watching, reply);
     else
-        try_keys(watching, reply);
+        core_refusal_watched(request, reply, watching->keys, watching->count);
     if (reply->status != 0)
         return DONE;
     if (!watching->of_prefix)

@@ -257,13 +257,9 @@ static enum progress refuse_size(struct request *request, struct reply *reply)
 static enum progress refuse(struct request *request, struct reply *reply,
                             const struct reading *reading)
 {
-    struct kx_buffer index;
     if (reading->too_large)
         return refuse_size(request, reply);
-    kx_buffer_init(&index, request->memory);
-    kx_key_index_name(reading->start, &index);
-    return core_refusal_read(request, reply, &reading->fault,
-                             kx_buffer_slice(&index));
+    return core_refusal_key(request, reply, &reading->fault, reading->start);
 }
 
 /* fault is large, and only its texts are cleared. */

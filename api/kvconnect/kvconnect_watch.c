@@ -190,30 +190,6 @@ static bool take_keys(struct frame_stream *watching,
     return true;
 }
 
-/* What cannot be watched, such as a key of an index that is being built, can be
- * refused only before the reply has begun. */
-static enum kx_status try_keys(struct frame_stream *watching, size_t *at_out,
-                               struct kx_fault *fault)
-{
-    struct request *request = watching->stream.request;
-    struct kx_buffer record;
-    struct kx_entry entry;
-    enum kx_status status = KX_OK;
-    kx_buffer_init(&record, request->memory);
-    kx_read_begin(request->reader);
-    for (size_t i = 0; i < watching->count; i++) {
-        status =
-            kx_read(request->reader, watching->keys[i], &record, &entry, fault);
-        *at_out = i;
-        if (status != KX_OK && status != KX_ABSENT)
-            break;
-        status = KX_OK;
-    }
-    kx_read_end(request->reader);
-    kx_buffer_free(&record);
-    return status;
-}
-
 /* Makes a frame for nothing. KX_OK, KX_COMMIT_TOO_LARGE, or as add_frame. */
 static enum kx_status try_frame(struct frame_stream *watching)
 {
@@ -230,13 +206,10 @@ static enum kx_status try_frame(struct frame_stream *watching)
 }
 
 /* The watch is open before the first frame is read: no change gets lost. */
-static enum kx_status open_watch(struct frame_stream *watching, size_t *at_out,
-                                 struct kx_fault *fault)
+static enum kx_status open_watch(struct frame_stream *watching)
 {
     struct request *request = watching->stream.request;
-    enum kx_status status = try_keys(watching, at_out, fault);
-    if (status == KX_OK)
-        status = try_frame(watching);
+    enum kx_status status = try_frame(watching);
     return status != KX_OK ? status
                            : kx_watch_open(request->service->store,
                                            watching->keys, watching->count,
@@ -247,20 +220,16 @@ static enum progress begin(struct frame_stream *watching, struct reply *reply)
 {
     struct request *request = watching->stream.request;
     struct kx_fault fault = {.status = KX_OK};
-    struct kx_buffer index;
-    size_t at = 0;
-    fault.status = open_watch(watching, &at, &fault);
+    if (!core_refusal_watched(request, reply, watching->keys, watching->count))
+        return DONE;
+    fault.status = open_watch(watching);
     if (fault.status == KX_COMMIT_TOO_LARGE)
         return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
                        "The entries to be watched have more than %d bytes: "
                        "watch fewer keys at a time.",
                        FRAME_MAX);
-    if (fault.status != KX_OK) {
-        kx_buffer_init(&index, request->memory);
-        kx_key_index_name(watching->keys[at], &index);
-        return core_refusal_read(request, reply, &fault,
-                                 kx_buffer_slice(&index));
-    }
+    if (fault.status != KX_OK)
+        return core_refusal_key(request, reply, &fault, watching->keys[0]);
     reply->status = 200;
     reply->content_type = "application/octet-stream";
     reply->stream = &watching->stream;

@@ -242,6 +242,38 @@ enum progress core_refusal_read(struct request *request, struct reply *reply,
     return DONE;
 }
 
+enum progress core_refusal_key(struct request *request, struct reply *reply,
+                               const struct kx_fault *fault,
+                               struct kx_slice key)
+{
+    struct kx_buffer index;
+    kx_buffer_init(&index, request->memory);
+    kx_key_index_name(key, &index);
+    return core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
+}
+
+bool core_refusal_watched(struct request *request, struct reply *reply,
+                          const struct kx_slice *keys, size_t count)
+{
+    struct kx_reader *reader = request->reader;
+    struct kx_buffer record;
+    struct kx_entry entry;
+    struct kx_fault fault = {.status = KX_OK};
+    size_t i = 0;
+    kx_buffer_init(&record, request->memory);
+    kx_read_begin(reader);
+    for (; i < count; i++) {
+        fault.status = kx_read(reader, keys[i], &record, &entry, &fault);
+        if (fault.status != KX_OK && fault.status != KX_ABSENT)
+            break;
+    }
+    kx_read_end(reader);
+    kx_buffer_free(&record);
+    if (i < count)
+        core_refusal_key(request, reply, &fault, keys[i]);
+    return i == count;
+}
+
 enum progress core_refusal_scan(struct request *request, struct reply *reply,
                                 const struct kx_fault *fault,
                                 const struct selector *selector)

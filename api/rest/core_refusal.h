@@ -27,8 +27,19 @@ enum progress core_refusal_read(struct request *request, struct reply *reply,
                                 const struct kx_fault *fault,
                                 struct kx_slice index);
 
-/* The same for a scan of a selector: the index is the one that it names, or the
- * one to which the keys of its range belong. */
+/* The same for a read of one key: the index is the one to which it belongs. */
+enum progress core_refusal_key(struct request *request, struct reply *reply,
+                               const struct kx_fault *fault,
+                               struct kx_slice key);
+
+/* Reads the keys that are to be watched, since a key that cannot be read, such
+ * as one of an index that is being built, can be refused only before the reply
+ * has begun. False: reply is then complete. Begins a view of its own. */
+bool core_refusal_watched(struct request *request, struct reply *reply,
+                          const struct kx_slice *keys, size_t count);
+
+/* Like core_refusal_read for a scan of a selector: the index is the one that it
+ * names, or the one to which the keys of its range belong. */
 enum progress core_refusal_scan(struct request *request, struct reply *reply,
                                 const struct kx_fault *fault,
                                 const struct selector *selector);
