@@ -1,5 +1,5 @@
 /* Random mutations of the entries that the model of indexes (index_model.h)
- * reckons with, each made in the model as well. */
+ * takes into account, each made in the model as well. */
 #ifndef INDEX_CHANGES_H
 #define INDEX_CHANGES_H
 

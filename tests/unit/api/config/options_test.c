@@ -1,4 +1,4 @@
-/* Options: what each type takes, who wins, and what is refused. */
+/* Options: what each type takes, which source wins, and what is refused. */
 #include "config/options.h"
 #include "kindex.h"
 #include "unit.h"

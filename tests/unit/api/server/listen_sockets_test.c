@@ -105,7 +105,7 @@ static void a_port_that_was_asked_for_is_tried_once(void **state)
     assert_int_equal(sockets.sets[0].count, 0);
 }
 
-/* TEST-NET-1 (RFC 5737) is nobody's. */
+/* TEST-NET-1 (RFC 5737) belongs to no machine. */
 static void
 an_address_that_the_machine_lacks_is_left_out_if_it_may_be(void **state)
 {

@@ -23,7 +23,7 @@ static atomic_bool endless; /* there is always more of a backup */
 static atomic_bool broken;  /* it fails */
 static atomic_int pieces;
 static atomic_bool ended;  /* one has come to its end */
-static atomic_bool halves; /* no more is written at once */
+static atomic_bool halves; /* not more is written at once */
 
 enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
                                      struct kx_buffer *out)

@@ -246,7 +246,7 @@ static void every_page_is_looked_at(void **state)
         off_t at = page * PAGE_BYTES + (off_t)random_below(&seed, used);
         flip(path, at);
         assert_int_equal(page_check(test.directory, &fault), KX_DAMAGED);
-        /* Also when nobody asks why. */
+        /* Also when no fault is asked for. */
         assert_int_equal(kx_open(&test.options, &test.store, NULL), KX_DAMAGED);
         flip(path, at);
     }

@@ -17,7 +17,7 @@ enum { MANY = COMMIT_DELAY_COMMITS };
 static struct {
     _Atomic(pthread_cond_t *) cond; /* the writer's; NULL: unknown yet */
     sem_t begun;                    /* once for each wait */
-    bool late;                      /* its time is over at once */
+    bool late;                      /* its time ends at once */
 } waiting;
 
 bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,

@@ -161,7 +161,7 @@ static void a_batch_ends_when_it_has_read_much(void **state)
 /* ---- What is not on disk yet -------------------------------------------- */
 
 static struct {
-    struct story *story; /* NULL: nobody looks */
+    struct story *story; /* NULL: no reader looks */
     enum kx_status index;
     const char *info;
     bool entry;
@@ -285,7 +285,7 @@ static void a_change_of_an_index_is_seen_when_it_is_on_disk(void **state)
     }
 }
 
-/* One of two is mended, the other removed. */
+/* One of two is repaired, the other removed. */
 static void what_is_taken_over_is_seen_when_it_is_on_disk(void **state)
 {
     static const char *const keys[TAKEN] = {"[\"by_n\",1,1]", "[\"by_n\",9,9]"};
@@ -307,7 +307,7 @@ static void what_is_taken_over_is_seen_when_it_is_on_disk(void **state)
     while (info.state == KX_INDEX_BUILDING)
         assert_int_equal(test_index(&s->test, "by_n", &info), KX_OK);
     atomic_store(&taken.looked_at, false);
-    test_set(&s->test, s->mem, "[\"other\"]", "1"); /* it looks no more */
+    test_set(&s->test, s->mem, "[\"other\"]", "1"); /* it no longer looks */
     kx_reader_close(taken.reader);
     talloc_free(taken.mem);
     assert_int_equal(taken.changes, TAKEN);

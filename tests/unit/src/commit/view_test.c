@@ -1,5 +1,5 @@
-/* Who cannot wait for the view is told when it opens, in the order in which
- * they came, and is waited for before it closes again. The Makefile puts
+/* A caller that cannot wait for the view is told when it opens, in the order in
+ * which they came, and is waited for before it closes again. The Makefile puts
  * __wrap_X where the core calls X.
  */
 #include "unit.h"
@@ -121,7 +121,7 @@ static void the_writer_waits_for_those_it_has_told(void **state)
     view_apply_begin(&answers->view);
     assert_int_equal(waits, 1);
     view_apply_cancel(&answers->view);
-    view_tried(&answers->view); /* too late: it counts for nobody else */
+    view_tried(&answers->view); /* too late: it counts for no other caller */
     view_apply_begin(&answers->view);
     assert_false(enter(answers, 0));
     view_apply_cancel(&answers->view);

@@ -12,7 +12,7 @@ static void open_prefix(struct story *s, struct waiter *waiter,
                      KX_OK);
 }
 
-/* What was collected, as JSON with '|' behind each; NULL: anything. */
+/* What was collected, as JSON with '|' after each; NULL: anything. */
 static const char *taken(struct story *s, struct waiter *waiter)
 {
     struct kx_slice *keys =
@@ -171,7 +171,7 @@ static void so_many_are_kept_and_not_one_more(void **state)
     assert_string_equal(taken(s, &waiter), "[\"a\",5]|");
 }
 
-/* Who has no more room is told to list. */
+/* A watch without space for more keys is told to list. */
 static void all_watches_together_have_a_limit(void **state)
 {
     enum { WATCHES = 300, KEYS = 120, KEY_BYTES = 1904 };

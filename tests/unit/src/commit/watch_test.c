@@ -1,4 +1,5 @@
-/* Watches: who is told what, once or not at all, and that nothing gets lost. */
+/* Watches: which of them are told what, once or not at all, and that nothing is
+ * lost. */
 #include "waiter.h"
 
 #include "base/hash.h"
@@ -361,7 +362,7 @@ static void one_of_many_in_a_place_is_told(void **state)
     is_told(s, &waiters[MANY - 1]);
 }
 
-/* A key that is watched again after nobody did. */
+/* A key that is watched again after its last watch has ended. */
 static void a_key_is_watched_by_one_after_the_other(void **state)
 {
     struct story *s = *state;

@@ -80,7 +80,7 @@ static void index_entries_of_a_deleted_range(void **state)
     assert_string_equal(test_list(&s->test, s->mem, "[]"), "");
 }
 
-/* Removes the only entry that lies after what nobody sees. */
+/* Removes the only entry that lies after the hidden rows. */
 static void delete_behind(struct story *s, int rows_most)
 {
     struct kx_mutation mutation = {.type = KX_DELETE_RANGE,

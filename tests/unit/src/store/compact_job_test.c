@@ -1,5 +1,5 @@
 /* Compaction beside readers: it rests so long after a step for which somebody
- * had to wait that hardly any reader finds one, and it goes on all the same.
+ * had to wait that hardly any reader finds one, and it continues all the same.
  * The Makefile puts __wrap_compact_rows where the core calls compact_rows. */
 #include "store.h"
 

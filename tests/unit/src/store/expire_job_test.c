@@ -1,6 +1,6 @@
-/* Entries that are over and wait for their removal, under the name of an index
- * that writes its own entries over them: what is counted fits what is there.
- * The Makefile puts __wrap_X where the core calls X. */
+/* Entries that have expired and wait for their removal, under the name of an
+ * index that writes its own entries over them: what is counted fits what is
+ * there. The Makefile puts __wrap_X where the core calls X. */
 #include "store.h"
 
 #include <stdatomic.h>
@@ -95,7 +95,7 @@ static void a_build_counts_what_it_overwrites(void **state)
     assert_int_equal(figures(s).entries, 1);
 }
 
-/* They are none of the index's business. */
+/* They do not concern the index. */
 static void a_verification_does_not_count_them(void **state)
 {
     struct story *s = *state;

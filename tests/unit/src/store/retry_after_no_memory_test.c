@@ -1,4 +1,4 @@
-/* What went wrong once, for want of memory, goes on when there is some again.
+/* What failed for lack of memory is tried again, and works when there is some.
  * The Makefile puts __wrap_X where the core calls X. */
 #include "store.h"
 
@@ -129,7 +129,7 @@ static void the_writer(void **state)
     assert_int_equal(test_commit(&s->test, &fed), KX_OK);
 }
 
-/* It rests when it has failed, while commits go on. */
+/* It pauses after a failure, while commits continue. */
 static void a_job(void **state)
 {
     enum { COMMITS = 50, REST_NS = 10000000 };

@@ -5,7 +5,7 @@
  */
 static const struct {
     const char *prefix, *start, *end;
-    int end_byte; /* behind the end's parts, -1: none */
+    int end_byte; /* after the end's parts, -1: none */
     bool covered;
 } RANGES[] = {
     {"[]", "[\"a\"]", "", -1, true},
