@@ -45,7 +45,7 @@ static bool wait_second(struct checkpointer *checkpointer)
 
 /* When the disk becomes full a checkpoint is written while there is still space
  * for it: then recovery has little to write. */
-static void *run(void *argument)
+static void *checkpointer_run(void *argument)
 {
     struct checkpointer *checkpointer = argument;
     struct disk_guard *disk = checkpointer->disk;
@@ -75,7 +75,8 @@ struct checkpointer *checkpointer_start(void *mem, struct disk_guard *disk,
     checkpointer->options = options;
     pthread_mutex_init(&checkpointer->lock, NULL);
     pthread_cond_init(&checkpointer->stop, NULL);
-    if (pthread_create(&checkpointer->thread, NULL, run, checkpointer) == 0)
+    if (pthread_create(&checkpointer->thread, NULL, checkpointer_run,
+                       checkpointer) == 0)
         return checkpointer;
     talloc_free(checkpointer);
     return NULL;
