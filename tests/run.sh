@@ -32,6 +32,7 @@ instructions      instructions per request
 packaging         the Debian package, its unit, the manual page
 clang-rest        the second compiler has no warning about the rest
 shape-self-test   each shape check finds a planted violation
+quick-self-test   make quick finds a planted failure, in its room alone
 cppcheck          static analysis has nothing to say
 shape             layers, sizes, contracts
 format-check      the code has one format
