@@ -44,5 +44,5 @@ make tsan             unit tests and stories with the thread sanitizer
 make valgrind         unit tests and stories with valgrind
 make bench            benchmarks (tests/bench/README.md has the figures)
 make bench-peers      benchmarks of other services as well
-make fresh            both commands on a fresh Debian 12 (as root)
+make fresh            both commands on a fresh Debian 12, and 13 (as root)
 END

@@ -36,7 +36,8 @@ installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' |
 missing() {
     rows "$@" | while IFS='|' read -r package command reason; do
         [ -n "$command" ] && command -v "$command" >/dev/null && continue
-        printf '%s\n' "$installed" | grep -qxF "$package" ||
+        printf '%s\n' "$installed" |
+            grep -qxF "$(printf '%s' "$package" | tr / '\n')" ||
             printf '  %-20s %s\n' "$package" "$reason"
     done
 }
@@ -61,12 +62,27 @@ echo "Installing them: $sudo apt-get install$missing" | tr -s ' '
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-for step in "update -q" "install -q -y --no-install-recommends$missing"; do
-    # shellcheck disable=SC2086 # the step is a list of words
-    if ! $sudo env DEBIAN_FRONTEND=noninteractive apt-get $step \
+apt_get() {
+    if ! $sudo env DEBIAN_FRONTEND=noninteractive apt-get "$@" \
             >"$log" 2>&1 </dev/null; then
         cat "$log" >&2
-        echo "kindex: apt-get ${step%% *} failed" >&2
+        echo "kindex: apt-get $1 failed" >&2
         exit 1
     fi
-done
+}
+
+# Of several names of a package the one that this Debian has, now that apt knows.
+named() {
+    for package in $missing; do
+        for name in $(echo "$package" | tr / ' '); do
+            if apt-cache show --no-all-versions "$name" >"$log" 2>&1; then
+                break
+            fi
+        done
+        echo "$name"
+    done
+}
+
+apt_get update -q
+# shellcheck disable=SC2046 # a list of words
+apt_get install -q -y --no-install-recommends $(named)

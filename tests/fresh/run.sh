@@ -1,16 +1,27 @@
 #!/bin/bash
-# Tries Kindex on a fresh Debian 12, a chroot made with debootstrap: `make run`
+# Tries Kindex on a fresh Debian 12 and 13, chroots made with debootstrap: `make run`
 # and `make test` with nothing there but a minimal system, git, make and a
 # clone of the last commit; the Debian package, built in one system, installed,
 # used, removed and purged in another; and the Dockerfile, step by step without
 # Docker. Needs root, debootstrap and the machine's own apt sources.
-#   tests/fresh/run.sh [run] [test] [deb] [image]     these, or all
+#   tests/fresh/run.sh [bookworm] [trixie] [run] [test] [deb] [image]
+# Without a name of a Debian both are tried, without a part all parts; on Debian 13
+# the tests are not tried, as its clang-format and compilers have other views of the
+# code. The Dockerfile names its Debian.
 # FRESH_DIR is where the systems are made (a new directory, removed at the end,
 # by default); with it the minimal system is kept and used again. DEB names a
 # package that is tried instead of one built from the last commit.
 set -eu
 cd "$(dirname "$0")/../.."
-[ $# -gt 0 ] || set -- run test deb image
+suites=()
+parts=()
+for word in "$@"; do
+    case $word in
+    bookworm | trixie) suites+=("$word") ;;
+    *) parts+=("$word") ;;
+    esac
+done
+[ ${#suites[@]} -gt 0 ] || suites=(bookworm trixie)
 
 if [ -n "${FRESH_DIR:-}" ]; then
     mkdir -p "$FRESH_DIR"
@@ -20,22 +31,24 @@ else
     trap 'rm -rf --one-file-system "$work"' EXIT
 fi
 
-# The machine's own Debian mirrors, as lines "uri suite component".
+# The machine's own Debian mirrors, as lines "uri suite component", with the suites
+# of the Debian that is tried.
 mirrors() {
     apt-get indextargets \
         --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' \
         'Identifier: Packages' |
-        awk '$1 ~ /^Debian/ && $3 ~ /^bookworm/ { print $2, $3, $4 }' | sort -u
+        awk -v suite="$suite" '$1 ~ /^Debian/ && $3 ~ /^bookworm/ {
+            sub("bookworm", suite, $3); print $2, $3, $4 }' | sort -u
 }
 
-# new DIR: a minimal Debian 12 there, that can reach what this machine reaches.
+# new DIR: a minimal Debian there, that can reach what this machine reaches.
 new() {
-    local base=$work/base system=$1 certificate
+    local base=$work/$suite system=$1 certificate
     [ -n "$(mirrors)" ] || apt-get update -q
     if [ ! -e "$base/complete" ]; then
         rm -rf --one-file-system "$base"
-        debootstrap --variant=minbase bookworm "$base" \
-            "$(mirrors | awk '$2 == "bookworm" { print $1; exit }')" \
+        debootstrap --variant=minbase "$suite" "$base" \
+            "$(mirrors | awk -v suite="$suite" '$2 == suite { print $1; exit }')" \
             >"$work/debootstrap.log" 2>&1 ||
             { tail -20 "$work/debootstrap.log" >&2; return 1; }
         touch "$base/complete"
@@ -175,15 +188,28 @@ copy() {
     done
 }
 
-failed=0
-for name in "$@"; do
-    started=$SECONDS
-    case $name in
-    deb) try_deb || failed=1 ;;
-    image) try_image || failed=1 ;;
-    *) try_commands "$name" || failed=1 ;;
+# The parts that are tried on a Debian when none is named.
+all_parts() {
+    case $1 in
+    bookworm) echo run test deb image ;;
+    trixie) echo run deb ;;
     esac
-    echo "fresh: $name took $((SECONDS - started)) s"
+}
+
+failed=0
+for suite in "${suites[@]}"; do
+    tried=("${parts[@]}")
+    # shellcheck disable=SC2207 # words
+    [ ${#tried[@]} -gt 0 ] || tried=($(all_parts "$suite"))
+    for name in "${tried[@]}"; do
+        started=$SECONDS
+        case $name in
+        deb) try_deb || failed=1 ;;
+        image) try_image || failed=1 ;;
+        *) try_commands "$name" || failed=1 ;;
+        esac
+        echo "fresh: $suite $name took $((SECONDS - started)) s"
+    done
 done
 [ $failed = 0 ] || { echo "fresh: FAILED"; exit 1; }
 echo "fresh: ok"

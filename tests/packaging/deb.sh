@@ -49,7 +49,7 @@ image_has() {
     local name
     for name in $(dpkg-deb -f "$deb" Depends | sed 's/([^)]*)//g' | tr -d ' ' |
         tr ',' '\n' | grep -vx 'adduser\|libc6'); do
-        grep -qE "^image +$name " deploy/packages ||
+        grep -qE "^image +([^ ]*/)?$name[ /]" deploy/packages ||
             { echo "deploy/packages has no image row for $name"; return 1; }
     done
 }

@@ -205,7 +205,7 @@ plant program 'echo 3 passed, 0 failed; exit 1' &&
 
 # On a machine where nothing is installed, apt is asked for the packages of all
 # uses named; where everything is, for nothing.
-plant dpkg-query '[ ! -e "$0.all" ] || awk "/^[a-z]/ { print \$2, \"installed\" }" deploy/packages'
+plant dpkg-query '[ ! -e "$0.all" ] || awk "/^[a-z]/ { sub(\"/.*\", \"\", \$2); print \$2, \"installed\" }" deploy/packages'
 plant sudo '"$@"'
 plant apt-get 'echo "$@" >>"$0.log"'
 PATH=$work:$PATH deploy/packages.sh build try >"$work/said"
