@@ -66,7 +66,7 @@ expect 200
 field '[.checks[] | select(.name == "disk") | .state, (.detail | contains("--disk-floor"))]' '["warning",true]'
 kindex doctor --url "$url"
 ends 0
-is 'what is worth a look' "$(awk '$1 == "look" { print $2 }' "$work/out" | tr '\n' ' ')" 'ready disk '
+is 'what is worth a look' "$(awk '$1 == "warn" { print $2 }' "$work/out" | tr '\n' ' ')" 'ready disk '
 is 'what it says of writes' "$(grep -c 'reads and writes' "$work/out")" 0
 
 test_case 'the ballast was given up, as so little room is left'
