@@ -60,6 +60,8 @@ static struct answer post(struct story *story, const char *path,
     struct reply reply = {.status = 0};
     kx_buffer_init(&reply.body, story->mem);
     enum progress progress = request.route->handle(&request, &reply);
+    while (progress == VIEW) /* a step of a job is being applied */
+        progress = request.route->handle(&request, &reply);
     kx_read_release(request.reader);
     if (progress == COMMIT) {
         test_commit(&story->test, &request.commit);
