@@ -40,12 +40,10 @@ int64_t job_scheduler_due_ms(const struct kx_store *store)
     return due_ms;
 }
 
-/* On a full disk only the jobs that free space run: expiry and drops. */
 static bool build_waiting(const struct kx_store *store)
 {
-    return !atomic_load(&store->disk.full) &&
-           (store->writer.build.scan != NULL ||
-            build_job_next(store->catalog) != NULL);
+    return store->writer.build.scan != NULL ||
+           build_job_next(store->catalog) != NULL;
 }
 
 static bool expiry_due(const struct kx_store *store)
@@ -55,10 +53,9 @@ static bool expiry_due(const struct kx_store *store)
 
 static bool index_waiting(const struct kx_store *store)
 {
-    return !atomic_load(&store->disk.full) &&
-           (adopt_next(store->catalog) != NULL ||
-            migrate_next(store->catalog) != NULL ||
-            verify_next(&store->writer) != NULL);
+    return adopt_next(store->catalog) != NULL ||
+           migrate_next(store->catalog) != NULL ||
+           verify_next(&store->writer) != NULL;
 }
 
 static void work_on_index(struct kx_store *store)
@@ -72,17 +69,27 @@ static void work_on_index(struct kx_store *store)
         verify_step(&store->writer, index);
 }
 
-static bool compaction_waiting(struct kx_store *store)
+enum job { JOB_NONE, JOB_BUILD, JOB_INDEX, JOB_DROP, JOB_COMPACTION };
+
+/* The first job that is waiting, expiry aside. Builds come first: a build scan
+ * may hold rows of an index that was dropped, and discards them before drop_job
+ * frees the index. On a full disk only drops run, because they free space. */
+static enum job next_job(const struct kx_store *store, bool full)
 {
-    return !atomic_load(&store->disk.full) &&
-           compact_job_waiting(store->compaction);
+    if (!full && build_waiting(store))
+        return JOB_BUILD;
+    if (!full && index_waiting(store))
+        return JOB_INDEX;
+    if (store->catalog->dropping_count > 0)
+        return JOB_DROP;
+    return !full && compact_job_waiting(store->compaction) ? JOB_COMPACTION
+                                                           : JOB_NONE;
 }
 
 bool job_scheduler_waiting(struct kx_store *store)
 {
-    return expiry_due(store) || store->catalog->dropping_count > 0 ||
-           build_waiting(store) || index_waiting(store) ||
-           compaction_waiting(store);
+    return expiry_due(store) ||
+           next_job(store, atomic_load(&store->disk.full)) != JOB_NONE;
 }
 
 /* How long a step may take: while commits come in, at most a third of the time
@@ -116,24 +123,30 @@ static void size_next(struct writer *writer, uint64_t began_ns)
     writer->job_size = size < JOB_MAX ? size : JOB_MAX;
 }
 
-/* One step of the first job that is waiting; false when no job is. Builds come
- * first: a build scan may hold rows of an index that was dropped, and discards
- * them before drop_job frees the index. On a full disk a build scan ends, to
- * begin again when there is space. */
+/* One step of the next job; false when no job is waiting. The checkpointer may
+ * change disk.full meanwhile: it is read once. On a full disk a build scan
+ * ends, to begin again when there is space. */
 static bool run_step(struct kx_store *store)
 {
-    if (store->writer.build.scan != NULL && atomic_load(&store->disk.full))
+    bool full = atomic_load(&store->disk.full);
+    if (full)
         build_job_end(&store->writer);
-    if (build_waiting(store))
-        build_job_step(&store->writer);
-    else if (index_waiting(store))
-        work_on_index(store);
-    else if (store->catalog->dropping_count > 0)
-        drop_job_step(&store->writer, store->catalog->dropping[0]);
-    else if (compaction_waiting(store))
-        compact_job_step(store->compaction);
-    else
+    switch (next_job(store, full)) {
+    case JOB_NONE:
         return false;
+    case JOB_BUILD:
+        build_job_step(&store->writer);
+        break;
+    case JOB_INDEX:
+        work_on_index(store);
+        break;
+    case JOB_DROP:
+        drop_job_step(&store->writer, store->catalog->dropping[0]);
+        break;
+    case JOB_COMPACTION:
+        compact_job_step(store->compaction);
+        break;
+    }
     return true;
 }
 
