@@ -108,7 +108,7 @@ struct cli_table {
 };
 
 /* The command named by the first words of argv[0..argc-1], and the number of
- * those words; NULL: there is none. */
+ * those words; NULL: no such command. */
 const struct cli_command *cli_find(const struct cli_table *table, int argc,
                                    char **argv, int *words_out);
 

@@ -5,13 +5,14 @@
 #include "cli/cli.h"
 #include "kindex.h"
 
-/* The raw text of the member with this name. False: there is none. */
+/* The raw text of the member with this name. False: the object does not have
+ * it. */
 bool cli_json_member(struct kx_slice object, const char *name,
                      struct kx_slice *value_out);
 /* A text member, unescaped, NUL-terminated, in cli->memory; NULL: there is
  * none. */
 char *cli_text(const struct cli *cli, struct kx_slice object, const char *name);
-/* A member that is a whole number; 0: there is none. */
+/* A member that is a whole number; 0: the object does not have it. */
 uint64_t cli_number(struct kx_slice object, const char *name);
 
 /* The byte to show in place of `byte`: stored data must not send control

@@ -33,7 +33,8 @@ struct addresses {
  * False: one is not an address, or there are too many. */
 bool addresses_add(struct addresses *addresses, const char *text);
 
-/* The first address that other machines can reach; NULL if there is none. */
+/* The first address that other machines can reach; NULL if all are loopback
+ * addresses. */
 const struct address *addresses_open(const struct addresses *addresses);
 
 /* The port, in host byte order. */

@@ -189,8 +189,9 @@ static bool end_stalled(struct run_queue *queue, unsigned spare)
     return false;
 }
 
-/* Ends a stalled exchange of this run queue. If there is none, notes the
- * shortage for the other loops (exchange_share_look) and returns false. */
+/* Ends a stalled exchange of this run queue. Without such an
+ * exchange it notes the shortage for the other loops (exchange_share_look) and
+ * returns false. */
 static bool free_resources(struct exchange *exchange)
 {
     struct run_queue *queue = exchange->queue;

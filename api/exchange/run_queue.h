@@ -56,7 +56,7 @@ void run_queue_close(struct run_queue *queue);
  * loop. Never blocks for longer than the list takes to be linked. Any
  * thread. */
 void run_queue_put(struct run_queue *queue, struct kx_ticket *first);
-/* Takes the tickets that were put, as a list; NULL: there are none. */
+/* Takes the tickets that were put, as a list; NULL: no ticket was put. */
 struct kx_ticket *run_queue_take_answers(struct run_queue *queue);
 
 /* Puts an exchange at the end of the queue of turns. It must be in no other

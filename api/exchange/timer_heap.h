@@ -17,7 +17,7 @@ struct alarm {
 
 /* Zeroed, it is empty. */
 struct timer_heap {
-    struct alarm *first; /* the earliest; NULL: there is none */
+    struct alarm *first; /* the earliest; NULL: no alarm is set */
 };
 
 /* Sets an alarm that is not set. */

@@ -3,7 +3,7 @@
 
 #include "http/char_class.h"
 
-/* Past the host, or its first byte when there is none. */
+/* Past the host, or its first byte when it does not begin with a host. */
 static const uint8_t *past_host(const uint8_t *begin, const uint8_t *end)
 {
     const uint8_t *p;

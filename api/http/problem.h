@@ -83,7 +83,7 @@ struct problem_row {
 /* The row of a code; never NULL. */
 const struct problem_row *problem_row(enum problem_code code);
 
-/* Finds a code by its text ("key-not-found"); false when there is none. */
+/* Finds a code by its text ("key-not-found"); false when no problem has it. */
 bool problem_find(struct kx_slice text, enum problem_code *code_out);
 
 /* The code for a status of the core. */

@@ -79,7 +79,7 @@ struct request {
     struct kx_reader *reader; /* of this event-loop thread */
     enum method method;
     struct kx_slice path;  /* raw: not decoded, without the query */
-    struct kx_slice query; /* raw, without '?'; empty when there is none */
+    struct kx_slice query; /* raw, without '?'; empty without a query */
     header_fn *header;
     void *connection;      /* of the protocol side, for header_fn */
     uint64_t header_sizes; /* of the protocol side */

@@ -17,7 +17,7 @@ void route_allow(const struct request *request, char *out, size_t size);
 
 /* For a path that no row has, the path that was probably meant: the same
  * without the '/' at its end, the path here for a usual one of other services,
- * or the nearest one. Empty when there is none; else a part of `path` or a
+ * or the nearest one. Empty when no path is near; else a part of `path` or a
  * constant. */
 struct kx_slice route_meant(const struct route_table *table,
                             struct kx_slice path);

@@ -23,9 +23,9 @@ enum progress index_refused(struct request *request, struct reply *reply,
 bool index_find(const struct request *request, struct kx_slice name,
                 struct kx_index_info *info_out);
 
-/* Appends the index as JSON to the reply's body; false when there is none.
- * *state_out is then unchanged; without it how much the index is used is shown,
- * too. */
+/* Appends the index as JSON to the reply's body; false when no index has the
+ * name. *state_out is then unchanged; without it how much the index is used is
+ * shown, too. */
 bool index_append(struct request *request, struct reply *reply,
                   struct kx_slice name, enum kx_index_state *state_out);
 

@@ -34,8 +34,8 @@ bool socket_io_open(struct socket_io *io, int epoll_fd, void *owner);
  * epoll. */
 void socket_io_close(struct socket_io *io);
 
-/* Reads up to size bytes; size is at least TLS_RECORD_MAX. 0: there are none
- * now, or `broken` is set. */
+/* Reads up to size bytes; size is at least TLS_RECORD_MAX. 0: nothing has
+ * arrived, or `broken` is set. */
 size_t socket_io_read(struct socket_io *io, void *out, size_t size);
 /* Sends `rest` and then data; returns how many bytes were sent. Sets `broken`
  * when there is no memory for the bytes that could not be sent. */

@@ -10,7 +10,7 @@
 
 /* If both headers are given, both must hold. */
 struct conditions {
-    struct kx_check *checks; /* at most two; NULL when there are none */
+    struct kx_check *checks; /* at most two; NULL without conditions */
     size_t count;
     bool unclear; /* If-None-Match has text that is not a tag, or `"*"`: its
                    * meaning is unknown */

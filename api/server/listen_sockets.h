@@ -13,7 +13,7 @@ struct socket_set {
     size_t count;
 };
 
-/* Zeroed, there are none. */
+/* Zeroed, it has no sockets. */
 struct listen_sockets {
     struct addresses bound; /* with the ports that they have now; without those
                              * that the machine does not have */

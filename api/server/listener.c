@@ -322,7 +322,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The time of the next thing to do; 0: there is none. */
+/* The time of the next thing to do; 0: nothing to do. */
 static uint64_t next_deadline(const struct listener *listener)
 {
     const struct greeting *first = TAILQ_FIRST(&listener->greetings);

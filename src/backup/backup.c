@@ -104,7 +104,7 @@ enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
     return kx_fail(fault, KX_NO_MEMORY, "no memory, or no log");
 }
 
-/* Opens the next file and begins its member. KX_ABSENT: there is none. */
+/* Opens the next file and begins its member. KX_ABSENT: no file is left. */
 static enum kx_status open_file(struct kx_backup *backup, const char *name)
 {
     char path[4096];

@@ -32,7 +32,7 @@ struct compact_step {
 
 /* Merges the rows of half-empty pages, until COMPACT_FREED_MAX pages have
  * become free. What it reads and writes depends on the rows alone, however many
- * pages are free. The writer only, inside the gate's apply. KX_OK,
+ * pages are free. The writer only, while no view is open. KX_OK,
  * KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED; what clients see is the same in any
  * case. */
 enum kx_status compact_rows(struct env *env, enum table table,

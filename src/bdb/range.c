@@ -222,7 +222,7 @@ static enum kx_status next_forward(struct range *range, struct kx_slice *key,
 }
 
 /* Puts the cursor on the last row below end: one before the first that is not
- * below it, or the table's last when there is none. */
+ * below it, or the table's last if no row is below it. */
 static enum kx_status fetch_last(struct range *range)
 {
     if (range->end.size != 0) {
@@ -257,7 +257,8 @@ static enum kx_status next_stored(struct range *range, struct kx_slice *key,
                           : next_forward(range, key, value);
 }
 
-/* The shadow's next change in the direction of the scan; NULL: there is none.
+/* The shadow's next change in the direction of the scan; NULL: no change is
+ * left.
  */
 static const struct net_change *next_change(const struct range *range)
 {

@@ -45,7 +45,7 @@ size_t range_bytes(const struct range *range);
 enum kx_status range_find(struct range *range, struct kx_slice key,
                           struct kx_slice *value_out);
 
-/* Ends the scan or the series of look-ups; harmless when there is none. */
+/* Ends the scan or the series of look-ups; harmless without one. */
 void range_end(struct range *range);
 
 #endif

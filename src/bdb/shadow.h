@@ -30,7 +30,7 @@ struct shadow {
 };
 
 /* Returns whether the shadow has the key; *stored_out is then the record that
- * views see under it, of size 0 if there is none. */
+ * views see under it, of size 0 if they see no row. */
 bool shadow_find(const struct shadow *shadow, struct kx_slice key,
                  struct kx_slice *stored_out);
 

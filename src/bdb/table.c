@@ -1,5 +1,5 @@
 /* Point reads, into memory of the caller, outside of any transaction: meanwhile
- * the gate keeps writes out. */
+ * the view keeps writes out. */
 #include "bdb/table.h"
 
 #include "bdb/bdb.h"

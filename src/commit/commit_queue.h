@@ -46,7 +46,7 @@ uint32_t commit_queue_count(struct commit_queue *queue);
  * is empty. Any thread. */
 void commit_queue_stop(struct commit_queue *queue);
 
-/* For the writer: takes all commits in the queue. When there are none, waits
+/* For the writer: takes all commits in the queue. If the queue is empty, waits
  * for one until until_ns (kx_monotonic_ns; 0: does not wait). While it waits
  * its work may be borrowed. False: stop. */
 bool commit_queue_take(struct commit_queue *queue, uint64_t until_ns,

@@ -56,7 +56,7 @@ bool kx_token_is_whole(const struct kx_token *token, enum kx_scope scope);
 /* True if there are any tokens. This and all functions below: any thread. */
 bool kx_tokens_any(const struct kx_store *store);
 /* The token with this id; the next token in the order of ids (after the empty
- * id: the first). NULL when there is none. The token stays valid, even when it
+ * id: the first). NULL: no further token. The token stays valid, even when it
  * is revoked, until the caller gives it back with kx_token_release (NULL is
  * allowed). */
 struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id);

@@ -2,7 +2,7 @@
  * tables. Opened with recovery, so that after a crash everything flushed is
  * there and nothing else.
  *
- * There is no lock subsystem: the store has one writer, and its gate keeps
+ * There is no lock subsystem: the store has one writer, and its view keeps
  * readers out while a batch is applied, so page locks would only cost time.
  */
 #ifndef ENV_H

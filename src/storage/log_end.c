@@ -89,7 +89,7 @@ static uint32_t number_at(const struct log_file *file, size_t at)
     return number;
 }
 
-/* The length of the record there; 0: there is none with a right checksum. */
+/* The length of the record there; 0: no record with a right checksum. */
 static uint32_t length_at(const struct log_file *file, size_t at)
 {
     if (file->size - at < HEADER)

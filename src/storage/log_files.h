@@ -17,8 +17,8 @@ struct log_place {
     uint32_t offset;
 };
 
-/* The lowest and highest number of the log files in a directory; 0 when there
- * are none. False with errno: it cannot be read, and there may be others. */
+/* The lowest and highest number of the log files in a directory; 0 when it
+ * has none. False with errno: it cannot be read, and there may be others. */
 bool log_files_span(const char *directory, uint32_t *first_out,
                     uint32_t *last_out);
 

@@ -47,11 +47,11 @@ void log_witness_flushed(struct env *env, uint64_t place);
 
 /* The key of a store's witnesses, without which a client cannot forge a witness
  * in a value: computed from the tables' unique name, which no client sees.
- * Reads the files of a directory; 0: there are none. */
+ * Reads the files of a directory; 0: the directory has no tables. */
 uint64_t log_witness_key(const char *directory);
 
 /* The latest place that a witness among these bytes names, wherever it lies;
- * {0, 0}: there is none. */
+ * {0, 0}: no witness. */
 struct log_place log_witness_find(uint64_t key, struct kx_slice bytes);
 
 #endif

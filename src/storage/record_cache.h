@@ -2,7 +2,7 @@
  * down the tree with a latch at each page, here a hash and a copy.
  *
  * It holds only what the table holds: readers fill it inside a view, and the
- * writer fills it and updates it inside the gate's apply. Any thread.
+ * writer fills it and updates it while no view is open. Any thread.
  */
 #ifndef RECORD_CACHE_H
 #define RECORD_CACHE_H
@@ -15,8 +15,8 @@ struct record_cache;
  * when memory ran out. */
 struct record_cache *record_cache_create(void *mem, uint64_t bytes);
 
-/* Replaces record by the bytes cached for key; false when there are none, or no
- * memory to copy them. */
+/* Replaces record by the bytes cached for key; false when the key is not
+ * cached, or no memory to copy them. */
 bool record_cache_get(struct record_cache *cache, struct kx_slice key,
                       struct kx_buffer *record);
 
@@ -26,8 +26,8 @@ void record_cache_fill(struct record_cache *cache, struct kx_slice key,
                        struct kx_slice record);
 
 /* Replaces or drops what is cached for key, whose record has changed (size 0:
- * there is none). A record that is not cached is stored if `keep`: what was
- * just written is often read next. Writer only; inside the gate's apply, unless
+ * it is absent now). A record that is not cached is stored if `keep`: what was
+ * just written is often read next. Writer only; while no view is open, unless
  * it is a row of an index that cannot be read yet. */
 void record_cache_update(struct record_cache *cache, struct kx_slice key,
                          struct kx_slice record, bool keep);

@@ -154,8 +154,8 @@ static int refuse_data(struct bench *bench)
         return cli_fail("the server's answer has no entries");
     if (!kx_json_next(&iter, &name, &entry))
         return CLI_OK;
-    cli_fail("there are entries under %s: the benchmark writes only where "
-             "there are none; name another prefix",
+    cli_fail("there are entries under %s: the benchmark writes only "
+             "under an empty prefix; name another one",
              bench->prefix);
     return CLI_CONFLICT;
 }

@@ -168,7 +168,7 @@ void cli_pipeline_send(struct cli_pipeline *pipeline,
 
 /* ---- Answers ------------------------------------------------------------ */
 
-/* The n-th item of the document that was sent; NULL: there is none. */
+/* The n-th item of the document that was sent; NULL: it has fewer items. */
 static struct cli_pipeline_item *sent_item(struct cli_pipeline_slot *slot,
                                            uint64_t n)
 {

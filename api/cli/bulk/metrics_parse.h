@@ -30,7 +30,7 @@ void metrics_parse_subtract(struct metrics_scrape *now,
                             const struct metrics_scrape *before);
 
 /* The sum of all samples with this name whose labels begin with `labels`; 0
- * when there are none. */
+ * without such samples. */
 double metrics_parse_sum(const struct metrics_scrape *scrape, const char *name,
                          const char *labels);
 

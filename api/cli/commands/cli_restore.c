@@ -92,7 +92,7 @@ static enum kx_status carry_out(struct verifying *verifying,
     return commit->status;
 }
 
-/* Reads the n-th index. False: there is none. */
+/* Reads the n-th index. False: no such index. */
 static bool look(struct verifying *verifying, size_t n,
                  struct kx_index_info *info, struct kx_verification *now)
 {
