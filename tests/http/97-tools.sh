@@ -111,12 +111,14 @@ prints 0
 
 test_case 'interrupted it cleans up; refused requests make the rates invalid'
 begin() {
-    timeout "$longest" "$KINDEX" bench load --seconds 600 "$@" >"$work/out" 2>"$work/complaint" &
+    # Without --foreground timeout would pass the signal on twice, and the second
+    # ends kindex at once.
+    timeout --foreground "$longest" "$KINDEX" bench load --seconds 600 "$@" >"$work/out" 2>"$work/complaint" &
     bench=$!
     until_field .count 1000 GET /count?prefix=load
 }
 end() {
-    kill -INT "$bench" # timeout passes it on
+    kill -INT "$bench"
     wait $bench
     code=$?
     complaint=$(cat "$work/complaint")

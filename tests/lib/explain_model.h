@@ -34,17 +34,17 @@ struct place {
 
 static const char *const COMPARISONS[] = {"eq", "ne", "gt", "ge",
                                           "lt", "le", "in", "exists"};
-enum comparison { EQ, NE, GT, GE, LT, LE, IN, EXISTS };
+enum query_comparison { EQ, NE, GT, GE, LT, LE, IN, EXISTS };
 
-struct get_many_read {
+struct query_condition {
     struct place place;
-    enum comparison comparison;
+    enum query_comparison comparison;
     int operands[2];
     size_t operand_count;
 };
 
 struct query {
-    struct get_many_read wanted[3];
+    struct query_condition wanted[3];
     size_t wanted_count;
     struct place order[2];
     size_t order_count;
@@ -58,7 +58,7 @@ static inline int fold(int value, bool folded)
     return folded ? VALUES[value].folded : value;
 }
 
-static inline bool ordered(enum comparison comparison, double a, double b)
+static inline bool ordered(enum query_comparison comparison, double a, double b)
 {
     switch ((int)comparison) {
     case GT:
@@ -73,7 +73,7 @@ static inline bool ordered(enum comparison comparison, double a, double b)
 }
 
 /* NONE stands for nothing. */
-static inline bool value_holds(const struct get_many_read *wanted, int value)
+static inline bool value_holds(const struct query_condition *wanted, int value)
 {
     bool folded = wanted->place.folded;
     bool equal = false;
@@ -94,7 +94,7 @@ static inline bool value_holds(const struct get_many_read *wanted, int value)
 }
 
 /* The key's only part is a number; operands of type 2 can be equal to it. */
-static inline bool key_holds(const struct get_many_read *wanted, size_t key)
+static inline bool key_holds(const struct query_condition *wanted, size_t key)
 {
     double operand = 0;
     int value = wanted->operands[0];
@@ -106,7 +106,7 @@ static inline bool key_holds(const struct get_many_read *wanted, size_t key)
     return ordered(wanted->comparison, (double)key, operand);
 }
 
-static inline bool holds(const struct get_many_read *wanted,
+static inline bool holds(const struct query_condition *wanted,
                          const struct entry *entry, size_t key)
 {
     if (wanted->place.member == 3)
@@ -178,11 +178,11 @@ static inline void write_place(const struct place *place, struct kx_buffer *out)
         kx_add_text(out, ",\"fold\":\"lower\"");
 }
 
-static inline struct get_many_read random_wanted(uint64_t *seed)
+static inline struct query_condition random_wanted(uint64_t *seed)
 {
-    struct get_many_read wanted = {.place = random_place(seed),
-                                   .operand_count = 1};
-    wanted.comparison = (enum comparison)(
+    struct query_condition wanted = {.place = random_place(seed),
+                                     .operand_count = 1};
+    wanted.comparison = (enum query_comparison)(
         random_below(seed, 2) == 0 ? EQ : (int)random_below(seed, EXISTS + 1));
     bool simple = wanted.place.member > 1;
     if (simple && (wanted.comparison == NE || wanted.comparison >= IN))
@@ -200,7 +200,7 @@ static inline struct get_many_read random_wanted(uint64_t *seed)
     return wanted;
 }
 
-static inline void write_wanted(const struct get_many_read *wanted,
+static inline void write_wanted(const struct query_condition *wanted,
                                 struct kx_buffer *out)
 {
     write_place(&wanted->place, out);
