@@ -17,6 +17,10 @@ enum {
     KEPT_MAX = 2 * FETCH_MAX /* bytes, from scan to scan */
 };
 
+/* Absent rows of a gap that are passed over one by one: a new descent of the
+ * tree costs more. */
+enum { GAP_FEW = 8 };
+
 /* At most 2^WAIT_BITS look-ups pass between two tries of the next row. */
 enum { WAIT_BITS = 5 };
 
@@ -107,6 +111,14 @@ static enum kx_status open_cursor(struct range *range)
     return bdb_status(range->env, error, "cursor");
 }
 
+/* The next row is looked up in the tree. */
+static void begin_at_bound(struct range *range)
+{
+    range->fresh = true;
+    range->page_size = FETCH_MIN;
+    range->next_row = NULL;
+}
+
 enum kx_status range_begin(struct range *range, struct kx_slice start,
                            struct kx_slice end)
 {
@@ -120,10 +132,8 @@ enum kx_status range_begin_either(struct range *range, struct kx_slice start,
     range->start = start;
     range->end = end;
     range->reverse = reverse;
-    range->fresh = true;
-    range->page_size = FETCH_MIN;
-    range->next_row = NULL;
     range->given = 0;
+    begin_at_bound(range);
     enter_shadow(range);
     return open_cursor(range);
 }
@@ -279,8 +289,8 @@ static int order_of_held(const struct range *range, struct kx_slice key)
 }
 
 /* The next row of table and shadow: a row that both have is as in the shadow.
- */
-static enum kx_status next_merged(struct range *range, struct kx_slice *key,
+ * KX_ABSENT: there it is absent. */
+static enum kx_status take_merged(struct range *range, struct kx_slice *key,
                                   struct kx_slice *value)
 {
     if (!range->held)
@@ -301,7 +311,40 @@ static enum kx_status next_merged(struct range *range, struct kx_slice *key,
     range->shadow_high -= range->reverse;
     *key = change->key;
     *value = change->stored;
-    return KX_OK;
+    return value->size != 0 ? KX_OK : KX_ABSENT;
+}
+
+/* The scan has met an absent row: the rows in the remainder of its gap are
+ * absent, too. If there are many the scan continues at the last of them or, in
+ * reverse, before the first. */
+static void pass_gap(struct range *range)
+{
+    const struct net_change *changes = range->shadow->changes;
+    size_t low = range->shadow_low;
+    size_t high = range->shadow_high;
+    uint32_t gap = changes[range->reverse ? high : low - 1].gap;
+    size_t few = range->reverse ? high - 1 - GAP_FEW : low + GAP_FEW;
+    if (high - low <= GAP_FEW || changes[few].gap != gap)
+        return;
+    if (range->reverse) {
+        size_t first = shadow_gap_bound(changes, high, gap);
+        range->shadow_high = first < low ? low : first;
+        range->end = changes[range->shadow_high].key;
+    } else {
+        range->shadow_low = shadow_gap_bound(changes, high, gap + 1) - 1;
+        range->start = changes[range->shadow_low].key;
+    }
+    range->held = false;
+    begin_at_bound(range);
+}
+
+static enum kx_status next_merged(struct range *range, struct kx_slice *key,
+                                  struct kx_slice *value)
+{
+    enum kx_status status;
+    while ((status = take_merged(range, key, value)) == KX_ABSENT)
+        pass_gap(range);
+    return status;
 }
 
 /* False once the scan has passed all changes of the shadow. */
@@ -330,25 +373,25 @@ size_t range_bytes(const struct range *range)
     return range->given;
 }
 
-/* Returns whether the wanted row is the one after the last: then the tree need
- * not be searched. */
-static bool found_next(struct range *range, struct kx_slice key)
+/* Is the wanted row the one after the last? Then the tree is not searched. */
+static bool found_next(struct range *range, struct kx_slice key, u_int32_t how)
 {
-    enum kx_status status = fetch(range, kx_slice(NULL, 0), DB_NEXT);
-    return status == KX_OK &&
-           kx_equal(key, kx_slice(range->key.data, range->key.size));
+    if (fetch(range, kx_slice(NULL, 0), DB_NEXT) != KX_OK)
+        return false;
+    int order = kx_compare(kx_slice(range->key.data, range->key.size), key);
+    return order == 0 || (order > 0 && how == DB_SET_RANGE);
 }
 
 /* After each failed try twice as many look-ups pass before the next one: a
  * series of scattered keys costs a handful of tries, and a run of neighbours
  * within it is still found. */
-static bool tried_next(struct range *range, struct kx_slice key)
+static bool tried_next(struct range *range, struct kx_slice key, u_int32_t how)
 {
     if (range->wait > 0) {
         range->wait--;
         return false;
     }
-    bool found = found_next(range, key);
+    bool found = found_next(range, key, how);
     range->misses = found ? 0 : range->misses + 1;
     if (!found)
         range->wait =
@@ -356,8 +399,9 @@ static bool tried_next(struct range *range, struct kx_slice key)
     return found;
 }
 
-enum kx_status range_find(struct range *range, struct kx_slice key,
-                          struct kx_slice *value_out)
+/* One of a series of look-ups, with DB_SET or DB_SET_RANGE. */
+static enum kx_status look_up(struct range *range, struct kx_slice key,
+                              u_int32_t how)
 {
     enum kx_status status = KX_OK;
     bool found = false;
@@ -366,14 +410,32 @@ enum kx_status range_find(struct range *range, struct kx_slice key,
         range->wait = 0;
         range->misses = 0;
     } else {
-        found = tried_next(range, key);
+        found = tried_next(range, key, how);
     }
     if (status == KX_OK && !found)
-        status = fetch(range, key, DB_SET);
+        status = fetch(range, key, how);
+    return status;
+}
+
+enum kx_status range_find(struct range *range, struct kx_slice key,
+                          struct kx_slice *value_out)
+{
+    enum kx_status status = look_up(range, key, DB_SET);
     if (status == KX_END)
         return KX_ABSENT;
     if (status == KX_OK)
         *value_out = kx_slice(range->bulk.data, range->bulk.size);
+    return status;
+}
+
+enum kx_status range_seek(struct range *range, struct kx_slice key,
+                          struct kx_slice *key_out, struct kx_slice *value_out)
+{
+    enum kx_status status = look_up(range, key, DB_SET_RANGE);
+    if (status == KX_OK) {
+        *key_out = kx_slice(range->key.data, range->key.size);
+        *value_out = kx_slice(range->bulk.data, range->bulk.size);
+    }
     return status;
 }
 

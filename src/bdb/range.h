@@ -17,8 +17,8 @@ enum kx_status range_create(void *mem, struct env *env, enum table table,
                             struct range **range_out);
 
 /* For the ranges of views. From range_begin on, scans show the rows of a shadow
- * as they are there; an absent row is shown with an empty value. It must live
- * as long as the range. */
+ * as they are there, and pass over absent ones: over many that are neighbours
+ * in one step. It must live as long as the range. */
 void range_set_shadow(struct range *range, const struct shadow *shadow);
 
 /* Starts at start (inclusive) and stays below end (exclusive; empty: no upper
@@ -44,6 +44,12 @@ size_t range_bytes(const struct range *range);
  * are neighbours in the table cost less than through table_get. */
 enum kx_status range_find(struct range *range, struct kx_slice key,
                           struct kx_slice *value_out);
+
+/* The first row of the table that is not below key, valid until the next call:
+ * KX_OK, KX_END, KX_NO_MEMORY, KX_FAILED. For a series of look-ups: each key
+ * must be above the row that the one before it has found. */
+enum kx_status range_seek(struct range *range, struct kx_slice key,
+                          struct kx_slice *key_out, struct kx_slice *value_out);
 
 /* Ends the scan or the series of look-ups; harmless without one. */
 void range_end(struct range *range);

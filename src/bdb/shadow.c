@@ -16,6 +16,21 @@ size_t shadow_lower_bound(const struct net_change *changes, size_t count,
     return low;
 }
 
+size_t shadow_gap_bound(const struct net_change *changes, size_t count,
+                        uint32_t gap)
+{
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (changes[middle].gap < gap)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 bool shadow_find(const struct shadow *shadow, struct kx_slice key,
                  struct kx_slice *stored_out)
 {

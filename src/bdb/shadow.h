@@ -15,6 +15,9 @@ struct net_change {
     struct kx_slice now;
     bool unread;   /* stored is not known: the row was never read */
     bool presumed; /* and was presumed to be absent */
+    uint32_t gap;  /* in a shadow: grows along the keys. Changes of the same gap
+                    * are all of absent rows, and the table before the batch
+                    * has no row between them. */
 };
 
 /* The first of the changes, which are in key order, that is not below key;
@@ -22,8 +25,13 @@ struct net_change {
 size_t shadow_lower_bound(const struct net_change *changes, size_t count,
                           struct kx_slice key);
 
-/* The changes of which some rows are in the table, in key order; `stored` is
- * known for all of them. */
+/* The first of the changes whose gap is not below this one; `count` when all
+ * are below. */
+size_t shadow_gap_bound(const struct net_change *changes, size_t count,
+                        uint32_t gap);
+
+/* The changes of which some rows are in the table, in key order; `stored` and
+ * `gap` are known for all of them. */
 struct shadow {
     const struct net_change *changes;
     size_t count; /* 0: the table is as it should be seen */

@@ -19,23 +19,53 @@ enum {
 /* Bytes of a row's key in the expiry table before that of the entry. */
 enum { EXPIRY_TIME = 8 };
 
-/* Reads the stored row of a change. The copy lives as long as the plan, because
- * the view points to the change. KX_NO_MEMORY: the change is not settled. */
-static enum kx_status settle(struct range *range, struct arena *arena,
-                             struct net_change *change)
+/* The table's rows beside the changes, which are gone through in key order. */
+struct walk {
+    struct range *range;
+    struct arena *arena;
+    bool begun;
+    bool ended;          /* no row is left */
+    struct kx_slice key; /* the first row not below the last change */
+    struct kx_slice stored;
+    uint32_t gap; /* in front of it */
+};
+
+/* Goes to the first row that is not below the key. The rows that are passed, or
+ * the change to which the last one belongs, end a gap. */
+static enum kx_status reach(struct walk *walk, struct kx_slice key)
 {
-    struct kx_slice bytes = {.size = 0};
-    enum kx_status status = range_find(range, change->key, &bytes);
-    if (status != KX_OK && status != KX_ABSENT)
+    if (walk->begun && (walk->ended || kx_compare(walk->key, key) >= 0))
+        return KX_OK;
+    enum kx_status status =
+        range_seek(walk->range, key, &walk->key, &walk->stored);
+    walk->begun = true;
+    walk->ended = status == KX_END;
+    walk->gap++;
+    return walk->ended ? KX_OK : status;
+}
+
+/* Reads the stored row of a change, and sets its gap. The copy lives as long as
+ * the plan, because the view points to the change. KX_NO_MEMORY: the change is
+ * not settled. */
+static enum kx_status settle(struct walk *walk, struct net_change *change)
+{
+    enum kx_status status = reach(walk, change->key);
+    if (status != KX_OK)
         return status;
-    if (status == KX_OK && change->presumed)
+    bool found = !walk->ended && kx_equal(walk->key, change->key);
+    walk->gap += found;
+    change->gap = walk->gap;
+    if (!change->unread)
+        return KX_OK;
+    if (found && change->presumed)
         return KX_CHECK_FAILED;
     change->stored = kx_slice(NULL, 0);
-    if (status == KX_OK) {
-        void *copy = arena_copy(arena, bytes.data, bytes.size);
+    if (found) {
+        void *copy =
+            arena_copy(walk->arena, walk->stored.data, walk->stored.size);
         if (copy == NULL)
             return KX_NO_MEMORY;
-        change->stored = kx_slice(copy, bytes.size);
+        change->stored = kx_slice(copy, walk->stored.size);
     }
     change->unread = false;
     change->presumed = false;
@@ -47,6 +77,7 @@ enum kx_status batch_settle(struct range *range, struct plan *plan,
                             size_t *settled_out)
 {
     struct arena arena;
+    struct walk walk = {.range = range, .arena = &arena};
     enum kx_status status = KX_OK;
     size_t bytes = 0;
     size_t count = 0;
@@ -56,12 +87,11 @@ enum kx_status batch_settle(struct range *range, struct plan *plan,
     arena_init(&arena, plan);
     while (count < net_count && bytes <= SETTLED_BYTES_MAX) {
         struct net_change *change = &net[count];
-        if (change->unread) {
-            status = settle(range, &arena, change);
-            bytes += change->stored.size;
-        }
+        bool unread = change->unread;
+        status = settle(&walk, change);
         if (status != KX_OK)
             break;
+        bytes += unread ? change->stored.size : 0;
         count++;
     }
     range_end(range);
