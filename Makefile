@@ -30,6 +30,7 @@ MESSAGES = $(BUILD)/api/kvconnect/datapath.pb-c
 DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(filter api/%.c,$(SOURCES))) $(MESSAGES).o
 UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/api/%_test.c,$(SOURCES)))
 UNIT     = $(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/src/%_test.c,$(SOURCES)))
+HELPERS  = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c tests/lib/pick.c,$(filter tests/lib/%.c tests/unit/%.c,$(SOURCES))))
 EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl '\.incbin' --include='*.c' api))
 INCLUDE  = -Isrc $(if $(filter src/%,$<),,-Iapi) -I$(BUILD)/api
 export BUILD CC STD CFLAGS LINK DOORLIBS CORELIBS
@@ -48,6 +49,8 @@ $(MESSAGES).c $(MESSAGES).h &: api/kvconnect/datapath.proto
 	protoc-c --c_out=$(@D) --proto_path=$(<D) $<
 
 $(BUILD)/libkindex.a: $(CORE)
+$(BUILD)/tests/libtest.a: $(HELPERS)
+$(BUILD)/libkindex.a $(BUILD)/tests/libtest.a:
 	@rm -f $@
 	ar rcs $@ $^
 
@@ -55,15 +58,12 @@ $(BUILD)/kindex: $(DOORS) $(BUILD)/libkindex.a
 	$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(DOORLIBS) $(CORELIBS)
 
 # __wrap_X in a test is called where the core calls X (ld, --wrap).
-$(UNIT): $(BUILD)/%: $(BUILD)/tests/%.o $(BUILD)/libkindex.a
+$(UNITAPI): API = $(DOORLIBS)
+$(UNITAPI): $(filter-out $(BUILD)/api/main.o,$(DOORS))
+$(UNIT) $(UNITAPI): $(BUILD)/%: $(BUILD)/tests/%.o $(BUILD)/tests/libtest.a $(BUILD)/libkindex.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LINK) $$(grep -oh '__wrap_[a-z_]*' tests/$*.c | sed 's/__wrap_/-Wl,--wrap=/') \
-	    -o $@ $^ -lcmocka $(CORELIBS)
-
-$(UNITAPI): $(BUILD)/%: $(BUILD)/tests/%.o \
-            $(filter-out $(BUILD)/api/main.o,$(DOORS)) $(BUILD)/libkindex.a
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LINK) -o $@ $^ -lcmocka $(DOORLIBS) $(CORELIBS)
+	    -o $@ -Wl,--start-group $^ -Wl,--end-group -lcmocka $(API) $(CORELIBS)
 
 $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
 	@mkdir -p $(@D)

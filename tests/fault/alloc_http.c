@@ -211,7 +211,7 @@ static void stop(pthread_t thread)
     }
     remove(port_file);
     remove(token_file);
-    nftw(directory, test_remove_file, 8, FTW_DEPTH | FTW_PHYS);
+    test_remove(directory);
 }
 
 /* ---- One point ---------------------------------------------------------- */

@@ -69,14 +69,14 @@ alloc_objects() {
         objects+=("$BUILD/${file%.c}.o")
     done
     ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" BUILD="$BUILD" \
-        "${objects[@]}"
+        "${objects[@]}" "$BUILD/tests/libtest.a"
 }
 
 # allocs NAME OBJECT...: a program whose allocations fail
 # shellcheck disable=SC2086
 allocs() {
     $CC $CFLAGS $LINK -fuse-ld=gold -o "$work/$1" "$BUILD/tests/fault/alloc.o" \
-        "${@:2}" $(doors | grep -v '/main\.o$') "$BUILD/libkindex.a" -lcmocka $DOORLIBS $CORELIBS
+        "${@:2}" $(doors | grep -v '/main\.o$') "$BUILD/tests/libtest.a" "$BUILD/libkindex.a" -lcmocka $DOORLIBS $CORELIBS
 }
 
 certificate() {

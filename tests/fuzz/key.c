@@ -1,6 +1,8 @@
 /* Two encoded keys: each is refused or comes back as it was, also by way of
  * JSON and of a path, and they sort as their parts do. The first byte says how
  * long the first one is. */
+#include <math.h>
+
 #include "fuzz.h"
 #include "key_holds.h"
 #include "rest/key_text.h"

@@ -65,7 +65,7 @@ compile() {
     done
     ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" BUILD="$top" \
         CC="$clang" HARDEN= CFLAGS="${sanitized[*]}" \
-        "$top/libkindex.a" "${objects[@]}" "${targets_of[@]}" || return
+        "$top/libkindex.a" "$top/tests/libtest.a" "${objects[@]}" "${targets_of[@]}" || return
     rm -f "$top/libdoors.a"
     ar rcs "$top/libdoors.a" "${objects[@]}"
 }
@@ -77,7 +77,7 @@ program() {
     local name=$1 to=$2
     shift 2
     $clang "${sanitized[@]/fuzzer-no-link/fuzzer}" $LINK -fuse-ld=gold -o "$to" \
-        "$top/tests/fuzz/$name.o" "$@" -Wl,--start-group "$top/libdoors.a" \
+        "$top/tests/fuzz/$name.o" "$@" -Wl,--start-group "$top/tests/libtest.a" "$top/libdoors.a" \
         "$top/libkindex.a" -Wl,--end-group $DOORLIBS $CORELIBS
 }
 
@@ -86,6 +86,7 @@ programs() {
     while read -r name _; do
         [ "$top/$name" -nt "$top/libdoors.a" ] &&
             [ "$top/$name" -nt "$top/libkindex.a" ] &&
+            [ "$top/$name" -nt "$top/tests/libtest.a" ] &&
             [ "$top/$name" -nt "$top/tests/fuzz/$name.o" ] ||
             program "$name" "$top/$name" || return
     done < <(chosen)

@@ -16,52 +16,12 @@ struct sample_value {
     char type;            /* two of one type can be greater and less */
 };
 
-#define SAME(part)                                                             \
-    {                                                                          \
-        part, part, part                                                       \
-    }
-static const struct sample_value sample_values[] = {
-    {"\"a\"", SAME("[\"a\"]"), 's'},
-    {"\"A\"", {"[\"A\"]", "[\"a\"]", "[\"a\"]"}, 's'},
-    {"\"\\u00c9\"", {"[\"É\"]", "[\"é\"]", "[\"é\"]"}, 's'},
-    {"\"é\"", SAME("[\"é\"]"), 's'},
-    {"\"ß\"", {"[\"ß\"]", "[\"ß\"]", "[\"ss\"]"}, 's'},
-    {"\"SS\"", {"[\"SS\"]", "[\"ss\"]", "[\"ss\"]"}, 's'},
-    {"\"\"", SAME("[\"\"]"), 's'},
-    {"\"x\\u0000\"", SAME("[\"x\\u0000\"]"), 's'},
-    {"1", SAME("[1]"), 'n'},
-    {"1.0", SAME("[1]"), 'n'},
-    {"-2.5e0", SAME("[-2.5]"), 'n'},
-    {"1e2", SAME("[100]"), 'n'},
-    {"{\"type\":\"Date\",\"value\":\"1970-01-01T00:00:00.100Z\"}",
-     SAME("[100]"), 'n'},
-    {"{\"type\":\"bigint\",\"value\":\"7\"}",
-     SAME("[{\"type\":\"bigint\",\"value\":\"7\"}]"), 'i'},
-    {"{\"type\":\"bigint\",\"value\":\"-7\"}",
-     SAME("[{\"type\":\"bigint\",\"value\":\"-7\"}]"), 'i'},
-    {"true", SAME("[true]"), 'b'},
-    {"false", SAME("[false]"), 'b'},
-    {"null", SAME(NULL), '0'},
-    {"{}", SAME(NULL), 'o'},
-    {"[1]", SAME(NULL), 'o'},
-    {"{\"type\":\"bigint\",\"value\":\"?\"}", SAME(NULL), 'o'},
-    {"{\"type\":\"Date\",\"value\":\"1970-01-01T00:00:00.100Z\",\"n\":1}",
-     SAME(NULL), 'o'},
-};
-#undef SAME
-
 enum {
-    VALUES = sizeof sample_values / sizeof sample_values[0],
-    PARTS = 17,  /* so many of them, from the first, can be indexed */
-    PLAIN = 12,  /* and these are no objects */
+    PLAIN = 12,  /* so many of sample_values, from the first, are no objects */
     ELEMENTS = 4 /* of an array */
 };
 
-static inline const struct sample_value *random_value(uint64_t *seed)
-{
-    bool part = random_below(seed, 6) > 0;
-    return &sample_values[random_below(seed, part ? PARTS : VALUES)];
-}
+extern const struct sample_value sample_values[];
 
 /* A document: NULL where a member is missing. */
 struct written {
@@ -75,64 +35,21 @@ struct written {
     const struct sample_value *t_other;     /* what it is then */
 };
 
-static inline const struct sample_value *perhaps(uint64_t *seed)
-{
-    return random_below(seed, 8) > 0 ? random_value(seed) : NULL;
-}
+/* Its values are members of sample_values. */
+struct written random_document(uint64_t *seed);
 
-static inline struct written random_document(uint64_t *seed)
-{
-    struct written document = {.json = random_below(seed, 16) > 0};
-    document.a = perhaps(seed);
-    document.b = perhaps(seed);
-    document.n = random_below(seed, 6) > 0;
-    document.x = document.n ? perhaps(seed) : NULL;
-    document.t_count = (int)random_below(seed, ELEMENTS + 2) - 1;
-    for (int i = 0; i < document.t_count; i++)
-        document.t[i] = random_value(seed);
-    if (document.t_count < 0 && random_below(seed, 2) > 0)
-        document.t_other = &sample_values[random_below(seed, PLAIN)];
-    return document;
-}
-
-static inline char *add_member(char *out, const char *name,
-                               const struct sample_value *value)
-{
-    if (value == NULL)
-        return out;
-    const char *comma = out[strlen(out) - 1] == '{' ? "" : ",";
-    return talloc_asprintf_append(out, "%s\"%s\":%s", comma, name, value->json);
-}
-
-static inline char *array_text(void *mem, const struct written *document)
-{
-    char *out = talloc_strdup(mem, "[");
-    for (int i = 0; i < document->t_count; i++)
-        out = talloc_asprintf_append(out, "%s%s", i > 0 ? "," : "",
-                                     document->t[i]->json);
-    return talloc_strdup_append(out, "]");
-}
-
-static inline char *document_json(void *mem, const struct written *document)
-{
-    char *out = add_member(talloc_strdup(mem, "{"), "a", document->a);
-    struct sample_value array = {.json = array_text(mem, document)};
-    struct sample_value n = {.json = "{}"};
-    if (document->x != NULL)
-        n.json = talloc_asprintf(mem, "{\"x\":%s}", document->x->json);
-    out = add_member(out, "t",
-                     document->t_count >= 0 ? &array : document->t_other);
-    out = add_member(out, "n", document->n ? &n : NULL);
-    return talloc_strdup_append(add_member(out, "b", document->b), "}");
-}
+/* The document as JSON text in mem, also when it is to be stored as bytes. */
+char *document_json(void *mem, const struct written *document);
 
 /* ---- Declarations ------------------------------------------------------- */
 
-enum event_source { FROM_A, FROM_B, FROM_X, FROM_KEY_1, FROM_KEY_2, FROM_T };
+/* Where the value of a field comes from. */
+enum field_source { FROM_A, FROM_B, FROM_X, FROM_KEY_1, FROM_KEY_2, FROM_T };
 
+/* A declaration of an index over the prefix ["p"]. */
 struct shape {
     char name[16];
-    enum event_source fields[3];
+    enum field_source fields[3];
     int folds[3];
     size_t field_count;
     bool unique;
@@ -141,86 +58,21 @@ struct shape {
     bool error;
     bool deep; /* depth 2 */
     int where; /* a row of `comparisons`, or -1 */
-    enum event_source where_field;
+    enum field_source where_field;
     const struct sample_value *operand;
     bool must_exist;
 };
 
-static const char *const comparisons[] = {"eq", "ne", "in", "exists",
-                                          "gt", "ge", "lt", "le"};
+/* The index is called i<n>. */
+struct shape random_shape(uint64_t *seed, size_t n);
 
-static inline struct shape random_shape(uint64_t *seed, size_t n)
-{
-    struct shape shape = {.field_count = 1 + random_below(seed, 3)};
-    bool each = false;
-    snprintf(shape.name, sizeof shape.name, "i%zu", n);
-    for (size_t i = 0; i < shape.field_count; i++) {
-        shape.fields[i] = random_below(seed, each ? FROM_T : FROM_T + 1);
-        shape.folds[i] = (int)random_below(seed, 3);
-        each |= shape.fields[i] == FROM_T;
-    }
-    shape.unique = random_below(seed, 3) == 0;
-    shape.store = (int)random_below(seed, 3);
-    shape.store_x = random_below(seed, 2) > 0;
-    shape.error = random_below(seed, 8) == 0;
-    shape.deep = random_below(seed, 4) == 0;
-    shape.where = (int)random_below(seed, 16);
-    shape.where = shape.where < 8 ? shape.where : -1;
-    shape.where_field = random_below(seed, 2) > 0 ? FROM_B : FROM_X;
-    shape.operand = &sample_values[random_below(seed, PARTS)];
-    shape.must_exist = random_below(seed, 2) > 0;
-    return shape;
-}
-
-static inline char *field_json(void *mem, const struct shape *shape, size_t i)
-{
-    static const char *const sources[] = {
-        "\"path\":\"/a\"", "\"path\":\"/b\"", "\"path\":\"/n/x\"",
-        "\"key\":1",       "\"key\":2",       "\"path\":\"/t\",\"each\":true"};
-    static const char *const folds[] = {"none", "lower", "casefold"};
-    return talloc_asprintf(mem, "%s{%s,\"fold\":\"%s\"}", i > 0 ? "," : "",
-                           sources[shape->fields[i]], folds[shape->folds[i]]);
-}
-
-static inline char *where_json(void *mem, const struct shape *shape)
-{
-    const char *operand = shape->operand->json;
-    if (shape->where < 0)
-        return talloc_strdup(mem, "");
-    const char *name = comparisons[shape->where];
-    if (strcmp(name, "in") == 0)
-        operand = talloc_asprintf(mem, "[%s,\"a\"]", operand);
-    if (strcmp(name, "exists") == 0)
-        operand = shape->must_exist ? "true" : "false";
-    return talloc_asprintf(mem, ",\"where\":{\"path\":\"%s\",\"%s\":%s}",
-                           shape->where_field == FROM_B ? "/b" : "/n/x", name,
-                           operand);
-}
-
-static inline char *shape_json(void *mem, const struct shape *shape)
-{
-    static const char *const stores[] = {"\"pointer\"", "\"value\"",
-                                         "{\"fields\":[\"/t\",\"/n/x\"]}",
-                                         "{\"fields\":[\"/t\"]}"};
-    int store = shape->store;
-    char *fields = talloc_strdup(mem, "");
-    for (size_t i = 0; i < shape->field_count; i++)
-        fields = talloc_strdup_append(fields, field_json(mem, shape, i));
-    if (store == 2 && !shape->store_x)
-        store = 3;
-    return talloc_asprintf(
-        mem,
-        "{\"name\":\"%s\",\"prefix\":[\"p\"],%s\"fields\":[%s],\"unique\":%s,"
-        "\"store\":%s,\"missing\":\"%s\"%s}",
-        shape->name, shape->deep ? "\"depth\":2," : "", fields,
-        shape->unique ? "true" : "false", stores[store],
-        shape->error ? "error" : "skip", where_json(mem, shape));
-}
+/* The declaration as JSON text in mem. */
+char *shape_json(void *mem, const struct shape *shape);
 
 /* ---- What an index has of one entry ------------------------------------- */
 
 /* Ways in which the model can be wrong, each like a mistake of an index. */
-enum input_error {
+enum model_flaw {
     FLAW_NONE,
     FLAW_FOLD,   /* text is not folded */
     FLAW_EACH,   /* only the first element is taken */
@@ -233,103 +85,11 @@ enum input_error {
     FLAWS
 };
 
+/* The keys of the entries: each number without a suffix, and with each. The
+ * slots are in the order of their keys. */
 enum { NUMBERS = 8, SUFFIXES = 4, SLOTS = NUMBERS * SUFFIXES };
 
-/* The slots are in the order of their keys. */
-static const char *const suffix_text[SUFFIXES] = {"", ",\"A\"", ",\"a\"",
-                                                  ",\"é\""};
-static const char *const suffix_part[SUFFIXES][3] = {
-    {NULL, NULL, NULL},
-    {"[\"A\"]", "[\"a\"]", "[\"a\"]"},
-    {"[\"a\"]", "[\"a\"]", "[\"a\"]"},
-    {"[\"é\"]", "[\"é\"]", "[\"é\"]"}};
-
-static inline struct kx_slice slot_key(void *mem, size_t slot)
-{
-    return test_key(mem, talloc_asprintf(mem, "[\"p\",%zu%s]", slot / SUFFIXES,
-                                         suffix_text[slot % SUFFIXES]));
-}
-
-static inline const struct sample_value *
-member_of(const struct written *document, enum event_source source)
-{
-    if (!document->json)
-        return NULL;
-    return source == FROM_A   ? document->a
-           : source == FROM_B ? document->b
-                              : document->x;
-}
-
-static inline int order_of(void *mem, const struct sample_value *a,
-                           const struct sample_value *b)
-{
-    return kx_compare(test_key(mem, a->parts[0]), test_key(mem, b->parts[0]));
-}
-
-static inline bool equals(void *mem, const struct sample_value *value,
-                          const struct sample_value *operand)
-{
-    return value != NULL && value->parts[0] != NULL &&
-           order_of(mem, value, operand) == 0;
-}
-
-static inline bool let_in(void *mem, const struct shape *shape,
-                          const struct written *document)
-{
-    const struct sample_value *value = member_of(document, shape->where_field);
-    const struct sample_value *operand = shape->operand;
-    if (shape->where < 0)
-        return true;
-    bool same = equals(mem, value, operand);
-    if (shape->where == 0)
-        return same;
-    if (shape->where == 1)
-        return !same;
-    if (shape->where == 2)
-        return same || equals(mem, value, &sample_values[0]);
-    if (shape->where == 3)
-        return (value != NULL) == shape->must_exist;
-    if (value == NULL || value->type != operand->type)
-        return false;
-    int order = order_of(mem, value, operand);
-    bool either = shape->where % 2 == 1 && order == 0;
-    return either || (shape->where < 6 ? order > 0 : order < 0);
-}
-
-/* The parts of one field: how many, and their JSON. `bad` is set when the
- * entry, or an element, cannot be indexed. */
-static inline size_t field_parts(const struct shape *shape, size_t i,
-                                 const struct written *document, size_t slot,
-                                 enum input_error flaw,
-                                 const char *parts[ELEMENTS], bool *bad)
-{
-    static char number[NUMBERS][24];
-    int fold = flaw == FLAW_FOLD ? 0 : shape->folds[i];
-    size_t count = 0;
-    if (shape->fields[i] == FROM_KEY_1) {
-        snprintf(number[slot / SUFFIXES], 24, "[%zu]", slot / SUFFIXES);
-        parts[count++] = number[slot / SUFFIXES];
-    } else if (shape->fields[i] == FROM_KEY_2) {
-        parts[count++] = suffix_part[slot % SUFFIXES][fold];
-    } else if (shape->fields[i] != FROM_T) {
-        const struct sample_value *value =
-            member_of(document, shape->fields[i]);
-        parts[count++] = value == NULL ? NULL : value->parts[fold];
-    } else if (document->json && document->t_count >= 0) {
-        for (int n = 0; n < document->t_count; n++)
-            parts[count++] = document->t[n]->parts[fold];
-        count = flaw == FLAW_EACH && count > 1 ? 1 : count;
-    } else {
-        parts[count++] = NULL;
-    }
-    size_t kept = 0;
-    for (size_t n = 0; n < count; n++) {
-        *bad |= parts[n] == NULL;
-        if (parts[n] != NULL)
-            parts[kept++] = parts[n];
-    }
-    return kept;
-}
+struct kx_slice slot_key(void *mem, size_t slot);
 
 /* Field values of an entry, encoded. */
 struct values {
@@ -337,75 +97,14 @@ struct values {
     size_t count;
 };
 
-/* Each value becomes one for each of the parts (only one field has several). */
-static inline void extend(void *mem, struct values *values,
-                          const char *const *parts, size_t count)
-{
-    struct values made = {.count = 0};
-    for (size_t n = 0; n < values->count; n++) {
-        for (size_t i = 0; i < count; i++) {
-            struct kx_buffer *value = &made.list[made.count++];
-            kx_buffer_init(value, mem);
-            kx_add_slice(value, kx_buffer_slice(&values->list[n]));
-            kx_add_slice(value, test_key(mem, parts[i]));
-        }
-    }
-    *values = made;
-}
-
-static inline void drop_repeated(struct values *values)
-{
-    size_t kept = 0;
-    for (size_t n = 0; n < values->count; n++) {
-        bool seen = false;
-        for (size_t m = 0; m < kept; m++)
-            seen |= kx_equal(kx_buffer_slice(&values->list[m]),
-                             kx_buffer_slice(&values->list[n]));
-        if (!seen)
-            values->list[kept++] = values->list[n];
-    }
-    values->count = kept;
-}
-
 /* The values under which an index has an entry. `bad`: something was left
  * out. */
-static inline struct values index_values(void *mem, const struct shape *shape,
-                                         const struct written *document,
-                                         size_t slot, enum input_error flaw,
-                                         bool *bad)
-{
-    struct values values = {.count = 0};
-    *bad = false;
-    if ((shape->deep && slot % SUFFIXES == 0) ||
-        (flaw != FLAW_WHERE && !let_in(mem, shape, document)))
-        return values;
-    values.count = 1;
-    kx_buffer_init(&values.list[0], mem);
-    for (size_t i = 0; i < shape->field_count; i++) {
-        const char *parts[ELEMENTS];
-        size_t count = field_parts(shape, i, document, slot, flaw, parts, bad);
-        extend(mem, &values, parts, count);
-    }
-    drop_repeated(&values);
-    return values;
-}
+struct values index_values(void *mem, const struct shape *shape,
+                           const struct written *document, size_t slot,
+                           enum model_flaw flaw, bool *bad);
 
 /* What a store of fields holds. */
-static inline char *stored_json(void *mem, const struct shape *shape,
-                                const struct written *document,
-                                enum input_error flaw)
-{
-    struct sample_value array = {.json = array_text(mem, document)};
-    struct sample_value n = {.json = "{}"};
-    char *out = talloc_strdup(mem, "{");
-    if (document->x != NULL)
-        n.json = talloc_asprintf(mem, "{\"x\":%s}", document->x->json);
-    if (document->json)
-        out = add_member(out, "t",
-                         document->t_count >= 0 ? &array : document->t_other);
-    if (document->json && shape->store_x && flaw != FLAW_STORED)
-        out = add_member(out, "n", document->n ? &n : NULL);
-    return talloc_strdup_append(out, "}");
-}
+char *stored_json(void *mem, const struct shape *shape,
+                  const struct written *document, enum model_flaw flaw);
 
 #endif

@@ -12,42 +12,19 @@ struct waiter {
     bool told;
 };
 
-/* The watches are gone before their store. */
-static inline int finish_watches(void **state)
-{
-    struct story *s = *state;
-    talloc_free(s->mem);
-    return finish(state);
-}
+/* Teardown as finish; the watches are gone before their store. */
+int finish_watches(void **state);
 
 /* A watch on one key or two. */
-static inline void open_waiter(struct story *s, struct waiter *waiter,
-                               const char *one, const char *two)
-{
-    struct kx_slice keys[2] = {test_key(s->mem, one)};
-    if (two != NULL)
-        keys[1] = test_key(s->mem, two);
-    *waiter = (struct waiter){.ticket.owner = &waiter->told};
-    assert_int_equal(kx_watch_open(s->test.store, keys, two != NULL ? 2 : 1,
-                                   s->mem, &waiter->watch),
-                     KX_OK);
-}
+void open_waiter(struct story *s, struct waiter *waiter, const char *one,
+                 const char *two);
 
-static inline enum kx_status wait_for(struct waiter *waiter)
-{
-    waiter->told = false;
-    return kx_watch_wait(waiter->watch, &waiter->ticket);
-}
+/* Asks for the next change; KX_OK: the ticket will be answered. */
+enum kx_status wait_for(struct waiter *waiter);
 
-static inline void is_told(struct story *s, struct waiter *waiter)
-{
-    test_wait(&s->test, &waiter->told);
-}
-
-static inline void is_not_told(struct story *s, struct waiter *waiter)
-{
-    assert_true(kx_watch_cancel(s->test.store, &waiter->ticket));
-    assert_false(waiter->told);
-}
+/* is_told waits for the answer; is_not_told cancels, and fails if it had come.
+ */
+void is_told(struct story *s, struct waiter *waiter);
+void is_not_told(struct story *s, struct waiter *waiter);
 
 #endif

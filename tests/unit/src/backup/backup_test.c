@@ -1,6 +1,7 @@
 /* The parts of backups: tar headers, archives in pieces of any size, page
  * checksums, compressed files. */
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "backup/backup_pack.h"
 #include "bdb/page_check.h"
@@ -296,7 +297,7 @@ static void files_come_back(void **state)
     assert_int_equal(truncate(packed, 60), 0);
     assert_int_equal(zstd_file_expand(packed, back, &fault), KX_BAD_ARCHIVE);
     assert_true(same_files(plain, back)); /* not touched by those */
-    nftw(directory, test_remove_file, 8, FTW_DEPTH | FTW_PHYS);
+    test_remove(directory);
 }
 
 int main(void)

@@ -1,5 +1,7 @@
 /* Random keys: they come back as they were, sort as their parts do, and broken
  * ones are refused without a look beyond their end. */
+#include <math.h>
+
 #include "key_holds.h"
 
 enum { PARTS_MAX = 6, BYTES_MAX = 40 };

@@ -22,8 +22,7 @@ static uint64_t to_bits(double number)
 static void numbers_are_written_as_javascript_writes_them(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(number_cases) / sizeof(number_cases[0]);
-         i++) {
+    for (size_t i = 0; i < number_case_count; i++) {
         char text[32];
         size_t size = kx_number_text(from_bits(number_cases[i].bits), text);
         assert_string_equal(text, number_cases[i].text);
@@ -34,8 +33,7 @@ static void numbers_are_written_as_javascript_writes_them(void **state)
 static void javascript_texts_read_back_exactly(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(number_cases) / sizeof(number_cases[0]);
-         i++) {
+    for (size_t i = 0; i < number_case_count; i++) {
         double number = 7;
         assert_true(kx_number_parse(kx_text(number_cases[i].text), &number));
         if (to_bits(number) != number_cases[i].bits)

@@ -13,7 +13,7 @@ enum { STORES = 12, SHAPES = 6, COMMITS = 300, MUTATIONS = 4 };
 struct run {
     struct test_store test;
     struct data data;
-    enum input_error flaw;
+    enum model_flaw flaw;
     struct shape shapes[SHAPES];
     char wrong[4000]; /* what was found, "" while all is well */
 };
@@ -218,7 +218,7 @@ static void run_commit(struct run *run)
 
 /* ---- Runs --------------------------------------------------------------- */
 
-static void begin_run(struct run *run, uint64_t seed, enum input_error flaw)
+static void begin_run(struct run *run, uint64_t seed, enum model_flaw flaw)
 {
     *run = (struct run){.data = {.seed = seed, .now = 1000000}, .flaw = flaw};
     run->data.mem = talloc_new(NULL);
@@ -309,7 +309,7 @@ static void every_mistake_is_seen(void **state)
     uint64_t seed = random_seed("index_random_test");
     struct run *run = talloc(NULL, struct run);
     (void)state;
-    for (enum input_error flaw = FLAW_NONE + 1; flaw < FLAWS; flaw++) {
+    for (enum model_flaw flaw = FLAW_NONE + 1; flaw < FLAWS; flaw++) {
         bool seen = false;
         for (int i = 0; i < STORES && !seen; i++) {
             begin_run(run, random_next(&seed), flaw);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 enum call { OPEN, PREAD, FDATASYNC, STAT, CALLS };
 

@@ -1,0 +1,216 @@
+#include "explain_model.h"
+
+const struct model_value VALUES[COUNT] = {
+    {"\"Y\"", 1, 2}, {"\"x\"", 1, 1}, {"\"y\"", 1, 2},      {"-1", 2, 3},
+    {"2", 2, 4},     {"2.5", 2, 5},   {"7", 2, 6},          {"false", 3, 7},
+    {"true", 3, 8},  {"null", 0, 9},  {"{\"z\":1}", 0, 10},
+};
+enum { OPERANDS = 10 }; /* so many of them, from the first, can be compared */
+
+static const char *const COMPARISONS[] = {"eq", "ne", "gt", "ge",
+                                          "lt", "le", "in", "exists"};
+
+/* ---- Values and queries ------------------------------------------------- */
+
+/* ---- The naive walk ----------------------------------------------------- */
+
+static int fold(int value, bool folded)
+{
+    return folded ? VALUES[value].folded : value;
+}
+
+static bool ordered(enum query_comparison comparison, double a, double b)
+{
+    switch ((int)comparison) {
+    case GT:
+        return a > b;
+    case GE:
+        return a >= b;
+    case LT:
+        return a < b;
+    default:
+        return a <= b;
+    }
+}
+
+/* NONE stands for nothing. */
+static bool value_holds(const struct query_condition *wanted, int value)
+{
+    bool folded = wanted->place.folded;
+    bool equal = false;
+    if (wanted->comparison == EXISTS)
+        return (value != NONE) == (wanted->operands[0] != 0);
+    for (size_t i = 0; i < wanted->operand_count; i++)
+        equal |= value != NONE && value < OPERANDS &&
+                 fold(value, folded) == fold(wanted->operands[i], folded);
+    if (wanted->comparison == EQ || wanted->comparison == IN)
+        return equal;
+    if (wanted->comparison == NE)
+        return !equal;
+    int operand = wanted->operands[0];
+    return value != NONE && VALUES[value].type != 0 &&
+           VALUES[value].type == VALUES[operand].type &&
+           ordered(wanted->comparison, fold(value, folded),
+                   fold(operand, folded));
+}
+
+/* The key's only part is a number; operands of type 2 can be equal to it. */
+static bool key_holds(const struct query_condition *wanted, size_t key)
+{
+    double operand = 0;
+    int value = wanted->operands[0];
+    if (VALUES[value].type != 2)
+        return false;
+    kx_number_parse(kx_text(VALUES[value].text), &operand);
+    if (wanted->comparison == EQ)
+        return (double)key == operand;
+    return ordered(wanted->comparison, (double)key, operand);
+}
+
+static bool holds(const struct query_condition *wanted,
+                  const struct entry *entry, size_t key)
+{
+    if (wanted->place.member == 3)
+        return key_holds(wanted, key);
+    if (wanted->place.member < 2)
+        return value_holds(wanted, entry->member[wanted->place.member]);
+    for (size_t i = 0; i < entry->element_count; i++)
+        if (value_holds(wanted, entry->elements[i]))
+            return true;
+    return false;
+}
+
+/* A number that grows in the order asked for; NONE: it has no place there. */
+static int rank(const struct place *place, const struct entry *entry,
+                size_t key)
+{
+    if (place->member == 3)
+        return (int)key;
+    int value = entry->member[place->member];
+    return value == NONE || VALUES[value].type == 0
+               ? NONE
+               : fold(value, place->folded);
+}
+
+bool is_wanted(const struct query *query, const struct entry *entry, size_t key)
+{
+    for (size_t i = 0; i < query->wanted_count; i++)
+        if (!holds(&query->wanted[i], entry, key))
+            return false;
+    for (size_t i = 0; i < query->order_count; i++)
+        if (rank(&query->order[i], entry, key) == NONE)
+            return false;
+    return true;
+}
+
+int compare_entries(const struct entry *entries, const struct query *query,
+                    size_t a, size_t b)
+{
+    for (size_t i = 0; i < query->order_count; i++) {
+        int first = rank(&query->order[i], &entries[a], a);
+        int second = rank(&query->order[i], &entries[b], b);
+        if (first != second)
+            return query->reverse ? second - first : first - second;
+    }
+    return 0;
+}
+
+/* ---- Chance ------------------------------------------------------------- */
+
+struct place random_place(uint64_t *seed)
+{
+    struct place place = {.member = (int)random_below(seed, 9) / 3};
+    if (random_below(seed, 8) == 0)
+        place.member = 3;
+    place.folded = place.member < 3 && random_below(seed, 4) == 0;
+    return place;
+}
+
+void write_place(const struct place *place, struct kx_buffer *out)
+{
+    static const char *const places[] = {"\"path\":\"/a\"", "\"path\":\"/b\"",
+                                         "\"path\":\"/t\",\"each\":true",
+                                         "\"key\":1"};
+    kx_add_text(out, "{");
+    kx_add_text(out, places[place->member]);
+    if (place->folded)
+        kx_add_text(out, ",\"fold\":\"lower\"");
+}
+
+struct query_condition random_wanted(uint64_t *seed)
+{
+    struct query_condition wanted = {.place = random_place(seed),
+                                     .operand_count = 1};
+    wanted.comparison = (enum query_comparison)(
+        random_below(seed, 2) == 0 ? EQ : (int)random_below(seed, EXISTS + 1));
+    bool simple = wanted.place.member > 1;
+    if (simple && (wanted.comparison == NE || wanted.comparison >= IN))
+        wanted.comparison = EQ;
+    bool ordered_one = wanted.comparison >= GT && wanted.comparison <= LE;
+    wanted.operands[0] =
+        (int)random_below(seed, ordered_one || simple ? PLAIN : OPERANDS);
+    wanted.operands[1] = (int)random_below(seed, OPERANDS);
+    if (wanted.comparison == IN)
+        wanted.operand_count = 2;
+    if (wanted.comparison == EXISTS)
+        wanted.operands[0] = (int)random_below(seed, 2);
+    if (wanted.place.member == 3)
+        wanted.operands[0] = 3 + (int)random_below(seed, 4);
+    return wanted;
+}
+
+void write_wanted(const struct query_condition *wanted, struct kx_buffer *out)
+{
+    write_place(&wanted->place, out);
+    kx_add_text(out, ",\"");
+    kx_add_text(out, COMPARISONS[wanted->comparison]);
+    kx_add_text(out, "\":");
+    if (wanted->comparison == EXISTS) {
+        kx_add_text(out, wanted->operands[0] ? "true}" : "false}");
+        return;
+    }
+    kx_add_text(out, wanted->comparison == IN ? "[" : "");
+    kx_add_text(out, VALUES[wanted->operands[0]].text);
+    if (wanted->comparison == IN) {
+        kx_add_text(out, ",");
+        kx_add_text(out, VALUES[wanted->operands[1]].text);
+        kx_add_text(out, "]");
+    }
+    kx_add_text(out, "}");
+}
+
+static struct place random_order(uint64_t *seed)
+{
+    struct place place = random_place(seed);
+    if (place.member == 2)
+        place.member = 0;
+    return place;
+}
+
+struct query random_query(uint64_t *seed)
+{
+    struct query query = {.wanted_count = random_below(seed, 4),
+                          .order_count = random_below(seed, 3),
+                          .reverse = random_below(seed, 2) == 0};
+    for (size_t i = 0; i < query.wanted_count; i++)
+        query.wanted[i] = random_wanted(seed);
+    for (size_t i = 0; i < query.order_count; i++)
+        query.order[i] = random_order(seed);
+    return query;
+}
+
+void write_query(const struct query *query, struct kx_buffer *out)
+{
+    kx_add_text(out, "{\"prefix\":[\"e\"],\"where\":[");
+    for (size_t i = 0; i < query->wanted_count; i++) {
+        kx_add_text(out, i > 0 ? "," : "");
+        write_wanted(&query->wanted[i], out);
+    }
+    kx_add_text(out, "],\"order\":[");
+    for (size_t i = 0; i < query->order_count; i++) {
+        kx_add_text(out, i > 0 ? "," : "");
+        write_place(&query->order[i], out);
+        kx_add_text(out, "}");
+    }
+    kx_add_text(out, query->reverse ? "],\"reverse\":true}" : "]}");
+}
