@@ -1,0 +1,34 @@
+/* KV Connect in tests: its handlers, called as a door calls them. */
+#ifndef KVCONNECT_CALL_H
+#define KVCONNECT_CALL_H
+
+#include "http/service.h"
+#include "store.h"
+
+/* What a request has from now on, or NULL: database id, version, host. */
+extern const char *call_headers[3];
+
+struct answer {
+    int status;
+    const char *content_type;
+    struct kx_slice body;
+};
+
+/* A POST to one of the paths of KV Connect. */
+struct request request_to(struct story *story, const char *path,
+                          struct kx_slice body);
+
+/* POSTs a body as an event loop would; the answer lies in the story's
+ * memory. */
+struct answer post(struct story *story, const char *path, struct kx_slice body);
+
+/* The body of an answer. */
+const char *text_of(struct story *story, struct answer answer);
+
+/* The bytes that the hexadecimal digits are. */
+struct kx_slice bytes_of(void *mem, const char *hex);
+
+/* Without the spaces that make a row readable. */
+const char *compact(void *mem, const char *spaced);
+
+#endif
