@@ -17,6 +17,7 @@
 #include "backup/archive_timeline.h"
 #include "backup/backup.h"
 #include "backup/backup_time.h"
+#include "storage/bdb_engine.h"
 #include "storage/log_files.h"
 #include "base/file.h"
 #include "base/cond_wait.h"
@@ -350,7 +351,7 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
     if (status != KX_OK)
         return status;
     store->archive = archive;
-    store->writer.archived = true;
+    bdb_engine_mark_batches(store->env);
     return KX_OK;
 }
 

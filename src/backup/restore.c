@@ -14,6 +14,7 @@
 #include "backup/archive_restore.h"
 #include "backup/restore_files.h"
 #include "catalog/catalog.h"
+#include "storage/bdb_engine.h"
 #include "storage/format.h"
 #include "storage/log_end.h"
 #include "base/file.h"
@@ -67,7 +68,7 @@ bool restore_end(const char *directory)
 /* The raised versionstamp is on disk before the first commit. */
 static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
 {
-    struct txn_write write;
+    struct row_write write;
     int64_t now_ms = kx_now_ms();
     uint64_t by_clock = now_ms < 0 ? 0 : (uint64_t)now_ms << CLOCK_SHIFT;
     if (catalog->stamp > known)
@@ -75,8 +76,48 @@ static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
     catalog->stamp = by_clock > known ? by_clock : known + LEAP;
     if (!catalog_facts_write(catalog, catalog, &write))
         return KX_NO_MEMORY;
-    enum kx_status status = env_apply(catalog->env, &write, 1, TXN_SCATTERED);
-    return status == KX_OK ? env_flush(catalog->env) : status;
+    return engine_write_now(catalog->engine, &write, 1);
+}
+
+/* Recovers from all of the log. */
+static enum kx_status open_restored(void *mem, const char *directory,
+                                    struct dir_lock *lock, struct env **env_out,
+                                    struct kx_fault *fault)
+{
+    struct env_options options = {.directory = directory,
+                                  .cache_bytes = CACHE_BYTES,
+                                  .fatal = true,
+                                  .lock = lock};
+    struct log_end log_end = {.directory = directory, .whole = true};
+    enum kx_status status = format_look(directory, fault);
+    if (status == KX_OK)
+        status = page_check(directory, fault);
+    if (status == KX_OK)
+        status = log_end_find(&log_end, fault);
+    return status == KX_OK ? env_open(mem, &options, env_out, fault) : status;
+}
+
+/* Sets *stamp_out to the last versionstamp of the restored data. */
+static enum kx_status raise_restored(void *mem, struct engine *engine,
+                                     uint64_t known, uint64_t *stamp_out,
+                                     struct kx_fault *fault)
+{
+    struct engine_view *view;
+    struct catalog *catalog;
+    enum kx_status status = engine_view_open(mem, engine, NULL, &view);
+    if (status == KX_OK)
+        status = catalog_load(mem, engine, view, &catalog, fault);
+    if (status == KX_OK)
+        status = catalog_rebuild(catalog);
+    if (status != KX_OK)
+        return status;
+    *stamp_out = catalog->stamp;
+    status = raise_stamp(catalog, known);
+    return status == KX_OK
+               ? KX_OK
+               : kx_fail(fault, status,
+                         "the versionstamp of the restored data cannot "
+                         "be raised");
 }
 
 enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
@@ -85,32 +126,11 @@ enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
 {
     void *mem = talloc_new(NULL);
     struct env *env = NULL;
-    struct catalog *catalog = NULL;
-    struct env_options options = {.directory = directory,
-                                  .cache_bytes = CACHE_BYTES,
-                                  .fatal = true,
-                                  .lock = lock};
-    enum kx_status status = mem == NULL
-                                ? kx_fail(fault, KX_NO_MEMORY, "no memory")
-                                : format_look(directory, fault);
+    if (mem == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    enum kx_status status = open_restored(mem, directory, lock, &env, fault);
     if (status == KX_OK)
-        status = page_check(directory, fault);
-    struct log_end log_end = {.directory = directory, .whole = true};
-    if (status == KX_OK)
-        status = log_end_find(&log_end, fault);
-    if (status == KX_OK)
-        status = env_open(mem, &options, &env, fault);
-    if (status == KX_OK)
-        status = catalog_load(mem, env, &catalog, fault);
-    if (status == KX_OK)
-        status = catalog_rebuild(catalog);
-    if (status == KX_OK) {
-        *stamp_out = catalog->stamp;
-        status = raise_stamp(catalog, known);
-        if (status != KX_OK)
-            kx_fail(fault, status, "%s: its versionstamp cannot be raised",
-                    directory);
-    }
+        status = raise_restored(mem, bdb_engine(env), known, stamp_out, fault);
     if (env != NULL && env_close(env) != KX_OK && status == KX_OK)
         status = kx_fail(fault, KX_FAILED,
                          "%s: the restored data could not be flushed to disk",

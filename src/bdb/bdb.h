@@ -12,6 +12,7 @@
  * may use its handles. `failed` is set by the thread that notices a failure,
  * and never reset. */
 struct env {
+    struct engine engine; /* first, so that one pointer is both */
     DB_ENV *db;
     DB *tables[TABLE_COUNT];
     DB_TXN *begun;      /* of the parts applied so far (txn.h), or NULL */

@@ -8,7 +8,7 @@
 #include <talloc.h>
 
 #include "bdb/bdb.h"
-#include "bdb/shadow.h"
+#include "engine/shadow.h"
 
 /* A first fetch is small, for most scans are; it grows as a scan goes on. */
 enum {
@@ -25,6 +25,7 @@ enum { GAP_FEW = 8 };
 enum { WAIT_BITS = 5 };
 
 struct range {
+    struct engine_range engine; /* first, so that one pointer is both */
     struct env *env;
     DB *db;
     DBC *cursor;
@@ -120,13 +121,7 @@ static void begin_at_bound(struct range *range)
 }
 
 enum kx_status range_begin(struct range *range, struct kx_slice start,
-                           struct kx_slice end)
-{
-    return range_begin_either(range, start, end, false);
-}
-
-enum kx_status range_begin_either(struct range *range, struct kx_slice start,
-                                  struct kx_slice end, bool reverse)
+                           struct kx_slice end, bool reverse)
 {
     range_end(range);
     range->start = start;

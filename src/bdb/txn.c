@@ -34,7 +34,7 @@ static int open_cursor(struct txn_work *work, enum table table)
     return 0;
 }
 
-static int put_row(struct txn_work *work, const struct txn_write *write)
+static int put_row(struct txn_work *work, const struct row_write *write)
 {
     DBT key = bdb_in(write->key);
     DBT value = bdb_in(write->value);
@@ -48,7 +48,7 @@ static int put_row(struct txn_work *work, const struct txn_write *write)
 }
 
 /* One walk of the tree both checks and stores; a cursor has no such call. */
-static int insert_row(struct txn_work *work, const struct txn_write *write)
+static int insert_row(struct txn_work *work, const struct row_write *write)
 {
     DB *db = work->env->tables[write->table];
     DBT key = bdb_in(write->key);
@@ -56,7 +56,7 @@ static int insert_row(struct txn_work *work, const struct txn_write *write)
     return db->put(db, work->txn, &key, &value, DB_NOOVERWRITE);
 }
 
-static int remove_row(struct txn_work *work, const struct txn_write *write)
+static int remove_row(struct txn_work *work, const struct row_write *write)
 {
     DB *db = work->env->tables[write->table];
     DBT key = bdb_in(write->key);
@@ -77,20 +77,20 @@ static int close_cursors(struct txn_work *work)
     return error;
 }
 
-static int apply_write(struct txn_work *work, const struct txn_write *write)
+static int apply_write(struct txn_work *work, const struct row_write *write)
 {
     switch (write->type) {
-    case TXN_PUT:
+    case ROW_PUT:
         return put_row(work, write);
-    case TXN_INSERT:
+    case ROW_INSERT:
         return insert_row(work, write);
-    case TXN_DELETE:
+    case ROW_DELETE:
         break;
     }
     return remove_row(work, write);
 }
 
-static int apply_all(struct txn_work *work, const struct txn_write *writes,
+static int apply_all(struct txn_work *work, const struct row_write *writes,
                      size_t count)
 {
     int error = 0;
@@ -100,11 +100,11 @@ static int apply_all(struct txn_work *work, const struct txn_write *writes,
     return error != 0 ? error : closed;
 }
 
-enum kx_status txn_apply_part(struct env *env, const struct txn_write *writes,
-                              size_t count, enum txn_order order)
+enum kx_status txn_apply_part(struct env *env, const struct row_write *writes,
+                              size_t count, enum row_order order)
 {
     struct txn_work work = {.env = env};
-    if (order == TXN_NEIGHBOURS || count >= BULK_MIN)
+    if (order == ROWS_NEIGHBOURS || count >= BULK_MIN)
         work.cursor_flags = DB_CURSOR_BULK;
     if (env->begun == NULL) {
         int error =
@@ -119,8 +119,8 @@ enum kx_status txn_apply_part(struct env *env, const struct txn_write *writes,
     return bdb_status(env, error, "apply");
 }
 
-enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
-                         size_t count, enum txn_order order)
+enum kx_status txn_apply(struct env *env, const struct row_write *writes,
+                         size_t count, enum row_order order)
 {
     enum kx_status status = txn_apply_part(env, writes, count, order);
     if (status != KX_OK)

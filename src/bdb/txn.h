@@ -6,39 +6,20 @@
 
 #include "bdb/table.h"
 
-enum txn_write_type {
-    TXN_PUT,    /* stores value, whatever was there */
-    TXN_INSERT, /* the same, but fails when there was something */
-    TXN_DELETE  /* removes the key; absent is fine */
-};
-
-struct txn_write {
-    enum txn_write_type type;
-    enum table table;
-    struct kx_slice key;
-    struct kx_slice value;
-};
-
-/* Access-pattern hint; a wrong hint only costs time. */
-enum txn_order {
-    TXN_SCATTERED,
-    TXN_NEIGHBOURS /* each is mostly on the page of the one before */
-};
-
 /* Applies the writes in order: called by env_apply, which says in the log that
  * they were. KX_OK: committed, and on disk after the next env_flush. Anything
- * else (KX_CHECK_FAILED: there was a row under the key of a TXN_INSERT;
+ * else (KX_CHECK_FAILED: there was a row under the key of a ROW_INSERT;
  * KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED): nothing is changed.
  */
-enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
-                         size_t count, enum txn_order order);
+enum kx_status txn_apply(struct env *env, const struct row_write *writes,
+                         size_t count, enum row_order order);
 
 /* Applies writes that come before those of the next txn_apply, in one
  * transaction with them. Between the calls the tables may be read, and show
  * what is not committed. KX_OK; otherwise as txn_apply: nothing is changed, by
  * the parts before this one either. */
-enum kx_status txn_apply_part(struct env *env, const struct txn_write *writes,
-                              size_t count, enum txn_order order);
+enum kx_status txn_apply_part(struct env *env, const struct row_write *writes,
+                              size_t count, enum row_order order);
 /* Undoes the parts, instead of txn_apply: nothing is changed. Does nothing
  * without a part. */
 void txn_take_back(struct env *env);

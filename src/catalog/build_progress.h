@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "bdb/table.h"
+#include "engine/engine.h"
 
 struct build_progress {
     uint8_t resume[ROW_KEY_MAX]; /* last key that was read */

@@ -8,10 +8,9 @@
 
 #include "catalog/build_progress.h"
 #include "schema/declaration.h"
-#include "storage/env.h"
+#include "engine/engine.h"
 #include "catalog/throttle.h"
 #include "entry/record.h"
-#include "bdb/txn.h"
 #include "catalog/index_usage.h"
 #include "base/uuid.h"
 #include "catalog/verify_report.h"
@@ -47,7 +46,8 @@ struct index {
 };
 
 struct catalog {
-    struct env *env;
+    struct engine *engine;
+    struct engine_view *view;              /* the writer's */
     struct index *indexes[KX_INDEXES_MAX]; /* in name order; a successor comes
                                             * after the index it replaces */
     size_t count;
@@ -59,8 +59,10 @@ struct catalog {
     uint64_t entries; /* clients' entries, expired ones included */
 };
 
-/* Reads the catalog of an open environment, or makes a new store's. */
-enum kx_status catalog_load(void *mem, struct env *env,
+/* Reads the catalog of an open engine by a view that lives as long, or makes a
+ * new store's. */
+enum kx_status catalog_load(void *mem, struct engine *engine,
+                            struct engine_view *view,
                             struct catalog **catalog_out,
                             struct kx_fault *fault);
 
@@ -180,11 +182,11 @@ enum kx_status catalog_rebuild(struct catalog *catalog);
 /* The writes that store an index and the store's facts, with key and value in
  * talloc context mem. False when memory ran out. */
 bool catalog_index_write(void *mem, const struct index *index,
-                         struct txn_write *write_out);
+                         struct row_write *write_out);
 bool catalog_facts_write(void *mem, const struct catalog *catalog,
-                         struct txn_write *write_out);
+                         struct row_write *write_out);
 /* The write that removes an index's row. False when memory ran out. */
 bool catalog_index_removal(void *mem, const struct index *index,
-                           struct txn_write *write_out);
+                           struct row_write *write_out);
 
 #endif

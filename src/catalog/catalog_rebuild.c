@@ -43,13 +43,13 @@ static enum kx_status store_all(struct catalog *catalog,
                                 struct index *const *changed, size_t count)
 {
     void *mem = talloc_new(NULL);
-    struct txn_write writes[CHANGED_MAX + 1];
+    struct row_write writes[CHANGED_MAX + 1];
     bool good = mem != NULL;
     for (size_t i = 0; good && i < count; i++)
         good = catalog_index_write(mem, changed[i], &writes[i]);
     good = good && catalog_facts_write(mem, catalog, &writes[count]);
     enum kx_status status =
-        good ? env_apply(catalog->env, writes, count + 1, TXN_SCATTERED)
+        good ? engine_write_now(catalog->engine, writes, count + 1)
              : KX_NO_MEMORY;
     talloc_free(mem);
     return status;
@@ -90,5 +90,5 @@ enum kx_status catalog_rebuild(struct catalog *catalog)
         return KX_OK;
     for (; status == KX_OK && old != NULL; old = find_outdated(catalog))
         status = rebuild(catalog, old);
-    return status == KX_OK ? env_flush(catalog->env) : status;
+    return status;
 }

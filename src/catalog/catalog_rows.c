@@ -21,10 +21,10 @@
 #include <talloc.h>
 
 #include "schema/extract.h"
-#include "storage/format.h"
-#include "bdb/range.h"
+#include "catalog/format_rows.h"
+#include "engine/engine.h"
 #include "catalog/row_json.h"
-#include "bdb/table.h"
+#include "engine/engine.h"
 
 static void put(struct kx_buffer *out, uint64_t number, size_t size)
 {
@@ -59,7 +59,7 @@ static void put_counts(struct kx_buffer *out, struct index *const *list,
 }
 
 bool catalog_facts_write(void *mem, const struct catalog *catalog,
-                         struct txn_write *write_out)
+                         struct row_write *write_out)
 {
     struct kx_buffer value;
     kx_buffer_init(&value, mem);
@@ -68,7 +68,7 @@ bool catalog_facts_write(void *mem, const struct catalog *catalog,
     put(&value, catalog->last_id, 4);
     put(&value, catalog->entries, 8);
     put_counts(&value, catalog->indexes, catalog->count);
-    *write_out = (struct txn_write){.type = TXN_PUT,
+    *write_out = (struct row_write){.type = ROW_PUT,
                                     .table = TABLE_CATALOG,
                                     .key = kx_text("facts"),
                                     .value = kx_buffer_slice(&value)};
@@ -151,7 +151,7 @@ static json_t *index_document(const struct index *index)
 }
 
 bool catalog_index_write(void *mem, const struct index *index,
-                         struct txn_write *write_out)
+                         struct row_write *write_out)
 {
     char *key = row_key(mem, index);
     json_t *document = index_document(index);
@@ -161,7 +161,7 @@ bool catalog_index_write(void *mem, const struct index *index,
     free(text);
     if (key == NULL || value == NULL)
         return false;
-    *write_out = (struct txn_write){.type = TXN_PUT,
+    *write_out = (struct row_write){.type = ROW_PUT,
                                     .table = TABLE_CATALOG,
                                     .key = kx_text(key),
                                     .value = kx_text(value)};
@@ -169,13 +169,13 @@ bool catalog_index_write(void *mem, const struct index *index,
 }
 
 bool catalog_index_removal(void *mem, const struct index *index,
-                           struct txn_write *write_out)
+                           struct row_write *write_out)
 {
     char *key = row_key(mem, index);
     if (key == NULL)
         return false;
-    *write_out = (struct txn_write){
-        .type = TXN_DELETE, .table = TABLE_CATALOG, .key = kx_text(key)};
+    *write_out = (struct row_write){
+        .type = ROW_DELETE, .table = TABLE_CATALOG, .key = kx_text(key)};
     return true;
 }
 
@@ -307,20 +307,20 @@ static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
 /* '0' is the byte after '/'. */
 static enum kx_status read_indexes(struct catalog *catalog)
 {
-    struct range *range = NULL;
+    struct engine_range *range = NULL;
     enum kx_status status =
-        range_create(catalog, catalog->env, TABLE_CATALOG, &range);
+        engine_range_create(catalog, catalog->view, TABLE_CATALOG, &range);
     if (status != KX_OK)
         return status;
-    status = range_begin(range, kx_text("index/"), kx_text("index0"));
+    status = engine_range_begin(range, kx_text("index/"), kx_text("index0"));
     struct kx_slice key;
     struct kx_slice row;
     while (status == KX_OK) {
-        status = range_next(range, &key, &row);
+        status = engine_range_next(range, &key, &row);
         if (status == KX_OK)
             status = read_index(catalog, row);
     }
-    range_end(range);
+    engine_range_end(range);
     talloc_free(range);
     return status == KX_END ? KX_OK : status;
 }
@@ -329,21 +329,21 @@ static enum kx_status read_indexes(struct catalog *catalog)
 static enum kx_status write_new(struct catalog *catalog)
 {
     void *mem = talloc_new(NULL);
-    struct txn_write writes[3];
+    struct row_write writes[3];
     uuid_make(catalog->id);
     writes[0] = format_id_write(catalog->id);
     bool good = mem != NULL && format_write(mem, &writes[1]) &&
                 catalog_facts_write(mem, catalog, &writes[2]);
     enum kx_status status =
-        good ? env_apply(catalog->env, writes, 3, TXN_SCATTERED) : KX_NO_MEMORY;
+        good ? engine_write_now(catalog->engine, writes, 3) : KX_NO_MEMORY;
     talloc_free(mem);
-    return status == KX_OK ? env_flush(catalog->env) : status;
+    return status;
 }
 
 static enum kx_status read_id(struct catalog *catalog, struct kx_buffer *row)
 {
     enum kx_status status =
-        table_get(catalog->env, TABLE_CATALOG, kx_text("id"), row);
+        engine_get(catalog->view, TABLE_CATALOG, kx_text("id"), row);
     if (status != KX_OK || row->size != UUID_SIZE - 1)
         return status == KX_OK || status == KX_ABSENT ? KX_FAILED : status;
     memcpy(catalog->id, row->data, row->size);
@@ -355,13 +355,15 @@ static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
 {
     struct kx_buffer row;
     kx_buffer_init(&row, catalog);
-    enum kx_status status = format_upgrade(catalog->env, fault);
+    enum kx_status status =
+        format_upgrade(catalog->engine, catalog->view, fault);
     if (status == KX_ABSENT)
         return write_new(catalog);
     if (status == KX_OK)
         status = read_indexes(catalog);
     if (status == KX_OK)
-        status = table_get(catalog->env, TABLE_CATALOG, kx_text("facts"), &row);
+        status =
+            engine_get(catalog->view, TABLE_CATALOG, kx_text("facts"), &row);
     if (status == KX_OK)
         read_facts(catalog, kx_buffer_slice(&row));
     if (status == KX_OK)
@@ -370,14 +372,16 @@ static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
     return status;
 }
 
-enum kx_status catalog_load(void *mem, struct env *env,
+enum kx_status catalog_load(void *mem, struct engine *engine,
+                            struct engine_view *view,
                             struct catalog **catalog_out,
                             struct kx_fault *fault)
 {
     struct catalog *catalog = talloc_zero(mem, struct catalog);
     if (catalog == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
-    catalog->env = env;
+    catalog->engine = engine;
+    catalog->view = view;
     kx_fail(fault, KX_FAILED, "the catalog cannot be read");
     enum kx_status status = read_all(catalog, fault);
     if (status != KX_OK) {

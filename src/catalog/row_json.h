@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "bdb/table.h"
+#include "engine/engine.h"
 
 /* The document of a row, a reference of the caller's; NULL if the row is not
  * JSON or memory ran out. */

@@ -2,12 +2,12 @@
  * have. */
 #include "catalog/row_source.h"
 
-#include "bdb/table.h"
+#include "engine/engine.h"
 
-void row_source_init(struct row_source *source, void *mem, struct env *env,
-                     const struct index *index)
+void row_source_init(struct row_source *source, void *mem,
+                     struct engine_view *view, const struct index *index)
 {
-    source->env = env;
+    source->view = view;
     source->index = index;
     source->read = 0;
     kx_buffer_init(&source->key, mem);
@@ -29,7 +29,7 @@ static enum kx_status read_entry(struct row_source *source,
     if (!declaration_covers(declaration, key))
         return KX_ABSENT;
     enum kx_status status =
-        table_get(source->env, TABLE_ENTRIES, key, &source->bytes);
+        engine_get(source->view, TABLE_ENTRIES, key, &source->bytes);
     if (status != KX_OK)
         return status;
     source->read += source->bytes.size;

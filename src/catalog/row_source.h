@@ -7,7 +7,7 @@
 #include "catalog/row_form.h"
 
 struct row_source {
-    struct env *env;
+    struct engine_view *view;
     const struct index *index;
     struct kx_buffer key;   /* of the entry */
     struct kx_buffer bytes; /* and its record */
@@ -17,8 +17,8 @@ struct row_source {
 };
 
 /* The buffers are allocated under talloc context mem and serve every row. */
-void row_source_init(struct row_source *source, void *mem, struct env *env,
-                     const struct index *index);
+void row_source_init(struct row_source *source, void *mem,
+                     struct engine_view *view, const struct index *index);
 
 /* Fills source from the row under index_key. KX_OK; KX_ABSENT: there is no such
  * entry; KX_NOT_INDEXABLE: the entry does not have this index key;

@@ -142,11 +142,11 @@ static json_t *to_json(const struct kx_token *token)
 }
 
 bool token_row(void *mem, const struct kx_token *token,
-               enum txn_write_type type, struct txn_write *write_out)
+               enum row_write_type type, struct row_write *write_out)
 {
     char *key = talloc_asprintf(mem, "token/%s", token->id);
     char *value = NULL;
-    if (type == TXN_PUT) {
+    if (type == ROW_PUT) {
         json_t *document = to_json(token);
         char *text =
             document == NULL ? NULL : json_dumps(document, JSON_COMPACT);
@@ -159,7 +159,7 @@ bool token_row(void *mem, const struct kx_token *token,
     if (key == NULL)
         return false;
     *write_out =
-        (struct txn_write){.type = type,
+        (struct row_write){.type = type,
                            .table = TABLE_CATALOG,
                            .key = kx_text(key),
                            .value = kx_text(value == NULL ? "" : value)};

@@ -2,7 +2,7 @@
 #ifndef TOKEN_H
 #define TOKEN_H
 
-#include "bdb/txn.h"
+#include "engine/engine.h"
 
 /* A copy in separate memory, to be released by kx_token_release; NULL when
  * memory ran out. */
@@ -11,10 +11,10 @@ struct kx_token *token_copy(const struct kx_token *token);
 /* Adds a reference, to be released by kx_token_release. */
 void token_keep(struct kx_token *token);
 
-/* The row that stores a token, or with TXN_DELETE removes it, in talloc context
+/* The row that stores a token, or with ROW_DELETE removes it, in talloc context
  * mem. False when memory ran out. */
 bool token_row(void *mem, const struct kx_token *token,
-               enum txn_write_type type, struct txn_write *write_out);
+               enum row_write_type type, struct row_write *write_out);
 
 /* The token of a stored row's value: KX_OK, KX_FAILED, KX_NO_MEMORY. */
 enum kx_status token_read(struct kx_slice row, struct kx_token **token_out);

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "bdb/table.h"
+#include "engine/engine.h"
 
 struct verify_report {
     struct kx_verification report;

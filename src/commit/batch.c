@@ -21,7 +21,6 @@
 #include "commit/touched_keys.h"
 #include "commit/view.h"
 #include "commit/watch.h"
-#include "storage/log_marks.h"
 
 enum {
     PLAN_KEPT_MAX = 16 << 20 /* bytes of a plan that stays until the next */
@@ -55,7 +54,7 @@ static void publish(struct writer *writer, const struct rows *rows,
 static enum kx_status flush_unseen(struct writer *writer)
 {
     view_apply_cancel(writer->view);
-    enum kx_status status = env_flush(writer->base.env);
+    enum kx_status status = engine_flush(writer->base.engine);
     view_apply_begin(writer->view);
     view_publish(writer->view);
     return status == KX_OK ? KX_OK : KX_UNKNOWN;
@@ -80,28 +79,21 @@ static bool changes_catalog(const struct batch *batch)
 static enum kx_status apply_last(struct writer *writer, struct rows *rows,
                                  struct batch *batch, struct former *former)
 {
-    enum txn_order order = batch->plan == NULL ? TXN_NEIGHBOURS : TXN_SCATTERED;
+    enum row_order order =
+        batch->plan == NULL ? ROWS_NEIGHBOURS : ROWS_SCATTERED;
     if (changes_catalog(batch))
         view_publish(writer->view);
     batch_catalog_change(writer->base.catalog, batch, former);
     batch_rows_add_catalog(rows, writer->base.catalog, batch);
     if (rows->failed) {
-        txn_take_back(writer->base.env);
+        engine_take_back(writer->base.engine);
         return KX_NO_MEMORY;
     }
-    return env_apply(writer->base.env, rows->list + rows->applied,
-                     rows->count - rows->applied, order);
-}
-
-/* Notes in the log of an archived store that what was applied last has the
- * versionstamp that the catalog now has. */
-static void mark_log(struct writer *writer)
-{
-    if (!writer->archived)
-        return;
-    struct log_mark mark = {.stamp = writer->base.catalog->stamp,
-                            .at_ms = kx_now_ms()};
-    log_marks_write(writer->base.env, &mark);
+    struct engine_batch last = {.writes = rows->list + rows->applied,
+                                .count = rows->count - rows->applied,
+                                .order = order,
+                                .stamp = writer->base.catalog->stamp};
+    return engine_apply(writer->base.engine, &last);
 }
 
 /* No view is open: applies everything but the slices. The catalog gets its old
@@ -111,8 +103,6 @@ static enum kx_status apply_rest(struct writer *writer, struct rows *rows,
 {
     struct former former; /* large: filled only as far as it is used */
     enum kx_status status = apply_last(writer, rows, batch, &former);
-    if (status == KX_OK)
-        mark_log(writer);
     if (status == KX_OK && batch->durable) {
         batch_catalog_restore(writer->base.catalog, batch, &former);
         status = flush_unseen(writer);

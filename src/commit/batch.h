@@ -25,7 +25,7 @@ enum catalog_action {
 struct batch {
     /* Rows. */
     struct plan *plan;        /* entries that change, or NULL */
-    struct txn_write *writes; /* more writes, or NULL */
+    struct row_write *writes; /* more writes, or NULL */
     size_t write_count;
     bool new_index_rows; /* nothing of `writes` is cached */
 

@@ -3,12 +3,12 @@
 
 #include <talloc.h>
 
-static void add_row(struct rows *rows, struct txn_write write)
+static void add_row(struct rows *rows, struct row_write write)
 {
     if (rows->count == rows->capacity) {
         size_t capacity = rows->capacity * 2 + 64;
-        struct txn_write *list = talloc_realloc(
-            rows->mem, rows->list, struct txn_write, (unsigned)capacity);
+        struct row_write *list = talloc_realloc(
+            rows->mem, rows->list, struct row_write, (unsigned)capacity);
         if (list == NULL) {
             rows->failed = true;
             return;
@@ -31,7 +31,7 @@ static int64_t expiry_of(struct kx_slice bytes)
 }
 
 /* Big endian, so that the first row of the table is the next to expire. */
-static void add_expiry_row(struct rows *rows, enum txn_write_type type,
+static void add_expiry_row(struct rows *rows, enum row_write_type type,
                            int64_t expires_at_ms, struct kx_slice key)
 {
     uint8_t *bytes = talloc_size(rows->mem, 8 + key.size);
@@ -42,7 +42,7 @@ static void add_expiry_row(struct rows *rows, enum txn_write_type type,
     for (int i = 0; i < 8; i++)
         bytes[i] = (uint8_t)((uint64_t)expires_at_ms >> (56 - 8 * i));
     memcpy(bytes + 8, key.data, key.size);
-    add_row(rows, (struct txn_write){.type = type,
+    add_row(rows, (struct row_write){.type = type,
                                      .table = TABLE_EXPIRY,
                                      .key = kx_slice(bytes, 8 + key.size)});
 }
@@ -51,13 +51,13 @@ static void add_expiry_row(struct rows *rows, enum txn_write_type type,
  * removes again. */
 static void add_entry_rows(struct rows *rows, const struct net_change *change)
 {
-    struct txn_write write = {.type = change->presumed ? TXN_INSERT : TXN_PUT,
+    struct row_write write = {.type = change->presumed ? ROW_INSERT : ROW_PUT,
                               .table = TABLE_ENTRIES,
                               .key = change->key,
                               .value = change->now};
     if (change->presumed || change->now.size != 0)
         add_row(rows, write);
-    write.type = TXN_DELETE;
+    write.type = ROW_DELETE;
     if (change->now.size == 0)
         add_row(rows, write);
 }
@@ -77,16 +77,16 @@ static void add_change(struct writer *writer, struct rows *rows,
     if (before == now)
         return;
     if (before != 0)
-        add_expiry_row(rows, TXN_DELETE, before, change->key);
+        add_expiry_row(rows, ROW_DELETE, before, change->key);
     if (now != 0)
-        add_expiry_row(rows, TXN_PUT, now, change->key);
+        add_expiry_row(rows, ROW_PUT, now, change->key);
     if (now != 0 && now < writer->next_expiry_ms)
         writer->next_expiry_ms = now;
 }
 
 /* A row of the catalog, if there was memory to make it. */
 static void add_made(struct rows *rows, bool made,
-                     const struct txn_write *write)
+                     const struct row_write *write)
 {
     if (made)
         add_row(rows, *write);
@@ -96,7 +96,7 @@ static void add_made(struct rows *rows, bool made,
 
 static void add_index_row(struct rows *rows, const struct index *index)
 {
-    struct txn_write write;
+    struct row_write write;
     bool made = catalog_index_write(rows->mem, index, &write);
     add_made(rows, made, &write);
 }
@@ -117,7 +117,7 @@ static void add_index_rows(struct rows *rows, const struct plan *plan)
 
 static void add_removal(struct rows *rows, const struct index *index)
 {
-    struct txn_write write;
+    struct row_write write;
     bool made = catalog_index_removal(rows->mem, index, &write);
     add_made(rows, made, &write);
 }
@@ -126,7 +126,7 @@ static void add_removal(struct rows *rows, const struct index *index)
  * a crash they agree with the clients' entries in the table. */
 static void add_facts(struct rows *rows, const struct catalog *catalog)
 {
-    struct txn_write write;
+    struct row_write write;
     bool made = catalog_facts_write(rows->mem, catalog, &write);
     add_made(rows, made, &write);
 }

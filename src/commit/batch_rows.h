@@ -10,7 +10,7 @@
  * overlay, or lie in mem. `failed` is tested once, before they are applied. */
 struct rows {
     void *mem;
-    struct txn_write *list;
+    struct row_write *list;
     size_t count;
     size_t capacity;
     size_t applied; /* of the first, in slices, before the others */

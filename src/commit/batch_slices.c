@@ -5,7 +5,7 @@
 #include "commit/batch_slices.h"
 
 #include "base/arena.h"
-#include "bdb/range.h"
+#include "engine/engine.h"
 #include "commit/view.h"
 
 enum {
@@ -21,7 +21,7 @@ enum { EXPIRY_TIME = 8 };
 
 /* The table's rows beside the changes, which are gone through in key order. */
 struct walk {
-    struct range *range;
+    struct engine_range *range;
     struct arena *arena;
     bool begun;
     bool ended;          /* no row is left */
@@ -37,7 +37,7 @@ static enum kx_status reach(struct walk *walk, struct kx_slice key)
     if (walk->begun && (walk->ended || kx_compare(walk->key, key) >= 0))
         return KX_OK;
     enum kx_status status =
-        range_seek(walk->range, key, &walk->key, &walk->stored);
+        engine_range_seek(walk->range, key, &walk->key, &walk->stored);
     walk->begun = true;
     walk->ended = status == KX_END;
     walk->gap++;
@@ -72,7 +72,7 @@ static enum kx_status settle(struct walk *walk, struct net_change *change)
     return KX_OK;
 }
 
-enum kx_status batch_settle(struct range *range, struct plan *plan,
+enum kx_status batch_settle(struct engine_range *range, struct plan *plan,
                             struct net_change *net, size_t net_count,
                             size_t *settled_out)
 {
@@ -94,12 +94,12 @@ enum kx_status batch_settle(struct range *range, struct plan *plan,
         bytes += unread ? change->stored.size : 0;
         count++;
     }
-    range_end(range);
+    engine_range_end(range);
     *settled_out = count;
     return status == KX_NO_MEMORY ? KX_OK : status;
 }
 
-static struct kx_slice key_of(const struct txn_write *row)
+static struct kx_slice key_of(const struct row_write *row)
 {
     size_t skip = row->table == TABLE_EXPIRY ? EXPIRY_TIME : 0;
     return kx_slice(row->key.data + skip, row->key.size - skip);
@@ -109,18 +109,18 @@ void batch_note_rows(struct writer *writer, const struct rows *rows,
                      size_t begin, size_t end, bool keep)
 {
     for (size_t i = begin; i < end; i++) {
-        const struct txn_write *row = &rows->list[i];
+        const struct row_write *row = &rows->list[i];
         if (row->table != TABLE_ENTRIES)
             continue;
         bool clients = !record_of_index(row->value);
-        if (clients || row->type != TXN_INSERT)
+        if (clients || row->type != ROW_INSERT)
             record_cache_update(writer->base.cache, row->key,
                                 keep ? row->value : kx_slice(NULL, 0),
                                 keep && clients);
-        if (clients && row->type == TXN_PUT &&
+        if (clients && row->type == ROW_PUT &&
             writer->base.catalog->dropping_count > 0)
             catalog_note_written(writer->base.catalog, row->key);
-        writer->removed_rows += row->type == TXN_DELETE;
+        writer->removed_rows += row->type == ROW_DELETE;
     }
 }
 
@@ -130,14 +130,15 @@ enum kx_status batch_apply_slices(struct writer *writer, struct rows *rows,
     enum kx_status status = KX_OK;
     while (status == KX_OK && settled > 0 &&
            rows->count - rows->applied > SLICE_ROWS) {
-        const struct txn_write *first = &rows->list[rows->applied];
-        size_t last =
-            shadow_lower_bound(net, settled, key_of(&first[SLICE_ROWS - 1]));
+        struct engine_batch slice = {.writes = &rows->list[rows->applied],
+                                     .count = SLICE_ROWS,
+                                     .order = ROWS_NEIGHBOURS};
+        size_t last = shadow_lower_bound(net, settled,
+                                         key_of(&slice.writes[SLICE_ROWS - 1]));
         if (last == settled)
             break;
         view_cast(writer->view, net, last + 1);
-        status =
-            txn_apply_part(writer->base.env, first, SLICE_ROWS, TXN_NEIGHBOURS);
+        status = engine_apply_part(writer->base.engine, &slice);
         batch_note_rows(writer, rows, rows->applied, rows->applied + SLICE_ROWS,
                         false);
         rows->applied += SLICE_ROWS;

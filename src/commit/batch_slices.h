@@ -9,7 +9,7 @@
  * batch (net, in key order) that were not read so far. Does nothing for a small
  * batch. *settled_out: so many of the first changes are completely read. KX_OK,
  * or KX_CHECK_FAILED: a key was presumed absent and is not; KX_FAILED. */
-enum kx_status batch_settle(struct range *range, struct plan *plan,
+enum kx_status batch_settle(struct engine_range *range, struct plan *plan,
                             struct net_change *net, size_t net_count,
                             size_t *settled_out);
 

@@ -3,8 +3,7 @@
 #include "commit/commit_queue.h"
 
 #include "base/cond_wait.h"
-#include "commit/disk_guard.h"
-#include "storage/env.h"
+#include "engine/engine.h"
 
 void commit_queue_init(struct commit_queue *queue)
 {
@@ -22,15 +21,36 @@ void commit_queue_finish(struct commit_queue *queue)
     pthread_mutex_destroy(&queue->lock);
 }
 
+/* A commit frees space when all its mutations delete, or when it drops an
+ * index. */
+static bool frees_space(const struct kx_commit *commit)
+{
+    if (commit->command.kind != KX_WRITE)
+        return commit->command.kind == KX_DROP_INDEX;
+    for (size_t i = 0; i < commit->mutation_count; i++)
+        if (commit->mutations[i].type != KX_DELETE &&
+            commit->mutations[i].type != KX_DELETE_RANGE)
+            return false;
+    return true;
+}
+
+/* The revocation of a token is never refused for lack of space. */
+static bool has_space(enum engine_space space, const struct kx_commit *commit)
+{
+    if (space == SPACE_ENOUGH || commit->command.kind == KX_REVOKE_TOKEN)
+        return true;
+    return space == SPACE_LOW && frees_space(commit);
+}
+
 /* Inside the lock: why a commit cannot be taken now, or KX_OK. */
 static enum kx_status refusal(const struct commit_queue *queue,
                               const struct kx_commit *commit)
 {
-    if (env_failed(queue->env))
+    if (engine_failed(queue->engine))
         return KX_FAILED;
     if (queue->stopping)
         return KX_STOPPING;
-    if (disk_guard_refuses(queue->disk, commit))
+    if (!has_space(engine_space(queue->engine), commit))
         return KX_DISK_FULL;
     return queue->count == queue->max ? KX_BUSY : KX_OK;
 }

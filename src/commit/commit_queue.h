@@ -9,13 +9,11 @@
 #include "commit/commit_delay.h"
 #include "kindex/commit.h"
 
-struct disk_guard;
-struct env;
+struct engine;
 
 struct commit_queue {
     /* Set before the threads start. */
-    const struct env *env;
-    const struct disk_guard *disk;
+    const struct engine *engine;
     uint32_t max;
     /* Under `lock`. */
     pthread_mutex_t lock;

@@ -3,7 +3,7 @@
 
 #include <talloc.h>
 
-#include "bdb/range.h"
+#include "engine/engine.h"
 #include "commit/settle.h"
 #include "commit/view.h"
 
@@ -30,14 +30,14 @@ bool job_remove(void *mem, struct batch *batch, enum table table,
                 struct kx_slice key)
 {
     void *copy = talloc_memdup(mem, key.data, key.size);
-    batch->writes[batch->write_count++] = (struct txn_write){
-        .type = TXN_DELETE, .table = table, .key = kx_slice(copy, key.size)};
+    batch->writes[batch->write_count++] = (struct row_write){
+        .type = ROW_DELETE, .table = table, .key = kx_slice(copy, key.size)};
     return copy != NULL;
 }
 
-bool job_reads_on(const struct range *range, size_t read, size_t limit)
+bool job_reads_on(const struct engine_range *range, size_t read, size_t limit)
 {
-    return read < limit && range_bytes(range) < JOB_BYTES_MAX;
+    return read < limit && engine_range_bytes(range) < JOB_BYTES_MAX;
 }
 
 /* On failure nothing has changed, and the plan can no longer be used. */

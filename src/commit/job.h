@@ -17,7 +17,7 @@ enum kx_status job_rows(void *mem, struct kx_slice whole,
 /* May a step that has read so many rows by `range` read another? At most
  * `limit`, and fewer large ones: the time of the last step does not predict
  * theirs. */
-bool job_reads_on(const struct range *range, size_t read, size_t limit);
+bool job_reads_on(const struct engine_range *range, size_t read, size_t limit);
 
 /* Adds the removal of a row to the batch's writes, which must have space for
  * it; its key is copied into mem. False when memory ran out. */

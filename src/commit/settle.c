@@ -2,10 +2,9 @@
 #include "commit/settle.h"
 
 #include "commit/store_counters.h"
-#include "commit/disk_guard.h"
 #include "commit/view.h"
 #include "commit/watch.h"
-#include "storage/env.h"
+#include "engine/engine.h"
 
 void settle_init(struct settle *settle)
 {
@@ -24,7 +23,7 @@ enum kx_status settle_park(struct settle *settle, uint64_t number,
 {
     enum kx_status status = KX_END;
     pthread_mutex_lock(&settle->lock);
-    if (env_failed(settle->env)) {
+    if (engine_failed(settle->engine)) {
         status = KX_FAILED;
     } else if (!view_is_flushed(settle->view, number)) {
         ticket->next = settle->parked;
@@ -81,8 +80,7 @@ void settle_answer(struct settle *settle, struct kx_commit *first,
 enum kx_status settle_flush(struct settle *settle, uint64_t number)
 {
     uint64_t began_ns = kx_monotonic_ns();
-    enum kx_status status = env_flush(settle->env);
-    disk_guard_look_soon(settle->disk);
+    enum kx_status status = engine_flush(settle->engine);
     if (status != KX_OK)
         return KX_UNKNOWN;
     view_flushed(settle->view, number);

@@ -9,18 +9,16 @@
 #include "kindex/commit.h"
 
 struct store_counters;
-struct disk_guard;
-struct env;
+struct engine;
 struct view;
 struct watch_set;
 
 struct settle {
     /* Set before the threads start. */
-    struct env *env;
+    struct engine *engine;
     struct view *view;
     struct watch_set *watches;
     struct store_counters *counters;
-    struct disk_guard *disk;
     kx_answer_fn *answer;
     void *answer_context;
     /* Of the writer. */
@@ -41,7 +39,7 @@ enum kx_status settle_park(struct settle *settle, uint64_t number,
                            struct kx_ticket *ticket);
 
 /* Makes the batch durable, so that replies about it may be sent. KX_UNKNOWN
- * when the sync failed: it is not known what is on disk, and the environment
+ * when the sync failed: it is not known what is on disk, and the engine
  * refuses all further work until it is opened again. */
 enum kx_status settle_flush(struct settle *settle, uint64_t number);
 

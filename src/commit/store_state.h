@@ -6,7 +6,6 @@
 
 #include "commit/commit_queue.h"
 #include "commit/store_counters.h"
-#include "commit/disk_guard.h"
 #include "commit/index_news.h"
 #include "commit/settle.h"
 #include "commit/view.h"
@@ -14,14 +13,14 @@
 
 struct kx_store {
     struct kx_options options;
-    struct env *env;
+    struct env *env; /* the data directory; beneath `engine` */
+    struct engine *engine;
     struct record_cache *cache;
     struct catalog *catalog; /* changed by the writer while no view is open;
                               * read inside a view */
     struct view view;
     struct commit_queue queue;
     struct settle settle;
-    struct disk_guard disk;
     struct index_news news;
     struct store_counters counters;
     struct writer writer;

@@ -19,7 +19,7 @@
 
 #include "kindex/store.h"
 #include "plan/overlay.h"
-#include "bdb/shadow.h"
+#include "engine/shadow.h"
 
 struct view {
     pthread_rwlock_t lock;

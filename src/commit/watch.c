@@ -209,7 +209,7 @@ static void note_prefixes(struct watch_set *set, struct kx_slice key)
     }
 }
 
-void watch_note(struct watch_set *set, const struct txn_write *rows,
+void watch_note(struct watch_set *set, const struct row_write *rows,
                 size_t count)
 {
     if (is_unused(set))

@@ -6,7 +6,7 @@
 #ifndef WATCH_H
 #define WATCH_H
 
-#include "bdb/txn.h"
+#include "engine/engine.h"
 
 struct watch_set;
 struct batch;
@@ -17,7 +17,7 @@ struct watch_set *watch_set_create(void *mem);
 
 /* Some rows were applied: the watches of their keys will be answered. Any
  * thread; cheap while there are no watches. */
-void watch_note(struct watch_set *set, const struct txn_write *rows,
+void watch_note(struct watch_set *set, const struct row_write *rows,
                 size_t count);
 /* The state of an index has changed, and with it the readable keys: all watches
  * will be answered. */
@@ -25,7 +25,7 @@ void watch_note_all(struct watch_set *set);
 /* A batch was applied, as these rows: calls one of the two above, as needed.
  * before: the former state of its index. */
 void watch_batch(struct watch_set *set, const struct batch *batch,
-                 enum kx_index_state before, const struct txn_write *rows,
+                 enum kx_index_state before, const struct row_write *rows,
                  size_t count);
 
 /* The tickets to be answered now, linked by next, in front of `list`. The

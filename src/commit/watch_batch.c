@@ -27,7 +27,7 @@ static bool changes_view(const struct batch *batch, enum kx_index_state before)
 /* Rows of an index that is not readable yet are not reported. That it has
  * become readable is. */
 void watch_batch(struct watch_set *set, const struct batch *batch,
-                 enum kx_index_state before, const struct txn_write *rows,
+                 enum kx_index_state before, const struct row_write *rows,
                  size_t count)
 {
     if (changes_view(batch, before))

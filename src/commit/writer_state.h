@@ -27,8 +27,7 @@ struct writer {
     struct index_news *news;
     struct store_counters *counters;
     struct tokens *tokens;
-    bool archived; /* the log is, and needs the stamps of batches */
-    bool unpaced;  /* kx_options */
+    bool unpaced; /* kx_options */
     /* Batches. */
     struct plan *plan;      /* of the last one: view points into it */
     unsigned cautious;      /* batches left that must not presume (plan.h) */

@@ -9,7 +9,7 @@
 
 #include "plan/plan_adopt.h"
 #include "commit/job.h"
-#include "bdb/range.h"
+#include "engine/engine.h"
 
 struct index *adopt_next(const struct catalog *catalog)
 {
@@ -60,12 +60,12 @@ static enum kx_status collect(struct writer *writer, void *mem,
     enum kx_status status = job_rows(mem, batch->index->declaration->name_key,
                                      last_read(batch->index), &rows);
     if (status == KX_OK)
-        status = range_begin(writer->base.range, rows.start, rows.end);
+        status = engine_range_begin(writer->base.range, rows.start, rows.end);
     for (size_t read = 0;
          status == KX_OK && job_reads_on(writer->base.range, read, limit);
          read++) {
         struct record record;
-        status = range_next(writer->base.range, &key, &bytes);
+        status = engine_range_next(writer->base.range, &key, &bytes);
         if (status == KX_OK && record_read(bytes, &record) && record.index == 0)
             status = remove_row(mem, batch, key, &record);
     }
@@ -73,7 +73,7 @@ static enum kx_status collect(struct writer *writer, void *mem,
         memcpy(batch->build.resume, key.data, key.size);
         batch->build.resume_size = key.size;
     }
-    range_end(writer->base.range);
+    engine_range_end(writer->base.range);
     return status == KX_END && batch->write_count > 0 ? KX_OK : status;
 }
 
@@ -116,7 +116,7 @@ void adopt_step(struct writer *writer, struct index *index)
         batch.adoption =
             talloc_memdup(mem, &index->adoption, sizeof index->adoption);
         batch.writes =
-            talloc_array(mem, struct txn_write, (unsigned)writer->job_size);
+            talloc_array(mem, struct row_write, (unsigned)writer->job_size);
     }
     if (batch.writes != NULL && batch.adoption != NULL)
         status = collect(writer, mem, &batch);

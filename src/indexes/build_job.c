@@ -22,7 +22,7 @@ enum {
 
 /* Merges the next rows of an index into the table, and counts them. */
 static enum kx_status write_step(struct writer *writer, struct build_rows *rows,
-                                 struct txn_write *writes, size_t count)
+                                 struct row_write *writes, size_t count)
 {
     void *mem = talloc_new(NULL);
     struct batch batch = {.index = build_rows_index(rows),
@@ -82,7 +82,7 @@ static enum kx_status finish_rows(struct writer *writer,
         complete(&batch, &adoption);
     enum kx_status status = job_apply(writer, &batch);
     if (status == KX_OK && !batch.durable)
-        status = env_flush(writer->base.env);
+        status = engine_flush(writer->base.engine);
     if (status == KX_OK && batch.durable)
         log_built(index);
     return status;
@@ -147,7 +147,7 @@ static enum kx_status add_step(struct writer *writer, struct build_scan *scan,
             build_scan_end_rows(scan);
         return status;
     }
-    struct txn_write *writes = build_rows_take(rows, writer->job_size, &count);
+    struct row_write *writes = build_rows_take(rows, writer->job_size, &count);
     if (writes != NULL)
         return write_step(writer, rows, writes, count);
     if (build_rows_failed(rows))

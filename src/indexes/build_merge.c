@@ -7,8 +7,8 @@
 
 #include "plan/plan_adopt.h"
 #include "plan/conflict_rows.h"
-#include "bdb/range.h"
-#include "bdb/table.h"
+#include "engine/engine.h"
+#include "engine/engine.h"
 
 /* After so many stored rows a new search in the tree is cheaper. */
 enum { PASSED_FEW = 64 };
@@ -19,7 +19,7 @@ struct merge_step {
     void *mem;
     size_t count; /* of rows in batch->writes; write_count of them are kept */
     size_t next;  /* the row to merge next */
-    const struct txn_write *last; /* kept last, not a conflict row; or NULL */
+    const struct row_write *last; /* kept last, not a conflict row; or NULL */
     struct kx_adoption *adoption; /* NULL: the index does not adopt */
 };
 
@@ -47,7 +47,7 @@ static enum row_action replace(const struct merge_step *merge)
 }
 
 static enum row_action examine(const struct merge_step *merge,
-                               const struct txn_write *row,
+                               const struct row_write *row,
                                struct kx_slice bytes)
 {
     const struct index *index = merge->batch->index;
@@ -77,7 +77,7 @@ static void forget_cached(struct merge_step *merge, struct kx_slice key)
 static void keep_row(struct merge_step *merge)
 {
     struct batch *batch = merge->batch;
-    struct txn_write *kept = &batch->writes[batch->write_count++];
+    struct row_write *kept = &batch->writes[batch->write_count++];
     *kept = batch->writes[merge->next];
     merge->last = kept;
 }
@@ -102,7 +102,7 @@ static enum kx_status find_conflict(const struct merge_step *merge,
     struct kx_buffer value;
     kx_buffer_init(&value, merge->mem);
     enum kx_status status =
-        table_get(merge->writer->base.env, TABLE_ENTRIES, key, &value);
+        engine_get(merge->writer->base.view, TABLE_ENTRIES, key, &value);
     if (status == KX_OK && (!record_read(kx_buffer_slice(&value), &there) ||
                             there.index != merge->batch->index->id))
         status = KX_ABSENT;
@@ -112,7 +112,7 @@ static enum kx_status find_conflict(const struct merge_step *merge,
 
 /* Keeps the conflict row of the owner instead of the row. */
 static enum kx_status keep_conflict(struct merge_step *merge,
-                                    const struct txn_write *row)
+                                    const struct row_write *row)
 {
     struct batch *batch = merge->batch;
     struct record mine;
@@ -134,7 +134,7 @@ static enum kx_status keep_conflict(struct merge_step *merge,
     record_write(&record, &value);
     forget_cached(merge, kx_buffer_slice(&key));
     batch->writes[batch->write_count++] =
-        (struct txn_write){.type = TXN_PUT,
+        (struct row_write){.type = ROW_PUT,
                            .table = TABLE_ENTRIES,
                            .key = kx_buffer_slice(&key),
                            .value = kx_buffer_slice(&value)};
@@ -148,7 +148,7 @@ static enum kx_status keep_adopted(struct merge_step *merge,
                                    struct kx_slice stored)
 {
     struct batch *batch = merge->batch;
-    struct txn_write *row = &batch->writes[merge->next];
+    struct row_write *row = &batch->writes[merge->next];
     struct record hand;
     struct record record;
     if (!record_read(stored, &hand) || !record_read(row->value, &record))
@@ -181,7 +181,7 @@ static enum kx_status keep_adopted(struct merge_step *merge,
 static enum kx_status merge_row(struct merge_step *merge,
                                 struct kx_slice stored)
 {
-    const struct txn_write *row = &merge->batch->writes[merge->next];
+    const struct row_write *row = &merge->batch->writes[merge->next];
     if (merge->last != NULL && kx_equal(merge->last->key, row->key))
         stored = merge->last->value;
     switch (examine(merge, row, stored)) {
@@ -212,7 +212,7 @@ static enum kx_status merge_row(struct merge_step *merge,
  * their keys. */
 static enum kx_status merge_below(struct merge_step *merge, struct kx_slice key)
 {
-    const struct txn_write *rows = merge->batch->writes;
+    const struct row_write *rows = merge->batch->writes;
     enum kx_status status = KX_OK;
     while (status == KX_OK && merge->next < merge->count &&
            (key.size == 0 || kx_compare(rows[merge->next].key, key) < 0)) {
@@ -227,8 +227,8 @@ static enum kx_status merge_below(struct merge_step *merge, struct kx_slice key)
 static void prefer_adopted(struct merge_step *merge, struct kx_slice key,
                            struct kx_slice stored)
 {
-    struct txn_write *rows = merge->batch->writes;
-    struct txn_write *first = &rows[merge->next];
+    struct row_write *rows = merge->batch->writes;
+    struct row_write *first = &rows[merge->next];
     struct record hand;
     struct record record;
     if (merge->adoption == NULL || !record_read(stored, &hand))
@@ -238,7 +238,7 @@ static void prefer_adopted(struct merge_step *merge, struct kx_slice key,
         if (!record_read(rows[i].value, &record) ||
             plan_adopt_merge(&hand, key, &record, merge->mem) != KX_OK)
             continue;
-        struct txn_write other = *first;
+        struct row_write other = *first;
         *first = rows[i];
         rows[i] = other;
         return;
@@ -249,7 +249,7 @@ static void prefer_adopted(struct merge_step *merge, struct kx_slice key,
 static enum kx_status merge_at(struct merge_step *merge, struct kx_slice key,
                                struct kx_slice stored)
 {
-    const struct txn_write *rows = merge->batch->writes;
+    const struct row_write *rows = merge->batch->writes;
     enum kx_status status = KX_OK;
     prefer_adopted(merge, key, stored);
     while (status == KX_OK && merge->next < merge->count &&
@@ -263,9 +263,9 @@ static enum kx_status merge_at(struct merge_step *merge, struct kx_slice key,
 /* Searches the tree for the row to merge next. */
 static enum kx_status seek(const struct merge_step *merge)
 {
-    return range_begin(merge->writer->base.range,
-                       merge->batch->writes[merge->next].key,
-                       kx_slice(NULL, 0));
+    return engine_range_begin(merge->writer->base.range,
+                              merge->batch->writes[merge->next].key,
+                              kx_slice(NULL, 0));
 }
 
 /* Reads the next stored row. After many of them it searches for the row to
@@ -280,7 +280,8 @@ static enum kx_status read_on(const struct merge_step *merge, size_t *passed,
         *passed = 0;
     }
     if (status == KX_OK)
-        status = range_next(merge->writer->base.range, key_out, bytes_out);
+        status =
+            engine_range_next(merge->writer->base.range, key_out, bytes_out);
     ++*passed;
     return status;
 }
@@ -303,7 +304,7 @@ static enum kx_status merge_all(struct merge_step *merge)
         if (merge->next != before)
             passed = 0;
     }
-    range_end(merge->writer->base.range);
+    engine_range_end(merge->writer->base.range);
     if (status == KX_OK || status == KX_END)
         status = merge_below(merge, kx_slice(NULL, 0));
     return status;

@@ -27,7 +27,7 @@ struct build_rows {
     bool complete;
     struct throttle pace;
     struct row_sorter *sorter;
-    struct txn_write *taken; /* what build_rows_take has given */
+    struct row_write *taken; /* what build_rows_take has given */
     size_t taken_capacity;
     const struct build_window *window;
     struct extract extract;
@@ -226,7 +226,7 @@ void build_rows_reach(struct build_rows *rows, struct kx_slice position,
 }
 
 /* True if the entry of this row was changed after it was read. */
-static bool outdated(struct build_rows *rows, const struct txn_write *row)
+static bool outdated(struct build_rows *rows, const struct row_write *row)
 {
     struct record record;
     rows->key.size = 0;
@@ -240,8 +240,8 @@ static bool make_room(struct build_rows *rows, size_t limit)
 {
     if (rows->taken_capacity >= limit)
         return true;
-    struct txn_write *taken =
-        talloc_realloc(rows, rows->taken, struct txn_write, (unsigned)limit);
+    struct row_write *taken =
+        talloc_realloc(rows, rows->taken, struct row_write, (unsigned)limit);
     if (taken == NULL)
         return false;
     rows->taken = taken;
@@ -249,7 +249,7 @@ static bool make_room(struct build_rows *rows, size_t limit)
     return true;
 }
 
-struct txn_write *build_rows_take(struct build_rows *rows, size_t limit,
+struct row_write *build_rows_take(struct build_rows *rows, size_t limit,
                                   size_t *count_out)
 {
     size_t kept = 0;

@@ -56,7 +56,7 @@ void build_rows_reach(struct build_rows *rows, struct kx_slice position,
 /* Takes the next rows to write, at most `limit`, without those whose owner was
  * changed; *count_out may be 0. NULL: there are no more, or memory ran out.
  * They are valid until the next call, and may be changed. */
-struct txn_write *build_rows_take(struct build_rows *rows, size_t limit,
+struct row_write *build_rows_take(struct build_rows *rows, size_t limit,
                                   size_t *count_out);
 
 /* Why the build has failed; NULL: it has not. Valid as long as the rows. */

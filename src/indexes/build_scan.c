@@ -5,7 +5,7 @@
 #include <talloc.h>
 
 #include "commit/job.h"
-#include "bdb/range.h"
+#include "engine/engine.h"
 #include "commit/touched_keys.h"
 
 enum {
@@ -117,8 +117,8 @@ static enum kx_status begin_scan(struct build_scan *scan)
     kx_add_byte(&scan->from, 0);
     if (scan->from.failed)
         return KX_NO_MEMORY;
-    return range_begin(scan->writer->base.range, kx_buffer_slice(&scan->from),
-                       scan->window.end);
+    return engine_range_begin(scan->writer->base.range,
+                              kx_buffer_slice(&scan->from), scan->window.end);
 }
 
 static size_t gathered_bytes(const struct build_scan *scan)
@@ -189,7 +189,7 @@ static void stop(struct build_scan *scan, bool at_end)
 /* Each step begins its scan again, because commits change pages in between. */
 enum kx_status build_scan_read(struct build_scan *scan, size_t limit)
 {
-    struct range *range = scan->writer->base.range;
+    struct engine_range *range = scan->writer->base.range;
     struct kx_slice key;
     struct kx_slice bytes;
     enum kx_status status = begin_scan(scan);
@@ -197,14 +197,14 @@ enum kx_status build_scan_read(struct build_scan *scan, size_t limit)
          status == KX_OK && job_reads_on(scan->writer->base.range, i, limit) &&
          !full(scan);
          i++) {
-        status = range_next(range, &key, &bytes);
+        status = engine_range_next(range, &key, &bytes);
         if (status != KX_OK)
             break;
         status = read_entry(scan, key, bytes);
         scan->position.size = 0;
         kx_add_slice(&scan->position, key);
     }
-    range_end(range);
+    engine_range_end(range);
     if (scan->position.failed)
         return KX_NO_MEMORY;
     if (status == KX_END || (status == KX_OK && full(scan))) {

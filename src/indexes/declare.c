@@ -14,7 +14,7 @@
 
 #include "commit/batch.h"
 #include "read/declare_preview.h"
-#include "bdb/range.h"
+#include "engine/engine.h"
 
 /* prefix followed by one byte, in mem. */
 static struct kx_slice bound(void *mem, struct kx_slice prefix, uint8_t byte)
@@ -35,8 +35,8 @@ static enum kx_status pass_over(struct writer *writer, void *mem,
         return KX_NO_MEMORY;
     if (kx_compare(start, end) >= 0)
         return KX_END;
-    range_end(writer->base.range);
-    return range_begin(writer->base.range, start, end);
+    engine_range_end(writer->base.range);
+    return engine_range_begin(writer->base.range, start, end);
 }
 
 /* *found_out: the range has a visible client entry. All writes wait meanwhile,
@@ -46,14 +46,14 @@ static enum kx_status find_any(struct writer *writer, void *mem,
                                const struct kx_range *rows, bool *found_out)
 {
     enum kx_status status =
-        range_begin(writer->base.range, rows->start, rows->end);
+        engine_range_begin(writer->base.range, rows->start, rows->end);
     int64_t now_ms = kx_now_ms();
     *found_out = false;
     while (status == KX_OK && !*found_out) {
         struct kx_slice key;
         struct kx_slice bytes;
         struct record record;
-        status = range_next(writer->base.range, &key, &bytes);
+        status = engine_range_next(writer->base.range, &key, &bytes);
         if (status != KX_OK || !record_read(bytes, &record))
             continue;
         const struct index *sole =
@@ -63,7 +63,7 @@ static enum kx_status find_any(struct writer *writer, void *mem,
             status = pass_over(writer, mem, sole, rows->end);
         *found_out = record.index == 0 && !record_expired(&record, now_ms);
     }
-    range_end(writer->base.range);
+    engine_range_end(writer->base.range);
     return status == KX_END ? KX_OK : status;
 }
 

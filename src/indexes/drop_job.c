@@ -8,7 +8,7 @@
 #include <talloc.h>
 
 #include "commit/job.h"
-#include "bdb/range.h"
+#include "engine/engine.h"
 
 /* Collects the next rows from build.resume on, at most job_size. KX_END: those
  * are all. */
@@ -21,14 +21,14 @@ static enum kx_status collect(struct writer *writer, const struct index *index,
         job_rows(mem, index->declaration->name_key,
                  kx_slice(build->resume, build->resume_size), &rows);
     if (status == KX_OK)
-        status = range_begin(writer->base.range, rows.start, rows.end);
+        status = engine_range_begin(writer->base.range, rows.start, rows.end);
     struct kx_slice key = {0};
     struct kx_slice bytes;
     for (size_t read = 0;
          status == KX_OK &&
          job_reads_on(writer->base.range, read, writer->job_size);
          read++) {
-        status = range_next(writer->base.range, &key, &bytes);
+        status = engine_range_next(writer->base.range, &key, &bytes);
         struct record record;
         if (status == KX_OK && record_read(bytes, &record) &&
             record.index == index->id &&
@@ -39,7 +39,7 @@ static enum kx_status collect(struct writer *writer, const struct index *index,
         memcpy(batch->build.resume, key.data, key.size);
         batch->build.resume_size = key.size;
     }
-    range_end(writer->base.range);
+    engine_range_end(writer->base.range);
     return status;
 }
 
@@ -55,7 +55,7 @@ void drop_job_step(struct writer *writer, struct index *index)
     enum kx_status status = KX_NO_MEMORY;
     if (mem != NULL)
         batch.writes =
-            talloc_array(mem, struct txn_write, (unsigned)writer->job_size);
+            talloc_array(mem, struct row_write, (unsigned)writer->job_size);
     if (batch.writes != NULL)
         status = collect(writer, index, mem, &batch);
     if (status == KX_END)

@@ -12,7 +12,7 @@
 #include "commit/settle.h"
 #include "commit/view.h"
 #include "indexes/migrate.h"
-#include "bdb/range.h"
+#include "engine/engine.h"
 #include "plan/plan_refuse.h"
 #include "catalog/row_source.h"
 
@@ -54,8 +54,8 @@ struct index *migrate_next(const struct catalog *catalog)
 static enum kx_status add_write(struct step *step, struct kx_slice key,
                                 struct kx_slice value)
 {
-    struct txn_write *write = &step->batch.writes[step->batch.write_count++];
-    write->type = value.size == 0 ? TXN_DELETE : TXN_PUT;
+    struct row_write *write = &step->batch.writes[step->batch.write_count++];
+    write->type = value.size == 0 ? ROW_DELETE : ROW_PUT;
     write->table = TABLE_ENTRIES;
     write->key =
         kx_slice(talloc_memdup(step->mem, key.data, key.size), key.size);
@@ -143,18 +143,18 @@ static enum kx_status take_rows(struct step *step)
         job_rows(step->mem, step->index->declaration->name_key,
                  kx_slice(build->resume, build->resume_size), &rows);
     if (status == KX_OK)
-        status = range_begin(writer->base.range, rows.start, rows.end);
+        status = engine_range_begin(writer->base.range, rows.start, rows.end);
     size_t limit =
         throttle_take(&step->index->pace, writer->job_size, kx_now_ms());
     for (size_t i = 0;
          status == KX_OK && job_reads_on(writer->base.range, i, limit) &&
          step->bytes + step->source.read < JOB_BYTES_MAX;
          i++) {
-        status = range_next(writer->base.range, &key, &bytes);
+        status = engine_range_next(writer->base.range, &key, &bytes);
         if (status == KX_OK)
             status = take_row(step, key, bytes);
     }
-    range_end(writer->base.range);
+    engine_range_end(writer->base.range);
     return status;
 }
 
@@ -232,9 +232,9 @@ static void rewrite_rows(struct writer *writer, struct index *index)
         step.batch.build.run_started_ns = kx_monotonic_ns();
         step.batch.build.run_base = index->build.done;
     }
-    row_source_init(&step.source, step.mem, writer->base.env, index);
+    row_source_init(&step.source, step.mem, writer->base.view, index);
     if (step.mem != NULL)
-        step.batch.writes = talloc_array(step.mem, struct txn_write,
+        step.batch.writes = talloc_array(step.mem, struct row_write,
                                          (unsigned)writer->job_size);
     if (step.batch.writes != NULL)
         status = take_rows(&step);

@@ -229,7 +229,7 @@ static void fetch_bytes(const struct sorted_row *row)
     __builtin_prefetch(row->bytes + size - 1);
 }
 
-bool row_sorter_next(struct row_sorter *sorter, struct txn_write *write_out)
+bool row_sorter_next(struct row_sorter *sorter, struct row_write *write_out)
 {
     if (!sorter->taking && !begin_taking(sorter))
         return false;
@@ -241,8 +241,8 @@ bool row_sorter_next(struct row_sorter *sorter, struct txn_write *write_out)
         *run = sorter->heap[--sorter->heap_count];
     sift_down(sorter, 0);
     fetch_bytes(row);
-    *write_out = (struct txn_write){
-        .type = TXN_PUT,
+    *write_out = (struct row_write){
+        .type = ROW_PUT,
         .table = TABLE_ENTRIES,
         .key = kx_slice(row->bytes, row->key_size),
         .value = kx_slice(row->bytes + row->key_size, row->value_size)};

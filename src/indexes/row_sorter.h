@@ -4,7 +4,7 @@
 #ifndef ROW_SORTER_H
 #define ROW_SORTER_H
 
-#include "bdb/txn.h"
+#include "engine/engine.h"
 
 struct row_sorter;
 
@@ -20,7 +20,7 @@ bool row_sorter_add(struct row_sorter *sorter, struct kx_slice key,
 /* Takes the next row in key order as a put into TABLE_ENTRIES; equal keys come
  * one after the other. Key and value live as long as the sorter. False: all
  * were taken, or memory ran out (row_sorter_failed). */
-bool row_sorter_next(struct row_sorter *sorter, struct txn_write *write_out);
+bool row_sorter_next(struct row_sorter *sorter, struct row_write *write_out);
 
 /* True if memory ran out, so that rows may be missing. */
 bool row_sorter_failed(const struct row_sorter *sorter);

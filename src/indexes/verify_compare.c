@@ -3,7 +3,7 @@
  *
  * No commit is planned while a job reads the tables, so every difference is a
  * real one. */
-#include "bdb/table.h"
+#include "engine/engine.h"
 #include "entry/value.h"
 #include "indexes/verify_state.h"
 
@@ -136,7 +136,7 @@ static enum kx_status read_row(struct verify *job, struct kx_slice key,
         status = overlay_get(job->plan->overlay, key, bytes_out);
     } else {
         status =
-            table_get(job->writer->base.env, TABLE_ENTRIES, key, &job->row);
+            engine_get(job->writer->base.view, TABLE_ENTRIES, key, &job->row);
         *bytes_out = kx_buffer_slice(&job->row);
     }
     if (status == KX_OK)

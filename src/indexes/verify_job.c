@@ -5,10 +5,10 @@
 
 #include <talloc.h>
 
-#include "bdb/table.h"
+#include "engine/engine.h"
 #include "commit/job.h"
 #include "commit/settle.h"
-#include "bdb/range.h"
+#include "engine/engine.h"
 #include "indexes/verify_state.h"
 
 bool verify_possible(const struct index *index)
@@ -55,8 +55,8 @@ static uint64_t estimate(struct writer *writer, const struct index *index,
     kx_add_byte(&end, 0xff);
     if (start.failed || end.failed)
         return 0;
-    double share = table_share(writer->base.env, TABLE_ENTRIES,
-                               kx_buffer_slice(&start), kx_buffer_slice(&end));
+    double share = engine_share(writer->base.view, TABLE_ENTRIES,
+                                kx_buffer_slice(&start), kx_buffer_slice(&end));
     return (uint64_t)((double)rows * share);
 }
 
@@ -129,11 +129,11 @@ static enum kx_status compare_rows(struct verify *job,
 {
     struct kx_slice key;
     struct kx_slice bytes;
-    struct range *range = job->writer->base.range;
+    struct engine_range *range = job->writer->base.range;
     struct verify_report *next = job->next;
-    enum kx_status status = range_begin(range, rows->start, rows->end);
+    enum kx_status status = engine_range_begin(range, rows->start, rows->end);
     for (size_t i = 0; status == KX_OK && reads_on(job, i, limit); i++) {
-        status = range_next(range, &key, &bytes);
+        status = engine_range_next(range, &key, &bytes);
         if (status != KX_OK)
             break;
         memcpy(next->resume, key.data, key.size);
@@ -141,7 +141,7 @@ static enum kx_status compare_rows(struct verify *job,
         status = next->report.back ? verify_entry(job, key, bytes)
                                    : verify_row(job, key, bytes);
     }
-    range_end(range);
+    engine_range_end(range);
     return status;
 }
 
@@ -216,8 +216,8 @@ static bool prepare(struct verify *job)
         return false;
     kx_buffer_init(&job->made, job->mem);
     kx_buffer_init(&job->row, job->mem);
-    row_source_init(&job->source, job->mem, writer->base.env, index);
-    row_source_init(&job->other_source, job->mem, writer->base.env, index);
+    row_source_init(&job->source, job->mem, writer->base.view, index);
+    row_source_init(&job->other_source, job->mem, writer->base.view, index);
     if (!job->next->report.repair)
         return true;
     job->plan = plan_create(&writer->base);

@@ -4,7 +4,7 @@
  * conflict that the build has not reached yet. */
 #include "plan/conflict_rows.h"
 
-#include "bdb/range.h"
+#include "engine/engine.h"
 #include "plan/conflict_set.h"
 
 bool conflict_rows_possible(const struct plan *plan, const struct index *index)
@@ -121,13 +121,13 @@ static enum kx_status search_table(struct plan *plan, const struct index *index,
     struct kx_slice key;
     struct kx_slice bytes;
     enum kx_status found = KX_ABSENT;
-    enum kx_status status = range_begin(plan->range, start, end);
+    enum kx_status status = engine_range_begin(plan->range, start, end);
     while (status == KX_OK && found == KX_ABSENT) {
-        status = range_next(plan->range, &key, &bytes);
+        status = engine_range_next(plan->range, &key, &bytes);
         if (status == KX_OK)
             found = take_owner(plan, index, key, owner_out);
     }
-    range_end(plan->range);
+    engine_range_end(plan->range);
     return status == KX_OK || status == KX_END ? found : status;
 }
 

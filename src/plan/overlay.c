@@ -15,7 +15,7 @@
 #include <uthash.h>
 
 #include "base/arena.h"
-#include "bdb/table.h"
+#include "engine/engine.h"
 
 /* Longer than all of a record but its value, and than what is cached. */
 enum { HEAD_BYTES = 4100 };
@@ -42,7 +42,7 @@ struct journal_row {
 };
 
 struct overlay {
-    struct env *env;
+    struct engine_view *view;
     struct record_cache *cache;
     struct arena arena; /* of slots and records */
     struct slot *slots;
@@ -64,13 +64,13 @@ static int free_slots(struct overlay *overlay)
     return 0;
 }
 
-struct overlay *overlay_create(void *mem, struct env *env,
+struct overlay *overlay_create(void *mem, struct engine_view *view,
                                struct record_cache *cache)
 {
     struct overlay *overlay = talloc_zero(mem, struct overlay);
     if (overlay == NULL)
         return NULL;
-    overlay->env = env;
+    overlay->view = view;
     overlay->cache = cache;
     overlay->commit = 1;
     arena_init(&overlay->arena, overlay);
@@ -123,7 +123,7 @@ static enum kx_status read_stored(struct overlay *overlay, struct kx_slice key)
     if (record_cache_get(overlay->cache, key, &overlay->row))
         return KX_OK;
     enum kx_status status =
-        table_get(overlay->env, TABLE_ENTRIES, key, &overlay->row);
+        engine_get(overlay->view, TABLE_ENTRIES, key, &overlay->row);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     record_cache_fill(overlay->cache, key, kx_buffer_slice(&overlay->row));
@@ -205,7 +205,7 @@ enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
         record_cache_get(overlay->cache, key, row))
         return overlay_record(overlay, key, record_out);
     enum kx_status status =
-        table_get_head(overlay->env, TABLE_ENTRIES, key, HEAD_BYTES, row);
+        engine_get_head(overlay->view, TABLE_ENTRIES, key, HEAD_BYTES, row);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     struct kx_slice bytes = kx_buffer_slice(row);

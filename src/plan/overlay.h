@@ -6,10 +6,10 @@
 #ifndef OVERLAY_H
 #define OVERLAY_H
 
-#include "storage/record_cache.h"
-#include "storage/env.h"
+#include "engine/record_cache.h"
+#include "engine/engine.h"
 #include "entry/record.h"
-#include "bdb/shadow.h"
+#include "engine/shadow.h"
 
 struct overlay;
 
@@ -22,7 +22,7 @@ struct change {
 };
 
 /* Under talloc context mem. NULL when memory ran out. */
-struct overlay *overlay_create(void *mem, struct env *env,
+struct overlay *overlay_create(void *mem, struct engine_view *view,
                                struct record_cache *cache);
 
 /* The record under key as the commits planned so far leave it, valid as long as

@@ -25,7 +25,7 @@ struct plan *plan_create(const struct plan_base *base)
     plan->commit = NULL;
     plan->delta_count = 0;
     plan->total_count = 0;
-    plan->overlay = overlay_create(plan, base->env, base->cache);
+    plan->overlay = overlay_create(plan, base->view, base->cache);
     if (plan->overlay == NULL) {
         talloc_free(plan);
         return NULL;

@@ -12,7 +12,7 @@
 #include "schema/extract.h"
 #include "plan/overlay.h"
 
-struct range;
+struct engine_range;
 struct conflict_set;
 
 /* How the number of entries changes. */
@@ -30,9 +30,9 @@ struct count_delta {
 struct plan {
     struct catalog *catalog;
     struct overlay *overlay;
-    struct range *range; /* for range deletes */
-    int64_t now_ms;      /* the time of the whole batch */
-    uint64_t stamp;      /* the last one given, this batch included */
+    struct engine_range *range; /* for range deletes */
+    int64_t now_ms;             /* the time of the whole batch */
+    uint64_t stamp;             /* the last one given, this batch included */
     size_t value_max;
     bool presumes; /* that values of unique indexes are new */
     struct conflict_set
@@ -54,10 +54,11 @@ struct plan {
 /* What every plan of a store needs. Set once, when the store is opened; nothing
  * here is the plan's own. */
 struct plan_base {
-    struct env *env;
+    struct engine *engine;
+    struct engine_view *view; /* the writer's */
     struct record_cache *cache;
     struct catalog *catalog;
-    struct range *range; /* for range deletes */
+    struct engine_range *range; /* for range deletes */
     size_t value_max;
 };
 

@@ -4,7 +4,7 @@
  * at the end. */
 
 #include "plan/plan.h"
-#include "bdb/range.h"
+#include "engine/engine.h"
 #include "plan/plan_refuse.h"
 #include "entry/value.h"
 
@@ -118,7 +118,7 @@ static enum kx_status pass_over(struct plan *plan, const struct index *index,
     kx_add_byte(&plan->key, 0xff);
     if (plan->key.failed)
         return KX_NO_MEMORY;
-    return range_begin(plan->range, kx_buffer_slice(&plan->key), end);
+    return engine_range_begin(plan->range, kx_buffer_slice(&plan->key), end);
 }
 
 /* Has the commit removed as many entries as it may? Fewer than `limit` if the
@@ -139,12 +139,12 @@ static enum kx_status delete_range(struct plan *plan,
 {
     struct kx_commit *commit = plan->commit;
     enum kx_status status =
-        range_begin(plan->range, mutation->key, mutation->end);
+        engine_range_begin(plan->range, mutation->key, mutation->end);
     while (status == KX_OK) {
         struct kx_slice key;
         struct kx_slice bytes;
         struct record record;
-        status = range_next(plan->range, &key, &bytes);
+        status = engine_range_next(plan->range, &key, &bytes);
         if (status != KX_OK)
             break;
         const struct index *index = index_at(plan, key, bytes);
@@ -163,7 +163,7 @@ static enum kx_status delete_range(struct plan *plan,
         commit->deleted += status == KX_OK;
     }
     commit->more = status == KX_OK;
-    range_end(plan->range);
+    engine_range_end(plan->range);
     return status == KX_END ? KX_OK : status;
 }
 

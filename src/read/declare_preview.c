@@ -11,7 +11,7 @@
 #include "schema/extract.h"
 #include "read/entry_sample.h"
 #include "read/path_survey.h"
-#include "bdb/table.h"
+#include "engine/engine.h"
 
 enum {
     KEYS_MAX = 20000, /* values of a unique index that are compared */
@@ -49,7 +49,7 @@ struct preview_work {
 uint64_t declare_preview_range(struct writer *writer, struct kx_slice start,
                                struct kx_slice end)
 {
-    double share = table_share(writer->base.env, TABLE_ENTRIES, start, end);
+    double share = engine_share(writer->base.view, TABLE_ENTRIES, start, end);
     double rows = (double)catalog_row_count(writer->base.catalog) * share;
     double most = (double)writer->base.catalog->entries;
     return 1 + (uint64_t)(rows < most ? rows : most);

@@ -5,8 +5,8 @@
 
 #include <talloc.h>
 
-#include "bdb/range.h"
-#include "bdb/table.h"
+#include "engine/engine.h"
+#include "engine/engine.h"
 
 enum { PLACES = 40, DIGITS = 8 };
 
@@ -43,24 +43,24 @@ static void count_run(struct walk *walk, uint64_t rows, struct kx_slice next)
 {
     struct sampling *sample = walk->sample;
     sample->rows += rows;
-    sample->share += table_share(walk->writer->base.env, TABLE_ENTRIES,
-                                 kx_buffer_slice(&walk->start), next);
+    sample->share += engine_share(walk->writer->base.view, TABLE_ENTRIES,
+                                  kx_buffer_slice(&walk->start), next);
 }
 
 /* Takes up to `count` rows from walk->start on, and moves it after the last
  * one. KX_END: the range has ended. */
 static enum kx_status take_run(struct walk *walk, size_t count)
 {
-    struct range *range = walk->writer->base.range;
+    struct engine_range *range = walk->writer->base.range;
     struct kx_slice key = kx_slice(NULL, 0);
     struct kx_slice bytes;
     struct kx_buffer next;
     kx_buffer_init(&next, walk->start.owner);
-    enum kx_status status = range_begin(range, kx_buffer_slice(&walk->start),
-                                        kx_buffer_slice(&walk->end));
+    enum kx_status status = engine_range_begin(
+        range, kx_buffer_slice(&walk->start), kx_buffer_slice(&walk->end));
     size_t i = 0;
     for (; status == KX_OK && i < count && !exhausted(walk); i++) {
-        status = range_next(range, &key, &bytes);
+        status = engine_range_next(range, &key, &bytes);
         if (status == KX_OK)
             status = give(walk, key, bytes);
     }
@@ -68,7 +68,7 @@ static enum kx_status take_run(struct walk *walk, size_t count)
         kx_add_slice(&next, key);
         kx_add_byte(&next, 0);
     }
-    range_end(range);
+    engine_range_end(range);
     if (status == KX_OK && !next.failed)
         count_run(walk, i, kx_buffer_slice(&next));
     kx_buffer_free(&walk->start);
@@ -80,17 +80,17 @@ static enum kx_status take_run(struct walk *walk, size_t count)
 static enum kx_status find_end(struct walk *walk, bool reverse,
                                struct kx_buffer *out)
 {
-    struct range *range = walk->writer->base.range;
+    struct engine_range *range = walk->writer->base.range;
     struct kx_slice key;
     struct kx_slice bytes;
     enum kx_status status =
-        range_begin_either(range, kx_buffer_slice(&walk->start),
-                           kx_buffer_slice(&walk->end), reverse);
+        engine_range_begin_either(range, kx_buffer_slice(&walk->start),
+                                  kx_buffer_slice(&walk->end), reverse);
     if (status == KX_OK)
-        status = range_next(range, &key, &bytes);
+        status = engine_range_next(range, &key, &bytes);
     if (status == KX_OK)
         kx_add_slice(out, key);
-    range_end(range);
+    engine_range_end(range);
     return status == KX_OK && out->failed ? KX_NO_MEMORY : status;
 }
 

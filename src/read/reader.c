@@ -10,7 +10,7 @@
 
 #include "catalog/row_form.h"
 #include "read/reader_state.h"
-#include "bdb/table.h"
+#include "engine/engine.h"
 
 enum { KEPT_MAX = 128 << 10 /* bytes of a buffer, from view to view */ };
 
@@ -29,16 +29,18 @@ enum kx_status kx_reader_open(struct kx_store *store,
     kx_buffer_init(&reader->primary, reader);
     kx_buffer_init(&reader->record, reader);
     kx_buffer_init(&reader->row, reader);
-    enum kx_status status =
-        range_create(reader, store->env, TABLE_ENTRIES, &reader->rows);
+    enum kx_status status = engine_view_open(
+        reader, store->engine, &store->view.shadow, &reader->view);
     if (status == KX_OK)
-        status =
-            range_create(reader, store->env, TABLE_ENTRIES, &reader->primaries);
+        status = engine_range_create(reader, reader->view, TABLE_ENTRIES,
+                                     &reader->rows);
+    if (status == KX_OK)
+        status = engine_range_create(reader, reader->view, TABLE_ENTRIES,
+                                     &reader->primaries);
     if (status != KX_OK) {
         talloc_free(reader);
         return status;
     }
-    range_set_shadow(reader->rows, &store->view.shadow);
     *reader_out = reader;
     return KX_OK;
 }
@@ -126,8 +128,8 @@ void kx_scan_end(struct kx_reader *reader)
     if (!reader->scanning)
         return;
     note_seen(reader);
-    range_end(reader->rows);
-    range_end(reader->primaries);
+    engine_range_end(reader->rows);
+    engine_range_end(reader->primaries);
     reader->scanning = false;
 }
 
@@ -142,7 +144,7 @@ static void trim(struct kx_buffer *buffer)
 uint64_t kx_read_end(struct kx_reader *reader)
 {
     kx_scan_end(reader);
-    range_end(reader->primaries);
+    engine_range_end(reader->primaries);
     trim(&reader->record);
     trim(&reader->row);
     if (reader->resolved != 0)
@@ -196,7 +198,7 @@ static enum kx_status read_table(struct kx_reader *reader, struct kx_slice key,
             return KX_NO_MEMORY;
         return stored.size == 0 ? KX_ABSENT : KX_OK;
     }
-    enum kx_status status = table_get(store->env, TABLE_ENTRIES, key, bytes);
+    enum kx_status status = engine_get(reader->view, TABLE_ENTRIES, key, bytes);
     if (status == KX_OK)
         record_cache_fill(store->cache, key, kx_buffer_slice(bytes));
     return status;
@@ -207,7 +209,7 @@ enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
 {
     if (shadow_find(&reader->store->view.shadow, key, bytes_out))
         return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
-    return range_find(reader->primaries, key, bytes_out);
+    return engine_range_find(reader->primaries, key, bytes_out);
 }
 
 enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,

@@ -47,8 +47,8 @@ enum kx_status kx_conflicts(struct kx_reader *reader, struct kx_slice name,
     if (reader->start.failed || reader->end.failed)
         return KX_NO_MEMORY;
     enum kx_status status =
-        range_begin(reader->rows, kx_buffer_slice(&reader->start),
-                    kx_buffer_slice(&reader->end));
+        engine_range_begin(reader->rows, kx_buffer_slice(&reader->start),
+                           kx_buffer_slice(&reader->end));
     reader->scanning = status == KX_OK;
     return status;
 }
@@ -149,7 +149,7 @@ enum kx_status kx_conflict_next(struct kx_reader *reader,
     while (!reader->group.waits) {
         struct kx_slice key;
         struct kx_slice bytes;
-        enum kx_status status = range_next(reader->rows, &key, &bytes);
+        enum kx_status status = engine_range_next(reader->rows, &key, &bytes);
         reader->ended = status == KX_END;
         if (status != KX_OK)
             return status;

@@ -2,7 +2,7 @@
  * read, and the number of the others is estimated from the shape of the tree.
  */
 #include "read/reader_state.h"
-#include "bdb/table.h"
+#include "engine/engine.h"
 
 enum {
     SAMPLE = 64, /* rows read from each end of an index to tell their size */
@@ -23,12 +23,12 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
     struct kx_slice key;
     struct kx_slice row;
     enum kx_status status =
-        range_begin_either(reader->rows, kx_buffer_slice(&reader->start),
-                           kx_buffer_slice(&reader->end), reverse);
+        engine_range_begin_either(reader->rows, kx_buffer_slice(&reader->start),
+                                  kx_buffer_slice(&reader->end), reverse);
     uint64_t bytes = tally->bytes + BYTES_MAX;
     for (uint64_t i = 0; status == KX_OK && i < most && tally->bytes < bytes;
          i++) {
-        status = range_next(reader->rows, &key, &row);
+        status = engine_range_next(reader->rows, &key, &row);
         if (status != KX_OK)
             break;
         tally->rows++;
@@ -36,7 +36,7 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
         reader->bound.size = 0;
         kx_add_slice(&reader->bound, key);
     }
-    range_end(reader->rows);
+    engine_range_end(reader->rows);
     tally->all = status == KX_END;
     return status == KX_END ? KX_OK : status;
 }
@@ -47,13 +47,12 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
 static uint64_t estimate_rows(struct kx_reader *reader,
                               const struct tally *tally)
 {
-    struct env *env = reader->store->env;
     struct kx_slice start = kx_buffer_slice(&reader->start);
     double all = (double)catalog_row_count(reader->store->catalog);
-    double share =
-        table_share(env, TABLE_ENTRIES, start, kx_buffer_slice(&reader->end));
-    double read =
-        table_share(env, TABLE_ENTRIES, start, kx_buffer_slice(&reader->bound));
+    double share = engine_share(reader->view, TABLE_ENTRIES, start,
+                                kx_buffer_slice(&reader->end));
+    double read = engine_share(reader->view, TABLE_ENTRIES, start,
+                               kx_buffer_slice(&reader->bound));
     double rows = share * (read > 0 ? (double)tally->rows / read : all);
     if (rows > all)
         rows = all;

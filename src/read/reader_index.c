@@ -61,7 +61,8 @@ static enum kx_status find_primary(struct kx_reader *reader,
     }
     if (shadow_find(&reader->store->view.shadow, primary, bytes_out))
         return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
-    enum kx_status status = range_find(reader->primaries, primary, bytes_out);
+    enum kx_status status =
+        engine_range_find(reader->primaries, primary, bytes_out);
     if (status == KX_OK)
         record_cache_fill(cache, primary, *bytes_out);
     return status;

@@ -26,9 +26,9 @@ static enum kx_status begin(struct kx_reader *reader,
     reader->yields = range->yields;
     reader->yielded_at = reader->looked;
     reader_asks(reader, reader->index, range->fields, range->field_count);
-    enum kx_status status =
-        range_begin_either(reader->rows, kx_buffer_slice(&reader->start),
-                           kx_buffer_slice(&reader->end), range->reverse);
+    enum kx_status status = engine_range_begin_either(
+        reader->rows, kx_buffer_slice(&reader->start),
+        kx_buffer_slice(&reader->end), range->reverse);
     reader->scanning = status == KX_OK;
     return status;
 }
@@ -168,7 +168,8 @@ static enum kx_status pass_over(struct kx_reader *reader)
     else
         start = kx_buffer_slice(bound);
     if (end.size == 0 || kx_compare(start, end) < 0)
-        return range_begin_either(reader->rows, start, end, reader->reverse);
+        return engine_range_begin_either(reader->rows, start, end,
+                                         reader->reverse);
     reader->ended = true;
     return KX_END;
 }
@@ -186,7 +187,7 @@ enum kx_status kx_scan_next(struct kx_reader *reader,
     for (int passed = 0; !gives_up(reader, passed); passed++) {
         struct kx_slice key;
         struct kx_slice bytes;
-        enum kx_status status = range_next(reader->rows, &key, &bytes);
+        enum kx_status status = engine_range_next(reader->rows, &key, &bytes);
         reader->ended = status == KX_END;
         if (status != KX_OK)
             return status;

@@ -2,7 +2,7 @@
 #ifndef READER_STATE_H
 #define READER_STATE_H
 
-#include "bdb/range.h"
+#include "engine/engine.h"
 #include "commit/store_state.h"
 
 /* The position in a list of conflicts. */
@@ -17,11 +17,13 @@ struct conflict_group {
 struct kx_reader {
     struct kx_store *store;
     int64_t now_ms;
-    uint64_t flush;          /* what kx_read_end will return */
-    bool held;               /* the view is entered until kx_read_release */
-    bool cache_only;         /* it may read the cache but no table */
-    struct range *rows;      /* the scan */
-    struct range *primaries; /* look-ups of entries that index rows point to */
+    uint64_t flush;  /* what kx_read_end will return */
+    bool held;       /* the view is entered until kx_read_release */
+    bool cache_only; /* it may read the cache but no table */
+    struct engine_view *view;
+    struct engine_range *rows; /* the scan */
+    struct engine_range
+        *primaries; /* look-ups of entries that index rows point to */
     bool scanning;
     bool ended; /* the scan has reached its bound */
     bool reverse;

@@ -271,6 +271,9 @@ enum kx_status env_open(void *mem, const struct env_options *options,
     if (state == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     struct env *env = &state->env;
+    state->disk = (struct disk_guard){.env = env,
+                                      .directory = options->directory,
+                                      .floor = options->disk_floor};
     state->logs_kept_from = UINT32_MAX;
     state->syncs_failed = os_hooks_syncs_failed();
     pthread_mutex_init(&state->logs_lock, NULL);
@@ -311,8 +314,8 @@ enum kx_status env_close(struct env *env)
     return whole && os_hooks_syncs_failed() == failed ? KX_OK : KX_FAILED;
 }
 
-enum kx_status env_apply(struct env *env, const struct txn_write *writes,
-                         size_t count, enum txn_order order)
+enum kx_status env_apply(struct env *env, const struct row_write *writes,
+                         size_t count, enum row_order order)
 {
     enum kx_status status = txn_apply(env, writes, count, order);
     if (status == KX_OK)
@@ -332,6 +335,11 @@ enum kx_status env_flush(struct env *env)
     }
     atomic_store(&env->failed, true);
     return error == 0 ? KX_FAILED : bdb_status(env, error, "flush");
+}
+
+struct disk_guard *env_disk(struct env *env)
+{
+    return &env_state(env)->disk;
 }
 
 /* The place of the last checkpoint in the log; 0 if that is not known. */

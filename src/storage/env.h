@@ -12,8 +12,8 @@
 #include "bdb/txn.h"
 
 struct env_options {
-    const char *directory;
-    uint64_t cache_bytes; /* of the page cache, with the library's overhead */
+    const char *directory; /* must live as long as the environment */
+    uint64_t cache_bytes;  /* of the page cache, with the library's overhead */
     bool fatal; /* recovers from all of the log, not only from its last
                  * checkpoint on: for files that are older, from a backup */
     struct dir_lock
@@ -34,8 +34,8 @@ enum kx_status env_open(void *mem, const struct env_options *options,
 enum kx_status env_close(struct env *env);
 
 /* txn_apply, and a witness after it (log_witness.h). Writer only. */
-enum kx_status env_apply(struct env *env, const struct txn_write *writes,
-                         size_t count, enum txn_order order);
+enum kx_status env_apply(struct env *env, const struct row_write *writes,
+                         size_t count, enum row_order order);
 
 /* Returns when all transactions committed before are on disk: KX_OK. Any
  * failure is final: the environment has failed and must be opened again. */
@@ -46,6 +46,9 @@ enum kx_status env_flush(struct env *env);
  * Checkpointer thread only. May run beside any other call but open and close.
  */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes);
+
+/* What watches the directory's disk; lives as long. */
+struct disk_guard *env_disk(struct env *env);
 
 /* Bytes of log since the last checkpoint: about as much of the tables may be in
  * memory only, without room on the disk. 0 when it is not known. Any thread. */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "bdb/bdb.h"
+#include "storage/disk_guard.h"
 #include "storage/log_witness.h"
 
 struct env_state {
@@ -12,6 +13,8 @@ struct env_state {
     struct log_prealloc *prealloc;
     struct checkpoint_throttle *throttle;
     struct log_witness witness;
+    struct disk_guard disk;
+    bool marks_batches;    /* bdb_engine.h */
     unsigned syncs_failed; /* in the process, when the environment was opened */
     _Atomic uint64_t checkpoints;
     pthread_mutex_t logs_lock; /* guards what follows (log_files.h) */

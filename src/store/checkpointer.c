@@ -6,11 +6,11 @@
 #include <talloc.h>
 
 #include "base/cond_wait.h"
+#include "storage/disk_guard.h"
 #include "storage/env.h"
 #include "storage/log_witness.h"
 
 struct checkpointer {
-    struct disk_guard *disk;
     struct env *env;
     const struct kx_options *options;
     pthread_t thread;
@@ -48,7 +48,7 @@ static bool wait_second(struct checkpointer *checkpointer)
 static void *checkpointer_run(void *argument)
 {
     struct checkpointer *checkpointer = argument;
-    struct disk_guard *disk = checkpointer->disk;
+    struct disk_guard *disk = env_disk(checkpointer->env);
     unsigned seconds = 0;
     bool full = atomic_load(&disk->full);
     while (wait_second(checkpointer)) {
@@ -64,14 +64,13 @@ static void *checkpointer_run(void *argument)
     return NULL;
 }
 
-struct checkpointer *checkpointer_start(void *mem, struct disk_guard *disk,
+struct checkpointer *checkpointer_start(void *mem, struct env *env,
                                         const struct kx_options *options)
 {
     struct checkpointer *checkpointer = talloc_zero(mem, struct checkpointer);
     if (checkpointer == NULL)
         return NULL;
-    checkpointer->disk = disk;
-    checkpointer->env = disk->env;
+    checkpointer->env = env;
     checkpointer->options = options;
     pthread_mutex_init(&checkpointer->lock, NULL);
     pthread_cond_init(&checkpointer->stop, NULL);

@@ -4,13 +4,14 @@
 #ifndef CHECKPOINTER_H
 #define CHECKPOINTER_H
 
-#include "commit/disk_guard.h"
+#include "kindex/store.h"
 
 struct checkpointer;
+struct env;
 
 /* Starts the thread, with its state in talloc context mem; the options must
  * outlive it. NULL when memory ran out or no thread can be started. */
-struct checkpointer *checkpointer_start(void *mem, struct disk_guard *disk,
+struct checkpointer *checkpointer_start(void *mem, struct env *env,
                                         const struct kx_options *options);
 
 /* Ends the thread. */

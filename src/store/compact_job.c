@@ -11,7 +11,8 @@
 #include "bdb/compact.h"
 #include "commit/job.h"
 #include "bdb/page_check.h"
-#include "bdb/range.h"
+#include "storage/env.h"
+#include "engine/engine.h"
 #include "commit/store_counters.h"
 #include "commit/view.h"
 
@@ -39,7 +40,7 @@ enum {
 struct compaction {
     struct writer *writer;
     struct env *env;
-    struct range *range;
+    struct engine_range *range;
     struct view *view;
     const atomic_int *backups; /* being made */
     bool under_way;
@@ -52,13 +53,14 @@ struct compaction {
     uint64_t pause_until_ns;     /* kx_monotonic_ns: for the sake of readers */
 };
 
-struct compaction *compact_job_create(void *mem, struct writer *writer,
+struct compaction *compact_job_create(void *mem, struct env *env,
+                                      struct writer *writer,
                                       const atomic_int *backups)
 {
     struct compaction *compaction = talloc_zero(mem, struct compaction);
     if (compaction != NULL) {
         compaction->writer = writer;
-        compaction->env = writer->base.env;
+        compaction->env = env;
         compaction->range = writer->base.range;
         compaction->view = writer->view;
         compaction->backups = backups;
@@ -118,13 +120,13 @@ static enum kx_status find_stop(struct compaction *compaction,
     struct kx_slice record;
     size_t bytes = 0;
     enum kx_status status =
-        range_begin(compaction->range, start, kx_slice(NULL, 0));
+        engine_range_begin(compaction->range, start, kx_slice(NULL, 0));
     for (size_t i = 0;
          status == KX_OK &&
          (i < 2 || (job_reads_on(compaction->range, i, STEP_ROWS) &&
                     bytes < STEP_BYTES));
          i++) {
-        status = range_next(compaction->range, stop_out, &record);
+        status = engine_range_next(compaction->range, stop_out, &record);
         if (status == KX_OK)
             bytes += stop_out->size +
                      (record.size < ON_PAGE_MAX ? record.size : ON_PAGE_MAX);
@@ -197,7 +199,7 @@ void compact_job_step(struct compaction *compaction)
         memcpy(stop_bytes, stop.data, stop.size);
         step.stop.size = stop.size;
     }
-    range_end(compaction->range);
+    engine_range_end(compaction->range);
     if (status == KX_OK || status == KX_END)
         status = compact(compaction, &step);
     if (status == KX_OK)

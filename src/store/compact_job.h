@@ -7,10 +7,12 @@
 #include "commit/writer_state.h"
 
 struct compaction;
+struct env;
 
 /* In talloc context mem; NULL when memory ran out. *backups is the number of
  * backups that are being made. */
-struct compaction *compact_job_create(void *mem, struct writer *writer,
+struct compaction *compact_job_create(void *mem, struct env *env,
+                                      struct writer *writer,
                                       const atomic_int *backups);
 
 /* Starts counting changes from the present state of the file. */

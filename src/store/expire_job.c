@@ -10,7 +10,7 @@
 
 #include "commit/store_counters.h"
 #include "commit/job.h"
-#include "bdb/range.h"
+#include "engine/engine.h"
 
 /* The time that begins a row's key; how long to wait after a failure. */
 enum { TIME_BYTES = 8, RETRY_MS = 1000 };
@@ -39,16 +39,17 @@ static enum kx_status plan_due(struct writer *writer, struct batch *batch,
                                int64_t *next_out)
 {
     struct plan *plan = batch->plan;
-    struct range *range = NULL;
+    struct engine_range *range = NULL;
     enum kx_status status =
-        range_create(plan, writer->base.env, TABLE_EXPIRY, &range);
+        engine_range_create(plan, writer->base.view, TABLE_EXPIRY, &range);
     if (status == KX_OK)
-        status = range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0));
+        status =
+            engine_range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0));
     int64_t next = INT64_MAX;
     while (status == KX_OK) {
         struct kx_slice row;
         struct kx_slice nothing;
-        status = range_next(range, &row, &nothing);
+        status = engine_range_next(range, &row, &nothing);
         if (status != KX_OK)
             break;
         if (row_time(row) > plan->now_ms || is_full(writer, batch)) {
@@ -62,7 +63,7 @@ static enum kx_status plan_due(struct writer *writer, struct batch *batch,
             status = KX_NO_MEMORY;
     }
     if (range != NULL)
-        range_end(range);
+        engine_range_end(range);
     if (status != KX_OK && status != KX_END)
         return status;
     *next_out = next;
@@ -77,7 +78,7 @@ void expire_job_step(struct writer *writer)
     int64_t next = kx_now_ms() + RETRY_MS;
     enum kx_status status = KX_NO_MEMORY;
     if (batch.plan != NULL)
-        batch.writes = talloc_array(batch.plan, struct txn_write,
+        batch.writes = talloc_array(batch.plan, struct row_write,
                                     (unsigned)writer->job_size);
     if (batch.writes != NULL)
         status = plan_due(writer, &batch, &next);

@@ -3,7 +3,7 @@
 #include "commit/store_state.h"
 #include "commit/watch.h"
 #include "store/tokens.h"
-#include "storage/env.h"
+#include "engine/engine.h"
 
 const char *kx_store_id(const struct kx_store *store)
 {
@@ -12,7 +12,7 @@ const char *kx_store_id(const struct kx_store *store)
 
 bool kx_store_failed(const struct kx_store *store)
 {
-    return env_failed(store->env);
+    return engine_failed(store->engine);
 }
 
 /* ---- Commits ------------------------------------------------------------ */

@@ -20,12 +20,17 @@ enum {
     QUIET_NS = 20000000    /* since the last commit */
 };
 
+static bool is_full(const struct kx_store *store)
+{
+    return engine_space(store->engine) != SPACE_ENOUGH;
+}
+
 int64_t job_scheduler_due_ms(const struct kx_store *store)
 {
     const struct catalog *catalog = store->catalog;
     int64_t now_ms = kx_now_ms();
     int64_t due_ms = store->writer.next_expiry_ms;
-    if (atomic_load(&store->disk.full))
+    if (is_full(store))
         return due_ms;
     int64_t compaction_ms = compact_job_due_ms(store->compaction, now_ms);
     if (compaction_ms < due_ms)
@@ -88,8 +93,7 @@ static enum job next_job(const struct kx_store *store, bool full)
 
 bool job_scheduler_waiting(struct kx_store *store)
 {
-    return expiry_due(store) ||
-           next_job(store, atomic_load(&store->disk.full)) != JOB_NONE;
+    return expiry_due(store) || next_job(store, is_full(store)) != JOB_NONE;
 }
 
 /* How long a step may take: while commits come in, at most a third of the time
@@ -124,11 +128,11 @@ static void size_next(struct writer *writer, uint64_t began_ns)
 }
 
 /* One step of the next job; false when no job is waiting. The checkpointer may
- * change disk.full meanwhile: it is read once. On a full disk a build scan
+ * change the space meanwhile: it is read once. On a full disk a build scan
  * ends, to begin again when there is space. */
 static bool run_step(struct kx_store *store)
 {
-    bool full = atomic_load(&store->disk.full);
+    bool full = is_full(store);
     if (full)
         build_job_end(&store->writer);
     switch (next_job(store, full)) {
@@ -153,7 +157,8 @@ static bool run_step(struct kx_store *store)
 /* What frees space has to write as well, and needs some space for it. */
 int64_t job_scheduler_pause_ms(const struct kx_store *store)
 {
-    if (env_failed(store->env) || atomic_load(&store->disk.exhausted))
+    if (engine_failed(store->engine) ||
+        engine_space(store->engine) == SPACE_NONE)
         return INT64_MAX;
     return kx_ms_until(store->writer.jobs_pause_until_ns);
 }

@@ -2,6 +2,8 @@
 #ifndef RECOVER_H
 #define RECOVER_H
 
+#include "storage/env.h"
+
 #include "commit/store_state.h"
 
 /* Opens the environment of store->options.directory into store->env, after

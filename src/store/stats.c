@@ -4,7 +4,7 @@
 #include "commit/store_state.h"
 #include "commit/watch.h"
 #include "storage/env.h"
-#include "storage/record_cache.h"
+#include "engine/record_cache.h"
 
 static void take_counters(struct kx_store *store, struct kx_figures *figures)
 {
@@ -22,7 +22,7 @@ static void take_counters(struct kx_store *store, struct kx_figures *figures)
         .watches = watch_count(store->watches),
         .queue_max = store->options.queue_max,
         .disk_free = file_free_bytes(store->options.directory),
-        .disk_full = atomic_load(&store->disk.full),
+        .disk_full = engine_space(store->engine) != SPACE_ENOUGH,
         .commit_times = &store->counters.commit_times,
         .flush_times = &store->counters.flush_times,
         .batch_sizes = &store->counters.batch_sizes,

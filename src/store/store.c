@@ -15,8 +15,9 @@
 #include "store/checkpointer.h"
 #include "storage/log_files.h"
 #include "store/recover.h"
-#include "bdb/range.h"
-#include "commit/disk_guard.h"
+#include "engine/engine.h"
+#include "storage/bdb_engine.h"
+#include "storage/disk_guard.h"
 #include "store/tokens.h"
 #include "commit/watch.h"
 #include "store/compact_job.h"
@@ -40,7 +41,7 @@ void kx_options_default(struct kx_options *options)
 static void init_writer(struct kx_store *store)
 {
     struct writer *writer = &store->writer;
-    writer->base.env = store->env;
+    writer->base.engine = store->engine;
     writer->base.cache = store->cache;
     writer->base.catalog = store->catalog;
     writer->base.value_max = store->options.value_max;
@@ -59,17 +60,12 @@ static void init_modules(struct kx_store *store)
 {
     kx_answer_fn *answer = store->options.answer;
     void *context = store->options.answer_context;
-    store->disk = (struct disk_guard){.env = store->env,
-                                      .directory = store->options.directory,
-                                      .floor = store->options.disk_floor};
-    store->queue = (struct commit_queue){.env = store->env,
-                                         .disk = &store->disk,
+    store->queue = (struct commit_queue){.engine = store->engine,
                                          .max = store->options.queue_max};
-    store->settle = (struct settle){.env = store->env,
+    store->settle = (struct settle){.engine = store->engine,
                                     .view = &store->view,
                                     .watches = store->watches,
                                     .counters = &store->counters,
-                                    .disk = &store->disk,
                                     .answer = answer,
                                     .answer_context = context};
     commit_queue_init(&store->queue);
@@ -83,15 +79,20 @@ static void init_modules(struct kx_store *store)
 /* What the storage gives, and memory for the rest. */
 static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
 {
+    struct plan_base *base = &store->writer.base;
+    store->engine = bdb_engine(store->env);
     enum kx_status status =
-        catalog_load(store, store->env, &store->catalog, fault);
+        engine_view_open(store, store->engine, NULL, &base->view);
+    if (status == KX_OK)
+        status = catalog_load(store, store->engine, base->view, &store->catalog,
+                              fault);
     if (status == KX_OK)
         status = catalog_rebuild(store->catalog);
     if (status == KX_OK)
-        status = range_create(store, store->env, TABLE_ENTRIES,
-                              &store->writer.base.range);
+        status =
+            engine_range_create(store, base->view, TABLE_ENTRIES, &base->range);
     if (status == KX_OK)
-        status = tokens_load(store, store->env, &store->tokens, fault);
+        status = tokens_load(store, base->view, &store->tokens, fault);
     if (status != KX_OK)
         return status;
     store->cache = record_cache_create(store, store->options.cache_bytes / 2);
@@ -100,7 +101,7 @@ static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
         return KX_NO_MEMORY;
     init_modules(store);
     store->compaction =
-        compact_job_create(store, &store->writer, &store->backups);
+        compact_job_create(store, store->env, &store->writer, &store->backups);
     return store->compaction == NULL
                ? KX_NO_MEMORY
                : view_init(&store->view, store->options.answer,
@@ -144,7 +145,7 @@ static bool start_threads(struct kx_store *store)
     if (!writer_start(store))
         return false;
     store->checkpointer =
-        checkpointer_start(store, &store->disk, &store->options);
+        checkpointer_start(store, store->env, &store->options);
     if (store->checkpointer == NULL)
         writer_stop(store);
     return store->checkpointer != NULL;
@@ -153,7 +154,7 @@ static bool start_threads(struct kx_store *store)
 /* With the storage open, which is closed on failure. */
 static enum kx_status start(struct kx_store *store, struct kx_fault *fault)
 {
-    disk_guard_keep(&store->disk);
+    disk_guard_keep(env_disk(store->env));
     backup_time_load(store->options.directory, &store->counters.backup_s);
     enum kx_status status = archive_start(store, fault);
     if (status == KX_OK && !start_threads(store)) {
@@ -189,7 +190,8 @@ enum kx_status kx_open(const struct kx_options *options,
  * the file system, if there is space for the log of that. */
 static void shorten(struct kx_store *store)
 {
-    uint64_t reserve = atomic_load(&store->disk.reserve) + COMPACT_FILE_LOG_MAX;
+    uint64_t reserve =
+        atomic_load(&env_disk(store->env)->reserve) + COMPACT_FILE_LOG_MAX;
     if (!env_failed(store->env) &&
         file_free_bytes(store->options.directory) > reserve)
         compact_file(store->env, TABLE_ENTRIES);

@@ -11,7 +11,7 @@
 
 #include "commit/batch.h"
 #include "commit/index_news.h"
-#include "bdb/range.h"
+#include "engine/engine.h"
 #include "catalog/token.h"
 #include "commit/watch.h"
 
@@ -105,26 +105,27 @@ static enum kx_status read_row(struct tokens *tokens, struct kx_slice row)
 }
 
 /* '0' comes right after '/'. */
-static enum kx_status read_rows(struct tokens *tokens, struct env *env)
+static enum kx_status read_rows(struct tokens *tokens, struct engine_view *view)
 {
-    struct range *range = NULL;
+    struct engine_range *range = NULL;
     struct kx_slice key;
     struct kx_slice row;
-    enum kx_status status = range_create(tokens, env, TABLE_CATALOG, &range);
+    enum kx_status status =
+        engine_range_create(tokens, view, TABLE_CATALOG, &range);
     if (status != KX_OK)
         return status;
-    status = range_begin(range, kx_text("token/"), kx_text("token0"));
+    status = engine_range_begin(range, kx_text("token/"), kx_text("token0"));
     while (status == KX_OK) {
-        status = range_next(range, &key, &row);
+        status = engine_range_next(range, &key, &row);
         if (status == KX_OK)
             status = read_row(tokens, row);
     }
-    range_end(range);
+    engine_range_end(range);
     talloc_free(range);
     return status == KX_END ? KX_OK : status;
 }
 
-enum kx_status tokens_load(void *mem, struct env *env,
+enum kx_status tokens_load(void *mem, struct engine_view *view,
                            struct tokens **tokens_out, struct kx_fault *fault)
 {
     struct tokens *tokens = talloc_zero(mem, struct tokens);
@@ -132,7 +133,7 @@ enum kx_status tokens_load(void *mem, struct env *env,
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     pthread_rwlock_init(&tokens->lock, NULL);
     talloc_set_destructor(tokens, free_all);
-    enum kx_status status = read_rows(tokens, env);
+    enum kx_status status = read_rows(tokens, view);
     if (status != KX_OK)
         kx_fail(fault, status, "the access tokens cannot be read");
     *tokens_out = tokens;
@@ -216,9 +217,9 @@ static bool has_admin(const struct tokens *tokens,
 }
 
 static enum kx_status apply(struct writer *writer, const struct kx_token *token,
-                            enum txn_write_type type, uint64_t *number_out)
+                            enum row_write_type type, uint64_t *number_out)
 {
-    struct txn_write write;
+    struct row_write write;
     void *mem = talloc_new(NULL);
     enum kx_status status = KX_NO_MEMORY;
     if (mem != NULL && token_row(mem, token, type, &write)) {
@@ -264,7 +265,7 @@ void tokens_add(struct writer *writer, struct kx_commit *commit,
         commit->status = KX_NO_MEMORY;
     pthread_rwlock_unlock(&tokens->lock);
     if (commit->status == KX_OK)
-        commit->status = apply(writer, copy, TXN_PUT, number_out);
+        commit->status = apply(writer, copy, ROW_PUT, number_out);
     pthread_rwlock_wrlock(&tokens->lock);
     if (commit->status == KX_OK)
         put(tokens, copy);
@@ -303,7 +304,7 @@ void tokens_revoke(struct writer *writer, struct kx_commit *commit,
     struct kx_token *token = look_up(tokens, commit->command.token_id, &at);
     commit->status = may_revoke(tokens, token, &commit->refusal.fault);
     if (commit->status == KX_OK)
-        commit->status = apply(writer, token, TXN_DELETE, number_out);
+        commit->status = apply(writer, token, ROW_DELETE, number_out);
     commit->stamp = writer->base.catalog->stamp;
     if (commit->status != KX_OK)
         return;

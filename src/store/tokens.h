@@ -10,7 +10,7 @@
 struct tokens;
 
 /* The stored tokens, in talloc context mem. KX_OK, KX_NO_MEMORY, KX_FAILED. */
-enum kx_status tokens_load(void *mem, struct env *env,
+enum kx_status tokens_load(void *mem, struct engine_view *view,
                            struct tokens **tokens_out, struct kx_fault *fault);
 
 /* kx_tokens_any, kx_token_find, kx_token_after and kx_token_fix

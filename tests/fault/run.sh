@@ -115,7 +115,7 @@ mkdir -p "$work"
 flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed deaf bdb/os_hooks 's/fdatasync(fd) == 0/fdatasync(fd) <= 0/' &&
     flawed blind storage/log_end 's/is_later(search.known, logend->end)/false/' &&
-    flawed stale storage/record_cache '/^void record_cache_update/,/^{/s/^{/{ return;/' &&
+    flawed stale engine/record_cache '/^void record_cache_update/,/^{/s/^{/{ return;/' &&
     flawed lenient plan/plan_check '/^bool kx_check_holds/,/^{/s/^{/{ return true;/' &&
     flawed hasty commit/view '/^uint64_t view_pending_key/,/^{/s/^{/{ return 0;/' &&
     flawed forgetful catalog/build_progress 's/= (uint64_t)number\[0\]/= 0 \& number[0]/' &&
@@ -123,7 +123,7 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed oneform plan/plan_index '/^static enum kx_status settle_entry/,/^}/s/form.target != NULL/form.target == NULL \&\& false/' &&
     flawed leaking commit/batch 's/talloc_free(last);/(void)last;/' &&
     flawed doubling read/reader_scan '/^static void resume/,/^}/s/? 0xff/? 0x00/' &&
-    flawed unroomed commit/disk_guard 's/env_log_since_checkpoint(disk->env)/0/' &&
+    flawed unroomed storage/disk_guard 's/env_log_since_checkpoint(disk->env)/0/' &&
     flawed starving indexes/drop_job '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
     alloc_objects && allocs alloc_core "${nouns[@]}" &&
     allocs alloc_starving "${nouns[@]}" "$work/starving/drop_job.o" &&

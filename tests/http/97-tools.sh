@@ -5,7 +5,7 @@ needs zsh
 . "$(dirname "$0")/../lib/cli.sh"
 # A store whose index by_email has lost the entries of users 2 and 3, which
 # nothing but a write past the program can do: users/=1 to =5 with their e-mail,
-# the unique index by_email, then TXN_DELETE of two rows of TABLE_ENTRIES (as in
+# the unique index by_email, then ROW_DELETE of two rows of TABLE_ENTRIES (as in
 # tests/lib/store.h). A new EXTRACT_VERSION rebuilds the index, so that it has
 # to be made again with that.
 tar -xzf "$(dirname "$0")/../data/damaged-index.tar.gz" -C "$work"

@@ -55,10 +55,10 @@ struct env *test_env(struct test_store *test, void *mem)
 }
 
 void test_write(struct test_store *test, void *mem,
-                const struct txn_write *write)
+                const struct row_write *write)
 {
     struct env *env = test_env(test, mem);
-    assert_int_equal(txn_apply(env, write, 1, TXN_SCATTERED), KX_OK);
+    assert_int_equal(txn_apply(env, write, 1, ROWS_SCATTERED), KX_OK);
     assert_int_equal(env_flush(env), KX_OK);
     env_close(env);
 }
@@ -311,7 +311,7 @@ bool test_lose_row(struct test_store *test, void *mem, const char *index)
         test_key(mem, talloc_asprintf(mem, "[\"%s\"]", index));
     struct kx_range range = {.start = name};
     struct kx_entry entry;
-    struct txn_write write = {.type = TXN_DELETE, .table = TABLE_ENTRIES};
+    struct row_write write = {.type = ROW_DELETE, .table = TABLE_ENTRIES};
     kx_read_begin(test->reader);
     assert_int_equal(kx_scan(test->reader, &range, NULL), KX_OK);
     bool found = kx_scan_next(test->reader, &entry) == KX_OK &&

@@ -40,7 +40,7 @@ struct env *test_env(struct test_store *test, void *mem);
 
 /* Writes a row past everything, into a store that is closed. */
 void test_write(struct test_store *test, void *mem,
-                const struct txn_write *write);
+                const struct row_write *write);
 
 /* Removes a file, or a directory with all that is in it. */
 void test_remove(const char *path);

@@ -80,7 +80,7 @@ void same_key(struct story *s, const struct kx_sample *sample, const char *key)
 
 void plant(struct story *s, struct kx_slice key, struct kx_slice value)
 {
-    struct txn_write write = {.type = value.size == 0 ? TXN_DELETE : TXN_PUT,
+    struct row_write write = {.type = value.size == 0 ? ROW_DELETE : ROW_PUT,
                               .table = TABLE_ENTRIES,
                               .key = key,
                               .value = value};

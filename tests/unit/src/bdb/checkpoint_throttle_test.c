@@ -26,11 +26,11 @@ static void put_row(struct env *env, unsigned number)
     char name[16];
     char value[ROW_BYTES] = "";
     snprintf(name, sizeof name, "row %08u", number * 2654435761u);
-    struct txn_write write = {.type = TXN_PUT,
+    struct row_write write = {.type = ROW_PUT,
                               .table = TABLE_ENTRIES,
                               .key = kx_text(name),
                               .value = kx_slice(value, sizeof value)};
-    assert_int_equal(txn_apply(env, &write, 1, TXN_SCATTERED), KX_OK);
+    assert_int_equal(txn_apply(env, &write, 1, ROWS_SCATTERED), KX_OK);
 }
 
 int __wrap_sync_file_range(int file, off64_t at, off64_t bytes, unsigned flags)

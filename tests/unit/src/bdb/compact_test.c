@@ -144,18 +144,18 @@ static uint64_t file_pages(struct story *s)
     return (uint64_t)stat_out.st_size / PAGE_BYTES;
 }
 
-static void write_large(void *mem, struct env *env, enum txn_write_type type,
+static void write_large(void *mem, struct env *env, enum row_write_type type,
                         int first)
 {
     static const uint8_t zeros[LARGE_BYTES];
-    struct txn_write writes[LARGE_TOGETHER];
+    struct row_write writes[LARGE_TOGETHER];
     for (int i = 0; i < LARGE_TOGETHER; i++)
-        writes[i] = (struct txn_write){
+        writes[i] = (struct row_write){
             .type = type,
             .table = TABLE_ENTRIES,
             .key = kx_text(talloc_asprintf(mem, "large %d", first + i)),
             .value = kx_slice(zeros, LARGE_BYTES)};
-    assert_int_equal(txn_apply(env, writes, LARGE_TOGETHER, TXN_SCATTERED),
+    assert_int_equal(txn_apply(env, writes, LARGE_TOGETHER, ROWS_SCATTERED),
                      KX_OK);
 }
 
@@ -165,9 +165,9 @@ static void leave_a_long_list(struct story *s)
     test_store_close(&s->test);
     struct env *env = test_env(&s->test, s->mem);
     for (int n = 0; n < LARGE; n += LARGE_TOGETHER)
-        write_large(s->mem, env, TXN_PUT, n);
+        write_large(s->mem, env, ROW_PUT, n);
     for (int n = 0; n < LARGE; n += LARGE_TOGETHER)
-        write_large(s->mem, env, TXN_DELETE, n);
+        write_large(s->mem, env, ROW_DELETE, n);
     assert_int_equal(env_close(env), KX_OK);
     assert_true(file_pages(s) > (uint64_t)LARGE * 3);
     test_store_open(&s->test);

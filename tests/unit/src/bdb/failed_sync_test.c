@@ -62,11 +62,11 @@ static enum kx_status put_row(struct story *s, struct env *env, size_t n,
 {
     uint8_t *value = talloc_zero_size(s->mem, size);
     char *key = talloc_asprintf(s->mem, "row %zu", n);
-    struct txn_write write = {.type = TXN_PUT,
+    struct row_write write = {.type = ROW_PUT,
                               .table = TABLE_CATALOG,
                               .key = kx_text(key),
                               .value = kx_slice(value, size)};
-    return txn_apply(env, &write, 1, TXN_SCATTERED);
+    return txn_apply(env, &write, 1, ROWS_SCATTERED);
 }
 
 static void expect_row(struct story *s, struct env *env, size_t n)

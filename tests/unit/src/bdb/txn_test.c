@@ -43,25 +43,25 @@ static struct kx_slice name(struct story *s, int n)
     return kx_text(talloc_strdup(s->mem, text));
 }
 
-static struct txn_write put(struct kx_slice key, const char *value)
+static struct row_write put(struct kx_slice key, const char *value)
 {
-    return (struct txn_write){.type = TXN_PUT,
+    return (struct row_write){.type = ROW_PUT,
                               .table = TABLE_CATALOG,
                               .key = key,
                               .value = kx_text(value)};
 }
 
-static struct txn_write insertion(struct kx_slice key, const char *value)
+static struct row_write insertion(struct kx_slice key, const char *value)
 {
-    struct txn_write write = put(key, value);
-    write.type = TXN_INSERT;
+    struct row_write write = put(key, value);
+    write.type = ROW_INSERT;
     return write;
 }
 
-static struct txn_write removal(struct kx_slice key)
+static struct row_write removal(struct kx_slice key)
 {
-    return (struct txn_write){
-        .type = TXN_DELETE, .table = TABLE_CATALOG, .key = key};
+    return (struct row_write){
+        .type = ROW_DELETE, .table = TABLE_CATALOG, .key = key};
 }
 
 static void assert_row(struct stage *stage, enum table table,
@@ -78,10 +78,10 @@ static void assert_row(struct stage *stage, enum table table,
 }
 
 /* In seven rounds: neighbours of what is there, but not one after the other. */
-static struct txn_write *rows(struct story *s, int count, const char *value)
+static struct row_write *rows(struct story *s, int count, const char *value)
 {
-    struct txn_write *writes =
-        talloc_array(s->mem, struct txn_write, (unsigned)count);
+    struct row_write *writes =
+        talloc_array(s->mem, struct row_write, (unsigned)count);
     for (int i = 0; i < count; i++)
         writes[i] = put(name(s, i * STEP % count), value);
     return writes;
@@ -94,12 +94,13 @@ static void writes_are_applied_in_their_order(void **state)
     struct kx_slice a = name(s, 1);
     struct kx_slice b = name(s, 2);
     struct kx_slice c = name(s, 3);
-    const struct txn_write writes[] = {
+    const struct row_write writes[] = {
         put(a, "first"), put(b, "gone"),  put(a, "second"), removal(b),
         removal(c),      put(c, "again"), removal(a),       put(a, "last"),
     };
     size_t count = sizeof writes / sizeof writes[0];
-    assert_int_equal(txn_apply(stage.env, writes, count, TXN_SCATTERED), KX_OK);
+    assert_int_equal(txn_apply(stage.env, writes, count, ROWS_SCATTERED),
+                     KX_OK);
     assert_row(&stage, TABLE_CATALOG, a, "last");
     assert_row(&stage, TABLE_CATALOG, b, NULL);
     assert_row(&stage, TABLE_CATALOG, c, "again");
@@ -107,9 +108,9 @@ static void writes_are_applied_in_their_order(void **state)
 }
 
 /* Both orders, one in each pass. */
-static enum txn_order order_of(size_t pass)
+static enum row_order order_of(size_t pass)
 {
-    return pass == 0 ? TXN_SCATTERED : TXN_NEIGHBOURS;
+    return pass == 0 ? ROWS_SCATTERED : ROWS_NEIGHBOURS;
 }
 
 static void each_of_many_rows_is_there(void **state)
@@ -118,7 +119,7 @@ static void each_of_many_rows_is_there(void **state)
     struct stage stage = set_up(s);
     const char *values[] = {"new", "replaced"};
     for (size_t pass = 0; pass < 2; pass++) {
-        struct txn_write *writes = rows(s, MANY, values[pass]);
+        struct row_write *writes = rows(s, MANY, values[pass]);
         assert_int_equal(txn_apply(stage.env, writes, MANY, order_of(pass)),
                          KX_OK);
         for (int i = 0; i < MANY; i++)
@@ -143,9 +144,10 @@ static void neighbours_need_no_walk(void **state)
     struct stage stage = set_up(s);
     uint64_t looked_at[2];
     assert_int_equal(
-        txn_apply(stage.env, rows(s, MANY, "old"), MANY, TXN_SCATTERED), KX_OK);
+        txn_apply(stage.env, rows(s, MANY, "old"), MANY, ROWS_SCATTERED),
+        KX_OK);
     for (size_t pass = 0; pass < 2; pass++) {
-        struct txn_write writes[SOME];
+        struct row_write writes[SOME];
         for (int i = 0; i < SOME; i++)
             writes[i] = put(name(s, i), "new");
         uint64_t before = looks(stage.env);
@@ -182,30 +184,30 @@ static void what_is_there_is_not_inserted(void **state)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
-    struct txn_write *writes = rows(s, MANY, "old");
+    struct row_write *writes = rows(s, MANY, "old");
     for (int i = 0; i < MANY; i += 2)
-        writes[i].type = TXN_INSERT;
-    assert_int_equal(txn_apply(stage.env, writes, MANY, TXN_SCATTERED), KX_OK);
+        writes[i].type = ROW_INSERT;
+    assert_int_equal(txn_apply(stage.env, writes, MANY, ROWS_SCATTERED), KX_OK);
     for (int i = 0; i < MANY; i++)
         assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
     for (int i = 0; i < MANY; i++)
         writes[i].value = kx_text("new");
-    assert_int_equal(txn_apply(stage.env, writes, MANY, TXN_SCATTERED),
+    assert_int_equal(txn_apply(stage.env, writes, MANY, ROWS_SCATTERED),
                      KX_CHECK_FAILED);
-    const struct txn_write fresh[] = {
+    const struct row_write fresh[] = {
         put(name(s, 0), "new"), insertion(name(s, MANY), "new"),
         insertion(name(s, MANY), "again"), removal(name(s, 1))};
-    assert_int_equal(txn_apply(stage.env, fresh, 4, TXN_SCATTERED),
+    assert_int_equal(txn_apply(stage.env, fresh, 4, ROWS_SCATTERED),
                      KX_CHECK_FAILED);
     for (int i = 0; i < MANY; i++)
         assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
     assert_row(&stage, TABLE_CATALOG, name(s, MANY), NULL);
-    const struct txn_write gone[] = {removal(name(s, 0)),
+    const struct row_write gone[] = {removal(name(s, 0)),
                                      insertion(name(s, 0), "again"),
                                      removal(name(s, 0))};
-    assert_int_equal(txn_apply(stage.env, gone, 2, TXN_SCATTERED), KX_OK);
+    assert_int_equal(txn_apply(stage.env, gone, 2, ROWS_SCATTERED), KX_OK);
     assert_row(&stage, TABLE_CATALOG, name(s, 0), "again");
-    assert_int_equal(txn_apply(stage.env, gone, 3, TXN_SCATTERED), KX_OK);
+    assert_int_equal(txn_apply(stage.env, gone, 3, ROWS_SCATTERED), KX_OK);
     assert_row(&stage, TABLE_CATALOG, name(s, 0), NULL);
     tear_down(s, &stage);
 }
@@ -214,19 +216,19 @@ static void a_row_goes_to_its_own_table(void **state)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
-    struct txn_write writes[] = {put(name(s, 1), "catalog"),
+    struct row_write writes[] = {put(name(s, 1), "catalog"),
                                  put(name(s, 1), "expiry"),
                                  put(name(s, 2), "catalog")};
     writes[1].table = TABLE_EXPIRY;
-    assert_int_equal(txn_apply(stage.env, writes, 3, TXN_SCATTERED), KX_OK);
+    assert_int_equal(txn_apply(stage.env, writes, 3, ROWS_SCATTERED), KX_OK);
     assert_row(&stage, TABLE_CATALOG, name(s, 1), "catalog");
     assert_row(&stage, TABLE_EXPIRY, name(s, 1), "expiry");
     assert_row(&stage, TABLE_CATALOG, name(s, 2), "catalog");
     assert_row(&stage, TABLE_EXPIRY, name(s, 2), NULL);
     /* The store would take it for a time at which something expires. */
-    struct txn_write away = removal(name(s, 1));
+    struct row_write away = removal(name(s, 1));
     away.table = TABLE_EXPIRY;
-    assert_int_equal(txn_apply(stage.env, &away, 1, TXN_SCATTERED), KX_OK);
+    assert_int_equal(txn_apply(stage.env, &away, 1, ROWS_SCATTERED), KX_OK);
     tear_down(s, &stage);
 }
 
@@ -264,13 +266,14 @@ static int no_cursor(DB *db, DB_TXN *txn, DBC **cursor_out, u_int32_t flags)
 static enum kx_status apply_with(struct stage *stage,
                                  int (*cursor)(DB *, DB_TXN *, DBC **,
                                                u_int32_t),
-                                 const struct txn_write *writes, size_t count)
+                                 const struct row_write *writes, size_t count)
 {
     DB *db = stage->env->tables[TABLE_CATALOG];
     real_cursor = db->cursor;
     db->cursor = cursor;
     puts_left = FAILING;
-    enum kx_status status = txn_apply(stage->env, writes, count, TXN_SCATTERED);
+    enum kx_status status =
+        txn_apply(stage->env, writes, count, ROWS_SCATTERED);
     db->cursor = real_cursor;
     return status;
 }
@@ -282,9 +285,9 @@ static void a_failed_batch_changes_nothing(void **state)
     for (size_t n = 0; n < 2; n++) {
         struct stage stage = set_up(s);
         size_t count = (size_t)counts[n];
-        struct txn_write *old = rows(s, counts[n], "old");
-        struct txn_write *new = rows(s, counts[n], "new");
-        assert_int_equal(txn_apply(stage.env, old, count, TXN_SCATTERED),
+        struct row_write *old = rows(s, counts[n], "old");
+        struct row_write *new = rows(s, counts[n], "new");
+        assert_int_equal(txn_apply(stage.env, old, count, ROWS_SCATTERED),
                          KX_OK);
         /* One in another table comes first: its cursor is open as well. */
         struct kx_slice away = new[0].key;
@@ -297,7 +300,7 @@ static void a_failed_batch_changes_nothing(void **state)
         for (int i = 0; i < counts[n]; i++)
             assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
         new[0].table = TABLE_CATALOG;
-        assert_int_equal(txn_apply(stage.env, new, count, TXN_SCATTERED),
+        assert_int_equal(txn_apply(stage.env, new, count, ROWS_SCATTERED),
                          KX_OK);
         for (int i = 0; i < counts[n]; i++)
             assert_row(&stage, TABLE_CATALOG, name(s, i), "new");

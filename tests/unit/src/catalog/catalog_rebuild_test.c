@@ -16,9 +16,9 @@
 static void damage(struct story *s, enum table table, struct kx_slice key,
                    const char *value)
 {
-    struct txn_write write = {.type = TXN_DELETE, .table = table, .key = key};
+    struct row_write write = {.type = ROW_DELETE, .table = table, .key = key};
     if (value != NULL) {
-        write.type = TXN_PUT;
+        write.type = ROW_PUT;
         write.value = kx_text(value);
     }
     test_store_close(&s->test);

@@ -17,10 +17,10 @@ void __real_view_cast(struct view *view, const struct net_change *changes,
                       size_t count);
 void __wrap_view_cast(struct view *view, const struct net_change *changes,
                       size_t count);
-enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
+enum kx_status __real_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
 
 int __real_kx_compare(struct kx_slice a, struct kx_slice b);
 int __wrap_kx_compare(struct kx_slice a, struct kx_slice b);
@@ -160,8 +160,8 @@ void __wrap_view_cast(struct view *view, const struct net_change *changes,
         __real_view_cast(view, changes, count);
 }
 
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order)
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order)
 {
     if (!fails)
         return __real_txn_apply(env, writes, count, order);

@@ -7,10 +7,10 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
+enum kx_status __real_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
 enum kx_status __real_env_flush(struct env *env);
 enum kx_status __wrap_env_flush(struct env *env);
 
@@ -29,8 +29,8 @@ static void stop_once(atomic_bool *stops)
     sem_wait(&go_on);
 }
 
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order)
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order)
 {
     enum kx_status status = __real_txn_apply(env, writes, count, order);
     stop_once(&stops_applied);

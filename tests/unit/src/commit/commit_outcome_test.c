@@ -5,10 +5,10 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
+enum kx_status __real_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
 enum kx_status __real_env_flush(struct env *env);
 enum kx_status __wrap_env_flush(struct env *env);
 
@@ -19,8 +19,8 @@ static atomic_bool failing;
 static sem_t reached;
 static sem_t go_on;
 
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order)
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order)
 {
     int number = atomic_fetch_add(&applies, 1);
     if (number == 0) {

@@ -212,7 +212,7 @@ static size_t count_rows(struct story *s)
     test_store_close(&s->test);
     assert_int_equal(env_open(s->mem, &options, &env, NULL), KX_OK);
     assert_int_equal(range_create(s->mem, env, TABLE_ENTRIES, &range), KX_OK);
-    range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0));
+    range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0), false);
     while (range_next(range, &key, &bytes) == KX_OK)
         count += record_of_index(bytes);
     range_end(range);

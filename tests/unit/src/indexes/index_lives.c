@@ -156,8 +156,8 @@ static void make_outdated(struct world *world, size_t n)
         catalog_find(store->catalog, kx_text(name_of(world, 'i', n)));
     char *key =
         talloc_asprintf(world->data.mem, "index/%010" PRIu32, index->id);
-    struct txn_write write = {
-        .type = TXN_PUT, .table = TABLE_CATALOG, .key = kx_text(key)};
+    struct row_write write = {
+        .type = ROW_PUT, .table = TABLE_CATALOG, .key = kx_text(key)};
     kx_buffer_init(&row, world->data.mem);
     kx_read_begin(world->test.reader);
     assert_int_equal(table_get(store->env, TABLE_CATALOG, write.key, &row),

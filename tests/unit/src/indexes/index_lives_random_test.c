@@ -182,14 +182,14 @@ static void count_rows(struct world *world)
     uint64_t rows = 0;
     uint64_t clients = 0;
     const struct catalog *catalog = world->test.store->catalog;
-    struct range *range = world->test.reader->rows;
+    struct engine_range *range = world->test.reader->rows;
     come_to_rest(world);
     kx_read_begin(world->test.reader);
-    assert_int_equal(range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0)),
-                     KX_OK);
-    for (; range_next(range, &key, &bytes) == KX_OK; rows++)
+    assert_int_equal(
+        engine_range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0)), KX_OK);
+    for (; engine_range_next(range, &key, &bytes) == KX_OK; rows++)
         clients += !record_of_index(bytes);
-    range_end(range);
+    engine_range_end(range);
     if (rows != catalog_row_count(catalog) || clients != catalog->entries)
         find(world, "rows are miscounted", "the table");
     kx_read_end(world->test.reader);

@@ -11,10 +11,10 @@ enum kx_status __real_build_merge_rows(struct kx_store *store, void *mem,
                                        struct batch *batch, size_t count);
 enum kx_status __wrap_build_merge_rows(struct kx_store *store, void *mem,
                                        struct batch *batch, size_t count);
-enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
+enum kx_status __real_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
 
 static atomic_bool keeping;       /* no row can be removed */
 static struct kx_reader *between; /* reads when rows are placed; or NULL */
@@ -38,10 +38,10 @@ enum kx_status __wrap_build_merge_rows(struct kx_store *store, void *mem,
     return status;
 }
 
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order)
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order)
 {
-    return writes[0].type == TXN_DELETE && atomic_load(&keeping)
+    return writes[0].type == ROW_DELETE && atomic_load(&keeping)
                ? KX_NO_MEMORY
                : __real_txn_apply(env, writes, count, order);
 }

@@ -21,14 +21,14 @@ static int by_key_then_value(const void *a, const void *b)
  * which the sorter does not promise. */
 static size_t take_all(struct row_sorter *sorter, struct given *taken)
 {
-    struct txn_write write;
+    struct row_write write;
     size_t count = 0;
     while (row_sorter_next(sorter, &write)) {
         snprintf(taken[count].key, sizeof taken->key, "%.*s",
                  (int)write.key.size, (const char *)write.key.data);
         snprintf(taken[count].value, sizeof taken->value, "%.*s",
                  (int)write.value.size, (const char *)write.value.data);
-        assert_int_equal(write.type, TXN_PUT);
+        assert_int_equal(write.type, ROW_PUT);
         assert_int_equal(write.table, TABLE_ENTRIES);
         assert_true(count == 0 ||
                     strcmp(taken[count - 1].key, taken[count].key) <= 0);
@@ -67,7 +67,7 @@ static void rows_come_out_in_order(void **state)
 static void of_no_rows_none_comes(void **state)
 {
     struct row_sorter *sorter = row_sorter_create(*state, 3);
-    struct txn_write write;
+    struct row_write write;
     assert_false(row_sorter_next(sorter, &write));
     assert_false(row_sorter_next(sorter, &write));
     assert_false(row_sorter_failed(sorter));
@@ -77,7 +77,7 @@ static void of_no_rows_none_comes(void **state)
 static void a_row_is_copied(void **state)
 {
     struct row_sorter *sorter = row_sorter_create(*state, 1);
-    struct txn_write write;
+    struct row_write write;
     char key[] = "key";
     char value[] = "value";
     assert_true(row_sorter_add(sorter, kx_text(key), kx_text(value)));

@@ -15,10 +15,10 @@ enum kx_status __real_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out);
 enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out);
-enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
+enum kx_status __real_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
 enum kx_status __real_table_get(struct env *env, enum table table,
                                 struct kx_slice key,
                                 struct kx_buffer *value_out);
@@ -54,8 +54,8 @@ enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
     return status;
 }
 
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order)
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order)
 {
     if (count > atomic_load(&most_rows))
         atomic_store(&most_rows, count);

@@ -6,21 +6,21 @@
 
 enum { COMMITS_MAX = 4, MUTATIONS_MAX = 2, LOOKING_BATCHES = 64 };
 
-enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
+enum kx_status __real_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
 
 /* Written by the writer; read when it has answered. */
 static int insertions; /* rows that were presumed to be absent */
 static int refusals;   /* batches with one that was not */
 
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order)
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order)
 {
     enum kx_status status = __real_txn_apply(env, writes, count, order);
     for (size_t i = 0; i < count; i++)
-        insertions += writes[i].type == TXN_INSERT;
+        insertions += writes[i].type == ROW_INSERT;
     refusals += status == KX_CHECK_FAILED;
     return status;
 }

@@ -20,11 +20,11 @@ static void close_env(struct story *s, struct env *env)
 static void write_row(struct story *s, struct env *env)
 {
     char *value = talloc_zero_size(s->mem, VALUE_BYTES);
-    struct txn_write write = {.type = TXN_PUT,
+    struct row_write write = {.type = ROW_PUT,
                               .table = TABLE_CATALOG,
                               .key = kx_text("test"),
                               .value = kx_slice(value, VALUE_BYTES)};
-    assert_int_equal(txn_apply(env, &write, 1, TXN_SCATTERED), KX_OK);
+    assert_int_equal(txn_apply(env, &write, 1, ROWS_SCATTERED), KX_OK);
     assert_int_equal(env_flush(env), KX_OK);
 }
 

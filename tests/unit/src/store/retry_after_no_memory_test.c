@@ -13,10 +13,10 @@ enum kx_status __wrap_plan_expire(struct plan *plan, struct kx_slice key,
 bool __real_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 
-enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order);
+enum kx_status __real_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order);
 
 static atomic_bool starving;    /* no buffer gets any room */
 static atomic_bool keeping;     /* no entry can be removed */
@@ -40,10 +40,10 @@ bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
     return false;
 }
 
-enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, enum txn_order order)
+enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
+                                size_t count, enum row_order order)
 {
-    bool removes = writes[0].type == TXN_DELETE;
+    bool removes = writes[0].type == ROW_DELETE;
     atomic_fetch_add(&removals, removes);
     return removes && atomic_load(&keeping)
                ? KX_NO_MEMORY

@@ -1,5 +1,5 @@
 /* Binary search in a list that the plan owns. */
-#include "bdb/shadow.h"
+#include "engine/shadow.h"
 
 size_t shadow_lower_bound(const struct net_change *changes, size_t count,
                           struct kx_slice key)

@@ -2,17 +2,17 @@
  * upgrade broke off after the file had its number. */
 #include "store.h"
 
-#include "storage/format.h"
+#include "catalog/format_rows.h"
 #include "commit/store_state.h"
 #include "bdb/table.h"
 
 /* Writes into the closed store; value NULL removes the row. */
 static void put(struct story *s, const char *name, const char *value)
 {
-    struct txn_write write = {
-        .type = TXN_DELETE, .table = TABLE_CATALOG, .key = kx_text(name)};
+    struct row_write write = {
+        .type = ROW_DELETE, .table = TABLE_CATALOG, .key = kx_text(name)};
     if (value != NULL) {
-        write.type = TXN_PUT;
+        write.type = ROW_PUT;
         write.value = kx_text(value);
     }
     test_write(&s->test, s->mem, &write);
@@ -72,7 +72,7 @@ static void is_refused_with(struct story *s, const char *number,
 {
     struct kx_fault fault = {0};
     struct kx_store *store;
-    struct txn_write write;
+    struct row_write write;
     test_store_close(&s->test);
     put(s, "format", number);
     assert_int_equal(kx_open(&s->test.options, &store, &fault),

@@ -1,17 +1,17 @@
-/* Free space on the disk: when there is too little of it commits are refused,
- * so that enough remains for checkpoints and the log, and reads continue. What
- * frees space (disk_guard_refuses) is accepted down to half of the floor. */
+/* Free space on the disk of a data directory: when there is too little of it
+ * commits are refused, so that enough remains for checkpoints and the log, and
+ * reads continue. What frees space is accepted down to half of the floor. */
 #ifndef DISK_GUARD_H
 #define DISK_GUARD_H
 
 #include <stdatomic.h>
 
-#include "kindex/commit.h"
+#include "engine/engine.h"
 
 struct env;
 
 struct disk_guard {
-    /* Set before the threads start. */
+    /* Set by env_open. */
     struct env *env;
     const char *directory;
     uint64_t floor; /* bytes; 0: the disk is not watched */
@@ -36,10 +36,7 @@ void disk_guard_keep(struct disk_guard *disk);
  * checkpointer. For the thread that does the writer's work. */
 void disk_guard_look_soon(struct disk_guard *disk);
 
-/* True when the disk has too little space for the commit. A commit frees space
- * when all its mutations delete, or when it drops an index. The revocation of a
- * token is never refused. Any thread. */
-bool disk_guard_refuses(const struct disk_guard *disk,
-                        const struct kx_commit *commit);
+/* Any thread. */
+enum engine_space disk_guard_space(const struct disk_guard *disk);
 
 #endif

@@ -4,37 +4,29 @@
  *   1  directories of programs that did not write the file "format"
  *   2  has the file; each store has an id from its beginning
  */
-#include "storage/format.h"
+#include "catalog/format_rows.h"
 
 #include <stdio.h>
 #include <talloc.h>
 
 #include "base/uuid.h"
-#include "storage/env.h"
 
 enum { NUMBER_BYTES = 16 };
 
-/* Flushed at once: the next step depends on it. */
-static enum kx_status write_now(struct env *env, const struct txn_write *write)
+static struct row_write catalog_put(const char *name, const char *value)
 {
-    enum kx_status status = env_apply(env, write, 1, TXN_SCATTERED);
-    return status == KX_OK ? env_flush(env) : status;
-}
-
-static struct txn_write catalog_put(const char *name, const char *value)
-{
-    return (struct txn_write){.type = TXN_PUT,
+    return (struct row_write){.type = ROW_PUT,
                               .table = TABLE_CATALOG,
                               .key = kx_text(name),
                               .value = kx_text(value)};
 }
 
-struct txn_write format_id_write(const char *id)
+struct row_write format_id_write(const char *id)
 {
     return catalog_put("id", id);
 }
 
-bool format_write(void *mem, struct txn_write *write_out)
+bool format_write(void *mem, struct row_write *write_out)
 {
     char *number = talloc_asprintf(mem, "%d", FORMAT_NUMBER);
     if (number != NULL)
@@ -42,49 +34,53 @@ bool format_write(void *mem, struct txn_write *write_out)
     return number != NULL;
 }
 
-static enum kx_status give_id(struct env *env)
+static enum kx_status give_id(struct engine *engine, struct engine_view *view)
 {
     char id[UUID_SIZE];
     struct kx_buffer row;
     kx_buffer_init(&row, NULL);
-    enum kx_status status = table_get(env, TABLE_CATALOG, kx_text("id"), &row);
+    enum kx_status status =
+        engine_get(view, TABLE_CATALOG, kx_text("id"), &row);
     kx_buffer_free(&row);
     if (status != KX_ABSENT)
         return status;
     uuid_make(id);
-    struct txn_write write = format_id_write(id);
-    return write_now(env, &write);
+    struct row_write write = format_id_write(id);
+    return engine_write_now(engine, &write, 1);
 }
 
 /* steps[n] turns rows of format n + 1 into rows of format n + 2. After a crash
  * it runs again, so each step must be repeatable. */
-static enum kx_status (*const steps[])(struct env *env) = {give_id};
+static enum kx_status (*const steps[])(struct engine *engine,
+                                       struct engine_view *view) = {give_id};
 _Static_assert(sizeof steps / sizeof *steps == FORMAT_NUMBER - 1,
                "each format but the first has a step that leads to it");
 
-static enum kx_status step(struct env *env, unsigned long from)
+static enum kx_status step(struct engine *engine, struct engine_view *view,
+                           unsigned long from)
 {
     char number[NUMBER_BYTES];
     enum kx_status status =
-        steps[from - 1](env); /* NOLINT: from is at least 1 */
+        steps[from - 1](engine, view); /* NOLINT: from is at least 1 */
     if (status != KX_OK)
         return status;
     snprintf(number, sizeof number, "%lu", from + 1);
-    struct txn_write write = catalog_put("format", number);
-    status = write_now(env, &write);
+    struct row_write write = catalog_put("format", number);
+    status = engine_write_now(engine, &write, 1);
     if (status == KX_OK)
         kx_log(KX_LOG_INFO, "upgraded", "format=%s", number);
     return status;
 }
 
 /* KX_ABSENT when the catalog has none. */
-static enum kx_status read_row(struct env *env, unsigned long *number_out,
+static enum kx_status read_row(struct engine_view *view,
+                               unsigned long *number_out,
                                struct kx_fault *fault)
 {
     struct kx_buffer row;
     kx_buffer_init(&row, NULL);
     enum kx_status status =
-        table_get(env, TABLE_CATALOG, kx_text("format"), &row);
+        engine_get(view, TABLE_CATALOG, kx_text("format"), &row);
     kx_add_byte(&row, 0);
     if (status == KX_OK && row.failed)
         status = KX_NO_MEMORY;
@@ -96,13 +92,14 @@ static enum kx_status read_row(struct env *env, unsigned long *number_out,
     return status;
 }
 
-enum kx_status format_upgrade(struct env *env, struct kx_fault *fault)
+enum kx_status format_upgrade(struct engine *engine, struct engine_view *view,
+                              struct kx_fault *fault)
 {
     unsigned long number = 0;
-    enum kx_status status = read_row(env, &number, fault);
+    enum kx_status status = read_row(view, &number, fault);
     if (status == KX_OK && number > FORMAT_NUMBER)
         return format_too_new(number, fault);
     for (; status == KX_OK && number < FORMAT_NUMBER; number++)
-        status = step(env, number);
+        status = step(engine, view, number);
     return status;
 }

@@ -5,7 +5,7 @@
  * checkpoints, and for commits that free space. Those leave half of the floor:
  * then they may use what the ballast released, except for as much as makes it
  * be released. */
-#include "commit/disk_guard.h"
+#include "storage/disk_guard.h"
 
 #include "base/file.h"
 #include "bdb/ballast.h"
@@ -60,21 +60,9 @@ void disk_guard_look_soon(struct disk_guard *disk)
     look(disk);
 }
 
-static bool frees_space(const struct kx_commit *commit)
+enum engine_space disk_guard_space(const struct disk_guard *disk)
 {
-    if (commit->command.kind != KX_WRITE)
-        return commit->command.kind == KX_DROP_INDEX;
-    for (size_t i = 0; i < commit->mutation_count; i++)
-        if (commit->mutations[i].type != KX_DELETE &&
-            commit->mutations[i].type != KX_DELETE_RANGE)
-            return false;
-    return true;
-}
-
-bool disk_guard_refuses(const struct disk_guard *disk,
-                        const struct kx_commit *commit)
-{
-    if (!atomic_load(&disk->full) || commit->command.kind == KX_REVOKE_TOKEN)
-        return false;
-    return atomic_load(&disk->exhausted) || !frees_space(commit);
+    if (!atomic_load(&disk->full))
+        return SPACE_ENOUGH;
+    return atomic_load(&disk->exhausted) ? SPACE_NONE : SPACE_LOW;
 }

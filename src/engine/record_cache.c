@@ -7,7 +7,7 @@
  * batch changes is replaced here before views of it can open. Absence is never
  * stored, so rows that are only added need no call. Any record may be dropped
  * at any time, for example without memory. */
-#include "storage/record_cache.h"
+#include "engine/record_cache.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,0 +1,22 @@
+/* The row "format" of the catalog, and the upgrade of rows of an older format.
+ * The row follows each step, so that an interrupted upgrade continues. */
+#ifndef FORMAT_ROWS_H
+#define FORMAT_ROWS_H
+
+#include "engine/engine.h"
+#include "engine/format_number.h"
+
+/* Brings the rows of an open engine, read by `view`, to FORMAT_NUMBER, step by
+ * step. KX_OK; KX_ABSENT: there is no catalog yet; KX_BAD_DIRECTORY with a
+ * sentence; KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED. */
+enum kx_status format_upgrade(struct engine *engine, struct engine_view *view,
+                              struct kx_fault *fault);
+
+/* The write of a new catalog's number; the value lives in talloc context mem.
+ * False when memory ran out. */
+bool format_write(void *mem, struct row_write *write_out);
+
+/* The write of a store's id, which has UUID_SIZE - 1 characters. */
+struct row_write format_id_write(const char *id);
+
+#endif
