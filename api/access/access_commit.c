@@ -31,7 +31,7 @@ static bool may_delete_range(struct request *request, struct reply *reply,
 static bool reads_stored(const struct kx_commit *commit,
                          const struct kx_mutation *mutation, bool of_index)
 {
-    return commit->dry || of_index ||
+    return commit->dry || of_index || mutation->returns != KX_RETURN_NOTHING ||
            (mutation->type != KX_SET && mutation->type != KX_DELETE);
 }
 

@@ -31,6 +31,24 @@ enum progress atomic_commit(struct request *request, struct reply *reply)
     return COMMIT;
 }
 
+/* Appends one result for each mutation: null for those that asked for none. */
+static void add_results(const struct kx_commit *commit, struct kx_buffer *out)
+{
+    kx_add_text(out, ",\"results\":[");
+    for (size_t i = 0; i < commit->mutation_count; i++) {
+        const struct kx_result *result = &commit->results[i];
+        if (i > 0)
+            kx_add_byte(out, ',');
+        if (!result->asked)
+            kx_add_text(out, "null");
+        else if (!result->present)
+            entryjson_write_absent(result->entry.key, out);
+        else
+            entryjson_write(&result->entry, out);
+    }
+    kx_add_byte(out, ']');
+}
+
 /* A dry run has no versionstamp of its own: null, not one that another commit
  * will get. */
 enum progress atomic_commit_finish(struct request *request, struct reply *reply)
@@ -41,6 +59,10 @@ enum progress atomic_commit_finish(struct request *request, struct reply *reply)
     answer_json(reply, 200);
     kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
     entryjson_write_stamp(commit->dry ? 0 : commit->stamp, &reply->body);
-    kx_add_text(&reply->body, commit->dry ? ",\"dry\":true}" : "}");
+    if (commit->dry)
+        kx_add_text(&reply->body, ",\"dry\":true");
+    if (commit->results != NULL)
+        add_results(commit, &reply->body);
+    kx_add_byte(&reply->body, '}');
     return DONE;
 }

@@ -204,11 +204,27 @@ static bool mutation_suffix(void *target, struct kx_slice value,
     return true;
 }
 
+static bool mutation_return(void *target, struct kx_slice value,
+                            struct input_error *error)
+{
+    struct mutation_reading *reading = target;
+    bool old = kx_equal(value, kx_text("\"old\""));
+    reading->mutation->returns = old ? KX_RETURN_OLD : KX_RETURN_NEW;
+    return old || kx_equal(value, kx_text("\"new\"")) ||
+           bad(error, "return is \"new\", the entry after the commit, or "
+                      "\"old\", the entry before it.");
+}
+
 static const struct member MUTATION_MEMBERS[] = {
-    {"type", mutation_type},     {"key", mutation_key},
-    {"value", mutation_value},   {"typed", mutation_typed},
-    {"ttl", mutation_ttl},       {"expiresAt", mutation_expires_at},
-    {"suffix", mutation_suffix}, {NULL, NULL},
+    {"type", mutation_type},
+    {"key", mutation_key},
+    {"value", mutation_value},
+    {"typed", mutation_typed},
+    {"ttl", mutation_ttl},
+    {"expiresAt", mutation_expires_at},
+    {"suffix", mutation_suffix},
+    {"return", mutation_return},
+    {NULL, NULL},
 };
 
 /* What a mutation must have, by its type. */

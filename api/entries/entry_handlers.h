@@ -18,7 +18,7 @@ handler_fn kv_patch;
 /* Answers kv_put and kv_patch. */
 handler_fn kv_write_finish;
 /* DELETE: 204 whether or not there was an entry; with Prefer:
- * return=representation 200, and the reply tells which. */
+ * return=representation 200 with what was there, or 404. */
 handler_fn kv_delete;
 /* Answers kv_delete. */
 handler_fn kv_delete_finish;

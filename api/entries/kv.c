@@ -82,6 +82,26 @@ static bool read_ttl(const struct query_params *query,
     return true;
 }
 
+/* Does the client ask for the entry itself in place of an acknowledgement? */
+static bool wants_entry(const struct request *request)
+{
+    return prefer_says(request->header(request, "Prefer"), "return",
+                       "representation");
+}
+
+/* Answers with the entry that the commit returns, as a GET shows it. False
+ * without an entry: then the reply is untouched. */
+static bool show_entry(struct request *request, struct reply *reply)
+{
+    const struct kx_result *result = request->commit.results;
+    struct projection whole = {.count = 0};
+    if (result == NULL || !result->present)
+        return false;
+    answer_value(request, reply, &result->entry, &whole);
+    reply_header(reply, "Preference-Applied", "return=representation");
+    return true;
+}
+
 /* Asks for a commit of the one mutation under the request's conditions. */
 static enum progress commit(struct request *request, struct reply *reply,
                             struct kx_mutation *mutation)
@@ -99,6 +119,9 @@ static enum progress commit(struct request *request, struct reply *reply,
                        "If-None-Match takes * without quotes, or ETags in "
                        "double quotes such as \"00000000000000010000\"; "
                        "nothing was written.");
+    if (wants_entry(request))
+        mutation->returns =
+            mutation->type == KX_DELETE ? KX_RETURN_OLD : KX_RETURN_NEW;
     work->command.kind = KX_WRITE;
     work->checks = conditions.checks;
     work->check_count = conditions.count;
@@ -217,11 +240,15 @@ enum progress kv_write_finish(struct request *request, struct reply *reply)
         return refused(request, reply);
     if (stores_bytes(work) && !kx_read_try_hold(request->reader))
         return VIEW;
-    answer_json(reply, work->created && may_tell_before(request) ? 201 : 200);
-    answer_etag(request, reply, work->stamp);
-    kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
-    entryjson_write_stamp(work->stamp, &reply->body);
-    kx_add_byte(&reply->body, '}');
+    if (!show_entry(request, reply)) {
+        answer_json(reply, 200);
+        answer_etag(request, reply, work->stamp);
+        kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
+        entryjson_write_stamp(work->stamp, &reply->body);
+        kx_add_byte(&reply->body, '}');
+    }
+    if (work->created && may_tell_before(request))
+        reply->status = 201;
     if (stores_bytes(work))
         add_not_indexed(request, reply);
     return DONE;
@@ -232,41 +259,22 @@ enum progress kv_delete(struct request *request, struct reply *reply)
     return write_entry(request, reply, KX_DELETE, NULL);
 }
 
-/* 200 for a client that wants to know what was done; the members are those of
- * DELETE /list. */
-static enum progress show_deletion(struct request *request, struct reply *reply)
-{
-    const struct kx_commit *work = &request->commit;
-    struct kx_buffer under;
-    if (work->created && !kx_read_try_hold(request->reader))
-        return VIEW;
-    kx_buffer_init(&under, request->memory);
-    answer_json(reply, 200);
-    reply_header(reply, "Preference-Applied", "return=representation");
-    kx_add_text(&reply->body, work->created ? "{\"ok\":true,\"deleted\":0"
-                                            : "{\"ok\":true,\"deleted\":1");
-    kx_add_text(&reply->body, ",\"versionstamp\":");
-    entryjson_write_stamp(work->stamp, &reply->body);
-    if (work->created &&
-        subkeys_find(request, reply, work->mutations[0].key, &under)) {
-        kx_add_text(&reply->body, ",\"listedAt\":");
-        kx_json_escape(kx_buffer_slice(&under), &reply->body);
-    }
-    reply->body.failed |= under.failed;
-    kx_add_byte(&reply->body, '}');
-    return DONE;
-}
-
+/* With the preference, what was there, or 404: reading and deleting are one
+ * step. */
 enum progress kv_delete_finish(struct request *request, struct reply *reply)
 {
-    const char *prefer = request->header(request, "Prefer");
-    if (request->commit.status != KX_OK)
+    const struct kx_commit *work = &request->commit;
+    if (work->status != KX_OK)
         return refused(request, reply);
-    if (prefer_says(prefer, "return", "representation") &&
-        may_tell_before(request))
-        return show_deletion(request, reply);
-    reply->status = 204;
-    return DONE;
+    if (show_entry(request, reply))
+        return DONE;
+    if (work->results == NULL) {
+        reply->status = 204;
+        return DONE;
+    }
+    if (!kx_read_try_hold(request->reader))
+        return VIEW;
+    return subkeys_absent(request, reply, work->mutations[0].key);
 }
 
 /* ---- POST: the service makes the last part ------------------------------ */
@@ -290,6 +298,8 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
     if (key.failed)
         return input_error_no_memory(error);
     mutation->type = KX_SET;
+    if (wants_entry(request))
+        mutation->returns = KX_RETURN_NEW;
     mutation->key = check->key = kx_buffer_slice(&key);
     check->condition = KX_IS_ABSENT;
     if (key.size > KX_KEY_MAX)
@@ -321,6 +331,18 @@ enum progress kv_create(struct request *request, struct reply *reply)
     return COMMIT;
 }
 
+static void acknowledge_created(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *work = &request->commit;
+    answer_json(reply, 201);
+    answer_etag(request, reply, work->stamp);
+    kx_add_text(&reply->body, "{\"ok\":true,\"key\":");
+    kx_key_to_json(work->mutations[0].key, &reply->body);
+    kx_add_text(&reply->body, ",\"versionstamp\":");
+    entryjson_write_stamp(work->stamp, &reply->body);
+    kx_add_byte(&reply->body, '}');
+}
+
 /* 201 with Location, as the client could not know the key (RFC 9110 section
  * 9.3.3). */
 enum progress kv_create_finish(struct request *request, struct reply *reply)
@@ -331,19 +353,16 @@ enum progress kv_create_finish(struct request *request, struct reply *reply)
         return core_refusal_commit(request, reply);
     if (stores_bytes(work) && !kx_read_try_hold(request->reader))
         return VIEW;
-    answer_json(reply, 201);
-    answer_etag(request, reply, work->stamp);
+    bool shown = show_entry(request, reply);
+    reply->status = 201;
     kx_buffer_init(&location, request->memory);
     request_key_location(work->mutations[0].key, &location);
     if (location.failed)
         reply->body.failed = true;
     else
         reply_header(reply, "Location", (const char *)location.data);
-    kx_add_text(&reply->body, "{\"ok\":true,\"key\":");
-    kx_key_to_json(work->mutations[0].key, &reply->body);
-    kx_add_text(&reply->body, ",\"versionstamp\":");
-    entryjson_write_stamp(work->stamp, &reply->body);
-    kx_add_byte(&reply->body, '}');
+    if (!shown)
+        acknowledge_created(request, reply);
     if (stores_bytes(work))
         add_not_indexed(request, reply);
     return DONE;

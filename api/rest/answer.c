@@ -85,9 +85,8 @@ static void send_bytes(struct request *request, struct reply *reply,
     kx_add_slice(&reply->body, value->data);
 }
 
-static enum progress send_value(struct request *request, struct reply *reply,
-                                const struct kx_entry *entry,
-                                const struct projection *fields)
+void answer_value(struct request *request, struct reply *reply,
+                  const struct kx_entry *entry, const struct projection *fields)
 {
     reply->status = 200;
     answer_etag(request, reply, entry->stamp);
@@ -99,7 +98,6 @@ static enum progress send_value(struct request *request, struct reply *reply,
         reply->content_type = "application/json";
     else
         reply->content_type = "application/vnd.kindex.typed+json";
-    return DONE;
 }
 
 /* 304: the client's copy is current. The body is made only for its length (RFC
@@ -109,7 +107,7 @@ static enum progress send_unchanged(struct request *request,
                                     const struct kx_entry *entry,
                                     const struct projection *fields)
 {
-    send_value(request, reply, entry, fields);
+    answer_value(request, reply, entry, fields);
     reply->status = 304;
     reply->content_type = NULL;
     return DONE;
@@ -142,5 +140,6 @@ enum progress answer_entry(struct request *request, struct reply *reply,
         if (!kx_check_holds(&conditions.checks[i], entry->stamp))
             return send_refusal(request, reply, entry, fields,
                                 &conditions.checks[i]);
-    return send_value(request, reply, entry, fields);
+    answer_value(request, reply, entry, fields);
+    return DONE;
 }

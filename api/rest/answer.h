@@ -16,6 +16,12 @@ enum progress answer_entry(struct request *request, struct reply *reply,
                            const struct kx_entry *entry,
                            const struct projection *fields);
 
+/* The same 200 without regard to the request's conditions, which a write has
+ * checked in its commit. */
+void answer_value(struct request *request, struct reply *reply,
+                  const struct kx_entry *entry,
+                  const struct projection *fields);
+
 /* Adds the ETag header of a versionstamp, in the request's memory. */
 void answer_etag(struct request *request, struct reply *reply, uint64_t stamp);
 

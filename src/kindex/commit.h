@@ -40,6 +40,10 @@ enum kx_mutation_type {
                      * commit's only mutation. */
 };
 
+/* Which state of its entry a mutation asks for: the one before the commit, or
+ * the one after it. Two mutations of one key get the same. */
+enum kx_return { KX_RETURN_NOTHING, KX_RETURN_OLD, KX_RETURN_NEW };
+
 /* One change. Mutations are applied in order; each sees the result of those
  * before it. For a key that belongs to an index, a set must carry exactly the
  * value that the index will hold after the commit, and a delete must name a key
@@ -58,8 +62,18 @@ struct kx_mutation {
     struct kx_slice sum_min;
     struct kx_slice sum_max;
     bool sum_clamp;
-    struct kx_slice end; /* for KX_DELETE_RANGE, as limit */
+    enum kx_return returns; /* not for KX_DELETE_RANGE */
+    struct kx_slice end;    /* for KX_DELETE_RANGE, as limit */
     size_t limit;
+};
+
+/* What a mutation has asked for. In a dry run an entry that the commit would
+ * write has the stamp 0, and the key of a set with suffix_stamp is the one that
+ * was given: the stamp will be another commit's. */
+struct kx_result {
+    bool asked;   /* the other members are set */
+    bool present; /* there is an entry; if not, only its key is set */
+    struct kx_entry entry;
 };
 
 /* One failed check: its number in the commit, and the entry's actual stamp (0:
@@ -168,6 +182,8 @@ struct kx_commit {
     bool created;              /* the first mutation's key was absent, or
                                 * the index was not declared before, or
                                 * begins to migrate */
+    struct kx_result *results; /* on KX_OK, in memory: one for each mutation;
+                                * NULL if no mutation asks */
     struct kx_milestones times;
     size_t deleted;             /* KX_DELETE_RANGE: entries removed */
     bool more;                  /* KX_DELETE_RANGE: the limit was reached and

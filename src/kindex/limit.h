@@ -31,6 +31,8 @@ enum kx_limit {
                                            * commit adds */
     KX_COMMIT_PATCHED_MAX = 16777216, /* bytes of the values that the patches of
                                        * one commit make, without the last */
+    KX_COMMIT_RESULTS_MAX = 8388608,  /* bytes of the entries that one commit
+                                       * returns, without the last */
     KX_SAMPLES_MAX = 5,               /* keys shown as examples in a report */
     KX_SAMPLE_KEY_MAX = 256,          /* encoded bytes of such a key */
     KX_WATCH_KEYS_MAX = 100,          /* keys of one watch */

@@ -42,12 +42,14 @@ static enum kx_status plan_steps(struct plan *plan)
 {
     enum kx_status status = plan_check_all(plan);
     if (status == KX_OK)
+        status = plan_results_begin(plan);
+    if (status == KX_OK)
         status = plan_mutate_all(plan);
     if (status == KX_OK)
         status = plan_index_update(plan);
     if (status == KX_OK)
         status = plan_owned_all(plan);
-    return status;
+    return status == KX_OK ? plan_results_fill(plan, KX_RETURN_NEW) : status;
 }
 
 /* A status for which no sentence was written gets its title. */
@@ -74,8 +76,10 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
         plan_counts_keep(plan);
         commit->stamp = plan->stamp;
     }
-    if (commit->status != KX_OK)
+    if (commit->status != KX_OK) {
+        plan_results_drop(commit);
         complete_refusal(commit);
+    }
 }
 
 /* Removes the entry if it is still the one with this expiry. A write cancels

@@ -40,6 +40,7 @@ struct plan {
     struct kx_commit *commit; /* being planned */
     size_t own_bytes;         /* that it has put, without index entries */
     size_t patched_bytes;     /* of values that its patches have made */
+    size_t result_bytes;      /* of entries that it returns */
     struct kx_buffer key;     /* scratch of the steps */
     struct extract before;    /* index entries of a changed entry */
     struct extract now;
@@ -107,6 +108,22 @@ enum kx_status plan_check_all(struct plan *plan);
  * those on keys that belong to an index. KX_OK, or the reason why a mutation
  * cannot be done, with its number in the refusal. */
 enum kx_status plan_mutate_all(struct plan *plan);
+
+/* plan_mutate.c: the key that a mutation changes, with the stamp's digits as
+ * one more part when a set asks for it. Valid until the next call;
+ * KX_NO_MEMORY, KX_KEY_TOO_LONG. */
+enum kx_status plan_final_key(struct plan *plan,
+                              const struct kx_mutation *mutation,
+                              struct kx_slice *key_out);
+
+/* plan_results.c: makes commit->results if a mutation asks for one, and fills
+ * in those that ask for the state before the commit. */
+enum kx_status plan_results_begin(struct plan *plan);
+/* Fills in the results that ask for this state, which is the present one. Both:
+ * KX_OK, KX_COMMIT_TOO_LARGE, KX_INDEX_NOT_READY, errors. */
+enum kx_status plan_results_fill(struct plan *plan, enum kx_return state);
+/* Frees the results of a commit that is refused. */
+void plan_results_drop(struct kx_commit *commit);
 
 /* plan_index.c: brings the index entries of all changed entries up to date.
  * KX_OK, KX_UNIQUE_VIOLATION or KX_NOT_INDEXABLE with the refusal filled,

@@ -31,10 +31,9 @@ static enum kx_status store(struct plan *plan, struct kx_slice key,
     return overlay_put(plan->overlay, key, kx_buffer_slice(&plan->record));
 }
 
-/* The key of a set, with the stamp's digits as one more part when asked for. */
-static enum kx_status final_key(struct plan *plan,
-                                const struct kx_mutation *mutation,
-                                struct kx_slice *key_out)
+enum kx_status plan_final_key(struct plan *plan,
+                              const struct kx_mutation *mutation,
+                              struct kx_slice *key_out)
 {
     *key_out = mutation->key;
     if (!mutation->suffix_stamp)
@@ -174,7 +173,7 @@ static enum kx_status plan_mutate(struct plan *plan,
     enum kx_status status = KX_OK;
     switch (mutation->type) {
     case KX_SET:
-        status = final_key(plan, mutation, &key);
+        status = plan_final_key(plan, mutation, &key);
         if (status != KX_OK)
             return status;
         return store(plan, key, &mutation->value, mutation->expires_at_ms);

@@ -44,7 +44,7 @@ expect 200
 request DELETE /kv/by_n/=5/5
 expect 204
 request DELETE /kv/by_n/=5/5 '' --header 'Prefer: return=representation'
-field .deleted 0
+expect 404 key-not-found
 request GET /kv/by_n/=1/1
 header ETag "$tag"
 body_is '"1"'

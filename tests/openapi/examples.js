@@ -114,7 +114,7 @@ createEntryByQuery event
 deleteEntries events
 deleteEntries bad-parameter
 deleteEntry settings
-deleteEntry nothing
+deleteEntry key-not-found
 deleteEntry precondition-failed
 deleteEntryByQuery note
 
@@ -133,6 +133,8 @@ throttleIndex free
 getVerification no-verification
 verifyIndex color
 dropIndex color
+commitAtomic take
+deleteEntry taken
 getMetrics metrics
 getBackup backup
 createToken no-admin
