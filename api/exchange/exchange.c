@@ -65,7 +65,8 @@ static void refuse_memory(struct exchange *exchange)
 }
 
 /* Must the reply be refused for lack of memory? A small reply is always sent,
- * and so is the reply of a route that commits, because it tells what was
+ * and so are the metrics, which tell of the lack and are as large as there are
+ * indexes, and the reply of a route that commits, because it tells what was
  * written. The client can repeat any other request. A stream is refused even
  * when it is still empty, because each of its chunks needs memory. */
 static bool is_too_much(struct exchange *exchange)
@@ -76,7 +77,7 @@ static bool is_too_much(struct exchange *exchange)
     if ((size == 0 && !stream) || exchange_has_memory(exchange, exchange->held))
         return false;
     return (size > SMALL_BODY || stream) && route != NULL &&
-           route->finish == NULL;
+           route->finish == NULL && route->scope != SCOPE_MONITOR;
 }
 
 /* Completes the reply. If memory ran out in a handler the reply becomes 503

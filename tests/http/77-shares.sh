@@ -68,6 +68,16 @@ large value over HTTP/1.1: 503 ended again in 1 s
 large write over HTTP/1.1: 503 ended again in 1 s
 page over HTTP/1.1: 503 ended again in 1 s
 stream over HTTP/1.1: 503 ended again in 1 s'
+
+test_case 'but not the metrics, which are large with many indexes'
+name=$(printf 'x%.0s' {1..100})
+for i in {10..59}; do
+    request POST /indexes "{\"name\":\"$name$i\",\"prefix\":[\"none\"],\"fields\":[\"/n\"]}"
+done
+holds
+is 'whether they tell that memory is short' $? 0
+expect 200
+is 'more than 64 KiB' "$(($(wc -c <"$answer") > 65536))" 1
 calm
 stop_server
 [ $partial = no ] || { finish; exit; }
