@@ -163,7 +163,8 @@ void cors_expose(const struct request *request, struct reply *reply)
     }
     reply_header(reply, "Access-Control-Allow-Origin", request->caller.origin);
     reply_header(reply, "Access-Control-Expose-Headers",
-                 "Content-Location, ETag, Kindex-Not-Indexed, Link, Location, "
+                 "Content-Location, ETag, Kindex-Expires-At, "
+                 "Kindex-Not-Indexed, Link, Location, "
                  "Preference-Applied, RateLimit, RateLimit-Policy, "
                  "Retry-After, Server-Timing, "
                  "X-Request-Id");

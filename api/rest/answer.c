@@ -3,6 +3,7 @@
  * (see conditions.h), because only the writer sees them at the right moment. */
 #include "rest/answer.h"
 
+#include <inttypes.h>
 #include <talloc.h>
 
 #include "rest/conditions.h"
@@ -90,6 +91,9 @@ void answer_value(struct request *request, struct reply *reply,
 {
     reply->status = 200;
     answer_etag(request, reply, entry->stamp);
+    if (entry->expires_at_ms != 0)
+        reply_headerf(request, reply, "Kindex-Expires-At", "%" PRId64,
+                      entry->expires_at_ms);
     if (fields->count == 0 && entry->value.encoding == KX_BYTES)
         send_bytes(request, reply, &entry->value);
     else if (fields->count > 0

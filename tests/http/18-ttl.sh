@@ -57,6 +57,23 @@ for at in 4000000000123 4000000000.123e3 9007199254740991; do
     field "[.entries[].expiresAt == $at]" '[true,true,true]'
 done
 
+test_case 'GET and HEAD tell the time in a header, as lists do, and also with 304'
+for key in at/=1 at/=2 at/=3; do
+    request HEAD "/kv/$key"
+    header Kindex-Expires-At 9007199254740991
+    request GET "/kv/$key"
+    header Kindex-Expires-At 9007199254740991
+    request GET "/kv/$key" '' -H "If-None-Match: $(header_value ETag)"
+    expect 304
+    header Kindex-Expires-At 9007199254740991
+done
+request GET '/kv/at/=1?fields=a'
+header Kindex-Expires-At 9007199254740991
+request GET /kv/session/1
+header Kindex-Expires-At ''
+request HEAD /kv/session/1
+header Kindex-Expires-At ''
+
 test_case 'with a time that has passed the entry is gone at once'
 request POST /atomic '{"mutations":[{"type":"set","key":["at",1],"value":1,"expiresAt":1},
     {"type":"delete","key":["at",2]},{"type":"delete","key":["at",3]}]}'
