@@ -20,7 +20,7 @@ enum {
 enum { EXPIRY_TIME = 8 };
 
 /* The table's rows beside the changes, which are gone through in key order. */
-struct walk {
+struct row_walk {
     struct engine_range *range;
     struct arena *arena;
     bool begun;
@@ -32,7 +32,7 @@ struct walk {
 
 /* Goes to the first row that is not below the key. The rows that are passed, or
  * the change to which the last one belongs, end a gap. */
-static enum kx_status reach(struct walk *walk, struct kx_slice key)
+static enum kx_status reach(struct row_walk *walk, struct kx_slice key)
 {
     if (walk->begun && (walk->ended || kx_compare(walk->key, key) >= 0))
         return KX_OK;
@@ -47,7 +47,7 @@ static enum kx_status reach(struct walk *walk, struct kx_slice key)
 /* Reads the stored row of a change, and sets its gap. The copy lives as long as
  * the plan, because the view points to the change. KX_NO_MEMORY: the change is
  * not settled. */
-static enum kx_status settle(struct walk *walk, struct net_change *change)
+static enum kx_status settle(struct row_walk *walk, struct net_change *change)
 {
     enum kx_status status = reach(walk, change->key);
     if (status != KX_OK)
@@ -77,7 +77,7 @@ enum kx_status batch_settle(struct engine_range *range, struct plan *plan,
                             size_t *settled_out)
 {
     struct arena arena;
-    struct walk walk = {.range = range, .arena = &arena};
+    struct row_walk walk = {.range = range, .arena = &arena};
     enum kx_status status = KX_OK;
     size_t bytes = 0;
     size_t count = 0;

@@ -1,6 +1,6 @@
 #include "index_changes.h"
 
-bool alive(const struct data *data, const struct slot *slot)
+bool alive(const struct data *data, const struct model_entry *slot)
 {
     return slot->present &&
            (slot->expires_at_ms == 0 || slot->expires_at_ms > data->now);
@@ -14,7 +14,7 @@ int64_t random_expiry(struct data *data)
 }
 
 /* A random document, perhaps for a while. */
-static void set_entry(struct data *data, struct slot *slot,
+static void set_entry(struct data *data, struct model_entry *slot,
                       struct kx_mutation *mutation)
 {
     slot->present = true;
@@ -31,7 +31,7 @@ static void set_entry(struct data *data, struct slot *slot,
 
 /* One member, which objects would be merged with: so it is none, or a new
  * array. null removes it. */
-static void patch_entry(struct data *data, struct slot *slot,
+static void patch_entry(struct data *data, struct model_entry *slot,
                         struct kx_mutation *mutation)
 {
     const struct sample_value *value =
@@ -64,7 +64,7 @@ static void patch_entry(struct data *data, struct slot *slot,
 struct kx_mutation random_mutation(struct data *data)
 {
     size_t n = random_below(&data->seed, SLOTS);
-    struct slot *slot = &data->slots[n];
+    struct model_entry *slot = &data->slots[n];
     size_t what = random_below(&data->seed, 8);
     struct kx_mutation mutation = {.type = KX_DELETE,
                                    .key = slot_key(data->mem, n)};

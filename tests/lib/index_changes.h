@@ -8,7 +8,7 @@
 enum { LIFE_MAX = 30 }; /* milliseconds until an entry expires */
 
 /* An entry in the model. */
-struct slot {
+struct model_entry {
     bool present;
     struct written document;
     int64_t expires_at_ms;
@@ -16,15 +16,15 @@ struct slot {
 
 /* All entries, and what random changes of them are made with. */
 struct data {
-    struct slot slots[SLOTS];
-    struct slot before[SLOTS]; /* the last commit */
+    struct model_entry slots[SLOTS];
+    struct model_entry before[SLOTS]; /* the last commit */
     int64_t now;
     uint64_t seed;
     void *mem; /* emptied for each commit */
 };
 
 /* Whether the entry is there now, and has not expired. */
-bool alive(const struct data *data, const struct slot *slot);
+bool alive(const struct data *data, const struct model_entry *slot);
 
 /* A time in the next LIFE_MAX milliseconds, or mostly 0: never. */
 int64_t random_expiry(struct data *data);

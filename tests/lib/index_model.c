@@ -103,9 +103,9 @@ char *document_json(void *mem, const struct written *document)
 static const char *const comparisons[] = {"eq", "ne", "in", "exists",
                                           "gt", "ge", "lt", "le"};
 
-struct shape random_shape(uint64_t *seed, size_t n)
+struct index_shape random_shape(uint64_t *seed, size_t n)
 {
-    struct shape shape = {.field_count = 1 + random_below(seed, 3)};
+    struct index_shape shape = {.field_count = 1 + random_below(seed, 3)};
     bool each = false;
     snprintf(shape.name, sizeof shape.name, "i%zu", n);
     for (size_t i = 0; i < shape.field_count; i++) {
@@ -126,7 +126,7 @@ struct shape random_shape(uint64_t *seed, size_t n)
     return shape;
 }
 
-static char *field_json(void *mem, const struct shape *shape, size_t i)
+static char *field_json(void *mem, const struct index_shape *shape, size_t i)
 {
     static const char *const sources[] = {
         "\"path\":\"/a\"", "\"path\":\"/b\"", "\"path\":\"/n/x\"",
@@ -136,7 +136,7 @@ static char *field_json(void *mem, const struct shape *shape, size_t i)
                            sources[shape->fields[i]], folds[shape->folds[i]]);
 }
 
-static char *where_json(void *mem, const struct shape *shape)
+static char *where_json(void *mem, const struct index_shape *shape)
 {
     const char *operand = shape->operand->json;
     if (shape->where < 0)
@@ -151,7 +151,7 @@ static char *where_json(void *mem, const struct shape *shape)
                            operand);
 }
 
-char *shape_json(void *mem, const struct shape *shape)
+char *shape_json(void *mem, const struct index_shape *shape)
 {
     static const char *const stores[] = {"\"pointer\"", "\"value\"",
                                          "{\"fields\":[\"/t\",\"/n/x\"]}",
@@ -210,7 +210,7 @@ static bool equals(void *mem, const struct sample_value *value,
            order_of(mem, value, operand) == 0;
 }
 
-static bool let_in(void *mem, const struct shape *shape,
+static bool let_in(void *mem, const struct index_shape *shape,
                    const struct written *document)
 {
     const struct sample_value *value = member_of(document, shape->where_field);
@@ -235,7 +235,7 @@ static bool let_in(void *mem, const struct shape *shape,
 
 /* The parts of one field: how many, and their JSON. `bad` is set when the
  * entry, or an element, cannot be indexed. */
-static size_t field_parts(const struct shape *shape, size_t i,
+static size_t field_parts(const struct index_shape *shape, size_t i,
                           const struct written *document, size_t slot,
                           enum model_flaw flaw, const char *parts[ELEMENTS],
                           bool *bad)
@@ -298,7 +298,7 @@ static void drop_repeated(struct values *values)
     values->count = kept;
 }
 
-struct values index_values(void *mem, const struct shape *shape,
+struct values index_values(void *mem, const struct index_shape *shape,
                            const struct written *document, size_t slot,
                            enum model_flaw flaw, bool *bad)
 {
@@ -318,7 +318,7 @@ struct values index_values(void *mem, const struct shape *shape,
     return values;
 }
 
-char *stored_json(void *mem, const struct shape *shape,
+char *stored_json(void *mem, const struct index_shape *shape,
                   const struct written *document, enum model_flaw flaw)
 {
     struct sample_value array = {.json = array_text(mem, document)};

@@ -47,7 +47,7 @@ char *document_json(void *mem, const struct written *document);
 enum field_source { FROM_A, FROM_B, FROM_X, FROM_KEY_1, FROM_KEY_2, FROM_T };
 
 /* A declaration of an index over the prefix ["p"]. */
-struct shape {
+struct index_shape {
     char name[16];
     enum field_source fields[3];
     int folds[3];
@@ -64,10 +64,10 @@ struct shape {
 };
 
 /* The index is called i<n>. */
-struct shape random_shape(uint64_t *seed, size_t n);
+struct index_shape random_shape(uint64_t *seed, size_t n);
 
 /* The declaration as JSON text in mem. */
-char *shape_json(void *mem, const struct shape *shape);
+char *shape_json(void *mem, const struct index_shape *shape);
 
 /* ---- What an index has of one entry ------------------------------------- */
 
@@ -99,12 +99,12 @@ struct values {
 
 /* The values under which an index has an entry. `bad`: something was left
  * out. */
-struct values index_values(void *mem, const struct shape *shape,
+struct values index_values(void *mem, const struct index_shape *shape,
                            const struct written *document, size_t slot,
                            enum model_flaw flaw, bool *bad);
 
 /* What a store of fields holds. */
-char *stored_json(void *mem, const struct shape *shape,
+char *stored_json(void *mem, const struct index_shape *shape,
                   const struct written *document, enum model_flaw flaw);
 
 #endif

@@ -22,7 +22,10 @@ done | blamed 15 "rooms without a README, or with a long one" 0
 lines=$(wc -l <README.md)
 row 15 "lines of README.md" "$lines" 250 "$(within "$lines" 250)"
 
-ctags -x --languages=C --langmap=C:+.h --kinds-C=sgu --_xformat='%N %F:%n' "${sources[@]}" |
+# A test may call its own struct as another test does, but not as src or api do.
+mapfile -t helpers < <(find tests -name node_modules -prune -o -name '*.[ch]' -print)
+ctags -x --languages=C --langmap=C:+.h --kinds-C=sgu --_xformat='%N %F:%n' "${sources[@]}" "${helpers[@]}" |
     grep -v '^__anon' | LC_ALL=C sort | awk '
-        $1 == tag { print at ": " tag " is also at " $2 } { tag = $1; at = $2 }' |
-    blamed 15 "tags of structs, enums and unions with two meanings" 3
+        $1 == tag && at !~ /^tests/ { print at ": " tag " is also at " $2; next }
+        { tag = $1; at = $2 }' |
+    blamed 15 "tags of structs, enums and unions with two meanings" 0

@@ -153,7 +153,7 @@ static size_t follow(struct world *world, const struct query *query,
 }
 
 /* How often something was tried. */
-struct tally {
+struct try_count {
     size_t answered;
     size_t filtered;
     size_t by_entries;
@@ -161,7 +161,8 @@ struct tally {
 };
 
 static void try_match(struct world *world, const struct query *query,
-                      const struct kx_index_match *match, struct tally *tally)
+                      const struct kx_index_match *match,
+                      struct try_count *tally)
 {
     if (match->mismatches == 0) {
         follow(world, query, match, true);
@@ -174,7 +175,7 @@ static void try_match(struct world *world, const struct query *query,
 
 /* The advised index is declared, must answer, and is dropped. */
 static void try_advice(struct world *world, const struct query *query,
-                       struct kx_query *asked, struct tally *tally)
+                       struct kx_query *asked, struct try_count *tally)
 {
     struct test_store *test = &world->story->test;
     struct kx_buffer advice;
@@ -210,7 +211,7 @@ static void try_advice(struct world *world, const struct query *query,
     tally->advised++;
 }
 
-static void try_query(struct world *world, bool advice, struct tally *tally)
+static void try_query(struct world *world, bool advice, struct try_count *tally)
 {
     struct kx_reader *reader = world->story->test.reader;
     struct query query = random_query(&world->seed);
@@ -244,7 +245,7 @@ static void requests_find_what_is_asked_for(void **state)
 {
     struct world world = {.story = *state,
                           .seed = random_seed("explain_random_test")};
-    struct tally tally = {0};
+    struct try_count tally = {0};
     for (int round = 0; round < 4; round++) {
         for (size_t key = 0; key < ENTRIES; key++)
             random_entry(&world, key);

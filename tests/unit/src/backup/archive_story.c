@@ -32,7 +32,7 @@ char *timeline_of(struct story *s)
     return timeline;
 }
 
-struct bases {
+struct base_count {
     size_t count;
     int64_t last_ms; /* of the one that has most in it */
     uint64_t last_stamp;
@@ -40,7 +40,7 @@ struct bases {
 
 static void count_base(void *target, const struct archive_base *base)
 {
-    struct bases *bases = target;
+    struct base_count *bases = target;
     bases->count++;
     if (base->stamp >= bases->last_stamp)
         bases->last_ms = base->at_ms;
@@ -50,12 +50,12 @@ static void count_base(void *target, const struct archive_base *base)
 
 void wait_for_bases(struct story *s, size_t count, int64_t last_ms)
 {
-    struct bases bases;
+    struct base_count bases;
     uint64_t began_ns = kx_monotonic_ns();
     do {
         assert_true(kx_monotonic_ns() - began_ns < UINT64_C(60000000000));
         usleep(10000);
-        bases = (struct bases){.count = 0};
+        bases = (struct base_count){.count = 0};
         archive_all_bases(archive_of(s), count_base, &bases);
     } while (bases.count != count ||
              (last_ms != 0 && bases.last_ms != last_ms));

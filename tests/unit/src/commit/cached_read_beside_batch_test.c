@@ -105,17 +105,17 @@ static const char *look_at(struct story *s, const char *key,
                           look->entry.value.data.size);
 }
 
-struct change {
+struct stopped_commit {
     struct kx_mutation mutation;
     struct kx_commit commit;
     bool answered;
 };
 
 /* A commit that stops where it is to stop. */
-static void begin_change(struct story *s, struct change *change,
+static void begin_change(struct story *s, struct stopped_commit *change,
                          const char *key, const char *value)
 {
-    *change = (struct change){.mutation.type = KX_SET};
+    *change = (struct stopped_commit){.mutation.type = KX_SET};
     change->mutation.key = test_key(s->mem, key);
     change->mutation.value = test_json(value);
     change->commit = (struct kx_commit){.mutations = &change->mutation,
@@ -126,7 +126,7 @@ static void begin_change(struct story *s, struct change *change,
     sem_wait(&reached);
 }
 
-static void end_change(struct story *s, struct change *change)
+static void end_change(struct story *s, struct stopped_commit *change)
 {
     sem_post(&go_on);
     test_wait(&s->test, &change->answered);
@@ -143,7 +143,7 @@ static int begin_stops(void **state)
 static void what_is_cached_is_read_as_it_was(void **state)
 {
     struct story *s = *state;
-    struct change change;
+    struct stopped_commit change;
     uint64_t flush = 1;
     test_set(&s->test, s->mem, "[\"a\"]", "1");
     test_set(&s->test, s->mem, "[\"b\"]", "\"other\"");
@@ -168,7 +168,7 @@ static void what_is_cached_is_read_as_it_was(void **state)
 static void an_expired_entry_is_not_seen(void **state)
 {
     struct story *s = *state;
-    struct change change;
+    struct stopped_commit change;
     uint64_t flush = 1;
     kx_clock_set(1000000);
     test_set_until(&s->test, s->mem, "[\"a\"]", 1000500);
@@ -185,7 +185,7 @@ static void an_expired_entry_is_not_seen(void **state)
 static void what_is_not_cached_can_be_waited_for(void **state)
 {
     struct story *s = *state;
-    struct change change;
+    struct stopped_commit change;
     test_set(&s->test, s->mem, "[\"a\"]", "1");
     atomic_store(&stops_applied, true);
     begin_change(s, &change, "[\"new\"]", "2");

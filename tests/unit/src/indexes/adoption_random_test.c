@@ -7,16 +7,16 @@
 
 enum { OWNERS = 40, SHAPES = 4, ROUNDS = 60, LIVE = 12, HANDS_MAX = 64 };
 
-struct shape {
+struct index_kind {
     const char *name;
     bool unique;
     bool copy;
 };
 
-static const struct shape shapes[SHAPES] = {{"pu", true, false},
-                                            {"pn", false, false},
-                                            {"cu", true, true},
-                                            {"cn", false, true}};
+static const struct index_kind shapes[SHAPES] = {{"pu", true, false},
+                                                 {"pn", false, false},
+                                                 {"cu", true, true},
+                                                 {"cn", false, true}};
 
 /* A planted entry: its key, its stamp, and whose it should be. */
 struct hand {

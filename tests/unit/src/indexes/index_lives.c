@@ -117,7 +117,7 @@ static void drop(struct world *world, size_t n)
 
 static void declare_or_drop(struct world *world, size_t n)
 {
-    struct shape shape = random_shape(&world->data.seed, n);
+    struct index_shape shape = random_shape(&world->data.seed, n);
     if (world->declared[n] && below(world, 2) == 0) {
         declare_again(world, n);
         return;

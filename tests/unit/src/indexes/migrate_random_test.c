@@ -10,7 +10,7 @@
 enum { STEPS = 2500, OWNERS = 700, ROWS_PER_SECOND = 2500 };
 
 /* One entry as the test knows it. */
-struct owner {
+struct owning_entry {
     char *value; /* NULL: none */
     int64_t expires_at_ms;
     uint64_t stamp;
@@ -25,7 +25,7 @@ struct world {
     void *mem; /* of one step */
     uint64_t seed;
     int64_t now;
-    struct owner owners[OWNERS];
+    struct owning_entry owners[OWNERS];
     bool unique;
     char store[16];
     unsigned since; /* number of the declaration seen last */
@@ -36,7 +36,7 @@ struct world {
 static const char *const stores[] = {"\"pointer\"", "\"value\"",
                                      "{\"fields\":[\"/u\",\"/n\"]}"};
 
-static bool alive(const struct world *world, const struct owner *owner)
+static bool alive(const struct world *world, const struct owning_entry *owner)
 {
     return owner->value != NULL &&
            (owner->expires_at_ms == 0 || owner->expires_at_ms > world->now);
@@ -57,7 +57,7 @@ static void set_pace(struct world *world)
 static void write_random(struct world *world)
 {
     size_t n = random_below(&world->seed, OWNERS);
-    struct owner *owner = &world->owners[n];
+    struct owning_entry *owner = &world->owners[n];
     char *key = talloc_asprintf(world->mem, "[\"p\",%zu]", n);
     struct kx_mutation mutation = {.type = KX_DELETE,
                                    .key = test_key(world->mem, key)};
@@ -153,7 +153,7 @@ static size_t owner_of(const char *text)
 static void compare_stamp(struct world *world, size_t n, const char *text,
                           uint64_t stamp)
 {
-    struct owner *owner = &world->owners[n];
+    struct owning_entry *owner = &world->owners[n];
     bool same = owner->shown != NULL && strcmp(owner->shown, text) == 0;
     if (owner->shown != NULL && !same)
         assert_true(stamp > owner->shown_stamp);
@@ -204,7 +204,7 @@ static size_t compare_entries(struct world *world)
         kx_key_read(&reader, entry.key);
         kx_key_next(&reader, &part);
         assert_int_equal(kx_key_next(&reader, &part), KX_OK);
-        const struct owner *owner = &world->owners[(size_t)part.number];
+        const struct owning_entry *owner = &world->owners[(size_t)part.number];
         assert_true(alive(world, owner));
         assert_true(kx_equal(entry.value.data, kx_text(owner->value)));
         assert_int_equal(entry.stamp, owner->stamp);

@@ -14,7 +14,7 @@ struct run {
     struct test_store test;
     struct data data;
     enum model_flaw flaw;
-    struct shape shapes[SHAPES];
+    struct index_shape shapes[SHAPES];
     char wrong[4000]; /* what was found, "" while all is well */
 };
 
@@ -39,7 +39,7 @@ static const char *line_text(struct run *run, const struct kx_entry *entry,
 }
 
 /* All entries of an index as they are stored. */
-static const char *have(struct run *run, const struct shape *shape)
+static const char *have(struct run *run, const struct index_shape *shape)
 {
     struct kx_slice name = test_key(
         run->data.mem, talloc_asprintf(run->data.mem, "[\"%s\"]", shape->name));
@@ -78,7 +78,7 @@ static bool read_primary(struct run *run, size_t slot, struct kx_entry *entry)
     return status == KX_OK;
 }
 
-static struct line make_line(struct run *run, const struct shape *shape,
+static struct line make_line(struct run *run, const struct index_shape *shape,
                              size_t slot, struct kx_slice value)
 {
     struct kx_slice skip = test_key(run->data.mem, "[\"p\"]");
@@ -104,11 +104,11 @@ static struct line make_line(struct run *run, const struct shape *shape,
 }
 
 /* All entries that it must have. */
-static const char *want(struct run *run, const struct shape *shape)
+static const char *want(struct run *run, const struct index_shape *shape)
 {
     struct line lines[SLOTS * ELEMENTS];
     size_t count = 0;
-    const struct slot *slots =
+    const struct model_entry *slots =
         run->flaw == FLAW_STALE ? run->data.before : run->data.slots;
     for (size_t slot = 0; slot < SLOTS; slot++) {
         bool bad;
@@ -128,7 +128,7 @@ static const char *want(struct run *run, const struct shape *shape)
     return out;
 }
 
-static void compare(struct run *run, const struct shape *shape)
+static void compare(struct run *run, const struct index_shape *shape)
 {
     const char *stored = have(run, shape);
     const char *computed = want(run, shape);
@@ -139,7 +139,7 @@ static void compare(struct run *run, const struct shape *shape)
 
 /* ---- Commits ------------------------------------------------------------ */
 
-static bool refuses(struct run *run, const struct shape *shape)
+static bool refuses(struct run *run, const struct index_shape *shape)
 {
     bool any = false;
     for (size_t slot = 0; slot < SLOTS; slot++) {
@@ -152,7 +152,7 @@ static bool refuses(struct run *run, const struct shape *shape)
     return shape->error && any;
 }
 
-static bool has_duplicates(struct run *run, const struct shape *shape)
+static bool has_duplicates(struct run *run, const struct index_shape *shape)
 {
     struct kx_slice seen[SLOTS * ELEMENTS];
     size_t count = 0;
@@ -278,7 +278,7 @@ static void wait_ready(struct run *run, const char *name)
 static void build_and_compare(struct run *run)
 {
     for (size_t i = 0; i < SHAPES; i++) {
-        struct shape again = run->shapes[i];
+        struct index_shape again = run->shapes[i];
         snprintf(again.name, sizeof again.name, "again%zu", i);
         assert_int_equal(test_declare(&run->test, run->data.mem,
                                       shape_json(run->data.mem, &again)),

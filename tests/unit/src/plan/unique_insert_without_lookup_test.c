@@ -25,7 +25,7 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
     return status;
 }
 
-struct batch {
+struct commits_together {
     struct story *s;
     struct kx_mutation mutations[COMMITS_MAX][MUTATIONS_MAX];
     struct kx_check check;
@@ -35,7 +35,7 @@ struct batch {
 
 /* With entry ["u",1], whose mail is "a", in the way of an entry that claims it.
  */
-static struct batch set_up(struct story *s)
+static struct commits_together set_up(struct story *s)
 {
     assert_int_equal(test_declare(&s->test, s->mem,
                                   "{\"name\":\"by_mail\",\"prefix\":[\"u\"],"
@@ -45,11 +45,11 @@ static struct batch set_up(struct story *s)
         test_set(&s->test, s->mem, "[\"u\",1]", "{\"mail\":\"a\"}"), KX_OK);
     insertions = 0;
     refusals = 0;
-    return (struct batch){.s = s};
+    return (struct commits_together){.s = s};
 }
 
 /* Adds a commit that sets the entry, or deletes it when there is no value. */
-static struct kx_commit *add(struct batch *batch, const char *key,
+static struct kx_commit *add(struct commits_together *batch, const char *key,
                              const char *value)
 {
     struct kx_mutation *mutation = batch->mutations[batch->count];
@@ -67,7 +67,8 @@ static struct kx_commit *add(struct batch *batch, const char *key,
 }
 
 /* And gives the last one a second mutation. */
-static void add_set(struct batch *batch, const char *key, const char *value)
+static void add_set(struct commits_together *batch, const char *key,
+                    const char *value)
 {
     struct kx_commit *commit = &batch->commits[batch->count - 1];
     batch->mutations[batch->count - 1][commit->mutation_count++] =
@@ -77,7 +78,7 @@ static void add_set(struct batch *batch, const char *key, const char *value)
 }
 
 /* Or a condition. */
-static void only_if_absent(struct batch *batch, const char *key)
+static void only_if_absent(struct commits_together *batch, const char *key)
 {
     struct kx_commit *commit = &batch->commits[batch->count - 1];
     batch->check = (struct kx_check){.key = test_key(batch->s->mem, key),
@@ -86,7 +87,7 @@ static void only_if_absent(struct batch *batch, const char *key)
     commit->check_count = 1;
 }
 
-static void run(struct batch *batch)
+static void run(struct commits_together *batch)
 {
     test_commit_together(&batch->s->test, batch->s->mem, batch->commits,
                          batch->count);
@@ -106,7 +107,7 @@ static void assert_entries(struct story *s, const char *entries)
 static void new_values_are_not_looked_for(void **state)
 {
     struct story *s = *state;
-    struct batch batch = set_up(s);
+    struct commits_together batch = set_up(s);
     add(&batch, "[\"u\",2]", "{\"mail\":\"b\"}");
     add(&batch, "[\"u\",3]", "{\"mail\":\"c\"}");
     run(&batch);
@@ -119,7 +120,7 @@ static void new_values_are_not_looked_for(void **state)
 static void only_who_wants_a_used_value_is_refused(void **state)
 {
     struct story *s = *state;
-    struct batch batch = set_up(s);
+    struct commits_together batch = set_up(s);
     add(&batch, "[\"u\",2]", "{\"mail\":\"b\"}");
     struct kx_commit *refused = add(&batch, "[\"u\",3]", "{\"mail\":\"a\"}");
     add(&batch, "[\"u\",4]", "{\"mail\":\"d\"}");
@@ -141,7 +142,7 @@ static void only_who_wants_a_used_value_is_refused(void **state)
 static void what_comes_and_goes_in_one_batch_is_found_out_too(void **state)
 {
     struct story *s = *state;
-    struct batch batch = set_up(s);
+    struct commits_together batch = set_up(s);
     add(&batch, "[\"u\",2]", "{\"mail\":\"a\"}");
     add(&batch, "[\"u\",2]", NULL);
     add(&batch, "[\"u\",3]", "{\"mail\":\"c\"}");
@@ -157,7 +158,7 @@ static void what_comes_and_goes_in_one_batch_is_found_out_too(void **state)
 static void nothing_is_left_of_what_came_and_went(void **state)
 {
     struct story *s = *state;
-    struct batch batch = set_up(s);
+    struct commits_together batch = set_up(s);
     add(&batch, "[\"u\",3]", "{\"mail\":\"c\"}");
     add(&batch, "[\"u\",3]", NULL);
     run(&batch);
@@ -171,7 +172,7 @@ static void nothing_is_left_of_what_came_and_went(void **state)
 static void the_presumption_of_a_refused_commit_is_forgotten(void **state)
 {
     struct story *s = *state;
-    struct batch batch = set_up(s);
+    struct commits_together batch = set_up(s);
     add(&batch, "[\"u\",2]", "{\"mail\":\"b\"}");
     struct kx_commit *refused = add(&batch, "[\"u\",3]", "{\"mail\":\"a\"}");
     add_set(&batch, "[\"u\",4]", "{\"mail\":\"b\"}");
@@ -190,7 +191,7 @@ static void the_presumption_of_a_refused_commit_is_forgotten(void **state)
 static void a_refusal_for_what_was_presumed_is_forgotten(void **state)
 {
     struct story *s = *state;
-    struct batch batch = set_up(s);
+    struct commits_together batch = set_up(s);
     add(&batch, "[\"u\",2]", "{\"mail\":\"a\"}");
     struct kx_commit *checked = add(&batch, "[\"other\"]", "1");
     only_if_absent(&batch, "[\"u\",2]");
@@ -206,7 +207,7 @@ static void a_refusal_for_what_was_presumed_is_forgotten(void **state)
 static void a_dry_commit_looks(void **state)
 {
     struct story *s = *state;
-    struct batch batch = set_up(s);
+    struct commits_together batch = set_up(s);
     add(&batch, "[\"u\",2]", "{\"mail\":\"a\"}")->dry = true;
     run(&batch);
     assert_int_equal(batch.commits[0].status, KX_UNIQUE_VIOLATION);
@@ -216,7 +217,7 @@ static void a_dry_commit_looks(void **state)
 static void the_value_of_an_expired_entry_is_free(void **state)
 {
     struct story *s = *state;
-    struct batch batch = set_up(s);
+    struct commits_together batch = set_up(s);
     add(&batch, "[\"u\",2]", "{\"mail\":\"b\"}");
     batch.mutations[0][0].expires_at_ms = 1;
     run(&batch);

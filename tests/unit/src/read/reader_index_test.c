@@ -5,8 +5,8 @@
 
 enum { ENTRIES = 400 };
 
-/* An order of the entries for each index. */
-static unsigned build_merge(const char *index, unsigned n)
+/* The place of entry n in the order of an index. */
+static unsigned place_in_order(const char *index, unsigned n)
 {
     switch (index[0]) {
     case 'b': /* backwards */
@@ -47,7 +47,7 @@ static void fill(struct story *s)
         char *value = talloc_asprintf(s->mem, "{\"n\":%u,\"c\":%u", n, n);
         for (size_t i = 0; i < ORDER_COUNT; i++)
             value = talloc_asprintf_append(value, ",\"%c\":%u", ORDERS[i][0],
-                                           build_merge(ORDERS[i], n));
+                                           place_in_order(ORDERS[i], n));
         value = talloc_asprintf_append(value, "}");
         assert_int_equal(test_set(&s->test, s->mem, key, value), KX_OK);
     }

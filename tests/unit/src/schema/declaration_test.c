@@ -43,7 +43,7 @@ static void random_forms_are_read_as_they_are_written(void **state)
     uint64_t seed = random_seed("declaration_test");
     for (size_t i = 0; i < 2000; i++) {
         void *mem = talloc_new(*state);
-        struct shape shape = random_shape(&seed, i);
+        struct index_shape shape = random_shape(&seed, i);
         const char *first = canonical_of(mem, shape_json(mem, &shape));
         assert_non_null(first);
         assert_string_equal(canonical_of(mem, first), first);
