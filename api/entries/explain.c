@@ -1,4 +1,4 @@
-/* POST /explain: which index answers a question, by which request, reading how
+/* POST /explain: which index answers a query, by which request, reading how
  * many entries; why each of the others does not; and, when none does, the
  * declaration of one that would. Nothing is read but for the estimates. */
 #include "entries/entry_handlers.h"
@@ -12,15 +12,15 @@
 #include "rest/body.h"
 #include "rest/core_refusal.h"
 
-/* A question while it is answered. Fits are all taken in one view; each
- * estimate has one of its own. */
+/* A query while it is explained. All matches are taken in one view; each
+ * estimate has a separate one. */
 struct explanation {
     struct request *request;
     struct kx_buffer *out;
     struct kx_query *query;
     struct kx_index_match entries;
     struct kx_index_match *matches;
-    size_t fit_count;
+    size_t match_count;
     uint64_t cost; /* of the best so far: entries read */
     struct kx_slice best;
     struct kx_buffer best_request;
@@ -132,7 +132,7 @@ static void add_fits(struct explanation *explanation)
     kx_add_text(out, "{\"entries\":{");
     add_fit(explanation, &explanation->entries);
     kx_add_text(out, ",\"indexes\":[");
-    for (size_t i = 0; i < explanation->fit_count; i++) {
+    for (size_t i = 0; i < explanation->match_count; i++) {
         kx_add_text(out, i == 0 ? "{\"index\":" : ",{\"index\":");
         kx_json_escape(explanation->matches[i].index, out);
         kx_add_byte(out, ',');
@@ -160,13 +160,13 @@ static enum kx_status take_fits(struct explanation *explanation)
     explanation->answered = explanation->entries.mismatches == 0;
     for (size_t n = 0; status == KX_OK && n < KX_INDEXES_MAX; n++) {
         struct kx_index_match *match =
-            &explanation->matches[explanation->fit_count];
+            &explanation->matches[explanation->match_count];
         status = kx_index_match_at(reader, explanation->query, n, match);
         if (status != KX_OK)
             break;
         if (!may_name(explanation->request, match->index))
             continue;
-        explanation->fit_count++;
+        explanation->match_count++;
         if ((match->mismatches & ~(1u << KX_MISMATCH_NOT_READY)) == 0)
             explanation->answered = true;
     }
@@ -177,7 +177,7 @@ static enum kx_status take_fits(struct explanation *explanation)
  * them still. */
 static bool keep_names(struct explanation *explanation)
 {
-    for (size_t i = 0; i < explanation->fit_count; i++) {
+    for (size_t i = 0; i < explanation->match_count; i++) {
         struct kx_slice *name = &explanation->matches[i].index;
         void *copy =
             talloc_memdup(explanation->matches, name->data, name->size);
@@ -254,7 +254,7 @@ static enum progress explain(struct request *request, struct reply *reply,
     return DONE;
 }
 
-/* What the core finds wrong with a question it calls a bad declaration. */
+/* What the core finds wrong with a query it calls a bad declaration. */
 static bool read_query(struct request *request, struct kx_query **query_out,
                        struct input_error *error)
 {

@@ -20,7 +20,7 @@ enum { REPLY_BYTES_MAX = 16 << 20 };
  * about. */
 struct get_many {
     struct request *request;
-    const struct get_many_read *wanted;
+    const struct get_many_read *targets;
     struct kx_buffer *out;
     struct kx_buffer record;
     struct kx_fault fault;
@@ -36,7 +36,7 @@ static enum kx_status add_key(struct get_many *batch, struct kx_slice key)
     enum kx_status status = kx_read(batch->request->reader, key, &batch->record,
                                     &entry, &batch->fault);
     if (status == KX_OK)
-        entryjson_write_shaped(&entry, &batch->wanted->shape, batch->out);
+        entryjson_write_shaped(&entry, &batch->targets->shape, batch->out);
     else if (status == KX_ABSENT)
         entryjson_write_absent(key, batch->out);
     else
@@ -54,14 +54,14 @@ static bool is_too_large(const struct get_many *batch)
  * the batch: half an answer would look like a whole one. */
 static bool add_keys(struct get_many *batch)
 {
-    const struct get_many_read *wanted = batch->wanted;
-    for (size_t i = 0; i < wanted->key_count; i++) {
+    const struct get_many_read *targets = batch->targets;
+    for (size_t i = 0; i < targets->key_count; i++) {
         if (i > 0)
             kx_add_byte(batch->out, ',');
-        batch->fault.status = add_key(batch, wanted->keys[i]);
+        batch->fault.status = add_key(batch, targets->keys[i]);
         batch->too_large = is_too_large(batch);
         if (batch->fault.status != KX_OK)
-            kx_key_index_name(wanted->keys[i], &batch->index);
+            kx_key_index_name(targets->keys[i], &batch->index);
         if (batch->fault.status != KX_OK || batch->too_large)
             return false;
     }
@@ -72,8 +72,8 @@ static bool add_keys(struct get_many *batch)
 static bool add_pages(struct get_many *batch)
 {
     struct kx_buffer *out = batch->out;
-    for (size_t i = 0; i < batch->wanted->page_count; i++) {
-        struct page *page = &batch->wanted->pages[i];
+    for (size_t i = 0; i < batch->targets->page_count; i++) {
+        struct page *page = &batch->targets->pages[i];
         kx_add_text(out, i > 0 ? ",{" : "{");
         batch->fault.status =
             page_write(page, batch->request->reader, out, &batch->fault);
@@ -104,10 +104,10 @@ static bool add_all(struct get_many *batch)
 /* The refusal is made after the view has ended, because it looks up the index
  * in a view of its own; it replaces what the reply held by then. */
 static enum progress read_batch(struct request *request, struct reply *reply,
-                                const struct get_many_read *wanted)
+                                const struct get_many_read *targets)
 {
     struct get_many batch = {
-        .request = request, .wanted = wanted, .out = &reply->body};
+        .request = request, .targets = targets, .out = &reply->body};
     kx_buffer_init(&batch.record, request->memory);
     kx_buffer_init(&batch.index, request->memory);
     kx_read_begin(request->reader);
@@ -129,31 +129,31 @@ static enum progress read_batch(struct request *request, struct reply *reply,
 
 /* Before any of it is read. */
 static bool may_read(struct request *request, struct reply *reply,
-                     const struct get_many_read *wanted)
+                     const struct get_many_read *targets)
 {
     access_asked(request);
-    if (!access_keys(request, reply, SCOPE_READ, wanted->keys,
-                     wanted->key_count))
+    if (!access_keys(request, reply, SCOPE_READ, targets->keys,
+                     targets->key_count))
         return false;
-    for (size_t i = 0; i < wanted->page_count; i++)
+    for (size_t i = 0; i < targets->page_count; i++)
         if (!selector_allowed(request, reply, SCOPE_LIST,
-                              &wanted->pages[i].selector))
+                              &targets->pages[i].selector))
             return false;
     return true;
 }
 
 enum progress get_many(struct request *request, struct reply *reply)
 {
-    struct get_many_read wanted = {.request = request,
-                                   .memory = request->memory};
+    struct get_many_read targets = {.request = request,
+                                    .memory = request->memory};
     struct input_error error;
     if (!query_params_none(request, &error) || !body_json(request, &error))
         return input_error_reply(request, reply, &error);
     if (!kx_read_try_hold(request->reader))
         return VIEW;
-    if (!get_many_read(request->body, &wanted, &error))
+    if (!get_many_read(request->body, &targets, &error))
         return input_error_reply(request, reply, &error);
-    if (!may_read(request, reply, &wanted))
+    if (!may_read(request, reply, &targets))
         return DONE;
-    return read_batch(request, reply, &wanted);
+    return read_batch(request, reply, &targets);
 }

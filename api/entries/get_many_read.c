@@ -105,22 +105,22 @@ static const struct member RANGE_MEMBERS[] = {
 };
 
 /* The selection outlives this call: the page keeps slices of it. */
-static bool read_range(struct get_many_read *wanted, struct kx_slice value,
+static bool read_range(struct get_many_read *targets, struct kx_slice value,
                        struct page *page, struct input_error *error)
 {
-    struct range_reading reading = {.page = page, .memory = wanted->memory};
-    reading.selection = talloc(wanted->memory, struct selection);
+    struct range_reading reading = {.page = page, .memory = targets->memory};
+    reading.selection = talloc(targets->memory, struct selection);
     if (reading.selection == NULL)
         return input_error_no_memory(error);
-    selection_init(reading.selection, wanted->memory);
-    kx_buffer_init(&reading.cursor, wanted->memory);
+    selection_init(reading.selection, targets->memory);
+    kx_buffer_init(&reading.cursor, targets->memory);
     page->limit = PAGE_LIMIT_DEFAULT;
     if (!member_table_read(value, RANGE_MEMBERS, &reading, error))
         return false;
-    wanted->total += page->limit;
-    if (selection_fold(reading.selection, wanted->request, error) &&
+    targets->total += page->limit;
+    if (selection_fold(reading.selection, targets->request, error) &&
         page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
-                   wanted->memory, error))
+                   targets->memory, error))
         return true;
     /* Here it is a member of the body, not a parameter of the query. */
     if (error->code == PROBLEM_BAD_PARAMETER)
@@ -140,23 +140,23 @@ static bool too_many(struct input_error *error)
         KX_PAGE_MAX, PAGE_LIMIT_DEFAULT);
 }
 
-static bool take_key(struct get_many_read *wanted, struct kx_slice value,
+static bool take_key(struct get_many_read *targets, struct kx_slice value,
                      struct input_error *error)
 {
-    wanted->total++;
-    return key_text_entry_from_json(value, wanted->memory,
-                                    &wanted->keys[wanted->key_count++], error);
+    targets->total++;
+    return key_text_entry_from_json(
+        value, targets->memory, &targets->keys[targets->key_count++], error);
 }
 
-static bool take_range(struct get_many_read *wanted, struct kx_slice value,
+static bool take_range(struct get_many_read *targets, struct kx_slice value,
                        struct input_error *error)
 {
-    return read_range(wanted, value, &wanted->pages[wanted->page_count++],
+    return read_range(targets, value, &targets->pages[targets->page_count++],
                       error);
 }
 
-static bool take_each(struct get_many_read *wanted, struct kx_slice array,
-                      bool (*take)(struct get_many_read *wanted,
+static bool take_each(struct get_many_read *targets, struct kx_slice array,
+                      bool (*take)(struct get_many_read *targets,
                                    struct kx_slice value,
                                    struct input_error *error),
                       struct input_error *error)
@@ -166,7 +166,7 @@ static bool take_each(struct get_many_read *wanted, struct kx_slice array,
     struct kx_slice value;
     kx_json_iterate(array, &iter);
     for (size_t i = 0; kx_json_next(&iter, &name, &value); i++)
-        if (!take(wanted, value, error))
+        if (!take(targets, value, error))
             return input_error_in_element(error, i);
     return true;
 }
@@ -182,32 +182,33 @@ static bool count_elements(struct kx_slice array, size_t *count_out,
 static bool read_keys(void *target, struct kx_slice array,
                       struct input_error *error)
 {
-    struct get_many_read *wanted = target;
+    struct get_many_read *targets = target;
     size_t count;
     if (!count_elements(array, &count, error))
         return false;
-    wanted->keys = talloc_array(wanted->memory, struct kx_slice, count);
-    return wanted->keys == NULL ? input_error_no_memory(error)
-                                : take_each(wanted, array, take_key, error);
+    targets->keys = talloc_array(targets->memory, struct kx_slice, count);
+    return targets->keys == NULL ? input_error_no_memory(error)
+                                 : take_each(targets, array, take_key, error);
 }
 
 static bool read_ranges(void *target, struct kx_slice array,
                         struct input_error *error)
 {
-    struct get_many_read *wanted = target;
+    struct get_many_read *targets = target;
     size_t count;
     if (!count_elements(array, &count, error))
         return false;
-    wanted->pages = talloc_zero_array(wanted->memory, struct page, count);
-    return wanted->pages == NULL ? input_error_no_memory(error)
-                                 : take_each(wanted, array, take_range, error);
+    targets->pages = talloc_zero_array(targets->memory, struct page, count);
+    return targets->pages == NULL
+               ? input_error_no_memory(error)
+               : take_each(targets, array, take_range, error);
 }
 
 static bool read_fields(void *target, struct kx_slice array,
                         struct input_error *error)
 {
-    struct get_many_read *wanted = target;
-    return projection_read_array(array, wanted->memory, &wanted->shape.fields,
+    struct get_many_read *targets = target;
+    return projection_read_array(array, targets->memory, &targets->shape.fields,
                                  error);
 }
 
@@ -218,12 +219,12 @@ static const struct member DOCUMENT_MEMBERS[] = {
     {NULL, NULL},
 };
 
-bool get_many_read(struct kx_slice document, struct get_many_read *wanted_out,
+bool get_many_read(struct kx_slice document, struct get_many_read *targets_out,
                    struct input_error *error)
 {
-    *wanted_out = (struct get_many_read){.request = wanted_out->request,
-                                         .memory = wanted_out->memory};
-    if (!member_table_read(document, DOCUMENT_MEMBERS, wanted_out, error))
+    *targets_out = (struct get_many_read){.request = targets_out->request,
+                                          .memory = targets_out->memory};
+    if (!member_table_read(document, DOCUMENT_MEMBERS, targets_out, error))
         return false;
-    return wanted_out->total <= KX_PAGE_MAX || too_many(error);
+    return targets_out->total <= KX_PAGE_MAX || too_many(error);
 }

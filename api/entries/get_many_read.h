@@ -17,11 +17,11 @@ struct get_many_read {
     size_t total; /* entries that may come: keys and limits of ranges */
 };
 
-/* Reads the document, which kx_json_check accepted. wanted_out->request and
+/* Reads the document, which kx_json_check accepted. targets_out->request and
  * memory are set by the caller; no view is open. False with an error whose
  * pointer leads to the place in the document; PROBLEM_BAD_REQUEST when more
  * than KX_PAGE_MAX entries are asked for. */
-bool get_many_read(struct kx_slice document, struct get_many_read *wanted_out,
+bool get_many_read(struct kx_slice document, struct get_many_read *targets_out,
                    struct input_error *error);
 
 #endif

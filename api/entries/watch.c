@@ -18,7 +18,7 @@
 
 /* ---- The request -------------------------------------------------------- */
 
-static bool read_key(struct watch_stream *watching, struct query_params *query,
+static bool read_key(struct watch_stream *watch, struct query_params *query,
                      size_t i, struct input_error *error)
 {
     struct kx_buffer key;
@@ -27,9 +27,9 @@ static bool read_key(struct watch_stream *watching, struct query_params *query,
     query->raw[PARAMETER_KEY] = query->keys[i];
     if (!query_params_key(query, PARAMETER_KEY, &key, error))
         return false;
-    watching->keys[i] = kx_buffer_slice(&key);
-    watching->stamps[i] = WATCH_EVENT_ID_NOTHING;
-    fault.status = kx_key_check(watching->keys[i], &fault);
+    watch->keys[i] = kx_buffer_slice(&key);
+    watch->stamps[i] = WATCH_EVENT_ID_NOTHING;
+    fault.status = kx_key_check(watch->keys[i], &fault);
     if (fault.status == KX_OK)
         return true;
     input_error_fault(error, &fault);
@@ -37,11 +37,11 @@ static bool read_key(struct watch_stream *watching, struct query_params *query,
     return false;
 }
 
-static bool read_all_keys(struct watch_stream *watching,
+static bool read_all_keys(struct watch_stream *watch,
                           struct query_params *query, struct input_error *error)
 {
     size_t count = query->key_count;
-    watching->count = count;
+    watch->count = count;
     if (count < 1 || count > KX_WATCH_KEYS_MAX) {
         input_error_set(
             error, PROBLEM_BAD_PARAMETER,
@@ -51,22 +51,22 @@ static bool read_all_keys(struct watch_stream *watching,
         error->parameter = kx_text("key");
         return false;
     }
-    watching->keys = talloc_array(query->memory, struct kx_slice, count);
-    watching->stamps = talloc_array(query->memory, uint64_t, count);
-    if (watching->keys == NULL || watching->stamps == NULL)
+    watch->keys = talloc_array(query->memory, struct kx_slice, count);
+    watch->stamps = talloc_array(query->memory, uint64_t, count);
+    if (watch->keys == NULL || watch->stamps == NULL)
         return input_error_no_memory(error);
     for (size_t i = 0; i < count; i++)
-        if (!read_key(watching, query, i, error))
+        if (!read_key(watch, query, i, error))
             return false;
     return true;
 }
 
 /* A browser says what it has seen in Last-Event-ID when it connects again. */
-static bool read_seen(struct watch_stream *watching,
+static bool read_seen(struct watch_stream *watch,
                       const struct query_params *query,
                       struct input_error *error)
 {
-    const struct request *request = watching->stream.request;
+    const struct request *request = watch->stream.request;
     const char *last = request->header(request, "Last-Event-ID");
     struct kx_buffer text;
     kx_buffer_init(&text, query->memory);
@@ -76,14 +76,14 @@ static bool read_seen(struct watch_stream *watching,
         return true;
     else if (!query_params_text(query, PARAMETER_VERSIONSTAMPS, &text, error))
         return false;
-    if (watch_event_id_read(kx_buffer_slice(&text), watching->stamps,
-                            watching->count))
+    if (watch_event_id_read(kx_buffer_slice(&text), watch->stamps,
+                            watch->count))
         return true;
     input_error_set(error, PROBLEM_BAD_PARAMETER,
                     "versionstamps or Last-Event-ID must be the id of an event "
                     "for the same %zu keys: a versionstamp or '-' for each "
                     "key, separated by commas.",
-                    watching->count);
+                    watch->count);
     error->parameter = kx_text("versionstamps");
     return false;
 }
@@ -99,7 +99,7 @@ static bool acceptable(const struct request *request, struct input_error *error)
     return false;
 }
 
-static bool read_prefix(struct watch_stream *watching,
+static bool read_prefix(struct watch_stream *watch,
                         const struct query_params *query,
                         struct input_error *error)
 {
@@ -113,18 +113,17 @@ static bool read_prefix(struct watch_stream *watching,
         return false;
     }
     selection_init(&selection, query->memory);
-    watching->of_prefix = watching->lost = true;
+    watch->of_prefix = watch->lost = true;
     if (!selection_read(query, &selection, error) ||
-        !selector_make(&selection, query->memory, &watching->selector, error))
+        !selector_make(&selection, query->memory, &watch->selector, error))
         return false;
-    watching->prefix = kx_buffer_slice(&selection.prefix);
+    watch->prefix = kx_buffer_slice(&selection.prefix);
     return true;
 }
 
-static bool read_request(struct watch_stream *watching,
-                         struct input_error *error)
+static bool read_request(struct watch_stream *watch, struct input_error *error)
 {
-    struct request *request = watching->stream.request;
+    struct request *request = watch->stream.request;
     struct query_params query;
     if (!acceptable(request, error) ||
         !query_params_read(request->query,
@@ -133,63 +132,60 @@ static bool read_request(struct watch_stream *watching,
                            request->memory, &query, error))
         return false;
     if (query_params_has(&query, PARAMETER_PREFIX))
-        return read_prefix(watching, &query, error);
-    return read_all_keys(watching, &query, error) &&
-           read_seen(watching, &query, error);
+        return read_prefix(watch, &query, error);
+    return read_all_keys(watch, &query, error) &&
+           read_seen(watch, &query, error);
 }
 
-static bool may_watch(struct watch_stream *watching, struct reply *reply)
+static bool may_watch(struct watch_stream *watch, struct reply *reply)
 {
-    struct request *request = watching->stream.request;
-    if (watching->of_prefix)
-        return selector_allowed(request, reply, SCOPE_WATCH,
-                                &watching->selector);
-    return access_keys(request, reply, SCOPE_WATCH, watching->keys,
-                       watching->count);
+    struct request *request = watch->stream.request;
+    if (watch->of_prefix)
+        return selector_allowed(request, reply, SCOPE_WATCH, &watch->selector);
+    return access_keys(request, reply, SCOPE_WATCH, watch->keys, watch->count);
 }
 
 /* A prefix of an index that cannot be read can be refused only before the reply
  * has begun. */
-static void try_prefix(const struct watch_stream *watching, struct reply *reply)
+static void try_prefix(const struct watch_stream *watch, struct reply *reply)
 {
-    struct kx_reader *reader = watching->stream.request->reader;
+    struct kx_reader *reader = watch->stream.request->reader;
     struct kx_fault fault = {.status = KX_OK};
     kx_read_begin(reader);
-    fault.status = selector_scan(&watching->selector, reader, &fault);
+    fault.status = selector_scan(&watch->selector, reader, &fault);
     kx_read_end(reader);
     if (fault.status != KX_OK)
-        core_refusal_key(watching->stream.request, reply, &fault,
-                         watching->prefix);
+        core_refusal_key(watch->stream.request, reply, &fault, watch->prefix);
 }
 
 /* Sets the range below the only watched key, unless the client sends what it
  * has seen of that key. */
-static void prepare_under(struct watch_stream *watching)
+static void prepare_under(struct watch_stream *watch)
 {
-    struct request *request = watching->stream.request;
-    if (watching->count != 1 || watching->stamps[0] != WATCH_EVENT_ID_NOTHING)
+    struct request *request = watch->stream.request;
+    if (watch->count != 1 || watch->stamps[0] != WATCH_EVENT_ID_NOTHING)
         return;
-    watching->under = talloc_new(request->memory);
-    if (!subkeys_range(request, watching->keys[0], watching->under,
-                       &watching->under_range))
-        TALLOC_FREE(watching->under);
+    watch->under = talloc_new(request->memory);
+    if (!subkeys_range(request, watch->keys[0], watch->under,
+                       &watch->under_range))
+        TALLOC_FREE(watch->under);
 }
 
 /* The watch is open before the first event is read: no change gets lost. */
-static enum kx_status open_watch(struct watch_stream *watching)
+static enum kx_status open_watch(struct watch_stream *watch)
 {
-    struct request *request = watching->stream.request;
+    struct request *request = watch->stream.request;
     struct kx_store *store = request->service->store;
-    if (watching->of_prefix)
-        return kx_watch_open_prefix(store, watching->prefix, request->memory,
-                                    &watching->watch);
-    return kx_watch_open(store, watching->keys, watching->count,
-                         request->memory, &watching->watch);
+    if (watch->of_prefix)
+        return kx_watch_open_prefix(store, watch->prefix, request->memory,
+                                    &watch->watch);
+    return kx_watch_open(store, watch->keys, watch->count, request->memory,
+                         &watch->watch);
 }
 
-static void begin(struct watch_stream *watching, struct reply *reply)
+static void begin(struct watch_stream *watch, struct reply *reply)
 {
-    if (open_watch(watching) != KX_OK) {
+    if (open_watch(watch) != KX_OK) {
         reply->body.failed = true;
         return;
     }
@@ -197,36 +193,36 @@ static void begin(struct watch_stream *watching, struct reply *reply)
     reply->content_type = "text/event-stream";
     reply_header(reply, "Cache-Control", "no-store");
     reply_header(reply, "X-Accel-Buffering", "no");
-    reply->stream = &watching->stream;
+    reply->stream = &watch->stream;
 }
 
 enum progress watch_get(struct request *request, struct reply *reply)
 {
     struct input_error error;
-    struct watch_stream *watching =
+    struct watch_stream *watch =
         talloc_zero(request->memory, struct watch_stream);
-    if (watching == NULL) {
+    if (watch == NULL) {
         reply->body.failed = true;
         return DONE;
     }
-    kx_buffer_init(&watching->record, request->memory);
-    kx_buffer_init(&watching->changed, request->memory);
-    watching->stream = (struct stream){.next = watch_stream_next,
-                                       .request = request,
-                                       .state = watching,
-                                       .lasting = true};
-    if (!read_request(watching, &error))
+    kx_buffer_init(&watch->record, request->memory);
+    kx_buffer_init(&watch->changed, request->memory);
+    watch->stream = (struct stream){.next = watch_stream_next,
+                                    .request = request,
+                                    .state = watch,
+                                    .lasting = true};
+    if (!read_request(watch, &error))
         return input_error_reply(request, reply, &error);
-    if (!may_watch(watching, reply))
+    if (!may_watch(watch, reply))
         return DONE;
-    if (watching->of_prefix)
-        try_prefix(watching, reply);
+    if (watch->of_prefix)
+        try_prefix(watch, reply);
     else
-        core_refusal_watched(request, reply, watching->keys, watching->count);
+        core_refusal_watched(request, reply, watch->keys, watch->count);
     if (reply->status != 0)
         return DONE;
-    if (!watching->of_prefix)
-        prepare_under(watching);
-    begin(watching, reply);
+    if (!watch->of_prefix)
+        prepare_under(watch);
+    begin(watch, reply);
     return DONE;
 }

@@ -34,44 +34,43 @@ struct event {
 
 /* The first event of a key with nothing but entries under it says where they
  * are listed. */
-static void add_absent(struct watch_stream *watching, size_t i,
+static void add_absent(struct watch_stream *watch, size_t i,
                        struct event *event)
 {
     struct kx_buffer *out = event->out;
-    entryjson_write_absent(watching->keys[i], out);
-    if (watching->under == NULL || out->failed ||
-        !subkeys_exist(watching->stream.request->reader,
-                       &watching->under_range))
+    entryjson_write_absent(watch->keys[i], out);
+    if (watch->under == NULL || out->failed ||
+        !subkeys_exist(watch->stream.request->reader, &watch->under_range))
         return;
     out->size--;
     kx_add_text(out, ",\"listedAt\":\"");
-    explain_request_prefix(watching->keys[i], out);
+    explain_request_prefix(watch->keys[i], out);
     kx_add_text(out, "\"}");
 }
 
 /* A key of an index that cannot be read for now is left as it was: when it can
  * be read again there is news. */
-static enum kx_status add_key(struct watch_stream *watching, size_t i,
+static enum kx_status add_key(struct watch_stream *watch, size_t i,
                               struct event *event)
 {
     struct kx_entry entry = {.stamp = 0};
     enum kx_status status =
-        kx_read(watching->stream.request->reader, watching->keys[i],
-                &watching->record, &entry, &event->fault);
+        kx_read(watch->stream.request->reader, watch->keys[i], &watch->record,
+                &entry, &event->fault);
     if (status == KX_INDEX_NOT_READY)
         return KX_OK;
     if (status != KX_OK && status != KX_ABSENT)
         return status;
-    if (entry.stamp == watching->stamps[i])
+    if (entry.stamp == watch->stamps[i])
         return KX_OK;
-    watching->stamps[i] = entry.stamp;
+    watch->stamps[i] = entry.stamp;
     if (event->changed++ > 0)
         kx_add_byte(event->out, ',');
     size_t start = event->out->size;
     if (status == KX_OK)
         entryjson_write(&entry, event->out);
     else
-        add_absent(watching, i, event);
+        add_absent(watch, i, event);
     entryjson_one_line(event->out, start);
     return event->out->size > EVENT_BYTES_MAX ? KX_COMMIT_TOO_LARGE : KX_OK;
 }
@@ -93,40 +92,40 @@ static void add_error(const struct event *event, size_t start)
 }
 
 /* Reads all keys in one view. What is not shown need not be on disk. */
-static void read_keys(struct watch_stream *watching, struct event *event,
+static void read_keys(struct watch_stream *watch, struct event *event,
                       uint64_t *flush_out)
 {
-    struct kx_reader *reader = watching->stream.request->reader;
+    struct kx_reader *reader = watch->stream.request->reader;
     kx_read_begin(reader);
-    for (size_t i = 0; i < watching->count; i++) {
-        event->fault.status = add_key(watching, i, event);
+    for (size_t i = 0; i < watch->count; i++) {
+        event->fault.status = add_key(watch, i, event);
         if (event->fault.status != KX_OK)
             break;
     }
     uint64_t flush = kx_read_end(reader);
     *flush_out = event->changed > 0 ? flush : 0;
-    TALLOC_FREE(watching->under);
+    TALLOC_FREE(watch->under);
 }
 
-static void add_reset(struct watch_stream *watching, struct kx_buffer *chunk)
+static void add_reset(struct watch_stream *watch, struct kx_buffer *chunk)
 {
-    watching->lost = false;
+    watch->lost = false;
     kx_add_text(chunk, "event: reset\ndata: {}\n\n");
-    watching->sent_ns = kx_monotonic_ns();
+    watch->sent_ns = kx_monotonic_ns();
 }
 
 /* Appends an event if there is something to show; false when it is the last
  * one, because the entries cannot be read. */
-static bool add_event(struct watch_stream *watching, struct kx_buffer *chunk,
+static bool add_event(struct watch_stream *watch, struct kx_buffer *chunk,
                       uint64_t *flush_out)
 {
     struct event event = {.out = chunk};
     size_t start = chunk->size;
     kx_add_text(chunk, "event: change\ndata: {\"entries\":[");
-    read_keys(watching, &event, flush_out);
-    if (event.fault.status == KX_COMMIT_TOO_LARGE && watching->of_prefix) {
+    read_keys(watch, &event, flush_out);
+    if (event.fault.status == KX_COMMIT_TOO_LARGE && watch->of_prefix) {
         chunk->size = start;
-        add_reset(watching, chunk);
+        add_reset(watch, chunk);
         return true;
     }
     if (event.fault.status != KX_OK) {
@@ -138,100 +137,97 @@ static bool add_event(struct watch_stream *watching, struct kx_buffer *chunk,
         return true;
     }
     kx_add_text(chunk, "]}\n");
-    if (!watching->of_prefix) {
+    if (!watch->of_prefix) {
         kx_add_text(chunk, "id: ");
-        watch_event_id_write(watching->stamps, watching->count, chunk);
+        watch_event_id_write(watch->stamps, watch->count, chunk);
         kx_add_byte(chunk, '\n');
     }
     kx_add_byte(chunk, '\n');
-    watching->sent_ns = kx_monotonic_ns();
+    watch->sent_ns = kx_monotonic_ns();
     return true;
 }
 
 /* The first thing is how long a browser shall wait before it connects again:
  * it shows that the watch has begun. */
-static bool add_silence(struct watch_stream *watching, struct kx_buffer *chunk)
+static bool add_silence(struct watch_stream *watch, struct kx_buffer *chunk)
 {
     uint64_t now_ns = kx_monotonic_ns();
-    if (watching->begun && now_ns - watching->sent_ns < SILENCE_NS)
+    if (watch->begun && now_ns - watch->sent_ns < SILENCE_NS)
         return false;
-    kx_add_text(chunk, watching->begun ? ":\n\n" : "retry: 2000\n\n");
-    watching->begun = true;
-    watching->sent_ns = now_ns;
+    kx_add_text(chunk, watch->begun ? ":\n\n" : "retry: 2000\n\n");
+    watch->begun = true;
+    watch->sent_ns = now_ns;
     return true;
 }
 
 /* ---- Of a prefix -------------------------------------------------------- */
 
-static void forget_keys(struct watch_stream *watching)
+static void forget_keys(struct watch_stream *watch)
 {
-    TALLOC_FREE(watching->keys);
-    TALLOC_FREE(watching->stamps);
-    watching->count = 0;
-    watch_wait_release(&watching->changed);
+    TALLOC_FREE(watch->keys);
+    TALLOC_FREE(watch->stamps);
+    watch->count = 0;
+    watch_wait_release(&watch->changed);
 }
 
 /* The next event is about the keys that have changed until now; without memory
  * for them the client has to list them. */
-static void collect(struct watch_stream *watching)
+static void collect(struct watch_stream *watch)
 {
-    const void *memory = watching->stream.request->memory;
+    const void *memory = watch->stream.request->memory;
     struct kx_slice *keys =
         talloc_array(memory, struct kx_slice, KX_WATCH_CHANGES_MAX);
     uint64_t *stamps = talloc_array(memory, uint64_t, KX_WATCH_CHANGES_MAX);
-    watching->keys = keys;
-    watching->stamps = stamps;
+    watch->keys = keys;
+    watch->stamps = stamps;
     if (keys == NULL || stamps == NULL ||
-        !kx_watch_take(watching->watch, keys, &watching->count,
-                       &watching->changed))
-        watching->lost = true;
-    for (size_t i = 0; i < watching->count; i++)
+        !kx_watch_take(watch->watch, keys, &watch->count, &watch->changed))
+        watch->lost = true;
+    for (size_t i = 0; i < watch->count; i++)
         stamps[i] = WATCH_EVENT_ID_NOTHING;
 }
 
-static bool add_changes(struct watch_stream *watching, struct kx_buffer *chunk,
+static bool add_changes(struct watch_stream *watch, struct kx_buffer *chunk,
                         uint64_t *flush_out)
 {
-    collect(watching);
-    if (watching->lost)
-        add_reset(watching, chunk);
-    bool goes_on =
-        watching->count == 0 || add_event(watching, chunk, flush_out);
-    forget_keys(watching);
+    collect(watch);
+    if (watch->lost)
+        add_reset(watch, chunk);
+    bool goes_on = watch->count == 0 || add_event(watch, chunk, flush_out);
+    forget_keys(watch);
     return goes_on;
 }
 
 /* ---- The stream --------------------------------------------------------- */
 
-static bool may_go_on(const struct watch_stream *watching)
+static bool may_go_on(const struct watch_stream *watch)
 {
-    const struct request *request = watching->stream.request;
+    const struct request *request = watch->stream.request;
     if (atomic_load(&request->service->stopping))
         return false;
-    if (watching->of_prefix)
-        return selector_visible(request, SCOPE_WATCH, &watching->selector);
-    return access_sees_all(request, SCOPE_WATCH, watching->keys,
-                           watching->count);
+    if (watch->of_prefix)
+        return selector_visible(request, SCOPE_WATCH, &watch->selector);
+    return access_sees_all(request, SCOPE_WATCH, watch->keys, watch->count);
 }
 
 /* When the server stops, the reply ends and the client connects again. */
 bool watch_stream_next(struct stream *stream, struct kx_buffer *chunk,
                        uint64_t *flush_out)
 {
-    struct watch_stream *watching = stream->state;
+    struct watch_stream *watch = stream->state;
     do {
-        if (!may_go_on(watching))
+        if (!may_go_on(watch))
             return false;
-        if (!watching->begun)
-            add_silence(watching, chunk);
-        if (!(watching->of_prefix ? add_changes(watching, chunk, flush_out)
-                                  : add_event(watching, chunk, flush_out)))
+        if (!watch->begun)
+            add_silence(watch, chunk);
+        if (!(watch->of_prefix ? add_changes(watch, chunk, flush_out)
+                               : add_event(watch, chunk, flush_out)))
             return false;
-        if (chunk->size > 0 || chunk->failed || add_silence(watching, chunk))
+        if (chunk->size > 0 || chunk->failed || add_silence(watch, chunk))
             return true;
-    } while (!watch_wait(stream->request, watching->watch,
-                         watching->sent_ns + SILENCE_NS));
+    } while (!watch_wait(stream->request, watch->watch,
+                         watch->sent_ns + SILENCE_NS));
     watch_wait_release(chunk);
-    watch_wait_release(&watching->record);
+    watch_wait_release(&watch->record);
     return true;
 }

@@ -52,35 +52,34 @@ struct frame {
 
 /* A key of an index that cannot be read for now is shown as absent: when it can
  * be, there is news. */
-static enum kx_status read_key(struct frame_stream *watching, size_t i,
+static enum kx_status read_key(struct frame_stream *watch, size_t i,
                                struct frame *frame)
 {
     struct kx_entry *entry = &frame->entries[i];
     struct kx_fault fault = {.status = KX_OK};
     entry->stamp = 0;
     enum kx_status status =
-        kx_read(watching->stream.request->reader, watching->keys[i],
+        kx_read(watch->stream.request->reader, watch->keys[i],
                 &frame->records[i], entry, &fault);
     if (status != KX_OK && status != KX_ABSENT && status != KX_INDEX_NOT_READY)
         return status;
-    frame->changed |= entry->stamp != watching->stamps[i];
-    watching->stamps[i] = entry->stamp;
+    frame->changed |= entry->stamp != watch->stamps[i];
+    watch->stamps[i] = entry->stamp;
     return KX_OK;
 }
 
 /* All keys in one view, which ends before any value is made for JavaScript. */
-static enum kx_status read_keys(struct frame_stream *watching,
-                                const void *memory, struct frame *frame,
-                                uint64_t *flush_out)
+static enum kx_status read_keys(struct frame_stream *watch, const void *memory,
+                                struct frame *frame, uint64_t *flush_out)
 {
-    struct kx_reader *reader = watching->stream.request->reader;
+    struct kx_reader *reader = watch->stream.request->reader;
     enum kx_status status = KX_OK;
-    for (size_t i = 0; i < watching->count; i++)
+    for (size_t i = 0; i < watch->count; i++)
         kx_buffer_init(&frame->records[i], memory);
     frame->changed = false;
     kx_read_begin(reader);
-    for (size_t i = 0; i < watching->count && status == KX_OK; i++)
-        status = read_key(watching, i, frame);
+    for (size_t i = 0; i < watch->count && status == KX_OK; i++)
+        status = read_key(watch, i, frame);
     *flush_out = kx_read_end(reader);
     return status;
 }
@@ -92,17 +91,17 @@ static void put_length(size_t length, uint8_t *out)
 }
 
 /* KX_OK, KX_COMMIT_TOO_LARGE; the chunk may have failed. */
-static enum kx_status write_frame(struct frame_stream *watching,
+static enum kx_status write_frame(struct frame_stream *watch,
                                   const void *memory, const struct frame *frame,
                                   struct kx_buffer *chunk)
 {
     struct kvconnect_writer writer;
     size_t start = chunk->size;
-    kvconnect_writer_init(&writer, watching->stream.request, memory, chunk);
+    kvconnect_writer_init(&writer, watch->stream.request, memory, chunk);
     kx_add(chunk, (const uint8_t[FRAME_HEAD]){0}, FRAME_HEAD);
     protobuf_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
                     chunk);
-    for (size_t i = 0; i < watching->count; i++) {
+    for (size_t i = 0; i < watch->count; i++) {
         size_t place = protobuf_open(OUTPUT_KEYS, chunk);
         protobuf_number(KEY_CHANGED, true, chunk);
         if (frame->entries[i].stamp != 0)
@@ -110,7 +109,7 @@ static enum kx_status write_frame(struct frame_stream *watching,
         protobuf_close(place, chunk);
     }
     size_t size = chunk->size - start - FRAME_HEAD;
-    watching->sent_ns = kx_monotonic_ns();
+    watch->sent_ns = kx_monotonic_ns();
     if (chunk->failed)
         return KX_OK;
     if (size > FRAME_MAX) {
@@ -124,28 +123,28 @@ static enum kx_status write_frame(struct frame_stream *watching,
 /* Appends a frame if there is something to show. KX_OK, KX_COMMIT_TOO_LARGE, or
  * why the entries cannot be read any more. What is not shown need not be on
  * disk. */
-static enum kx_status add_frame(struct frame_stream *watching,
+static enum kx_status add_frame(struct frame_stream *watch,
                                 struct kx_buffer *chunk, uint64_t *flush_out)
 {
-    void *memory = talloc_new(watching->stream.request->memory);
+    void *memory = talloc_new(watch->stream.request->memory);
     struct frame frame;
     if (memory == NULL)
         return KX_NO_MEMORY;
-    enum kx_status status = read_keys(watching, memory, &frame, flush_out);
+    enum kx_status status = read_keys(watch, memory, &frame, flush_out);
     if (status == KX_OK && frame.changed)
-        status = write_frame(watching, memory, &frame, chunk);
+        status = write_frame(watch, memory, &frame, chunk);
     else
         *flush_out = 0;
     talloc_free(memory);
     return status;
 }
 
-static bool add_silence(struct frame_stream *watching, struct kx_buffer *chunk)
+static bool add_silence(struct frame_stream *watch, struct kx_buffer *chunk)
 {
-    if (kx_monotonic_ns() - watching->sent_ns < SILENCE_NS)
+    if (kx_monotonic_ns() - watch->sent_ns < SILENCE_NS)
         return false;
     kx_add(chunk, (const uint8_t[FRAME_HEAD]){0}, FRAME_HEAD);
-    watching->sent_ns = kx_monotonic_ns();
+    watch->sent_ns = kx_monotonic_ns();
     return true;
 }
 
@@ -154,36 +153,36 @@ static bool add_silence(struct frame_stream *watching, struct kx_buffer *chunk)
 static bool next(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out)
 {
-    struct frame_stream *watching = stream->state;
+    struct frame_stream *watch = stream->state;
     do {
         if (atomic_load(&stream->request->service->stopping) ||
-            !access_sees_all(stream->request, SCOPE_WATCH, watching->keys,
-                             watching->count) ||
-            add_frame(watching, chunk, flush_out) != KX_OK)
+            !access_sees_all(stream->request, SCOPE_WATCH, watch->keys,
+                             watch->count) ||
+            add_frame(watch, chunk, flush_out) != KX_OK)
             return false;
-        if (chunk->size > 0 || chunk->failed || add_silence(watching, chunk))
+        if (chunk->size > 0 || chunk->failed || add_silence(watch, chunk))
             return true;
-    } while (!watch_wait(stream->request, watching->watch,
-                         watching->sent_ns + SILENCE_NS));
+    } while (!watch_wait(stream->request, watch->watch,
+                         watch->sent_ns + SILENCE_NS));
     watch_wait_release(chunk);
     return true;
 }
 
 /* ---- The request -------------------------------------------------------- */
 
-static bool take_keys(struct frame_stream *watching,
+static bool take_keys(struct frame_stream *watch,
                       const Datapath__Watch *message, struct input_error *error)
 {
     struct kx_fault fault = {.status = KX_OK};
-    watching->count = message->n_keys;
+    watch->count = message->n_keys;
     if (message->n_keys < 1 || message->n_keys > KVCONNECT_WATCH_KEYS_MAX)
         return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "There are %zu keys; a watch has 1 to %d.",
                                message->n_keys, KVCONNECT_WATCH_KEYS_MAX);
     for (size_t i = 0; i < message->n_keys; i++) {
-        watching->keys[i] = protobuf_slice(message->keys[i]->key);
-        watching->stamps[i] = NOT_SHOWN;
-        fault.status = kx_key_check(watching->keys[i], &fault);
+        watch->keys[i] = protobuf_slice(message->keys[i]->key);
+        watch->stamps[i] = NOT_SHOWN;
+        fault.status = kx_key_check(watch->keys[i], &fault);
         if (fault.status != KX_OK)
             return input_error_fault(error, &fault);
     }
@@ -191,48 +190,48 @@ static bool take_keys(struct frame_stream *watching,
 }
 
 /* Makes a frame for nothing. KX_OK, KX_COMMIT_TOO_LARGE, or as add_frame. */
-static enum kx_status try_frame(struct frame_stream *watching)
+static enum kx_status try_frame(struct frame_stream *watch)
 {
     struct kx_buffer chunk;
     uint64_t flush;
-    kx_buffer_init(&chunk, watching->stream.request->memory);
-    enum kx_status status = add_frame(watching, &chunk, &flush);
+    kx_buffer_init(&chunk, watch->stream.request->memory);
+    enum kx_status status = add_frame(watch, &chunk, &flush);
     if (chunk.failed)
         status = KX_NO_MEMORY;
     kx_buffer_free(&chunk);
-    for (size_t i = 0; i < watching->count; i++)
-        watching->stamps[i] = NOT_SHOWN;
+    for (size_t i = 0; i < watch->count; i++)
+        watch->stamps[i] = NOT_SHOWN;
     return status;
 }
 
 /* The watch is open before the first frame is read: no change gets lost. */
-static enum kx_status open_watch(struct frame_stream *watching)
+static enum kx_status open_watch(struct frame_stream *watch)
 {
-    struct request *request = watching->stream.request;
-    enum kx_status status = try_frame(watching);
-    return status != KX_OK ? status
-                           : kx_watch_open(request->service->store,
-                                           watching->keys, watching->count,
-                                           request->memory, &watching->watch);
+    struct request *request = watch->stream.request;
+    enum kx_status status = try_frame(watch);
+    return status != KX_OK
+               ? status
+               : kx_watch_open(request->service->store, watch->keys,
+                               watch->count, request->memory, &watch->watch);
 }
 
-static enum progress begin(struct frame_stream *watching, struct reply *reply)
+static enum progress begin(struct frame_stream *watch, struct reply *reply)
 {
-    struct request *request = watching->stream.request;
+    struct request *request = watch->stream.request;
     struct kx_fault fault = {.status = KX_OK};
-    if (!core_refusal_watched(request, reply, watching->keys, watching->count))
+    if (!core_refusal_watched(request, reply, watch->keys, watch->count))
         return DONE;
-    fault.status = open_watch(watching);
+    fault.status = open_watch(watch);
     if (fault.status == KX_COMMIT_TOO_LARGE)
         return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
                        "The entries to be watched have more than %d bytes: "
                        "watch fewer keys at a time.",
                        FRAME_MAX);
     if (fault.status != KX_OK)
-        return core_refusal_key(request, reply, &fault, watching->keys[0]);
+        return core_refusal_key(request, reply, &fault, watch->keys[0]);
     reply->status = 200;
     reply->content_type = "application/octet-stream";
-    reply->stream = &watching->stream;
+    reply->stream = &watch->stream;
     return DONE;
 }
 
@@ -241,20 +240,19 @@ enum progress kvconnect_watch(struct request *request, struct reply *reply)
     struct input_error error;
     if (!kvconnect_admit(request, &error))
         return input_error_reply(request, reply, &error);
-    struct frame_stream *watching =
+    struct frame_stream *watch =
         talloc_zero(request->memory, struct frame_stream);
-    if (watching == NULL) {
+    if (watch == NULL) {
         reply->body.failed = true;
         return DONE;
     }
     const Datapath__Watch *message =
         protobuf_read(request, &datapath__watch__descriptor, &error);
-    if (message == NULL || !take_keys(watching, message, &error))
+    if (message == NULL || !take_keys(watch, message, &error))
         return input_error_reply(request, reply, &error);
-    watching->stream = (struct stream){
-        .next = next, .request = request, .state = watching, .lasting = true};
-    if (!access_keys(request, reply, SCOPE_WATCH, watching->keys,
-                     watching->count))
+    watch->stream = (struct stream){
+        .next = next, .request = request, .state = watch, .lasting = true};
+    if (!access_keys(request, reply, SCOPE_WATCH, watch->keys, watch->count))
         return DONE;
-    return begin(watching, reply);
+    return begin(watch, reply);
 }

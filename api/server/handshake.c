@@ -15,7 +15,7 @@ enum { HANDSHAKE_RECORD = 22 }; /* the first byte of TLS (RFC 8446 section 5) */
 struct handshake {
     struct event_source source;
     struct handshakes *all;
-    struct connection visit;
+    struct connection connection;
     uint32_t events; /* that epoll waits for */
     TAILQ_ENTRY(handshake) order;
     uint64_t deadline_ns;
@@ -47,19 +47,19 @@ struct handshakes *handshakes_open(struct service *service, int epoll_fd,
 static struct connection forget(struct handshake *handshake)
 {
     struct handshakes *all = handshake->all;
-    struct connection visit = handshake->visit;
+    struct connection connection = handshake->connection;
     TAILQ_REMOVE(&all->list, handshake, order);
     if (handshake->events != 0)
-        epoll_ctl(all->epoll_fd, EPOLL_CTL_DEL, visit.fd, NULL);
+        epoll_ctl(all->epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL);
     talloc_free(handshake);
-    return visit;
+    return connection;
 }
 
 static void give_up(struct handshake *handshake)
 {
     struct service *service = handshake->all->service;
-    struct connection visit = forget(handshake);
-    connection_close(service, &visit);
+    struct connection connection = forget(handshake);
+    connection_close(service, &connection);
 }
 
 static bool await(struct handshake *handshake, uint32_t events)
@@ -77,32 +77,33 @@ static bool await(struct handshake *handshake, uint32_t events)
 static enum tls_step begin(struct handshake *handshake)
 {
     struct handshakes *all = handshake->all;
-    struct connection *visit = &handshake->visit;
+    struct connection *connection = &handshake->connection;
     uint8_t first;
-    ssize_t got =
-        recvfrom(visit->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
+    ssize_t got = recvfrom(connection->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT,
+                           NULL, NULL);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return TLS_WANTS_INPUT;
     if (got <= 0)
         return TLS_BROKEN;
     if (first != HANDSHAKE_RECORD) {
-        dismiss(visit, PROBLEM_TLS_REQUIRED,
+        dismiss(connection, PROBLEM_TLS_REQUIRED,
                 "This port requires TLS; the request came without it.");
         return TLS_BROKEN;
     }
-    visit->tls = tls_open(all->service->keyring, visit->fd);
-    return visit->tls != NULL ? tls_handshake(visit->tls) : TLS_BROKEN;
+    connection->tls = tls_open(all->service->keyring, connection->fd);
+    return connection->tls != NULL ? tls_handshake(connection->tls)
+                                   : TLS_BROKEN;
 }
 
 static void go_on(struct handshake *handshake)
 {
     struct handshakes *all = handshake->all;
-    enum tls_step step = handshake->visit.tls == NULL
+    enum tls_step step = handshake->connection.tls == NULL
                              ? begin(handshake)
-                             : tls_handshake(handshake->visit.tls);
+                             : tls_handshake(handshake->connection.tls);
     bool waits = step == TLS_WANTS_INPUT || step == TLS_WANTS_ROOM;
     if (step == TLS_WANTS_INPUT || step == TLS_THROUGH)
-        connection_acknowledge(&handshake->visit);
+        connection_acknowledge(&handshake->connection);
     if (waits && await(handshake, step == TLS_WANTS_INPUT ? EPOLLIN : EPOLLOUT))
         return;
     if (step != TLS_THROUGH) {
@@ -110,8 +111,8 @@ static void go_on(struct handshake *handshake)
         give_up(handshake);
         return;
     }
-    struct connection visit = forget(handshake);
-    all->lead(all->owner, &visit);
+    struct connection connection = forget(handshake);
+    all->lead(all->owner, &connection);
 }
 
 static void on_ready(struct event_source *source)
@@ -120,18 +121,18 @@ static void on_ready(struct event_source *source)
 }
 
 void handshakes_add(struct handshakes *handshakes,
-                    const struct connection *visit)
+                    const struct connection *connection)
 {
     struct handshake *handshake = talloc_zero(handshakes, struct handshake);
     if (handshake == NULL) {
-        struct connection lost = *visit;
+        struct connection lost = *connection;
         connection_close(handshakes->service, &lost);
         return;
     }
     handshake->source =
-        (struct event_source){.ready = on_ready, .fd = visit->fd};
+        (struct event_source){.ready = on_ready, .fd = connection->fd};
     handshake->all = handshakes;
-    handshake->visit = *visit;
+    handshake->connection = *connection;
     handshake->deadline_ns =
         kx_monotonic_ns() +
         handshakes->service->options->header_timeout_ms * KX_MS_NS;

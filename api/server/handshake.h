@@ -8,7 +8,7 @@
 
 struct handshakes;
 
-typedef void lead_fn(void *owner, struct connection *visit);
+typedef void lead_fn(void *owner, struct connection *connection);
 
 /* Sockets are watched in epoll_fd; `lead` gets each connection whose handshake
  * has ended, and owns it. NULL when memory ran out. */
@@ -20,7 +20,7 @@ void handshakes_close(struct handshakes *handshakes);
 /* Takes over a connection whose TLS has not begun; `lead` may be called at
  * once. */
 void handshakes_add(struct handshakes *handshakes,
-                    const struct connection *visit);
+                    const struct connection *connection);
 
 /* When handshakes_expire has something to do (kx_monotonic_ns); 0: never. */
 uint64_t handshakes_deadline(const struct handshakes *handshakes);

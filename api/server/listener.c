@@ -32,7 +32,7 @@ enum { PREFACE_SIZE = sizeof PREFACE - 1 };
 struct greeting {
     struct event_source source;
     struct listener *listener;
-    struct connection visit;
+    struct connection connection;
     size_t seen;                 /* bytes of the preface */
     TAILQ_ENTRY(greeting) order; /* of their deadlines */
     uint64_t deadline_ns;
@@ -73,18 +73,18 @@ static void unwatch(struct listener *listener, struct event_source *source)
 /* The caller hands the connection to its door, or closes it. */
 static struct connection forget(struct greeting *greeting)
 {
-    struct connection visit = greeting->visit;
+    struct connection connection = greeting->connection;
     TAILQ_REMOVE(&greeting->listener->greetings, greeting, order);
     unwatch(greeting->listener, &greeting->source);
     talloc_free(greeting);
-    return visit;
+    return connection;
 }
 
 static void give_up(struct greeting *greeting)
 {
     struct service *service = greeting->listener->service;
-    struct connection visit = forget(greeting);
-    connection_close(service, &visit);
+    struct connection connection = forget(greeting);
+    connection_close(service, &connection);
 }
 
 enum speech { SILENT, SPEAKS_HTTP1, SPEAKS_HTTP2, GONE };
@@ -120,21 +120,22 @@ static enum speech hear(int fd, size_t *seen)
 }
 
 /* To its door, which is known by now. */
-static void lead(struct listener *listener, struct connection *visit,
+static void lead(struct listener *listener, struct connection *connection,
                  enum speech speech)
 {
     if (speech == GONE)
-        connection_close(listener->service, visit);
+        connection_close(listener->service, connection);
     else if (speech == SPEAKS_HTTP2)
-        http2_add(listener->http2, visit);
+        http2_add(listener->http2, connection);
     else
-        http1_add(listener->http1, visit);
+        http1_add(listener->http1, connection);
 }
 
 /* The TLS handshake has ended and has agreed on the protocol. */
-static void lead_by_tls(void *owner, struct connection *visit)
+static void lead_by_tls(void *owner, struct connection *connection)
 {
-    lead(owner, visit, tls_is_http2(visit->tls) ? SPEAKS_HTTP2 : SPEAKS_HTTP1);
+    lead(owner, connection,
+         tls_is_http2(connection->tls) ? SPEAKS_HTTP2 : SPEAKS_HTTP1);
 }
 
 static void on_greeting(struct event_source *source)
@@ -148,25 +149,25 @@ static void on_greeting(struct event_source *source)
         return;
     if (greeting->seen > 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
-    struct connection visit = forget(greeting);
-    lead(listener, &visit, speech);
+    struct connection connection = forget(greeting);
+    lead(listener, &connection, speech);
 }
 
 /* All wait for the same time, so the order of arrival is that of the
  * deadlines. */
-static void await_greeting(struct listener *listener, struct connection *visit,
-                           size_t seen)
+static void await_greeting(struct listener *listener,
+                           struct connection *connection, size_t seen)
 {
     struct greeting *greeting = talloc_zero(listener, struct greeting);
     if (greeting == NULL) {
-        connection_close(listener->service, visit);
+        connection_close(listener->service, connection);
         return;
     }
     greeting->source =
-        (struct event_source){.ready = on_greeting, .fd = visit->fd};
+        (struct event_source){.ready = on_greeting, .fd = connection->fd};
     greeting->listener = listener;
     greeting->seen = seen;
-    greeting->visit = *visit;
+    greeting->connection = *connection;
     greeting->deadline_ns =
         kx_monotonic_ns() +
         listener->service->options->idle_timeout_ms * KX_MS_NS;
@@ -176,30 +177,30 @@ static void await_greeting(struct listener *listener, struct connection *visit,
 }
 
 /* Most clients send at once, so the first bytes are often there by now. */
-static void greet(struct listener *listener, struct connection *visit)
+static void greet(struct listener *listener, struct connection *connection)
 {
     size_t seen = 0;
-    enum speech speech = hear(visit->fd, &seen);
+    enum speech speech = hear(connection->fd, &seen);
     if (speech == SILENT)
-        await_greeting(listener, visit, seen);
+        await_greeting(listener, connection, seen);
     else
-        lead(listener, visit, speech);
+        lead(listener, connection, speech);
 }
 
 /* The connection exceeds a limit. With TLS there is no answer, since it would
  * have to come before the handshake. */
 static void refuse(const struct listener *listener,
-                   const struct connection *visit,
+                   const struct connection *connection,
                    enum connection_verdict verdict)
 {
     if (listener->handshakes == NULL)
-        dismiss(visit, PROBLEM_OVERLOADED,
+        dismiss(connection, PROBLEM_OVERLOADED,
                 verdict == CONNECTION_SERVER_FULL
                     ? "The server has as many connections as it may have "
                       "(--connections-max)."
                     : "This address has as many connections as one may have "
                       "(--connections-per-address).");
-    close(visit->fd);
+    close(connection->fd);
 }
 
 /* Nagle's algorithm would hold back the last piece of a reply. Without the
@@ -212,19 +213,19 @@ static void set_up(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
 }
 
-static void welcome(struct listener *listener, struct connection *visit)
+static void welcome(struct listener *listener, struct connection *connection)
 {
     enum connection_verdict verdict =
-        connection_begin(listener->service, visit);
+        connection_begin(listener->service, connection);
     if (verdict != CONNECTION_ACCEPTED) {
-        refuse(listener, visit, verdict);
+        refuse(listener, connection, verdict);
         return;
     }
-    set_up(visit->fd);
+    set_up(connection->fd);
     if (listener->handshakes != NULL)
-        handshakes_add(listener->handshakes, visit);
+        handshakes_add(listener->handshakes, connection);
     else
-        greet(listener, visit);
+        greet(listener, connection);
 }
 
 static bool watch_entrances(struct listener *listener)
@@ -258,11 +259,12 @@ static void on_connections(struct event_source *source)
 {
     struct listener *listener = ((struct entrance *)source)->listener;
     for (int i = 0; i < ACCEPT_MAX; i++) {
-        struct connection visit = {.peer_size = sizeof visit.peer};
-        visit.fd = accept4(source->fd, (struct sockaddr *)&visit.peer,
-                           &visit.peer_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (visit.fd >= 0)
-            welcome(listener, &visit);
+        struct connection connection = {.peer_size = sizeof connection.peer};
+        connection.fd =
+            accept4(source->fd, (struct sockaddr *)&connection.peer,
+                    &connection.peer_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (connection.fd >= 0)
+            welcome(listener, &connection);
         else if (!after_failure(listener, errno))
             return;
     }

@@ -244,19 +244,19 @@ void loop_join(struct loop *loop)
  * for a flush, however many commits it settled. */
 void loops_answer(void *context, struct kx_ticket *first)
 {
-    struct run_queue *desks[LOOPS_MAX] = {NULL};
+    struct run_queue *queues[LOOPS_MAX] = {NULL};
     struct kx_ticket *lists[LOOPS_MAX] = {NULL};
     (void)context;
     while (first != NULL) {
         struct kx_ticket *next = first->next;
         const struct exchange *exchange = first->owner;
         unsigned number = exchange->queue->number;
-        desks[number] = exchange->queue;
+        queues[number] = exchange->queue;
         first->next = lists[number];
         lists[number] = first;
         first = next;
     }
     for (size_t i = 0; i < LOOPS_MAX; i++)
         if (lists[i] != NULL)
-            run_queue_put(desks[i], lists[i]);
+            run_queue_put(queues[i], lists[i]);
 }

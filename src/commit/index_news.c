@@ -40,12 +40,11 @@ enum kx_status index_news_wait(struct index_news *news, uint64_t seen,
 
 bool index_news_cancel(struct index_news *news, struct kx_ticket *ticket)
 {
-    bool found = false;
     pthread_mutex_lock(&news->lock);
     struct kx_ticket **place = &news->waiting;
     while (*place != NULL && *place != ticket)
         place = &(*place)->next;
-    found = *place != NULL;
+    bool found = *place != NULL;
     if (found)
         *place = ticket->next;
     pthread_mutex_unlock(&news->lock);

@@ -167,7 +167,7 @@ static const struct declaration_member condition_members[] = {
     {"le", read_comparison},
     {NULL, NULL},
 };
-enum { QUESTIONS_ONLY = 3 };
+enum { QUERIES_ONLY = 3 };
 
 const char *declaration_comparison(enum comparison comparison)
 {
@@ -219,7 +219,7 @@ static enum kx_status read_condition(struct declaration_parse *parse,
     struct declaration *declaration = parse->declaration;
     size_t before = declaration->where_count;
     struct condition_draft draft = {.has_path = false};
-    size_t first = parse->is_query ? 0 : QUESTIONS_ONLY;
+    size_t first = parse->is_query ? 0 : QUERIES_ONLY;
     enum kx_status status = declaration_parse_members(
         parse, value, condition_members + first, "a condition", &draft);
     if (status == KX_OK)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Questions at the edges of what can be asked: the request that is given finds
+# Queries at the edges of what can be asked: the request that is given finds
 # what was asked for, and no index says that it answers what it does not hold;
 # the declaration that is advised can be declared as it stands; and what a dry
 # declaration says of large and odd entries.

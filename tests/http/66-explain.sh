@@ -1,5 +1,5 @@
 #!/bin/bash
-# Which index answers a question: the request it is given with gives just the
+# Which index answers a query: the request it is given with gives just the
 # entries asked for, the others say why they do not, and the declaration that is
 # advised makes an index that does.
 . "$(dirname "$0")/../lib/http.sh"
@@ -106,7 +106,7 @@ field 'has("declaration")' false
 
 test_case 'an index that would answer is advised, and answers once it is declared'
 n=0
-for question in \
+for query in \
     '"where":{"path":"/name","eq":"User 3"}' \
     '"where":{"path":"/email","fold":"casefold","eq":"U3@example.ORG"}' \
     '"where":[{"path":"/name","gt":"User 2","lt":"User 5"},{"path":"/active","eq":true}],"order":["/name"],"depth":1' \
@@ -116,21 +116,21 @@ for question in \
     '"where":{"path":"/rank","exists":false}' \
     '"order":["/home/city","/name"],"reverse":true' \
     '"where":{"path":"/tags","each":true,"eq":"odd"},"order":["/rank"]'; do
-    explain "{\"prefix\":[\"users\"],$question}"
-    is "there is none for $question" "$(value .request)" null
+    explain "{\"prefix\":[\"users\"],$query}"
+    is "there is none for $query" "$(value .request)" null
     declaration=$(value .declaration)
     name=$(value .declaration.name)
     request POST /indexes "$declaration"
     is "the advised $declaration" "${status:0:2}" 20
     until_field .state ready GET "/indexes/$name"
-    explain "{\"prefix\":[\"users\"],$question}"
-    is "the index for $question" "$(value .index)" "$name"
+    explain "{\"prefix\":[\"users\"],$query}"
+    is "the index for $query" "$(value .index)" "$name"
     request GET "$(value .request)"
     expect 200
     request DELETE "/indexes/$name"
     n=$((n + 1))
 done
-is 'questions' "$n" 9
+is 'queries' "$n" 9
 
 test_case 'no index can be ordered by folded text and hold what is not'
 explain '{"prefix":["users"],"where":[{"path":"/email","fold":"lower","ne":"x"}]}'
@@ -150,7 +150,7 @@ done
 explain '{"prefix":["many"]}'
 field '[.entries.exact, (.entries.rows >= 1000 and .entries.rows <= 6000)]' '[false,true]'
 
-test_case 'what is wrong with a question'
+test_case 'what is wrong with a query'
 request POST /explain '{"prefix":["users"],"where":{"path":"/x","neq":1}}'
 expect 400 bad-request
 field .pointer /where/neq
@@ -173,7 +173,7 @@ expect 400 unknown-parameter
 request GET /explain
 expect 405 method-not-allowed
 
-test_case 'and fold belongs to questions: a declaration has no such condition'
+test_case 'and fold belongs to queries: a declaration has no such condition'
 request POST /indexes '{"name":"x","prefix":["users"],"fields":["/a"],"where":{"path":"/a","fold":"lower","eq":"x"}}'
 expect 400 bad-index-definition
 field .pointer /where/fold

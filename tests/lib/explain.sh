@@ -1,6 +1,6 @@
 # For stories that ask POST /explain; sourced after http.sh.
 
-explain() { # QUESTION
+explain() { # QUERY
     request POST /explain "$1"
     [ "$status" = 200 ] || expect 200
 }
@@ -12,7 +12,7 @@ reasons() { # INDEX
 
 # Asks, follows the request it is given, and says by which index and what came:
 # the last part of each key, or "big" for one that JSON has no number for.
-follow() { # QUESTION
+follow() { # QUERY
     local index part parts=()
     explain "$1"
     index=$(value .index)

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/bulk/metrics_parse.h"
+#include "cli/bulk/metrics_scrape.h"
 #include "cli/cli_http.h"
 #include "cli/cli_show.h"
 
@@ -25,11 +25,11 @@ struct top {
 
 /* ---- Values ------------------------------------------------------------- */
 
-/* The increase of a counter per second; labels as for metrics_parse_sum. */
+/* The increase of a counter per second; labels as for metrics_scrape_sum. */
 static double rate_of(const struct top *top, const char *name,
                       const char *labels)
 {
-    double sum = metrics_parse_sum(top->scrape, name, labels);
+    double sum = metrics_scrape_sum(top->scrape, name, labels);
     return top->seconds > 0 ? sum / top->seconds : 0;
 }
 
@@ -37,8 +37,8 @@ static double rate_of(const struct top *top, const char *name,
 static double share_of(const struct top *top, const char *hits,
                        const char *misses)
 {
-    double found = metrics_parse_sum(top->scrape, hits, "");
-    double all = found + metrics_parse_sum(top->scrape, misses, "");
+    double found = metrics_scrape_sum(top->scrape, hits, "");
+    double all = found + metrics_scrape_sum(top->scrape, misses, "");
     return all > 0 ? found / all : 0;
 }
 
@@ -47,10 +47,10 @@ static struct kx_slice state_of(const struct top *top, const char *labels)
 {
     for (size_t i = 0; i < top->scrape->count; i++) {
         const struct metrics_sample *sample = &top->scrape->samples[i];
-        if (metrics_parse_is(sample, "kindex_index_state") &&
+        if (metrics_scrape_is(sample, "kindex_index_state") &&
             sample->value == 1 &&
             kx_starts_with(sample->labels, kx_text(labels)))
-            return metrics_parse_label(sample, "state");
+            return metrics_scrape_label(sample, "state");
     }
     return kx_text("?");
 }
@@ -70,11 +70,11 @@ static void each_route(const struct top *top, row_fn *row)
     for (size_t i = 0; i < top->scrape->count; i++) {
         const struct metrics_sample *sample = &top->scrape->samples[i];
         char route[64], method[16], labels[LABELS_MAX];
-        if (!metrics_parse_is(sample, "kindex_http_requests_total") ||
+        if (!metrics_scrape_is(sample, "kindex_http_requests_total") ||
             sample->value == 0)
             continue;
-        struct kx_slice route_text = metrics_parse_label(sample, "route");
-        struct kx_slice method_text = metrics_parse_label(sample, "method");
+        struct kx_slice route_text = metrics_scrape_label(sample, "route");
+        struct kx_slice method_text = metrics_scrape_label(sample, "method");
         snprintf(route, sizeof route, "%.*s", (int)route_text.size,
                  (const char *)route_text.data);
         snprintf(method, sizeof method, "%.*s", (int)method_text.size,
@@ -89,13 +89,13 @@ static void each_route(const struct top *top, row_fn *row)
 
 static double value(const struct top *top, const char *name)
 {
-    return metrics_parse_sum(top->scrape, name, "");
+    return metrics_scrape_sum(top->scrape, name, "");
 }
 
 static double quantile_ms(const struct top *top, const char *name,
                           const char *labels, double share)
 {
-    return metrics_parse_quantile(top->scrape, name, labels, share) * 1000;
+    return metrics_scrape_quantile(top->scrape, name, labels, share) * 1000;
 }
 
 /* Requests with statuses of one class. */
@@ -182,7 +182,7 @@ static void show_writer(const struct top *top)
         "batches   %.1f commits each, p99 %.0f; flush p50 %.3f ms, "
         "p99 %.3f ms\n",
         mean_batch(top),
-        metrics_parse_quantile(top->scrape, "kindex_batch_commits", "", 0.99),
+        metrics_scrape_quantile(top->scrape, "kindex_batch_commits", "", 0.99),
         quantile_ms(top, "kindex_flush_duration_seconds", "", 0.5),
         quantile_ms(top, "kindex_flush_duration_seconds", "", 0.99));
 }
@@ -212,7 +212,7 @@ static void show_storage(const struct top *top)
 static struct kx_slice index_labels(const struct metrics_sample *sample,
                                     char *labels)
 {
-    struct kx_slice name = metrics_parse_label(sample, "index");
+    struct kx_slice name = metrics_scrape_label(sample, "index");
     snprintf(labels, LABELS_MAX, "index=\"%.*s\"", (int)name.size,
              (const char *)name.data);
     return name;
@@ -226,9 +226,9 @@ static void show_index(const struct top *top,
     struct kx_slice state = state_of(top, labels);
     if (!kx_equal(state, kx_text("ready")))
         snprintf(progress, sizeof progress, "%.1f %%",
-                 100 * metrics_parse_sum(top->scrape,
-                                         "kindex_index_build_progress_ratio",
-                                         labels));
+                 100 * metrics_scrape_sum(top->scrape,
+                                          "kindex_index_build_progress_ratio",
+                                          labels));
     double reads = rate_of(top, "kindex_index_reads_total", labels);
     double writes = rate_of(top, "kindex_index_writes_total", labels);
     printf("%-28.*s %-11.*s %12.0f %10.*f %10.*f %9s\n", (int)name.size,
@@ -242,7 +242,7 @@ static void show_indexes(const struct top *top)
     bool any = false;
     for (size_t i = 0; i < top->scrape->count; i++) {
         const struct metrics_sample *sample = &top->scrape->samples[i];
-        if (!metrics_parse_is(sample, "kindex_index_entries"))
+        if (!metrics_scrape_is(sample, "kindex_index_entries"))
             continue;
         if (!any)
             heading(top, "INDEX                        STATE            ENTRIES"
@@ -273,7 +273,7 @@ static void print_route(const struct top *top, const char *method,
     printf("%s{\"method\":\"%s\",\"route\":\"%s\",\"requests\":%.0f,"
            "\"perSecond\":%.3f,\"p50Ms\":%.4f,\"p99Ms\":%.4f}",
            number > 0 ? "," : "", method, route,
-           metrics_parse_sum(top->scrape, REQUESTS, labels),
+           metrics_scrape_sum(top->scrape, REQUESTS, labels),
            rate_of(top, REQUESTS, labels),
            quantile_ms(top, DURATION, labels, 0.5),
            quantile_ms(top, DURATION, labels, 0.99));
@@ -285,7 +285,7 @@ static void print_indexes(const struct top *top)
     for (size_t i = 0; i < top->scrape->count; i++) {
         const struct metrics_sample *sample = &top->scrape->samples[i];
         char labels[LABELS_MAX];
-        if (!metrics_parse_is(sample, "kindex_index_entries"))
+        if (!metrics_scrape_is(sample, "kindex_index_entries"))
             continue;
         struct kx_slice name = index_labels(sample, labels);
         struct kx_slice state = state_of(top, labels);
@@ -293,27 +293,27 @@ static void print_indexes(const struct top *top)
                "\"progress\":%.4f}",
                comma, (int)name.size, (const char *)name.data, (int)state.size,
                (const char *)state.data, sample->value,
-               metrics_parse_sum(top->scrape,
-                                 "kindex_index_build_progress_ratio", labels));
+               metrics_scrape_sum(top->scrape,
+                                  "kindex_index_build_progress_ratio", labels));
         comma = ",";
     }
 }
 
 static void print_json(const struct top *top)
 {
-    printf(
-        "{\"seconds\":%.3f,\"commits\":%.0f,\"queued\":%.0f,"
-        "\"batchMean\":%.3f,\"connections\":%.0f,\"watches\":%.0f,"
-        "\"recordCacheHits\":%.4f,\"pageCacheHits\":%.4f,\"routes\":[",
-        top->seconds,
-        metrics_parse_sum(top->scrape, "kindex_txn_total", "result=\"commit\""),
-        value(top, "kindex_commits_queued"), mean_batch(top),
-        value(top, "kindex_http_connections"),
-        value(top, "kindex_watch_streams"),
-        share_of(top, "kindex_record_cache_hits_total",
-                 "kindex_record_cache_misses_total"),
-        share_of(top, "kindex_page_cache_hits_total",
-                 "kindex_page_cache_misses_total"));
+    printf("{\"seconds\":%.3f,\"commits\":%.0f,\"queued\":%.0f,"
+           "\"batchMean\":%.3f,\"connections\":%.0f,\"watches\":%.0f,"
+           "\"recordCacheHits\":%.4f,\"pageCacheHits\":%.4f,\"routes\":[",
+           top->seconds,
+           metrics_scrape_sum(top->scrape, "kindex_txn_total",
+                              "result=\"commit\""),
+           value(top, "kindex_commits_queued"), mean_batch(top),
+           value(top, "kindex_http_connections"),
+           value(top, "kindex_watch_streams"),
+           share_of(top, "kindex_record_cache_hits_total",
+                    "kindex_record_cache_misses_total"),
+           share_of(top, "kindex_page_cache_hits_total",
+                    "kindex_page_cache_misses_total"));
     each_route(top, print_route);
     printf("],\"indexes\":[");
     print_indexes(top);
@@ -332,7 +332,7 @@ static int fetch(struct cli *cli, void *memory, struct metrics_scrape *scrape)
     if (status != CLI_OK)
         return status;
     talloc_steal(memory, reply.body.data);
-    if (metrics_parse_read(memory, kx_buffer_slice(&reply.body), scrape))
+    if (metrics_scrape_parse(memory, kx_buffer_slice(&reply.body), scrape))
         return CLI_OK;
     return cli_fail("%s/metrics is not the answer of a Kindex server",
                     cli->url);
@@ -342,7 +342,7 @@ static double up_seconds(const struct metrics_scrape *scrape)
 {
     double now = (double)kx_now_ms() / 1000;
     double up =
-        now - metrics_parse_sum(scrape, "process_start_time_seconds", "");
+        now - metrics_scrape_sum(scrape, "process_start_time_seconds", "");
     return up > 0.001 ? up : 0.001;
 }
 
@@ -378,7 +378,7 @@ static void draw(struct cli *cli, struct metrics_scrape *now,
                       .scrape = now,
                       .seconds = seconds,
                       .up_seconds = up_seconds(now)};
-    metrics_parse_subtract(now, before);
+    metrics_scrape_subtract(now, before);
     fputs("\033[H\033[2J", stdout);
     print_tables(&top);
     fflush(stdout);

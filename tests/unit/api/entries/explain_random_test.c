@@ -6,7 +6,7 @@
 #include "entries/explain_request.h"
 #include "explain_model.h"
 
-enum { ENTRIES = 60, INDEXES = 10, QUESTIONS = 1500 };
+enum { ENTRIES = 60, INDEXES = 10, QUERIES = 1500 };
 
 struct world {
     struct story *story;
@@ -252,7 +252,7 @@ static void requests_find_what_is_asked_for(void **state)
         for (size_t i = 0; i < INDEXES; i++)
             random_index(&world, (size_t)round * INDEXES + i);
         wait_settled(&world.story->test);
-        for (int i = 0; i < QUESTIONS / 4; i++)
+        for (int i = 0; i < QUERIES / 4; i++)
             try_query(&world, i % 10 == 0, &tally);
     }
     print_message("answered %zu, filtered %zu, entries %zu, advised %zu\n",

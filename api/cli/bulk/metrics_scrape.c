@@ -1,6 +1,6 @@
 /* The samples stay in the order of their lines. There are some hundreds, so
  * searches are linear. */
-#include "cli/bulk/metrics_parse.h"
+#include "cli/bulk/metrics_scrape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +41,8 @@ static bool read_sample(struct kx_slice line, struct metrics_sample *sample)
     return end != number && *end == '\0';
 }
 
-bool metrics_parse_read(void *memory, struct kx_slice text,
-                        struct metrics_scrape *scrape_out)
+bool metrics_scrape_parse(void *memory, struct kx_slice text,
+                          struct metrics_scrape *scrape_out)
 {
     size_t room = 0;
     *scrape_out = (struct metrics_scrape){.count = 0};
@@ -89,8 +89,8 @@ find_same(const struct metrics_scrape *scrape,
     return NULL;
 }
 
-void metrics_parse_subtract(struct metrics_scrape *now,
-                            const struct metrics_scrape *before)
+void metrics_scrape_subtract(struct metrics_scrape *now,
+                             const struct metrics_scrape *before)
 {
     for (size_t i = 0; i < now->count; i++) {
         struct metrics_sample *sample = &now->samples[i];
@@ -101,24 +101,24 @@ void metrics_parse_subtract(struct metrics_scrape *now,
     }
 }
 
-bool metrics_parse_is(const struct metrics_sample *sample, const char *name)
+bool metrics_scrape_is(const struct metrics_sample *sample, const char *name)
 {
     return kx_equal(sample->name, kx_text(name));
 }
 
-double metrics_parse_sum(const struct metrics_scrape *scrape, const char *name,
-                         const char *labels)
+double metrics_scrape_sum(const struct metrics_scrape *scrape, const char *name,
+                          const char *labels)
 {
     double sum = 0;
     for (size_t i = 0; i < scrape->count; i++)
-        if (metrics_parse_is(&scrape->samples[i], name) &&
+        if (metrics_scrape_is(&scrape->samples[i], name) &&
             kx_starts_with(scrape->samples[i].labels, kx_text(labels)))
             sum += scrape->samples[i].value;
     return sum;
 }
 
-struct kx_slice metrics_parse_label(const struct metrics_sample *sample,
-                                    const char *label)
+struct kx_slice metrics_scrape_label(const struct metrics_sample *sample,
+                                     const char *label)
 {
     char wanted[NAME_MAX_BYTES];
     int size = snprintf(wanted, sizeof wanted, "%s=\"", label);
@@ -143,7 +143,7 @@ struct bounds {
 static void add_bucket(struct bounds *bounds,
                        const struct metrics_sample *sample)
 {
-    struct kx_slice le = metrics_parse_label(sample, "le");
+    struct kx_slice le = metrics_scrape_label(sample, "le");
     double at = le.size > 0 ? strtod((const char *)le.data, NULL) : 0;
     size_t i = 0;
     while (i < bounds->count && bounds->at[i] != at)
@@ -167,15 +167,15 @@ static double between(const struct bounds *bounds, size_t i, double rank)
     return low + (bounds->at[i] - low) * (rank - under) / inside;
 }
 
-double metrics_parse_quantile(const struct metrics_scrape *scrape,
-                              const char *name, const char *labels,
-                              double share)
+double metrics_scrape_quantile(const struct metrics_scrape *scrape,
+                               const char *name, const char *labels,
+                               double share)
 {
     struct bounds bounds = {.count = 0};
     char bucket[NAME_MAX_BYTES];
     snprintf(bucket, sizeof bucket, "%s_bucket", name);
     for (size_t i = 0; i < scrape->count; i++)
-        if (metrics_parse_is(&scrape->samples[i], bucket) &&
+        if (metrics_scrape_is(&scrape->samples[i], bucket) &&
             kx_starts_with(scrape->samples[i].labels, kx_text(labels)))
             add_bucket(&bounds, &scrape->samples[i]);
     if (bounds.count == 0 || bounds.counts[bounds.count - 1] <= 0)
