@@ -40,11 +40,15 @@ static void add_results(const struct kx_commit *commit, struct kx_buffer *out)
         if (i > 0)
             kx_add_byte(out, ',');
         if (!result->asked)
-            kx_add_text(out, "null");
+            kx_add_text(out, result->skipped ? "{\"skipped\":true}" : "null");
         else if (!result->present)
             entryjson_write_absent(result->entry.key, out);
         else
             entryjson_write(&result->entry, out);
+        if (result->asked && result->skipped) {
+            out->size -= !out->failed; /* the brace */
+            kx_add_text(out, ",\"skipped\":true}");
+        }
     }
     kx_add_byte(out, ']');
 }

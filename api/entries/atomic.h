@@ -25,4 +25,9 @@ struct atomic {
 bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
                  struct input_error *error);
 
+/* Reads one check, of which key and stamp lie in memory (a talloc context). On
+ * a error returns false, as atomic_read. */
+bool atomic_read_check(struct kx_slice value, void *memory,
+                       struct kx_check *check, struct input_error *error);
+
 #endif

@@ -22,67 +22,6 @@ static bool bad(struct input_error *error, const char *detail)
     return input_error_set(error, PROBLEM_BAD_REQUEST, "%s", detail);
 }
 
-/* ---- Checks ------------------------------------------------------------- */
-
-/* The check being read. The versionstamp needs a flag: null is a value of
- * it. */
-struct check_reading {
-    void *memory;
-    struct kx_check *check;
-    bool has_stamp;
-};
-
-static bool check_key(void *target, struct kx_slice value,
-                      struct input_error *error)
-{
-    struct check_reading *reading = target;
-    return key_text_entry_from_json(value, reading->memory,
-                                    &reading->check->key, error);
-}
-
-/* A text asks for that very version, null for the entry's absence, as in Deno's
- * atomic().check(). No entry has the first of all versions. */
-static bool check_stamp(void *target, struct kx_slice value,
-                        struct input_error *error)
-{
-    struct check_reading *reading = target;
-    struct kx_check *check = reading->check;
-    reading->has_stamp = true;
-    check->condition = KX_IS_ABSENT;
-    if (kx_json_type(value) == KX_JSON_NULL)
-        return true;
-    uint64_t *stamp = talloc(reading->memory, uint64_t);
-    if (stamp == NULL)
-        return input_error_no_memory(error);
-    if (kx_json_type(value) != KX_JSON_STRING ||
-        !kx_stamp_parse(kx_slice(value.data + 1, value.size - 2), stamp) ||
-        *stamp == 0)
-        return bad(error,
-                   "A versionstamp is a string of 20 hexadecimal digits, as an "
-                   "entry shows it, or null if the entry must be absent.");
-    check->condition = KX_IS_ONE_OF;
-    check->stamps = stamp;
-    check->stamp_count = 1;
-    return true;
-}
-
-static const struct member CHECK_MEMBERS[] = {
-    {"key", check_key},
-    {"versionstamp", check_stamp},
-    {NULL, NULL},
-};
-
-static bool read_check(struct atomic *atomic, struct kx_slice value,
-                       struct kx_check *check, struct input_error *error)
-{
-    struct check_reading reading = {atomic->memory, check, false};
-    if (!member_table_read(value, CHECK_MEMBERS, &reading, error))
-        return false;
-    if (check->key.size == 0 || !reading.has_stamp)
-        return bad(error, "A check has a key and a versionstamp.");
-    return true;
-}
-
 /* ---- Mutations ---------------------------------------------------------- */
 
 /* The mutation being read. `value` and `typed` fill the same struct kx_value;
@@ -96,6 +35,10 @@ struct mutation_reading {
     bool has_typed;
     bool has_ttl;
     bool has_expires_at;
+    bool has_ttl_of;
+    bool has_bound; /* min or max */
+    bool has_out;
+    struct kx_bounds bounds;
 };
 
 static const struct {
@@ -215,6 +158,68 @@ static bool mutation_return(void *target, struct kx_slice value,
                       "\"old\", the entry before it.");
 }
 
+/* A bound is a number, or typed as the operand is. */
+static bool read_bound(struct mutation_reading *reading, struct kx_slice value,
+                       struct kx_value *bound, struct input_error *error)
+{
+    reading->has_bound = true;
+    if (kx_json_type(value) == KX_JSON_OBJECT)
+        return entryjson_read_typed(value, reading->memory, bound, error);
+    *bound = (struct kx_value){.encoding = KX_JSON, .data = value};
+    return kx_json_type(value) == KX_JSON_NUMBER ||
+           bad(error, "min and max are numbers, or a typed KvU64 or bigint.");
+}
+
+static bool mutation_min(void *target, struct kx_slice value,
+                         struct input_error *error)
+{
+    struct mutation_reading *reading = target;
+    return read_bound(reading, value, &reading->bounds.min, error);
+}
+
+static bool mutation_max(void *target, struct kx_slice value,
+                         struct input_error *error)
+{
+    struct mutation_reading *reading = target;
+    return read_bound(reading, value, &reading->bounds.max, error);
+}
+
+/* The place of the text in a list that ends with NULL; -1: it is not there. */
+static int word_of(struct kx_slice value, const char *const *words)
+{
+    for (int i = 0; words[i] != NULL; i++)
+        if (kx_equal(value, kx_text(words[i])))
+            return i;
+    return -1;
+}
+
+static bool mutation_out(void *target, struct kx_slice value,
+                         struct input_error *error)
+{
+    static const char *const WORDS[] = {"\"refuse\"", "\"clamp\"", "\"skip\"",
+                                        NULL};
+    struct mutation_reading *reading = target;
+    int word = word_of(value, WORDS);
+    reading->has_out = true;
+    reading->bounds.out = (enum kx_out)word;
+    return word >= 0 || bad(error, "out is \"refuse\", \"clamp\" or \"skip\".");
+}
+
+static bool mutation_ttl_of(void *target, struct kx_slice value,
+                            struct input_error *error)
+{
+    static const char *const WORDS[] = {"\"always\"", "\"new\"", "\"keep\"",
+                                        NULL};
+    struct mutation_reading *reading = target;
+    int word = word_of(value, WORDS);
+    reading->has_ttl_of = true;
+    reading->mutation->ttl_of = (enum kx_ttl_of)word;
+    return word >= 0 ||
+           bad(error, "ttlOf is \"always\", \"new\", an entry that the "
+                      "mutation creates, or \"keep\", one that does not expire "
+                      "yet.");
+}
+
 static const struct member MUTATION_MEMBERS[] = {
     {"type", mutation_type},
     {"key", mutation_key},
@@ -224,8 +229,48 @@ static const struct member MUTATION_MEMBERS[] = {
     {"expiresAt", mutation_expires_at},
     {"suffix", mutation_suffix},
     {"return", mutation_return},
+    {"min", mutation_min},
+    {"max", mutation_max},
+    {"out", mutation_out},
+    {"ttlOf", mutation_ttl_of},
     {NULL, NULL},
 };
+
+/* Bounds go with a sum, and are of its operand's type. */
+static bool bounds_fit(struct mutation_reading *reading,
+                       struct input_error *error)
+{
+    struct kx_mutation *mutation = reading->mutation;
+    const struct kx_bounds *bounds = &reading->bounds;
+    enum kx_encoding type = mutation->value.encoding;
+    if (!reading->has_bound)
+        return !reading->has_out || bad(error, "out needs min or max.");
+    if (mutation->type != KX_SUM)
+        return bad(error, "Only sum takes min and max.");
+    if ((bounds->min.data.size > 0 && bounds->min.encoding != type) ||
+        (bounds->max.data.size > 0 && bounds->max.encoding != type))
+        return input_error_set(error, PROBLEM_BAD_VALUE,
+                               "min and max are of the operand's type: numbers "
+                               "for value, KvU64 or bigint for typed.");
+    mutation->bounds = talloc_memdup(reading->memory, bounds, sizeof *bounds);
+    return mutation->bounds != NULL || input_error_no_memory(error);
+}
+
+/* Without a time, an entry that sum, min, max or patch changes keeps its own.
+ */
+static bool ttl_of_fits(const struct mutation_reading *reading,
+                        struct input_error *error)
+{
+    struct kx_mutation *mutation = reading->mutation;
+    bool has_expiry = reading->has_ttl || reading->has_expires_at;
+    bool changes = mutation->type != KX_SET && mutation->type != KX_DELETE;
+    if (reading->has_ttl_of && (!has_expiry || !changes))
+        return bad(error, "ttlOf goes with ttl or expiresAt of sum, min, max "
+                          "or patch.");
+    if (!has_expiry && changes)
+        mutation->ttl_of = KX_TTL_NEW;
+    return true;
+}
 
 /* What a mutation must have, by its type. */
 static bool operand_fits(const struct mutation_reading *reading,
@@ -288,7 +333,8 @@ static bool read_mutation(struct atomic *atomic, struct kx_slice value,
     struct mutation_reading reading = {
         .memory = atomic->memory, .mutation = mutation, .deep = atomic->deep};
     return member_table_read(value, MUTATION_MEMBERS, &reading, error) &&
-           mutation_complete(&reading, error) &&
+           mutation_complete(&reading, error) && bounds_fit(&reading, error) &&
+           ttl_of_fits(&reading, error) &&
            mutation_fits(mutation, atomic->memory, error);
 }
 
@@ -324,7 +370,8 @@ static bool read_checks(void *target, struct kx_slice array,
     kx_json_iterate(array, &iter);
     while (kx_json_next(&iter, &name, &value)) {
         size_t i = atomic->check_count++;
-        if (!read_check(atomic, value, &atomic->checks[i], error))
+        if (!atomic_read_check(value, atomic->memory, &atomic->checks[i],
+                               error))
             return input_error_in_element(error, i);
     }
     return true;

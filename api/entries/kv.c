@@ -155,6 +155,8 @@ static struct kx_mutation *read_write(struct request *request,
         (read_body != NULL && !read_body(request, &mutation->value, error)) ||
         !read_ttl(&query, &mutation->expires_at_ms, error))
         return NULL;
+    if (mutation->expires_at_ms == 0)
+        mutation->ttl_of = KX_TTL_NEW;
     mutation->key = kx_buffer_slice(&key);
     return mutation;
 }

@@ -185,6 +185,12 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                                      "The number is out of range",
                                      "The result must be a finite number.",
                                      NULL},
+    [PROBLEM_OUT_OF_BOUNDS] =
+        {"out-of-bounds", 409, "The sum is out of its bounds",
+         "`present` is the value that the entry has, null without an entry; "
+         "\"out\": \"clamp\" stores the bound, \"skip\" leaves the entry as "
+         "it is.",
+         NULL},
     [PROBLEM_PRECONDITION_FAILED] =
         {"precondition-failed", 412,
          "The entry is not in the state that the request requires",
@@ -290,6 +296,7 @@ static const enum problem_code OF_STATUS[] = {
     [KX_UNIQUE_VIOLATION] = PROBLEM_UNIQUE_VIOLATION,
     [KX_TYPE_MISMATCH] = PROBLEM_TYPE_MISMATCH,
     [KX_NUMBER_RANGE] = PROBLEM_NUMBER_OUT_OF_RANGE,
+    [KX_OUT_OF_BOUNDS] = PROBLEM_OUT_OF_BOUNDS,
     [KX_BAD_KEY] = PROBLEM_BAD_KEY,
     [KX_KEY_TOO_LONG] = PROBLEM_KEY_TOO_LONG,
     [KX_BAD_JSON] = PROBLEM_BAD_JSON,

@@ -101,18 +101,25 @@ static void members_not_indexable(struct request *request, struct reply *reply)
     member_mutation(request, reply);
 }
 
-/* `holds` is the value that the index itself keeps at that key. */
-static void members_owned(struct request *request, struct reply *reply)
+/* Adds the value of the refusal under this name; null if nothing is held. */
+static void member_held(struct request *request, struct reply *reply,
+                        const char *name)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
     struct kx_buffer holds;
-    problem_member_text(reply, "index", kx_text(refusal->index));
     kx_buffer_init(&holds, request->memory);
     if (refusal->held)
         kx_value_to_json(&refusal->holds, &holds);
     else
         kx_add_text(&holds, "null");
-    member_json(reply, "holds", &holds);
+    member_json(reply, name, &holds);
+}
+
+/* `holds` is the value that the index itself keeps at that key. */
+static void members_owned(struct request *request, struct reply *reply)
+{
+    problem_member_text(reply, "index", kx_text(request->commit.refusal.index));
+    member_held(request, reply, "holds");
     members_mutation(request, reply);
 }
 
@@ -151,6 +158,10 @@ enum progress core_refusal_commit(struct request *request, struct reply *reply)
         if (request->commit.command.kind == KX_WRITE)
             problem_member_text(reply, "index",
                                 kx_text(request->commit.refusal.index));
+        break;
+    case KX_OUT_OF_BOUNDS:
+        member_held(request, reply, "present");
+        members_mutation(request, reply);
         break;
     case KX_TYPE_MISMATCH:
     case KX_NUMBER_RANGE:

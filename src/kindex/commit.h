@@ -44,6 +44,22 @@ enum kx_mutation_type {
  * the one after it. Two mutations of one key get the same. */
 enum kx_return { KX_RETURN_NOTHING, KX_RETURN_OLD, KX_RETURN_NEW };
 
+/* What becomes of a sum beyond its bounds: the commit is refused with
+ * KX_OUT_OF_BOUNDS, the bound is stored, or the entry stays as it is. */
+enum kx_out { KX_OUT_REFUSE, KX_OUT_CLAMP, KX_OUT_SKIP };
+
+/* Bounds of a sum, inclusive, of the operand's type; without data there is no
+ * bound. A KvU64 does not wrap within bounds: 2^64 - 1 is always one. */
+struct kx_bounds {
+    struct kx_value min;
+    struct kx_value max;
+    enum kx_out out;
+};
+
+/* Which entries get a mutation's expires_at_ms: all, or only those that it
+ * creates, while others keep theirs, or also those that do not expire. */
+enum kx_ttl_of { KX_TTL_ALWAYS, KX_TTL_NEW, KX_TTL_KEEP };
+
 /* One change. Mutations are applied in order; each sees the result of those
  * before it. For a key that belongs to an index, a set must carry exactly the
  * value that the index will hold after the commit, and a delete must name a key
@@ -62,6 +78,9 @@ struct kx_mutation {
     struct kx_slice sum_min;
     struct kx_slice sum_max;
     bool sum_clamp;
+    const struct kx_bounds *bounds; /* for KX_SUM; NULL: none. They hold for
+                                     * the operand of a missing key, too */
+    enum kx_ttl_of ttl_of;  /* for KX_SUM, KX_MIN, KX_MAX and KX_PATCH */
     enum kx_return returns; /* not for KX_DELETE_RANGE */
     struct kx_slice end;    /* for KX_DELETE_RANGE, as limit */
     size_t limit;
@@ -71,7 +90,8 @@ struct kx_mutation {
  * write has the stamp 0, and the key of a set with suffix_stamp is the one that
  * was given: the stamp will be another commit's. */
 struct kx_result {
-    bool asked;   /* the other members are set */
+    bool asked;   /* the members after `skipped` are set */
+    bool skipped; /* a sum with KX_OUT_SKIP was beyond its bounds */
     bool present; /* there is an entry; if not, only its key is set */
     struct kx_entry entry;
 };
@@ -99,7 +119,8 @@ struct kx_refusal {
     struct kx_slice existing_key; /* the primary key that has the value */
     struct kx_slice attempted_key;
     bool held;             /* KX_INDEX_OWNED_KEY: the index will hold an */
-    struct kx_value holds; /* entry under the key, with this value */
+    struct kx_value holds; /* entry under the key, with this value;
+                            * KX_OUT_OF_BOUNDS: the entry has it */
 };
 
 struct kx_token;

@@ -49,8 +49,32 @@ enum kx_status plan_final_key(struct plan *plan,
     return kx_key_check(*key_out, &plan_refusal(plan)->fault);
 }
 
-/* sum, min, max and patch: from the stored value and the operand. A patch
- * keeps the entry's expiry; the others end it, as in Deno KV. */
+/* record: of the entry as it is, or NULL. */
+static int64_t expiry(const struct kx_mutation *mutation,
+                      const struct record *record)
+{
+    bool stays =
+        record != NULL &&
+        (mutation->ttl_of == KX_TTL_NEW ||
+         (mutation->ttl_of == KX_TTL_KEEP && record->expires_at_ms != 0));
+    return stays ? record->expires_at_ms : mutation->expires_at_ms;
+}
+
+/* A sum is out of its bounds: KX_OK if it is to be passed over, which its
+ * result tells. */
+static enum kx_status leave_out(struct plan *plan,
+                                const struct kx_mutation *mutation,
+                                const struct kx_value *stored)
+{
+    struct kx_commit *commit = plan->commit;
+    if (mutation->bounds->out != KX_OUT_SKIP)
+        return plan_refuse_bounds(commit, stored);
+    if (commit->results != NULL)
+        commit->results[mutation - commit->mutations].skipped = true;
+    return KX_OK;
+}
+
+/* sum, min, max and patch: from the stored value and the operand. */
 static enum kx_status combine(struct plan *plan,
                               const struct kx_mutation *mutation)
 {
@@ -66,12 +90,15 @@ static enum kx_status combine(struct plan *plan,
     plan->value.size = 0;
     status = value_combine(mutation, present ? &stored : NULL, &plan->value,
                            &result, &plan_refusal(plan)->fault);
+    if (status == KX_OK && mutation->bounds != NULL)
+        status = value_bound(mutation, present ? &stored : NULL, &plan->value,
+                             &result, &plan_refusal(plan)->fault);
+    if (status == KX_OUT_OF_BOUNDS)
+        return leave_out(plan, mutation, present ? &stored : NULL);
     if (status != KX_OK)
         return status;
-    int64_t expires_at_ms = mutation->expires_at_ms;
-    if (present && mutation->type == KX_PATCH && expires_at_ms == 0)
-        expires_at_ms = record.expires_at_ms;
-    return store(plan, mutation->key, &result, expires_at_ms);
+    return store(plan, mutation->key, &result,
+                 expiry(mutation, present ? &record : NULL));
 }
 
 /* A patch of a few bytes copies the whole value, and a thousand of them may

@@ -156,6 +156,18 @@ enum kx_status plan_refuse_owned(struct kx_commit *commit, size_t mutation,
     return describe_owned(commit, &commit->mutations[mutation]);
 }
 
+enum kx_status plan_refuse_bounds(struct kx_commit *commit,
+                                  const struct kx_value *stored)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    refusal->held = stored != NULL;
+    if (stored != NULL) {
+        refusal->holds.encoding = stored->encoding;
+        refusal->holds.data = copy(commit, stored->data);
+    }
+    return KX_OUT_OF_BOUNDS;
+}
+
 enum kx_status plan_refuse_many(struct kx_commit *commit, size_t changes)
 {
     if (changes <= KX_CHANGES_MAX)

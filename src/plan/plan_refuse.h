@@ -41,6 +41,11 @@ enum kx_status plan_refuse_owned(struct kx_commit *commit, size_t mutation,
 enum kx_status plan_refuse_unready(struct kx_refusal *refusal,
                                    const struct index *index);
 
+/* A sum beyond its bounds, of which the fault is written: keeps the present
+ * value (NULL: there is no entry). Returns KX_OUT_OF_BOUNDS. */
+enum kx_status plan_refuse_bounds(struct kx_commit *commit,
+                                  const struct kx_value *stored);
+
 /* The same for a commit that changes more than KX_CHANGES_MAX entries, or adds
  * index entries of more than KX_COMMIT_INDEX_BYTES_MAX bytes: it is held in
  * memory, and written in one transaction. KX_OK, KX_COMMIT_TOO_LARGE. */

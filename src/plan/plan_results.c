@@ -5,10 +5,17 @@
 
 #include <talloc.h>
 
+/* Its result tells whether it did. */
+static bool may_skip(const struct kx_mutation *mutation)
+{
+    return mutation->bounds != NULL && mutation->bounds->out == KX_OUT_SKIP;
+}
+
 static bool asks(const struct kx_commit *commit)
 {
     for (size_t i = 0; i < commit->mutation_count; i++)
-        if (commit->mutations[i].returns != KX_RETURN_NOTHING)
+        if (commit->mutations[i].returns != KX_RETURN_NOTHING ||
+            may_skip(&commit->mutations[i]))
             return true;
     return false;
 }

@@ -69,6 +69,7 @@ commitAtomic order
 commitAtomic dry
 commitAtomic check-failed
 commitAtomic type-mismatch
+commitAtomic out-of-bounds
 commitAtomic unknown-member
 
 patchEntry role

@@ -1,0 +1,119 @@
+#!/bin/bash
+# Bounds of sums, and what a sum does with the time of its entry.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+sum() { # KEY VALUE MORE: one sum that returns the entry after it
+    request POST /atomic "{\"mutations\":[{\"type\":\"sum\",\"key\":[\"$1\"],\"return\":\"new\",$2}]}"
+}
+
+test_case 'a sum within its bounds is stored, the bounds included'
+sum n '"value":5,"min":0,"max":5'
+field '.results[0].value' 5
+sum n '"value":-5,"min":0,"max":5'
+field '.results[0].value' 0
+
+test_case 'a sum beyond them is refused with the present value, and nothing is stored'
+request POST /atomic '{"mutations":[{"type":"set","key":["other"],"value":1},{"type":"sum","key":["n"],"value":6,"max":5}]}'
+expect 409 out-of-bounds
+field '[.present, .mutation, .key, .detail]' '[0,1,["n"],"the sum would be greater than max"]'
+request GET /kv/other
+expect 404
+sum none '"value":-1,"min":0,"out":"refuse"'
+expect 409 out-of-bounds
+field '[.present, .detail]' '[null,"the sum would be less than min"]'
+
+test_case 'clamp stores the bound'
+sum n '"value":9,"min":0,"max":5,"out":"clamp"'
+field '.results[0].value' 5
+sum n '"value":-9,"min":0.5,"out":"clamp"'
+field '.results[0].value' 0.5
+
+test_case 'skip leaves the entry and its time, and says so'
+request PUT '/kv/s?ttl=1h' 5
+stamp=$(value .versionstamp)
+request POST /atomic '{"mutations":[{"type":"sum","key":["s"],"value":1,"max":5,"out":"skip","ttl":"9h","return":"new"},
+    {"type":"sum","key":["s"],"value":1,"max":5,"out":"skip"},{"type":"sum","key":["t"],"value":1,"max":5,"out":"skip"}]}'
+expect 200
+field '.results[0] | del(.expiresAt)' "{\"key\":[\"s\"],\"value\":5,\"versionstamp\":\"$stamp\",\"skipped\":true}"
+field '.results[0].expiresAt / 1000 - now < 3601' true
+field '.results[1:]' '[{"skipped":true},null]'
+
+test_case 'a KvU64 does not wrap within bounds'
+request POST /atomic '{"mutations":[{"type":"set","key":["u"],"typed":{"type":"KvU64","value":"18446744073709551615"}}]}'
+expect 200
+sum u '"typed":{"type":"KvU64","value":"2"},"min":{"type":"KvU64","value":"0"}'
+expect 409 out-of-bounds
+field .present.value 18446744073709551615
+sum u '"typed":{"type":"KvU64","value":"2"},"max":{"type":"KvU64","value":"100"},"out":"clamp"'
+field '.results[0].typed.value' 100
+sum u '"typed":{"type":"KvU64","value":"1"},"max":{"type":"KvU64","value":"100"},"out":"skip"'
+field '.results[0] | [.typed.value, .skipped]' '["100",true]'
+
+test_case 'bigints have bounds of any size'
+sum b '"typed":{"type":"bigint","value":"36893488147419103232"},"max":{"type":"bigint","value":"36893488147419103232"}'
+expect 200
+sum b '"typed":{"type":"bigint","value":"1"},"max":{"type":"bigint","value":"36893488147419103232"}'
+expect 409 out-of-bounds
+sum b '"typed":{"type":"bigint","value":"-36893488147419103233"},"min":{"type":"bigint","value":"0"},"out":"clamp"'
+field '.results[0].typed.value' 0
+
+test_case 'a sum without a ttl keeps the time of its entry; ttlOf says which entries get one'
+request PUT '/kv/e?ttl=1h' 1
+sum e '"value":1'
+field '.results[0].expiresAt / 1000 - now | . > 3500 and . < 3601' true
+for of in new keep; do
+    sum e "\"value\":1,\"ttl\":\"9h\",\"ttlOf\":\"$of\""
+    field '.results[0].expiresAt / 1000 - now < 3601' true
+done
+sum e '"value":1,"ttl":"9h","ttlOf":"always"'
+field '.results[0].expiresAt / 1000 - now > 3601' true
+request PUT /kv/e 1
+sum e '"value":1,"ttl":"9h","ttlOf":"new"'
+field '.results[0] | has("expiresAt")' false
+sum e '"value":1,"ttl":"9h","ttlOf":"keep"'
+field '.results[0] | has("expiresAt")' true
+sum f '"value":1,"ttl":"9h","ttlOf":"new"'
+field '.results[0] | has("expiresAt")' true
+
+test_case 'what does not go together is pointed at'
+while IFS='|' read -r mutation code pointer; do
+    request POST /atomic "{\"mutations\":[{\"key\":[\"a\"],$mutation}]}"
+    expect 400 "$code"
+    field .pointer "$pointer"
+done <<'END'
+"type":"max","value":1,"max":2|bad-request|/mutations/0
+"type":"sum","value":1,"out":"skip"|bad-request|/mutations/0
+"type":"sum","value":1,"max":2,"out":"no"|bad-request|/mutations/0/out
+"type":"sum","value":1,"max":"2"|bad-request|/mutations/0/max
+"type":"sum","value":1,"max":{"type":"KvU64","value":"2"}|bad-value|/mutations/0
+"type":"sum","value":1,"ttlOf":"new"|bad-request|/mutations/0
+"type":"sum","value":1,"ttl":"1h","ttlOf":"no"|bad-request|/mutations/0/ttlOf
+"type":"set","value":1,"ttl":"1h","ttlOf":"new"|bad-request|/mutations/0
+END
+
+# The recipe of a quota, from several processes; read-then-write is the control.
+test_case 'a quota of 50 is used up exactly by four clients, and read-then-write loses updates'
+take() {
+    local i
+    for i in $(seq 25); do
+        curl -s "$url/atomic" -d '{"mutations":[{"type":"sum","key":["quota"],"value":1,"max":50}]}' >>"$work/took.$1"
+        local seen
+        seen=$(curl -s "$url/kv/lost")
+        curl -s -X PUT "$url/kv/lost" -d "$((seen + 1))" >/dev/null
+    done
+}
+request PUT /kv/lost 0
+clients=()
+for i in 1 2 3 4; do
+    take $i &
+    clients+=($!)
+done
+wait "${clients[@]}"
+request GET /kv/quota
+body_is 50
+is 'the refused' "$(cat "$work"/took.* | grep -o '"code":"out-of-bounds"' | wc -l)" 50
+request GET /kv/lost
+field '. < 100' true
+
+finish
