@@ -34,6 +34,7 @@ struct mutation_reading {
     bool has_value;
     bool has_typed;
     bool has_ttl;
+    struct ttl ttl;
     bool has_expires_at;
     bool has_ttl_of;
     bool has_bound; /* min or max */
@@ -112,17 +113,12 @@ static bool mutation_typed(void *target, struct kx_slice value,
                                 &reading->mutation->value, error);
 }
 
-/* Counted from when the request is read, not from when it is committed. */
 static bool mutation_ttl(void *target, struct kx_slice value,
                          struct input_error *error)
 {
     struct mutation_reading *reading = target;
-    int64_t ms;
-    if (!ttl_member(value, reading->memory, &ms, error))
-        return false;
     reading->has_ttl = true;
-    reading->mutation->expires_at_ms = kx_now_ms() + ms;
-    return true;
+    return ttl_member_write(value, reading->memory, &reading->ttl, error);
 }
 
 /* A time that has passed is taken: the entry is gone at once, as it would be if
@@ -236,37 +232,61 @@ static const struct member MUTATION_MEMBERS[] = {
     {NULL, NULL},
 };
 
-/* Bounds go with a sum, and are of its operand's type. */
+/* Are the bounds numbers of the operand's type, which can be kept? */
+static bool bounds_hold(const struct mutation_reading *reading,
+                        struct input_error *error)
+{
+    struct kx_buffer scratch;
+    struct kx_fault fault;
+    kx_buffer_init(&scratch, reading->memory);
+    enum kx_status status =
+        kx_bounds_check(reading->mutation, &scratch, &fault);
+    if (status == KX_NO_MEMORY)
+        return input_error_no_memory(error);
+    return status == KX_OK ||
+           input_error_set(error, PROBLEM_BAD_VALUE, "%s",
+                           status == KX_OUT_OF_BOUNDS
+                               ? "min is greater than max."
+                               : "min and max are of the operand's type: "
+                                 "numbers for value, KvU64 or bigint for "
+                                 "typed.");
+}
+
+/* Bounds go with a sum. */
 static bool bounds_fit(struct mutation_reading *reading,
                        struct input_error *error)
 {
     struct kx_mutation *mutation = reading->mutation;
     const struct kx_bounds *bounds = &reading->bounds;
-    enum kx_encoding type = mutation->value.encoding;
     if (!reading->has_bound)
         return !reading->has_out || bad(error, "out needs min or max.");
     if (mutation->type != KX_SUM)
         return bad(error, "Only sum takes min and max.");
-    if ((bounds->min.data.size > 0 && bounds->min.encoding != type) ||
-        (bounds->max.data.size > 0 && bounds->max.encoding != type))
-        return input_error_set(error, PROBLEM_BAD_VALUE,
-                               "min and max are of the operand's type: numbers "
-                               "for value, KvU64 or bigint for typed.");
     mutation->bounds = talloc_memdup(reading->memory, bounds, sizeof *bounds);
-    return mutation->bounds != NULL || input_error_no_memory(error);
+    if (mutation->bounds == NULL)
+        return input_error_no_memory(error);
+    return bounds_hold(reading, error);
 }
 
-/* Without a time, an entry that sum, min, max or patch changes keeps its own.
- */
-static bool ttl_of_fits(const struct mutation_reading *reading,
+/* Without a time, an entry that sum, min, max or patch changes keeps its own. A
+ * time to live counts from when the request is read, not from when it is
+ * committed. */
+static bool read_expiry(const struct mutation_reading *reading,
                         struct input_error *error)
 {
     struct kx_mutation *mutation = reading->mutation;
+    bool has_ttl = reading->has_ttl && reading->ttl.kind == TTL_TIME;
     bool has_expiry = reading->has_ttl || reading->has_expires_at;
     bool changes = mutation->type != KX_SET && mutation->type != KX_DELETE;
-    if (reading->has_ttl_of && (!has_expiry || !changes))
-        return bad(error, "ttlOf goes with ttl or expiresAt of sum, min, max "
-                          "or patch.");
+    enum kx_ttl_of asked = mutation->ttl_of;
+    if (reading->has_ttl)
+        ttl_apply(&reading->ttl, mutation);
+    if (reading->has_ttl_of)
+        mutation->ttl_of = asked;
+    if (reading->has_ttl_of &&
+        (!(has_ttl || reading->has_expires_at) || !changes))
+        return bad(error, "ttlOf goes with a time in ttl or expiresAt of sum, "
+                          "min, max or patch.");
     if (!has_expiry && changes)
         mutation->ttl_of = KX_TTL_NEW;
     return true;
@@ -333,9 +353,9 @@ static bool read_mutation(struct atomic *atomic, struct kx_slice value,
     struct mutation_reading reading = {
         .memory = atomic->memory, .mutation = mutation, .deep = atomic->deep};
     return member_table_read(value, MUTATION_MEMBERS, &reading, error) &&
-           mutation_complete(&reading, error) && bounds_fit(&reading, error) &&
-           ttl_of_fits(&reading, error) &&
-           mutation_fits(mutation, atomic->memory, error);
+           mutation_complete(&reading, error) &&
+           mutation_fits(mutation, atomic->memory, error) &&
+           bounds_fit(&reading, error) && read_expiry(&reading, error);
 }
 
 /* ---- The document ------------------------------------------------------- */

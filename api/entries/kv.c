@@ -61,24 +61,25 @@ enum progress kv_get(struct request *request, struct reply *reply)
 
 /* ---- Writes ------------------------------------------------------------- */
 
-/* ?ttl= as Unix time; 0 when it is not given: what is PUT then never expires,
- * and a PATCH leaves the entry's time as it is. */
+/* ?ttl= of a mutation. When it is not given, what is PUT never expires, and a
+ * PATCH leaves the entry's time as it is. */
 static bool read_ttl(const struct query_params *query,
-                     int64_t *expires_at_ms_out, struct input_error *error)
+                     struct kx_mutation *mutation, struct input_error *error)
 {
     struct kx_buffer text;
-    int64_t ms;
-    *expires_at_ms_out = 0;
+    struct ttl ttl;
+    mutation->ttl_of = mutation->type == KX_PATCH ? KX_TTL_NEW : KX_TTL_ALWAYS;
     if (!query_params_has(query, PARAMETER_TTL))
         return true;
     kx_buffer_init(&text, query->memory);
     if (!query_params_text(query, PARAMETER_TTL, &text, error))
         return false;
-    if (!ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_PARAMETER, &ms, error)) {
+    if (!ttl_read_write(kx_buffer_slice(&text), PROBLEM_BAD_PARAMETER, &ttl,
+                        error)) {
         error->parameter = kx_text(query_params_name(PARAMETER_TTL));
         return false;
     }
-    *expires_at_ms_out = kx_now_ms() + ms;
+    ttl_apply(&ttl, mutation);
     return true;
 }
 
@@ -153,10 +154,8 @@ static struct kx_mutation *read_write(struct request *request,
     unsigned allowed = read_body != NULL ? TAKES_TTL : TAKES_NOTHING;
     if (!request_key(request, allowed, &query, &key, error) ||
         (read_body != NULL && !read_body(request, &mutation->value, error)) ||
-        !read_ttl(&query, &mutation->expires_at_ms, error))
+        !read_ttl(&query, mutation, error))
         return NULL;
-    if (mutation->expires_at_ms == 0)
-        mutation->ttl_of = KX_TTL_NEW;
     mutation->key = kx_buffer_slice(&key);
     return mutation;
 }
@@ -290,16 +289,16 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
     struct kx_buffer key;
     struct query_params query;
     kx_buffer_init(&key, request->memory);
+    mutation->type = KX_SET;
     if (!request_key_read(request, TAKES_TTL, &query, &key, error) ||
         !conditions_none(request, error) ||
         !body_value(request, &mutation->value, error) ||
-        !read_ttl(&query, &mutation->expires_at_ms, error))
+        !read_ttl(&query, mutation, error))
         return false;
     ulid_next(ulid);
     kx_key_add_string(&key, kx_slice(ulid, sizeof ulid));
     if (key.failed)
         return input_error_no_memory(error);
-    mutation->type = KX_SET;
     if (wants_entry(request))
         mutation->returns = KX_RETURN_NEW;
     mutation->key = check->key = kx_buffer_slice(&key);

@@ -56,16 +56,49 @@ bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
     return true;
 }
 
+bool ttl_read_write(struct kx_slice text, enum problem_code code,
+                    struct ttl *ttl_out, struct input_error *error)
+{
+    ttl_out->kind = kx_equal(text, kx_text("keep"))   ? TTL_KEEP
+                    : kx_equal(text, kx_text("none")) ? TTL_NONE
+                                                      : TTL_TIME;
+    return ttl_out->kind != TTL_TIME ||
+           ttl_read(text, code, &ttl_out->ms, error);
+}
+
+void ttl_apply(const struct ttl *ttl, struct kx_mutation *mutation)
+{
+    bool has_time = ttl->kind == TTL_TIME;
+    mutation->expires_at_ms = has_time ? kx_now_ms() + ttl->ms : 0;
+    mutation->ttl_of = ttl->kind == TTL_KEEP ? KX_TTL_NEW : KX_TTL_ALWAYS;
+}
+
+static bool member_text(struct kx_slice value, struct kx_buffer *text,
+                        struct input_error *error)
+{
+    if (kx_json_type(value) != KX_JSON_STRING)
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
+                               "ttl is a string with a unit, such as \"60s\".");
+    return member_table_text(value, text, error);
+}
+
 bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
                 struct input_error *error)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, memory);
-    if (kx_json_type(value) != KX_JSON_STRING)
-        return input_error_set(error, PROBLEM_BAD_REQUEST,
-                               "ttl is a string with a unit, such as \"60s\".");
-    return member_table_text(value, &text, error) &&
+    return member_text(value, &text, error) &&
            ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ms_out, error);
+}
+
+bool ttl_member_write(struct kx_slice value, const void *memory,
+                      struct ttl *ttl_out, struct input_error *error)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, memory);
+    return member_text(value, &text, error) &&
+           ttl_read_write(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ttl_out,
+                          error);
 }
 
 bool ttl_expires_at(struct kx_slice value, int64_t *ms_out,

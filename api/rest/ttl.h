@@ -5,6 +5,7 @@
 #define API_TTL_H
 
 #include "http/input_error.h"
+#include "kindex.h"
 
 /* The longest time to live: a hundred years of 365 days. */
 #define TTL_MAX_MS (INT64_C(36500) * 24 * 60 * 60 * 1000)
@@ -15,6 +16,21 @@
 /* Reads a time to live; false with an error of `code` for any other text. */
 bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
               struct input_error *error);
+/* What a write says of its entry's time: a time to live, "keep" or "none". */
+enum ttl_kind { TTL_TIME, TTL_KEEP, TTL_NONE };
+struct ttl {
+    enum ttl_kind kind;
+    int64_t ms; /* TTL_TIME */
+};
+
+/* Reads that; false with an error of `code` for any other text. */
+bool ttl_read_write(struct kx_slice text, enum problem_code code,
+                    struct ttl *ttl_out, struct input_error *error);
+/* Puts it into a mutation; a time to live counts from now. */
+void ttl_apply(const struct ttl *ttl, struct kx_mutation *mutation);
+/* The value of a member `ttl` of a mutation; otherwise as ttl_member. */
+bool ttl_member_write(struct kx_slice value, const void *memory,
+                      struct ttl *ttl_out, struct input_error *error);
 /* Reads the value of a member `ttl`; memory (a talloc context) holds temporary
  * texts. False with PROBLEM_BAD_REQUEST. */
 bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,

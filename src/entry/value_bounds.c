@@ -54,3 +54,31 @@ enum kx_status value_bound(const struct kx_mutation *mutation,
     return kx_fail(fault, KX_OUT_OF_BOUNDS, "the sum would be %s",
                    above ? "greater than max" : "less than min");
 }
+
+static bool is_like(const struct kx_value *bound,
+                    const struct kx_value *operand)
+{
+    return bound->data.size == 0 || bound->encoding == operand->encoding;
+}
+
+/* The operand is combined with each bound only to learn whether it can be. */
+enum kx_status kx_bounds_check(const struct kx_mutation *sum,
+                               struct kx_buffer *scratch,
+                               struct kx_fault *fault)
+{
+    const struct kx_bounds *bounds = sum->bounds;
+    struct kx_value operand = sum->value;
+    if (!is_like(&bounds->min, &operand) || !is_like(&bounds->max, &operand))
+        return KX_TYPE_MISMATCH;
+    enum kx_status status =
+        hold(KX_MIN, &bounds->max, scratch, &operand, fault);
+    if (status == KX_OK)
+        status = hold(KX_MAX, &bounds->min, scratch, &operand, fault);
+    if (status != KX_OK || bounds->min.data.size == 0)
+        return status;
+    struct kx_value least = bounds->min;
+    status = hold(KX_MIN, &bounds->max, scratch, &least, fault);
+    if (status == KX_OK && !kx_equal(least.data, bounds->min.data))
+        return kx_fail(fault, KX_OUT_OF_BOUNDS, "min is greater than max");
+    return status;
+}

@@ -56,6 +56,16 @@ struct kx_bounds {
     enum kx_out out;
 };
 
+struct kx_buffer;
+struct kx_mutation;
+
+/* Can the bounds of a sum ever be kept? KX_OK; KX_TYPE_MISMATCH: they are no
+ * numbers of the operand's type; KX_OUT_OF_BOUNDS: min is greater than max;
+ * KX_NO_MEMORY. Bytes may be appended to scratch. */
+enum kx_status kx_bounds_check(const struct kx_mutation *sum,
+                               struct kx_buffer *scratch,
+                               struct kx_fault *fault);
+
 /* Which entries get a mutation's expires_at_ms: all, or only those that it
  * creates, while others keep theirs, or also those that do not expire. */
 enum kx_ttl_of { KX_TTL_ALWAYS, KX_TTL_NEW, KX_TTL_KEEP };
@@ -80,9 +90,9 @@ struct kx_mutation {
     bool sum_clamp;
     const struct kx_bounds *bounds; /* for KX_SUM; NULL: none. They hold for
                                      * the operand of a missing key, too */
-    enum kx_ttl_of ttl_of;  /* for KX_SUM, KX_MIN, KX_MAX and KX_PATCH */
-    enum kx_return returns; /* not for KX_DELETE_RANGE */
-    struct kx_slice end;    /* for KX_DELETE_RANGE, as limit */
+    enum kx_ttl_of ttl_of;          /* not for deletes */
+    enum kx_return returns;         /* not for KX_DELETE_RANGE */
+    struct kx_slice end;            /* for KX_DELETE_RANGE, as limit */
     size_t limit;
 };
 

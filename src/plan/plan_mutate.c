@@ -193,17 +193,29 @@ static enum kx_status delete_range(struct plan *plan,
     return status == KX_END ? KX_OK : status;
 }
 
+static enum kx_status set(struct plan *plan, const struct kx_mutation *mutation)
+{
+    struct kx_slice key;
+    struct record record;
+    enum kx_status status = plan_final_key(plan, mutation, &key);
+    if (status != KX_OK)
+        return status;
+    if (mutation->ttl_of == KX_TTL_ALWAYS)
+        return store(plan, key, &mutation->value, mutation->expires_at_ms);
+    status = plan_read_head(plan, key, &record);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    return store(plan, key, &mutation->value,
+                 expiry(mutation, status == KX_OK ? &record : NULL));
+}
+
 static enum kx_status plan_mutate(struct plan *plan,
                                   const struct kx_mutation *mutation)
 {
-    struct kx_slice key;
     enum kx_status status = KX_OK;
     switch (mutation->type) {
     case KX_SET:
-        status = plan_final_key(plan, mutation, &key);
-        if (status != KX_OK)
-            return status;
-        return store(plan, key, &mutation->value, mutation->expires_at_ms);
+        return set(plan, mutation);
     case KX_DELETE:
         return overlay_put(plan->overlay, mutation->key, kx_slice(NULL, 0));
     case KX_SUM:

@@ -74,6 +74,57 @@ header Kindex-Expires-At ''
 request HEAD /kv/session/1
 header Kindex-Expires-At ''
 
+test_case 'a write can keep the time of its entry, or say that there is to be none'
+request PUT '/kv/at/=1?ttl=keep' '"other"'
+expect 200
+request GET /kv/at/=1
+body_is '"other"'
+header Kindex-Expires-At 9007199254740991
+request PATCH '/kv/at/=3?ttl=keep' '{"c":1}'
+expect 200
+request GET /kv/at/=3
+header Kindex-Expires-At 9007199254740991
+request PUT '/kv/kept?ttl=keep' 1
+expect 201
+request GET /kv/kept
+header Kindex-Expires-At ''
+request POST /atomic '{"mutations":[
+    {"ttl":"keep","type":"set","key":["at",1],"value":1},
+    {"type":"set","key":["kept"],"value":2,"expiresAt":4000000000123},
+    {"type":"set","key":["kept"],"value":3,"ttl":"keep"},
+    {"type":"set","key":["at",3],"value":{"a":1},"ttl":"none"}]}'
+expect 200
+request GET /kv/at/=1
+header Kindex-Expires-At 9007199254740991
+request GET /kv/kept
+body_is 3
+header Kindex-Expires-At 4000000000123
+request GET /kv/at/=3
+header Kindex-Expires-At ''
+request PUT '/kv/kept?ttl=none' 4
+request GET /kv/kept
+header Kindex-Expires-At ''
+
+test_case 'a patch and a sum, which keep the time by themselves, take the words as well'
+request PUT '/kv/at/=3?ttl=1h' '{"a":1}'
+request PATCH '/kv/at/=3?ttl=none' '{"c":1}'
+request GET /kv/at/=3
+header Kindex-Expires-At ''
+request POST /atomic '{"mutations":[{"type":"set","key":["kept"],"value":4,"expiresAt":4000000000123},
+    {"type":"sum","key":["kept"],"value":1,"ttl":"keep"}]}'
+expect 200
+request GET /kv/kept
+header Kindex-Expires-At 4000000000123
+request POST /atomic '{"mutations":[{"type":"sum","key":["kept"],"value":1,"ttl":"none"}]}'
+request GET /kv/kept
+body_is 6
+header Kindex-Expires-At ''
+for mutation in '"type":"sum","ttl":"keep","ttlOf":"new","value":1' '"type":"delete","ttl":"keep"' \
+    '"type":"set","ttl":"Keep","value":1'; do
+    request POST /atomic "{\"mutations\":[{\"key\":[\"kept\"],$mutation}]}"
+    expect 400 bad-request
+done
+
 test_case 'with a time that has passed the entry is gone at once'
 request POST /atomic '{"mutations":[{"type":"set","key":["at",1],"value":1,"expiresAt":1},
     {"type":"delete","key":["at",2]},{"type":"delete","key":["at",3]}]}'

@@ -87,6 +87,9 @@ done <<'END'
 "type":"sum","value":1,"max":2,"out":"no"|bad-request|/mutations/0/out
 "type":"sum","value":1,"max":"2"|bad-request|/mutations/0/max
 "type":"sum","value":1,"max":{"type":"KvU64","value":"2"}|bad-value|/mutations/0
+"type":"sum","value":1,"min":3,"max":2|bad-value|/mutations/0
+"type":"sum","typed":{"type":"KvU64","value":"1"},"max":{"type":"bigint","value":"2"}|bad-value|/mutations/0
+"type":"sum","typed":{"type":"bigint","value":"1"},"min":{"type":"bigint","value":"2"},"max":{"type":"bigint","value":"1"}|bad-value|/mutations/0
 "type":"sum","value":1,"ttlOf":"new"|bad-request|/mutations/0
 "type":"sum","value":1,"ttl":"1h","ttlOf":"no"|bad-request|/mutations/0/ttlOf
 "type":"set","value":1,"ttl":"1h","ttlOf":"new"|bad-request|/mutations/0
