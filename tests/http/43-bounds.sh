@@ -95,28 +95,68 @@ done <<'END'
 "type":"set","value":1,"ttl":"1h","ttlOf":"new"|bad-request|/mutations/0
 END
 
-# The recipe of a quota, from several processes; read-then-write is the control.
-test_case 'a quota of 50 is used up exactly by four clients, and read-then-write loses updates'
-take() {
-    local i
-    for i in $(seq 25); do
-        curl -s "$url/atomic" -d '{"mutations":[{"type":"sum","key":["quota"],"value":1,"max":50}]}' >>"$work/took.$1"
-        local seen
-        seen=$(curl -s "$url/kv/lost")
-        curl -s -X PUT "$url/kv/lost" -d "$((seen + 1))" >/dev/null
-    done
+# The recipes of api/entries/README.md, each from four processes at once.
+recipe() { # NAME: the document of its commit
+    sed -n "s#.*/atomic --json '\\(.*\\)'.*#\\1#p" "$(dirname "$0")/../../api/entries/README.md" |
+        grep "\"key\":\\[\"$1\""
 }
-request PUT /kv/lost 0
-clients=()
-for i in 1 2 3 4; do
-    take $i &
-    clients+=($!)
-done
-wait "${clients[@]}"
-request GET /kv/quota
+at_once() { # COMMAND: four processes call it 30 times each
+    local clients=() i
+    for i in 1 2 3 4; do
+        for _ in $(seq 30); do "$@" "$i"; done &
+        clients+=($!)
+    done
+    wait "${clients[@]}"
+}
+commit() { curl -s "$url/atomic" -d "$document" >>"$work/took.$1"; }
+follow() { # NAME
+    document=$(recipe "$1")
+    rm -f "$work"/took.*
+    at_once commit
+    let_in=$(cat "$work"/took.* | grep -o '"ok":true' | wc -l)
+    is 'the others' "$(cat "$work"/took.* | grep -o '"code":"out-of-bounds"' | wc -l)" $((120 - let_in))
+}
+
+test_case 'a rate limit lets 100 of 120 pass, and its minute begins with the first'
+follow rate
+is passed "$let_in" 100
+request GET /kv/rate/ada
+body_is 100
+find_header Kindex-Expires-At
+is 'within a minute' "$((found <= $(date +%s%3N) + 60000))" 1
+
+test_case 'a quota of 50 is used up by ten that take 5'
+follow quota
+is passed "$let_in" 10
+request GET /kv/quota/ada
 body_is 50
-is 'the refused' "$(cat "$work"/took.* | grep -o '"code":"out-of-bounds"' | wc -l)" 50
+
+test_case 'a stock of 20 is sold in ten orders, each of which is there'
+request PUT /kv/stock/pen 20
+follow stock
+is passed "$let_in" 10
+request GET /kv/stock/pen
+body_is 0
+request GET '/count?prefix=order'
+field .count 10
+
+test_case 'a sequence gives each number once'
+follow sequence
+is passed "$let_in" 120
+is numbers "$(cat "$work"/took.* | grep -o '"value":[0-9]*' | sort -u | wc -l)" 120
+request GET /kv/sequence
+body_is 120
+
+# Each reads before any of them writes.
+test_case 'reading and then writing gives a number twice'
+request PUT /kv/lost 0
+for i in 1 2 3 4; do
+    seen[i]=$(curl -s "$url/kv/lost")
+done
+for i in 1 2 3 4; do
+    request PUT /kv/lost $((seen[i] + 1))
+done
 request GET /kv/lost
-field '. < 100' true
+body_is 1
 
 finish
