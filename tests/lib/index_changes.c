@@ -58,6 +58,7 @@ static void patch_entry(struct data *data, struct model_entry *slot,
     char *out = talloc_strndup(data->mem, form, strstr(form, "%s") - form);
     out = talloc_asprintf_append(out, "%s%s", text, strstr(form, "%s") + 2);
     mutation->type = KX_PATCH;
+    mutation->ttl_of = KX_TTL_NEW;
     mutation->value = test_json(out);
 }
 
