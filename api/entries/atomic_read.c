@@ -143,15 +143,28 @@ static bool mutation_suffix(void *target, struct kx_slice value,
     return true;
 }
 
+/* Sets *place_out to the place of the text in a list that ends with NULL. False
+ * with the detail as the error if it is not there. */
+static bool read_word(struct kx_slice value, const char *const *words,
+                      const char *detail, unsigned *place_out,
+                      struct input_error *error)
+{
+    for (*place_out = 0; words[*place_out] != NULL; ++*place_out)
+        if (kx_equal(value, kx_text(words[*place_out])))
+            return true;
+    return bad(error, detail);
+}
+
 static bool mutation_return(void *target, struct kx_slice value,
                             struct input_error *error)
 {
+    static const char *const WORDS[] = {
+        [KX_RETURN_NOTHING] = "", "\"old\"", "\"new\"", NULL};
     struct mutation_reading *reading = target;
-    bool old = kx_equal(value, kx_text("\"old\""));
-    reading->mutation->returns = old ? KX_RETURN_OLD : KX_RETURN_NEW;
-    return old || kx_equal(value, kx_text("\"new\"")) ||
-           bad(error, "return is \"new\", the entry after the commit, or "
-                      "\"old\", the entry before it.");
+    return read_word(value, WORDS,
+                     "return is \"new\", the entry after the commit, or "
+                     "\"old\", the entry before it.",
+                     &reading->mutation->returns, error);
 }
 
 /* A bound is a number, or typed as the operand is. */
@@ -180,25 +193,15 @@ static bool mutation_max(void *target, struct kx_slice value,
     return read_bound(reading, value, &reading->bounds.max, error);
 }
 
-/* The place of the text in a list that ends with NULL; -1: it is not there. */
-static int word_of(struct kx_slice value, const char *const *words)
-{
-    for (int i = 0; words[i] != NULL; i++)
-        if (kx_equal(value, kx_text(words[i])))
-            return i;
-    return -1;
-}
-
 static bool mutation_out(void *target, struct kx_slice value,
                          struct input_error *error)
 {
     static const char *const WORDS[] = {"\"refuse\"", "\"clamp\"", "\"skip\"",
                                         NULL};
     struct mutation_reading *reading = target;
-    int word = word_of(value, WORDS);
     reading->has_out = true;
-    reading->bounds.out = (enum kx_out)word;
-    return word >= 0 || bad(error, "out is \"refuse\", \"clamp\" or \"skip\".");
+    return read_word(value, WORDS, "out is \"refuse\", \"clamp\" or \"skip\".",
+                     &reading->bounds.out, error);
 }
 
 static bool mutation_ttl_of(void *target, struct kx_slice value,
@@ -207,13 +210,11 @@ static bool mutation_ttl_of(void *target, struct kx_slice value,
     static const char *const WORDS[] = {"\"always\"", "\"new\"", "\"keep\"",
                                         NULL};
     struct mutation_reading *reading = target;
-    int word = word_of(value, WORDS);
     reading->has_ttl_of = true;
-    reading->mutation->ttl_of = (enum kx_ttl_of)word;
-    return word >= 0 ||
-           bad(error, "ttlOf is \"always\", \"new\", an entry that the "
-                      "mutation creates, or \"keep\", one that does not expire "
-                      "yet.");
+    return read_word(value, WORDS,
+                     "ttlOf is \"always\", \"new\", an entry that the mutation "
+                     "creates, or \"keep\", one that does not expire yet.",
+                     &reading->mutation->ttl_of, error);
 }
 
 static const struct member MUTATION_MEMBERS[] = {

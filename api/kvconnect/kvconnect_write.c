@@ -125,6 +125,21 @@ static bool read_expiry(const Datapath__Mutation *message,
     return true;
 }
 
+static bool read_bounds(const Datapath__Mutation *message, void *memory,
+                        struct kx_mutation *mutation, struct input_error *error)
+{
+    struct kx_bounds bounds = {
+        .min = {.encoding = KX_V8, .data = protobuf_slice(message->sum_min)},
+        .max = {.encoding = KX_V8, .data = protobuf_slice(message->sum_max)},
+        .out = message->sum_clamp ? KX_OUT_CLAMP : KX_OUT_REFUSE,
+        .of_deno = true};
+    if (bounds.min.data.size == 0 && bounds.max.data.size == 0 &&
+        bounds.out == KX_OUT_REFUSE)
+        return true;
+    mutation->bounds = talloc_memdup(memory, &bounds, sizeof bounds);
+    return mutation->bounds != NULL || input_error_no_memory(error);
+}
+
 static bool read_mutation(const Datapath__Mutation *message, void *memory,
                           struct kx_mutation *mutation,
                           struct input_error *error)
@@ -136,9 +151,6 @@ static bool read_mutation(const Datapath__Mutation *message, void *memory,
     *mutation = (struct kx_mutation){
         .type = TYPES[type].type,
         .key = protobuf_slice(message->key),
-        .sum_min = protobuf_slice(message->sum_min),
-        .sum_max = protobuf_slice(message->sum_max),
-        .sum_clamp = message->sum_clamp != 0,
         .suffix_stamp =
             type == DATAPATH__MUTATION_TYPE__M_SET_SUFFIX_VERSIONSTAMPED_KEY};
     if (!check_key(mutation->key, error))
@@ -153,6 +165,7 @@ static bool read_mutation(const Datapath__Mutation *message, void *memory,
                            protobuf_slice(message->value->data), memory,
                            &mutation->value, error) &&
            fits(message, mutation, error) &&
+           read_bounds(message, memory, mutation, error) &&
            read_expiry(message, mutation, error);
 }
 

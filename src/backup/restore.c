@@ -97,27 +97,28 @@ static enum kx_status open_restored(void *mem, const char *directory,
     return status == KX_OK ? env_open(mem, &options, env_out, fault) : status;
 }
 
-/* Sets *stamp_out to the last versionstamp of the restored data. */
-static enum kx_status raise_restored(void *mem, struct engine *engine,
+/* Sets *stamp_out to the last versionstamp of the restored data, and raises
+ * theirs. */
+static enum kx_status raise_restored(struct env *env, const char *directory,
                                      uint64_t known, uint64_t *stamp_out,
                                      struct kx_fault *fault)
 {
+    struct engine *engine = bdb_engine(env);
     struct engine_view *view;
     struct catalog *catalog;
-    enum kx_status status = engine_view_open(mem, engine, NULL, &view);
+    enum kx_status status = engine_view_open(env, engine, NULL, &view);
     if (status == KX_OK)
-        status = catalog_load(mem, engine, view, &catalog, fault);
+        status = catalog_load(env, engine, view, &catalog, fault);
     if (status == KX_OK)
         status = catalog_rebuild(catalog);
     if (status != KX_OK)
         return status;
     *stamp_out = catalog->stamp;
     status = raise_stamp(catalog, known);
-    return status == KX_OK
-               ? KX_OK
-               : kx_fail(fault, status,
-                         "the versionstamp of the restored data cannot "
-                         "be raised");
+    if (status != KX_OK)
+        kx_fail(fault, status, "%s: its versionstamp cannot be raised",
+                directory);
+    return status;
 }
 
 enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
@@ -130,7 +131,7 @@ enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     enum kx_status status = open_restored(mem, directory, lock, &env, fault);
     if (status == KX_OK)
-        status = raise_restored(mem, bdb_engine(env), known, stamp_out, fault);
+        status = raise_restored(env, directory, known, stamp_out, fault);
     if (env != NULL && env_close(env) != KX_OK && status == KX_OK)
         status = kx_fail(fault, KX_FAILED,
                          "%s: the restored data could not be flushed to disk",

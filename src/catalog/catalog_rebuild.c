@@ -49,7 +49,9 @@ static enum kx_status store_all(struct catalog *catalog,
         good = catalog_index_write(mem, changed[i], &writes[i]);
     good = good && catalog_facts_write(mem, catalog, &writes[count]);
     enum kx_status status =
-        good ? engine_write_now(catalog->engine, writes, count + 1)
+        good ? engine_apply(
+                   catalog->engine,
+                   &(struct engine_batch){.writes = writes, .count = count + 1})
              : KX_NO_MEMORY;
     talloc_free(mem);
     return status;
@@ -90,5 +92,5 @@ enum kx_status catalog_rebuild(struct catalog *catalog)
         return KX_OK;
     for (; status == KX_OK && old != NULL; old = find_outdated(catalog))
         status = rebuild(catalog, old);
-    return status;
+    return status == KX_OK ? engine_flush(catalog->engine) : status;
 }

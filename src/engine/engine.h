@@ -151,8 +151,8 @@ static inline enum kx_status engine_flush(struct engine *engine)
     return engine->calls->flush(engine);
 }
 
-/* Applies a few rows that change no client's entry, and flushes them. As
- * engine_apply and engine_flush. */
+/* Applies a few rows of the catalog and flushes them, while the store is being
+ * opened. As engine_apply and engine_flush. */
 enum kx_status engine_write_now(struct engine *engine,
                                 const struct row_write *writes, size_t count);
 

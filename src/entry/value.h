@@ -27,9 +27,10 @@ enum kx_status value_combine(const struct kx_mutation *mutation,
                              struct kx_fault *fault);
 
 /* Holds *sum, the result of a KX_SUM on `stored` (NULL: absent), against the
- * mutation's bounds. KX_OK: it is within them, or has been replaced by a bound
- * as asked; KX_OUT_OF_BOUNDS; KX_TYPE_MISMATCH for bounds of another type;
- * KX_NO_MEMORY. Bytes may be appended to out. */
+ * mutation's bounds, if it has some that value_combine does not know. KX_OK: it
+ * is within them, or has been replaced by a bound as asked; KX_OUT_OF_BOUNDS;
+ * KX_TYPE_MISMATCH for bounds of another type; KX_NO_MEMORY. Bytes may be
+ * appended to out. */
 enum kx_status value_bound(const struct kx_mutation *mutation,
                            const struct kx_value *stored, struct kx_buffer *out,
                            struct kx_value *sum, struct kx_fault *fault);

@@ -1,6 +1,7 @@
-/* Bounds of sums. A sum is beyond a bound when the lesser of it and the
- * greatest value allowed, or the greater of it and the least one, is another
- * value: so numbers are compared as min and max compare them. */
+/* Bounds of sums, but for those of Deno KV (value_number.c). A sum is beyond a
+ * bound when the lesser of it and the greatest value allowed, or the greater of
+ * it and the least one, is another value: so numbers are compared as min and
+ * max compare them. */
 #include "entry/value.h"
 
 #include <endian.h>
@@ -40,6 +41,8 @@ enum kx_status value_bound(const struct kx_mutation *mutation,
                            struct kx_value *sum, struct kx_fault *fault)
 {
     const struct kx_bounds *bounds = mutation->bounds;
+    if (bounds == NULL || bounds->of_deno)
+        return KX_OK;
     struct kx_value exact = *sum;
     bool beyond = wrapped(stored, sum);
     if (beyond)

@@ -165,16 +165,23 @@ static int compare(const struct value_number *a, const struct value_number *b)
     return (a->number > b->number) - (a->number < b->number);
 }
 
+/* The bounds that hold while numbers are combined: those of Deno KV. */
+static const struct kx_bounds *bounds_of(const struct kx_mutation *mutation)
+{
+    return mutation->bounds != NULL && mutation->bounds->of_deno
+               ? mutation->bounds
+               : NULL;
+}
+
 /* Reads a limit of a sum; without bytes there is no limit. */
 static enum kx_status read_limit(struct number_combination *combination,
-                                 struct kx_slice bytes,
+                                 const struct kx_value *value,
                                  struct value_number *limit_out)
 {
-    struct kx_value value = {.encoding = KX_V8, .data = bytes};
     *limit_out = (struct value_number){.kind = NUMBER_NONE};
-    if (bytes.size == 0)
+    if (value->data.size == 0)
         return KX_OK;
-    *limit_out = read_number(&value, combination->out->owner);
+    *limit_out = read_number(value, combination->out->owner);
     if (limit_out->kind == NUMBER_NONE)
         return kx_fail(combination->fault, KX_TYPE_MISMATCH, "%s",
                        value_not_number);
@@ -185,22 +192,23 @@ static enum kx_status read_limit(struct number_combination *combination,
     return KX_OK;
 }
 
-/* Replaces a sum beyond a limit by the limit if the mutation has sum_clamp;
- * refuses it otherwise. */
+/* Replaces a sum beyond a limit by the limit, or refuses it. */
 static enum kx_status limit_sum(struct number_combination *combination,
                                 struct value_number *sum)
 {
+    const struct kx_bounds *bounds = bounds_of(combination->mutation);
     struct value_number least;
     struct value_number most;
-    enum kx_status status =
-        read_limit(combination, combination->mutation->sum_min, &least);
+    if (bounds == NULL)
+        return KX_OK;
+    enum kx_status status = read_limit(combination, &bounds->min, &least);
     if (status == KX_OK)
-        status = read_limit(combination, combination->mutation->sum_max, &most);
+        status = read_limit(combination, &bounds->max, &most);
     if (status != KX_OK)
         return status;
     bool below = least.kind != NUMBER_NONE && compare(sum, &least) < 0;
     bool above = most.kind != NUMBER_NONE && compare(sum, &most) > 0;
-    if ((below || above) && !combination->mutation->sum_clamp)
+    if ((below || above) && bounds->out != KX_OUT_CLAMP)
         return kx_fail(combination->fault, KX_NUMBER_RANGE,
                        "The result of a Sum operation would exceed its range "
                        "limit");
@@ -257,9 +265,8 @@ static enum kx_status combine_u64(struct number_combination *combination)
     size_t start = combination->out->size;
     uint64_t a = combination->left.u64;
     uint64_t b;
-    if (combination->right.kind != NUMBER_BIGINT || mutation->sum_clamp ||
-        mutation->sum_min.size > 0 || mutation->sum_max.size > 0 ||
-        !as_u64(combination->right.bigint, &b))
+    if (combination->right.kind != NUMBER_BIGINT ||
+        bounds_of(mutation) != NULL || !as_u64(combination->right.bigint, &b))
         return mismatch(combination);
     if (mutation->type == KX_SUM)
         a += b;

@@ -49,11 +49,16 @@ enum kx_return { KX_RETURN_NOTHING, KX_RETURN_OLD, KX_RETURN_NEW };
 enum kx_out { KX_OUT_REFUSE, KX_OUT_CLAMP, KX_OUT_SKIP };
 
 /* Bounds of a sum, inclusive, of the operand's type; without data there is no
- * bound. A KvU64 does not wrap within bounds: 2^64 - 1 is always one. */
+ * bound. They hold for the operand of a missing key, too. A KvU64 does not wrap
+ * within bounds: 2^64 - 1 is always one.
+ *
+ * With of_deno they are as in Deno KV instead: V8 values, not for a missing key
+ * and never for a KvU64; a sum that they refuse is KX_NUMBER_RANGE. */
 struct kx_bounds {
     struct kx_value min;
     struct kx_value max;
     enum kx_out out;
+    bool of_deno;
 };
 
 struct kx_buffer;
@@ -78,18 +83,11 @@ struct kx_mutation {
     enum kx_mutation_type type;
     struct kx_slice key;
     struct kx_value value;
-    int64_t expires_at_ms; /* 0: the entry does not expire */
-    bool suffix_stamp;     /* for KX_SET: the digits of the commit's
-                            * versionstamp, as a string, are appended to the
-                            * key as one more part */
-    /* For KX_SUM with a V8 operand: bounds of the result, as V8 values of the
-     * operand's type; empty: none. A result outside is replaced by the bound if
-     * sum_clamp is set, else it is refused with KX_NUMBER_RANGE. */
-    struct kx_slice sum_min;
-    struct kx_slice sum_max;
-    bool sum_clamp;
-    const struct kx_bounds *bounds; /* for KX_SUM; NULL: none. They hold for
-                                     * the operand of a missing key, too */
+    int64_t expires_at_ms;          /* 0: the entry does not expire */
+    bool suffix_stamp;              /* for KX_SET: the digits of the commit's
+                                     * versionstamp, as a string, are appended to the
+                                     * key as one more part */
+    const struct kx_bounds *bounds; /* for KX_SUM; NULL: none */
     enum kx_ttl_of ttl_of;          /* not for deletes */
     enum kx_return returns;         /* not for KX_DELETE_RANGE */
     struct kx_slice end;            /* for KX_DELETE_RANGE, as limit */

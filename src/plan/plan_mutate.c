@@ -90,7 +90,7 @@ static enum kx_status combine(struct plan *plan,
     plan->value.size = 0;
     status = value_combine(mutation, present ? &stored : NULL, &plan->value,
                            &result, &plan_refusal(plan)->fault);
-    if (status == KX_OK && mutation->bounds != NULL)
+    if (status == KX_OK)
         status = value_bound(mutation, present ? &stored : NULL, &plan->value,
                              &result, &plan_refusal(plan)->fault);
     if (status == KX_OUT_OF_BOUNDS)

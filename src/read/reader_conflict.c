@@ -109,8 +109,6 @@ static enum kx_status take_row(struct kx_reader *reader, struct kx_slice bytes)
     struct conflict_group *group = &reader->group;
     struct kx_slice key = kx_buffer_slice(&reader->position);
     enum kx_status status = KX_OK;
-    if (bytes.size == 0)
-        return KX_ABSENT;
     if (!record_read(bytes, &record))
         return KX_FAILED;
     if (record.index != group->index->id ||

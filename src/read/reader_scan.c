@@ -118,14 +118,12 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
     return begin(reader, range);
 }
 
-/* KX_ABSENT: the row is hidden or has no bytes (range.h). In an index scan a
- * row with another id belongs to a dropped index of the same name. */
+/* KX_ABSENT: the row is hidden. In an index scan a row with another id belongs
+ * to a dropped index of the same name. */
 static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
                            struct kx_slice bytes, struct kx_entry *entry_out)
 {
     struct record record;
-    if (bytes.size == 0)
-        return KX_ABSENT;
     if (!record_read(bytes, &record))
         return KX_FAILED;
     if (reader->index != NULL)

@@ -4,6 +4,8 @@
 static enum kx_status run_commit(struct world *world)
 {
     uint64_t stamps[] = {1, 2, 3};
+    struct kx_bounds bounds = {
+        .min = test_json("0"), .max = test_json("40"), .out = KX_OUT_CLAMP};
     struct kx_check checks[] = {
         {.key = key_of(world, "[\"u\",1]"), .condition = KX_IS_PRESENT},
         {.key = key_of(world, "[\"u\",9]"),
@@ -16,11 +18,14 @@ static enum kx_status run_commit(struct world *world)
         {.type = KX_DELETE, .key = key_of(world, "[\"u\",3]")},
         {.type = KX_SUM,
          .key = key_of(world, "[\"n\",1]"),
-         .value = test_json("41")},
+         .value = test_json("41"),
+         .bounds = &bounds,
+         .returns = KX_RETURN_NEW},
         {.type = KX_PATCH,
          .key = key_of(world, "[\"n\",2]"),
          .value = test_json("{\"a\":{\"c\":2}}")}};
     mutations[0].expires_at_ms = kx_now_ms() + 3600000;
+    mutations[1].returns = KX_RETURN_OLD;
     struct kx_commit commit = {.checks = checks,
                                .check_count = 2,
                                .mutations = mutations,

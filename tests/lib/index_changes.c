@@ -29,8 +29,8 @@ static void set_entry(struct data *data, struct model_entry *slot,
     mutation->value.media_type = kx_text("text/plain");
 }
 
-/* One member, which objects would be merged with: so it is none, or a new
- * array. null removes it. */
+/* Of one member: a plain value, a new object, a new array, or null, which
+ * removes it. Objects that are there would be merged. */
 static void patch_entry(struct data *data, struct model_entry *slot,
                         struct kx_mutation *mutation)
 {

@@ -158,7 +158,7 @@ const struct test_case CASES[] = {
      FRAMING_BAD_HOST, 0},
     {"a port alone", "GET / HTTP/1.1\r\nHost: :80\r\n\r\n", FRAMING_BAD_HOST,
      0},
-    {"a port that is none", "GET / HTTP/1.1\r\nHost: h:8a\r\n\r\n",
+    {"a port with a letter", "GET / HTTP/1.1\r\nHost: h:8a\r\n\r\n",
      FRAMING_BAD_HOST, 0},
     {"an open bracket", "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
      FRAMING_BAD_LINE_END, 0},

@@ -430,28 +430,20 @@ static void a_small_batch_is_one_slice(void **state)
     assert_int_equal(looks, 0);
 }
 
+#define FILLED(test)                                                           \
+    cmocka_unit_test_setup_teardown(test, begin_filled, finish_filled)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            views_between_slices_see_the_state_before, begin_filled,
-            finish_filled),
-        cmocka_unit_test_setup_teardown(so_they_do_while_a_range_is_deleted,
-                                        begin_filled, finish_filled),
-        cmocka_unit_test_setup_teardown(
-            rows_that_views_do_not_see_cost_them_nothing, begin_filled,
-            finish_filled),
-        cmocka_unit_test_setup_teardown(a_batch_that_fails_leaves_it,
-                                        begin_filled, finish_filled),
-        cmocka_unit_test_setup_teardown(
-            what_is_refused_is_found_before_the_first_slice, begin_filled,
-            finish_filled),
-        cmocka_unit_test_setup_teardown(without_the_shadow_they_see_a_part,
-                                        begin_filled, finish_filled),
-        cmocka_unit_test_setup_teardown(a_large_commit_is_not_borrowed,
-                                        begin_filled, finish_filled),
-        cmocka_unit_test_setup_teardown(a_small_batch_is_one_slice,
-                                        begin_filled, finish_filled),
+        FILLED(views_between_slices_see_the_state_before),
+        FILLED(so_they_do_while_a_range_is_deleted),
+        FILLED(rows_that_views_do_not_see_cost_them_nothing),
+        FILLED(a_batch_that_fails_leaves_it),
+        FILLED(what_is_refused_is_found_before_the_first_slice),
+        FILLED(without_the_shadow_they_see_a_part),
+        FILLED(a_large_commit_is_not_borrowed),
+        FILLED(a_small_batch_is_one_slice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

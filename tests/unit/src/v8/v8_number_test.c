@@ -133,9 +133,10 @@ static const struct sum {
 
 static void assert_sum(const struct sum *sum, size_t n, void *memory)
 {
+    struct kx_bounds bounds = {.out = sum->clamp ? KX_OUT_CLAMP : KX_OUT_REFUSE,
+                               .of_deno = true};
     struct kx_mutation mutation = {.type = sum->type,
-                                   .value = value_of(sum->operand, memory),
-                                   .sum_clamp = sum->clamp};
+                                   .value = value_of(sum->operand, memory)};
     struct kx_value stored = {.encoding = KX_JSON};
     struct kx_value result;
     struct kx_fault fault = {.detail = ""};
@@ -144,9 +145,11 @@ static void assert_sum(const struct sum *sum, size_t n, void *memory)
     if (sum->stored != NULL)
         stored = value_of(sum->stored, memory);
     if (sum->least != NULL)
-        mutation.sum_min = value_of(sum->least, memory).data;
+        bounds.min = value_of(sum->least, memory);
     if (sum->most != NULL)
-        mutation.sum_max = value_of(sum->most, memory).data;
+        bounds.max = value_of(sum->most, memory);
+    if (sum->clamp || sum->least != NULL || sum->most != NULL)
+        mutation.bounds = &bounds;
     enum kx_status status = value_combine(
         &mutation, sum->stored == NULL ? NULL : &stored, &out, &result, &fault);
     if (sum->result[0] == '!') {
