@@ -69,7 +69,7 @@ if [ "$times" -eq 1 ]; then
         request POST /indexes "{\"name\":\"wide_$i\",\"prefix\":[\"wide\"],\"fields\":[{\"path\":\"/a\",\"each\":true}]}"
     done
     timeout "$longest" node "$(dirname "$0")/memory.js" 127.0.0.1 "${url##*:}" \
-        "$server" $((16 + 64 + 64)) $((16 + 64)) 64 >"$work/seen"
+        "$server" $((16 + 64 + 64)) $((16 + 64)) 64 >"$work/seen" 2>&1
     is 'memory' "$(cat "$work/seen")" 'values held given back
 values over HTTP/2 held given back
 lists held given back

@@ -35,12 +35,26 @@ function metrics() {
   });
 }
 
-const held = async () => Number(/^kindex_http_body_bytes (\d+)/m.exec(await metrics())[1]);
+async function usage() {
+  const text = await metrics();
+  const number = (name) => Number(new RegExp(`^${name} (\\d+)`, "m").exec(text)[1]);
+  return { held: number("kindex_http_body_bytes"), stalled: number("kindex_http_stalled_total") };
+}
 const limit = Number(process.argv[7]) * 2 ** 20;
 
-// What is refused for the last body leaves room for some.
-async function full() {
-  while (await held() < limit - 4 * 2 ** 20) await pause();
+// What is refused for the last body leaves room for some. A stalled client is
+// only ended when the limit is reached, and more is free from then on.
+async function full(stalled) {
+  for (;;) {
+    const now = await usage();
+    if (now.held >= limit - 4 * 2 ** 20 || now.stalled > stalled) return;
+    await pause();
+  }
+}
+
+// Waits until nothing is held for clients that have gone.
+async function empty() {
+  while ((await usage()).held > 0) await pause();
 }
 
 // Clients of one address get half of it.
@@ -92,13 +106,15 @@ const WAYS = {
 
 async function main() {
   for (const [name, begin] of Object.entries(WAYS)) {
+    const { stalled } = await usage();
     const clients = begin();
-    await full();
+    await full(stalled);
     if (name.startsWith("commits"))
       for (const status of [await commit(), await commit(), await commit()])
         if (status !== 200) console.log(name, status);
     const most = resident("VmHWM");
     for (const client of clients) client.destroy();
+    await empty();
     const until = Date.now() + PATIENCE_MS;
     while (resident("VmRSS") > LEFT && Date.now() < until) await pause();
     const left = resident("VmRSS");
