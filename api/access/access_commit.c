@@ -5,12 +5,22 @@
 
 #include "access/access_state.h"
 
+/* A check of a range tells what a list of it would tell. */
+static bool may_check_one(struct request *request, struct reply *reply,
+                          const struct kx_check *check)
+{
+    struct kx_range range = {.start = check->start, .end = check->end};
+    return kx_check_of_range(check)
+               ? access_range(request, reply, SCOPE_LIST, &range)
+               : access_key(request, reply, SCOPE_READ, check->key);
+}
+
 static bool may_check(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
     size_t count = request->caller.own_checks ? 0 : commit->check_count;
     for (size_t i = 0; i < count; i++)
-        if (!access_key(request, reply, SCOPE_READ, commit->checks[i].key))
+        if (!may_check_one(request, reply, &commit->checks[i]))
             return false;
     return true;
 }

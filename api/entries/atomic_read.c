@@ -1,6 +1,7 @@
 /* The document of POST /atomic:
  *
- * {"checks":[{"key":[...],"versionstamp":"..."}], "mutations":[{"type":"set",
+ * {"checks":[{"key":[...],"versionstamp":"..."},{"prefix":[...],"none":true}],
+ * "mutations":[{"type":"set",
  * "key":[...],"value":...,"ttl":"5m"}], "dry":false}, with "expiresAt" for
  * "ttl".
  *

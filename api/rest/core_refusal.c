@@ -29,12 +29,72 @@ static void member_key(struct request *request, struct reply *reply,
     member_json(reply, name, &json);
 }
 
-/* Appends the versionstamp in the check, or null if it requires that there is
- * no entry. */
-static void add_expected(const struct kx_check *check, struct kx_buffer *out)
+static void add_key(const char *name, struct kx_slice key,
+                    struct kx_buffer *out)
 {
-    bool one = check->condition == KX_IS_ONE_OF && check->stamp_count == 1;
-    entryjson_write_stamp(one ? check->stamps[0] : 0, out);
+    kx_add_text(out, name);
+    kx_key_to_json(key, out);
+}
+
+static void add_stamp(const char *name, uint64_t stamp, struct kx_buffer *out)
+{
+    kx_add_text(out, name);
+    entryjson_write_stamp(stamp, out);
+}
+
+static void add_json(const char *name, struct kx_slice json,
+                     struct kx_buffer *out)
+{
+    if (json.size == 0)
+        return;
+    kx_add_text(out, name);
+    kx_add_slice(out, json);
+}
+
+/* Appends the condition with the member that it has in the request; for a
+ * versionstamp it is `expected`, null for the entry's absence. */
+static void add_condition(const struct kx_check *check,
+                          const struct kx_failed_check *failed,
+                          struct kx_buffer *out)
+{
+    bool one = check->stamp_count == 1;
+    switch (check->condition) {
+    case KX_IS_ABSENT:
+    case KX_IS_ONE_OF:
+    case KX_IS_NONE_OF:
+        add_stamp(",\"expected\":", one ? check->stamps[0] : 0, out);
+        break;
+    case KX_IS_PRESENT:
+        kx_add_text(out, ",\"exists\":true");
+        break;
+    case KX_RANGE_EMPTY:
+        kx_add_text(out, ",\"none\":true");
+        break;
+    case KX_IS_AT_MOST:
+    case KX_RANGE_AT_MOST:
+        add_stamp(",\"atMost\":", check->stamps[0], out);
+        break;
+    case KX_MEETS:
+        add_json(",\"where\":", failed->condition, out);
+        add_json(",\"found\":", failed->found, out);
+        break;
+    }
+}
+
+static void add_failed(const struct kx_check *check,
+                       const struct kx_failed_check *failed,
+                       struct kx_buffer *out)
+{
+    bool range = kx_check_of_range(check);
+    char number[40];
+    snprintf(number, sizeof number, "{\"check\":%zu", failed->check);
+    kx_add_text(out, number);
+    if (range)
+        add_key(",\"prefix\":", check->key, out);
+    add_key(",\"key\":", range ? failed->key : check->key, out);
+    add_condition(check, failed, out);
+    add_stamp(",\"actual\":", failed->actual, out);
+    kx_add_byte(out, '}');
 }
 
 static void member_checks(struct request *request, struct reply *reply)
@@ -43,20 +103,14 @@ static void member_checks(struct request *request, struct reply *reply)
     const struct kx_refusal *refusal = &commit->refusal;
     struct kx_buffer list;
     kx_buffer_init(&list, request->memory);
+    kx_add_byte(&list, '[');
     for (size_t i = 0; i < refusal->check_count; i++) {
-        char number[40];
-        size_t n = refusal->checks[i].check;
-        snprintf(number, sizeof number,
-                 "%s{\"check\":%zu,\"key\":", i == 0 ? "[" : ",", n);
-        kx_add_text(&list, number);
-        kx_key_to_json(commit->checks[n].key, &list);
-        kx_add_text(&list, ",\"expected\":");
-        add_expected(&commit->checks[n], &list);
-        kx_add_text(&list, ",\"actual\":");
-        entryjson_write_stamp(refusal->checks[i].actual, &list);
-        kx_add_byte(&list, '}');
+        const struct kx_failed_check *failed = &refusal->checks[i];
+        if (i > 0)
+            kx_add_byte(&list, ',');
+        add_failed(&commit->checks[failed->check], failed, &list);
     }
-    kx_add_text(&list, refusal->check_count == 0 ? "[]" : "]");
+    kx_add_byte(&list, ']');
     member_json(reply, "failedChecks", &list);
 }
 

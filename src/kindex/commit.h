@@ -8,22 +8,48 @@
 #include "kindex/store.h"
 
 enum kx_condition {
-    KX_IS_ABSENT,  /* the entry is absent */
-    KX_IS_PRESENT, /* the entry is present */
-    KX_IS_ONE_OF,  /* it is present with one of the stamps */
-    KX_IS_NONE_OF  /* it is absent, or present with none of the stamps */
+    KX_IS_ABSENT,    /* the entry is absent */
+    KX_IS_PRESENT,   /* the entry is present */
+    KX_IS_ONE_OF,    /* it is present with one of the stamps */
+    KX_IS_NONE_OF,   /* it is absent, or present with none of the stamps */
+    KX_IS_AT_MOST,   /* it is absent, or its stamp is at most stamps[0] */
+    KX_MEETS,        /* it is present, and its value meets `where` */
+    KX_RANGE_EMPTY,  /* no entry is in the range */
+    KX_RANGE_AT_MOST /* no entry in the range has a stamp above stamps[0]; an
+                      * entry that was removed has left no stamp */
 };
 
-/* A condition on an entry, in its state before the commit's own mutations. */
+/* Conditions on a value, as an index declares them in `where`. Immutable. */
+struct kx_where;
+/* Reads a condition such as {"path":"/stock","ge":5}, or an array of them,
+ * which kx_json_check has accepted, into talloc context memory. KX_OK;
+ * KX_BAD_INDEX with pointer and detail; KX_NO_MEMORY. */
+enum kx_status kx_where_read(void *memory, struct kx_slice text,
+                             struct kx_where **where_out,
+                             struct kx_fault *fault);
+
+/* A condition on an entry, or on the entries of a range as a list shows them,
+ * in the state before the commit's own mutations. The ranges of a commit are
+ * read up to KX_CHECK_ROWS_MAX and KX_CHECK_BYTES_MAX; beyond that it is
+ * refused with KX_COMMIT_TOO_LARGE. */
 struct kx_check {
-    struct kx_slice key;
+    struct kx_slice key; /* of a range: the prefix */
     enum kx_condition condition;
-    const uint64_t *stamps; /* for the last two conditions */
+    const uint64_t *stamps; /* for the conditions that have stamps */
     size_t stamp_count;
+    const struct kx_where *where; /* for KX_MEETS */
+    struct kx_slice start;        /* of a range: the inclusive start, and */
+    struct kx_slice end;          /* the exclusive end */
 };
 
-/* True if the check holds for an entry with this stamp (0: absent). Any thread.
- */
+/* Is the condition on a range? */
+static inline bool kx_check_of_range(const struct kx_check *check)
+{
+    return check->condition >= KX_RANGE_EMPTY;
+}
+
+/* True if a check of an entry, except KX_MEETS, holds for an entry with this
+ * stamp (0: absent). Any thread. */
 bool kx_check_holds(const struct kx_check *check, uint64_t stamp);
 
 enum kx_mutation_type {
@@ -104,11 +130,15 @@ struct kx_result {
     struct kx_entry entry;
 };
 
-/* One failed check: its number in the commit, and the entry's actual stamp (0:
- * absent). */
+/* One failed check: its number in the commit, and what was found. */
 struct kx_failed_check {
     size_t check;
-    uint64_t actual;
+    uint64_t actual;           /* the entry's stamp; 0: absent */
+    struct kx_slice key;       /* of a range: the entry that was found */
+    struct kx_slice condition; /* KX_MEETS: the first that does not hold, as
+                                * JSON */
+    struct kx_slice found; /* KX_MEETS: the JSON at its path; empty if there is
+                            * nothing, or more than KX_FOUND_MAX bytes */
 };
 
 /* Why a commit was refused; which members are set depends on the status. The

@@ -41,6 +41,8 @@ struct plan {
     size_t own_bytes;         /* that it has put, without index entries */
     size_t patched_bytes;     /* of values that its patches have made */
     size_t result_bytes;      /* of entries that it returns */
+    size_t checked_rows;      /* that its checks of ranges have read */
+    size_t checked_bytes;     /* of their values */
     struct kx_buffer key;     /* scratch of the steps */
     struct extract before;    /* index entries of a changed entry */
     struct extract now;
@@ -68,7 +70,8 @@ struct plan *plan_create(const struct plan_base *base);
 
 /* Plans one KX_WRITE commit and sets its result (not yet durable). Its changes
  * are in the overlay when commit->status is KX_OK and it is not dry. A commit
- * with a KX_DELETE_RANGE must be the first of its plan. */
+ * that reads the table (a KX_DELETE_RANGE, a check of a range) needs a plan in
+ * which nothing has changed. */
 void plan_commit(struct plan *plan, struct kx_commit *commit);
 
 /* Removes the entry under key that has expired at expires_at_ms, with its index
@@ -103,6 +106,13 @@ enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
 /* plan_check.c: compares the commit's checks; KX_OK or KX_CHECK_FAILED with the
  * failed ones in the refusal. */
 enum kx_status plan_check_all(struct plan *plan);
+
+/* plan_conditions.c: KX_OK if a check with KX_MEETS, or of a range, holds;
+ * KX_CHECK_FAILED with *failed filled in, except its number; errors. */
+enum kx_status plan_check_value(struct plan *plan, const struct kx_check *check,
+                                struct kx_failed_check *failed);
+enum kx_status plan_check_range(struct plan *plan, const struct kx_check *check,
+                                struct kx_failed_check *failed);
 
 /* plan_mutate.c: carries out the mutations in order on the overlay, except
  * those on keys that belong to an index. KX_OK, or the reason why a mutation

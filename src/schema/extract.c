@@ -326,8 +326,8 @@ static enum kx_status make_keys(struct extract *extract)
     if (status == KX_NO_MEMORY)
         return status;
     if (declaration->where_count != 0) {
-        status =
-            predicate_holds(declaration, extract->document, &extract->scratch);
+        status = predicate_holds(declaration, extract->document,
+                                 &extract->scratch, NULL);
         extract->excluded = status == KX_ABSENT;
         if (status != KX_OK)
             return extract->excluded ? KX_OK : status;

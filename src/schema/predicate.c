@@ -111,7 +111,8 @@ bool predicate_admits(const struct condition *condition, struct kx_slice part)
 
 enum kx_status predicate_holds(const struct declaration *declaration,
                                struct kx_slice document,
-                               struct kx_buffer *scratch)
+                               struct kx_buffer *scratch,
+                               const struct condition **failed_out)
 {
     for (size_t i = 0; i < declaration->where_count; i++) {
         const struct condition *condition = &declaration->where[i];
@@ -120,8 +121,11 @@ enum kx_status predicate_holds(const struct declaration *declaration,
             look(document, condition->path, scratch, &found);
         if (status != KX_OK)
             return status;
-        if (!holds(condition, found, kx_buffer_slice(scratch)))
-            return KX_ABSENT;
+        if (holds(condition, found, kx_buffer_slice(scratch)))
+            continue;
+        if (failed_out != NULL)
+            *failed_out = condition;
+        return KX_ABSENT;
     }
     return KX_OK;
 }

@@ -36,14 +36,29 @@ enum {
     IDLE_WAIT_MS = 1000    /* how often an idle writer looks at the clock */
 };
 
-/* A range delete reads the table itself, not the overlay, so nothing may be
- * planned before it; a declaration changes the catalog, by which the others are
- * planned. Such a commit is a batch of its own. */
+/* A declaration changes the catalog, by which the others are planned, and a
+ * range delete is long: such a commit is a batch of its own. */
 static bool stands_alone(const struct kx_commit *commit)
 {
     return commit->command.kind != KX_WRITE ||
            (commit->mutation_count > 0 &&
             commit->mutations[0].type == KX_DELETE_RANGE);
+}
+
+static bool checks_range(const struct kx_commit *commit)
+{
+    for (size_t i = 0; i < commit->check_count; i++)
+        if (kx_check_of_range(&commit->checks[i]))
+            return true;
+    return false;
+}
+
+/* A range delete and a check of a range read the table itself, not the overlay,
+ * so nothing may have changed there. */
+static bool fits(const struct plan *plan, const struct kx_commit *commit)
+{
+    return !stands_alone(commit) &&
+           (overlay_size(plan->overlay) == 0 || !checks_range(commit));
 }
 
 static bool is_full(const struct plan *plan, size_t count)
@@ -63,7 +78,7 @@ static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
         plan_commit(plan, commit);
         ++*count_out;
         commit = commit->next;
-    } while (commit != NULL && !stands_alone(first) && !stands_alone(commit) &&
+    } while (commit != NULL && !stands_alone(first) && fits(plan, commit) &&
              !is_full(plan, *count_out));
     return commit;
 }
@@ -200,7 +215,7 @@ static struct kx_commit *run_batch(struct writer *writer,
 static bool is_short(const struct writer *writer,
                      const struct kx_commit *commit)
 {
-    return !stands_alone(commit) &&
+    return !stands_alone(commit) && !checks_range(commit) &&
            commit->mutation_count *
                    catalog_rows_per_change(writer->base.catalog) <=
                ALONE_ROWS_MAX;

@@ -6,12 +6,23 @@ static enum kx_status run_commit(struct world *world)
     uint64_t stamps[] = {1, 2, 3};
     struct kx_bounds bounds = {
         .min = test_json("0"), .max = test_json("40"), .out = KX_OUT_CLAMP};
-    struct kx_check checks[] = {
-        {.key = key_of(world, "[\"u\",1]"), .condition = KX_IS_PRESENT},
-        {.key = key_of(world, "[\"u\",9]"),
-         .condition = KX_IS_NONE_OF,
-         .stamps = stamps,
-         .stamp_count = 3}};
+    struct kx_where *where = NULL;
+    enum kx_status status = kx_where_read(
+        world->mem, kx_text("{\"path\":\"/n\",\"in\":[1,2]}"), &where, NULL);
+    if (status != KX_OK)
+        return status;
+    struct kx_check checks[] = {{.key = key_of(world, "[\"u\",1]"),
+                                 .condition = KX_MEETS,
+                                 .where = where},
+                                {.condition = KX_RANGE_AT_MOST,
+                                 .stamps = stamps,
+                                 .stamp_count = 1,
+                                 .start = key_of(world, "[\"none\",1]"),
+                                 .end = key_of(world, "[\"none\",2]")},
+                                {.key = key_of(world, "[\"u\",9]"),
+                                 .condition = KX_IS_NONE_OF,
+                                 .stamps = stamps,
+                                 .stamp_count = 3}};
     struct kx_mutation mutations[] = {
         put(world, "[\"u\",9]", "{\"e\":\"Z@x\",\"t\":[\"r\",\"q\"],\"n\":9}"),
         put(world, "[\"u\",1]", "{\"e\":\"aa@x\",\"t\":[\"b\"],\"n\":1}"),
@@ -27,7 +38,7 @@ static enum kx_status run_commit(struct world *world)
     mutations[0].expires_at_ms = kx_now_ms() + 3600000;
     mutations[1].returns = KX_RETURN_OLD;
     struct kx_commit commit = {.checks = checks,
-                               .check_count = 2,
+                               .check_count = 3,
                                .mutations = mutations,
                                .mutation_count = 5,
                                .memory = world->mem};

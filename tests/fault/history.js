@@ -1,7 +1,8 @@
 // Sixteen clients on twenty keys, with kills: what they sent and saw must be a
 // linearizable history (history_check.js) of single reads, reads of many keys,
 // lists, index queries and failed checks; sums of accounts and a ring that
-// commits permute stay whole in every list.
+// commits permute stay whole in every list; commits on conditions of values and
+// ranges let neither a phantom nor a lost update pass.
 //
 //   node history.js PROGRAM OPERATIONS [SEED]   the last line: N passed, N failed
 //
@@ -9,6 +10,7 @@
 'use strict';
 const { performance } = require('node:perf_hooks');
 const { check } = require('./history_check.js');
+const { Journal, Rooms, Stock } = require('./history_conditions.js');
 const { Bank, Ring } = require('./history_sums.js');
 const { Power } = require('./power.js');
 const { randomFrom } = require('./random.js');
@@ -92,7 +94,7 @@ class HistoryClient {
 
   // A failed check has seen another versionstamp.
   learn(start, problem) {
-    for (const { key, actual } of problem.checks ?? []) {
+    for (const { key, actual } of problem.failedChecks ?? []) {
       const stamp = number(actual);
       view(start, `check of ${key[1]}: ${stamp}`, (other, version) =>
         other !== key[1] || same(stamp)(version));
@@ -203,13 +205,16 @@ async function main() {
   const clients = Array.from({ length: CLIENTS }, (_, n) =>
     new HistoryClient(n));
   const sums = [new Bank(server, randomFrom(seed + 50)),
-    new Ring(server, randomFrom(seed + 51))];
+    new Ring(server, randomFrom(seed + 51)),
+    ...[Rooms, Journal, Stock].map((Kind, n) =>
+      new Kind(server, randomFrom(seed + 52 + n)))];
   for (const one of sums) await one.prepare();
   const going = () => left > 0 && server.up;
   sums.forEach((one) => { one.going = going; });
   const parts = Math.max(1, Math.round(Number(operationsText) / PART));
   for (let n = 0; n < parts; n++) await part(clients, sums);
   await settle();
+  for (const one of sums) await one.settle?.();
   const wrong = [...broken, ...check(history, KEYS),
     ...sums.flatMap((one) => one.wrong)];
   console.log(`${history.writes.length} commits, ${history.views.length} ` +

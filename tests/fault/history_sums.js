@@ -42,11 +42,12 @@ class Sums {
     this.commits += reply.status === 200 ? 1 : 0;
   }
 
-  async run() {
+  // By so many clients.
+  async run(clients = 2) {
     const one = async () => {
       while (this.going()) await this.step().catch(() => null);
     };
-    await Promise.all([one(), one()]);
+    await Promise.all(Array.from({ length: clients }, one));
   }
 
   async step() {
@@ -102,4 +103,4 @@ class Ring extends Sums {
   }
 }
 
-module.exports = { Bank, Ring };
+module.exports = { Bank, Ring, Sums };

@@ -67,6 +67,7 @@ getEntryByQuery ada
 
 commitAtomic order
 commitAtomic dry
+commitAtomic book
 commitAtomic check-failed
 commitAtomic type-mismatch
 commitAtomic out-of-bounds

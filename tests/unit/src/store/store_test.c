@@ -123,6 +123,58 @@ static void each_failed_check_is_named(void **state)
     assert_int_equal(commit.refusal.checks[1].actual, 0);
 }
 
+/* Whether the check holds; what was found is in *failed_out. */
+static bool check_holds(struct story *s, struct kx_check check,
+                        struct kx_failed_check *failed_out)
+{
+    struct kx_commit commit = {
+        .checks = &check, .check_count = 1, .memory = s->mem};
+    enum kx_status status = test_commit(&s->test, &commit);
+    if (status == KX_CHECK_FAILED)
+        *failed_out = commit.refusal.checks[0];
+    else
+        assert_int_equal(status, KX_OK);
+    return status == KX_OK;
+}
+
+static void a_check_compares_values_and_looks_into_ranges(void **state)
+{
+    struct story *s = *state;
+    struct kx_where *where;
+    struct kx_fault fault;
+    struct kx_failed_check failed;
+    uint64_t first = 1;
+    test_set(&s->test, s->mem, "[\"a\"]", "{\"n\":3}");
+    test_set(&s->test, s->mem, "[\"b\",1]", "1");
+    struct kx_slice text = kx_text("{\"path\":\"/n\",\"ge\":3,\"lt\":4}");
+    assert_int_equal(kx_where_read(s->mem, text, &where, &fault), KX_OK);
+    struct kx_check value = {.key = test_key(s->mem, "[\"a\"]"),
+                             .condition = KX_MEETS,
+                             .where = where};
+    assert_true(check_holds(s, value, &failed));
+    test_set(&s->test, s->mem, "[\"a\"]", "{\"n\":4}");
+    assert_false(check_holds(s, value, &failed));
+    assert_true(
+        kx_equal(failed.condition, kx_text("{\"path\":\"/n\",\"lt\":4}")));
+    assert_true(kx_equal(failed.found, kx_text("4")));
+    assert_int_equal(failed.actual, 4);
+    struct kx_check range = {.key = test_key(s->mem, "[\"b\"]"),
+                             .condition = KX_RANGE_AT_MOST,
+                             .stamps = &first,
+                             .stamp_count = 1,
+                             .start = test_key(s->mem, "[\"b\",0]"),
+                             .end = test_key(s->mem, "[\"b\",9]")};
+    assert_false(check_holds(s, range, &failed));
+    assert_true(kx_equal(failed.key, test_key(s->mem, "[\"b\",1]")));
+    first = 2;
+    assert_true(check_holds(s, range, &failed));
+    range.condition = KX_RANGE_EMPTY;
+    assert_false(check_holds(s, range, &failed));
+    assert_int_equal(failed.actual, 2);
+    range.start = test_key(s->mem, "[\"b\",2]");
+    assert_true(check_holds(s, range, &failed));
+}
+
 static void a_dry_commit_changes_nothing(void **state)
 {
     struct story *s = *state;
@@ -300,6 +352,8 @@ int main(void)
                                         finish),
         cmocka_unit_test_setup_teardown(mutations_of_a_commit_see_each_other,
                                         begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_check_compares_values_and_looks_into_ranges, begin, finish),
         cmocka_unit_test_setup_teardown(each_failed_check_is_named, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(a_dry_commit_changes_nothing, begin,
