@@ -139,6 +139,7 @@ int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The commands, by file. */
 int cli_get(struct cli *cli);
 int cli_set(struct cli *cli);
+int cli_touch(struct cli *cli);
 int cli_del(struct cli *cli);
 int cli_ls(struct cli *cli);
 int cli_tree(struct cli *cli);

@@ -34,6 +34,7 @@ static const struct cli_option TABLE[] = {
 
     {{"type", OPTION_TEXT, offsetof(struct cli, type), "json", 0, 0, "what the value is: json, text (stored as a JSON string), bytes, typed, or a media type"}, "TYPE", 't', false, NULL},
     {{"ttl", OPTION_TEXT, offsetof(struct cli, ttl), NULL, 0, 0, "time to live: 250ms, 60s, 5m, 1h, 7d"}, "TIME", 0, false, NULL},
+    {{"ttl", OPTION_TEXT, offsetof(struct cli, ttl), NULL, 0, 0, "time to live: 250ms, 60s, 5m, 1h, 7d; keep: that of the entry; none: it does not end"}, "TIME", 0, false, "entry-ttl"},
     {{"if-match", OPTION_TEXT, offsetof(struct cli, if_match), NULL, 0, 0, "only if the entry still has this versionstamp"}, "STAMP", 0, false, NULL},
     {{"if-absent", OPTION_FLAG, offsetof(struct cli, absent), NULL, 0, 0, "only if there is no such entry"}, NULL, 0, false, NULL},
     {{"merge", OPTION_FLAG, offsetof(struct cli, merge), NULL, 0, 0, "the value is a JSON merge patch of the stored value"}, NULL, 'm', false, NULL},

@@ -1,8 +1,10 @@
 /* Prints entries as a table, as JSON or raw. */
 #include "cli/cli_show.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli_json.h"
@@ -14,7 +16,8 @@ enum {
     STAMP_WIDTH = 20,
     NAME_WIDTH = 16,
     LINE_WIDTH = 80,
-    VALUE_LEAST = 16
+    VALUE_LEAST = 16,
+    EXPIRY_SIZE = 64
 };
 
 const char *cli_bold(const struct cli *cli)
@@ -167,6 +170,29 @@ static struct kx_slice value_of(struct kx_slice entry)
     return kx_text("");
 }
 
+/* Writes "until 2026-11-25T17:00:00.123Z " for an entry that expires, otherwise
+ * nothing. A time that has no such form stays a number. Returns its width. */
+static size_t add_expiry(struct kx_slice entry, char text[EXPIRY_SIZE])
+{
+    struct kx_slice member;
+    struct tm parts;
+    double ms;
+    char moment[32] = "";
+    text[0] = '\0';
+    if (!cli_json_member(entry, "expiresAt", &member) ||
+        !kx_number_parse(member, &ms) || !(ms >= 0 && ms < 1e16))
+        return 0;
+    int64_t whole = (int64_t)ms;
+    time_t seconds = whole / 1000;
+    if (gmtime_r(&seconds, &parts) != NULL && parts.tm_year < 8100)
+        strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%S", &parts);
+    int size = moment[0] == '\0'
+                   ? snprintf(text, EXPIRY_SIZE, "until %" PRId64 " ", whole)
+                   : snprintf(text, EXPIRY_SIZE, "until %s.%03dZ ", moment,
+                              (int)(whole % 1000));
+    return size > 0 ? (size_t)size : 0;
+}
+
 static void show_row(const struct cli *cli, struct kx_slice entry,
                      struct kx_slice path)
 {
@@ -174,15 +200,17 @@ static void show_row(const struct cli *cli, struct kx_slice entry,
     struct kx_slice value = value_of(entry);
     size_t width = width_of(path);
     size_t wide = width > KEY_WIDTH ? width : KEY_WIDTH;
-    size_t room = value_room(value, wide + STAMP_WIDTH + 2);
+    char expiry[EXPIRY_SIZE];
+    size_t used = add_expiry(entry, expiry);
+    size_t room = value_room(value, wide + STAMP_WIDTH + 2 + used);
     if (cli_json_member(entry, "versionstamp", &stamp))
         stamp = kx_json_type(stamp) == KX_JSON_STRING
                     ? kx_slice(stamp.data + 1, stamp.size - 2)
                     : kx_text("-");
-    printf("%s%.*s%s%*s %-*.*s %.*s\n", cli_tint(cli), (int)path.size,
+    printf("%s%.*s%s%*s %-*.*s %s%.*s\n", cli_tint(cli), (int)path.size,
            (const char *)path.data, cli_plain(cli), (int)(wide - width), "",
-           STAMP_WIDTH, (int)stamp.size, (const char *)stamp.data, (int)room,
-           (const char *)value.data);
+           STAMP_WIDTH, (int)stamp.size, (const char *)stamp.data, expiry,
+           (int)room, (const char *)value.data);
 }
 
 void cli_show_heading(const struct cli *cli)

@@ -5,8 +5,8 @@
 #include "cli/cli_http.h"
 
 /* Prints one entry, a checked JSON text in the form of lists. Table: the key as
- * a path, the versionstamp and the value, cut to a line of the terminal; raw:
- * the value. */
+ * a path, the versionstamp, the time of expiry if it has one, and the value,
+ * cut to a line of the terminal; raw: the value. */
 void cli_show_entry(const struct cli *cli, struct kx_slice entry);
 /* The same, but raw: the key as a path. */
 void cli_show_listed(const struct cli *cli, struct kx_slice entry);

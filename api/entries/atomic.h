@@ -25,6 +25,12 @@ struct atomic {
 bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
                  struct input_error *error);
 
+/* Reads one mutation as atomic_read does: memory and deep of the document are
+ * used. */
+bool atomic_read_mutation(const struct atomic *atomic, struct kx_slice value,
+                          struct kx_mutation *mutation,
+                          struct input_error *error);
+
 /* Reads one check, of which key and stamp lie in memory (a talloc context). On
  * a error returns false, as atomic_read. */
 bool atomic_read_check(struct kx_slice value, void *memory,

@@ -134,6 +134,15 @@ static enum progress commit(struct request *request, struct reply *reply,
 typedef bool body_fn(const struct request *request, struct kx_value *value_out,
                      struct input_error *error);
 
+/* A PATCH with a time to live and no body changes only the time. */
+static bool is_touch(const struct request *request,
+                     const struct query_params *query,
+                     enum kx_mutation_type type)
+{
+    return type == KX_PATCH && request->body.size == 0 &&
+           query_params_has(query, PARAMETER_TTL);
+}
+
 /* Key, value and time to live of a write; NULL with an error. read_body is NULL
  * for a write without a body, which takes no time to live either. */
 static struct kx_mutation *read_write(struct request *request,
@@ -150,10 +159,13 @@ static struct kx_mutation *read_write(struct request *request,
         return NULL;
     }
     kx_buffer_init(&key, request->memory);
-    mutation->type = type;
     unsigned allowed = read_body != NULL ? TAKES_TTL : TAKES_NOTHING;
-    if (!request_key(request, allowed, &query, &key, error) ||
-        (read_body != NULL && !read_body(request, &mutation->value, error)) ||
+    if (!request_key(request, allowed, &query, &key, error))
+        return NULL;
+    bool touch = is_touch(request, &query, type);
+    mutation->type = touch ? KX_TOUCH : type;
+    if ((read_body != NULL && !touch &&
+         !read_body(request, &mutation->value, error)) ||
         !read_ttl(&query, mutation, error))
         return NULL;
     mutation->key = kx_buffer_slice(&key);

@@ -217,6 +217,7 @@ enum progress core_refusal_commit(struct request *request, struct reply *reply)
         member_held(request, reply, "present");
         members_mutation(request, reply);
         break;
+    case KX_ABSENT:
     case KX_TYPE_MISMATCH:
     case KX_NUMBER_RANGE:
     case KX_VALUE_TOO_LARGE:

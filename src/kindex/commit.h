@@ -61,6 +61,8 @@ enum kx_mutation_type {
     KX_MAX,
     KX_PATCH,       /* RFC 7396 on JSON, or on V8 that JSON can carry (the
                      * result is JSON); a missing key takes the patch */
+    KX_TOUCH,       /* only the time of expiry changes; KX_ABSENT without an
+                     * entry */
     KX_DELETE_RANGE /* key is the inclusive start, end the exclusive end;
                      * removes the first `limit` entries in order. Must be the
                      * commit's only mutation. */

@@ -209,6 +209,21 @@ static enum kx_status set(struct plan *plan, const struct kx_mutation *mutation)
                  expiry(mutation, status == KX_OK ? &record : NULL));
 }
 
+/* The value stays as it is, in any encoding. */
+static enum kx_status touch(struct plan *plan,
+                            const struct kx_mutation *mutation)
+{
+    struct record record;
+    enum kx_status status = plan_read(plan, mutation->key, &record);
+    if (status == KX_ABSENT)
+        return kx_fail(&plan_refusal(plan)->fault, KX_ABSENT,
+                       "there is no entry whose time could be changed");
+    if (status != KX_OK)
+        return status;
+    struct kx_value value = record_value(&record, mutation->key);
+    return store(plan, mutation->key, &value, expiry(mutation, &record));
+}
+
 static enum kx_status plan_mutate(struct plan *plan,
                                   const struct kx_mutation *mutation)
 {
@@ -224,6 +239,8 @@ static enum kx_status plan_mutate(struct plan *plan,
         return combine(plan, mutation);
     case KX_PATCH:
         return patch(plan, mutation);
+    case KX_TOUCH:
+        return touch(plan, mutation);
     case KX_DELETE_RANGE:
         return delete_range(plan, mutation);
     }

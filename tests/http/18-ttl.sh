@@ -125,6 +125,64 @@ for mutation in '"type":"sum","ttl":"keep","ttlOf":"new","value":1' '"type":"del
     expect 400 bad-request
 done
 
+test_case 'a PATCH with a time and without a body changes only the time, of any kind of value'
+request PUT /kv/touch/json '{"a" : 1}'
+request PUT /kv/touch/bytes 'text' -H 'Content-Type: text/plain'
+request PUT /kv/touch/u64 '{"type":"KvU64","value":"7"}' -H 'Content-Type: application/vnd.kindex.typed+json'
+for key in json bytes u64; do
+    request GET "/kv/touch/$key"
+    body=$(cat "$answer") etag=$(header_value ETag) type=$(header_value Content-Type)
+    request PATCH "/kv/touch/$key?ttl=1h"
+    expect 200
+    stamp=$(value .versionstamp)
+    request GET "/kv/touch/$key"
+    body_is "$body"
+    header Content-Type "$type"
+    header ETag "\"$stamp\""
+    is 'another stamp' "$([ "$etag" != "\"$stamp\"" ] && echo yes)" yes
+    find_header Kindex-Expires-At
+    is 'the time' "$((found >= before + 3600000 && found < before + 7200000))" 1
+done
+request PATCH '/kv/touch/bytes?ttl=none'
+request GET /kv/touch/bytes
+header Kindex-Expires-At ''
+request PATCH '/kv/touch/bytes?ttl=1h' '' -H 'Prefer: return=representation' -H "If-Match: $(header_value ETag)"
+expect 200
+body_is text
+find_header Kindex-Expires-At
+is 'has a time' "$((found > 0))" 1
+
+test_case 'there must be an entry, and a time'
+request PATCH '/kv/touch/none?ttl=1h'
+expect 404 key-not-found
+field '[.key, .mutation]' '[["touch","none"],0]'
+request PATCH /kv/touch/json
+expect 400 bad-json
+request PATCH '/kv/touch/json?ttl=1h' '' -H 'If-Match: "00000000000000010000"'
+expect 412 precondition-failed
+
+test_case 'touch is a mutation, too'
+request POST /atomic '{"mutations":[{"type":"set","key":["touch","new"],"value":1},
+    {"type":"touch","key":["touch","new"],"expiresAt":4000000000123,"return":"new"},
+    {"type":"touch","key":["touch","u64"],"expiresAt":4000000000124},
+    {"type":"touch","key":["touch","u64"],"ttl":"1h","ttlOf":"keep"},
+    {"type":"touch","key":["touch","json"],"ttl":"none","return":"new"}]}'
+expect 200
+field '.results[1] | [.value, .expiresAt]' '[1,4000000000123]'
+field '.results[4] | has("expiresAt")' false
+request HEAD /kv/touch/u64
+header Kindex-Expires-At 4000000000124
+request POST /atomic '{"mutations":[{"type":"set","key":["touch","other"],"value":1},{"type":"touch","key":["touch","none"],"ttl":"1h"}]}'
+expect 404 key-not-found
+field .mutation 1
+request GET /kv/touch/other
+expect 404
+for mutation in '"ttl":"1h","value":1' '"ttl":"1h","expiresAt":1' '"return":"new"'; do
+    request POST /atomic "{\"mutations\":[{\"type\":\"touch\",\"key\":[\"touch\",\"new\"],$mutation}]}"
+    expect 400 bad-request
+    field .pointer /mutations/0
+done
+
 test_case 'with a time that has passed the entry is gone at once'
 request POST /atomic '{"mutations":[{"type":"set","key":["at",1],"value":1,"expiresAt":1},
     {"type":"delete","key":["at",2]},{"type":"delete","key":["at",3]}]}'

@@ -75,6 +75,26 @@ kindex set v/short 1 --ttl 1h
 request POST /get '{"keys":[["v","short"]]}'
 field '.entries[0].expiresAt > 0' true
 
+test_case 'a write keeps the time or ends it, touch changes nothing else, and get shows it'
+kindex touch v/short --ttl 2h
+ends 0
+stamp=$(cat "$work/out")
+kindex get v/short -o json
+is 'the entry' "$(jq -c '[.value, .versionstamp, .expiresAt / 1000 - now > 3600]' "$work/out")" "[1,\"$stamp\",true]"
+kindex set v/short 2 --ttl keep
+kindex get v/short -o table
+ends 0
+is 'the time' "$(grep -cE ' until 2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z 2$' "$work/out")" 1
+kindex set v/short 3 --ttl none
+kindex get v/short -o table
+is 'without a time' "$(grep -c until "$work/out")" 0
+kindex touch v/short
+ends 2
+complains '--ttl is missing'
+kindex touch v/none --ttl 1h
+ends 3
+complains 'There is no entry with this key'
+
 test_case 'ls, count and tree list what is there, without colours'
 kindex ls users
 ends 0
@@ -505,9 +525,9 @@ too_long() { terminal "$KINDEX $1" | tr -d '\r' | awk 'length > 80'; }
 for command in help 'help index' 'help import' 'help serve'; do
     is "lines of $command that a terminal would break" "$(too_long "$command")" ''
 done
-kindex help nosuch
+kindex help quixotic
 ends 2
-complains 'unknown command nosuch; kindex --help lists them'
+complains 'unknown command quixotic; kindex --help lists them'
 kindex watch 1 2 3 4 5 6 7 8 9 10 11
 ends 2
 complains 'stray argument 11: watch takes 10 at most'

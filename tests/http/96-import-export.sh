@@ -206,6 +206,26 @@ kindex import "$work/third" --state "$work/old"
 ends 1
 complains 'not the state file'
 
+test_case 'the times of entries come back exactly, and one that has passed does not become none'
+request POST /atomic '{"mutations":[
+    {"type":"set","key":["times",1],"value":1,"expiresAt":4000000000001},
+    {"type":"set","key":["times",2],"value":2,"expiresAt":9007199254740991},
+    {"type":"set","key":["times",3],"typed":{"type":"KvU64","value":"7"},"expiresAt":4102444800999},
+    {"type":"set","key":["times",4],"value":4},
+    {"type":"set","key":["times",5],"value":5,"ttl":"1h"}]}'
+kindex export times -f "$work/times"
+ends 0
+kindex del --prefix times
+sed -i '/"times",5/s/"expiresAt":[0-9]*/"expiresAt":1/' "$work/times"
+kindex import "$work/times"
+ends 0
+complains '1 had expired'
+kindex export times
+is 'the times' "$(jq -c '[.key[1], .expiresAt]' "$work/out" | xargs)" \
+    "$(jq -c 'select(.key[1] != 5) | [.key[1], .expiresAt]' "$work/times" | xargs)"
+is 'how many' "$(grep -c key "$work/out")" 4
+kindex del --prefix times
+
 test_case 'an import that a commit of is refused says which line'
 kindex set users/cy '{"email":"cy@x.org"}'
 given <<'END'

@@ -137,6 +137,7 @@ verifyIndex color
 dropIndex color
 commitAtomic take
 deleteEntry taken
+patchEntry touch
 getMetrics metrics
 getBackup backup
 createToken no-admin

@@ -8,8 +8,10 @@ enum { ALONE, ASKS };
 static const struct cli_command COMMANDS[] = {
     {"get", "KEY...", "print the value of an entry", "fields", 1, 1000, cli_get,
      "With one key, prints its value unchanged. With several, or -o table or json,\nprints whole entries, all of one view; exit status 3 if one is missing.", ASKS},
-    {"set", "KEY [VALUE]", "store a value, print its versionstamp", "type ttl if-match if-absent merge file", 1, 2, cli_set,
+    {"set", "KEY [VALUE]", "store a value, print its versionstamp", "type entry-ttl if-match if-absent merge file", 1, 2, cli_set,
      "The value is JSON unless --type says otherwise. Without VALUE it is read from\nstandard input or --file.", ASKS},
+    {"touch", "KEY", "change when an entry ends, not its value", "entry-ttl if-match", 1, 1, cli_touch,
+     "Prints the new versionstamp. Exit status 3 if there is no entry.", ASKS},
     {"del", "KEY... | --prefix KEY", "delete entries", "del-prefix if-match", 0, -1, cli_del,
      "Prints how many entries were deleted. A key without an entry is not an error.\nEntries under a key stay, unless --prefix is given.", ASKS},
     {"ls", "[PREFIX]", "list entries", "prefix start end index fields limit reverse keys", 0, 1, cli_ls,

@@ -1,4 +1,4 @@
-/* kindex get, set, del: single entries, by key. */
+/* kindex get, set, touch, del: single entries, by key. */
 #include "cli/cli_http.h"
 
 #include <stdio.h>
@@ -228,6 +228,24 @@ int cli_set(struct cli *cli)
         show_stamp(cli, &reply);
     else
         propose_text(cli, &reply);
+    return status;
+}
+
+/* ---- touch -------------------------------------------------------------- */
+
+int cli_touch(struct cli *cli)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    if (cli->ttl == NULL)
+        return cli_misuse(cli, "--ttl is missing: a time, or none");
+    cli_entry_path(cli, cli->words[0], &path);
+    cli_add_parameter(&path, "ttl", cli->ttl);
+    struct cli_call call = {
+        .method = "PATCH", .path = cli_whole(&path), .header = condition(cli)};
+    int status = cli_ask(cli, &call, &reply);
+    if (status == CLI_OK)
+        show_stamp(cli, &reply);
     return status;
 }
 
