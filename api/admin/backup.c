@@ -37,6 +37,8 @@ enum progress backup_get(struct request *request, struct reply *reply)
         return input_error_reply(request, reply, &error);
     enum kx_status status = kx_backup_begin(request->service->store, backing,
                                             &backing->backup, &fault);
+    if (status == KX_ABSENT)
+        return problem(request, reply, PROBLEM_NO_BACKUP, "%s", fault.detail);
     if (status == KX_BUSY)
         return problem(request, reply, PROBLEM_OVERLOADED, "%s", fault.detail);
     if (status != KX_OK) {

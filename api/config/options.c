@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/flags.h"
 
@@ -143,6 +144,25 @@ static bool agree_on_tls(const struct options *options)
     return missing == NULL;
 }
 
+/* What a database does itself. */
+static bool agree_on_engine(const struct options *options)
+{
+    const char *wrong = NULL;
+    if (options->engine == NULL && options->engine_password_file != NULL)
+        wrong = "--engine-password-file needs --engine";
+    else if (options->engine != NULL &&
+             strncmp(options->engine, "postgresql://", 13) != 0 &&
+             strncmp(options->engine, "postgres://", 11) != 0)
+        wrong = "--engine takes the URL of a database, such as "
+                "postgresql://kindex@localhost/kindex";
+    else if (options->engine != NULL && options->archive != NULL)
+        wrong = "--archive is for a data directory; with --engine the database "
+                "is archived with its own tools";
+    if (wrong != NULL)
+        fprintf(stderr, "kindex: %s\n", wrong);
+    return wrong == NULL;
+}
+
 bool options_read(struct options *options, int argc, char **argv)
 {
     const struct option_row *option;
@@ -152,5 +172,5 @@ bool options_read(struct options *options, int argc, char **argv)
             !set(options, row, option->initial, FROM_DEFAULT))
             return false;
     return read_environment(options) && read_flags(options, argc, argv) &&
-           agree_on_tls(options);
+           agree_on_tls(options) && agree_on_engine(options);
 }

@@ -58,6 +58,9 @@ struct options {
     uint64_t checkpoint_interval_ms;
     uint64_t checkpoint_log;
     uint64_t disk_floor;
+    const char *engine; /* NULL: the rows are in the data directory */
+    const char *engine_password_file;
+    bool engine_insecure;
     const char *archive; /* NULL: none */
     uint64_t archive_interval_ms;
     uint64_t archive_keep;

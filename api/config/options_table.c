@@ -11,6 +11,15 @@ enum {
 static const struct option_row TABLE[] = {
     {"data", OPTION_TEXT, offsetof(struct options, data), "./kindex-data", 0, 0,
      "data directory; created if missing, with its parents"},
+    {"engine", OPTION_TEXT, offsetof(struct options, engine), NULL, 0, 0,
+     "experimental: keep the rows in a PostgreSQL database, "
+     "postgresql://USER@HOST/DATABASE, instead of the data directory"},
+    {"engine-password-file", OPTION_TEXT,
+     offsetof(struct options, engine_password_file), NULL, 0, 0,
+     "file with the password for the database"},
+    {"engine-insecure", OPTION_FLAG, offsetof(struct options, engine_insecure),
+     "0", 0, 0,
+     "reach a database on another machine without TLS that verifies it"},
     {"listen", OPTION_ADDRESSES, offsetof(struct options, listen),
      "localhost:4512", 0, 0,
      "address and port, repeated or separated by commas for several; a port "

@@ -27,7 +27,9 @@ void greeting_print(const struct service *service,
     char url[ADDRESS_URL_MAX];
     const char *file = service->options->token_file;
     bool tokens = kx_tokens_any(service->store);
-    printf("Kindex " KX_VERSION " serves %s on", service->options->data);
+    const char *engine = service->options->engine;
+    printf("Kindex " KX_VERSION " serves %s on",
+           engine != NULL ? engine : service->options->data);
     for (size_t i = 0; i < bound->count; i++) {
         address_url(&bound->all[i], scheme, url);
         printf("%s %s", i > 0 ? "," : "", url);

@@ -181,6 +181,9 @@ static bool open_store(struct server *server)
     store.checkpoint_seconds =
         (uint32_t)(options->checkpoint_interval_ms / 1000);
     store.checkpoint_bytes = (uint32_t)options->checkpoint_log;
+    store.engine = options->engine;
+    store.engine_password_file = options->engine_password_file;
+    store.engine_insecure = options->engine_insecure;
     store.archive = options->archive;
     store.archive_interval_ms = (int64_t)options->archive_interval_ms;
     store.archive_keep = (uint32_t)options->archive_keep;
@@ -189,7 +192,8 @@ static bool open_store(struct server *server)
     store.answer = loops_answer;
     enum kx_status status = kx_open(&store, &server->service.store, &fault);
     return status == KX_OK ||
-           complain("cannot open", options->data,
+           complain("cannot open",
+                    options->engine != NULL ? options->engine : options->data,
                     fault.detail[0] != '\0' ? fault.detail
                                             : kx_status_title(status));
 }
@@ -197,7 +201,7 @@ static bool open_store(struct server *server)
 /* What a start has to write again is what the last checkpoint lacks. */
 static void look_at_floor(const struct options *options)
 {
-    if (options->disk_floor != 0 &&
+    if (options->disk_floor != 0 && options->engine == NULL &&
         options->disk_floor < options->checkpoint_log)
         kx_log(KX_LOG_WARNING, "disk-floor",
                "detail=\"--disk-floor is below --checkpoint-log: after a crash "
@@ -378,7 +382,8 @@ int server_run(const struct options *options)
     init_service(&server);
     kx_log_level((enum kx_log_level)options->log_level);
     /* Without a data directory nothing is created, and no token either. */
-    if (needs_token(options) && access(options->data, F_OK) != 0) {
+    if (needs_token(options) && options->engine == NULL &&
+        access(options->data, F_OK) != 0) {
         complain_open(options);
         return 1;
     }

@@ -79,6 +79,10 @@ enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
                                struct kx_backup **backup_out,
                                struct kx_fault *fault)
 {
+    if (store->env == NULL)
+        return kx_fail(fault, KX_ABSENT,
+                       "the rows are in a database, which has its "
+                       "own backups: pg_dump, or continuous archiving");
     struct kx_backup *backup = talloc_zero(mem, struct kx_backup);
     uint32_t last;
     if (backup == NULL)

@@ -13,7 +13,8 @@
 
 struct kx_store {
     struct kx_options options;
-    struct env *env; /* the data directory; beneath `engine` */
+    struct env *env; /* the data directory, beneath `engine`; NULL: there is
+                      * none, and the next three are NULL as well */
     struct engine *engine;
     struct record_cache *cache;
     struct catalog *catalog; /* changed by the writer while no view is open;
@@ -31,7 +32,7 @@ struct kx_store {
     struct tokens *tokens;
     struct compaction *compaction;
     struct checkpointer *checkpointer;
-    struct archive *archive; /* or NULL */
+    struct archive *archive; /* NULL as well without an archive */
 };
 
 #endif

@@ -77,6 +77,7 @@ enum engine_space {
 /* What an engine provides. The functions below call these, and have the
  * contracts. */
 struct engine_calls {
+    bool remote; /* calls may take milliseconds, and fail for a while */
     enum kx_status (*apply)(struct engine *engine,
                             const struct engine_batch *batch);
     enum kx_status (*apply_part)(struct engine *engine,
@@ -88,6 +89,7 @@ struct engine_calls {
     enum kx_status (*view_open)(void *mem, struct engine *engine,
                                 const struct shadow *shadow,
                                 struct engine_view **view_out);
+    void (*view_end)(struct engine_view *view);
     enum kx_status (*get)(struct engine_view *view, enum table table,
                           struct kx_slice key, struct kx_buffer *value);
     enum kx_status (*get_head)(struct engine_view *view, enum table table,
@@ -118,8 +120,10 @@ struct engine_calls {
 
 /* Applies the writes in order. KX_OK: applied, and on disk after the next
  * engine_flush. Anything else (KX_CHECK_FAILED: there was a row under the key
- * of a ROW_INSERT; KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED): nothing is changed.
- */
+ * of a ROW_INSERT; KX_DISK_FULL, KX_NO_MEMORY, KX_UNREACHABLE,
+ * KX_COMMIT_TOO_LARGE, KX_FAILED): nothing is changed; but KX_UNKNOWN: it is
+ * not known whether it is applied. A key has one write in a batch, or a
+ * ROW_INSERT and a ROW_DELETE after it; in TABLE_CATALOG any number. */
 static inline enum kx_status engine_apply(struct engine *engine,
                                           const struct engine_batch *batch)
 {
@@ -129,8 +133,8 @@ static inline enum kx_status engine_apply(struct engine *engine,
 /* Applies writes that come before those of the next engine_apply, as a whole
  * with them. Between the calls views may be open, and show what is not applied
  * as a whole yet, except where their shadow hides it. The part's stamp is not
- * used. KX_OK; otherwise as engine_apply: nothing is changed, by the parts
- * before this one either. */
+ * used, and its bytes must live until engine_apply. KX_OK; otherwise as
+ * engine_apply: nothing is changed, by the parts before this one either. */
 static inline enum kx_status engine_apply_part(struct engine *engine,
                                                const struct engine_batch *part)
 {
@@ -163,6 +167,13 @@ static inline bool engine_failed(const struct engine *engine)
     return engine->calls->failed(engine);
 }
 
+/* Returns whether a call may take milliseconds, because the rows are on another
+ * machine. Any thread. */
+static inline bool engine_remote(const struct engine *engine)
+{
+    return engine->calls->remote;
+}
+
 /* Any thread. */
 static inline enum engine_space engine_space(const struct engine *engine)
 {
@@ -174,7 +185,10 @@ static inline enum engine_space engine_space(const struct engine *engine)
 /* A view under talloc context mem, whose destruction closes it. Its scans show
  * the rows of `shadow` as they are there, and pass over absent ones, over many
  * that are neighbours in one step (NULL: the view has no shadow). The shadow
- * must live as long as the view. KX_OK, KX_NO_MEMORY. */
+ * must live as long as the view.
+ *
+ * A view with a shadow shows one state from its first call to engine_view_end.
+ * One without, the writer's, shows the present state. KX_OK, KX_NO_MEMORY. */
 static inline enum kx_status engine_view_open(void *mem, struct engine *engine,
                                               const struct shadow *shadow,
                                               struct engine_view **view_out)
@@ -182,8 +196,15 @@ static inline enum kx_status engine_view_open(void *mem, struct engine *engine,
     return engine->calls->view_open(mem, engine, shadow, view_out);
 }
 
+/* The state is no longer needed; the next call shows a later one. */
+static inline void engine_view_end(struct engine_view *view)
+{
+    view->calls->view_end(view);
+}
+
 /* Replaces value by the bytes stored under key, without regard to a shadow.
- * KX_OK, KX_ABSENT (value is then empty), KX_NO_MEMORY, KX_FAILED. */
+ * KX_OK, KX_ABSENT (value is then empty), KX_NO_MEMORY, KX_FAILED; of this and
+ * all other reads KX_UNREACHABLE, if the engine is remote. */
 static inline enum kx_status engine_get(struct engine_view *view,
                                         enum table table, struct kx_slice key,
                                         struct kx_buffer *value)

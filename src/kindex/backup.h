@@ -13,7 +13,8 @@ struct kx_backup;
 
 /* Begins a backup in talloc context memory; freeing the context ends it. Until
  * then no log file is removed, so a backup must not be kept open without need.
- * Returns KX_OK, KX_BUSY (KX_BACKUPS_MAX are being made), KX_NO_MEMORY. A
+ * Returns KX_OK, KX_ABSENT (the rows are in a database: there is nothing to
+ * back up here), KX_BUSY (KX_BACKUPS_MAX are being made), KX_NO_MEMORY. A
  * backup is used by one thread and is freed before kx_close. */
 enum kx_status kx_backup_begin(struct kx_store *store, void *memory,
                                struct kx_backup **backup_out,

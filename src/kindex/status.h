@@ -49,6 +49,7 @@
     X(KX_BAD_DIRECTORY, "the data directory cannot be used")                   \
     X(KX_DAMAGED, "the stored data are damaged")                               \
     X(KX_BAD_ARCHIVE, "the backup is damaged or incomplete")                   \
+    X(KX_UNREACHABLE, "the database cannot be reached")                        \
     X(KX_NO_MEMORY, "memory ran out")                                          \
     X(KX_FAILED, "the storage engine failed")
 

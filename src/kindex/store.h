@@ -25,9 +25,16 @@ typedef void kx_answer_fn(void *context, struct kx_ticket *first);
  * must stay valid until kx_close. */
 struct kx_options {
     const char *directory; /* created when missing, with parents, mode 0700 */
-    uint64_t cache_bytes;  /* half for pages, half for single records */
-    size_t value_max;      /* bytes of one value */
-    uint32_t queue_max;    /* commits that may wait for the writer */
+    /* NULL: the rows are in the directory. Else the address of a
+     * PostgreSQL database, postgresql://..., and the directory is not used; nor
+     * are checkpoint_*, archive_* and disk_floor. */
+    const char *engine;
+    const char *engine_password_file; /* NULL: libpq finds the password */
+    bool engine_insecure; /* the database may be reached without TLS that
+                           * verifies it */
+    uint64_t cache_bytes; /* half for pages, half for single records */
+    size_t value_max;     /* bytes of one value */
+    uint32_t queue_max;   /* commits that may wait for the writer */
     uint32_t checkpoint_seconds;
     uint32_t checkpoint_bytes; /* bytes of log between checkpoints */
     /* NULL, or a directory for an archive: the log is copied there, and a
@@ -59,7 +66,7 @@ void kx_options_default(struct kx_options *options);
 struct kx_store;
 /* Opens or creates a store, recovers it, starts its threads. Only one process
  * can have a store open. KX_OK, KX_IN_USE (the directory is unchanged),
- * KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED. */
+ * KX_BAD_DIRECTORY, KX_UNREACHABLE, KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED. */
 enum kx_status kx_open(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault);
 /* Refuses new commits, answers the waiting ones, writes a checkpoint and frees

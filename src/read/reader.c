@@ -84,8 +84,10 @@ void kx_read_tried(struct kx_store *store)
 
 void kx_read_release(struct kx_reader *reader)
 {
-    if (reader->held)
+    if (reader->held) {
+        engine_view_end(reader->view);
         view_leave(&reader->store->view);
+    }
     reader->held = false;
 }
 
@@ -150,8 +152,10 @@ uint64_t kx_read_end(struct kx_reader *reader)
     if (reader->resolved != 0)
         atomic_fetch_add(&reader->store->counters.resolved, reader->resolved);
     reader->resolved = 0;
-    if (!reader->held)
+    if (!reader->held) {
+        engine_view_end(reader->view);
         view_leave(&reader->store->view);
+    }
     return reader->flush;
 }
 

@@ -92,6 +92,12 @@ static enum kx_status view_open(void *mem, struct engine *engine,
     return KX_OK;
 }
 
+/* The store's view lets a batch be applied. */
+static void view_end(struct engine_view *view)
+{
+    (void)view;
+}
+
 static enum kx_status get(struct engine_view *view, enum table table,
                           struct kx_slice key, struct kx_buffer *value)
 {
@@ -167,6 +173,7 @@ static const struct engine_calls CALLS = {
     .failed = failed,
     .space = space,
     .view_open = view_open,
+    .view_end = view_end,
     .get = get,
     .get_head = get_head,
     .share = share,

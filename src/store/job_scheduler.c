@@ -32,9 +32,11 @@ int64_t job_scheduler_due_ms(const struct kx_store *store)
     int64_t due_ms = store->writer.next_expiry_ms;
     if (is_full(store))
         return due_ms;
-    int64_t compaction_ms = compact_job_due_ms(store->compaction, now_ms);
-    if (compaction_ms < due_ms)
-        due_ms = compaction_ms;
+    if (store->compaction != NULL) {
+        int64_t compaction_ms = compact_job_due_ms(store->compaction, now_ms);
+        if (compaction_ms < due_ms)
+            due_ms = compaction_ms;
+    }
     for (size_t i = 0; i < catalog->count; i++) {
         const struct index *index = catalog->indexes[i];
         int64_t at_ms = throttle_due_ms(&index->pace, now_ms);
@@ -87,8 +89,9 @@ static enum job next_job(const struct kx_store *store, bool full)
         return JOB_INDEX;
     if (store->catalog->dropping_count > 0)
         return JOB_DROP;
-    return !full && compact_job_waiting(store->compaction) ? JOB_COMPACTION
-                                                           : JOB_NONE;
+    bool compacts = !full && store->compaction != NULL &&
+                    compact_job_waiting(store->compaction);
+    return compacts ? JOB_COMPACTION : JOB_NONE;
 }
 
 bool job_scheduler_waiting(struct kx_store *store)

@@ -21,7 +21,6 @@ static void take_counters(struct kx_store *store, struct kx_figures *figures)
         .archive_s = atomic_load(&store->counters.archive_s),
         .watches = watch_count(store->watches),
         .queue_max = store->options.queue_max,
-        .disk_free = file_free_bytes(store->options.directory),
         .disk_full = engine_space(store->engine) != SPACE_ENOUGH,
         .commit_times = &store->counters.commit_times,
         .flush_times = &store->counters.flush_times,
@@ -32,14 +31,22 @@ static void take_counters(struct kx_store *store, struct kx_figures *figures)
             atomic_load(&store->counters.outcomes[status]);
 }
 
-static void take_storage(struct kx_store *store, struct kx_figures *figures)
+static void take_cache(struct kx_store *store, struct kx_figures *figures)
 {
-    struct env_figures env;
     struct record_cache_figures records;
-    env_stats(store->env, &env);
     record_cache_figures(store->cache, &records);
     figures->record_cache_hits = records.hits;
     figures->record_cache_misses = records.misses;
+}
+
+/* Of the data directory; zeros where there is none. */
+static void take_storage(struct kx_store *store, struct kx_figures *figures)
+{
+    struct env_figures env;
+    if (store->env == NULL)
+        return;
+    env_stats(store->env, &env);
+    figures->disk_free = file_free_bytes(store->options.directory);
     figures->page_cache_hits = env.cache_hits;
     figures->page_cache_misses = env.cache_misses;
     figures->page_cache_bytes = env.cache_bytes;
@@ -58,6 +65,7 @@ static void take_storage(struct kx_store *store, struct kx_figures *figures)
 void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
 {
     take_counters(store, figures_out);
+    take_cache(store, figures_out);
     take_storage(store, figures_out);
     figures_out->queued = commit_queue_count(&store->queue);
 }

@@ -1,26 +1,18 @@
 /* Opening and closing a store.
  *
- * A store has two threads: the writer (writer.c), which alone changes data, and
- * the checkpointer (checkpointer.c), which looks after log and disk. With an
- * archive it has a third one (archive.c). Everything belongs to one talloc
- * context, except the build scan and the last plan, which the writer makes and
- * frees while other threads run. */
+ * A store has one thread, the writer (writer.c), which alone changes data. In a
+ * data directory it has a second one, the checkpointer (checkpointer.c), which
+ * looks after log and disk; with an archive it has a third one (archive.c).
+ * Everything belongs to one talloc context, except the build scan and the last
+ * plan, which the writer makes and frees while other threads run. */
 #include <talloc.h>
 
-#include "base/file.h"
-#include "backup/archive.h"
-#include "indexes/build_job.h"
-#include "backup/backup_time.h"
-#include "bdb/compact.h"
-#include "store/checkpointer.h"
-#include "storage/log_files.h"
-#include "store/recover.h"
 #include "engine/engine.h"
-#include "storage/bdb_engine.h"
-#include "storage/disk_guard.h"
+#include "indexes/build_job.h"
+#include "postgres/pg_engine.h"
+#include "store/data_dir.h"
 #include "store/tokens.h"
 #include "commit/watch.h"
-#include "store/compact_job.h"
 #include "store/writer.h"
 
 void kx_options_default(struct kx_options *options)
@@ -76,11 +68,16 @@ static void init_modules(struct kx_store *store)
     atomic_store(&store->counters.entries, store->catalog->entries);
 }
 
-/* What the storage gives, and memory for the rest. */
+static bool is_embedded(const struct kx_store *store)
+{
+    return store->options.engine == NULL;
+}
+
+/* What the engine gives, and memory for the rest. Half of the cache holds
+ * single records. */
 static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
 {
     struct plan_base *base = &store->writer.base;
-    store->engine = bdb_engine(store->env);
     enum kx_status status =
         engine_view_open(store, store->engine, NULL, &base->view);
     if (status == KX_OK)
@@ -100,29 +97,32 @@ static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
     if (store->cache == NULL || store->watches == NULL)
         return KX_NO_MEMORY;
     init_modules(store);
-    store->compaction =
-        compact_job_create(store, store->env, &store->writer, &store->backups);
-    return store->compaction == NULL
-               ? KX_NO_MEMORY
-               : view_init(&store->view, store->options.answer,
-                           store->options.answer_context);
+    if (is_embedded(store) && !data_dir_prepare(store))
+        return KX_NO_MEMORY;
+    return view_init(&store->view, store->options.answer,
+                     store->options.answer_context);
 }
 
-/* Half of the cache holds pages, half single records. On failure nothing stays
- * open. */
-static enum kx_status open_storage(struct kx_store *store,
-                                   struct kx_fault *fault)
+static void close_engine(struct kx_store *store)
 {
-    struct env_options options = {.directory = store->options.directory,
-                                  .cache_bytes = store->options.cache_bytes / 2,
-                                  .disk_floor = store->options.disk_floor};
-    enum kx_status status = recover_open(store, &options, fault);
+    if (is_embedded(store))
+        data_dir_close(store);
+    else
+        pg_engine_close(store->engine);
+}
+
+/* On failure nothing stays open. The views of a database end before it. */
+static enum kx_status open_engine(struct kx_store *store,
+                                  struct kx_fault *fault)
+{
+    enum kx_status status =
+        is_embedded(store)
+            ? data_dir_open(store, fault)
+            : pg_engine_open(store, &store->options, &store->engine, fault);
     if (status == KX_OK) {
-        if (store->options.archive != NULL) /* keep all until it sets this */
-            log_files_keep_from(store->env, 0);
         status = load(store, fault);
         if (status != KX_OK)
-            env_close(store->env);
+            close_engine(store);
     }
     return status;
 }
@@ -144,26 +144,24 @@ static bool start_threads(struct kx_store *store)
 {
     if (!writer_start(store))
         return false;
-    store->checkpointer =
-        checkpointer_start(store, store->env, &store->options);
-    if (store->checkpointer == NULL)
+    bool started = !is_embedded(store) || data_dir_start(store);
+    if (!started)
         writer_stop(store);
-    return store->checkpointer != NULL;
+    return started;
 }
 
-/* With the storage open, which is closed on failure. */
+/* With the engine open, which is closed on failure. */
 static enum kx_status start(struct kx_store *store, struct kx_fault *fault)
 {
-    disk_guard_keep(env_disk(store->env));
-    backup_time_load(store->options.directory, &store->counters.backup_s);
-    enum kx_status status = archive_start(store, fault);
+    enum kx_status status =
+        is_embedded(store) ? data_dir_archive(store, fault) : KX_OK;
     if (status == KX_OK && !start_threads(store)) {
         status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
-        archive_stop(store);
+        data_dir_stop(store);
     }
     if (status != KX_OK) {
         finish_modules(store);
-        env_close(store->env);
+        close_engine(store);
     }
     return status;
 }
@@ -175,7 +173,7 @@ enum kx_status kx_open(const struct kx_options *options,
     if (store == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     store->options = *options;
-    enum kx_status status = open_storage(store, fault);
+    enum kx_status status = open_engine(store, fault);
     if (status == KX_OK)
         status = start(store, fault);
     if (status != KX_OK) {
@@ -186,17 +184,6 @@ enum kx_status kx_open(const struct kx_options *options,
     return KX_OK;
 }
 
-/* The last work on the storage, after the last commit: returns free pages to
- * the file system, if there is space for the log of that. */
-static void shorten(struct kx_store *store)
-{
-    uint64_t reserve =
-        atomic_load(&env_disk(store->env)->reserve) + COMPACT_FILE_LOG_MAX;
-    if (!env_failed(store->env) &&
-        file_free_bytes(store->options.directory) > reserve)
-        compact_file(store->env, TABLE_ENTRIES);
-}
-
 /* First the threads end (the writer after all waiting commits are answered),
  * then their data is freed. */
 void kx_close(struct kx_store *store)
@@ -204,10 +191,8 @@ void kx_close(struct kx_store *store)
     if (store == NULL)
         return;
     writer_stop(store);
-    checkpointer_stop(store->checkpointer);
-    shorten(store);
-    archive_stop(store);
+    data_dir_stop(store);
     finish_modules(store);
-    env_close(store->env);
+    close_engine(store);
     talloc_free(store);
 }

@@ -236,8 +236,9 @@ static void run_batches(struct writer *writer, struct kx_commit *list)
 enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
 {
     struct writer *writer = &store->writer;
-    /* After a declaration the writer has to begin the build. */
-    if (commit->command.kind != KX_WRITE ||
+    /* After a declaration the writer has to begin the build; and the caller
+     * must not wait for another machine. */
+    if (commit->command.kind != KX_WRITE || engine_remote(store->engine) ||
         !commit_queue_borrow(&store->queue, commit))
         return commit_queue_submit(&store->queue, commit);
     if (!is_short(writer, commit)) {
@@ -278,7 +279,8 @@ static void *run(void *argument)
     struct kx_store *store = argument;
     struct kx_commit *list = NULL;
     store->writer.job_size = JOB_SIZE;
-    compact_job_reset(store->compaction);
+    if (store->compaction != NULL)
+        compact_job_reset(store->compaction);
     bool more = job_scheduler_waiting(store);
     while (
         commit_queue_take(&store->queue, sleep_limit_ns(store, more), &list)) {

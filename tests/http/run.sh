@@ -5,7 +5,10 @@
 # without it, or not within twenty minutes, counts as a failure. What the servers
 # answered is then compared with openapi.yaml, unless only some are run.
 #
-#   run.sh [http-broad | FILE...]
+# With ENGINE=postgresql the servers keep their rows in a PostgreSQL that is
+# started for the run. The stories that do not apply to it are in ENGINES.
+#
+#   run.sh [http-broad | http-postgresql | FILE...]
 set -u
 cd "$(dirname "$0")/../.."
 KINDEX=$(realpath "${BUILD:-build}/kindex")
@@ -21,11 +24,35 @@ all) compare=yes; set -- tests/http/[0-9]*.sh ;;
 http-broad)
     # shellcheck disable=SC2086 # a list of words
     set -- $(printf 'tests/http/%s.sh ' $broad) ;;
+http-postgresql)
+    ENGINE=postgresql
+    # shellcheck disable=SC2046 # a list of words
+    set -- $(sed -n 's|^short \([^ ]*\).*|tests/http/\1.sh|p' tests/http/ENGINES) ;;
 esac
+export ENGINE=${ENGINE:-bdb}
 passed=0
 failed=0
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'end_run' EXIT
+end_run() {
+    [ -z "${KX_POSTGRES-}" ] || postgres_stop
+    rm -rf "$work"
+}
+
+# Drops the stories that do not apply from the list, unless it is one by hand.
+applying() {
+    local script name
+    for script in "$@"; do
+        name=$(basename "$script" .sh)
+        grep -q "^none $name " tests/http/ENGINES || echo "$script"
+    done
+}
+if [ "$ENGINE" = postgresql ]; then
+    . tests/lib/postgres.sh
+    postgres_start "$work/postgres" || { echo "0 passed, 1 failed"; exit 1; }
+    # shellcheck disable=SC2046 # paths without spaces
+    [ -z "$compare" ] || set -- $(applying "$@")
+fi
 ! ${CC:-gcc} -O1 -D_GNU_SOURCE -o "$work/pick" tests/lib/pick.c -ljansson ||
     export KX_PICK=$work/pick
 

@@ -49,10 +49,25 @@ needs() {
 }
 needs curl jq node
 
+# With ENGINE=postgresql the servers that start_server starts keep their rows in a
+# database, which is the story's: of the cluster of run.sh, or of one for the story alone.
+ENGINE=${ENGINE:-bdb} database='' own_cluster=no
+use_database() {
+    . "$(dirname "${BASH_SOURCE[0]}")/postgres.sh"
+    if [ -z "${KX_POSTGRES-}" ]; then
+        own_cluster=yes
+        postgres_start "$work.postgres" || exit 1
+    fi
+    postgres_database "$(basename "$work")" || exit 1
+    database=$found
+}
+[ "$ENGINE" != postgresql ] || use_database
+
 # ---- The server ------------------------------------------------------------
 
 start_server() {
     rm -f "$work/port"
+    [ "$ENGINE" != postgresql ] || set -- --engine "$database" "$@"
     [[ " $* " == *' --listen '* ]] || set -- --listen 0 "$@"
     "$KINDEX" serve --data "$work/data" --cache 16MiB \
         --port-file "$work/port" "$@" >"$work/greeting" 2>>"$log" &
@@ -331,7 +346,8 @@ leave() {
         failed=$((failed + 1))
     fi
     [ -z "$server" ] || stop_server
-    rm -rf "$work"
+    [ "$own_cluster" = no ] || postgres_stop
+    rm -rf "$work" "$work.postgres" "$work.postgres.log"
     echo "$passed passed, $failed failed"
     [ $failed -eq 0 ] && [ $passed -gt 0 ]
     exit $?

@@ -22,5 +22,6 @@ knows() {
 }
 storage=$(printf '%s ' src/bdb/*.[ch] src/storage/*.[ch])
 knows db.h $storage | blamed 10 "know Berkeley DB beside bdb and storage" 0
+knows postgresql/libpq-fe.h $(printf '%s ' src/postgres/*.[ch]) | blamed 10 "know libpq beside src/postgres" 0
 knows microhttpd.h api/http1/http1.c | blamed 10 "know libmicrohttpd beside http1.c" 0
 knows nghttp2/nghttp2.h $(printf '%s ' api/http2/*.[ch]) | blamed 10 "know nghttp2 beside api/http2" 0

@@ -1,0 +1,249 @@
+/* One transaction, sent with one write: the fence, the rows, the row of log,
+ * COMMIT. Of a batch in parts each part is sent when it comes, and nothing is
+ * waited for before the end.
+ *
+ * Rows are sent as lists, insertions before other writes before deletions: the
+ * order in which one key may have two writes. */
+#include "postgres/pg_apply.h"
+
+#include <talloc.h>
+#include <time.h>
+
+#include "postgres/pg_lease.h"
+
+enum {
+    LIST_ROWS = 1024,      /* of one statement */
+    LIST_BYTES = 4 << 20,  /* of its values, after which it ends */
+    RESOLVE_MS = 10000,    /* for the outcome after a lost connection */
+    RESOLVE_LOOK_MS = 100, /* between two attempts */
+    LOG_KEPT = 10000       /* rows of log */
+};
+
+/* ---- Rows --------------------------------------------------------------- */
+
+/* The rows of one statement. */
+struct row_list {
+    struct pg_array keys, digests, rests, values;
+};
+
+static void clear(struct row_list *list)
+{
+    pg_array_clear(&list->keys);
+    pg_array_clear(&list->digests);
+    pg_array_clear(&list->rests);
+    pg_array_clear(&list->values);
+}
+
+static void init(struct row_list *list, const void *mem)
+{
+    pg_array_init(&list->keys, mem);
+    pg_array_init(&list->digests, mem);
+    pg_array_init(&list->rests, mem);
+    pg_array_init(&list->values, mem);
+}
+
+static void add(struct row_list *list, const struct row_write *write)
+{
+    struct pg_key key;
+    pg_key_split(write->key, &key);
+    pg_array_add(&list->keys, key.k);
+    pg_array_add(&list->digests, kx_slice(key.digest, key.digest_size));
+    if (write->type == ROW_DELETE)
+        return;
+    pg_array_add(&list->rests, key.rest);
+    pg_array_add(&list->values, write->value);
+}
+
+/* Queues the statement of the rows, if there are any, and empties the list. */
+static enum kx_status send(struct pg_conn *conn, enum row_write_type type,
+                           enum table table, struct row_list *list)
+{
+    static const enum pg_table_statement STATEMENTS[] = {
+        [ROW_PUT] = PG_PUT, [ROW_INSERT] = PG_INSERT, [ROW_DELETE] = PG_DELETE};
+    struct pg_params params = {.count = 0};
+    if (list->keys.count == 0)
+        return KX_OK;
+    pg_params_array(&params, &list->keys);
+    pg_params_array(&params, &list->digests);
+    if (type != ROW_DELETE) {
+        pg_params_array(&params, &list->rests);
+        pg_params_array(&params, &list->values);
+    }
+    if (list->keys.bytes.failed || list->digests.bytes.failed ||
+        list->rests.bytes.failed || list->values.bytes.failed)
+        return KX_NO_MEMORY;
+    bool done = pg_conn_table(conn, STATEMENTS[type], table, &params);
+    clear(list);
+    return done ? KX_OK : KX_UNREACHABLE;
+}
+
+/* A row of the catalog may be written several times in a batch: each write is a
+ * separate statement there. */
+static bool is_full(const struct row_list *list, enum table table)
+{
+    return table == TABLE_CATALOG || list->keys.count >= LIST_ROWS ||
+           list->values.bytes.size >= LIST_BYTES;
+}
+
+static enum kx_status send_type(struct pg_conn *conn,
+                                const struct engine_batch *batch,
+                                enum row_write_type type, enum table table,
+                                struct row_list *list)
+{
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; status == KX_OK && i < batch->count; i++) {
+        const struct row_write *write = &batch->writes[i];
+        if (write->type != type || write->table != table)
+            continue;
+        add(list, write);
+        if (is_full(list, table))
+            status = send(conn, type, table, list);
+    }
+    return status == KX_OK ? send(conn, type, table, list) : status;
+}
+
+static enum kx_status send_rows(struct pg_conn *conn,
+                                const struct engine_batch *batch)
+{
+    static const enum row_write_type ORDER[] = {ROW_INSERT, ROW_PUT,
+                                                ROW_DELETE};
+    struct row_list list;
+    void *mem = talloc_new(NULL);
+    enum kx_status status = mem != NULL ? KX_OK : KX_NO_MEMORY;
+    init(&list, mem);
+    for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
+        for (int table = 0; status == KX_OK && table < TABLE_COUNT; table++)
+            status = send_type(conn, batch, ORDER[i], (enum table)table, &list);
+    talloc_free(mem);
+    return status;
+}
+
+/* ---- Transactions ------------------------------------------------------- */
+
+static enum kx_status begin(struct pg_engine *engine)
+{
+    struct pg_conn *conn = &engine->conn;
+    struct pg_params fence = {.count = 0};
+    if (engine->applying)
+        return conn->libpq != NULL ? KX_OK : KX_UNREACHABLE;
+    enum kx_status status = pg_conn_open(conn, NULL);
+    if (status != KX_OK)
+        return status == KX_FAILED ? KX_FAILED : KX_UNREACHABLE;
+    pg_params_number(&fence, (int64_t)engine->epoch);
+    pg_params_number(&fence, (int64_t)engine->batch + 1);
+    pg_params_number(&fence, kx_now_ms());
+    engine->applying = pg_conn_text(conn, "BEGIN", NULL) &&
+                       pg_conn_statement(conn, PG_FENCE, &fence);
+    return engine->applying ? KX_OK : KX_UNREACHABLE;
+}
+
+void pg_apply_take_back(struct engine *base)
+{
+    struct pg_engine *engine = pg_engine_of(base);
+    if (engine->applying) {
+        (void)pg_conn_finish(&engine->conn, NULL);
+        if (pg_conn_text(&engine->conn, "ROLLBACK", NULL))
+            (void)pg_conn_finish(&engine->conn, NULL);
+    }
+    engine->applying = false;
+}
+
+enum kx_status pg_apply_part(struct engine *base,
+                             const struct engine_batch *part)
+{
+    struct pg_engine *engine = pg_engine_of(base);
+    enum kx_status status = begin(engine);
+    if (status == KX_OK)
+        status = send_rows(&engine->conn, part);
+    if (status != KX_OK)
+        pg_apply_take_back(base);
+    return status;
+}
+
+/* Queues what ends the transaction. */
+static bool send_end(struct pg_engine *engine)
+{
+    struct pg_conn *conn = &engine->conn;
+    struct pg_params note = {.count = 0};
+    struct pg_params trim = {.count = 0};
+    uuid_make(engine->id);
+    pg_params_number(&note, (int64_t)engine->batch + 1);
+    pg_params_number(&note, (int64_t)engine->epoch);
+    pg_params_bytes(&note, kx_text(engine->id));
+    pg_params_number(&note, kx_now_ms());
+    pg_params_number(&trim, (int64_t)engine->batch + 1 - LOG_KEPT);
+    return pg_conn_statement(conn, PG_NOTE, &note) &&
+           pg_conn_statement(conn, PG_TRIM, &trim) &&
+           pg_conn_text(conn, "COMMIT", NULL);
+}
+
+static void pass_time(void)
+{
+    struct timespec time = {.tv_nsec = (long)RESOLVE_LOOK_MS * KX_MS_NS};
+    nanosleep(&time, NULL);
+}
+
+/* The connection was lost after COMMIT was sent: a new connection finds out
+ * (pg_lease_resume). */
+static enum kx_status resolve(struct pg_engine *engine)
+{
+    uint64_t until_ns = kx_monotonic_ns() + (uint64_t)RESOLVE_MS * KX_MS_NS;
+    uint64_t before = engine->batch;
+    engine->outcome = PG_SENT;
+    enum kx_status status;
+    while ((status = pg_conn_open(&engine->conn, NULL)) != KX_OK &&
+           !atomic_load(&engine->failed) && kx_monotonic_ns() < until_ns)
+        pass_time();
+    if (status != KX_OK) {
+        engine->outcome = PG_GIVEN_UP;
+        return KX_UNKNOWN;
+    }
+    bool applied = engine->batch != before;
+    kx_log(KX_LOG_WARNING, "database-resolved", "applied=%d", applied);
+    return applied ? KX_OK : KX_UNREACHABLE;
+}
+
+/* A transaction that has failed is open until it is rolled back. */
+static enum kx_status refused(struct pg_engine *engine, enum kx_status status)
+{
+    pg_apply_take_back(&engine->engine);
+    switch ((int)status) {
+    case KX_IN_USE:
+        atomic_store(&engine->failed, true);
+        kx_log(KX_LOG_ERROR, "database",
+               "detail=\"another kindex has taken the store over\"");
+        return KX_FAILED;
+    case KX_AGAIN:
+        return KX_UNREACHABLE;
+    case KX_ABSENT:
+    case KX_BAD_DIRECTORY:
+        return KX_FAILED;
+    default:
+        return status;
+    }
+}
+
+static enum kx_status end(struct pg_engine *engine)
+{
+    enum kx_status status = pg_conn_finish(&engine->conn, NULL);
+    if (status != KX_OK && engine->conn.libpq != NULL)
+        return refused(engine, status);
+    engine->applying = false;
+    if (status != KX_OK)
+        return resolve(engine);
+    engine->batch++;
+    return KX_OK;
+}
+
+enum kx_status pg_apply(struct engine *base, const struct engine_batch *batch)
+{
+    struct pg_engine *engine = pg_engine_of(base);
+    enum kx_status status = pg_apply_part(base, batch);
+    if (status != KX_OK)
+        return status;
+    if (!send_end(engine)) {
+        pg_apply_take_back(base);
+        return KX_UNREACHABLE;
+    }
+    return end(engine);
+}

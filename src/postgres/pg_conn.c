@@ -1,0 +1,340 @@
+/* libpq in its pipeline mode, without blocking: this file waits, so that it can
+ * give up. */
+#include "postgres/pg_conn.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+
+#include "postgres/pg_server.h"
+
+enum {
+    ANSWER_MS = 15000, /* without an answer: more than a statement may take */
+    REST_MS = 500,     /* after a failure, before the next attempt */
+    SQL_MAX = 1024     /* bytes of a statement */
+};
+
+static enum kx_status fail(struct pg_conn *conn, enum kx_status status,
+                           const char *why)
+{
+    char detail[KX_DETAIL_MAX];
+    snprintf(detail, sizeof detail, "%.*s", (int)strcspn(why, "\n"), why);
+    return kx_fail(&conn->fault, status, "the database: %s",
+                   detail[0] != '\0' ? detail : kx_status_title(status));
+}
+
+static enum kx_status lose(struct pg_conn *conn, const char *why)
+{
+    fail(conn, KX_UNREACHABLE, why);
+    kx_log(KX_LOG_WARNING, "database-lost", "detail=\"%s\"",
+           conn->fault.detail);
+    pg_conn_close(conn);
+    conn->rest_until_ns = 0; /* the next attempt may come at once */
+    return KX_UNREACHABLE;
+}
+
+void pg_conn_close(struct pg_conn *conn)
+{
+    PQfinish(conn->libpq);
+    conn->libpq = NULL;
+    conn->unread = 0;
+}
+
+/* ---- Answers ------------------------------------------------------------ */
+
+struct sqlstate {
+    const char *code; /* or the class */
+    enum kx_status status;
+};
+
+static enum kx_status status_of(const PGresult *result)
+{
+    static const struct sqlstate TABLE[] = {
+        {"23505", KX_CHECK_FAILED},  {"23514", KX_IN_USE},
+        {"53100", KX_DISK_FULL},     {"53200", KX_NO_MEMORY},
+        {"54", KX_COMMIT_TOO_LARGE}, {"42P01", KX_ABSENT},
+        {"3F000", KX_ABSENT},        {"40", KX_AGAIN},
+        {"57", KX_UNREACHABLE},      {"08", KX_UNREACHABLE},
+        {"25006", KX_UNREACHABLE},   {"53", KX_UNREACHABLE},
+        {"28", KX_BAD_DIRECTORY},
+    };
+    const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (code == NULL)
+        return KX_UNREACHABLE; /* libpq's own: the connection broke */
+    for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE; i++)
+        if (strncmp(code, TABLE[i].code, strlen(TABLE[i].code)) == 0)
+            return TABLE[i].status;
+    return KX_FAILED;
+}
+
+/* Waits until the socket can be read, or written if there is something unsent,
+ * and takes what has come. False: the time has passed, or the connection
+ * broke. */
+static bool wait_socket(struct pg_conn *conn, bool unsent, uint64_t until_ns)
+{
+    struct pollfd socket = {.fd = PQsocket(conn->libpq), .events = POLLIN};
+    int64_t left_ms = kx_ms_until(until_ns);
+    if (unsent)
+        socket.events |= POLLOUT;
+    int ready = left_ms > 0 ? poll(&socket, 1, (int)left_ms) : 0;
+    if (ready < 0 && errno == EINTR)
+        return true;
+    return ready > 0 && ((socket.revents & ~POLLOUT) == 0 ||
+                         PQconsumeInput(conn->libpq) != 0);
+}
+
+/* Sends what is left, and waits until a result can be taken without waiting. */
+static bool wait_result(struct pg_conn *conn)
+{
+    uint64_t until_ns = kx_monotonic_ns() + (uint64_t)ANSWER_MS * KX_MS_NS;
+    for (;;) {
+        int unsent = PQflush(conn->libpq);
+        if (unsent < 0 || PQstatus(conn->libpq) != CONNECTION_OK)
+            return false;
+        if (unsent == 0 && !PQisBusy(conn->libpq))
+            return true;
+        if (!wait_socket(conn, unsent != 0, until_ns))
+            return false;
+    }
+}
+
+/* Keeps rows; notes the first error. */
+static enum kx_status take_result(struct pg_conn *conn, PGresult *result,
+                                  enum kx_status status, PGresult **rows_out)
+{
+    ExecStatusType type = PQresultStatus(result);
+    if (type == PGRES_FATAL_ERROR && status == KX_OK)
+        status = fail(conn, status_of(result), PQresultErrorMessage(result));
+    if (type == PGRES_TUPLES_OK && rows_out != NULL) {
+        PQclear(*rows_out);
+        *rows_out = result;
+    } else {
+        PQclear(result);
+    }
+    return status;
+}
+
+/* Takes results up to the end of an answer. After those of each statement comes
+ * a NULL. */
+static enum kx_status take_answer(struct pg_conn *conn, PGresult **rows_out)
+{
+    enum kx_status status = KX_OK;
+    while (wait_result(conn)) {
+        PGresult *result = PQgetResult(conn->libpq);
+        if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+            PQclear(result);
+            return status;
+        }
+        if (result != NULL)
+            status = take_result(conn, result, status, rows_out);
+    }
+    return lose(conn, PQerrorMessage(conn->libpq));
+}
+
+static enum kx_status pass_over(struct pg_conn *conn)
+{
+    while (conn->libpq != NULL && conn->unread > 0) {
+        conn->unread--;
+        (void)take_answer(conn, NULL);
+    }
+    return conn->libpq != NULL ? KX_OK : KX_UNREACHABLE;
+}
+
+enum kx_status pg_conn_finish(struct pg_conn *conn, PGresult **rows_out)
+{
+    PGresult *rows = NULL;
+    if (rows_out != NULL)
+        *rows_out = NULL;
+    if (conn->libpq == NULL)
+        return KX_UNREACHABLE;
+    if (PQpipelineSync(conn->libpq) == 0)
+        return lose(conn, PQerrorMessage(conn->libpq));
+    enum kx_status status = pass_over(conn);
+    if (status == KX_OK)
+        status = take_answer(conn, rows_out != NULL ? &rows : NULL);
+    if (status == KX_FAILED)
+        kx_log(KX_LOG_ERROR, "database", "detail=\"%s\"", conn->fault.detail);
+    if (status != KX_OK)
+        PQclear(rows);
+    else if (rows_out != NULL)
+        *rows_out = rows;
+    return status;
+}
+
+void pg_conn_leave(struct pg_conn *conn)
+{
+    if (conn->libpq == NULL)
+        return;
+    if (PQpipelineSync(conn->libpq) == 0 || PQflush(conn->libpq) < 0)
+        lose(conn, PQerrorMessage(conn->libpq));
+    else
+        conn->unread++;
+}
+
+/* ---- Statements --------------------------------------------------------- */
+
+static const struct pg_params NO_PARAMS = {.count = 0};
+static const int BINARY[PG_PARAMS_MAX] = {1, 1, 1, 1, 1};
+
+static bool sent(struct pg_conn *conn, int done)
+{
+    if (done == 0)
+        lose(conn, PQerrorMessage(conn->libpq));
+    return done != 0;
+}
+
+bool pg_conn_text(struct pg_conn *conn, const char *sql,
+                  const struct pg_params *params)
+{
+    if (params == NULL)
+        params = &NO_PARAMS;
+    return conn->libpq != NULL &&
+           sent(conn,
+                PQsendQueryParams(conn->libpq, sql, params->count, NULL,
+                                  params->values, params->sizes, BINARY, 1));
+}
+
+static bool prepared(struct pg_conn *conn, const char *name,
+                     const struct pg_params *params)
+{
+    return conn->libpq != NULL &&
+           sent(conn,
+                PQsendQueryPrepared(conn->libpq, name, params->count,
+                                    params->values, params->sizes, BINARY, 1));
+}
+
+bool pg_conn_table(struct pg_conn *conn, enum pg_table_statement statement,
+                   enum table table, const struct pg_params *params)
+{
+    char name[PG_NAME_SIZE];
+    pg_sql_table_name(statement, table, name);
+    return prepared(conn, name, params);
+}
+
+bool pg_conn_statement(struct pg_conn *conn, enum pg_statement statement,
+                       const struct pg_params *params)
+{
+    char name[PG_NAME_SIZE];
+    pg_sql_name(statement, name);
+    return prepared(conn, name, params);
+}
+
+static bool prepare(struct pg_conn *conn, const char *name, const char *sql)
+{
+    return conn->libpq != NULL &&
+           sent(conn, PQsendPrepare(conn->libpq, name, sql, 0, NULL));
+}
+
+static bool prepare_table(struct pg_conn *conn, enum table table)
+{
+    char name[PG_NAME_SIZE];
+    char sql[SQL_MAX];
+    for (int i = 0; i < PG_TABLE_STATEMENTS; i++) {
+        enum pg_table_statement statement = (enum pg_table_statement)i;
+        pg_sql_table_name(statement, table, name);
+        if (!pg_sql_table_text(statement, table, sql, sizeof sql) ||
+            !prepare(conn, name, sql))
+            return false;
+    }
+    return true;
+}
+
+enum kx_status pg_conn_prepare(struct pg_conn *conn, struct kx_fault *fault)
+{
+    char name[PG_NAME_SIZE];
+    bool done = true;
+    for (int i = 0; done && i < TABLE_COUNT; i++)
+        done = prepare_table(conn, (enum table)i);
+    for (int i = 0; done && i < PG_STATEMENTS; i++) {
+        pg_sql_name((enum pg_statement)i, name);
+        done = prepare(conn, name, pg_sql_text((enum pg_statement)i));
+    }
+    enum kx_status status = pg_conn_finish(conn, NULL);
+    if (status != KX_OK && fault != NULL)
+        *fault = conn->fault;
+    return status;
+}
+
+/* ---- Connecting --------------------------------------------------------- */
+
+static void ignore_notice(void *context, const char *message)
+{
+    (void)context;
+    kx_log(KX_LOG_DEBUG, "database-notice", "detail=\"%.*s\"",
+           (int)strcspn(message, "\n"), message);
+}
+
+/* An acknowledged commit must be on disk, so the database must not answer
+ * before that. */
+static enum kx_status check_session(struct pg_conn *conn)
+{
+    PGresult *row;
+    char why[KX_DETAIL_MAX] = "";
+    if (!pg_conn_text(conn, pg_server_session, NULL))
+        return KX_UNREACHABLE;
+    enum kx_status status = pg_conn_finish(conn, &row);
+    if (status != KX_OK)
+        return status;
+    const char *durable = PQgetvalue(row, 0, 0);
+    if (strcmp(durable, "on") != 0 && strcmp(durable, "remote_apply") != 0)
+        snprintf(why, sizeof why,
+                 "synchronous_commit is %s, so that commits could be lost that "
+                 "were acknowledged; set it to on for this role",
+                 durable);
+    bool read_only = strcmp(PQgetvalue(row, 0, 1), "off") != 0;
+    PQclear(row);
+    if (why[0] != '\0')
+        return fail(conn, KX_BAD_DIRECTORY, why);
+    return read_only ? fail(conn, KX_UNREACHABLE, "it is read-only") : KX_OK;
+}
+
+static enum kx_status connect(struct pg_conn *conn)
+{
+    conn->libpq =
+        PQconnectdbParams(conn->target->names, conn->target->values, 1);
+    if (conn->libpq == NULL)
+        return fail(conn, KX_NO_MEMORY, "");
+    if (PQstatus(conn->libpq) != CONNECTION_OK)
+        return fail(conn, KX_UNREACHABLE, PQerrorMessage(conn->libpq));
+    PQsetNoticeProcessor(conn->libpq, ignore_notice, NULL);
+    if (PQsetnonblocking(conn->libpq, 1) != 0 ||
+        PQenterPipelineMode(conn->libpq) == 0)
+        return fail(conn, KX_UNREACHABLE, PQerrorMessage(conn->libpq));
+    return check_session(conn);
+}
+
+enum kx_status pg_conn_open(struct pg_conn *conn, struct kx_fault *fault)
+{
+    if (pass_over(conn) == KX_OK)
+        return KX_OK;
+    enum kx_status status = KX_UNREACHABLE;
+    if (kx_monotonic_ns() >= conn->rest_until_ns) {
+        status = connect(conn);
+        if (status == KX_OK && conn->ready != NULL)
+            status = conn->ready(conn->context, conn, &conn->fault);
+        if (status != KX_OK) {
+            pg_conn_close(conn);
+            conn->rest_until_ns =
+                kx_monotonic_ns() + (uint64_t)REST_MS * KX_MS_NS;
+        }
+    }
+    if (status != KX_OK && fault != NULL)
+        *fault = conn->fault;
+    return status;
+}
+
+/* ---- Rows --------------------------------------------------------------- */
+
+int64_t pg_number(const PGresult *rows, int row, int column)
+{
+    uint64_t wire = 0;
+    if (PQgetlength(rows, row, column) == (int)sizeof wire)
+        memcpy(&wire, PQgetvalue(rows, row, column), sizeof wire);
+    return (int64_t)be64toh(wire);
+}
+
+struct kx_slice pg_bytes(const PGresult *rows, int row, int column)
+{
+    return kx_slice(PQgetvalue(rows, row, column),
+                    (size_t)PQgetlength(rows, row, column));
+}

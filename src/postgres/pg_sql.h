@@ -1,0 +1,56 @@
+/* The statements of the engine, in SQL that other databases of the same
+ * protocol have as well. What only PostgreSQL has is in pg_server.h.
+ *
+ * A table has the rows of one of engine.h's tables: k, digest and rest are the
+ * key (pg_params.h), v the value. meta has one row: the lease, which says which
+ * process may apply, and the number of the last batch. log has a row for each
+ * of the last batches. */
+#ifndef PG_SQL_H
+#define PG_SQL_H
+
+#include "engine/engine.h"
+
+enum { PG_FORMAT = 1 /* of the tables; written into meta */ };
+
+/* Statements on one table, in which %1$s is its name. */
+enum pg_table_statement {
+    PG_PUT,     /* k[], digest[], rest[], v[] */
+    PG_INSERT,  /* the same; 23505: there is such a row */
+    PG_DELETE,  /* k[], digest[] */
+    PG_GET,     /* k, digest: v */
+    PG_HEAD,    /* k, digest, size: the first bytes of v */
+    PG_FORWARD, /* k, rest, k, rest, limit: k, rest, v of rows in order */
+    PG_REVERSE, /* the same from the end */
+    PG_SHARE,   /* k, rest, k, rest: rows in the range, all; each at most
+                 * PG_COUNT_MAX */
+    PG_TABLE_STATEMENTS
+};
+
+enum { PG_COUNT_MAX = 20000 };
+
+/* The other statements that are prepared. */
+enum pg_statement {
+    PG_FENCE, /* epoch, batch, time: advances meta to this batch; 23514: the
+               * lease is another's, or the batch is not the next */
+    PG_NOTE,  /* batch, epoch, id, time: the row of log */
+    PG_TRIM,  /* batch: removes its row of log */
+    PG_STATEMENTS
+};
+
+enum { PG_NAME_SIZE = 8 };
+
+/* Writes the name under which a statement is prepared. */
+void pg_sql_table_name(enum pg_table_statement statement, enum table table,
+                       char name[PG_NAME_SIZE]);
+void pg_sql_name(enum pg_statement statement, char name[PG_NAME_SIZE]);
+
+/* Writes the text of a statement on a table. False: `size` is too small. */
+bool pg_sql_table_text(enum pg_table_statement statement, enum table table,
+                       char *text, size_t size);
+const char *pg_sql_text(enum pg_statement statement);
+
+/* What makes the tables, one statement each, ended by NULL. Harmless if they
+ * are there. */
+extern const char *const pg_sql_schema[];
+
+#endif

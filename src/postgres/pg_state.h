@@ -1,0 +1,35 @@
+/* What the files of the engine share. */
+#ifndef PG_STATE_H
+#define PG_STATE_H
+
+#include <stdatomic.h>
+
+#include "base/uuid.h"
+#include "postgres/pg_conn.h"
+
+/* What is known of the last batch that was sent. */
+enum pg_outcome {
+    PG_SETTLED, /* the engine's position has it, or it changed nothing */
+    PG_SENT,    /* the connection was lost before the answer */
+    PG_GIVEN_UP /* the same, and its commits have been answered */
+};
+
+struct pg_engine {
+    struct engine engine; /* first, so that one pointer is both */
+    struct pg_target target;
+    struct pg_conn conn;    /* the writer's; only with the lease */
+    char holder[UUID_SIZE]; /* this process, in the lease */
+    uint64_t epoch;         /* of the lease; a batch with another is refused */
+    uint64_t batch;         /* number of the last one */
+    bool applying;          /* a transaction is open */
+    enum pg_outcome outcome;
+    char id[UUID_SIZE]; /* of the batch that was sent */
+    atomic_bool failed;
+};
+
+static inline struct pg_engine *pg_engine_of(const struct engine *engine)
+{
+    return (struct pg_engine *)engine;
+}
+
+#endif

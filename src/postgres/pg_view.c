@@ -1,0 +1,164 @@
+/* The first statement of a reader's view begins its transaction; both take one
+ * round trip. */
+#include "postgres/pg_view.h"
+
+#include <talloc.h>
+
+static const uint8_t ABOVE[] = {0xff};
+const struct kx_slice pg_view_above_all = {.data = ABOVE, .size = sizeof ABOVE};
+
+struct pg_view {
+    struct engine_view view; /* first, so that one pointer is both */
+    struct pg_conn *conn;
+    struct pg_conn own; /* of a reader */
+    bool begun;         /* its transaction */
+};
+
+static struct pg_view *view_of(struct engine_view *view)
+{
+    return (struct pg_view *)view;
+}
+
+static int finish(struct pg_view *view)
+{
+    pg_conn_close(&view->own);
+    return 0;
+}
+
+static enum kx_status prepare(void *context, struct pg_conn *conn,
+                              struct kx_fault *fault)
+{
+    (void)context;
+    return pg_conn_prepare(conn, fault);
+}
+
+enum kx_status pg_view_open(void *mem, struct engine *base,
+                            const struct shadow *shadow,
+                            struct engine_view **view_out)
+{
+    struct pg_engine *engine = pg_engine_of(base);
+    struct pg_view *view = talloc_zero(mem, struct pg_view);
+    if (view == NULL)
+        return KX_NO_MEMORY;
+    view->view.calls = base->calls;
+    view->own = (struct pg_conn){.target = &engine->target, .ready = prepare};
+    view->conn = shadow == NULL ? &engine->conn : &view->own;
+    talloc_set_destructor(view, finish);
+    *view_out = &view->view;
+    return KX_OK;
+}
+
+void pg_view_end(struct engine_view *base)
+{
+    struct pg_view *view = view_of(base);
+    if (view->begun && pg_conn_text(view->conn, "ROLLBACK", NULL))
+        pg_conn_leave(view->conn);
+    view->begun = false;
+}
+
+static enum kx_status ask_once(struct pg_view *view,
+                               enum pg_table_statement statement,
+                               enum table table, const struct pg_params *params,
+                               PGresult **rows_out)
+{
+    enum kx_status status = pg_conn_open(view->conn, NULL);
+    if (status != KX_OK)
+        return status;
+    if (view->conn == &view->own && !view->begun) {
+        if (!pg_conn_text(view->conn,
+                          "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                          NULL))
+            return KX_UNREACHABLE;
+        view->begun = true;
+    }
+    if (!pg_conn_table(view->conn, statement, table, params))
+        return KX_UNREACHABLE;
+    return pg_conn_finish(view->conn, rows_out);
+}
+
+/* The database may have closed the connection since it was last used: then a
+ * new one will do, unless the view has shown something already. */
+enum kx_status pg_view_ask(struct engine_view *base,
+                           enum pg_table_statement statement, enum table table,
+                           const struct pg_params *params, PGresult **rows_out)
+{
+    struct pg_view *view = view_of(base);
+    bool fresh = !view->begun;
+    *rows_out = NULL;
+    if (!fresh && view->conn->libpq == NULL)
+        return KX_UNREACHABLE;
+    enum kx_status status = ask_once(view, statement, table, params, rows_out);
+    if (status == KX_UNREACHABLE && fresh && view->conn->libpq == NULL) {
+        view->begun = false;
+        status = ask_once(view, statement, table, params, rows_out);
+    }
+    if (view->conn->libpq == NULL && fresh)
+        view->begun = false;
+    if (status != KX_OK && status != KX_UNREACHABLE && status != KX_NO_MEMORY)
+        status = KX_FAILED;
+    return status;
+}
+
+/* Copies the first row's bytes. KX_ABSENT: there is no row. */
+static enum kx_status take_value(PGresult *rows, struct kx_buffer *value)
+{
+    enum kx_status status = KX_ABSENT;
+    if (PQntuples(rows) == 1) {
+        kx_add_slice(value, pg_bytes(rows, 0, 0));
+        status = value->failed ? KX_NO_MEMORY : KX_OK;
+    }
+    PQclear(rows);
+    return status;
+}
+
+static enum kx_status look_up(struct engine_view *view,
+                              enum pg_table_statement statement,
+                              enum table table, struct pg_params *params,
+                              struct kx_buffer *value)
+{
+    PGresult *rows;
+    kx_buffer_clear(value);
+    enum kx_status status = pg_view_ask(view, statement, table, params, &rows);
+    return status == KX_OK ? take_value(rows, value) : status;
+}
+
+enum kx_status pg_view_get(struct engine_view *view, enum table table,
+                           struct kx_slice key, struct kx_buffer *value)
+{
+    struct pg_params params = {.count = 0};
+    struct pg_key parts;
+    pg_key_split(key, &parts);
+    pg_params_bytes(&params, parts.k);
+    pg_params_bytes(&params, kx_slice(parts.digest, parts.digest_size));
+    return look_up(view, PG_GET, table, &params, value);
+}
+
+enum kx_status pg_view_head(struct engine_view *view, enum table table,
+                            struct kx_slice key, size_t size,
+                            struct kx_buffer *value)
+{
+    struct pg_params params = {.count = 0};
+    struct pg_key parts;
+    pg_key_split(key, &parts);
+    pg_params_bytes(&params, parts.k);
+    pg_params_bytes(&params, kx_slice(parts.digest, parts.digest_size));
+    pg_params_number(&params, (int64_t)size);
+    return look_up(view, PG_HEAD, table, &params, value);
+}
+
+/* Both numbers are exact up to PG_COUNT_MAX: of a large table the share of a
+ * large part is too low. */
+double pg_view_share(struct engine_view *view, enum table table,
+                     struct kx_slice start, struct kx_slice end)
+{
+    struct pg_params params = {.count = 0};
+    PGresult *rows;
+    pg_params_bound(&params, start);
+    pg_params_bound(&params, end.size != 0 ? end : pg_view_above_all);
+    if (pg_view_ask(view, PG_SHARE, table, &params, &rows) != KX_OK)
+        return 0;
+    double part = (double)pg_number(rows, 0, 0);
+    double whole = (double)pg_number(rows, 0, 1);
+    PQclear(rows);
+    return whole > 0 ? part / whole : 0;
+}

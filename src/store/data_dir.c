@@ -1,0 +1,74 @@
+/* The order matters: the archive keeps log files from being removed before the
+ * checkpointer removes any. */
+#include "store/data_dir.h"
+
+#include "backup/archive.h"
+#include "backup/backup_time.h"
+#include "base/file.h"
+#include "bdb/compact.h"
+#include "storage/bdb_engine.h"
+#include "storage/disk_guard.h"
+#include "storage/log_files.h"
+#include "store/checkpointer.h"
+#include "store/compact_job.h"
+#include "store/recover.h"
+
+enum kx_status data_dir_open(struct kx_store *store, struct kx_fault *fault)
+{
+    struct env_options options = {.directory = store->options.directory,
+                                  .cache_bytes = store->options.cache_bytes / 2,
+                                  .disk_floor = store->options.disk_floor};
+    enum kx_status status = recover_open(store, &options, fault);
+    if (status != KX_OK)
+        return status;
+    if (store->options.archive != NULL) /* keep all until it sets this */
+        log_files_keep_from(store->env, 0);
+    store->engine = bdb_engine(store->env);
+    return KX_OK;
+}
+
+bool data_dir_prepare(struct kx_store *store)
+{
+    store->compaction =
+        compact_job_create(store, store->env, &store->writer, &store->backups);
+    return store->compaction != NULL;
+}
+
+enum kx_status data_dir_archive(struct kx_store *store, struct kx_fault *fault)
+{
+    disk_guard_keep(env_disk(store->env));
+    backup_time_load(store->options.directory, &store->counters.backup_s);
+    return archive_start(store, fault);
+}
+
+bool data_dir_start(struct kx_store *store)
+{
+    store->checkpointer =
+        checkpointer_start(store, store->env, &store->options);
+    return store->checkpointer != NULL;
+}
+
+/* Returns free pages to the file system, if there is space for the log of
+ * that. */
+static void shorten(struct kx_store *store)
+{
+    uint64_t reserve =
+        atomic_load(&env_disk(store->env)->reserve) + COMPACT_FILE_LOG_MAX;
+    if (!env_failed(store->env) &&
+        file_free_bytes(store->options.directory) > reserve)
+        compact_file(store->env, TABLE_ENTRIES);
+}
+
+void data_dir_stop(struct kx_store *store)
+{
+    if (store->checkpointer != NULL) {
+        checkpointer_stop(store->checkpointer);
+        shorten(store);
+    }
+    archive_stop(store);
+}
+
+void data_dir_close(struct kx_store *store)
+{
+    env_close(store->env);
+}

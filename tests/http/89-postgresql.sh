@@ -1,0 +1,145 @@
+#!/bin/bash
+# kindex serve --engine: the rows are in a PostgreSQL database. What is
+# acknowledged stays there when either of the two processes ends, a second kindex
+# does not get the store, and without the database there are clear answers.
+. "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/postgres.sh"
+needs psql
+# Not the cluster of the run: this story stops its cluster.
+own_cluster=yes
+postgres_start "$work.postgres" || exit 1
+ENGINE=bdb
+postgres_database store || exit 1
+address=$found
+serve() {
+    start_server --engine "$address" "$@"
+}
+
+# What a server says that does not start: refused OPTION...
+refused() {
+    timeout "$longest" "$KINDEX" serve --listen 0 "$@" >"$work/refused" 2>&1
+    is 'its exit status' $? 1
+    is 'what it says' "$(grep -c -- "$wanted" "$work/refused")" 1
+    [ "$(grep -c -- "$wanted" "$work/refused")" = 1 ] || cat "$work/refused"
+}
+
+test_case 'entries are stored and read, alone, together and by a list'
+serve
+request PUT /kv/people/1 '{"name":"Ada","age":36}'
+expect 201
+request POST /atomic '{"mutations":[{"type":"set","key":["people","2"],"value":{"name":"Bob","age":50}},
+    {"type":"set","key":["people","3"],"value":{"name":"Cyd","age":20}}]}'
+expect 200
+request GET /kv/people/2
+field .name Bob
+request GET '/list?prefix=people'
+field '[.entries[].value.name]' '["Ada","Bob","Cyd"]'
+is 'the data directory' "$(ls "$work/data" 2>&1 | grep -c db)" 0
+
+test_case 'an index is built over them, and lists them in its order'
+request POST /indexes '{"name":"by_age","prefix":["people"],"fields":["/age"]}'
+expect 202
+until_field .state ready GET /indexes/by_age
+request GET '/list?index=by_age'
+field '[.entries[].value.age]' '[20,36,50]'
+
+test_case 'there is no backup, and the answer says what makes one'
+request GET /backup
+expect 501 no-backup
+
+test_case 'a second kindex does not get the store'
+wanted='in use by another kindex' refused --engine "$address"
+
+test_case 'after a stop and a start everything is there'
+stop_server
+is 'its exit status' $? 0
+serve
+request GET /kv/people/3
+field .name Cyd
+request GET '/list?index=by_age&limit=1'
+field '.entries[0].value.age' 20
+
+test_case 'after a kill as well, and the lease of the dead process is taken'
+request PUT /kv/people/4 '{"name":"Dan","age":70}'
+expect 201
+kill -KILL "$server"
+wait "$server" 2>"$work/null"
+serve
+request GET '/list?index=by_age&reverse=1&limit=1'
+field '.entries[0].value.name' Dan
+
+test_case 'without the database a write and a read are answered 503, and /livez 200'
+postgres_stop
+request PUT /kv/people/5 '{"name":"Eve","age":1}'
+expect 503 database-unreachable
+header Retry-After 1
+request GET /kv/nothing/like/it
+expect 503 database-unreachable
+header Retry-After 1
+request GET '/list?prefix=people'
+expect 503 database-unreachable
+request GET /livez
+expect 200
+request GET /kv/people/4
+[ "$status" = 200 ] || expect 503 database-unreachable
+
+test_case 'when the database is back, so is the service, and what it had said it stored'
+postgres_resume || exit 1
+until_status 201 PUT /kv/people/6 '{"name":"Fay","age":2}'
+request GET '/list?prefix=people'
+field '[.entries[].value.name]' '["Ada","Bob","Cyd","Dan","Fay"]'
+request GET '/list?index=by_age'
+field '[.entries[].value.age]' '[2,20,36,50,70]'
+
+test_case 'a connection that the database has closed is made again, unnoticed'
+postgres_query store "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE datname = 'store' AND pid <> pg_backend_pid()" >"$work/null"
+request GET /kv/nothing/like/it
+expect 404
+until_status 201 PUT /kv/people/7 '{"name":"Gil","age":3}'
+
+test_case 'a server whose lease was taken away applies nothing, and ends'
+postgres_query store "UPDATE kindex.meta SET epoch = epoch + 1, holder = 'another', pid = NULL"
+request PUT /kv/people/8 '{"name":"Hal","age":4}'
+expect 500 internal
+wait_until server_is_gone
+wait "$server"
+is 'its exit status' $? 1
+server=''
+is 'rows of the refused entry' "$(postgres_query store \
+    "SELECT count(*) FROM kindex.entries WHERE v::text LIKE '%' || encode('Hal', 'hex') || '%'")" 0
+serve
+request GET /kv/people/8
+expect 404
+stop_server
+
+test_case 'a database that acknowledges before it syncs is refused'
+postgres_query store 'ALTER ROLE kindex SET synchronous_commit = off'
+wanted='synchronous_commit is off' refused --engine "$address"
+postgres_query store 'ALTER ROLE kindex RESET synchronous_commit'
+
+test_case 'so is one that can only be read'
+postgres_query store 'ALTER DATABASE store SET default_transaction_read_only = on'
+wanted='read-only' refused --engine "$address"
+PGOPTIONS='-c default_transaction_read_only=off' postgres_query store \
+    'ALTER DATABASE store RESET default_transaction_read_only'
+
+test_case 'an address with a password, or of another machine without TLS, is refused'
+wanted='--engine-password-file' refused --engine postgresql://kindex:secret@127.0.0.1/store
+wanted='use sslmode=verify-full' refused --engine 'postgresql://kindex@192.0.2.1/store?sslmode=require'
+
+test_case 'the password is read from a file'
+echo secret >"$work/password"
+serve --engine-password-file "$work/password"
+request GET /kv/people/1
+field .name Ada
+rm "$work/password"
+stop_server
+wanted="$work/password" refused --engine "$address" --engine-password-file "$work/password"
+
+test_case 'the last entry is there with all others at the end'
+serve
+request GET /kv/people/7
+field .name Gil
+
+finish
