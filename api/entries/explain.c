@@ -273,10 +273,13 @@ static bool read_query(struct request *request, struct kx_query **query_out,
 
 enum progress explain_list(struct request *request, struct reply *reply)
 {
-    struct kx_query *query = NULL;
+    struct kx_query *query = request->state;
     struct input_error error;
-    if (!read_query(request, &query, &error))
+    if (query == NULL && !read_query(request, &query, &error))
         return input_error_reply(request, reply, &error);
+    request->state = query;
+    if (!request_holds_view(request))
+        return VIEW;
     if (!access_key(request, reply, SCOPE_LIST, kx_query_prefix(query)))
         return DONE;
     return explain(request, reply, query);

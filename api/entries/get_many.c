@@ -5,6 +5,8 @@
  * the document and their bytes are bounded here. */
 #include "entries/get_many_read.h"
 
+#include <talloc.h>
+
 #include "access/access.h"
 #include "rest/answer.h"
 #include "rest/body.h"
@@ -72,8 +74,8 @@ static bool add_keys(struct get_many *batch)
 static bool add_pages(struct get_many *batch)
 {
     struct kx_buffer *out = batch->out;
-    for (size_t i = 0; i < batch->targets->page_count; i++) {
-        struct page *page = &batch->targets->pages[i];
+    for (size_t i = 0; i < batch->targets->range_count; i++) {
+        struct page *page = &batch->targets->ranges[i].page;
         kx_add_text(out, i > 0 ? ",{" : "{");
         batch->fault.status =
             page_write(page, batch->request->reader, out, &batch->fault);
@@ -135,25 +137,45 @@ static bool may_read(struct request *request, struct reply *reply,
     if (!access_keys(request, reply, SCOPE_READ, targets->keys,
                      targets->key_count))
         return false;
-    for (size_t i = 0; i < targets->page_count; i++)
+    for (size_t i = 0; i < targets->range_count; i++)
         if (!selector_allowed(request, reply, SCOPE_LIST,
-                              &targets->pages[i].selector))
+                              &targets->ranges[i].page.selector))
             return false;
     return true;
 }
 
+/* The document, which is kept in request->state until there is a view. NULL
+ * with an error. */
+static struct get_many_read *read_document(struct request *request,
+                                           struct input_error *error)
+{
+    if (request->state != NULL)
+        return request->state;
+    struct get_many_read *targets =
+        talloc_zero(request->memory, struct get_many_read);
+    if (targets == NULL) {
+        input_error_no_memory(error);
+        return NULL;
+    }
+    targets->memory = request->memory;
+    if (!query_params_none(request, error) || !body_json(request, error) ||
+        !get_many_read(request->body, targets, error))
+        return NULL;
+    request->state = targets;
+    return targets;
+}
+
 enum progress get_many(struct request *request, struct reply *reply)
 {
-    struct get_many_read targets = {.request = request,
-                                    .memory = request->memory};
     struct input_error error;
-    if (!query_params_none(request, &error) || !body_json(request, &error))
+    struct get_many_read *targets = read_document(request, &error);
+    if (targets == NULL)
         return input_error_reply(request, reply, &error);
-    if (!kx_read_try_hold(request->reader))
+    if (!request_holds_view(request))
         return VIEW;
-    if (!get_many_read(request->body, &targets, &error))
+    if (!get_many_select(targets, request, &error))
         return input_error_reply(request, reply, &error);
-    if (!may_read(request, reply, &targets))
+    if (!may_read(request, reply, targets))
         return DONE;
-    return read_batch(request, reply, &targets);
+    return read_batch(request, reply, targets);
 }

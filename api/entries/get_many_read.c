@@ -10,14 +10,16 @@
 
 /* ---- A range ------------------------------------------------------------ */
 
-/* The range being read. Its parts are put together when all members are
- * there. */
+/* The range being read. */
 struct range_reading {
-    struct page *page;
-    struct selection *selection;
-    struct kx_buffer cursor;
+    struct get_many_range *range;
     void *memory;
 };
+
+static struct selection *selection_of(void *target)
+{
+    return &((struct range_reading *)target)->range->selection;
+}
 
 static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
                        struct input_error *error)
@@ -29,28 +31,28 @@ static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
 static bool range_prefix(void *target, struct kx_slice value,
                          struct input_error *error)
 {
-    struct selection *selection = ((struct range_reading *)target)->selection;
+    struct selection *selection = selection_of(target);
     return read_bound(value, &selection->has_prefix, &selection->prefix, error);
 }
 
 static bool range_start(void *target, struct kx_slice value,
                         struct input_error *error)
 {
-    struct selection *selection = ((struct range_reading *)target)->selection;
+    struct selection *selection = selection_of(target);
     return read_bound(value, &selection->has_start, &selection->start, error);
 }
 
 static bool range_end(void *target, struct kx_slice value,
                       struct input_error *error)
 {
-    struct selection *selection = ((struct range_reading *)target)->selection;
+    struct selection *selection = selection_of(target);
     return read_bound(value, &selection->has_end, &selection->end, error);
 }
 
 static bool range_index(void *target, struct kx_slice value,
                         struct input_error *error)
 {
-    struct selection *selection = ((struct range_reading *)target)->selection;
+    struct selection *selection = selection_of(target);
     selection->has_index = true;
     if (!member_table_text(value, &selection->index, error))
         return false;
@@ -63,7 +65,7 @@ static bool range_index(void *target, struct kx_slice value,
 static bool range_reverse(void *target, struct kx_slice value,
                           struct input_error *error)
 {
-    struct selection *selection = ((struct range_reading *)target)->selection;
+    struct selection *selection = selection_of(target);
     return member_table_flag(value, &selection->reverse, error);
 }
 
@@ -71,7 +73,8 @@ static bool range_keys(void *target, struct kx_slice value,
                        struct input_error *error)
 {
     struct range_reading *reading = target;
-    return member_table_flag(value, &reading->page->shape.keys_only, error);
+    return member_table_flag(value, &reading->range->page.shape.keys_only,
+                             error);
 }
 
 static bool range_fields(void *target, struct kx_slice value,
@@ -79,21 +82,22 @@ static bool range_fields(void *target, struct kx_slice value,
 {
     struct range_reading *reading = target;
     return projection_read_array(value, reading->memory,
-                                 &reading->page->shape.fields, error);
+                                 &reading->range->page.shape.fields, error);
 }
 
 static bool range_limit(void *target, struct kx_slice value,
                         struct input_error *error)
 {
     struct range_reading *reading = target;
-    return member_table_whole(value, KX_PAGE_MAX, &reading->page->limit, error);
+    return member_table_whole(value, KX_PAGE_MAX, &reading->range->page.limit,
+                              error);
 }
 
 static bool range_cursor(void *target, struct kx_slice value,
                          struct input_error *error)
 {
     struct range_reading *reading = target;
-    return member_table_text(value, &reading->cursor, error);
+    return member_table_text(value, &reading->range->cursor, error);
 }
 
 static const struct member RANGE_MEMBERS[] = {
@@ -104,29 +108,45 @@ static const struct member RANGE_MEMBERS[] = {
     {"fields", range_fields}, {NULL, NULL},
 };
 
-/* The selection outlives this call: the page keeps slices of it. */
 static bool read_range(struct get_many_read *targets, struct kx_slice value,
-                       struct page *page, struct input_error *error)
+                       struct get_many_range *range, struct input_error *error)
 {
-    struct range_reading reading = {.page = page, .memory = targets->memory};
-    reading.selection = talloc(targets->memory, struct selection);
-    if (reading.selection == NULL)
-        return input_error_no_memory(error);
-    selection_init(reading.selection, targets->memory);
-    kx_buffer_init(&reading.cursor, targets->memory);
-    page->limit = PAGE_LIMIT_DEFAULT;
+    struct range_reading reading = {.range = range, .memory = targets->memory};
+    selection_init(&range->selection, targets->memory);
+    kx_buffer_init(&range->cursor, targets->memory);
+    range->page.limit = PAGE_LIMIT_DEFAULT;
     if (!member_table_read(value, RANGE_MEMBERS, &reading, error))
         return false;
-    targets->total += page->limit;
-    if (selection_fold(reading.selection, targets->request, error) &&
-        page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
-                   targets->memory, error))
+    targets->total += range->page.limit;
+    return true;
+}
+
+/* The page keeps slices of the selection. */
+static bool select_range(struct get_many_range *range,
+                         const struct request *request, void *memory,
+                         struct input_error *error)
+{
+    if (selection_fold(&range->selection, request, error) &&
+        page_begin(&range->page, &range->selection,
+                   kx_buffer_slice(&range->cursor), memory, error))
         return true;
     /* Here it is a member of the body, not a parameter of the query. */
     if (error->code == PROBLEM_BAD_PARAMETER)
         error->code = PROBLEM_BAD_REQUEST;
     error->parameter = kx_slice(NULL, 0);
     return false;
+}
+
+bool get_many_select(struct get_many_read *targets,
+                     const struct request *request, struct input_error *error)
+{
+    for (size_t i = 0; i < targets->range_count; i++)
+        if (!select_range(&targets->ranges[i], request, targets->memory,
+                          error)) {
+            input_error_in_element(error, i);
+            return input_error_in_member(error, "ranges");
+        }
+    return true;
 }
 
 /* ---- The document ------------------------------------------------------- */
@@ -151,7 +171,7 @@ static bool take_key(struct get_many_read *targets, struct kx_slice value,
 static bool take_range(struct get_many_read *targets, struct kx_slice value,
                        struct input_error *error)
 {
-    return read_range(targets, value, &targets->pages[targets->page_count++],
+    return read_range(targets, value, &targets->ranges[targets->range_count++],
                       error);
 }
 
@@ -198,8 +218,9 @@ static bool read_ranges(void *target, struct kx_slice array,
     size_t count;
     if (!count_elements(array, &count, error))
         return false;
-    targets->pages = talloc_zero_array(targets->memory, struct page, count);
-    return targets->pages == NULL
+    targets->ranges =
+        talloc_zero_array(targets->memory, struct get_many_range, count);
+    return targets->ranges == NULL
                ? input_error_no_memory(error)
                : take_each(targets, array, take_range, error);
 }
@@ -222,8 +243,7 @@ static const struct member DOCUMENT_MEMBERS[] = {
 bool get_many_read(struct kx_slice document, struct get_many_read *targets_out,
                    struct input_error *error)
 {
-    *targets_out = (struct get_many_read){.request = targets_out->request,
-                                          .memory = targets_out->memory};
+    *targets_out = (struct get_many_read){.memory = targets_out->memory};
     if (!member_table_read(document, DOCUMENT_MEMBERS, targets_out, error))
         return false;
     return targets_out->total <= KX_PAGE_MAX || too_many(error);

@@ -52,7 +52,7 @@ enum progress kv_get(struct request *request, struct reply *reply)
             kx_buffer_free(&record);
         return DONE;
     }
-    if (fault.status == KX_AGAIN || !kx_read_try_hold(request->reader))
+    if (fault.status == KX_AGAIN || !request_holds_view(request))
         return VIEW;
     if (fault.status == KX_ABSENT)
         return subkeys_absent(request, reply, kx_buffer_slice(&key));
@@ -251,7 +251,7 @@ enum progress kv_write_finish(struct request *request, struct reply *reply)
     const struct kx_commit *work = &request->commit;
     if (work->status != KX_OK)
         return refused(request, reply);
-    if (stores_bytes(work) && !kx_read_try_hold(request->reader))
+    if (stores_bytes(work) && !request_holds_view(request))
         return VIEW;
     if (!show_entry(request, reply)) {
         answer_json(reply, 200);
@@ -285,7 +285,7 @@ enum progress kv_delete_finish(struct request *request, struct reply *reply)
         reply->status = 204;
         return DONE;
     }
-    if (!kx_read_try_hold(request->reader))
+    if (!request_holds_view(request))
         return VIEW;
     return subkeys_absent(request, reply, work->mutations[0].key);
 }
@@ -364,7 +364,7 @@ enum progress kv_create_finish(struct request *request, struct reply *reply)
     struct kx_buffer location;
     if (work->status != KX_OK)
         return core_refusal_commit(request, reply);
-    if (stores_bytes(work) && !kx_read_try_hold(request->reader))
+    if (stores_bytes(work) && !request_holds_view(request))
         return VIEW;
     bool shown = show_entry(request, reply);
     reply->status = 201;

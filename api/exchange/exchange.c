@@ -7,6 +7,7 @@
 
 #include "access/access.h"
 #include "exchange/admission.h"
+#include "exchange/body_worker.h"
 #include "access/cors.h"
 #include "exchange/exchange_wait.h"
 #include "exchange/exchange_share.h"
@@ -201,20 +202,41 @@ static bool needs_view(const struct exchange *exchange)
             !access_covers(request, request->route->scope, kx_slice(NULL, 0)));
 }
 
+/* Is the first half to begin beside the loop? */
+static bool is_for_worker(const struct exchange *exchange)
+{
+    return !exchange->read && exchange->body.size > BODY_ON_LOOP_MAX &&
+           exchange->queue->worker != NULL;
+}
+
+/* Calls the first half, unless the body worker has: then what it returned
+ * holds, except that it needs a view. */
+static enum progress run_first_half(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    enum progress progress = exchange->progress;
+    kx_reader_count(request->reader, &exchange->reads);
+    if (!exchange->read || progress == VIEW)
+        progress = request->route->handle(request, &exchange->reply);
+    request->slices++;
+    return progress;
+}
+
 /* Runs the first half. Checks the token again, which may have been revoked
  * since the request began. */
 static enum exchange_next handle(struct exchange *exchange)
 {
-    struct request *request = &exchange->request;
-    if (!access_admit_again(request, &exchange->reply))
+    if (!access_admit_again(&exchange->request, &exchange->reply))
         return complete(exchange);
+    if (is_for_worker(exchange)) {
+        exchange->read = true;
+        exchange_await_reading(exchange);
+        return EXCHANGE_PARK;
+    }
     if (needs_view(exchange) &&
         !exchange_hold_view(exchange, EXCHANGE_AWAITS_VIEW))
         return EXCHANGE_PARK;
-    kx_reader_count(request->reader, &exchange->reads);
-    enum progress progress = request->route->handle(request, &exchange->reply);
-    request->slices++;
-    return proceed(exchange, progress);
+    return proceed(exchange, run_first_half(exchange));
 }
 
 /* Most refusals, and replies about indexes, read the declared indexes and thus
@@ -327,6 +349,9 @@ static enum exchange_next take_answer(struct exchange *exchange)
     switch (exchange->phase) {
     case EXCHANGE_AWAITS_COMMIT:
         return finish(exchange);
+    case EXCHANGE_AWAITS_READING:
+        exchange->views |= exchange->progress == VIEW;
+        return handle(exchange);
     case EXCHANGE_AWAITS_TURN:
     case EXCHANGE_AWAITS_NEWS:
     case EXCHANGE_AWAITS_VIEW:

@@ -18,9 +18,10 @@
 #include "http/timing.h"
 
 enum exchange_phase {
-    EXCHANGE_NEW,     /* waits for its headers */
-    EXCHANGE_OPEN,    /* takes its body */
-    EXCHANGE_REFUSED, /* takes its body to drop it; the reply is made */
+    EXCHANGE_NEW,            /* waits for its headers */
+    EXCHANGE_OPEN,           /* takes its body */
+    EXCHANGE_REFUSED,        /* takes its body to drop it; the reply is made */
+    EXCHANGE_AWAITS_READING, /* its body is large (body_worker.h) */
     EXCHANGE_AWAITS_COMMIT,
     EXCHANGE_AWAITS_FLUSH,
     EXCHANGE_AWAITS_TURN,
@@ -76,9 +77,11 @@ struct exchange {
     struct kx_reads reads;
     char server_timing[TIMING_TEXT_MAX];
     enum exchange_phase phase;
-    bool last;        /* the current chunk is the stream's last one */
-    bool finishing;   /* the handler's second half has begun */
-    bool views;       /* the handler has asked for a view */
+    bool last;              /* the current chunk is the stream's last one */
+    bool finishing;         /* the handler's second half has begun */
+    bool views;             /* the handler has asked for a view */
+    bool read;              /* the first half has run beside the loop */
+    enum progress progress; /* then: what it returned */
     bool client_gone; /* the client is gone. A parked exchange is then made
                        * `ready` without further work */
     const struct exchange_protocol *protocol; /* set before exchange_open */

@@ -82,6 +82,7 @@ static void reset(struct exchange *exchange)
     exchange->last = false;
     exchange->finishing = false;
     exchange->views = false;
+    exchange->read = false;
     exchange->client_gone = false;
 }
 

@@ -3,6 +3,7 @@
 #include "exchange/exchange_wait.h"
 
 #include "access/access.h"
+#include "exchange/body_worker.h"
 
 bool exchange_await_flush(struct exchange *exchange, uint64_t flush,
                           enum exchange_phase phase)
@@ -32,6 +33,13 @@ bool exchange_awaits_view(const struct exchange *exchange)
 {
     return exchange->phase == EXCHANGE_AWAITS_VIEW ||
            exchange->phase == EXCHANGE_CHUNK_AWAITS_VIEW;
+}
+
+void exchange_await_reading(struct exchange *exchange)
+{
+    exchange->phase = EXCHANGE_AWAITS_READING;
+    exchange->queue->awaited++;
+    body_worker_put(exchange->queue->worker, exchange);
 }
 
 void exchange_await_turn(struct exchange *exchange, enum exchange_phase phase)

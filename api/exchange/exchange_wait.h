@@ -19,6 +19,9 @@ bool exchange_await_flush(struct exchange *exchange, uint64_t flush,
 bool exchange_hold_view(struct exchange *exchange, enum exchange_phase phase);
 /* Is it parked by exchange_hold_view? */
 bool exchange_awaits_view(const struct exchange *exchange);
+/* Waits until the body worker has run the handler. That takes time of the
+ * handler and not of a wait (timing.h). */
+void exchange_await_reading(struct exchange *exchange);
 /* Waits until its turn comes. */
 void exchange_await_turn(struct exchange *exchange, enum exchange_phase phase);
 /* Waits for what request.wait says; the core already has its ticket. */

@@ -85,7 +85,7 @@ struct kx_ticket *run_queue_take_answers(struct run_queue *queue)
     return first;
 }
 
-static void append(struct turns *turns, struct exchange *exchange)
+void turns_append(struct turns *turns, struct exchange *exchange)
 {
     exchange->next = NULL;
     if (turns->last == NULL)
@@ -95,7 +95,7 @@ static void append(struct turns *turns, struct exchange *exchange)
     turns->last = exchange;
 }
 
-static struct exchange *take(struct turns *turns)
+struct exchange *turns_take(struct turns *turns)
 {
     struct exchange *exchange = turns->first;
     if (exchange == NULL)
@@ -108,14 +108,14 @@ static struct exchange *take(struct turns *turns)
 
 void run_queue_turn(struct run_queue *queue, struct exchange *exchange)
 {
-    append(&queue->turns, exchange);
+    turns_append(&queue->turns, exchange);
 }
 
 void run_queue_later(struct run_queue *queue, struct exchange *exchange)
 {
     if (queue->later.first == NULL)
         queue->later_ns = kx_monotonic_ns() + LATER_NS;
-    append(&queue->later, exchange);
+    turns_append(&queue->later, exchange);
 }
 
 bool run_queue_may_slice(const struct run_queue *queue)
@@ -129,8 +129,8 @@ static void move_later(struct run_queue *queue, uint64_t now_ns)
 {
     struct exchange *exchange;
     if (now_ns >= queue->later_ns)
-        while ((exchange = take(&queue->later)) != NULL)
-            append(&queue->turns, exchange);
+        while ((exchange = turns_take(&queue->later)) != NULL)
+            turns_append(&queue->turns, exchange);
 }
 
 const struct exchange *run_queue_begin_slices(struct run_queue *queue)
@@ -143,13 +143,13 @@ const struct exchange *run_queue_begin_slices(struct run_queue *queue)
 
 struct exchange *run_queue_take_turn(struct run_queue *queue)
 {
-    return take(&queue->turns);
+    return turns_take(&queue->turns);
 }
 
 struct exchange *run_queue_take_any(struct run_queue *queue)
 {
     move_later(queue, UINT64_MAX);
-    return take(&queue->turns);
+    return turns_take(&queue->turns);
 }
 
 void run_queue_news(struct run_queue *queue, struct exchange *exchange)

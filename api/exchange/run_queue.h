@@ -12,6 +12,7 @@
 #include "http/service.h"
 
 struct exchange;
+struct body_worker;
 TAILQ_HEAD(exchanges, exchange);
 
 /* A queue of exchanges, linked by next. */
@@ -20,12 +21,18 @@ struct turns {
     struct exchange *last;
 };
 
+/* Puts an exchange at the end; takes the first one, or NULL. An exchange is in
+ * at most one list. */
+void turns_append(struct turns *turns, struct exchange *exchange);
+struct exchange *turns_take(struct turns *turns);
+
 struct run_queue {
     struct service *service;
-    struct kx_reader *reader; /* of the loop's thread */
-    unsigned number;          /* of the loop */
-    int answers_fd;           /* eventfd; readable when there are answers */
-    pthread_mutex_t lock;     /* guards answered */
+    struct kx_reader *reader;   /* of the loop's thread */
+    struct body_worker *worker; /* of the loop; NULL: there is none */
+    unsigned number;            /* of the loop */
+    int answers_fd;             /* eventfd; readable when there are answers */
+    pthread_mutex_t lock;       /* guards answered */
     struct kx_ticket *answered;
     struct exchange *free;
     size_t free_count;

@@ -2,7 +2,11 @@
  * here: HTTP/1.1 and HTTP/2 (the protocol side) fill the same struct request
  * and send the same struct reply.
  *
- * A handler runs on the event-loop thread and never blocks. It ends with
+ * A handler runs on the event-loop thread and never blocks. If the request has
+ * a large body (api/exchange/body_worker.h) its first half begins on another
+ * thread, without a reader. So the first half of a route of BODY_VALUE,
+ * BODY_ENVELOPE or BODY_MESSAGE reads its body first, and keeps what it read in
+ * request->state if it needs a view for what follows. It ends with
  *   DONE    the reply is complete;
  *   COMMIT  request->commit is filled: the exchange submits it, parks the
  *           request, and calls the route's `finish` with the commit's result;
@@ -76,7 +80,7 @@ struct caller {
  * and memory belong to the writer while the commit is with it. */
 struct request {
     struct service *service;  /* the store, the options, the counters */
-    struct kx_reader *reader; /* of this event-loop thread */
+    struct kx_reader *reader; /* of this event-loop thread; NULL beside it */
     enum method method;
     struct kx_slice path;  /* raw: not decoded, without the query */
     struct kx_slice query; /* raw, without '?'; empty without a query */
@@ -101,6 +105,13 @@ struct request {
     size_t kept; /* bytes in it that --bodies-max counts: it is freed
                   * when there is no memory for them */
 };
+
+/* True: until this half ends all its views begin without waiting and see one
+ * state. False: the half has to return VIEW. */
+static inline bool request_holds_view(const struct request *request)
+{
+    return request->reader != NULL && kx_read_try_hold(request->reader);
+}
 
 /* Both strings must live until the reply is sent. */
 struct header {

@@ -11,6 +11,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
+#include "exchange/body_worker.h"
 #include "exchange/exchange_loop.h"
 #include "exchange/exchange_share.h"
 #include "server/listener.h"
@@ -184,6 +185,7 @@ static void free_parts(struct loop *loop)
         close(loop->epoll_fd);
     if (loop->stop.source.fd >= 0)
         close(loop->stop.source.fd);
+    body_worker_close(loop->queue.worker);
     run_queue_close(&loop->queue);
     talloc_free(loop);
 }
@@ -194,6 +196,7 @@ static bool open_parts(struct loop *loop, const struct socket_set *sockets)
 {
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->stop.source.fd = -1;
+    loop->queue.worker = body_worker_open();
     loop->streams = http1_streams_open(&loop->queue, loop->epoll_fd);
     if (loop->streams != NULL)
         loop->http1 = http1_open(&loop->queue, loop->streams);
@@ -203,7 +206,7 @@ static bool open_parts(struct loop *loop, const struct socket_set *sockets)
                                        loop->http2, loop->queue.service);
     else
         socket_set_close(sockets);
-    return loop->listener != NULL &&
+    return loop->listener != NULL && loop->queue.worker != NULL &&
            watch(loop, &loop->stop, eventfd(0, EFD_CLOEXEC)) &&
            watch(loop, &loop->answers, loop->queue.answers_fd) &&
            watch(loop, &loop->door, http1_descriptor(loop->http1));

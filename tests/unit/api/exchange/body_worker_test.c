@@ -1,0 +1,199 @@
+/* Requests with large bodies: their first half runs on another thread, without
+ * the loop's reader, and all of them are answered as they are when their body
+ * is small.
+ */
+#include "exchange_house.h"
+
+#include <pthread.h>
+
+#include "commit/store_state.h"
+#include "exchange/body_worker.h"
+#include "exchange/exchange_loop.h"
+#include "server/routes.h"
+
+/* The text between brackets of white space, by which it gets its size. */
+static struct kx_slice padded(const char *text, size_t size)
+{
+    char *body = talloc_array(house->mem, char, size);
+    memset(body, ' ', size);
+    memcpy(body, text, strlen(text));
+    return kx_slice(body, size);
+}
+
+static const struct {
+    enum method method;
+    const char *target;
+    const char *body;
+    int status;
+    const char *text;
+} WRITES[] = {
+    {METHOD_PUT, "/kv/c", "3", 201, "\"ok\":true"},
+    {METHOD_PUT, "/kv/c", "[1,", 400, "bad-json"},
+    {METHOD_PATCH, "/kv/d", "{\"x\":1}", 201, "\"ok\":true"},
+    {METHOD_POST, "/kv/e", "5", 201, "\"key\":[\"e\","},
+    {METHOD_POST, "/get", "{\"keys\":[[\"b\"]]}", 200, "\"value\":2"},
+    {METHOD_POST, "/get", "{\"ranges\":[{\"prefix\":[]}]}", 200, "\"value\":2"},
+    {METHOD_POST, "/get", "{\"ranges\":[{\"start\":[1]}]}", 400,
+     "\"pointer\":\"/ranges/0\""},
+    {METHOD_POST, "/explain", "{\"prefix\":[]}", 200, "\"request\":\"/list"},
+    {METHOD_POST, "/explain", "{\"prefix\":7}", 400, "bad-request"},
+    {METHOD_POST, "/atomic",
+     "{\"mutations\":[{\"type\":\"sum\",\"key\":[\"a\"],\"value\":1,"
+     "\"return\":\"new\"}]}",
+     200, "\"results\":[{"},
+    {METHOD_POST, "/atomic", "{\"checks\":[{}]}", 400, "/checks/0"},
+    {METHOD_POST, "/indexes",
+     "{\"name\":\"i\",\"prefix\":[\"p\"],"
+     "\"fields\":[\"/x\"]}",
+     201, "\"name\":\"i\""},
+    {METHOD_PATCH, "/indexes/none", "{\"unique\":true}", 404,
+     "index-not-found"},
+    {METHOD_POST, "/indexes/i/throttle", "{\"perSecond\":9}", 200,
+     "\"perSecond\":9"},
+    {METHOD_POST, "/indexes/none/throttle", "{\"perSecond\":9}", 404,
+     "index-not-found"},
+    {METHOD_POST, "/v2/atomic_write", "x", 400, "not a valid"},
+    {METHOD_POST, "/tokens", "{\"name\":\"t\",\"grants\":[]}", 400,
+     "bad-request"},
+};
+enum { ALL = sizeof WRITES / sizeof *WRITES };
+
+static struct exchange *send_row(size_t i, size_t size, enum exchange_next next)
+{
+    return start(WRITES[i].method, WRITES[i].target,
+                 padded(WRITES[i].body, size), next);
+}
+
+static void a_large_body_is_not_read_on_the_loop(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < ALL; i++) {
+        struct exchange *exchange =
+            send_row(i, BODY_ON_LOOP_MAX + 1, EXCHANGE_PARK);
+        assert_int_equal(exchange->phase, EXCHANGE_AWAITS_READING);
+        wait_for_ready(i + 1);
+        assert_reply(exchange, WRITES[i].status, WRITES[i].text);
+    }
+    assert_int_equal(house->queue.awaited, 0);
+}
+
+/* Every route that takes such bodies has a row above. */
+static void no_route_is_left_out(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROUTES.count; i++) {
+        const struct route *route = &ROUTES.rows[i];
+        bool found = route->body == BODY_NONE || route->body == BODY_KEYS;
+        for (size_t j = 0; !found && j < ALL; j++) {
+            struct exchange *exchange =
+                send_row(j, BODY_ON_LOOP_MAX + 1, EXCHANGE_PARK);
+            found = exchange->request.route == route;
+            wait_for_ready(house->ready + 1);
+            exchange_end(exchange);
+        }
+        if (!found)
+            fail_msg("%s", route->pattern);
+    }
+}
+
+static void a_small_body_is(void **state)
+{
+    (void)state;
+    struct exchange *exchange =
+        start(METHOD_POST, "/get",
+              padded("{\"keys\":[[\"b\"]]}", BODY_ON_LOOP_MAX), EXCHANGE_REPLY);
+    assert_reply(exchange, 200, "\"value\":2");
+}
+
+/* ---- A route of the test's --------------------------------------------- */
+
+static struct {
+    pthread_t thread[2];
+    bool reader[2];
+    unsigned calls;
+    enum progress says;
+} seen;
+
+static enum progress note(struct request *request, struct reply *reply)
+{
+    seen.thread[seen.calls] = pthread_self();
+    seen.reader[seen.calls] = request->reader != NULL;
+    reply->status = 200;
+    reply->body.size = 0;
+    kx_add_text(&reply->body, "noted");
+    return seen.calls++ == 0 ? seen.says : DONE;
+}
+
+static const struct route NOTE = {METHOD_POST,   "/note", "note", SCOPE_NONE,
+                                  BODY_ENVELOPE, note,    NULL,   false};
+static const struct route_table NOTES = {&NOTE, 1};
+
+static int begin_notes(void **state)
+{
+    int result = begin_house(state);
+    house->service.routes = &NOTES;
+    seen.calls = 0;
+    seen.says = DONE;
+    return result;
+}
+
+static void it_is_read_without_the_reader(void **state)
+{
+    (void)state;
+    struct exchange *exchange = start(
+        METHOD_POST, "/note", padded("", BODY_ON_LOOP_MAX + 1), EXCHANGE_PARK);
+    wait_for_ready(1);
+    assert_reply(exchange, 200, "noted");
+    assert_int_equal(seen.calls, 1);
+    assert_false(pthread_equal(seen.thread[0], pthread_self()));
+    assert_false(seen.reader[0]);
+}
+
+static void what_needs_a_view_continues_on_the_loop(void **state)
+{
+    struct view *view = &house->test.store->view;
+    (void)state;
+    seen.says = VIEW;
+    view_apply_begin(view);
+    struct exchange *exchange = start(
+        METHOD_POST, "/note", padded("", BODY_ON_LOOP_MAX + 1), EXCHANGE_PARK);
+    while (exchange->phase != EXCHANGE_AWAITS_VIEW)
+        exchange_loop_answers(&house->queue);
+    assert_int_equal(seen.calls, 1);
+    view_apply_cancel(view);
+    wait_for_ready(1);
+    assert_reply(exchange, 200, "noted");
+    assert_int_equal(seen.calls, 2);
+    assert_true(pthread_equal(seen.thread[1], pthread_self()));
+    assert_true(seen.reader[1]);
+}
+
+static void one_whose_client_is_gone_is_ended(void **state)
+{
+    (void)state;
+    struct exchange *exchange = start(
+        METHOD_POST, "/note", padded("", BODY_ON_LOOP_MAX + 1), EXCHANGE_PARK);
+    exchange_cancel(exchange);
+    wait_for_ready(1);
+    exchange_end(exchange);
+    assert_int_equal(house->queue.awaited, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_large_body_is_not_read_on_the_loop,
+                                        begin_house, finish_house),
+        cmocka_unit_test_setup_teardown(no_route_is_left_out, begin_house,
+                                        finish_house),
+        cmocka_unit_test_setup_teardown(a_small_body_is, begin_house,
+                                        finish_house),
+        cmocka_unit_test_setup_teardown(it_is_read_without_the_reader,
+                                        begin_notes, finish_house),
+        cmocka_unit_test_setup_teardown(what_needs_a_view_continues_on_the_loop,
+                                        begin_notes, finish_house),
+        cmocka_unit_test_setup_teardown(one_whose_client_is_gone_is_ended,
+                                        begin_notes, finish_house),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

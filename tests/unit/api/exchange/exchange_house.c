@@ -1,0 +1,99 @@
+/* In place of a server and its clients. */
+#include "exchange_house.h"
+
+#include <poll.h>
+
+#include "exchange/body_worker.h"
+#include "exchange/exchange_loop.h"
+#include "server/routes.h"
+
+struct house *house;
+
+static void to_the_queue(void *context, struct kx_ticket *first)
+{
+    struct house *target = context;
+    run_queue_put(&target->queue, first);
+}
+
+static const char *header(const struct request *request, const char *name)
+{
+    (void)request;
+    return strcmp(name, "Accept") == 0 ? house->accept : NULL;
+}
+
+static void note_ready(struct exchange *exchange)
+{
+    (void)exchange;
+    house->ready++;
+}
+
+static const struct exchange_protocol PROTOCOL = {.ready = note_ready};
+
+int begin_house(void **state)
+{
+    char *arguments[] = {"test", NULL};
+    house = talloc_zero(NULL, struct house);
+    house->mem = talloc_new(house);
+    test_store_new(&house->test);
+    test_set(&house->test, house->mem, "[\"a\"]", "1");
+    test_set(&house->test, house->mem, "[\"b\"]", "2");
+    test_store_close(&house->test);
+    house->test.options.answer = to_the_queue;
+    house->test.options.answer_context = house;
+    test_store_open(&house->test);
+    kx_log_level(KX_LOG_ERROR);
+    assert_true(options_read(&house->options, 1, arguments));
+    house->options.listen.all[0].loopback = false; /* it has whatever name */
+    house->service.options = &house->options;
+    house->service.routes = &ROUTES;
+    house->service.store = house->test.store;
+    house->service.counters.connections = 2; /* no request is alone */
+    assert_true(run_queue_open(&house->queue, &house->service, 0));
+    house->queue.worker = body_worker_open();
+    assert_non_null(house->queue.worker);
+    *state = house;
+    return 0;
+}
+
+int finish_house(void **state)
+{
+    (void)state;
+    body_worker_close(house->queue.worker);
+    run_queue_close(&house->queue);
+    test_store_remove(&house->test);
+    return talloc_free(house);
+}
+
+struct exchange *start(enum method method, const char *target,
+                       struct kx_slice body, enum exchange_next next)
+{
+    struct exchange *exchange = exchange_begin(&house->queue, NULL);
+    assert_non_null(exchange);
+    exchange_target(exchange, target, strlen(target));
+    exchange->request.method = method;
+    exchange->request.header = header;
+    exchange->protocol = &PROTOCOL;
+    exchange_open(exchange, body.size);
+    exchange_body(exchange, body.data, body.size);
+    assert_int_equal(exchange_run(exchange), next);
+    return exchange;
+}
+
+void assert_reply(struct exchange *exchange, int status, const char *text)
+{
+    struct kx_slice body = reply_bytes(&exchange->reply);
+    char *all = talloc_strndup(house->mem, (const char *)body.data, body.size);
+    assert_int_equal(exchange->reply.status, status);
+    if (strstr(all, text) == NULL)
+        fail_msg("%s", all);
+    exchange_end(exchange);
+}
+
+void wait_for_ready(unsigned ready)
+{
+    struct pollfd answers = {.fd = house->queue.answers_fd, .events = POLLIN};
+    while (house->ready < ready) {
+        poll(&answers, 1, -1);
+        exchange_loop_answers(&house->queue);
+    }
+}

@@ -1,0 +1,39 @@
+/* A service without sockets, in tests: a store, one run queue with its body
+ * worker, and exchanges that the test begins in the place of a protocol side
+ * and continues in that of an event loop. */
+#ifndef TESTS_EXCHANGE_HOUSE_H
+#define TESTS_EXCHANGE_HOUSE_H
+
+#include "store.h"
+
+#include "config/options.h"
+#include "exchange/exchange.h"
+
+struct house {
+    struct test_store test;
+    void *mem;
+    struct options options;
+    struct service service;
+    struct run_queue queue;
+    const char *accept;
+    unsigned ready; /* exchanges that were continued to their reply */
+};
+
+extern struct house *house; /* of the present test */
+
+/* Setup and teardown. The store has the entries ["a"], 1 and ["b"], 2. */
+int begin_house(void **state);
+int finish_house(void **state);
+
+/* Runs a request with a body of no media type, to the reply or until it parks,
+ * as `next` says. */
+struct exchange *start(enum method method, const char *target,
+                       struct kx_slice body, enum exchange_next next);
+
+/* Checks the whole reply, which contains the text, and ends the exchange. */
+void assert_reply(struct exchange *exchange, int status, const char *text);
+
+/* Lets the queue work until so many exchanges are ready. */
+void wait_for_ready(unsigned ready);
+
+#endif
