@@ -5,10 +5,44 @@
 
 #include "access/access_state.h"
 
+/* All entries of an index lie under the prefix for which it is declared. The
+ * index may be declared again for another one before the commit is planned, or
+ * only then. */
+static bool claim_index(struct request *request, const struct kx_by **by)
+{
+    struct kx_index_info info;
+    struct kx_buffer prefix;
+    struct kx_by *claim = talloc_memdup(request->memory, *by, sizeof **by);
+    kx_buffer_init(&prefix, request->memory);
+    if (claim == NULL)
+        return false;
+    kx_read_begin(request->reader);
+    if (kx_index_find(request->reader, claim->index, &info) == KX_OK)
+        kx_add_slice(&prefix, info.prefix);
+    kx_read_end(request->reader);
+    claim->claims = true;
+    claim->prefix = kx_buffer_slice(&prefix);
+    *by = claim;
+    return !prefix.failed;
+}
+
+static bool may_find(struct request *request, struct reply *reply,
+                     enum scope scope, const struct kx_by **by)
+{
+    if (!claim_index(request, by)) {
+        reply->body.failed = true;
+        return false;
+    }
+    return access_index(request, reply, SCOPE_READ, (*by)->index) &&
+           access_index(request, reply, scope, (*by)->index);
+}
+
 /* A check of a range tells what a list of it would tell. */
 static bool may_check_one(struct request *request, struct reply *reply,
-                          const struct kx_check *check)
+                          struct kx_check *check)
 {
+    if (check->by != NULL)
+        return may_find(request, reply, SCOPE_READ, &check->by);
     struct kx_range range = {.start = check->start, .end = check->end};
     return kx_check_of_range(check)
                ? access_range(request, reply, SCOPE_LIST, &range)
@@ -17,7 +51,7 @@ static bool may_check_one(struct request *request, struct reply *reply,
 
 static bool may_check(struct request *request, struct reply *reply)
 {
-    const struct kx_commit *commit = &request->commit;
+    struct kx_commit *commit = &request->commit;
     size_t count = request->caller.own_checks ? 0 : commit->check_count;
     for (size_t i = 0; i < count; i++)
         if (!may_check_one(request, reply, &commit->checks[i]))
@@ -56,6 +90,7 @@ static bool may_mutate_key(struct request *request, struct reply *reply,
 static bool may_mutate_keys(struct request *request, struct reply *reply)
 {
     struct kx_commit *commit = &request->commit;
+    size_t count = 0;
     struct kx_claim *claims =
         talloc_array(request->memory, struct kx_claim, commit->mutation_count);
     if (claims == NULL) {
@@ -63,14 +98,19 @@ static bool may_mutate_keys(struct request *request, struct reply *reply)
         return false;
     }
     for (size_t i = 0; i < commit->mutation_count; i++) {
-        const struct kx_mutation *mutation = &commit->mutations[i];
+        struct kx_mutation *mutation = &commit->mutations[i];
+        if (mutation->by != NULL) {
+            if (!may_find(request, reply, SCOPE_WRITE, &mutation->by))
+                return false;
+            continue;
+        }
         bool of_index = access_key_of_index(request, mutation->key);
-        claims[i] = (struct kx_claim){mutation->key, of_index};
+        claims[count++] = (struct kx_claim){mutation->key, of_index};
         if (!may_mutate_key(request, reply, mutation, of_index))
             return false;
     }
     commit->claims = claims;
-    commit->claim_count = commit->mutation_count;
+    commit->claim_count = count;
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* The document of POST /atomic as checks and mutations: what a struct kx_commit
- * takes. Reading it (atomic_read.c) is apart from answering it (atomic.c), so
- * that a document can be tested without a request. */
+ * takes. Reading it (atomic_read.c) is apart from answering it (atomic.c),
+ * so that a document can be tested without a request. */
 #ifndef API_ATOMIC_H
 #define API_ATOMIC_H
 
@@ -35,5 +35,9 @@ bool atomic_read_mutation(const struct atomic *atomic, struct kx_slice value,
  * a error returns false, as atomic_read. */
 bool atomic_read_check(struct kx_slice value, void *memory,
                        struct kx_check *check, struct input_error *error);
+
+/* The same for an entry that is named by its value in a unique index. */
+bool atomic_read_by(struct kx_slice value, void *memory,
+                    const struct kx_by **by_out, struct input_error *error);
 
 #endif

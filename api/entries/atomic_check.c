@@ -1,5 +1,5 @@
-/* One check of the document of POST /atomic (atomic_read.c): a key or a prefix,
- * and one condition. */
+/* One check of the document of POST /atomic (atomic_read.c): a key or a
+ * prefix, and one condition. */
 #include "entries/atomic.h"
 
 #include <talloc.h>
@@ -16,7 +16,7 @@ static bool bad(struct input_error *error, const char *detail)
 struct check_reading {
     void *memory;
     struct kx_check *check;
-    bool has_key;
+    size_t subjects; /* key, by, prefix */
     bool has_prefix;
     size_t conditions;
 };
@@ -32,9 +32,17 @@ static bool check_key(void *target, struct kx_slice value,
                       struct input_error *error)
 {
     struct check_reading *reading = target;
-    reading->has_key = true;
+    reading->subjects++;
     return key_text_entry_from_json(value, reading->memory,
                                     &reading->check->key, error);
+}
+
+static bool check_by(void *target, struct kx_slice value,
+                     struct input_error *error)
+{
+    struct check_reading *reading = target;
+    reading->subjects++;
+    return atomic_read_by(value, reading->memory, &reading->check->by, error);
 }
 
 static bool read_stamp(struct check_reading *reading, struct kx_slice value,
@@ -113,6 +121,7 @@ static bool check_prefix(void *target, struct kx_slice value,
     struct kx_check *check = reading->check;
     struct kx_buffer start;
     struct kx_buffer end;
+    reading->subjects++;
     reading->has_prefix = true;
     kx_buffer_init(&start, reading->memory);
     kx_buffer_init(&end, reading->memory);
@@ -144,10 +153,15 @@ static bool check_none(void *target, struct kx_slice value,
 }
 
 static const struct member CHECK_MEMBERS[] = {
-    {"key", check_key},       {"versionstamp", check_stamp},
-    {"exists", check_exists}, {"atMost", check_at_most},
-    {"where", check_where},   {"prefix", check_prefix},
-    {"none", check_none},     {NULL, NULL},
+    {"key", check_key},
+    {"by", check_by},
+    {"versionstamp", check_stamp},
+    {"exists", check_exists},
+    {"atMost", check_at_most},
+    {"where", check_where},
+    {"prefix", check_prefix},
+    {"none", check_none},
+    {NULL, NULL},
 };
 
 /* atMost goes with both. */
@@ -158,8 +172,9 @@ static bool fits(struct check_reading *reading, struct input_error *error)
         check->condition = KX_RANGE_AT_MOST;
     return (reading->conditions == 1 &&
             reading->has_prefix == kx_check_of_range(check)) ||
-           bad(error, "A check has a key, with one of versionstamp, exists, "
-                      "atMost and where; or a prefix, with none or atMost.");
+           bad(error,
+               "A check has a key or by, with one of versionstamp, "
+               "exists, atMost and where; or a prefix, with none or atMost.");
 }
 
 bool atomic_read_check(struct kx_slice value, void *memory,
@@ -168,7 +183,7 @@ bool atomic_read_check(struct kx_slice value, void *memory,
     struct check_reading reading = {.memory = memory, .check = check};
     if (!member_table_read(value, CHECK_MEMBERS, &reading, error))
         return false;
-    if (reading.has_key == reading.has_prefix)
-        return bad(error, "A check has a key or a prefix.");
+    if (reading.subjects != 1)
+        return bad(error, "A check has a key, a prefix or by.");
     return fits(&reading, error);
 }

@@ -76,6 +76,14 @@ static bool mutation_key(void *target, struct kx_slice value,
                                     &reading->mutation->key, error);
 }
 
+static bool mutation_by(void *target, struct kx_slice value,
+                        struct input_error *error)
+{
+    struct mutation_reading *reading = target;
+    return atomic_read_by(value, reading->memory, &reading->mutation->by,
+                          error);
+}
+
 /* The levels of the document around it do not count. */
 static bool fits_depth(const struct mutation_reading *reading,
                        struct kx_slice value, struct input_error *error)
@@ -213,6 +221,7 @@ static bool mutation_ttl_of(void *target, struct kx_slice value,
 static const struct member MUTATION_MEMBERS[] = {
     {"type", mutation_type},
     {"key", mutation_key},
+    {"by", mutation_by},
     {"value", mutation_value},
     {"typed", mutation_typed},
     {"ttl", mutation_ttl},
@@ -318,10 +327,12 @@ static bool mutation_complete(const struct mutation_reading *reading,
                               struct input_error *error)
 {
     const struct kx_mutation *mutation = reading->mutation;
-    if (!reading->has_type || mutation->key.size == 0)
-        return bad(error, "A mutation has a type and a key.");
-    if (mutation->suffix_stamp && mutation->type != KX_SET)
-        return bad(error, "Only set takes a suffix.");
+    if (!reading->has_type ||
+        (mutation->key.size == 0) == (mutation->by == NULL))
+        return bad(error, "A mutation has a type, and a key or by.");
+    if (mutation->suffix_stamp &&
+        (mutation->type != KX_SET || mutation->by != NULL))
+        return bad(error, "Only set with a key takes a suffix.");
     return operand_fits(reading, error);
 }
 

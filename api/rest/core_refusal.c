@@ -81,6 +81,14 @@ static void add_condition(const struct kx_check *check,
     }
 }
 
+static void add_by(const struct kx_by *by, struct kx_buffer *out)
+{
+    kx_add_text(out, ",\"by\":{\"index\":");
+    kx_json_escape(by->index, out);
+    add_key(",\"value\":", by->value, out);
+    kx_add_byte(out, '}');
+}
+
 static void add_failed(const struct kx_check *check,
                        const struct kx_failed_check *failed,
                        struct kx_buffer *out)
@@ -91,7 +99,11 @@ static void add_failed(const struct kx_check *check,
     kx_add_text(out, number);
     if (range)
         add_key(",\"prefix\":", check->key, out);
-    add_key(",\"key\":", range ? failed->key : check->key, out);
+    if (check->by != NULL)
+        add_by(check->by, out);
+    struct kx_slice key = range ? failed->key : check->key;
+    if (key.size > 0)
+        add_key(",\"key\":", key, out);
     add_condition(check, failed, out);
     add_stamp(",\"actual\":", failed->actual, out);
     kx_add_byte(out, '}');
@@ -130,6 +142,19 @@ static void members_mutation(struct request *request, struct reply *reply)
     member_mutation(request, reply);
     if (mutation < commit->mutation_count)
         member_key(request, reply, "key", commit->mutations[mutation].key);
+}
+
+/* An entry that is not there: of a key, or of a value of an index. */
+static void members_absent(struct request *request, struct reply *reply)
+{
+    const struct kx_by *by = request->commit.refusal.by;
+    if (by == NULL) {
+        members_mutation(request, reply);
+        return;
+    }
+    problem_member_text(reply, "index", by->index);
+    member_key(request, reply, "value", by->value);
+    member_mutation(request, reply);
 }
 
 static void members_unique(struct request *request, struct reply *reply,
@@ -208,6 +233,11 @@ enum progress core_refusal_commit(struct request *request, struct reply *reply)
     case KX_NOT_INDEXABLE:
         members_not_indexable(request, reply);
         break;
+    case KX_ABSENT:
+    case KX_INDEX_ABSENT:
+    case KX_INDEX_NOT_UNIQUE:
+        members_absent(request, reply);
+        break;
     case KX_INDEX_NOT_READY:
         if (request->commit.command.kind == KX_WRITE)
             problem_member_text(reply, "index",
@@ -217,7 +247,6 @@ enum progress core_refusal_commit(struct request *request, struct reply *reply)
         member_held(request, reply, "present");
         members_mutation(request, reply);
         break;
-    case KX_ABSENT:
     case KX_TYPE_MISMATCH:
     case KX_NUMBER_RANGE:
     case KX_VALUE_TOO_LARGE:

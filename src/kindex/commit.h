@@ -28,12 +28,25 @@ enum kx_status kx_where_read(void *memory, struct kx_slice text,
                              struct kx_where **where_out,
                              struct kx_fault *fault);
 
+/* Names an entry by its value in a unique index, in place of its key. The
+ * writer finds the key when it plans the commit, in the state before the
+ * commit's own mutations. KX_INDEX_ABSENT, KX_INDEX_NOT_READY,
+ * KX_INDEX_NOT_UNIQUE, KX_BAD_KEY refuse the commit. */
+struct kx_by {
+    struct kx_slice index;  /* its name */
+    struct kx_slice value;  /* encoded parts, one for each field */
+    bool claims;            /* the caller was authorized for this prefix: */
+    struct kx_slice prefix; /* the index must still have it, else KX_BUSY */
+};
+
 /* A condition on an entry, or on the entries of a range as a list shows them,
  * in the state before the commit's own mutations. The ranges of a commit are
  * read up to KX_CHECK_ROWS_MAX and KX_CHECK_BYTES_MAX; beyond that it is
  * refused with KX_COMMIT_TOO_LARGE. */
 struct kx_check {
-    struct kx_slice key; /* of a range: the prefix */
+    struct kx_slice key;    /* of a range: the prefix */
+    const struct kx_by *by; /* not NULL: the core sets the key; size 0 if no
+                             * entry has the value, which is then absent */
     enum kx_condition condition;
     const uint64_t *stamps; /* for the conditions that have stamps */
     size_t stamp_count;
@@ -110,6 +123,9 @@ enum kx_ttl_of { KX_TTL_ALWAYS, KX_TTL_NEW, KX_TTL_KEEP };
 struct kx_mutation {
     enum kx_mutation_type type;
     struct kx_slice key;
+    const struct kx_by *by; /* not NULL: the core sets the key, or refuses the
+                             * commit with KX_ABSENT; not for
+                             * KX_DELETE_RANGE */
     struct kx_value value;
     int64_t expires_at_ms;          /* 0: the entry does not expire */
     bool suffix_stamp;              /* for KX_SET: the digits of the commit's
@@ -149,7 +165,8 @@ struct kx_refusal {
     struct kx_fault fault;
     struct kx_failed_check *checks; /* KX_CHECK_FAILED */
     size_t check_count;
-    size_t mutation;                   /* number of the mutation concerned */
+    size_t mutation;        /* number of the mutation concerned */
+    const struct kx_by *by; /* what could not be found by its value, or NULL */
     char index[KX_INDEX_NAME_MAX + 1]; /* KX_UNIQUE_VIOLATION,
                                         * KX_INDEX_OWNED_KEY, KX_NOT_INDEXABLE;
                                         * for writes also KX_INDEX_NOT_READY */
@@ -220,12 +237,13 @@ struct kx_milestones {
  * kx_submit to its answer. Members that the caller does not set must be zero.
  */
 struct kx_commit {
-    /* Set by the caller, unchanged until the answer. */
+    /* Set by the caller, unchanged until the answer, except for the keys of
+     * what is named by a value. */
     struct kx_command command; /* unless its kind is KX_WRITE, the commit has no
                                 * checks, mutations and claims */
-    const struct kx_check *checks;
+    struct kx_check *checks;
     size_t check_count;
-    const struct kx_mutation *mutations;
+    struct kx_mutation *mutations;
     size_t mutation_count;
     const struct kx_claim *claims; /* each must hold when the commit is
                                     * applied, else KX_BUSY */

@@ -1,6 +1,6 @@
-/* The steps of planning a commit, in order: checks, mutations, index entries,
- * and last whether mutations on index keys agree with the index's contents
- * after the commit.
+/* The steps of planning a commit, in order: keys of values, checks, mutations,
+ * index entries, and last whether mutations on index keys agree with the
+ * index's contents after the commit.
  *
  * Every step works on the overlay only. So a refusal at any step costs only the
  * undo of the overlay's changes, and the later commits of the batch are planned
@@ -40,7 +40,9 @@ struct plan *plan_create(const struct plan_base *base)
 
 static enum kx_status plan_steps(struct plan *plan)
 {
-    enum kx_status status = plan_check_all(plan);
+    enum kx_status status = plan_find_all(plan);
+    if (status == KX_OK)
+        status = plan_check_all(plan);
     if (status == KX_OK)
         status = plan_results_begin(plan);
     if (status == KX_OK)

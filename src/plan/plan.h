@@ -103,6 +103,11 @@ enum kx_status plan_read(struct plan *plan, struct kx_slice key,
 enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
                               struct record *record_out);
 
+/* plan_by.c: finds the keys of what the commit names by values. KX_OK;
+ * KX_ABSENT for a mutation, or the reason why a value cannot be looked for,
+ * with `by` in the refusal. */
+enum kx_status plan_find_all(struct plan *plan);
+
 /* plan_check.c: compares the commit's checks; KX_OK or KX_CHECK_FAILED with the
  * failed ones in the refusal. */
 enum kx_status plan_check_all(struct plan *plan);

@@ -56,7 +56,9 @@ static enum kx_status check_stamp(struct plan *plan,
                                   struct kx_failed_check *failed)
 {
     struct record record = {.stamp = 0};
-    enum kx_status status = plan_read_head(plan, check->key, &record);
+    bool named = check->by == NULL || check->key.size > 0;
+    enum kx_status status =
+        named ? plan_read_head(plan, check->key, &record) : KX_ABSENT;
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     failed->actual = record.stamp;

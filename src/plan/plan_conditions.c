@@ -62,7 +62,9 @@ enum kx_status plan_check_value(struct plan *plan, const struct kx_check *check,
     struct kx_slice document = kx_slice(NULL, 0);
     const struct declaration *conditions = check->where->conditions;
     const struct condition *condition = &conditions->where[0];
-    enum kx_status status = plan_read(plan, check->key, &record);
+    bool named = check->by == NULL || check->key.size > 0;
+    enum kx_status status =
+        named ? plan_read(plan, check->key, &record) : KX_ABSENT;
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     if (status == KX_OK) {

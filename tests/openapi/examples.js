@@ -68,6 +68,7 @@ getEntryByQuery ada
 commitAtomic order
 commitAtomic dry
 commitAtomic book
+commitAtomic by
 commitAtomic check-failed
 commitAtomic type-mismatch
 commitAtomic out-of-bounds

@@ -1,0 +1,115 @@
+/* Finding the keys of entries that a commit names by their values in unique
+ * indexes, before anything else of the commit is planned. */
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "plan/plan_refuse.h"
+
+/* Its declaration may have changed since the access rights were checked. */
+static enum kx_status check_index(struct plan *plan, const struct kx_by *by,
+                                  const struct index *index)
+{
+    const struct declaration *declaration = index->declaration;
+    struct kx_refusal *refusal = plan_refusal(plan);
+    if (by->claims && !kx_equal(by->prefix, declaration->prefix))
+        return kx_fail(&refusal->fault, KX_BUSY,
+                       "index %s was declared again meanwhile",
+                       declaration->name_text);
+    if (!index_readable(index))
+        return plan_refuse_unready(refusal, index);
+    if (!declaration->unique)
+        return kx_fail(&refusal->fault, KX_INDEX_NOT_UNIQUE,
+                       "index %s may hold several entries for one value",
+                       declaration->name_text);
+    return KX_OK;
+}
+
+/* KX_ABSENT: no entry that can be seen has the value. */
+static enum kx_status find_row(struct plan *plan, const struct kx_by *by,
+                               const struct index *index,
+                               struct kx_slice *owner_out)
+{
+    struct record row;
+    enum kx_status status =
+        extract_lookup(index->declaration, by->value, &plan->key);
+    if (status != KX_OK)
+        return status;
+    struct kx_slice key = kx_buffer_slice(&plan->key);
+    status = overlay_record(plan->overlay, key, &row);
+    if (status != KX_OK)
+        return status;
+    *owner_out = record_owner(&row, key);
+    return row.index == index->id && !record_expired(&row, plan->now_ms)
+               ? KX_OK
+               : KX_ABSENT;
+}
+
+/* Into the memory of the commit, with size 0 when no entry has the value. */
+static enum kx_status find(struct plan *plan, const struct kx_by *by,
+                           struct kx_slice *key_out)
+{
+    struct kx_buffer key;
+    struct kx_slice owner;
+    struct index *index;
+    *key_out = kx_slice(NULL, 0);
+    plan_refusal(plan)->by = by;
+    enum kx_status status = catalog_get(plan->catalog, by->index, &index,
+                                        &plan_refusal(plan)->fault);
+    if (status == KX_OK)
+        status = check_index(plan, by, index);
+    if (status == KX_OK)
+        status = find_row(plan, by, index, &owner);
+    if (status != KX_OK)
+        return status;
+    kx_buffer_init(&key, plan->commit->memory);
+    kx_add_slice(&key, index->declaration->prefix);
+    kx_add_slice(&key, owner);
+    *key_out = kx_buffer_slice(&key);
+    return key.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+static enum kx_status find_checks(struct plan *plan)
+{
+    struct kx_commit *commit = plan->commit;
+    for (size_t i = 0; i < commit->check_count; i++) {
+        struct kx_check *check = &commit->checks[i];
+        if (check->by == NULL)
+            continue;
+        commit->refusal.mutation = commit->mutation_count;
+        enum kx_status status = find(plan, check->by, &check->key);
+        if (status != KX_OK && status != KX_ABSENT)
+            return status;
+    }
+    return KX_OK;
+}
+
+static enum kx_status no_entry(struct plan *plan, const struct kx_by *by)
+{
+    struct kx_buffer value;
+    kx_buffer_init(&value, plan->commit->memory);
+    kx_key_to_json(by->value, &value);
+    return kx_fail(&plan_refusal(plan)->fault, KX_ABSENT,
+                   "no entry has the value %.*s in the index %.*s",
+                   (int)value.size, (const char *)value.data,
+                   (int)by->index.size, (const char *)by->index.data);
+}
+
+enum kx_status plan_find_all(struct plan *plan)
+{
+    struct kx_commit *commit = plan->commit;
+    enum kx_status status = find_checks(plan);
+    for (size_t i = 0; status == KX_OK && i < commit->mutation_count; i++) {
+        struct kx_mutation *mutation = &commit->mutations[i];
+        if (mutation->by == NULL)
+            continue;
+        commit->refusal.mutation = i;
+        status = find(plan, mutation->by, &mutation->key);
+        if (status == KX_ABSENT)
+            status = no_entry(plan, mutation->by);
+    }
+    if (status == KX_OK)
+        commit->refusal.by = NULL;
+    return status;
+}
