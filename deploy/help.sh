@@ -27,6 +27,8 @@ make cppcheck         static analysis
 make unit             unit tests
 make http             stories over HTTP, with the command line and with curl
 make http-broad       stories on memory, and on abuse of connections
+make http-postgresql  some stories on the experimental PostgreSQL engine; all that
+                      apply: ENGINE=postgresql make http
 make deno             stories of Deno's own client
 make fault            kills, power cuts, failing disks, lack of memory
 make packaging        package, manual page, unit and manifests

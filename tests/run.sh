@@ -27,6 +27,7 @@ asan-unit         modules, under sanitizers
 fuzz-short        what random input finds
 openapi-check     openapi.yaml, routes and errors agree
 http-broad        memory and the rough, optimized
+http-postgresql   stories on the PostgreSQL engine
 deno              unmodified Deno and @deno/kv programs
 instructions      instructions per request
 packaging         the Debian package, its unit, the manual page
