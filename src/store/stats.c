@@ -39,7 +39,7 @@ static void take_cache(struct kx_store *store, struct kx_figures *figures)
     figures->record_cache_misses = records.misses;
 }
 
-/* Of the data directory; zeros where there is none. */
+/* Of the data directory; zeros where no directory is used. */
 static void take_storage(struct kx_store *store, struct kx_figures *figures)
 {
     struct env_figures env;
