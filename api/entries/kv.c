@@ -217,6 +217,15 @@ static bool stores_bytes(const struct kx_commit *work)
     return work->mutations[0].value.encoding == KX_BYTES;
 }
 
+/* Does the reply to a write that was done depend on the declared indexes? */
+static bool reply_needs_view(const struct request *request)
+{
+    const struct kx_commit *work = &request->commit;
+    return stores_bytes(work) ||
+           (work->created &&
+            !access_covers(request, SCOPE_READ, kx_slice(NULL, 0)));
+}
+
 /* Names the indexes that cover the key but have no entry for a value that is
  * bytes, because they have fields in values. Only indexes that the caller may
  * read by are named. */
@@ -251,7 +260,7 @@ enum progress kv_write_finish(struct request *request, struct reply *reply)
     const struct kx_commit *work = &request->commit;
     if (work->status != KX_OK)
         return refused(request, reply);
-    if (stores_bytes(work) && !request_holds_view(request))
+    if (reply_needs_view(request) && !request_holds_view(request))
         return VIEW;
     if (!show_entry(request, reply)) {
         answer_json(reply, 200);

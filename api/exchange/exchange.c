@@ -192,14 +192,25 @@ static enum exchange_next proceed(struct exchange *exchange,
     return complete(exchange);
 }
 
-/* A token that does not cover all keys needs a view, because its rights depend
- * on the declared indexes. */
+/* Has the caller all rights on all keys that the first half may need? What a
+ * commit does may also need the right to read or to list (access_commit). */
+static bool is_free(const struct request *request)
+{
+    const struct kx_slice all = kx_slice(NULL, 0);
+    const struct route *route = request->route;
+    return request->caller.token == NULL ||
+           (access_covers(request, route->scope, all) &&
+            (route->finish == NULL ||
+             (access_covers(request, SCOPE_READ, all) &&
+              access_covers(request, SCOPE_LIST, all))));
+}
+
+/* The rights of a token that does not cover all keys depend on the declared
+ * indexes, and thus need a view. */
 static bool needs_view(const struct exchange *exchange)
 {
-    const struct request *request = &exchange->request;
-    return exchange->views || request->route->views ||
-           (request->caller.token != NULL &&
-            !access_covers(request, request->route->scope, kx_slice(NULL, 0)));
+    return exchange->views || exchange->request.route->views ||
+           !is_free(&exchange->request);
 }
 
 /* Is the first half to begin beside the loop? */
@@ -408,10 +419,15 @@ void exchange_cancel(struct exchange *exchange)
         exchange_wake(exchange);
 }
 
-/* A reply that has not begun becomes a problem. A stream whose status is sent
+/* The reply to a commit is completed, because it tells what was written. Any
+ * other that has not begun becomes a problem. A stream whose status is sent
  * can only be broken off, which the flag `failed` causes. */
 void exchange_abandon(struct exchange *exchange)
 {
+    if (exchange->finishing && exchange->phase == EXCHANGE_AWAITS_TURN) {
+        exchange_continue(exchange);
+        return;
+    }
     exchange_note_wait(exchange);
     if (exchange->phase == EXCHANGE_AWAITS_TURN) {
         problem(&exchange->request, &exchange->reply, PROBLEM_STOPPING,

@@ -15,7 +15,8 @@ struct house {
     struct options options;
     struct service service;
     struct run_queue queue;
-    const char *accept;
+    const char *accept; /* the request's headers, or NULL */
+    const char *authorization;
     unsigned ready; /* exchanges that were continued to their reply */
 };
 

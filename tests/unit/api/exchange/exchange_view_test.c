@@ -98,6 +98,76 @@ static void one_that_is_forsaken_owes_nothing(void **state)
     assert_int_equal(atomic_load(&view->owed), 0);
 }
 
+/* Later requests have a token with these grants. */
+static void use_token(const char *grants)
+{
+    char *body =
+        talloc_asprintf(house->mem, "{\"name\":\"t\",\"grants\":%s}", grants);
+    struct exchange *exchange =
+        start(METHOD_POST, "/tokens", kx_text(body), EXCHANGE_PARK);
+    wait_for_ready(house->ready + 1);
+    struct kx_slice token;
+    assert_int_equal(exchange->reply.status, 201);
+    assert_true(
+        kx_json_find(reply_bytes(&exchange->reply), kx_text("/token"), &token));
+    house->authorization =
+        talloc_asprintf(house->mem, "Bearer %.*s", (int)token.size - 2,
+                        (const char *)token.data + 1);
+    exchange_end(exchange);
+}
+
+/* It may write everything and read nothing. What its commit reads depends on
+ * the declared indexes. */
+static void the_rights_of_a_commit_are_looked_up_in_one(void **state)
+{
+    struct view *view = &house->test.store->view;
+    (void)state;
+    use_token(
+        "[{\"prefix\":[],\"scopes\":[\"read\",\"list\",\"watch\",\"write\","
+        "\"index\",\"admin\",\"monitor\"]}]");
+    use_token("[{\"prefix\":[],\"scopes\":[\"write\"]}]");
+    view_apply_begin(view);
+    unsigned ready = house->ready;
+    struct exchange *exchange =
+        start(METHOD_PUT, "/kv/c", kx_text("3"), EXCHANGE_PARK);
+    assert_int_equal(exchange->phase, EXCHANGE_AWAITS_VIEW);
+    view_apply_cancel(view);
+    wait_for_ready(ready + 1);
+    assert_reply(exchange, 200, "\"ok\":true");
+}
+
+/* A value in each of many results, which are more than is written in a turn. */
+static void many_results_are_written_in_turns(void **state)
+{
+    enum { RESULTS = 8, SIZE = 200000 };
+    struct kx_buffer body;
+    unsigned turns = 0;
+    (void)state;
+    kx_buffer_init(&body, house->mem);
+    kx_add_text(&body, "{\"mutations\":[");
+    for (int i = 0; i < RESULTS; i++) {
+        char *value = talloc_array(house->mem, char, SIZE);
+        memset(value, 'x', SIZE);
+        kx_add_text(&body, i == 0 ? "" : ",");
+        kx_add_text(&body, "{\"type\":\"set\",\"key\":[\"r\"],"
+                           "\"return\":\"new\",\"value\":\"");
+        kx_add(&body, value, SIZE);
+        kx_add_text(&body, "\"}");
+    }
+    kx_add_text(&body, "]}");
+    struct exchange *exchange =
+        start(METHOD_POST, "/atomic", kx_buffer_slice(&body), EXCHANGE_PARK);
+    while (exchange->phase != EXCHANGE_READY) {
+        turns += exchange->phase == EXCHANGE_AWAITS_TURN;
+        exchange_loop_answers(&house->queue);
+        exchange_loop_turns(&house->queue);
+    }
+    assert_true(turns >= 2);
+    assert_true(reply_bytes(&exchange->reply).size > RESULTS * SIZE);
+    assert_int_equal(kx_json_check(reply_bytes(&exchange->reply), NULL), KX_OK);
+    assert_reply(exchange, 200, "\"results\":[{\"key\":[\"r\"]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +180,11 @@ int main(void)
             a_list_that_is_a_stream_waits_for_its_chunks, begin_house,
             finish_house),
         cmocka_unit_test_setup_teardown(one_that_is_forsaken_owes_nothing,
+                                        begin_house, finish_house),
+        cmocka_unit_test_setup_teardown(
+            the_rights_of_a_commit_are_looked_up_in_one, begin_house,
+            finish_house),
+        cmocka_unit_test_setup_teardown(many_results_are_written_in_turns,
                                         begin_house, finish_house),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
