@@ -27,14 +27,15 @@ static bool claim_index(struct request *request, const struct kx_by **by)
 }
 
 static bool may_find(struct request *request, struct reply *reply,
-                     enum scope scope, const struct kx_by **by)
+                     enum scope first, enum scope second,
+                     const struct kx_by **by)
 {
     if (!claim_index(request, by)) {
         reply->body.failed = true;
         return false;
     }
-    return access_index(request, reply, SCOPE_READ, (*by)->index) &&
-           access_index(request, reply, scope, (*by)->index);
+    return access_index(request, reply, first, (*by)->index) &&
+           access_index(request, reply, second, (*by)->index);
 }
 
 /* A check of a range tells what a list of it would tell. */
@@ -42,7 +43,7 @@ static bool may_check_one(struct request *request, struct reply *reply,
                           struct kx_check *check)
 {
     if (check->by != NULL)
-        return may_find(request, reply, SCOPE_READ, &check->by);
+        return may_find(request, reply, SCOPE_READ, SCOPE_READ, &check->by);
     struct kx_range range = {.start = check->start, .end = check->end};
     return kx_check_of_range(check)
                ? access_range(request, reply, SCOPE_LIST, &range)
@@ -62,8 +63,10 @@ static bool may_check(struct request *request, struct reply *reply)
 /* Deleting a range needs the right to list as well, because the answer tells
  * how many entries there were and whether there are more. */
 static bool may_delete_range(struct request *request, struct reply *reply,
-                             const struct kx_mutation *mutation)
+                             struct kx_mutation *mutation)
 {
+    if (mutation->by != NULL)
+        return may_find(request, reply, SCOPE_WRITE, SCOPE_LIST, &mutation->by);
     struct kx_range range = {.start = mutation->key, .end = mutation->end};
     return access_range(request, reply, SCOPE_WRITE, &range) &&
            access_range(request, reply, SCOPE_LIST, &range);
@@ -100,7 +103,8 @@ static bool may_mutate_keys(struct request *request, struct reply *reply)
     for (size_t i = 0; i < commit->mutation_count; i++) {
         struct kx_mutation *mutation = &commit->mutations[i];
         if (mutation->by != NULL) {
-            if (!may_find(request, reply, SCOPE_WRITE, &mutation->by))
+            if (!may_find(request, reply, SCOPE_WRITE, SCOPE_READ,
+                          &mutation->by))
                 return false;
             continue;
         }

@@ -152,13 +152,15 @@ static bool is_said(const struct query_params *query, enum parameter parameter)
     return query_params_has(query, parameter) && query->raw[parameter].size > 0;
 }
 
-/* An empty prefix, as from an unset shell variable, must not empty the store:
- * all of it has to be asked for as prefix=[]. */
+/* An empty prefix, as from an unset shell variable, must not empty the store or
+ * an index: all of it has to be asked for as prefix=[]. */
 static bool says_what(const struct query_params *query,
                       struct input_error *error)
 {
-    bool range = is_said(query, PARAMETER_START) &&
-                 is_said(query, PARAMETER_END) &&
+    bool start = is_said(query, PARAMETER_START);
+    bool end = is_said(query, PARAMETER_END);
+    bool indexed = query_params_has(query, PARAMETER_INDEX);
+    bool range = (indexed ? start || end : start && end) &&
                  !query_params_has(query, PARAMETER_PREFIX);
     return is_said(query, PARAMETER_PREFIX) || range ||
            input_error_set(error, PROBLEM_BAD_PARAMETER,
@@ -166,11 +168,23 @@ static bool says_what(const struct query_params *query,
                            "prefix=[] selects all entries.");
 }
 
+/* The range of an index in the order of which entries are removed. */
+static bool name_index(struct request *request, const struct selector *selector,
+                       struct kx_mutation *mutation, struct input_error *error)
+{
+    struct kx_by *by = talloc_zero(request->memory, struct kx_by);
+    if (by == NULL)
+        return input_error_no_memory(error);
+    by->index = selector->index;
+    mutation->by = by;
+    return true;
+}
+
 static bool read_delete(struct request *request, struct kx_mutation *mutation,
                         struct input_error *error)
 {
-    const unsigned allowed =
-        TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_LIMIT;
+    const unsigned allowed = TAKES_PREFIX | TAKES_START | TAKES_END |
+                             TAKES_LIMIT | TAKES_INDEX | TAKES_DRY;
     struct query_params query;
     struct selection selection;
     struct selector selector;
@@ -181,12 +195,15 @@ static bool read_delete(struct request *request, struct kx_mutation *mutation,
                            error) ||
         !conditions_none(request, error) || !says_what(&query, error) ||
         !selection_read(&query, &selection, error) ||
+        !selection_fold(&selection, request, error) ||
         !query_params_limit(&query, &mutation->limit, error) ||
+        !query_params_flag(&query, PARAMETER_DRY, &request->commit.dry,
+                           error) ||
         !selector_make(&selection, request->memory, &selector, error))
         return false;
     mutation->key = selector.range.start;
     mutation->end = selector.range.end;
-    return true;
+    return !selector.indexed || name_index(request, &selector, mutation, error);
 }
 
 enum progress list_delete(struct request *request, struct reply *reply)
@@ -218,7 +235,7 @@ enum progress list_delete_finish(struct request *request, struct reply *reply)
              "{\"ok\":true,\"deleted\":%zu,\"more\":%s,\"versionstamp\":",
              commit->deleted, commit->more ? "true" : "false");
     kx_add_text(&reply->body, text);
-    entryjson_write_stamp(commit->stamp, &reply->body);
-    kx_add_byte(&reply->body, '}');
+    entryjson_write_stamp(commit->dry ? 0 : commit->stamp, &reply->body);
+    kx_add_text(&reply->body, commit->dry ? ",\"dry\":true}" : "}");
     return DONE;
 }

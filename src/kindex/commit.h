@@ -77,8 +77,11 @@ enum kx_mutation_type {
     KX_TOUCH,       /* only the time of expiry changes; KX_ABSENT without an
                      * entry */
     KX_DELETE_RANGE /* key is the inclusive start, end the exclusive end;
-                     * removes the first `limit` entries in order. Must be the
-                     * commit's only mutation. */
+                     * removes the first `limit` entries in order. With `by`
+                     * in the order of that index, which need not be unique;
+                     * the bounds are then relative to its name, and an empty
+                     * end is after all of its entries. Must be the commit's
+                     * only mutation. */
 };
 
 /* Which state of its entry a mutation asks for: the one before the commit, or
@@ -124,7 +127,7 @@ struct kx_mutation {
     enum kx_mutation_type type;
     struct kx_slice key;
     const struct kx_by *by; /* not NULL: the core sets the key, or refuses the
-                             * commit with KX_ABSENT; not for
+                             * commit with KX_ABSENT, except for
                              * KX_DELETE_RANGE */
     struct kx_value value;
     int64_t expires_at_ms;          /* 0: the entry does not expire */

@@ -107,6 +107,17 @@ enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
  * KX_ABSENT for a mutation, or the reason why a value cannot be looked for,
  * with `by` in the refusal. */
 enum kx_status plan_find_all(struct plan *plan);
+/* The index that `by` names, if it can be read and still has the prefix that
+ * the caller was authorized for; else as plan_find_all. */
+enum kx_status plan_by_index(struct plan *plan, const struct kx_by *by,
+                             struct index **index_out);
+
+/* plan_index_range.c: removes the entries of a KX_DELETE_RANGE with `by`. */
+enum kx_status plan_delete_by_index(struct plan *plan,
+                                    const struct kx_mutation *mutation);
+/* Has the range delete removed as many entries as it may? */
+bool plan_deleted_enough(const struct plan *plan,
+                         const struct kx_mutation *mutation);
 
 /* plan_check.c: compares the commit's checks; KX_OK or KX_CHECK_FAILED with the
  * failed ones in the refusal. */

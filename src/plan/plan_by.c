@@ -8,22 +8,34 @@
 #include "plan/plan_refuse.h"
 
 /* Its declaration may have changed since the access rights were checked. */
-static enum kx_status check_index(struct plan *plan, const struct kx_by *by,
-                                  const struct index *index)
+enum kx_status plan_by_index(struct plan *plan, const struct kx_by *by,
+                             struct index **index_out)
 {
-    const struct declaration *declaration = index->declaration;
     struct kx_refusal *refusal = plan_refusal(plan);
+    struct index *index;
+    refusal->by = by;
+    enum kx_status status =
+        catalog_get(plan->catalog, by->index, &index, &refusal->fault);
+    if (status != KX_OK)
+        return status;
+    const struct declaration *declaration = index->declaration;
+    *index_out = index;
     if (by->claims && !kx_equal(by->prefix, declaration->prefix))
         return kx_fail(&refusal->fault, KX_BUSY,
                        "index %s was declared again meanwhile",
                        declaration->name_text);
     if (!index_readable(index))
         return plan_refuse_unready(refusal, index);
-    if (!declaration->unique)
-        return kx_fail(&refusal->fault, KX_INDEX_NOT_UNIQUE,
-                       "index %s may hold several entries for one value",
-                       declaration->name_text);
     return KX_OK;
+}
+
+static enum kx_status check_unique(struct plan *plan, const struct index *index)
+{
+    if (index->declaration->unique)
+        return KX_OK;
+    return kx_fail(&plan_refusal(plan)->fault, KX_INDEX_NOT_UNIQUE,
+                   "index %s may hold several entries for one value",
+                   index->declaration->name_text);
 }
 
 /* KX_ABSENT: no entry that can be seen has the value. */
@@ -54,11 +66,9 @@ static enum kx_status find(struct plan *plan, const struct kx_by *by,
     struct kx_slice owner;
     struct index *index;
     *key_out = kx_slice(NULL, 0);
-    plan_refusal(plan)->by = by;
-    enum kx_status status = catalog_get(plan->catalog, by->index, &index,
-                                        &plan_refusal(plan)->fault);
+    enum kx_status status = plan_by_index(plan, by, &index);
     if (status == KX_OK)
-        status = check_index(plan, by, index);
+        status = check_unique(plan, index);
     if (status == KX_OK)
         status = find_row(plan, by, index, &owner);
     if (status != KX_OK)
@@ -102,7 +112,7 @@ enum kx_status plan_find_all(struct plan *plan)
     enum kx_status status = find_checks(plan);
     for (size_t i = 0; status == KX_OK && i < commit->mutation_count; i++) {
         struct kx_mutation *mutation = &commit->mutations[i];
-        if (mutation->by == NULL)
+        if (mutation->by == NULL || mutation->type == KX_DELETE_RANGE)
             continue;
         commit->refusal.mutation = i;
         status = find(plan, mutation->by, &mutation->key);

@@ -8,8 +8,6 @@
 #include "plan/plan_refuse.h"
 #include "entry/value.h"
 
-enum { DELETE_BYTES_MAX = 16 << 20 /* read by a range delete */ };
-
 /* Every entry that is written passes here. The record carries the stamp that
  * the commit will have if it holds. */
 static enum kx_status store(struct plan *plan, struct kx_slice key,
@@ -147,16 +145,6 @@ static enum kx_status pass_over(struct plan *plan, const struct index *index,
     return engine_range_begin(plan->range, kx_buffer_slice(&plan->key), end);
 }
 
-/* Has the commit removed as many entries as it may? Fewer than `limit` if the
- * values, which have to be read, are large, but at least one. */
-static bool is_enough(const struct plan *plan,
-                      const struct kx_mutation *mutation)
-{
-    size_t deleted = plan->commit->deleted;
-    return deleted == mutation->limit ||
-           (deleted > 0 && overlay_bytes(plan->overlay) > DELETE_BYTES_MAX);
-}
-
 /* Removes the first `limit` visible client entries of a range. Reads the table,
  * not the overlay, in which nothing has changed yet: such a commit begins its
  * batch. Expired entries are left to expiry and do not count. */
@@ -182,7 +170,7 @@ static enum kx_status delete_range(struct plan *plan,
             status = KX_FAILED;
         else if (record.index != 0 || record_expired(&record, plan->now_ms))
             continue;
-        else if (is_enough(plan, mutation))
+        else if (plan_deleted_enough(plan, mutation))
             break;
         else
             status = overlay_put(plan->overlay, key, kx_slice(NULL, 0));
@@ -242,7 +230,8 @@ static enum kx_status plan_mutate(struct plan *plan,
     case KX_TOUCH:
         return touch(plan, mutation);
     case KX_DELETE_RANGE:
-        return delete_range(plan, mutation);
+        return mutation->by != NULL ? plan_delete_by_index(plan, mutation)
+                                    : delete_range(plan, mutation);
     }
     return status;
 }
@@ -309,7 +298,7 @@ enum kx_status plan_mutate_all(struct plan *plan)
         if (owned(plan, mutation))
             continue;
         commit->refusal.mutation = i;
-        if (mutation->type == KX_DELETE_RANGE)
+        if (mutation->type == KX_DELETE_RANGE && mutation->by == NULL)
             status = check_range(plan, mutation);
         if (status == KX_OK)
             status = plan_mutate(plan, mutation);
