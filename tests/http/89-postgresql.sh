@@ -42,6 +42,32 @@ until_field .state ready GET /indexes/by_age
 request GET '/list?index=by_age'
 field '[.entries[].value.age]' '[20,36,50]'
 
+# Rows of an index that are longer than PostgreSQL lets a key be: an owner of almost
+# 2,048 bytes after a value of almost as many, neither of which can be compressed.
+test_case 'the conflicts of a unique index with the longest keys and values are found and resolved'
+owner=$(head -c 1420 /dev/urandom | base64 -w 0 | tr '+/=' 'abc')
+shared=$(head -c 1420 /dev/urandom | base64 -w 0 | tr '+/=' 'abc')
+for n in 1 2 3; do
+    printf '{"mutations":[{"type":"set","key":["long","%s%s"],"value":{"v":"%s"}}]}' \
+        "$owner" $n "$shared" >"$work/long"
+    request POST /atomic "@$work/long"
+    expect 200
+done
+request POST /indexes '{"name":"by_v","prefix":["long"],"fields":["/v"],"unique":true}'
+until_field .state conflicted GET /indexes/by_v
+field .conflicts 2
+is 'rows longer than PostgreSQL lets a key be' "$(postgres_query store \
+    'SELECT count(*) FROM kindex.entries WHERE length(k) + length(rest) > 2704')" 2
+request GET /indexes/by_v/conflicts
+field '[.conflicts[].keys[] | .[1][-1:]] | sort' '["1","2","3"]'
+request DELETE "/kv/long/${owner}2"
+expect 204
+request DELETE "/kv/long/${owner}3"
+expect 204
+until_field .state ready GET /indexes/by_v
+is 'rows that are left of the conflicts' "$(postgres_query store \
+    "SELECT count(*) FROM kindex.entries WHERE rest <> ''")" 0
+
 test_case 'there is no backup, and the answer says what makes one'
 request GET /backup
 expect 501 no-backup
