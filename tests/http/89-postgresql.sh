@@ -123,6 +123,29 @@ request GET /kv/nothing/like/it
 expect 404
 until_status 201 PUT /kv/people/7 '{"name":"Gil","age":3}'
 
+# COMMIT waits for a standby that is not there: the batch is on disk, and its
+# answer is not sent.
+commits_wait() {
+    [ "$(postgres_query store "SELECT count(*) FROM pg_stat_activity
+        WHERE wait_event = 'SyncRep'")" -gt 0 ]
+}
+test_case 'a commit whose answer was lost is answered as the database has it'
+postgres_query store "ALTER SYSTEM SET synchronous_standby_names = 'nowhere'"
+postgres_query store 'SELECT pg_reload_conf()' >"$work/null"
+curl --silent --output "$work/lost" --write-out '%{http_code}' --request PUT \
+    --data '{"name":"Ivy","age":5}' "$url/kv/people/9" >"$work/lost.status" &
+sender=$!
+wait_until commits_wait
+postgres_query store "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE wait_event = 'SyncRep'" >"$work/null"
+postgres_query store 'ALTER SYSTEM RESET synchronous_standby_names'
+postgres_query store 'SELECT pg_reload_conf()' >"$work/null"
+wait $sender
+is 'its status' "$(cat "$work/lost.status")" 201
+is 'the line of the log' "$(grep -c 'event=database-resolved applied=1' "$log")" 1
+request GET /kv/people/9
+field .name Ivy
+
 test_case 'a server whose lease was taken away applies nothing, and ends'
 postgres_query store "UPDATE kindex.meta SET epoch = epoch + 1, holder = 'another', pid = NULL"
 request PUT /kv/people/8 '{"name":"Hal","age":4}'
