@@ -1,7 +1,6 @@
 /* One mutation of POST /atomic. Its members are read by a table into a
  * `reading`, which also notes which members there were: what must or must not
- * stand together is decided once all of them have been seen, in whatever order
- * they came. */
+ * stand together is decided once all of them have been seen. */
 #include "entries/atomic.h"
 
 #include <talloc.h>
@@ -25,6 +24,7 @@ struct mutation_reading {
     bool has_type;
     bool has_value;
     bool has_typed;
+    struct kx_slice ops; /* data NULL: none */
     bool has_ttl;
     struct ttl ttl;
     bool has_expires_at;
@@ -112,6 +112,16 @@ static bool mutation_typed(void *target, struct kx_slice value,
     return fits_depth(reading, value, error) &&
            entryjson_read_typed(value, reading->memory,
                                 &reading->mutation->value, error);
+}
+
+/* Operations of a patch. They are read when they are carried out. */
+static bool mutation_ops(void *target, struct kx_slice value,
+                         struct input_error *error)
+{
+    struct mutation_reading *reading = target;
+    reading->ops = value;
+    return kx_json_type(value) == KX_JSON_ARRAY ||
+           bad(error, "ops is an array of operations.");
 }
 
 static bool mutation_ttl(void *target, struct kx_slice value,
@@ -224,6 +234,7 @@ static const struct member MUTATION_MEMBERS[] = {
     {"by", mutation_by},
     {"value", mutation_value},
     {"typed", mutation_typed},
+    {"ops", mutation_ops},
     {"ttl", mutation_ttl},
     {"expiresAt", mutation_expires_at},
     {"suffix", mutation_suffix},
@@ -322,6 +333,23 @@ static bool operand_fits(const struct mutation_reading *reading,
                      reading->has_ttl || reading->has_expires_at, error);
 }
 
+/* A patch has a merge patch in `value`, or operations in `ops`. */
+static bool ops_fit(struct mutation_reading *reading, struct input_error *error)
+{
+    struct kx_mutation *mutation = reading->mutation;
+    if (reading->ops.data == NULL)
+        return true;
+    if (mutation->type != KX_PATCH || !reading->has_type)
+        return bad(error, "Only patch takes ops.");
+    if (reading->has_value || reading->has_typed)
+        return bad(error, "A patch has a value or ops, not both.");
+    mutation->type = KX_JSON_PATCH;
+    mutation->value =
+        (struct kx_value){.encoding = KX_JSON, .data = reading->ops};
+    reading->has_value = true;
+    return true;
+}
+
 /* What goes together in a mutation. */
 static bool mutation_complete(const struct mutation_reading *reading,
                               struct input_error *error)
@@ -351,6 +379,7 @@ static bool mutation_fits(const struct kx_mutation *mutation,
                    "sum, min and max take a number in value, or a KvU64 "
                    "or a bigint in typed.");
     case KX_PATCH:
+    case KX_JSON_PATCH:
         return json || input_error_set(error, PROBLEM_BAD_VALUE,
                                        "patch takes JSON in value.");
     case KX_SET:
@@ -369,7 +398,7 @@ bool atomic_read_mutation(const struct atomic *atomic, struct kx_slice value,
     struct mutation_reading reading = {
         .memory = atomic->memory, .mutation = mutation, .deep = atomic->deep};
     return member_table_read(value, MUTATION_MEMBERS, &reading, error) &&
-           mutation_complete(&reading, error) &&
+           ops_fit(&reading, error) && mutation_complete(&reading, error) &&
            mutation_fits(mutation, atomic->memory, error) &&
            bounds_fit(&reading, error) && read_expiry(&reading, error);
 }

@@ -13,8 +13,9 @@
 handler_fn kv_get;
 /* PUT: the body is the value; 201 or 200, 412. */
 handler_fn kv_put;
-/* PATCH: RFC 7396 on JSON values; creates a missing entry. Without a body, but
- * with ?ttl=, only the time of expiry changes; 404 without an entry. */
+/* PATCH: RFC 7396 or, by media type, RFC 6902 on JSON values; creates a missing
+ * entry. Without a body, but with ?ttl=, only the time of expiry changes; 404
+ * without an entry. */
 handler_fn kv_patch;
 /* Answers kv_put and kv_patch. */
 handler_fn kv_write_finish;

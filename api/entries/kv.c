@@ -68,7 +68,9 @@ static bool read_ttl(const struct query_params *query,
 {
     struct kx_buffer text;
     struct ttl ttl;
-    mutation->ttl_of = mutation->type == KX_PATCH ? KX_TTL_NEW : KX_TTL_ALWAYS;
+    bool patches =
+        mutation->type == KX_PATCH || mutation->type == KX_JSON_PATCH;
+    mutation->ttl_of = patches ? KX_TTL_NEW : KX_TTL_ALWAYS;
     if (!query_params_has(query, PARAMETER_TTL))
         return true;
     kx_buffer_init(&text, query->memory);
@@ -163,7 +165,10 @@ static struct kx_mutation *read_write(struct request *request,
     if (!request_key(request, allowed, &query, &key, error))
         return NULL;
     bool touch = is_touch(request, &query, type);
-    mutation->type = touch ? KX_TOUCH : type;
+    mutation->type = touch ? KX_TOUCH
+                     : type == KX_PATCH && body_is_json_patch(request)
+                         ? KX_JSON_PATCH
+                         : type;
     if ((read_body != NULL && !touch &&
          !read_body(request, &mutation->value, error)) ||
         !read_ttl(&query, mutation, error))

@@ -185,6 +185,16 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                                      "The number is out of range",
                                      "The result must be a finite number.",
                                      NULL},
+    [PROBLEM_PATH_NOT_FOUND] =
+        {"path-not-found", 409, "The value has nothing at this path",
+         "`pointer` leads to the operation; the operation set makes parents "
+         "that are missing.",
+         NULL},
+    [PROBLEM_TEST_FAILED] =
+        {"test-failed", 409, "A test of the patch failed",
+         "Read the entry again and repeat the operation with its new value; "
+         "nothing was changed.",
+         NULL},
     [PROBLEM_OUT_OF_BOUNDS] =
         {"out-of-bounds", 409, "The sum is out of its bounds",
          "`present` is the value that the entry has, null without an entry; "
@@ -302,6 +312,8 @@ static const enum problem_code OF_STATUS[] = {
     [KX_UNIQUE_VIOLATION] = PROBLEM_UNIQUE_VIOLATION,
     [KX_TYPE_MISMATCH] = PROBLEM_TYPE_MISMATCH,
     [KX_NUMBER_RANGE] = PROBLEM_NUMBER_OUT_OF_RANGE,
+    [KX_PATH_ABSENT] = PROBLEM_PATH_NOT_FOUND,
+    [KX_TEST_FAILED] = PROBLEM_TEST_FAILED,
     [KX_OUT_OF_BOUNDS] = PROBLEM_OUT_OF_BOUNDS,
     [KX_BAD_KEY] = PROBLEM_BAD_KEY,
     [KX_KEY_TOO_LONG] = PROBLEM_KEY_TOO_LONG,

@@ -10,7 +10,14 @@
 #include "rest/entryjson.h"
 
 /* GUESSED: the client gave no telling type, so JSON is assumed. */
-enum media { MEDIA_JSON, MEDIA_GUESSED, MEDIA_TYPED, MEDIA_PATCH, MEDIA_OTHER };
+enum media {
+    MEDIA_JSON,
+    MEDIA_GUESSED,
+    MEDIA_TYPED,
+    MEDIA_PATCH,
+    MEDIA_JSON_PATCH,
+    MEDIA_OTHER
+};
 
 static const struct media_row {
     const char *name;
@@ -21,6 +28,7 @@ static const struct media_row {
     {"application/x-www-form-urlencoded", MEDIA_GUESSED},
     {"application/vnd.kindex.typed+json", MEDIA_TYPED},
     {"application/merge-patch+json", MEDIA_PATCH},
+    {"application/json-patch+json", MEDIA_JSON_PATCH},
 };
 
 /* Parameters such as charset are ignored: JSON is UTF-8 by RFC 8259, and for
@@ -162,6 +170,7 @@ bool body_value(const struct request *request, struct kx_value *value_out,
                entryjson_read_typed(request->body, request->memory, value_out,
                                     error);
     case MEDIA_PATCH:
+    case MEDIA_JSON_PATCH:
     case MEDIA_OTHER:
         break;
     }
@@ -179,6 +188,12 @@ static bool unsupported(struct input_error *error, const char *content_type,
     if (patch != NULL)
         input_error_offer(error, given, patch);
     return false;
+}
+
+bool body_is_json_patch(const struct request *request)
+{
+    return media_of(request->header(request, "Content-Type")) ==
+           MEDIA_JSON_PATCH;
 }
 
 bool body_patch(const struct request *request, struct kx_value *value_out,

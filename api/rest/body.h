@@ -16,9 +16,12 @@
 bool body_value(const struct request *request, struct kx_value *value_out,
                 struct input_error *error);
 
+/* Is the body a list of operations (RFC 6902) by its media type? */
+bool body_is_json_patch(const struct request *request);
+
 /* Checks that the body is a merge patch (RFC 7396): JSON, also as
- * application/merge-patch+json. value_out is then the patch, a slice of the
- * body; applying it is the core's work. */
+ * application/merge-patch+json; or application/json-patch+json. value_out is
+ * then the patch, a slice of the body; applying it is the core's work. */
 bool body_patch(const struct request *request, struct kx_value *value_out,
                 struct input_error *error);
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "json/json_patch.h"
 #include "json/json_scan.h"
 #include "entry/value_number.h"
 #include "v8/v8_normalize.h"
@@ -185,6 +186,54 @@ static enum kx_status stored_json(const struct combination *combination,
                          value_type_text(combination->stored));
 }
 
+/* Names the operation that failed, with its path. */
+static enum kx_status fail_patch(const struct json_patch *patch,
+                                 enum json_patch_result result,
+                                 struct kx_fault *fault)
+{
+    static const struct {
+        enum kx_status status;
+        const char *why;
+    } ROWS[] = {
+        [JSON_PATCH_MALFORMED] = {KX_BAD_VALUE, "it is not valid"},
+        [JSON_PATCH_NO_PLACE] = {KX_PATH_ABSENT, "the path leads to nothing"},
+        [JSON_PATCH_TEST_FAILED] = {KX_TEST_FAILED,
+                                    "another value is at the path"},
+        [JSON_PATCH_NO_ARRAY] = {KX_TYPE_MISMATCH, "no array is at the path"},
+        [JSON_PATCH_TOO_DEEP] = {KX_JSON_TOO_DEEP,
+                                 "the value would be nested too deeply"},
+        [JSON_PATCH_TOO_LARGE] = {KX_COMMIT_TOO_LARGE,
+                                  "the operations before it have worked on "
+                                  "more than 16777216 bytes"},
+    };
+    char place[40];
+    struct kx_slice path = kx_text("");
+    if (result == JSON_PATCH_NO_MEMORY)
+        return KX_NO_MEMORY;
+    snprintf(place, sizeof place, "/%zu/path", patch->operation);
+    kx_json_find(patch->operations, kx_text(place), &path);
+    kx_fail(fault, ROWS[result].status, "operation %zu of the patch, %.*s: %s",
+            patch->operation, (int)path.size, (const char *)path.data,
+            ROWS[result].why);
+    snprintf(fault->pointer, sizeof fault->pointer, "/%zu%s", patch->operation,
+             result == JSON_PATCH_MALFORMED ? patch->member : "/path");
+    return ROWS[result].status;
+}
+
+/* Without a stored value the operations are carried out on {}. */
+static enum kx_status operate(struct combination *combination,
+                              struct kx_slice stored)
+{
+    struct json_patch patch = {.target =
+                                   stored.size > 0 ? stored : kx_text("{}"),
+                               .operations = combination->operand->data,
+                               .bytes_max = KX_COMMIT_PATCHED_MAX};
+    enum json_patch_result result = json_patch(&patch, combination->out);
+    return result == JSON_PATCH_DONE
+               ? KX_OK
+               : fail_patch(&patch, result, combination->fault);
+}
+
 static enum kx_status patch(struct combination *combination,
                             struct kx_value *result_out)
 {
@@ -193,7 +242,9 @@ static enum kx_status patch(struct combination *combination,
     size_t start = combination->out->size;
     kx_buffer_init(&json, combination->out->owner);
     enum kx_status status = stored_json(combination, &json, &stored);
-    if (status == KX_OK)
+    if (status == KX_OK && combination->type == KX_JSON_PATCH)
+        status = operate(combination, stored);
+    else if (status == KX_OK)
         kx_json_merge(stored, combination->operand->data, combination->out);
     kx_buffer_free(&json);
     if (status != KX_OK)
@@ -268,7 +319,7 @@ enum kx_status value_combine(const struct kx_mutation *mutation,
                                       .operand = operand,
                                       .out = out,
                                       .fault = fault};
-    if (mutation->type != KX_PATCH)
+    if (mutation->type != KX_PATCH && mutation->type != KX_JSON_PATCH)
         return arithmetic(&combination, result_out);
     if (operand->encoding != KX_JSON)
         return kx_fail(fault, KX_TYPE_MISMATCH,

@@ -9,10 +9,10 @@
  * A constant. */
 const char *value_type_text(const struct kx_value *value);
 
-/* The result of a KX_SUM, KX_MIN, KX_MAX or KX_PATCH on `stored`. The value of
- * the mutation is the operand. With stored NULL (absent), the result is the
- * operand; a patch is applied to nothing. Slices of the result lie in out, to
- * which bytes may be appended, or in the arguments.
+/* The result of a KX_SUM, KX_MIN, KX_MAX, KX_PATCH or KX_JSON_PATCH on
+ * `stored`. The value of the mutation is the operand. With stored NULL
+ * (absent), the result is the operand; a patch is applied to nothing. Slices of
+ * the result lie in out, to which bytes may be appended, or in the arguments.
  *
  * A KvU64 is combined with a KvU64, and the sum wraps. A JSON number is
  * combined with a JSON number: exactly if both are integers and the result fits
@@ -20,6 +20,8 @@ const char *value_type_text(const struct kx_value *value);
  * values are combined. A patch is JSON, applied to JSON or to a V8 value that
  * JSON can carry. KX_OK; KX_TYPE_MISMATCH for other combinations;
  * KX_NUMBER_RANGE if a sum is not finite or exceeds its limits;
+ * KX_PATH_ABSENT, KX_TEST_FAILED, KX_BAD_VALUE, KX_JSON_TOO_DEEP and
+ * KX_COMMIT_TOO_LARGE for an operation, to which the fault's pointer leads;
  * KX_NO_MEMORY. */
 enum kx_status value_combine(const struct kx_mutation *mutation,
                              const struct kx_value *stored,

@@ -2,32 +2,7 @@
  * is searched separately, and its value is copied byte for byte. */
 #include "kindex/json.h"
 
-/* Takes the first reference token from a JSON Pointer that is not empty. */
-static struct kx_slice take_token(struct kx_slice *pointer)
-{
-    struct kx_slice rest =
-        kx_slice(pointer->data + 1, pointer->size == 0 ? 0 : pointer->size - 1);
-    const uint8_t *slash =
-        rest.size == 0 ? NULL : memchr(rest.data, '/', rest.size);
-    size_t size = slash == NULL ? rest.size : (size_t)(slash - rest.data);
-    *pointer = kx_slice(rest.data + size, rest.size - size);
-    return kx_slice(rest.data, size);
-}
-
-/* Writes a reference token as the name of a member. */
-static void write_name(struct kx_slice token, struct kx_buffer *out)
-{
-    uint8_t plain[KX_POINTER_MAX];
-    size_t size = 0;
-    for (size_t i = 0; i < token.size && size < sizeof plain; i++) {
-        uint8_t byte = token.data[i];
-        if (byte == '~' && i + 1 < token.size)
-            byte = token.data[++i] == '0' ? '~' : '/';
-        plain[size++] = byte;
-    }
-    kx_json_escape(kx_slice(plain, size), out);
-    kx_add_byte(out, ':');
-}
+#include "json/json_pointer.h"
 
 /* Collects the remainders of all paths that begin with the same token as the
  * n-th path. False if an earlier path has that token: then they have all been
@@ -36,11 +11,11 @@ static bool group(const struct kx_slice *paths, size_t count, size_t n,
                   struct kx_slice *rests_out, size_t *rest_count_out)
 {
     struct kx_slice rest = paths[n];
-    struct kx_slice token = take_token(&rest);
+    struct kx_slice token = json_pointer_take(&rest);
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
         rest = paths[i];
-        if (!kx_equal(take_token(&rest), token))
+        if (!kx_equal(json_pointer_take(&rest), token))
             continue;
         if (i < n)
             return false;
@@ -54,7 +29,7 @@ static bool find_member(struct kx_slice object, struct kx_slice path,
                         struct kx_slice *value_out)
 {
     struct kx_slice rest = path;
-    struct kx_slice token = take_token(&rest);
+    struct kx_slice token = json_pointer_take(&rest);
     return kx_json_find(object, kx_slice(token.data - 1, token.size + 1),
                         value_out);
 }
@@ -97,7 +72,7 @@ static void project(struct kx_slice object, const struct kx_slice *paths,
     size_t empty = out->size;
     for (size_t n = 0; n < count; n++) {
         struct kx_slice rest = paths[n];
-        struct kx_slice token = take_token(&rest);
+        struct kx_slice token = json_pointer_take(&rest);
         struct kx_slice value;
         struct kx_slice inner;
         if (!group(paths, count, n, rests, &rest_count) ||
@@ -106,7 +81,7 @@ static void project(struct kx_slice object, const struct kx_slice *paths,
             continue;
         if (out->size > empty)
             kx_add_byte(out, ',');
-        write_name(token, out);
+        json_pointer_add_name(token, out);
         if (rest.size == 0)
             kx_add_slice(out, value);
         else
@@ -137,22 +112,4 @@ bool kx_json_project_typed(struct kx_slice text, const struct kx_slice *paths,
                            size_t count, struct kx_buffer *out)
 {
     return project_text(text, paths, count, true, out);
-}
-
-bool kx_pointer_covers(struct kx_slice pointer, struct kx_slice other)
-{
-    return kx_starts_with(other, pointer) &&
-           (other.size == pointer.size || other.data[pointer.size] == '/');
-}
-
-bool kx_pointer_valid(struct kx_slice text)
-{
-    if (text.size > 0 && text.data[0] != '/')
-        return false;
-    for (size_t i = 0; i < text.size; i++)
-        if (text.data[i] == '~' &&
-            (i + 1 == text.size ||
-             (text.data[i + 1] != '0' && text.data[i + 1] != '1')))
-            return false;
-    return text.size <= KX_POINTER_MAX;
 }

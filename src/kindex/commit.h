@@ -74,6 +74,9 @@ enum kx_mutation_type {
     KX_MAX,
     KX_PATCH,       /* RFC 7396 on JSON, or on V8 that JSON can carry (the
                      * result is JSON); a missing key takes the patch */
+    KX_JSON_PATCH,  /* the value is a list of operations on such a value (RFC
+                     * 6902 and set, append, include, exclude); a missing key is
+                     * taken as {} */
     KX_TOUCH,       /* only the time of expiry changes; KX_ABSENT without an
                      * entry */
     KX_DELETE_RANGE /* key is the inclusive start, end the exclusive end;

@@ -18,6 +18,8 @@
     X(KX_UNIQUE_VIOLATION, "the value is already used in a unique index")      \
     X(KX_TYPE_MISMATCH, "the stored value has another type")                   \
     X(KX_NUMBER_RANGE, "the number is out of range")                           \
+    X(KX_PATH_ABSENT, "the value has nothing at this path")                    \
+    X(KX_TEST_FAILED, "a test of the patch failed")                            \
     X(KX_OUT_OF_BOUNDS, "the sum is out of its bounds")                        \
     X(KX_BAD_KEY, "the key is not valid")                                      \
     X(KX_KEY_TOO_LONG, "the key is too long")                                  \

@@ -226,6 +226,7 @@ static enum kx_status plan_mutate(struct plan *plan,
     case KX_MAX:
         return combine(plan, mutation);
     case KX_PATCH:
+    case KX_JSON_PATCH:
         return patch(plan, mutation);
     case KX_TOUCH:
         return touch(plan, mutation);

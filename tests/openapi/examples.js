@@ -77,6 +77,8 @@ commitAtomic unknown-member
 patchEntry role
 patchEntry settings
 patchEntry type-mismatch
+patchEntry path-not-found
+patchEntry test-failed
 patchEntry unsupported-media-type
 patchEntryByQuery settings
 

@@ -1,0 +1,38 @@
+/* JSON Patch (RFC 6902) on texts, with further operations: `set` makes the
+ * parents that are missing, `append` adds an element to an array, `include`
+ * does so unless an element is equal, `exclude` removes all equal elements.
+ * What no operation names keeps its bytes. */
+#ifndef JSON_PATCH_H
+#define JSON_PATCH_H
+
+#include "kindex.h"
+
+enum json_patch_result {
+    JSON_PATCH_DONE,
+    JSON_PATCH_MALFORMED,   /* an operation is not valid by itself */
+    JSON_PATCH_NO_PLACE,    /* a path leads to nothing */
+    JSON_PATCH_TEST_FAILED, /* `test` found another value */
+    JSON_PATCH_NO_ARRAY,    /* append, include, exclude: no array is there */
+    JSON_PATCH_TOO_DEEP,    /* more than KX_JSON_DEPTH_MAX levels */
+    JSON_PATCH_TOO_LARGE,   /* more than bytes_max */
+    JSON_PATCH_NO_MEMORY
+};
+
+struct json_patch {
+    struct kx_slice target; /* the value to change */
+    struct kx_slice operations;
+    /* The operations before the last may work on so many bytes: of the value
+     * as it is before each, and of the operand for each comparison. */
+    size_t bytes_max;
+    /* Unless the result is JSON_PATCH_DONE: the number of the operation that
+     * failed, and for JSON_PATCH_MALFORMED its member, or "". */
+    size_t operation;
+    const char *member;
+};
+
+/* Appends the patched target to out. Both texts were accepted by kx_json_check
+ * or kx_json_check_document. Any thread. */
+enum json_patch_result json_patch(struct json_patch *patch,
+                                  struct kx_buffer *out);
+
+#endif
