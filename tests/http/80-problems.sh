@@ -82,7 +82,7 @@ request POST /atomic '{"checks":[{"key":["a"],"versionStamps":null}]}'
 field '[.pointer, .didYouMean]' '["/checks/0/versionStamps","versionstamp"]'
 request POST /atomic '{"mutations":[{"type":"delet","key":["a"]}]}'
 expect 400 bad-request
-field '[.pointer, .didYouMean, .allowed]' '["/mutations/0/type","delete",["set","delete","sum","min","max","patch"]]'
+field '[.pointer, .didYouMean, .allowed]' '["/mutations/0/type","delete",["set","delete","sum","min","max","patch","touch"]]'
 request POST /get '{"ranges":[{"prefx":["a"]}]}'
 field '[.pointer, .didYouMean]' '["/ranges/0/prefx","prefix"]'
 request POST /get '{"key":[["a"]]}'
