@@ -38,8 +38,8 @@ static const char *const TEXTS[PG_STATEMENTS] = {
         "UPDATE meta SET batch = CASE WHEN epoch = $1::int8 AND batch = "
         "$2::int8 - 1 THEN $2::int8 ELSE -1 END, at_ms = $3::int8 WHERE "
         "one = 1",
-    [PG_NOTE] = "INSERT INTO log (batch, epoch, id, at_ms) VALUES ($1::int8, "
-                "$2::int8, $3::text, $4::int8)",
+    [PG_NOTE] = ("INSERT INTO log (batch, epoch, id, at_ms) VALUES ($1::int8, "
+                 "$2::int8, $3::text, $4::int8)"),
     [PG_TRIM] = "DELETE FROM log WHERE batch = $1::int8",
 };
 
