@@ -26,10 +26,16 @@ static bool claim_index(struct request *request, const struct kx_by **by)
     return !prefix.failed;
 }
 
+/* A caller with both rights on all keys needs no look at the index, for which
+ * there may be no view. */
 static bool may_find(struct request *request, struct reply *reply,
                      enum scope first, enum scope second,
                      const struct kx_by **by)
 {
+    const struct kx_slice all = kx_slice(NULL, 0);
+    if (access_covers(request, first, all) &&
+        access_covers(request, second, all))
+        return true;
     if (!claim_index(request, by)) {
         reply->body.failed = true;
         return false;

@@ -116,15 +116,17 @@ static void use_token(const char *grants)
     exchange_end(exchange);
 }
 
+static const char ALL_RIGHTS[] =
+    "[{\"prefix\":[],\"scopes\":[\"read\",\"list\",\"watch\",\"write\","
+    "\"index\",\"admin\",\"monitor\"]}]";
+
 /* It may write everything and read nothing. What its commit reads depends on
  * the declared indexes. */
 static void the_rights_of_a_commit_are_looked_up_in_one(void **state)
 {
     struct view *view = &house->test.store->view;
     (void)state;
-    use_token(
-        "[{\"prefix\":[],\"scopes\":[\"read\",\"list\",\"watch\",\"write\","
-        "\"index\",\"admin\",\"monitor\"]}]");
+    use_token(ALL_RIGHTS);
     use_token("[{\"prefix\":[],\"scopes\":[\"write\"]}]");
     view_apply_begin(view);
     unsigned ready = house->ready;
@@ -134,6 +136,41 @@ static void the_rights_of_a_commit_are_looked_up_in_one(void **state)
     view_apply_cancel(view);
     wait_for_ready(ready + 1);
     assert_reply(exchange, 200, "\"ok\":true");
+}
+
+/* Bounds in an index depend on its declaration. */
+static void a_removal_by_an_index_waits_for_one(void **state)
+{
+    struct view *view = &house->test.store->view;
+    (void)state;
+    view_apply_begin(view);
+    struct exchange *exchange =
+        start(METHOD_DELETE, "/list?index=none&prefix=a", kx_slice(NULL, 0),
+              EXCHANGE_PARK);
+    assert_int_equal(exchange->phase, EXCHANGE_AWAITS_VIEW);
+    view_apply_cancel(view);
+    wait_for_ready(1);
+    assert_reply(exchange, 404, "index-not-found");
+}
+
+/* With all rights nothing has to be looked up before the commit. */
+static void an_entry_named_by_a_value_needs_none(void **state)
+{
+    static const char TEXT[] =
+        "{\"checks\":[{\"by\":{\"index\":\"none\",\"value\":[\"x\"]},"
+        "\"exists\":true}],\"mutations\":[]}";
+    struct view *view = &house->test.store->view;
+    (void)state;
+    use_token(ALL_RIGHTS);
+    unsigned ready = house->ready;
+    view_apply_begin(view);
+    struct exchange *exchange =
+        start(METHOD_POST, "/atomic", kx_text(TEXT), EXCHANGE_PARK);
+    assert_int_equal(exchange->phase, EXCHANGE_AWAITS_COMMIT);
+    assert_false(view_try_enter(view)); /* no view was begun and ended */
+    view_apply_cancel(view);
+    wait_for_ready(ready + 1);
+    assert_reply(exchange, 404, "index-not-found");
 }
 
 /* A value in each of many results, which are more than is written in a turn. */
@@ -184,6 +221,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             the_rights_of_a_commit_are_looked_up_in_one, begin_house,
             finish_house),
+        cmocka_unit_test_setup_teardown(a_removal_by_an_index_waits_for_one,
+                                        begin_house, finish_house),
+        cmocka_unit_test_setup_teardown(an_entry_named_by_a_value_needs_none,
+                                        begin_house, finish_house),
         cmocka_unit_test_setup_teardown(many_results_are_written_in_turns,
                                         begin_house, finish_house),
     };
