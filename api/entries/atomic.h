@@ -32,7 +32,7 @@ bool atomic_read_mutation(const struct atomic *atomic, struct kx_slice value,
                           struct input_error *error);
 
 /* Reads one check, of which key and stamp lie in memory (a talloc context). On
- * a error returns false, as atomic_read. */
+ * an error returns false, as atomic_read. */
 bool atomic_read_check(struct kx_slice value, void *memory,
                        struct kx_check *check, struct input_error *error);
 

@@ -136,13 +136,13 @@ static enum progress commit(struct request *request, struct reply *reply,
 typedef bool body_fn(const struct request *request, struct kx_value *value_out,
                      struct input_error *error);
 
-/* A PATCH with a time to live and no body changes only the time. */
-static bool is_touch(const struct request *request,
-                     const struct query_params *query,
-                     enum kx_mutation_type type)
+/* Of a PATCH: with a time to live and no body it changes only the time. */
+static enum kx_mutation_type patch_type(const struct request *request,
+                                        const struct query_params *query)
 {
-    return type == KX_PATCH && request->body.size == 0 &&
-           query_params_has(query, PARAMETER_TTL);
+    if (request->body.size == 0 && query_params_has(query, PARAMETER_TTL))
+        return KX_TOUCH;
+    return body_is_json_patch(request) ? KX_JSON_PATCH : KX_PATCH;
 }
 
 /* Key, value and time to live of a write; NULL with an error. read_body is NULL
@@ -164,12 +164,8 @@ static struct kx_mutation *read_write(struct request *request,
     unsigned allowed = read_body != NULL ? TAKES_TTL : TAKES_NOTHING;
     if (!request_key(request, allowed, &query, &key, error))
         return NULL;
-    bool touch = is_touch(request, &query, type);
-    mutation->type = touch ? KX_TOUCH
-                     : type == KX_PATCH && body_is_json_patch(request)
-                         ? KX_JSON_PATCH
-                         : type;
-    if ((read_body != NULL && !touch &&
+    mutation->type = type == KX_PATCH ? patch_type(request, &query) : type;
+    if ((read_body != NULL && mutation->type != KX_TOUCH &&
          !read_body(request, &mutation->value, error)) ||
         !read_ttl(&query, mutation, error))
         return NULL;

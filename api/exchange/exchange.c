@@ -221,7 +221,7 @@ static bool is_for_worker(const struct exchange *exchange)
 }
 
 /* Calls the first half, unless the body worker has: then what it returned
- * holds, except that it needs a view. */
+ * holds, once, except that it needs a view. */
 static enum progress run_first_half(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
@@ -229,6 +229,7 @@ static enum progress run_first_half(struct exchange *exchange)
     kx_reader_count(request->reader, &exchange->reads);
     if (!exchange->read || progress == VIEW)
         progress = request->route->handle(request, &exchange->reply);
+    exchange->progress = VIEW;
     request->slices++;
     return progress;
 }

@@ -81,7 +81,8 @@ struct exchange {
     bool finishing;         /* the handler's second half has begun */
     bool views;             /* the handler has asked for a view */
     bool read;              /* the first half has run beside the loop */
-    enum progress progress; /* then: what it returned */
+    enum progress progress; /* then: what it returned; VIEW: what follows is
+                             * called on the loop's thread */
     bool client_gone; /* the client is gone. A parked exchange is then made
                        * `ready` without further work */
     const struct exchange_protocol *protocol; /* set before exchange_open */

@@ -29,7 +29,8 @@ struct exchange *turns_take(struct turns *turns);
 struct run_queue {
     struct service *service;
     struct kx_reader *reader;   /* of the loop's thread */
-    struct body_worker *worker; /* of the loop; NULL: there is none */
+    struct body_worker *worker; /* of the loop; without one (NULL) large
+                                 * bodies are read on the loop's thread */
     unsigned number;            /* of the loop */
     int answers_fd;             /* eventfd; readable when there are answers */
     pthread_mutex_t lock;       /* guards answered */

@@ -206,6 +206,7 @@ static enum kx_status fail_patch(const struct json_patch *patch,
                                   "the operations before it have worked on "
                                   "more than 16777216 bytes"},
     };
+    _Static_assert(KX_COMMIT_PATCHED_MAX == 16777216, "as in the text above");
     char place[40];
     struct kx_slice path = kx_text("");
     if (result == JSON_PATCH_NO_MEMORY)

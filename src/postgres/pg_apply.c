@@ -7,7 +7,6 @@
 #include "postgres/pg_apply.h"
 
 #include <talloc.h>
-#include <time.h>
 
 #include "postgres/pg_lease.h"
 
@@ -177,12 +176,6 @@ static bool send_end(struct pg_engine *engine)
            pg_conn_text(conn, "COMMIT", NULL);
 }
 
-static void pass_time(void)
-{
-    struct timespec time = {.tv_nsec = (long)RESOLVE_LOOK_MS * KX_MS_NS};
-    nanosleep(&time, NULL);
-}
-
 /* The connection was lost after COMMIT was sent: a new connection finds out
  * (pg_lease_resume). */
 static enum kx_status resolve(struct pg_engine *engine)
@@ -193,7 +186,7 @@ static enum kx_status resolve(struct pg_engine *engine)
     enum kx_status status;
     while ((status = pg_conn_open(&engine->conn, NULL)) != KX_OK &&
            !atomic_load(&engine->failed) && kx_monotonic_ns() < until_ns)
-        pass_time();
+        pg_pause(RESOLVE_LOOK_MS);
     if (status != KX_OK) {
         engine->outcome = PG_GIVEN_UP;
         return KX_UNKNOWN;

@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <poll.h>
+#include <time.h>
 
 #include "postgres/pg_server.h"
 
@@ -321,6 +322,12 @@ enum kx_status pg_conn_open(struct pg_conn *conn, struct kx_fault *fault)
     if (status != KX_OK && fault != NULL)
         *fault = conn->fault;
     return status;
+}
+
+void pg_pause(int ms)
+{
+    struct timespec time = {.tv_nsec = (long)ms * (long)KX_MS_NS};
+    nanosleep(&time, NULL);
 }
 
 /* ---- Rows --------------------------------------------------------------- */

@@ -63,6 +63,9 @@ enum kx_status pg_conn_finish(struct pg_conn *conn, PGresult **rows_out);
 /* Sends what is queued. Its answers are passed over later. */
 void pg_conn_leave(struct pg_conn *conn);
 
+/* Waits between two attempts. */
+void pg_pause(int ms);
+
 /* The number in a row of an answer; the bytes there. */
 int64_t pg_number(const PGresult *rows, int row, int column);
 struct kx_slice pg_bytes(const PGresult *rows, int row, int column);

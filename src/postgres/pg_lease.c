@@ -3,8 +3,6 @@
  * will be: its epoch is no longer the one in the row. */
 #include "postgres/pg_lease.h"
 
-#include <time.h>
-
 #include "postgres/pg_server.h"
 
 enum {
@@ -61,12 +59,6 @@ static enum kx_status hold(struct pg_engine *engine, struct pg_conn *conn,
     return status;
 }
 
-static void pass_time(void)
-{
-    struct timespec time = {.tv_nsec = (long)LOOK_MS * KX_MS_NS};
-    nanosleep(&time, NULL);
-}
-
 enum kx_status pg_lease_take(struct pg_engine *engine, struct kx_fault *fault)
 {
     uint64_t until_ns = kx_monotonic_ns() + (uint64_t)TAKE_MS * KX_MS_NS;
@@ -77,7 +69,7 @@ enum kx_status pg_lease_take(struct pg_engine *engine, struct kx_fault *fault)
     while ((status = hold(engine, conn, pg_server_take, &engine->batch)) ==
                KX_ABSENT &&
            kx_monotonic_ns() < until_ns)
-        pass_time();
+        pg_pause(LOOK_MS);
     if (status == KX_ABSENT)
         return kx_fail(fault, KX_IN_USE,
                        "the store in this database is in use by another "
