@@ -56,9 +56,10 @@ enum framing_fault {
     FRAMING_BODY_TOO_LARGE,
     FRAMING_UNKNOWN_ENCODING,
     FRAMING_UNKNOWN_VERSION,
-    FRAMING_SLOW_HEAD, /* these two are found by a clock, not by framing */
+    FRAMING_SLOW_HEAD, /* these three are found by a clock, not by framing */
     FRAMING_SLOW_BODY,
-    FRAMING_FAULT_COUNT /* of faults; not a fault */
+    FRAMING_STALLED_BODY, /* while others needed what it holds */
+    FRAMING_FAULT_COUNT   /* of faults; not a fault */
 };
 
 /* One stream, at any point of which it can be left and continued. All members

@@ -83,6 +83,10 @@ static const struct {
     [FRAMING_SLOW_BODY] =
         {PROBLEM_REQUEST_TIMEOUT,
          "The body of the request did not arrive in time (--body-timeout)."},
+    [FRAMING_STALLED_BODY] =
+        {PROBLEM_REQUEST_TIMEOUT,
+         "The body of the request came at less than 8 KiB a second while other "
+         "requests needed what it held (--bodies-max, --requests-max)."},
 };
 
 /* The reason phrases (RFC 9110 section 15) of the statuses that FAULTS leads

@@ -324,7 +324,7 @@ void mhd_socket_cut(int fd)
     if (socket == NULL)
         return;
     if (framing_in_body(&socket->framing)) {
-        socket->fault = FRAMING_SLOW_BODY;
+        socket->fault = FRAMING_STALLED_BODY;
         turn_away(socket);
     }
     __real_shutdown(fd, SHUT_RDWR);

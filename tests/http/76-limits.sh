@@ -36,6 +36,11 @@ say() {
     exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
     # shellcheck disable=SC2059 # the text has its line ends as \r\n
     printf "$1" >&3
+    hear
+}
+
+# The answer to what was said over descriptor 3, until the server closes.
+hear() {
     timeout "$longest" cat <&3 >"$work/whole" 2>"$work/null"
     exec 3>&-
     sed '/^\r$/q' "$work/whole" >"$head"
@@ -72,6 +77,26 @@ is 'both' "$(grep -ao 'HTTP/1.1 [0-9]*' "$work/whole" | tr '\n' ' ')" \
 test_case 'over HTTP/2 a head ends the connection, a body its stream'
 is 'they' "$(timeout "$longest" node "$here/h2_slow.js" 127.0.0.1 "${url##*:}")" \
     $'head: goaway 0\nbody: 408 200 reset 0\ndribble: 408'
+
+stop_server
+start_server --bodies-max 1MiB --body-timeout 1h
+test_case 'a body that stalls gives way to others that need its memory, and is told so'
+exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
+printf 'PUT /kv/slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 700000\r\n\r\n' >&3
+bytes 600000 >&3
+bytes 100000 >"$work/other"
+# It stalls for a second before it gives way.
+is_written() {
+    request PUT /kv/other "@$work/other" --header 'Content-Type: text/plain'
+    [ "$status" != 503 ]
+}
+wait_until is_written
+expect 201
+exchange='the slow request'
+hear
+expect 408 request-timeout
+field '.detail | test("--body-timeout")' false
+field '.detail | test("--bodies-max")' true
 
 stop_server
 test_case 'values that are refused by other limits are told'

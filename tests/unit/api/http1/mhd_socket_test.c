@@ -85,9 +85,10 @@ static void gives(const struct pair *pair, const char *text, int error)
     assert_memory_equal(bytes, text, strlen(text));
 }
 
-/* The client has got an answer with this status and the end of the stream, or,
- * with 0, nothing yet. */
-static void client_has(const struct pair *pair, int status)
+/* The client has got an answer with this status and text, and the end of the
+ * stream, or, with 0, nothing yet. */
+static void client_has_text(const struct pair *pair, int status,
+                            const char *text)
 {
     char bytes[4096] = "";
     char expected[32];
@@ -100,7 +101,13 @@ static void client_has(const struct pair *pair, int status)
     snprintf(expected, sizeof expected, "HTTP/1.1 %d ", status);
     assert_true(size > 0);
     assert_memory_equal(bytes, expected, strlen(expected));
+    assert_non_null(strstr(bytes, text));
     assert_int_equal(read(pair->client, bytes, sizeof bytes), 0);
+}
+
+static void client_has(const struct pair *pair, int status)
+{
+    client_has_text(pair, status, "");
 }
 
 static void good_requests_pass(void **state)
@@ -278,7 +285,16 @@ static void so_is_one_whose_body_does(void **state)
     say(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n1");
     gives(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n1", 0);
     mhd_socket_settle();
-    client_has(pair, 408);
+    client_has_text(pair, 408, "(--body-timeout)");
+}
+
+static void one_that_holds_what_others_need_is_told_so(void **state)
+{
+    const struct pair *pair = *state;
+    say(pair, PART);
+    gives(pair, PART, 0);
+    mhd_socket_cut(pair->server);
+    client_has_text(pair, 408, "(--bodies-max, --requests-max)");
 }
 
 /* Settling continues as long as a deadline has expired: only those of the
@@ -361,6 +377,8 @@ int main(void)
             close_pair),
         cmocka_unit_test_setup_teardown(so_is_one_whose_body_does,
                                         open_late_pair, close_pair),
+        cmocka_unit_test_setup_teardown(
+            one_that_holds_what_others_need_is_told_so, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(
             it_has_time_while_those_before_it_are_answered, open_pair,
             close_pair),
