@@ -20,6 +20,8 @@ static const char *header(const struct request *request, const char *name)
     (void)request;
     if (strcmp(name, "Authorization") == 0)
         return house->authorization;
+    if (strcmp(name, "Prefer") == 0)
+        return house->prefer;
     return strcmp(name, "Accept") == 0 ? house->accept : NULL;
 }
 
@@ -66,8 +68,8 @@ int finish_house(void **state)
     return talloc_free(house);
 }
 
-struct exchange *start(enum method method, const char *target,
-                       struct kx_slice body, enum exchange_next next)
+struct exchange *begin_request(enum method method, const char *target,
+                               struct kx_slice body)
 {
     struct exchange *exchange = exchange_begin(&house->queue, NULL);
     assert_non_null(exchange);
@@ -77,6 +79,13 @@ struct exchange *start(enum method method, const char *target,
     exchange->protocol = &PROTOCOL;
     exchange_open(exchange, body.size);
     exchange_body(exchange, body.data, body.size);
+    return exchange;
+}
+
+struct exchange *start(enum method method, const char *target,
+                       struct kx_slice body, enum exchange_next next)
+{
+    struct exchange *exchange = begin_request(method, target, body);
     if (exchange_run(exchange) != next)
         fail_msg("%s: %d %.*s", target, exchange->reply.status,
                  (int)exchange->reply.body.size,
@@ -101,4 +110,21 @@ void wait_for_ready(unsigned ready)
         poll(&answers, 1, -1);
         exchange_loop_answers(&house->queue);
     }
+}
+
+void use_token(const char *grants)
+{
+    char *body =
+        talloc_asprintf(house->mem, "{\"name\":\"t\",\"grants\":%s}", grants);
+    struct exchange *exchange =
+        start(METHOD_POST, "/tokens", kx_text(body), EXCHANGE_PARK);
+    wait_for_ready(house->ready + 1);
+    struct kx_slice token;
+    assert_int_equal(exchange->reply.status, 201);
+    assert_true(
+        kx_json_find(reply_bytes(&exchange->reply), kx_text("/token"), &token));
+    house->authorization =
+        talloc_asprintf(house->mem, "Bearer %.*s", (int)token.size - 2,
+                        (const char *)token.data + 1);
+    exchange_end(exchange);
 }

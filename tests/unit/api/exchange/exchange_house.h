@@ -16,6 +16,7 @@ struct house {
     struct service service;
     struct run_queue queue;
     const char *accept; /* the request's headers, or NULL */
+    const char *prefer;
     const char *authorization;
     unsigned ready; /* exchanges that were continued to their reply */
 };
@@ -26,10 +27,22 @@ extern struct house *house; /* of the present test */
 int begin_house(void **state);
 int finish_house(void **state);
 
+/* A request with a body of no media type; it has arrived and is not run. */
+struct exchange *begin_request(enum method method, const char *target,
+                               struct kx_slice body);
+
 /* Runs a request with a body of no media type, to the reply or until it parks,
  * as `next` says. */
 struct exchange *start(enum method method, const char *target,
                        struct kx_slice body, enum exchange_next next);
+
+/* The grants of a token that may do all. */
+#define ALL_RIGHTS                                                             \
+    "[{\"prefix\":[],\"scopes\":[\"read\",\"list\",\"watch\",\"write\","       \
+    "\"index\",\"admin\",\"monitor\"]}]"
+
+/* Makes a token with these grants (JSON), which later requests have. */
+void use_token(const char *grants);
 
 /* Checks the whole reply, which contains the text, and ends the exchange. */
 void assert_reply(struct exchange *exchange, int status, const char *text);

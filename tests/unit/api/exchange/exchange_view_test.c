@@ -98,28 +98,6 @@ static void one_that_is_forsaken_owes_nothing(void **state)
     assert_int_equal(atomic_load(&view->owed), 0);
 }
 
-/* Later requests have a token with these grants. */
-static void use_token(const char *grants)
-{
-    char *body =
-        talloc_asprintf(house->mem, "{\"name\":\"t\",\"grants\":%s}", grants);
-    struct exchange *exchange =
-        start(METHOD_POST, "/tokens", kx_text(body), EXCHANGE_PARK);
-    wait_for_ready(house->ready + 1);
-    struct kx_slice token;
-    assert_int_equal(exchange->reply.status, 201);
-    assert_true(
-        kx_json_find(reply_bytes(&exchange->reply), kx_text("/token"), &token));
-    house->authorization =
-        talloc_asprintf(house->mem, "Bearer %.*s", (int)token.size - 2,
-                        (const char *)token.data + 1);
-    exchange_end(exchange);
-}
-
-static const char ALL_RIGHTS[] =
-    "[{\"prefix\":[],\"scopes\":[\"read\",\"list\",\"watch\",\"write\","
-    "\"index\",\"admin\",\"monitor\"]}]";
-
 /* It may write everything and read nothing. What its commit reads depends on
  * the declared indexes. */
 static void the_rights_of_a_commit_are_looked_up_in_one(void **state)

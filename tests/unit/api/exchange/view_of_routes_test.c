@@ -1,0 +1,397 @@
+/* No route makes its loop's thread wait for a view: neither half of a handler,
+ * and no chunk of a stream, begins one that the exchange does not hold. Each
+ * route of the table is asked while the first attempt to get a view fails, as
+ * it does while a batch is being applied. The Makefile puts __wrap_X where the
+ * program calls X.
+ */
+#include "exchange_house.h"
+
+#include <poll.h>
+
+#include "commit/store_state.h"
+#include "exchange/exchange_loop.h"
+#include "exchange/exchange_wait.h"
+#include "server/routes.h"
+
+/* Only calls on the loop's thread count: the writer and its jobs may wait. */
+static _Thread_local bool on_loop;
+static bool shut;       /* the next attempt to get a view fails */
+static unsigned waited; /* views begun that were not held */
+
+void __real_view_enter(struct view *view);
+bool __real_view_try_enter(struct view *view);
+bool __real_view_enter_or_park(struct view *view, struct kx_ticket *ticket);
+void __wrap_view_enter(struct view *view);
+bool __wrap_view_try_enter(struct view *view);
+bool __wrap_view_enter_or_park(struct view *view, struct kx_ticket *ticket);
+
+void __wrap_view_enter(struct view *view)
+{
+    waited += on_loop;
+    __real_view_enter(view);
+}
+
+bool __wrap_view_try_enter(struct view *view)
+{
+    return !(on_loop && shut) && __real_view_try_enter(view);
+}
+
+/* The ticket is answered at once, so that the exchange tries again. */
+bool __wrap_view_enter_or_park(struct view *view, struct kx_ticket *ticket)
+{
+    if (!on_loop || !shut)
+        return __real_view_enter_or_park(view, ticket);
+    shut = false;
+    ticket->next = NULL;
+    run_queue_put(&house->queue, ticket);
+    return false;
+}
+
+/* ---- Requests ----------------------------------------------------------- */
+
+#define TEXT(text) text, sizeof(text) - 1
+#define NOTHING NULL, 0
+#define NDJSON "application/x-ndjson"
+#define INDEX "{\"name\":\"i\",\"prefix\":[\"p\"],\"fields\":[\"/x\"]"
+#define GRANTS "\"grants\":[{\"prefix\":[\"p\"],\"scopes\":[\"read\"]}]}"
+
+/* ID in a target is that of the token created last. */
+static const struct request_row {
+    enum method method;
+    const char *target;
+    const char *body;
+    size_t body_size;
+    const char *wants; /* a media type for Accept, else for Prefer; or NULL */
+    int status;        /* for a token with all rights */
+} ROWS[] = {
+    {METHOD_PUT, "/kv/p/=1", TEXT("{\"x\":1}"), NULL, 201},
+    {METHOD_PUT, "/kv/p/=1", TEXT("{\"x\":"), NULL, 400},
+    {METHOD_PUT, "/kv/p/=1?dry=1", TEXT("{\"x\":1}"), NULL, 400},
+    {METHOD_GET, "/kv/p/=1", NOTHING, NULL, 200},
+    {METHOD_GET, "/kv/none", NOTHING, NULL, 404},
+    {METHOD_GET, "/kv/p", NOTHING, NULL, 404},
+    {METHOD_HEAD, "/kv/b", NOTHING, NULL, 200},
+    {METHOD_PATCH, "/kv/p/=1", TEXT("{\"y\":2}"), NULL, 200},
+    {METHOD_PATCH, "/kv/none?ttl=9s", NOTHING, NULL, 404},
+    {METHOD_POST, "/kv/p", TEXT("{\"x\":3}"), NULL, 201},
+    {METHOD_DELETE, "/kv/a", NOTHING, "return=representation", 200},
+    {METHOD_DELETE, "/kv/a", NOTHING, NULL, 204},
+    {METHOD_DELETE, "/kv/p", NOTHING, NULL, 204},
+
+    {METHOD_POST, "/indexes", TEXT(INDEX ",\"unique\":true}"), NULL, 202},
+    {METHOD_POST, "/indexes", TEXT(INDEX "}"), NULL, 409},
+    {METHOD_POST, "/indexes?dry=true",
+     TEXT("{\"name\":\"k\",\"prefix\":[\"p\"],\"fields\":[\"/x\"]}"), NULL,
+     200},
+    {METHOD_PUT, "/kv/p/=2", TEXT("{\"x\":1}"), NULL, 409},
+    {METHOD_PUT, "/kv/i/=9", TEXT("1"), NULL, 409},
+    {METHOD_DELETE, "/kv/i/=9", NOTHING, NULL, 204},
+    {METHOD_GET, "/indexes", NOTHING, NULL, 200},
+    {METHOD_GET, "/indexes", NOTHING, "text/event-stream", 200},
+    {METHOD_GET, "/indexes/i", NOTHING, NULL, 200},
+    {METHOD_GET, "/indexes/j", NOTHING, NULL, 404},
+    {METHOD_GET, "/indexes/i", NOTHING, "wait=9", 200},
+    {METHOD_GET, "/indexes/i/get/=1", NOTHING, NULL, 200},
+    {METHOD_GET, "/indexes/i/get/=7", NOTHING, NULL, 404},
+    {METHOD_GET, "/indexes/i/conflicts", NOTHING, NULL, 200},
+    {METHOD_POST, "/indexes/i/verify", NOTHING, NULL, 202},
+    {METHOD_POST, "/indexes/j/verify", NOTHING, NULL, 404},
+    {METHOD_GET, "/indexes/i/verify", NOTHING, NULL, 200},
+    {METHOD_POST, "/indexes/i/pause", NOTHING, NULL, 200},
+    {METHOD_POST, "/indexes/i/resume", NOTHING, NULL, 200},
+    {METHOD_POST, "/indexes/i/throttle", TEXT("{\"perSecond\":9999}"), NULL,
+     200},
+    {METHOD_POST, "/indexes/j/throttle", TEXT("{\"perSecond\":9999}"), NULL,
+     404},
+    {METHOD_PATCH, "/indexes/i", TEXT("{\"store\":\"value\"}"), NULL, 202},
+    {METHOD_PATCH, "/indexes/j", TEXT("{\"unique\":true}"), NULL, 404},
+    {METHOD_DELETE, "/indexes/i/migration", NOTHING, NULL, 404},
+    {METHOD_DELETE, "/indexes/j/migration", NOTHING, NULL, 404},
+
+    {METHOD_GET, "/list", NOTHING, NULL, 200},
+    {METHOD_GET, "/list", NOTHING, NDJSON, 200},
+    {METHOD_GET, "/list?index=i&prefix==1", NOTHING, NULL, 200},
+    {METHOD_GET, "/list?index=j", NOTHING, NULL, 404},
+    {METHOD_GET, "/list?prefix=p&x=1", NOTHING, NULL, 400},
+    {METHOD_GET, "/count", NOTHING, NULL, 200},
+    {METHOD_DELETE, "/list?prefix=p&dry=true", NOTHING, NULL, 200},
+    {METHOD_DELETE, "/list?index=i&prefix==3", NOTHING, NULL, 200},
+    {METHOD_DELETE, "/list?prefix=i", NOTHING, NULL, 409},
+    {METHOD_POST, "/get", TEXT("{\"keys\":[[\"b\"],[\"i\",1]]}"), NULL, 200},
+    {METHOD_POST, "/get", TEXT("{\"ranges\":[{\"index\":\"i\"}]}"), NULL, 200},
+    {METHOD_POST, "/get", TEXT("{\"ranges\":[{\"index\":\"j\"}]}"), NULL, 404},
+    {METHOD_POST, "/explain", TEXT("{\"prefix\":[\"p\"]}"), NULL, 200},
+    {METHOD_POST, "/explain",
+     TEXT("{\"prefix\":[\"p\"],\"where\":{\"path\":\"/x\",\"eq\":1}}"), NULL,
+     200},
+    {METHOD_GET, "/watch?key=b", NOTHING, NULL, 200},
+    {METHOD_GET, "/watch?prefix=p", NOTHING, NULL, 200},
+    {METHOD_POST, "/atomic",
+     TEXT("{\"checks\":[{\"key\":[\"b\"],\"versionstamp\":null}]}"), NULL, 409},
+    {METHOD_POST, "/atomic",
+     TEXT("{\"mutations\":[{\"type\":\"set\",\"key\":[\"p\",4],\"value\":{"
+          "\"x\":4},\"return\":\"new\"}]}"),
+     NULL, 200},
+    {METHOD_POST, "/atomic",
+     TEXT("{\"mutations\":[{\"type\":\"set\",\"key\":[\"p\",5],\"value\":{"
+          "\"x\":4}}]}"),
+     NULL, 409},
+    {METHOD_POST, "/atomic",
+     TEXT("{\"checks\":[{\"by\":{\"index\":\"i\",\"value\":[4]},\"exists\":"
+          "true}],\"mutations\":[]}"),
+     NULL, 200},
+
+    {METHOD_POST, "/", TEXT("{\"supportedVersions\":[3]}"), NULL, 200},
+    {METHOD_POST, "/v2/snapshot_read",
+     TEXT("\x0a\x0d\x0a\x03\x02"
+          "b\0\x12\x04\x02"
+          "b\0\0\x18\x01"),
+     NULL, 200},
+    {METHOD_POST, "/v2/atomic_write",
+     TEXT("\x12\x11\x0a\x03\x02"
+          "b\0\x12\x08\x0a\x04\xff\x0fI\x02\x10\x01\x18\x01"),
+     NULL, 200},
+    {METHOD_POST, "/v2/watch",
+     TEXT("\x0a\x05\x0a\x03\x02"
+          "b\0"),
+     NULL, 200},
+
+    {METHOD_GET, "/", NOTHING, NULL, 200},
+    {METHOD_GET, "/livez", NOTHING, NULL, 200},
+    {METHOD_GET, "/readyz", NOTHING, NULL, 200},
+    {METHOD_GET, "/version", NOTHING, NULL, 200},
+    {METHOD_GET, "/backup", NOTHING, NULL, 200},
+    {METHOD_GET, "/metrics", NOTHING, NULL, 200},
+    {METHOD_GET, "/slow", NOTHING, NULL, 200},
+    {METHOD_GET, "/openapi.json", NOTHING, NULL, 200},
+    {METHOD_GET, "/openapi.yaml", NOTHING, NULL, 200},
+    {METHOD_GET, "/problems/key-not-found", NOTHING, NULL, 200},
+    {METHOD_OPTIONS, "/kv/a", NOTHING, NULL, 204},
+    {METHOD_DELETE, "/indexes/j", NOTHING, NULL, 404},
+    {METHOD_DELETE, "/indexes/i", NOTHING, NULL, 204},
+
+    /* From the first token on every request needs one. */
+    {METHOD_POST, "/tokens", TEXT("{\"name\":\"u\"," GRANTS), NULL, 201},
+    {METHOD_GET, "/tokens", NOTHING, NULL, 200},
+    {METHOD_GET, "/tokens/ID", NOTHING, NULL, 200},
+    {METHOD_DELETE, "/tokens/ID", NOTHING, NULL, 204},
+};
+enum { ALL = sizeof ROWS / sizeof *ROWS };
+
+/* ---- Sending them ------------------------------------------------------- */
+
+static char token_id[64];
+
+/* Lets the queue work until the exchange is ready. The second half and each
+ * chunk find no view at first either. News are not waited for. */
+static void let_work(struct exchange *exchange)
+{
+    struct pollfd answers = {.fd = house->queue.answers_fd, .events = POLLIN};
+    unsigned ready = house->ready;
+    while (house->ready == ready) {
+        shut |= exchange->phase == EXCHANGE_AWAITS_COMMIT;
+        if (exchange_awaits_news(exchange) && !exchange->client_gone)
+            exchange_cancel(exchange);
+        else if (!exchange_loop_turns(&house->queue))
+            poll(&answers, 1,
+                 exchange->phase == EXCHANGE_AWAITS_COMMIT ? -1 : 1);
+        if (house->ready == ready)
+            exchange_loop_answers(&house->queue);
+    }
+}
+
+static void pull_all(struct exchange *exchange)
+{
+    char bytes[4096];
+    size_t size;
+    while (!exchange->client_gone) {
+        shut = true;
+        enum exchange_chunk got =
+            exchange_chunk(exchange, bytes, sizeof bytes, &size);
+        if (got == CHUNK_PARK)
+            let_work(exchange);
+        else if (got != CHUNK_DATA)
+            return;
+    }
+}
+
+static void note_token(const struct exchange *exchange)
+{
+    struct kx_slice id;
+    if (exchange->request.route == NULL ||
+        strcmp(exchange->request.route->operation, "createToken") != 0 ||
+        !kx_json_find(reply_bytes(&exchange->reply), kx_text("/id"), &id))
+        return;
+    snprintf(token_id, sizeof token_id, "%.*s", (int)id.size - 2,
+             (const char *)id.data + 1);
+}
+
+/* What became of a request from its beginning to its end. */
+struct sent {
+    int status;
+    const struct route *route;
+    bool parked; /* it waited for a view before all else */
+};
+
+static struct sent send_row(const struct request_row *row)
+{
+    const char *id = strstr(row->target, "ID");
+    char *target = talloc_asprintf(
+        house->mem, "%.*s%s",
+        (int)(id != NULL ? (size_t)(id - row->target) : strlen(row->target)),
+        row->target, id != NULL ? token_id : "");
+    const char *wants = row->wants;
+    bool accept = wants != NULL && strchr(wants, '/') != NULL;
+    house->accept = accept ? wants : NULL;
+    house->prefer = accept ? NULL : wants;
+    struct exchange *exchange =
+        begin_request(row->method, target, kx_slice(row->body, row->body_size));
+    bool parked = false;
+    on_loop = true;
+    shut = true;
+    if (exchange_run(exchange) == EXCHANGE_PARK) {
+        parked = exchange_awaits_view(exchange);
+        let_work(exchange);
+    }
+    if (!exchange->client_gone && exchange->reply.stream != NULL)
+        pull_all(exchange);
+    on_loop = false;
+    note_token(exchange);
+    struct sent sent = {exchange->reply.status, exchange->request.route,
+                        parked};
+    exchange_end(exchange);
+    return sent;
+}
+
+/* Waits until no index is being built or migrates: what the next request gets
+ * depends on it. */
+static void await_indexes(void)
+{
+    struct kx_reader *reader = house->queue.reader;
+    struct kx_index_info info;
+    for (bool at_work = true; at_work; poll(NULL, 0, at_work)) {
+        at_work = false;
+        kx_read_begin(reader);
+        for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
+            at_work |= info.state == KX_INDEX_BUILDING || info.target.size > 0;
+        kx_read_end(reader);
+    }
+}
+
+/* 202 says that the work has not ended yet. */
+static bool is_expected(const struct request_row *row, int status)
+{
+    return status == row->status || (row->status == 202 && status / 100 == 2);
+}
+
+/* Asks all; the status is compared if the caller may do all. */
+static void send_all(bool may_all)
+{
+    bool asked[ROUTES_MAX] = {false};
+    for (size_t i = 0; i < ALL; i++) {
+        struct sent sent = send_row(&ROWS[i]);
+        if (waited > 0 || sent.status >= 500 ||
+            (may_all && !is_expected(&ROWS[i], sent.status)))
+            fail_msg("%s (row %zu): %d; waited %u times", ROWS[i].target, i,
+                     sent.status, waited);
+        await_indexes();
+        if (sent.route == NULL) /* refused for lack of a token */
+            continue;
+        asked[sent.route - ROUTES.rows] = true;
+        if (may_all && sent.route->views && !sent.parked)
+            fail_msg("%s was called without a view", sent.route->operation);
+    }
+    for (size_t i = 0; may_all && i < ROUTES.count; i++)
+        if (!asked[i])
+            fail_msg("no request for %s", ROUTES.rows[i].operation);
+}
+
+static void none_waits_without_tokens(void **state)
+{
+    (void)state;
+    send_all(false);
+}
+
+static void none_waits_for_a_caller_with_all_rights(void **state)
+{
+    (void)state;
+    use_token(ALL_RIGHTS);
+    send_all(true);
+}
+
+/* Its rights depend on the declared indexes. */
+static void none_waits_for_a_caller_with_some(void **state)
+{
+    (void)state;
+    use_token(ALL_RIGHTS);
+    use_token("[{\"prefix\":[\"p\"],\"scopes\":[\"read\",\"list\",\"watch\","
+              "\"write\",\"index\"]},{\"prefix\":[\"b\"],"
+              "\"scopes\":[\"write\"]}]");
+    send_all(false);
+}
+
+/* ---- The test finds those that do --------------------------------------- */
+
+static enum progress begin_a_view(struct request *request, struct reply *reply)
+{
+    kx_read_begin(request->reader);
+    kx_read_end(request->reader);
+    reply->status = 200;
+    return DONE;
+}
+
+static enum progress commit_nothing(struct request *request,
+                                    struct reply *reply)
+{
+    (void)reply;
+    request->commit.command.kind = KX_WRITE;
+    return COMMIT;
+}
+
+static const struct route PLANTED[] = {
+    {METHOD_GET, "/held", "held", SCOPE_NONE, BODY_NONE, begin_a_view, NULL,
+     true},
+    {METHOD_GET, "/first", "first", SCOPE_NONE, BODY_NONE, begin_a_view, NULL,
+     false},
+    {METHOD_DELETE, "/second", "second", SCOPE_NONE, BODY_NONE, commit_nothing,
+     begin_a_view, false},
+};
+static const struct route_table PLANTED_TABLE = {PLANTED, 3};
+
+static void a_half_that_begins_one_is_found(void **state)
+{
+    static const struct request_row rows[] = {
+        {METHOD_GET, "/held", NOTHING, NULL, 200},
+        {METHOD_GET, "/first", NOTHING, NULL, 200},
+        {METHOD_DELETE, "/second", NOTHING, NULL, 200},
+    };
+    (void)state;
+    house->service.routes = &PLANTED_TABLE;
+    for (unsigned i = 0; i < 3; i++) {
+        struct sent sent = send_row(&rows[i]);
+        assert_int_equal(sent.status, 200);
+        assert_int_equal(sent.parked, i == 0);
+        assert_int_equal(waited, i);
+    }
+}
+
+static int begin_unheld(void **state)
+{
+    waited = 0;
+    return begin_house(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(none_waits_without_tokens, begin_unheld,
+                                        finish_house),
+        cmocka_unit_test_setup_teardown(none_waits_for_a_caller_with_all_rights,
+                                        begin_unheld, finish_house),
+        cmocka_unit_test_setup_teardown(none_waits_for_a_caller_with_some,
+                                        begin_unheld, finish_house),
+        cmocka_unit_test_setup_teardown(a_half_that_begins_one_is_found,
+                                        begin_unheld, finish_house),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
