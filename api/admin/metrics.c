@@ -17,6 +17,10 @@ static const struct core_figure {
 } FIGURES[] = {
     {"kindex_keys", "gauge", "Entries, without those of indexes.",
      offsetof(struct kx_figures, entries)},
+    {"kindex_commits_replayed_total", "counter",
+     "Writes that got the outcome of an earlier one with their "
+     "Idempotency-Key.",
+     offsetof(struct kx_figures, replayed)},
     {"kindex_flushes_total", "counter", "Flushes of the log to disk.",
      offsetof(struct kx_figures, flushes)},
     {"kindex_flush_commits_max", "gauge", "Most commits in one flush.",

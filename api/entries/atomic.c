@@ -10,6 +10,7 @@
 #include "rest/body.h"
 #include "rest/conditions.h"
 #include "rest/entryjson.h"
+#include "rest/idempotency.h"
 #include "entries/entry_handlers.h"
 #include "rest/query_params.h"
 #include "rest/core_refusal.h"
@@ -26,12 +27,14 @@ enum progress atomic_commit(struct request *request, struct reply *reply)
         !body_document(request, &atomic.deep, &error) ||
         !atomic_read(request->body, &atomic, &error))
         return input_error_reply(request, reply, &error);
+    commit->dry = atomic.dry;
+    if (!idempotency_read(request, &error))
+        return input_error_reply(request, reply, &error);
     commit->command.kind = KX_WRITE;
     commit->checks = atomic.checks;
     commit->check_count = atomic.check_count;
     commit->mutations = atomic.mutations;
     commit->mutation_count = atomic.mutation_count;
-    commit->dry = atomic.dry;
     return COMMIT;
 }
 

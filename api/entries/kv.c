@@ -10,6 +10,7 @@
 #include "rest/answer.h"
 #include "rest/body.h"
 #include "rest/conditions.h"
+#include "rest/idempotency.h"
 #include "rest/entryjson.h"
 #include "http/prefer.h"
 #include "rest/core_refusal.h"
@@ -111,6 +112,7 @@ static enum progress commit(struct request *request, struct reply *reply,
 {
     struct kx_commit *work = &request->commit;
     struct conditions conditions;
+    struct input_error error;
     if (!conditions_read(request->header(request, "If-Match"),
                          request->header(request, "If-None-Match"),
                          mutation->key, request->memory, &conditions)) {
@@ -122,6 +124,8 @@ static enum progress commit(struct request *request, struct reply *reply,
                        "If-None-Match takes * without quotes, or ETags in "
                        "double quotes such as \"00000000000000010000\"; "
                        "nothing was written.");
+    if (!idempotency_read(request, &error))
+        return input_error_reply(request, reply, &error);
     if (wants_entry(request))
         mutation->returns =
             mutation->type == KX_DELETE ? KX_RETURN_OLD : KX_RETURN_NEW;
@@ -315,8 +319,10 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
     if (!request_key_read(request, TAKES_TTL, &query, &key, error) ||
         !conditions_none(request, error) ||
         !body_value(request, &mutation->value, error) ||
-        !read_ttl(&query, mutation, error))
+        !read_ttl(&query, mutation, error) || !idempotency_read(request, error))
         return false;
+    if (request->commit.retry != NULL)
+        request->commit.retry->makes_keys = true;
     ulid_next(ulid);
     kx_key_add_string(&key, kx_slice(ulid, sizeof ulid));
     if (key.failed)

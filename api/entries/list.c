@@ -12,6 +12,7 @@
 #include "rest/answer.h"
 #include "rest/conditions.h"
 #include "rest/entryjson.h"
+#include "rest/idempotency.h"
 #include "entries/page.h"
 #include "rest/core_refusal.h"
 #include "entries/list_stream.h"
@@ -215,7 +216,8 @@ enum progress list_delete(struct request *request, struct reply *reply)
         reply->body.failed = true;
         return DONE;
     }
-    if (!read_delete(request, mutation, &error))
+    if (!read_delete(request, mutation, &error) ||
+        !idempotency_read(request, &error))
         return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_WRITE;
     request->commit.mutations = mutation;

@@ -142,3 +142,17 @@ bool admission_body(struct request *request, struct reply *reply, uint64_t size)
     problem_member_number(reply, "actual", size);
     return false;
 }
+
+/* Changes of indexes and tokens have the same effect when they come again, or
+ * are refused. */
+bool admission_commit(struct request *request, struct reply *reply)
+{
+    if (request->commit.command.kind == KX_WRITE ||
+        request->header(request, "Idempotency-Key") == NULL)
+        return true;
+    problem(request, reply, PROBLEM_BAD_REQUEST,
+            "Idempotency-Key is for writes of entries; %s does not take it, "
+            "and nothing was changed. Leave the header out.",
+            request->route->operation);
+    return false;
+}

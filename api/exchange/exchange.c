@@ -95,6 +95,8 @@ static enum exchange_next complete(struct exchange *exchange)
         kx_store_failed(exchange->queue->service->store))
         answer_failure(exchange);
     access_settle(&exchange->request, &exchange->reply);
+    if (exchange->finishing && request_is_replayed(&exchange->request))
+        reply_header(&exchange->reply, "Idempotency-Replayed", "true");
     cors_expose(&exchange->request, &exchange->reply);
     exchange->phase = EXCHANGE_READY;
     exchange_await_client(exchange);
@@ -164,6 +166,7 @@ static enum exchange_next proceed(struct exchange *exchange,
                                   enum progress progress)
 {
     bool commits = progress == COMMIT &&
+                   admission_commit(&exchange->request, &exchange->reply) &&
                    access_commit(&exchange->request, &exchange->reply);
     kx_read_release(exchange->request.reader);
     switch (progress) {

@@ -238,6 +238,12 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Change the value at `pointer` to one that the index accepts; GET "
          "/indexes/{name} shows its declaration.",
          NULL},
+    [PROBLEM_IDEMPOTENCY_KEY_REUSED] =
+        {"idempotency-key-reused", 422,
+         "Another request came under the same Idempotency-Key",
+         "Send a new key with each new request, and the same key only when the "
+         "same request is repeated: method, address, conditions and body.",
+         NULL},
     [PROBLEM_RATE_LIMITED] =
         {"rate-limited", 429, "The access token has sent too many requests",
          "Wait as long as Retry-After says, or start the server with a higher "
@@ -271,7 +277,10 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Nothing was changed; try again a little later.", "1"},
     [PROBLEM_COMMIT_UNKNOWN] = {"commit-unknown", 503,
                                 "It is unknown whether the commit was stored",
-                                "Read the entries before you try again.", "2"},
+                                "Read the entries before you try again; a "
+                                "request with an Idempotency-Key may be "
+                                "repeated as it is.",
+                                "2"},
     [PROBLEM_HTTP_VERSION_UNSUPPORTED] = {"http-version-unsupported", 505,
                                           "The HTTP version is not supported",
                                           "Use HTTP/1.1.", NULL},
@@ -315,6 +324,7 @@ static const enum problem_code OF_STATUS[] = {
     [KX_PATH_ABSENT] = PROBLEM_PATH_NOT_FOUND,
     [KX_TEST_FAILED] = PROBLEM_TEST_FAILED,
     [KX_OUT_OF_BOUNDS] = PROBLEM_OUT_OF_BOUNDS,
+    [KX_RETRY_DIFFERS] = PROBLEM_IDEMPOTENCY_KEY_REUSED,
     [KX_BAD_KEY] = PROBLEM_BAD_KEY,
     [KX_KEY_TOO_LONG] = PROBLEM_KEY_TOO_LONG,
     [KX_BAD_JSON] = PROBLEM_BAD_JSON,

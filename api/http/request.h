@@ -113,6 +113,14 @@ static inline bool request_holds_view(const struct request *request)
     return request->reader != NULL && kx_read_try_hold(request->reader);
 }
 
+/* Is the commit's result the outcome of an earlier request with the same
+ * Idempotency-Key? */
+static inline bool request_is_replayed(const struct request *request)
+{
+    const struct kx_retry *retry = request->commit.retry;
+    return retry != NULL && retry->replayed;
+}
+
 /* Both strings must live until the reply is sent. */
 struct header {
     const char *name;

@@ -3,6 +3,8 @@
 
 #include <talloc.h>
 
+#include "plan/plan_retry.h"
+
 static void add_row(struct rows *rows, struct row_write write)
 {
     if (rows->count == rows->capacity) {
@@ -131,6 +133,18 @@ static void add_facts(struct rows *rows, const struct catalog *catalog)
     add_made(rows, made, &write);
 }
 
+/* As with entries, next_expiry_ms may be too early if the batch fails. */
+static void add_outcomes(struct writer *writer, struct rows *rows,
+                         const struct plan *plan)
+{
+    size_t count;
+    const struct row_write *writes = plan_retry_writes(plan, &count);
+    for (size_t i = 0; i < count; i++)
+        add_row(rows, writes[i]);
+    if (plan_retry_due_ms(plan) < writer->next_expiry_ms)
+        writer->next_expiry_ms = plan_retry_due_ms(plan);
+}
+
 void batch_rows_add_catalog(struct rows *rows, const struct catalog *catalog,
                             const struct batch *batch)
 {
@@ -152,4 +166,6 @@ void batch_rows_add(struct rows *rows, struct writer *writer,
         add_change(writer, rows, &net[i]);
     for (size_t i = 0; i < batch->write_count; i++)
         add_row(rows, batch->writes[i]);
+    if (batch->plan != NULL)
+        add_outcomes(writer, rows, batch->plan);
 }

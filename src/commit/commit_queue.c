@@ -21,12 +21,14 @@ void commit_queue_finish(struct commit_queue *queue)
     pthread_mutex_destroy(&queue->lock);
 }
 
-/* A commit frees space when all its mutations delete, or when it drops an
- * index. */
+/* A commit frees space when all its mutations delete and its outcome is not
+ * stored, or when it drops an index. */
 static bool frees_space(const struct kx_commit *commit)
 {
     if (commit->command.kind != KX_WRITE)
         return commit->command.kind == KX_DROP_INDEX;
+    if (commit->retry != NULL)
+        return false;
     for (size_t i = 0; i < commit->mutation_count; i++)
         if (commit->mutations[i].type != KX_DELETE &&
             commit->mutations[i].type != KX_DELETE_RANGE)

@@ -54,6 +54,11 @@ static void count_commit(struct settle *settle, struct kx_commit *commit)
     commit->times.submitted_ns = submitted_ns;
     if (commit->dry)
         return;
+    if (commit->retry != NULL && commit->retry->replayed) {
+        atomic_fetch_add_explicit(&settle->counters->replayed, 1,
+                                  memory_order_relaxed);
+        return;
+    }
     atomic_fetch_add_explicit(&settle->counters->outcomes[commit->status], 1,
                               memory_order_relaxed);
     if (settle->times.flushed_ns != 0 && commit->status == KX_OK)

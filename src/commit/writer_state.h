@@ -31,7 +31,7 @@ struct writer {
     /* Batches. */
     struct plan *plan;      /* of the last one: view points into it */
     unsigned cautious;      /* batches left that must not presume (plan.h) */
-    int64_t next_expiry_ms; /* no entry expires before this */
+    int64_t next_expiry_ms; /* no entry, and no outcome, expires before this */
     uint64_t removed_rows;  /* of entries, since compact_job_reset */
     struct touched_keys
         *touched; /* keys changed during a build scan, or NULL */

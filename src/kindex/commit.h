@@ -5,6 +5,7 @@
 #define KINDEX_COMMIT_H
 
 #include "kindex/entry.h"
+#include "kindex/retry.h"
 #include "kindex/store.h"
 
 enum kx_condition {
@@ -244,7 +245,7 @@ struct kx_milestones {
  */
 struct kx_commit {
     /* Set by the caller, unchanged until the answer, except for the keys of
-     * what is named by a value. */
+     * what is named by a value, and those that kx_retry replaces. */
     struct kx_command command; /* unless its kind is KX_WRITE, the commit has no
                                 * checks, mutations and claims */
     struct kx_check *checks;
@@ -254,10 +255,12 @@ struct kx_commit {
     const struct kx_claim *claims; /* each must hold when the commit is
                                     * applied, else KX_BUSY */
     size_t claim_count;
-    bool dry;     /* compute the result, change nothing; for writes and for
-                   * KX_DECLARE_INDEX */
-    void *memory; /* talloc context for results; no other
-                   * thread may use it until the answer */
+    bool dry; /* compute the result, change nothing; for writes and for
+               * KX_DECLARE_INDEX */
+    struct kx_retry *retry; /* NULL: the commit is carried out however often it
+                             * comes */
+    void *memory;           /* talloc context for results; no other
+                             * thread may use it until the answer */
     struct kx_ticket ticket;
     struct kx_commit *next; /* used by the core until the answer */
     /* Result. */

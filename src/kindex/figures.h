@@ -24,6 +24,8 @@ uint64_t kx_bucket_bound(enum kx_scale scale, size_t bucket);
 struct kx_figures {
     uint64_t watches;                   /* open now */
     uint64_t outcomes[KX_STATUS_COUNT]; /* commits by their status */
+    uint64_t replayed; /* commits that got the outcome of an earlier one; they
+                        * are not among the outcomes */
     uint64_t flushes;
     uint64_t batch_max;  /* most commits in one flush */
     uint64_t queued;     /* commits waiting now */

@@ -9,6 +9,8 @@
 
 #include <talloc.h>
 
+#include "plan/plan_retry.h"
+
 struct plan *plan_create(const struct plan_base *base)
 {
     /* Not zeroed: the lists of counts are large and hardly used. */
@@ -22,6 +24,8 @@ struct plan *plan_create(const struct plan_base *base)
     plan->value_max = base->value_max;
     plan->presumes = false;
     plan->conflict_set = NULL;
+    plan->retries = NULL;
+    plan->view = base->view;
     plan->commit = NULL;
     plan->delta_count = 0;
     plan->total_count = 0;
@@ -62,26 +66,48 @@ static void complete_refusal(struct kx_commit *commit)
         kx_fail(fault, commit->status, "%s", kx_status_title(commit->status));
 }
 
+/* Sets the result, with the stamp that the commit gets if it holds. */
+static void decide(struct plan *plan, struct kx_commit *commit)
+{
+    commit->status = plan_steps(plan);
+    if (commit->status != KX_OK) {
+        plan_results_drop(commit);
+        complete_refusal(commit);
+    } else if (!commit->dry) {
+        commit->stamp = plan->stamp;
+    }
+}
+
 /* The stamp is raised before the steps, which write it into records; a commit
- * that is refused or dry gives it back, so stamps have no gaps from these. */
+ * that is refused or dry gives it back, so stamps have no gaps from these. The
+ * outcome is kept last, and without memory for it the commit is refused. */
 void plan_commit(struct plan *plan, struct kx_commit *commit)
 {
     plan->commit = commit;
     plan->delta_count = 0;
+    if (commit->retry != NULL && plan_retry_find(plan)) {
+        if (commit->status != KX_OK)
+            complete_refusal(commit);
+        return;
+    }
     plan->stamp++;
-    commit->status = plan_steps(plan);
+    decide(plan, commit);
+    if (commit->retry != NULL)
+        plan_retry_keep(plan);
     if (commit->status != KX_OK || commit->dry) {
         overlay_undo(plan->overlay);
         plan->stamp--;
     } else {
         overlay_keep(plan->overlay);
         plan_counts_keep(plan);
-        commit->stamp = plan->stamp;
     }
-    if (commit->status != KX_OK) {
-        plan_results_drop(commit);
-        complete_refusal(commit);
-    }
+}
+
+bool plan_changes(const struct plan *plan)
+{
+    size_t outcomes;
+    plan_retry_writes(plan, &outcomes);
+    return plan->stamp != plan->catalog->stamp || outcomes != 0;
 }
 
 /* Removes the entry if it is still the one with this expiry. A write cancels

@@ -14,6 +14,7 @@
 
 struct engine_range;
 struct conflict_set;
+struct retry_set;
 
 /* How the number of entries changes. */
 struct count_delta {
@@ -36,15 +37,18 @@ struct plan {
     size_t value_max;
     bool presumes; /* that values of unique indexes are new */
     struct conflict_set
-        *conflict_set;        /* conflict rows put so far; NULL: no row */
-    struct kx_commit *commit; /* being planned */
-    size_t own_bytes;         /* that it has put, without index entries */
-    size_t patched_bytes;     /* of values that its patches have made */
-    size_t result_bytes;      /* of entries that it returns */
-    size_t checked_rows;      /* that its checks of ranges have read */
-    size_t checked_bytes;     /* of their values */
-    struct kx_buffer key;     /* scratch of the steps */
-    struct extract before;    /* index entries of a changed entry */
+        *conflict_set;         /* conflict rows put so far; NULL: no row */
+    struct retry_set *retries; /* outcomes to store (plan_retry.h); NULL: no
+                                * commit had a key */
+    struct engine_view *view;  /* the writer's */
+    struct kx_commit *commit;  /* being planned */
+    size_t own_bytes;          /* that it has put, without index entries */
+    size_t patched_bytes;      /* of values that its patches have made */
+    size_t result_bytes;       /* of entries that it returns */
+    size_t checked_rows;       /* that its checks of ranges have read */
+    size_t checked_bytes;      /* of their values */
+    struct kx_buffer key;      /* scratch of the steps */
+    struct extract before;     /* index entries of a changed entry */
     struct extract now;
     struct kx_buffer record;
     struct kx_buffer value;
@@ -69,9 +73,10 @@ struct plan_base {
 struct plan *plan_create(const struct plan_base *base);
 
 /* Plans one KX_WRITE commit and sets its result (not yet durable). Its changes
- * are in the overlay when commit->status is KX_OK and it is not dry. A commit
- * that reads the table (a KX_DELETE_RANGE, a check of a range) needs a plan in
- * which nothing has changed. */
+ * are in the overlay when commit->status is KX_OK and it is neither dry nor
+ * replayed; its outcome is among plan_retry_writes if it has a key for it. A
+ * commit that reads the table (a KX_DELETE_RANGE, a check of a range) needs a
+ * plan in which nothing has changed. */
 void plan_commit(struct plan *plan, struct kx_commit *commit);
 
 /* Removes the entry under key that has expired at expires_at_ms, with its index
@@ -91,6 +96,9 @@ bool plan_resolves(const struct plan *plan);
 enum kx_status plan_repair(struct plan *plan, struct index *index,
                            struct kx_slice key, struct kx_slice bytes,
                            int64_t count);
+
+/* Does the plan change anything, be it only the outcomes under keys? */
+bool plan_changes(const struct plan *plan);
 
 /* ---- Steps, each in its own file ---------------------------------------- */
 

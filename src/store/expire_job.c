@@ -11,6 +11,7 @@
 #include "commit/store_counters.h"
 #include "commit/job.h"
 #include "engine/engine.h"
+#include "store/retry_job.h"
 
 /* The time that begins a row's key; how long to wait after a failure. */
 enum { TIME_BYTES = 8, RETRY_MS = 1000 };
@@ -71,8 +72,8 @@ static enum kx_status plan_due(struct writer *writer, struct batch *batch,
 }
 
 /* The expiry row is removed in the same batch as its entry. On failure both
- * stay, and the next step finds them again. */
-void expire_job_step(struct writer *writer)
+ * stay, and the next step finds them again. Returns when that is due. */
+static int64_t expire_entries(struct writer *writer)
 {
     struct batch batch = {.plan = plan_create(&writer->base)};
     int64_t next = kx_now_ms() + RETRY_MS;
@@ -88,5 +89,13 @@ void expire_job_step(struct writer *writer)
         atomic_fetch_add(&writer->counters->expired, batch.write_count);
     else
         next = kx_now_ms() + RETRY_MS;
-    writer->next_expiry_ms = next;
+    return next;
+}
+
+void expire_job_step(struct writer *writer)
+{
+    int64_t entries_ms = expire_entries(writer);
+    int64_t outcomes_ms = retry_job_step(writer);
+    writer->next_expiry_ms =
+        entries_ms < outcomes_ms ? entries_ms : outcomes_ms;
 }

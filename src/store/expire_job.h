@@ -1,4 +1,4 @@
-/* Removes expired entries. Writer thread only. */
+/* Removes expired entries, and outcomes past their time. Writer thread only. */
 #ifndef EXPIRE_JOB_H
 #define EXPIRE_JOB_H
 

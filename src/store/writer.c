@@ -15,6 +15,7 @@
 
 #include "commit/batch.h"
 #include "indexes/declare.h"
+#include "plan/plan_retry.h"
 #include "store/job_scheduler.h"
 #include "indexes/migrate.h"
 #include "commit/index_news.h"
@@ -65,7 +66,8 @@ static bool is_full(const struct plan *plan, size_t count)
 {
     return count >= BATCH_COMMITS_MAX ||
            overlay_size(plan->overlay) >= BATCH_ROWS_MAX ||
-           overlay_bytes(plan->overlay) >= BATCH_BYTES_MAX;
+           overlay_bytes(plan->overlay) + plan_retry_bytes(plan) >=
+               BATCH_BYTES_MAX;
 }
 
 /* Plans commits from the list, at least one, on one plan: each sees the changes
@@ -83,22 +85,29 @@ static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
     return commit;
 }
 
-/* Gives every commit of [first, end) that held so far another outcome: their
- * batch was not applied, or perhaps not stored. All commits that were planned
- * after the first of them get one, too: a refusal, or the result of a dry run,
- * may show an entry that is not stored. Those commits have certainly stored
- * nothing themselves. */
+static bool held(const struct kx_commit *commit)
+{
+    bool replayed = commit->retry != NULL && commit->retry->replayed;
+    return commit->status == KX_OK && !commit->dry && !replayed;
+}
+
+/* Gives every commit of [first, end) that held so far, or was refused and has
+ * left its outcome, another outcome: their batch was not applied, or perhaps
+ * not stored. All commits that were planned after the first of them get one,
+ * too: a refusal, or the result of a dry run, may show an entry that is not
+ * stored. Those commits have certainly stored nothing themselves. */
 static void fail_all(struct kx_commit *first, const struct kx_commit *end,
                      enum kx_status status)
 {
-    bool after_held = false;
+    bool after_change = false;
     for (struct kx_commit *commit = first; commit != end;
          commit = commit->next) {
-        bool held = commit->status == KX_OK && !commit->dry;
-        after_held = after_held || held;
-        if (!after_held)
+        after_change = after_change || held(commit) ||
+                       (commit->retry != NULL && !commit->retry->replayed);
+        if (!after_change)
             continue;
-        commit->status = held || status != KX_UNKNOWN ? status : KX_FAILED;
+        commit->status =
+            held(commit) || status != KX_UNKNOWN ? status : KX_FAILED;
         kx_fail(&commit->refusal.fault, commit->status, "%s",
                 kx_status_title(commit->status));
     }
@@ -143,7 +152,7 @@ static enum kx_status try_batch(struct writer *writer, struct kx_commit *first,
     *end_out = plan_batch(plan, first, &count);
     writer->settle->times.planned_ns = kx_monotonic_ns();
     struct batch batch = {.plan = plan, .stamp = plan->stamp};
-    bool changes = plan->stamp != writer->base.catalog->stamp;
+    bool changes = plan_changes(plan);
     if (changes)
         status = batch_apply(writer, &batch, number_out);
     if (status == KX_CHECK_FAILED)

@@ -9,8 +9,8 @@ const fs = require('node:fs');
 const { execFileSync } = require('node:child_process');
 const document = require('./document.js');
 
-// A client cannot pass this limit: it is the size of a buffer.
-const NOT_SHOWN = ['detail-max'];
+// A client cannot pass these limits: they are sizes of buffers.
+const NOT_SHOWN = ['detail-max', 'retry-key-max'];
 
 const LIMIT_KEYWORDS =
   /^(maxItems|maxLength|maximum|x-maxBytes|x-maxDepth|x-maxElements)$/;

@@ -17,7 +17,7 @@ const { checker } = require('./responses.js');
 const BASE = 'http://127.0.0.1:4512';
 const PROBLEM = 'application/problem+json';
 
-// Every command of the document, once.
+// Every command of the document; one of them comes again.
 const STORY = `
 atomicWrite not-a-write
 watch not-a-watch
@@ -140,6 +140,9 @@ verifyIndex color
 dropIndex color
 commitAtomic take
 deleteEntry taken
+commitAtomic once
+commitAtomic once
+commitAtomic idempotency-key-reused
 patchEntry touch
 getMetrics metrics
 getBackup backup

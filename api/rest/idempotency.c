@@ -1,0 +1,132 @@
+/* The key of the header, and the digest of a request. The digest covers what
+ * decides the outcome: method, address, the headers below, and the body. */
+#include "rest/idempotency.h"
+
+#include <talloc.h>
+
+#include "http/router.h"
+#include "http/service.h"
+
+_Static_assert(KX_TOKEN_ID_SIZE + 1 + IDEMPOTENCY_KEY_MAX <= KX_RETRY_KEY_MAX,
+               "a key fits with the id of the access token");
+
+/* No header value has a line break, so each ends with one. */
+static const char *const HEADERS[] = {"Content-Type", "If-Match",
+                                      "If-None-Match", "Prefer"};
+enum { HEADER_COUNT = sizeof HEADERS / sizeof *HEADERS };
+
+static void digest_request(const struct request *request, uint8_t *out)
+{
+    struct kx_slice parts[5 + 2 * HEADER_COUNT + 2];
+    size_t count = 0;
+    parts[count++] = kx_text(method_name(request->method));
+    parts[count++] = kx_text(" ");
+    parts[count++] = request->path;
+    parts[count++] = kx_text("?");
+    parts[count++] = request->query;
+    for (size_t i = 0; i < HEADER_COUNT; i++) {
+        const char *value = request->header(request, HEADERS[i]);
+        parts[count++] = kx_text("\n");
+        parts[count++] = kx_text(value != NULL ? value : "");
+    }
+    parts[count++] = kx_text("\n");
+    parts[count++] = request->body;
+    kx_sha256_parts(parts, count, out);
+}
+
+/* A structured field (RFC 8941) has a string in quotes. Without quotes the
+ * whole value is the key: many clients send it so. */
+static bool add_quoted(const char *text, struct kx_buffer *out)
+{
+    for (text++; *text != '\0' && *text != '"'; text++) {
+        bool escaped = *text == '\\';
+        text += escaped;
+        if (escaped && *text != '"' && *text != '\\')
+            return false;
+        kx_add_byte(out, (uint8_t)*text);
+    }
+    return text[0] == '"' && text[1] == '\0';
+}
+
+static bool add_bare(const char *text, struct kx_buffer *out)
+{
+    kx_add_text(out, text);
+    return strpbrk(text, " \",;\\") == NULL;
+}
+
+static bool is_printable(const uint8_t *bytes, size_t size)
+{
+    size_t i = 0;
+    while (i < size && bytes[i] >= 0x20 && bytes[i] <= 0x7e)
+        i++;
+    return i == size;
+}
+
+/* True as well when memory ran out, which out tells. */
+static bool add_key(const char *text, struct kx_buffer *out)
+{
+    size_t before = out->size;
+    bool read = *text == '"' ? add_quoted(text, out) : add_bare(text, out);
+    size_t size = out->size - before;
+    if (out->failed)
+        return true;
+    return read && size >= 1 && size <= IDEMPOTENCY_KEY_MAX &&
+           is_printable(out->data + before, size);
+}
+
+/* The key with the id of the access token before it, so that no token gets the
+ * outcomes of another one. */
+static bool read_key(const struct request *request, const char *text,
+                     struct kx_slice *key_out, struct input_error *error)
+{
+    const struct kx_token *token = request->caller.token;
+    struct kx_buffer key;
+    kx_buffer_init(&key, request->memory);
+    kx_add_text(&key, token != NULL ? token->id : "");
+    kx_add_byte(&key, '/');
+    if (!add_key(text, &key))
+        return input_error_set(
+            error, PROBLEM_BAD_REQUEST,
+            "Idempotency-Key takes one key in double quotes, of 1 to %d "
+            "printable ASCII characters, such as "
+            "\"8e03978e-40d5-43dd-bc93-6894a57f9324\"; nothing was written.",
+            IDEMPOTENCY_KEY_MAX);
+    *key_out = kx_buffer_slice(&key);
+    return !key.failed || input_error_no_memory(error);
+}
+
+/* A client that counts on the header must not learn too late that it has no
+ * effect. */
+static bool may_keep(const struct request *request, struct input_error *error)
+{
+    if (request->commit.dry)
+        return input_error_set(
+            error, PROBLEM_BAD_REQUEST,
+            "A dry run writes nothing, so it may be repeated as it is: leave "
+            "Idempotency-Key out.");
+    if (request->service->options->idempotency_ttl_ms == 0)
+        return input_error_set(
+            error, PROBLEM_BAD_REQUEST,
+            "This server keeps no outcomes for Idempotency-Key "
+            "(--idempotency-ttl 0s); nothing was written.");
+    return true;
+}
+
+bool idempotency_read(struct request *request, struct input_error *error)
+{
+    const char *text = request->header(request, "Idempotency-Key");
+    if (text == NULL)
+        return true;
+    if (!may_keep(request, error))
+        return false;
+    struct kx_retry *retry = talloc_zero(request->memory, struct kx_retry);
+    if (retry == NULL)
+        return input_error_no_memory(error);
+    if (!read_key(request, text, &retry->key, error))
+        return false;
+    digest_request(request, retry->digest);
+    retry->until_ms =
+        kx_now_ms() + (int64_t)request->service->options->idempotency_ttl_ms;
+    request->commit.retry = retry;
+    return true;
+}

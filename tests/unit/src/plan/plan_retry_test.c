@@ -1,0 +1,307 @@
+/* Commits that come again under a key, on a real store. */
+#include "store.h"
+
+#include "bdb/table.h"
+#include "catalog/retry_rows.h"
+#include "plan/outcome.h"
+
+enum { KEPT_MS = 60000 };
+
+#define BY_EMAIL                                                               \
+    "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"   \
+    "\"unique\":true}"
+
+/* What a request under this key would ask for. */
+static struct kx_retry *retry_of(void *mem, const char *key, uint8_t digest)
+{
+    struct kx_retry *retry = talloc_zero(mem, struct kx_retry);
+    retry->key = kx_text(key);
+    memset(retry->digest, digest, sizeof retry->digest);
+    retry->until_ms = kx_now_ms() + KEPT_MS;
+    return retry;
+}
+
+/* Adds 1 to the entry "n" under the key. */
+static enum kx_status add_one(struct story *s, const char *key, uint8_t digest,
+                              struct kx_commit *commit)
+{
+    struct kx_mutation *sum = talloc_zero(s->mem, struct kx_mutation);
+    sum->type = KX_SUM;
+    sum->key = test_key(s->mem, "[\"n\"]");
+    sum->value = test_json("1");
+    sum->returns = KX_RETURN_NEW;
+    *commit = (struct kx_commit){.mutations = sum,
+                                 .mutation_count = 1,
+                                 .memory = s->mem,
+                                 .retry = retry_of(s->mem, key, digest)};
+    return test_commit(&s->test, commit);
+}
+
+static void a_commit_that_comes_again_is_applied_once(void **state)
+{
+    struct story *s = *state;
+    struct kx_commit first;
+    struct kx_commit second;
+    assert_int_equal(add_one(s, "k", 1, &first), KX_OK);
+    assert_false(first.retry->replayed);
+    assert_int_equal(add_one(s, "k", 1, &second), KX_OK);
+    assert_true(second.retry->replayed);
+    assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "1");
+    assert_true(second.stamp == first.stamp && first.stamp != 0);
+    assert_int_equal(second.created, first.created);
+    assert_true(second.results != NULL && second.results[0].present);
+    assert_true(kx_equal(second.results[0].entry.value.data, kx_text("1")));
+    assert_true(second.results[0].entry.stamp == first.stamp);
+    /* Under another key it is another commit. */
+    assert_int_equal(add_one(s, "k2", 1, &second), KX_OK);
+    assert_false(second.retry->replayed);
+    assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "2");
+}
+
+static void an_outcome_is_there_when_the_store_is_opened_again(void **state)
+{
+    struct story *s = *state;
+    struct kx_commit first;
+    struct kx_commit second;
+    assert_int_equal(add_one(s, "k", 1, &first), KX_OK);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    assert_int_equal(add_one(s, "k", 1, &second), KX_OK);
+    assert_true(second.retry->replayed);
+    assert_true(second.stamp == first.stamp);
+}
+
+static void another_commit_under_the_key_is_refused(void **state)
+{
+    struct story *s = *state;
+    struct kx_commit first;
+    struct kx_commit second;
+    assert_int_equal(add_one(s, "k", 1, &first), KX_OK);
+    assert_int_equal(add_one(s, "k", 2, &second), KX_RETRY_DIFFERS);
+    assert_false(second.retry->replayed);
+    assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "1");
+}
+
+/* Until its time, which a test can set. */
+static void an_outcome_is_forgotten_after_its_time(void **state)
+{
+    struct story *s = *state;
+    struct kx_commit first;
+    struct kx_commit second;
+    int64_t now_ms = kx_now_ms();
+    kx_clock_set(now_ms);
+    assert_int_equal(add_one(s, "k", 1, &first), KX_OK);
+    assert_int_equal(add_one(s, "other", 1, &first), KX_OK);
+    kx_clock_set(now_ms + KEPT_MS);
+    assert_int_equal(add_one(s, "k", 2, &second), KX_OK);
+    assert_false(second.retry->replayed);
+    /* The new outcome outlives the time of the old one. */
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    kx_clock_set(now_ms + KEPT_MS + 1);
+    assert_int_equal(add_one(s, "k", 2, &second), KX_OK);
+    assert_true(second.retry->replayed);
+    assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "3");
+}
+
+/* Is the row of the outcome under this key in the table? The store is closed
+ * meanwhile. */
+static bool is_stored(struct story *s, const char *key)
+{
+    struct kx_buffer row_key;
+    struct kx_buffer row;
+    void *mem = talloc_new(s->mem);
+    kx_buffer_init(&row_key, mem);
+    kx_buffer_init(&row, mem);
+    retry_row_key(kx_text(key), &row_key);
+    test_store_close(&s->test);
+    struct env *env = test_env(&s->test, mem);
+    enum kx_status status =
+        table_get(env, TABLE_CATALOG, kx_buffer_slice(&row_key), &row);
+    env_close(env);
+    talloc_free(mem);
+    test_store_open(&s->test);
+    assert_true(status == KX_OK || status == KX_ABSENT);
+    return status == KX_OK;
+}
+
+/* More than one job takes. */
+static void rows_past_their_time_are_removed(void **state)
+{
+    struct story *s = *state;
+    enum { KEYS = 300 };
+    struct kx_commit commit;
+    int64_t now_ms = kx_now_ms();
+    kx_clock_set(now_ms);
+    for (int i = 0; i < KEYS; i++)
+        assert_int_equal(
+            add_one(s, talloc_asprintf(s->mem, "k%d", i), 1, &commit), KX_OK);
+    assert_true(is_stored(s, "k0"));
+    kx_clock_set(now_ms + KEPT_MS - 1);
+    assert_int_equal(add_one(s, "late", 1, &commit), KX_OK);
+    kx_clock_set(now_ms + KEPT_MS);
+    for (int i = 0; i < KEYS; i += 50)
+        while (is_stored(s, talloc_asprintf(s->mem, "k%d", i)))
+            usleep(1000);
+    assert_true(is_stored(s, "late"));
+    assert_int_equal(add_one(s, "late", 1, &commit), KX_OK);
+    assert_true(commit.retry->replayed);
+}
+
+/* ---- Refusals ----------------------------------------------------------- */
+
+static enum kx_status set_user(struct story *s, const char *key,
+                               const char *retry, const char *value,
+                               struct kx_commit *commit)
+{
+    struct kx_mutation *set = talloc_zero(s->mem, struct kx_mutation);
+    struct kx_check *check = talloc_zero(s->mem, struct kx_check);
+    set->type = KX_SET;
+    set->key = check->key = test_key(s->mem, key);
+    set->value = test_json(value);
+    check->condition = KX_IS_ABSENT;
+    *commit = (struct kx_commit){.checks = check,
+                                 .check_count = 1,
+                                 .mutations = set,
+                                 .mutation_count = 1,
+                                 .memory = s->mem,
+                                 .retry = retry_of(s->mem, retry, 1)};
+    return test_commit(&s->test, commit);
+}
+
+static void a_refusal_is_kept_with_all_that_it_tells(void **state)
+{
+    struct story *s = *state;
+    struct kx_commit first;
+    struct kx_commit second;
+    assert_int_equal(test_declare(&s->test, s->mem, BY_EMAIL), KX_OK);
+    test_set(&s->test, s->mem, "[\"users\",\"u1\"]", "{\"email\":\"a@x\"}");
+    assert_int_equal(set_user(s, "[\"users\",\"u1\"]", "check", "{}", &first),
+                     KX_CHECK_FAILED);
+    assert_int_equal(set_user(s, "[\"users\",\"u2\"]", "unique",
+                              "{\"email\":\"a@x\"}", &first),
+                     KX_UNIQUE_VIOLATION);
+    /* Neither would be refused now. */
+    assert_int_equal(test_delete(&s->test, s->mem, "[\"users\",\"u1\"]"),
+                     KX_OK);
+    assert_int_equal(set_user(s, "[\"users\",\"u1\"]", "check", "{}", &second),
+                     KX_CHECK_FAILED);
+    assert_true(second.retry->replayed);
+    assert_int_equal(second.refusal.check_count, 1);
+    assert_true(second.refusal.checks[0].actual != 0);
+    assert_int_equal(set_user(s, "[\"users\",\"u2\"]", "unique",
+                              "{\"email\":\"a@x\"}", &second),
+                     KX_UNIQUE_VIOLATION);
+    assert_true(second.retry->replayed);
+    assert_string_equal(second.refusal.index, "by_email");
+    assert_string_equal(second.refusal.fault.detail,
+                        first.refusal.fault.detail);
+    assert_true(kx_equal(second.refusal.existing_key,
+                         test_key(s->mem, "[\"users\",\"u1\"]")));
+    assert_true(kx_equal(second.refusal.attempted_key,
+                         test_key(s->mem, "[\"users\",\"u2\"]")));
+    assert_null(test_get(&s->test, s->mem, "[\"users\",\"u2\"]"));
+}
+
+/* Both are planned in the order of their submission, most often in one batch.
+ */
+static void a_commit_that_comes_twice_at_once_is_applied_once(void **state)
+{
+    struct story *s = *state;
+    enum { COMMITS = 50 };
+    struct kx_commit commits[COMMITS];
+    bool done[COMMITS] = {false};
+    struct kx_mutation sum = {.type = KX_SUM,
+                              .key = test_key(s->mem, "[\"n\"]"),
+                              .value = test_json("1")};
+    kx_commits_expected(s->test.store);
+    for (int i = 0; i < COMMITS; i++) {
+        commits[i] = (struct kx_commit){.mutations = &sum,
+                                        .mutation_count = 1,
+                                        .memory = talloc_new(s->mem),
+                                        .retry = retry_of(s->mem, "k", 1),
+                                        .ticket = {.owner = &done[i]}};
+        assert_int_equal(kx_submit(s->test.store, &commits[i]), KX_OK);
+    }
+    kx_commits_done(s->test.store);
+    for (int i = 0; i < COMMITS; i++)
+        test_wait(&s->test, &done[i]);
+    for (int i = 0; i < COMMITS; i++) {
+        assert_int_equal(commits[i].status, KX_OK);
+        assert_int_equal(commits[i].retry->replayed, i != 0);
+        assert_true(commits[i].stamp == commits[0].stamp);
+    }
+    assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "1");
+}
+
+static void keys_that_the_caller_makes_are_those_of_the_first(void **state)
+{
+    struct story *s = *state;
+    const char *keys[] = {"[\"made\",1]", "[\"made\",2]"};
+    for (int i = 0; i < 2; i++) {
+        struct kx_mutation set = {.type = KX_SET,
+                                  .key = test_key(s->mem, keys[i]),
+                                  .value = test_json("true")};
+        struct kx_commit commit = {.mutations = &set,
+                                   .mutation_count = 1,
+                                   .memory = s->mem,
+                                   .retry = retry_of(s->mem, "k", 1)};
+        commit.retry->makes_keys = true;
+        assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+        assert_true(kx_equal(set.key, test_key(s->mem, keys[0])));
+    }
+    assert_null(test_get(&s->test, s->mem, keys[1]));
+}
+
+/* ---- Outcomes as bytes -------------------------------------------------- */
+
+/* Bytes that are cut off or changed are refused or read, never more. */
+static void bytes_that_are_no_outcome_are_refused(void **state)
+{
+    struct story *s = *state;
+    struct kx_commit first;
+    struct kx_buffer bytes;
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    assert_int_equal(set_user(s, "[\"a\"]", "k", "2", &first), KX_CHECK_FAILED);
+    kx_buffer_init(&bytes, s->mem);
+    outcome_write(&first, &bytes);
+    for (size_t size = 0; size <= bytes.size; size++) {
+        struct kx_commit commit = first;
+        commit.refusal = (struct kx_refusal){.check_count = 0};
+        enum kx_status status =
+            outcome_read(kx_slice(bytes.data, size), &commit);
+        assert_int_equal(status, size == bytes.size ? KX_OK : KX_FAILED);
+    }
+}
+
+static void only_what_would_come_again_is_definite(void **state)
+{
+    (void)state;
+    assert_true(outcome_is_definite(KX_OK));
+    assert_true(outcome_is_definite(KX_CHECK_FAILED));
+    assert_true(outcome_is_definite(KX_OUT_OF_BOUNDS));
+    const enum kx_status never[] = {
+        KX_UNKNOWN, KX_BUSY,         KX_STOPPING,        KX_DISK_FULL,
+        KX_FAILED,  KX_UNREACHABLE,  KX_INDEX_NOT_READY, KX_NO_MEMORY,
+        KX_DAMAGED, KX_RETRY_DIFFERS};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        assert_false(outcome_is_definite(never[i]));
+}
+
+int main(void)
+{
+#define STORY(test) cmocka_unit_test_setup_teardown(test, begin, finish)
+    const struct CMUnitTest tests[] = {
+        STORY(a_commit_that_comes_again_is_applied_once),
+        STORY(an_outcome_is_there_when_the_store_is_opened_again),
+        STORY(another_commit_under_the_key_is_refused),
+        STORY(an_outcome_is_forgotten_after_its_time),
+        STORY(rows_past_their_time_are_removed),
+        STORY(a_refusal_is_kept_with_all_that_it_tells),
+        STORY(a_commit_that_comes_twice_at_once_is_applied_once),
+        STORY(keys_that_the_caller_makes_are_those_of_the_first),
+        STORY(bytes_that_are_no_outcome_are_refused),
+        cmocka_unit_test(only_what_would_come_again_is_definite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
