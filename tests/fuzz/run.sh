@@ -1,6 +1,7 @@
 #!/bin/bash
 # Fuzzing with libFuzzer under the address and undefined behaviour sanitizers.
-# Each file NAME.c here is a target; corpus/NAME.txt is what it begins with.
+# Each file NAME.c here is a target, but for fuzz.c and house.c, which help them;
+# corpus/NAME.txt is what it begins with.
 #
 #   run.sh short      each corpus, then some thousands of inputs made of it, and
 #                     programs with a planted flaw, which must be found
@@ -66,8 +67,9 @@ compile() {
     ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" BUILD="$top" \
         CC="$clang" HARDEN= CFLAGS="${sanitized[*]}" \
         "$top/libkindex.a" "$top/tests/libtest.a" "${objects[@]}" "${targets_of[@]}" || return
-    rm -f "$top/libdoors.a"
-    ar rcs "$top/libdoors.a" "${objects[@]}"
+    rm -f "$top/libdoors.a" "$top/libfuzz.a"
+    ar rcs "$top/libdoors.a" "${objects[@]}" &&
+        ar rcs "$top/libfuzz.a" "$top/tests/fuzz/fuzz.o" "$top/tests/fuzz/house.o"
 }
 
 # program NAME TO [OBJECT...]: the objects come before those of the same name.
@@ -77,14 +79,15 @@ program() {
     local name=$1 to=$2
     shift 2
     $clang "${sanitized[@]/fuzzer-no-link/fuzzer}" $LINK -fuse-ld=gold -o "$to" \
-        "$top/tests/fuzz/$name.o" "$@" -Wl,--start-group "$top/tests/libtest.a" "$top/libdoors.a" \
-        "$top/libkindex.a" -Wl,--end-group $DOORLIBS $CORELIBS
+        "$top/tests/fuzz/$name.o" "$@" -Wl,--start-group "$top/libfuzz.a" "$top/tests/libtest.a" \
+        "$top/libdoors.a" "$top/libkindex.a" -Wl,--end-group $DOORLIBS $CORELIBS
 }
 
 programs() {
     local name
     while read -r name _; do
         [ "$top/$name" -nt "$top/libdoors.a" ] &&
+            [ "$top/$name" -nt "$top/libfuzz.a" ] &&
             [ "$top/$name" -nt "$top/libkindex.a" ] &&
             [ "$top/$name" -nt "$top/tests/libtest.a" ] &&
             [ "$top/$name" -nt "$top/tests/fuzz/$name.o" ] ||

@@ -2,6 +2,7 @@
  * behind them: the first byte chooses HTTP/1.1 or HTTP/2 (with or without its
  * preface), the second how large the pieces are. For any input, the
  * connection ends, and with it every request that it brought. */
+#include "exchange/exchange_loop.h"
 #include "house.h"
 #include "http1/http1.h"
 #include "http1/mhd_socket.h"
@@ -10,8 +11,10 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 enum { EVENTS_MAX = 8, ROUNDS_MAX = 20000, OPENING = 33 };
 
