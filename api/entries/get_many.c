@@ -1,8 +1,9 @@
 /* POST /get: many keys and ranges in one consistent view. The document is read
- * first (get_many_read.h); then everything is written straight into the reply
- * between one kx_read_begin and its end, which is what makes the view one.
- * Commits wait meanwhile, so the number of entries is bounded by the reader of
- * the document and their bytes are bounded here. */
+ * first (get_many_read.h); then everything is read between one kx_read_begin
+ * and its end, which is what makes the view one, and what is much of it is
+ * written after that, in turns (entry_writer.h). Commits wait while it is read,
+ * so the number of entries is bounded by the reader of the document and their
+ * bytes are bounded here. */
 #include "entries/get_many_read.h"
 
 #include <talloc.h>
@@ -23,7 +24,7 @@ enum { REPLY_BYTES_MAX = 16 << 20 };
 struct get_many {
     struct request *request;
     const struct get_many_read *targets;
-    struct kx_buffer *out;
+    struct entry_writer *writer;
     struct kx_buffer record;
     struct kx_fault fault;
     struct kx_buffer index;
@@ -38,9 +39,9 @@ static enum kx_status add_key(struct get_many *batch, struct kx_slice key)
     enum kx_status status = kx_read(batch->request->reader, key, &batch->record,
                                     &entry, &batch->fault);
     if (status == KX_OK)
-        entryjson_write_shaped(&entry, &batch->targets->shape, batch->out);
+        entry_writer_add(batch->writer, &entry, &batch->targets->shape);
     else if (status == KX_ABSENT)
-        entryjson_write_absent(key, batch->out);
+        entryjson_write_absent(key, batch->writer->out);
     else
         return status;
     return KX_OK;
@@ -48,7 +49,7 @@ static enum kx_status add_key(struct get_many *batch, struct kx_slice key)
 
 static bool is_too_large(const struct get_many *batch)
 {
-    return batch->out->size > REPLY_BYTES_MAX ||
+    return entry_writer_size(batch->writer) > REPLY_BYTES_MAX ||
            kx_read_bytes(batch->request->reader) > REPLY_BYTES_MAX;
 }
 
@@ -59,7 +60,7 @@ static bool add_keys(struct get_many *batch)
     const struct get_many_read *targets = batch->targets;
     for (size_t i = 0; i < targets->key_count; i++) {
         if (i > 0)
-            kx_add_byte(batch->out, ',');
+            kx_add_byte(batch->writer->out, ',');
         batch->fault.status = add_key(batch, targets->keys[i]);
         batch->too_large = is_too_large(batch);
         if (batch->fault.status != KX_OK)
@@ -73,15 +74,15 @@ static bool add_keys(struct get_many *batch)
 /* A page that found nothing so far is complete: its cursor continues. */
 static bool add_pages(struct get_many *batch)
 {
-    struct kx_buffer *out = batch->out;
     for (size_t i = 0; i < batch->targets->range_count; i++) {
         struct page *page = &batch->targets->ranges[i].page;
-        kx_add_text(out, i > 0 ? ",{" : "{");
-        batch->fault.status =
-            page_write(page, batch->request->reader, out, &batch->fault);
+        kx_add_text(batch->writer->out, i > 0 ? ",{" : "{");
+        batch->fault.status = page_write(page, batch->request->reader,
+                                         batch->writer, &batch->fault);
         if (batch->fault.status == KX_AGAIN)
             batch->fault.status = KX_OK;
-        kx_add_text(out, page->more ? ",\"more\":true}" : ",\"more\":false}");
+        kx_add_text(batch->writer->out,
+                    page->more ? ",\"more\":true}" : ",\"more\":false}");
         batch->too_large = is_too_large(batch);
         if (batch->fault.status != KX_OK)
             kx_add_slice(&batch->index, page->selector.index);
@@ -93,40 +94,65 @@ static bool add_pages(struct get_many *batch)
 
 static bool add_all(struct get_many *batch)
 {
-    kx_add_text(batch->out, "{\"entries\":[");
+    kx_add_text(batch->writer->out, "{\"entries\":[");
     if (!add_keys(batch))
         return false;
-    kx_add_text(batch->out, "],\"ranges\":[");
+    kx_add_text(batch->writer->out, "],\"ranges\":[");
     if (!add_pages(batch))
         return false;
-    kx_add_text(batch->out, "]}");
+    kx_add_text(batch->writer->out, "]}");
     return true;
+}
+
+static enum progress refuse_size(struct request *request, struct reply *reply)
+{
+    problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
+            "The entries asked for have more than %d bytes.", REPLY_BYTES_MAX);
+    problem_member_number(reply, "limit", REPLY_BYTES_MAX);
+    return DONE;
+}
+
+/* The next slice of what was kept. Only now it shows how long the text of a
+ * value is. */
+static enum progress write_on(struct request *request, struct reply *reply,
+                              struct entry_writer *writer)
+{
+    bool done = entry_writer_continue(writer);
+    if (reply->body.size > REPLY_BYTES_MAX)
+        return refuse_size(request, reply);
+    if (!done)
+        return AGAIN;
+    answer_json(reply, 200);
+    return DONE;
 }
 
 /* The refusal is made after the view has ended, because it looks up the index
  * in a view of its own; it replaces what the reply held by then. */
 static enum progress read_batch(struct request *request, struct reply *reply,
-                                const struct get_many_read *targets)
+                                struct get_many_read *targets)
 {
-    struct get_many batch = {
-        .request = request, .targets = targets, .out = &reply->body};
+    struct get_many batch = {.request = request, .targets = targets};
+    batch.writer = talloc(request->memory, struct entry_writer);
+    if (batch.writer == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    entry_writer_init(batch.writer, &reply->body, request->memory);
     kx_buffer_init(&batch.record, request->memory);
     kx_buffer_init(&batch.index, request->memory);
     kx_read_begin(request->reader);
     bool done = add_all(&batch);
     reply->flush = kx_read_end(request->reader);
     kx_buffer_free(&batch.record);
-    if (done) {
-        answer_json(reply, 200);
-        return DONE;
-    }
-    if (!batch.too_large)
-        return core_refusal_read(request, reply, &batch.fault,
-                                 kx_buffer_slice(&batch.index));
-    problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
-            "The entries asked for have more than %d bytes.", REPLY_BYTES_MAX);
-    problem_member_number(reply, "limit", REPLY_BYTES_MAX);
-    return DONE;
+    targets->writer = batch.writer;
+    if (done && STAILQ_EMPTY(&batch.writer->kept))
+        return write_on(request, reply, batch.writer);
+    if (done)
+        return AGAIN;
+    if (batch.too_large)
+        return refuse_size(request, reply);
+    return core_refusal_read(request, reply, &batch.fault,
+                             kx_buffer_slice(&batch.index));
 }
 
 /* Before any of it is read. */
@@ -171,6 +197,8 @@ enum progress get_many(struct request *request, struct reply *reply)
     struct get_many_read *targets = read_document(request, &error);
     if (targets == NULL)
         return input_error_reply(request, reply, &error);
+    if (targets->writer != NULL)
+        return write_on(request, reply, targets->writer);
     if (!request_holds_view(request))
         return VIEW;
     if (!get_many_select(targets, request, &error))

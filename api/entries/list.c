@@ -66,10 +66,12 @@ static enum progress send_page(struct request *request, struct reply *reply,
                                struct page *page)
 {
     struct kx_fault fault = {0};
+    struct entry_writer writer;
+    entry_writer_init(&writer, &reply->body, NULL);
     kx_buffer_reserve(&reply->body, page->limit * ENTRY_GUESS);
     kx_add_byte(&reply->body, '{');
     kx_read_begin(request->reader);
-    fault.status = page_write(page, request->reader, &reply->body, &fault);
+    fault.status = page_write(page, request->reader, &writer, &fault);
     uint64_t flush = kx_read_end(request->reader);
     if (flush > reply->flush)
         reply->flush = flush;

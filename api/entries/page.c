@@ -41,21 +41,22 @@ bool page_begin(struct page *page, struct selection *selection,
  * much to read or to pass over; KX_AGAIN: it would be empty. */
 static enum kx_status write_entries(const struct page *page,
                                     struct kx_reader *reader,
-                                    struct kx_buffer *out,
+                                    struct entry_writer *writer,
                                     struct kx_buffer *last)
 {
     struct kx_entry entry;
     enum kx_status status;
-    size_t start = out->size;
+    size_t start = entry_writer_size(writer);
     bool full = false;
     size_t count = 1;
     for (; (status = kx_scan_next(reader, &entry)) == KX_OK; count++) {
         if (full)
             return KX_OK; /* this one is for the next page */
         if (count > 1)
-            kx_add_byte(out, ',');
-        entryjson_write_shaped(&entry, &page->shape, out);
-        full = count == page->limit || out->size - start > PAGE_BYTES_MAX;
+            kx_add_byte(writer->out, ',');
+        entry_writer_add(writer, &entry, &page->shape);
+        full = count == page->limit ||
+               entry_writer_size(writer) - start > PAGE_BYTES_MAX;
         if (full)
             kx_add_slice(last, kx_scan_position(reader));
     }
@@ -68,15 +69,16 @@ static enum kx_status write_entries(const struct page *page,
 }
 
 enum kx_status page_write(struct page *page, struct kx_reader *reader,
-                          struct kx_buffer *out, struct kx_fault *fault)
+                          struct entry_writer *writer, struct kx_fault *fault)
 {
     struct kx_buffer last;
     enum kx_status status = selector_scan(&page->selector, reader, fault);
     if (status != KX_OK)
         return status;
     kx_buffer_init(&last, page->bound.owner);
-    kx_add_text(out, "\"entries\":[");
-    status = write_entries(page, reader, out, &last);
+    kx_add_text(writer->out, "\"entries\":[");
+    status = write_entries(page, reader, writer, &last);
+    struct kx_buffer *out = writer->out;
     kx_scan_end(reader);
     if (status == KX_AGAIN &&
         !selector_resume(&page->selector, kx_buffer_slice(&last), &page->bound))

@@ -5,7 +5,7 @@
 #define API_PAGE_H
 
 #include "rest/cursor.h"
-#include "rest/entryjson.h"
+#include "entries/entry_writer.h"
 #include "rest/selector.h"
 
 /* What is asked of a page, and where the scan stands. */
@@ -28,11 +28,11 @@ bool page_begin(struct page *page, struct selection *selection,
                 struct input_error *error);
 
 /* Appends `"entries":[...],"cursor":...` and sets `more`. Within a view. KX_OK,
- * or as kx_scan and kx_scan_next; out then holds a torn text, to be replaced by
- * a problem. KX_AGAIN: nothing was found so far, and out holds an empty page
- * with a cursor; the page continues from there when it is written again in
- * another view. */
+ * or as kx_scan and kx_scan_next; the reply then holds a torn text, to be
+ * replaced by a problem. KX_AGAIN: nothing was found so far, and the reply
+ * holds an empty page with a cursor; the page continues from there when it is
+ * written again in another view. */
 enum kx_status page_write(struct page *page, struct kx_reader *reader,
-                          struct kx_buffer *out, struct kx_fault *fault);
+                          struct entry_writer *writer, struct kx_fault *fault);
 
 #endif
