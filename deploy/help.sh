@@ -21,6 +21,7 @@ make format-check     find sources that are not formatted
 make shape            check rooms, sizes and contracts of the sources
 make shape-self-test  check that make shape finds broken rules
 make quick-self-test  check that make quick finds a failing test, and runs no others
+make http-self-test   check that a failing story or unit test is reported, and repeated once
 make clang            compile everything with clang
 make clang-rest       compile with clang what fuzz-short does not
 make cppcheck         static analysis

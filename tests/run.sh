@@ -34,6 +34,7 @@ packaging         the Debian package, its unit, the manual page
 clang-rest        the second compiler has no warning about the rest
 shape-self-test   each shape check finds a planted violation
 quick-self-test   make quick finds a planted failure, in its room alone
+http-self-test    a failing story or unit test is a failure, one that is late is not
 cppcheck          static analysis has nothing to say
 shape             layers, sizes, contracts
 format-check      the code has one format
@@ -70,7 +71,7 @@ run_part() {
         flock 9
         printf '%-6s %-16s %-24s %4d s, %4d s of CPU  %s\n' $mark "$part" \
             "$ok passed, $bad failed" $((SECONDS - started)) "$spent" "$shows"
-        [ $mark = ok ] || sed 's/^/    /' "$log"
+        if [ $mark = ok ]; then grep -E '^unsteady: ' "$log"; else sed 's/^/    /' "$log"; fi
     ) 9>"$logs/lock"
 }
 export -f run_part read_count read_spent

@@ -12,7 +12,7 @@ whole=$(for door in HTTP/2 HTTP/1.1; do
     done
 done)
 ulimit -n "$(ulimit -Hn)"
-attacker='' watcher='' bytes=120000000
+attacker='' watcher='' got='' bytes=120000000
 
 fill() {
     { printf '"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
@@ -58,7 +58,16 @@ test_case 'while memory is short a list is refused before it begins'
 start_server --bodies-max 1MiB
 bytes=1050000
 attack slow 127.0.0.3
-is 'what another address gets' "$(ask once 127.0.0.2)" 'small value over HTTP/2: 200 ended
+# On a busy machine the attacker can be so late that one of its own requests gives way, or
+# it can get the end of a page. Then memory is not short, and what was got says nothing.
+moves() {
+    holds && grep -E '^kindex_http_stalled_total|^kindex_http_requests_total.*"/list".*2xx' "$answer"
+}
+asked_meanwhile() {
+    before=$(moves) && got=$(ask once 127.0.0.2) && [ "$(moves)" = "$before" ]
+}
+wait_until asked_meanwhile
+is 'what another address gets' "$got" 'small value over HTTP/2: 200 ended
 large value over HTTP/2: 503 ended
 large write over HTTP/2: 503 ended
 page over HTTP/2: 503 ended
