@@ -97,6 +97,9 @@ is 'the page that asks by CORS' "${by_cors% change}" 'by-cors ran loaded'
 
 test_case 'an EventSource hands events to the listeners of their names, not to onmessage'
 is 'the page that watches' "$by_cors" 'by-cors ran loaded change'
+for text in README.md api/rest/README.md openapi.yaml; do
+    is "whether $text shows that" "$(grep -c '\.addEventListener(\\*"change\\*",' "$here/../../$text")" 1
+done
 stop_server
 
 start_server --host-names 'kv.example.org, kv2.example.org' --cors-origin "$app,http://two.example:8080"

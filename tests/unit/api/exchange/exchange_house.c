@@ -20,6 +20,8 @@ static const char *header(const struct request *request, const char *name)
     (void)request;
     if (strcmp(name, "Authorization") == 0)
         return house->authorization;
+    if (strcmp(name, "Idempotency-Key") == 0)
+        return house->idempotency_key;
     if (strcmp(name, "Prefer") == 0)
         return house->prefer;
     return strcmp(name, "Accept") == 0 ? house->accept : NULL;

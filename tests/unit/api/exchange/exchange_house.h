@@ -17,6 +17,7 @@ struct house {
     struct run_queue queue;
     const char *accept; /* the request's headers, or NULL */
     const char *prefer;
+    const char *idempotency_key;
     const char *authorization;
     unsigned ready; /* exchanges that were continued to their reply */
 };

@@ -61,7 +61,8 @@ static const struct request_row {
     const char *target;
     const char *body;
     size_t body_size;
-    const char *wants; /* a media type for Accept, else for Prefer; or NULL */
+    const char *wants; /* a media type for Accept, a key in quotes for
+                        * Idempotency-Key, else for Prefer; or NULL */
     int status;        /* for a token with all rights */
 } ROWS[] = {
     {METHOD_PUT, "/kv/p/=1", TEXT("{\"x\":1}"), NULL, 201},
@@ -74,6 +75,9 @@ static const struct request_row {
     {METHOD_PATCH, "/kv/p/=1", TEXT("{\"y\":2}"), NULL, 200},
     {METHOD_PATCH, "/kv/none?ttl=9s", NOTHING, NULL, 404},
     {METHOD_POST, "/kv/p", TEXT("{\"x\":3}"), NULL, 201},
+    {METHOD_POST, "/kv/p", TEXT("{\"x\":5}"), "\"once\"", 201},
+    {METHOD_POST, "/kv/p", TEXT("{\"x\":5}"), "\"once\"", 201},
+    {METHOD_POST, "/kv/p", TEXT("{\"x\":6}"), "\"once\"", 422},
     {METHOD_DELETE, "/kv/a", NOTHING, "return=representation", 200},
     {METHOD_DELETE, "/kv/a", NOTHING, NULL, 204},
     {METHOD_DELETE, "/kv/p", NOTHING, NULL, 204},
@@ -243,7 +247,9 @@ static struct sent send_row(const struct request_row *row)
     const char *wants = row->wants;
     bool accept = wants != NULL && strchr(wants, '/') != NULL;
     house->accept = accept ? wants : NULL;
-    house->prefer = accept ? NULL : wants;
+    bool repeats = wants != NULL && wants[0] == '"';
+    house->idempotency_key = repeats ? wants : NULL;
+    house->prefer = accept || repeats ? NULL : wants;
     struct exchange *exchange =
         begin_request(row->method, target, kx_slice(row->body, row->body_size));
     bool parked = false;
