@@ -183,7 +183,8 @@ static enum progress write_entry(struct request *request, struct reply *reply,
     struct input_error error;
     struct kx_mutation *mutation = read_write(request, type, read_body, &error);
     if (mutation == NULL)
-        return input_error_reply(request, reply, &error);
+        return type == KX_PATCH ? body_refuse_patch(request, reply, &error)
+                                : input_error_reply(request, reply, &error);
     return commit(request, reply, mutation);
 }
 

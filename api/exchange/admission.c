@@ -80,8 +80,11 @@ static void answer_without_route(struct request *request, struct reply *reply)
     }
     route_allow(request, allow, sizeof allow);
     if (request->method == METHOD_OPTIONS && allow[0] != '\0') {
+        const char *patches = route_accept_patch(request);
         reply->status = 204;
         reply_headerf(request, reply, "Allow", "%s", allow);
+        if (patches != NULL)
+            reply_header(reply, "Accept-Patch", patches);
         cors_preflight(request, reply);
         return;
     }

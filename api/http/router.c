@@ -141,6 +141,23 @@ void route_allow(const struct request *request, char *out, size_t size)
         snprintf(out + used, size - used, "OPTIONS");
 }
 
+/* A patch of an index is a merge patch only. */
+const char *route_accept_patch(const struct request *request)
+{
+    const struct route_table *table = request->service->routes;
+    struct route_match match;
+    for (size_t row = 0; row < table->count; row++) {
+        const struct route *route = &table->rows[row];
+        if (route->method == METHOD_PATCH &&
+            matches(route->pattern, request->path, &match))
+            return route->body == BODY_VALUE
+                       ? "application/json, application/merge-patch+json, "
+                         "application/json-patch+json"
+                       : "application/json, application/merge-patch+json";
+    }
+    return NULL;
+}
+
 /* Usual paths of other services, and the path here that does the same. */
 static const struct {
     const char *path;

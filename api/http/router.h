@@ -15,6 +15,10 @@ void route_find(struct request *request);
  * HEAD, OPTIONS"); an empty text when no row has this path. */
 void route_allow(const struct request *request, char *out, size_t size);
 
+/* The media types that a PATCH of the path takes, as the value of Accept-Patch
+ * (RFC 5789 section 3.1), a constant; NULL where there is no PATCH. */
+const char *route_accept_patch(const struct request *request);
+
 /* For a path that no row has, the path that was probably meant: the same
  * without the '/' at its end, the path here for a usual one of other services,
  * or the nearest one. Empty when no path is near; else a part of `path` or a

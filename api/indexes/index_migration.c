@@ -17,8 +17,8 @@ static enum progress begin(struct request *request, struct reply *reply,
     struct input_error error;
     if (!query_params_none(request, &error) ||
         !index_name(request, &name, &error) ||
-        (patch && !body_patch(request, &value, &error)))
-        return input_error_reply(request, reply, &error);
+        (patch && !body_merge_patch(request, &value, &error)))
+        return body_refuse_patch(request, reply, &error);
     request->commit.command.kind = kind;
     request->commit.command.index_name = kx_buffer_slice(&name);
     request->commit.command.declaration = value.data;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "http/router.h"
 #include "rest/entryjson.h"
 
 /* GUESSED: the client gave no telling type, so JSON is assumed. */
@@ -179,14 +180,16 @@ bool body_value(const struct request *request, struct kx_value *value_out,
 }
 
 static bool unsupported(struct input_error *error, const char *content_type,
-                        const char *patch)
+                        bool merges, bool operates)
 {
     struct kx_slice given = kx_text(content_type);
     input_error_set(error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                     "The body has the Content-Type %s.", content_type);
-    input_error_offer(error, given, "application/json");
-    if (patch != NULL)
-        input_error_offer(error, given, patch);
+    for (size_t i = 0; i < sizeof MEDIA / sizeof *MEDIA; i++)
+        if (MEDIA[i].media == MEDIA_JSON ||
+            (merges && MEDIA[i].media == MEDIA_PATCH) ||
+            (operates && MEDIA[i].media == MEDIA_JSON_PATCH))
+            input_error_offer(error, given, MEDIA[i].name);
     return false;
 }
 
@@ -196,14 +199,37 @@ bool body_is_json_patch(const struct request *request)
            MEDIA_JSON_PATCH;
 }
 
-bool body_patch(const struct request *request, struct kx_value *value_out,
-                struct input_error *error)
+static bool take_patch(const struct request *request, bool operates,
+                       struct kx_value *value_out, struct input_error *error)
 {
     const char *content_type = request->header(request, "Content-Type");
     enum media media = media_of(content_type);
-    if (media == MEDIA_OTHER || media == MEDIA_TYPED)
-        return unsupported(error, content_type, "application/merge-patch+json");
+    if (media == MEDIA_OTHER || media == MEDIA_TYPED ||
+        (media == MEDIA_JSON_PATCH && !operates))
+        return unsupported(error, content_type, true, operates);
     return check_coding(request, error) && take_json(request, value_out, error);
+}
+
+bool body_patch(const struct request *request, struct kx_value *value_out,
+                struct input_error *error)
+{
+    return take_patch(request, true, value_out, error);
+}
+
+bool body_merge_patch(const struct request *request, struct kx_value *value_out,
+                      struct input_error *error)
+{
+    return take_patch(request, false, value_out, error);
+}
+
+enum progress body_refuse_patch(struct request *request, struct reply *reply,
+                                const struct input_error *error)
+{
+    const char *patches = route_accept_patch(request);
+    input_error_reply(request, reply, error);
+    if (error->code == PROBLEM_UNSUPPORTED_MEDIA_TYPE && patches != NULL)
+        reply_header(reply, "Accept-Patch", patches);
+    return DONE;
 }
 
 static bool expect_json(const struct request *request,
@@ -212,7 +238,7 @@ static bool expect_json(const struct request *request,
     const char *content_type = request->header(request, "Content-Type");
     enum media media = media_of(content_type);
     if (media != MEDIA_JSON && media != MEDIA_GUESSED)
-        return unsupported(error, content_type, NULL);
+        return unsupported(error, content_type, false, false);
     return check_coding(request, error);
 }
 

@@ -252,6 +252,7 @@ enum progress core_refusal_commit(struct request *request, struct reply *reply)
         break;
     case KX_OUT_OF_BOUNDS:
         member_held(request, reply, "present");
+        member_operation(reply, fault);
         members_mutation(request, reply);
         break;
     case KX_PATH_ABSENT:

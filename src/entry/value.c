@@ -6,12 +6,10 @@
 #include "entry/value.h"
 
 #include <endian.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
+#include "json/json_arithmetic.h"
 #include "json/json_patch.h"
-#include "json/json_scan.h"
 #include "entry/value_number.h"
 #include "v8/v8_normalize.h"
 
@@ -47,93 +45,47 @@ struct combination {
     struct kx_fault *fault;
 };
 
-/* Writes a result. */
-static enum kx_status give(struct combination *combination, const void *data,
-                           size_t size, struct kx_value *result_out)
+/* The result has been appended from `start` on. */
+static enum kx_status give(struct combination *combination,
+                           enum kx_encoding encoding, size_t start,
+                           struct kx_value *result_out)
 {
-    size_t start = combination->out->size;
-    kx_add(combination->out, data, size);
-    if (combination->out->failed)
+    const struct kx_buffer *out = combination->out;
+    if (out->failed)
         return KX_NO_MEMORY;
     *result_out = (struct kx_value){
-        .encoding = combination->operand->encoding,
-        .data = kx_slice(combination->out->data + start, size)};
+        .encoding = encoding,
+        .data = kx_slice(out->data + start, out->size - start)};
     return KX_OK;
 }
 
 /* ---- JSON numbers ------------------------------------------------------- */
 
-struct number {
-    struct kx_slice token;
-    double value;
-    bool exact; /* an integer literal that fits into 64 bits with a sign */
-    int64_t integer;
-};
-
-/* False for other forms of numbers (1.0, 1e3), and for integers that do not
- * fit. */
-static bool read_integer(struct kx_slice token, int64_t *integer_out)
+static struct kx_slice token_of(const struct kx_value *value)
 {
-    bool negative = *token.data == '-';
-    int64_t integer = 0;
-    for (size_t i = negative; i < token.size; i++) {
-        int digit = token.data[i] - '0';
-        if (!json_is_digit(token.data[i]) ||
-            __builtin_mul_overflow(integer, 10, &integer) ||
-            __builtin_add_overflow(integer, negative ? -digit : digit,
-                                   &integer))
-            return false;
-    }
-    *integer_out = integer;
-    return true;
-}
-
-static struct number read_number(const struct kx_value *value)
-{
-    struct number number = {.value = 0};
-    kx_json_find(value->data, kx_text(""), &number.token);
-    kx_number_parse(number.token, &number.value);
-    number.exact = read_integer(number.token, &number.integer);
-    return number;
-}
-
-static bool is_less(const struct number *a, const struct number *b)
-{
-    return a->exact && b->exact ? a->integer < b->integer : a->value < b->value;
-}
-
-static enum kx_status sum_doubles(struct combination *combination, double a,
-                                  double b, struct kx_value *result_out)
-{
-    char text[2][32];
-    if (isfinite(a + b))
-        return give(combination, text[0], kx_number_text(a + b, text[0]),
-                    result_out);
-    kx_number_text(a, text[0]);
-    kx_number_text(b, text[1]);
-    return kx_fail(combination->fault, KX_NUMBER_RANGE,
-                   "the sum of %s and %s is too large for a double", text[0],
-                   text[1]);
+    struct kx_slice token = value->data;
+    kx_json_find(value->data, kx_text(""), &token);
+    return token;
 }
 
 static enum kx_status combine_numbers(struct combination *combination,
                                       struct kx_value *result_out)
 {
-    struct number a = read_number(combination->stored);
-    struct number b = read_number(combination->operand);
+    struct kx_slice a = token_of(combination->stored);
+    struct kx_slice b = token_of(combination->operand);
+    size_t start = combination->out->size;
     if (combination->type != KX_SUM) {
-        bool new =
-            combination->type == KX_MIN ? is_less(&b, &a) : is_less(&a, &b);
+        int order = json_number_compare(b, a);
+        bool new = combination->type == KX_MIN ? order < 0 : order > 0;
         *result_out = new ? *combination->operand : *combination->stored;
         return KX_OK;
     }
-    int64_t sum;
-    if (!a.exact || !b.exact ||
-        __builtin_add_overflow(a.integer, b.integer, &sum))
-        return sum_doubles(combination, a.value, b.value, result_out);
-    char text[32];
-    int size = snprintf(text, sizeof(text), "%" PRId64, sum);
-    return give(combination, text, (size_t)size, result_out);
+    return json_number_sum(a, b, combination->out)
+               ? give(combination, KX_JSON, start, result_out)
+               : kx_fail(combination->fault, KX_NUMBER_RANGE,
+                         "the sum of %.*s and %.*s is too large for a double",
+                         kx_shown(a), (const char *)a.data, kx_shown(b),
+                         (const char *)b.data);
 }
 
 /* ---- KvU64 -------------------------------------------------------------- */
@@ -157,7 +109,9 @@ static enum kx_status combine_u64(struct combination *combination,
         return KX_OK;
     }
     uint64_t sum = htole64(a + b);
-    return give(combination, &sum, sizeof(sum), result_out);
+    size_t start = combination->out->size;
+    kx_add(combination->out, &sum, sizeof sum);
+    return give(combination, KX_LE64, start, result_out);
 }
 
 /* ---- Patches ------------------------------------------------------------ */
@@ -196,10 +150,18 @@ static enum kx_status fail_patch(const struct json_patch *patch,
         const char *why;
     } ROWS[] = {
         [JSON_PATCH_MALFORMED] = {KX_BAD_VALUE, "it is not valid"},
+        [JSON_PATCH_MIN_ABOVE_MAX] = {KX_BAD_VALUE, "min is greater than max"},
         [JSON_PATCH_NO_PLACE] = {KX_PATH_ABSENT, "the path leads to nothing"},
         [JSON_PATCH_TEST_FAILED] = {KX_TEST_FAILED,
                                     "another value is at the path"},
         [JSON_PATCH_NO_ARRAY] = {KX_TYPE_MISMATCH, "no array is at the path"},
+        [JSON_PATCH_NO_NUMBER] = {KX_TYPE_MISMATCH, "no number is at the path"},
+        [JSON_PATCH_NOT_FINITE] = {KX_NUMBER_RANGE,
+                                   "the sum is too large for a double"},
+        [JSON_PATCH_BELOW_MIN] = {KX_OUT_OF_BOUNDS,
+                                  "the sum would be less than min"},
+        [JSON_PATCH_ABOVE_MAX] = {KX_OUT_OF_BOUNDS,
+                                  "the sum would be greater than max"},
         [JSON_PATCH_TOO_DEEP] = {KX_JSON_TOO_DEEP,
                                  "the value would be nested too deeply"},
         [JSON_PATCH_TOO_LARGE] = {KX_COMMIT_TOO_LARGE,
@@ -217,7 +179,7 @@ static enum kx_status fail_patch(const struct json_patch *patch,
             patch->operation, (int)path.size, (const char *)path.data,
             ROWS[result].why);
     snprintf(fault->pointer, sizeof fault->pointer, "/%zu%s", patch->operation,
-             result == JSON_PATCH_MALFORMED ? patch->member : "/path");
+             ROWS[result].status == KX_BAD_VALUE ? patch->member : "/path");
     return ROWS[result].status;
 }
 
@@ -235,6 +197,7 @@ static enum kx_status operate(struct combination *combination,
                : fail_patch(&patch, result, combination->fault);
 }
 
+/* The number at the place of a sum that is out of bounds is the result then. */
 static enum kx_status patch(struct combination *combination,
                             struct kx_value *result_out)
 {
@@ -248,15 +211,10 @@ static enum kx_status patch(struct combination *combination,
     else if (status == KX_OK)
         kx_json_merge(stored, combination->operand->data, combination->out);
     kx_buffer_free(&json);
-    if (status != KX_OK)
+    if (status != KX_OK && status != KX_OUT_OF_BOUNDS)
         return status;
-    if (combination->out->failed)
-        return KX_NO_MEMORY;
-    *result_out =
-        (struct kx_value){.encoding = KX_JSON,
-                          .data = kx_slice(combination->out->data + start,
-                                           combination->out->size - start)};
-    return KX_OK;
+    enum kx_status given = give(combination, KX_JSON, start, result_out);
+    return given == KX_OK ? status : given;
 }
 
 /* ---- Types -------------------------------------------------------------- */

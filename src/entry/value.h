@@ -15,13 +15,14 @@ const char *value_type_text(const struct kx_value *value);
  * the result lie in out, to which bytes may be appended, or in the arguments.
  *
  * A KvU64 is combined with a KvU64, and the sum wraps. A JSON number is
- * combined with a JSON number: exactly if both are integers and the result fits
- * into 64 bits with a sign, otherwise as doubles. value_number.c says how V8
- * values are combined. A patch is JSON, applied to JSON or to a V8 value that
- * JSON can carry. KX_OK; KX_TYPE_MISMATCH for other combinations;
+ * combined with a JSON number as json_arithmetic.h says. value_number.c says
+ * how V8 values are combined. A patch is JSON, applied to JSON or to a V8 value
+ * that JSON can carry. KX_OK; KX_TYPE_MISMATCH for other combinations;
  * KX_NUMBER_RANGE if a sum is not finite or exceeds its limits;
  * KX_PATH_ABSENT, KX_TEST_FAILED, KX_BAD_VALUE, KX_JSON_TOO_DEEP and
  * KX_COMMIT_TOO_LARGE for an operation, to which the fault's pointer leads;
+ * KX_OUT_OF_BOUNDS for one that is a sum, with the number at its place, or no
+ * bytes, as the result;
  * KX_NO_MEMORY. */
 enum kx_status value_combine(const struct kx_mutation *mutation,
                              const struct kx_value *stored,

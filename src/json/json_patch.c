@@ -17,6 +17,7 @@ static const struct patch_operation {
     {"\"append\"", json_patch_append, true, false},
     {"\"include\"", json_patch_include, true, false},
     {"\"exclude\"", json_patch_exclude, true, false},
+    {"\"sum\"", json_patch_sum, true, false},
 };
 
 static const struct patch_operation *operation_of(struct kx_slice item)
@@ -68,6 +69,7 @@ static enum json_patch_result operate(struct patching *patching,
     if (operation->has_value &&
         !kx_json_find(item, kx_text("/value"), &patching->operand))
         return JSON_PATCH_MALFORMED;
+    patching->item = item;
     return operation->operate(patching);
 }
 
@@ -109,7 +111,9 @@ enum json_patch_result json_patch(struct json_patch *patch,
         patching.text.failed ? JSON_PATCH_NO_MEMORY : operate_all(&patching);
     if (result == JSON_PATCH_DONE)
         kx_add_slice(out, kx_buffer_slice(&patching.text));
-    if (result == JSON_PATCH_DONE && out->failed)
+    else if (json_patch_beyond(result))
+        kx_add_slice(out, patching.present);
+    if (out->failed)
         result = JSON_PATCH_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
         kx_buffer_free(buffers[i]);

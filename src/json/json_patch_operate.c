@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "json/json_equal.h"
 #include "json/json_pointer.h"
 #include "json/json_scan.h"
 
@@ -277,8 +278,9 @@ enum json_patch_result json_patch_test(struct patching *patching)
     struct kx_slice value;
     if (!find(patching, kx_buffer_slice(&patching->path), &value))
         return JSON_PATCH_NO_PLACE;
-    return kx_json_equal(patching->operand, value) ? JSON_PATCH_DONE
-                                                   : JSON_PATCH_TEST_FAILED;
+    return json_equal_exactly(patching->operand, value)
+               ? JSON_PATCH_DONE
+               : JSON_PATCH_TEST_FAILED;
 }
 
 /* ---- set, append, include, exclude --------------------------------------- */
@@ -362,7 +364,7 @@ static bool find_equal(struct patching *patching, struct kx_slice array,
     while (patching->bytes <= patching->patch->bytes_max &&
            kx_json_next(&iter, &name, element_out)) {
         patching->bytes += patching->operand.size;
-        if (kx_json_equal(patching->operand, *element_out))
+        if (json_equal_exactly(patching->operand, *element_out))
             return true;
     }
     return false;

@@ -1,5 +1,5 @@
 /* The operations of a JSON Patch, one function each: between json_patch.c,
- * which reads them, and json_patch_operate.c. */
+ * which reads them, and json_patch_operate.c with json_patch_sum.c. */
 #ifndef JSON_PATCH_OPERATE_H
 #define JSON_PATCH_OPERATE_H
 
@@ -16,6 +16,8 @@ struct patching {
     struct kx_buffer path;      /* of the present operation, as `from` */
     struct kx_buffer from;
     struct kx_slice operand;
+    struct kx_slice item;    /* the whole operation */
+    struct kx_slice present; /* of a sum: the number in the text, or nothing */
 };
 
 /* Carries out the present operation on the text. */
@@ -31,6 +33,7 @@ operation_fn json_patch_set;
 operation_fn json_patch_append;
 operation_fn json_patch_include;
 operation_fn json_patch_exclude;
+operation_fn json_patch_sum; /* json_patch_sum.c */
 
 /* Has the patch worked on more bytes than it may? */
 static inline bool json_patch_has_worked_enough(const struct patching *patching)

@@ -76,8 +76,8 @@ enum kx_mutation_type {
     KX_PATCH,       /* RFC 7396 on JSON, or on V8 that JSON can carry (the
                      * result is JSON); a missing key takes the patch */
     KX_JSON_PATCH,  /* the value is a list of operations on such a value (RFC
-                     * 6902 and set, append, include, exclude); a missing key is
-                     * taken as {} */
+                     * 6902 and set, append, include, exclude, sum); a missing
+                     * key is taken as {} */
     KX_TOUCH,       /* only the time of expiry changes; KX_ABSENT without an
                      * entry */
     KX_DELETE_RANGE /* key is the inclusive start, end the exclusive end;
@@ -184,7 +184,8 @@ struct kx_refusal {
     struct kx_slice attempted_key;
     bool held;             /* KX_INDEX_OWNED_KEY: the index will hold an */
     struct kx_value holds; /* entry under the key, with this value;
-                            * KX_OUT_OF_BOUNDS: the entry has it */
+                            * KX_OUT_OF_BOUNDS: the entry, or the place
+                            * that a patch adds to, has it */
 };
 
 struct kx_token;

@@ -59,20 +59,41 @@ static int64_t expiry(const struct kx_mutation *mutation,
 }
 
 /* A sum is out of its bounds: KX_OK if it is to be passed over, which its
- * result tells. */
+ * result tells. `present` is NULL where there is no number. */
 static enum kx_status leave_out(struct plan *plan,
                                 const struct kx_mutation *mutation,
-                                const struct kx_value *stored)
+                                const struct kx_value *present)
 {
     struct kx_commit *commit = plan->commit;
-    if (mutation->bounds->out != KX_OUT_SKIP)
-        return plan_refuse_bounds(commit, stored);
+    if (mutation->bounds == NULL || mutation->bounds->out != KX_OUT_SKIP)
+        return plan_refuse_bounds(commit, present);
     if (commit->results != NULL)
         commit->results[mutation - commit->mutations].skipped = true;
     return KX_OK;
 }
 
-/* sum, min, max and patch: from the stored value and the operand. */
+/* From the stored value (NULL: absent) and the operand. With KX_OUT_OF_BOUNDS
+ * the result is the number that is there, or has no bytes. */
+static enum kx_status compute(struct plan *plan,
+                              const struct kx_mutation *mutation,
+                              const struct kx_value *stored,
+                              struct kx_value *result_out)
+{
+    struct kx_fault *fault = &plan_refusal(plan)->fault;
+    plan->value.size = 0;
+    enum kx_status status =
+        value_combine(mutation, stored, &plan->value, result_out, fault);
+    if (status != KX_OK)
+        return status;
+    status = value_bound(mutation, stored, &plan->value, result_out, fault);
+    if (status == KX_OUT_OF_BOUNDS && stored != NULL)
+        *result_out = *stored;
+    else if (status == KX_OUT_OF_BOUNDS)
+        result_out->data = kx_slice(NULL, 0);
+    return status;
+}
+
+/* sum, min, max and patch. */
 static enum kx_status combine(struct plan *plan,
                               const struct kx_mutation *mutation)
 {
@@ -85,14 +106,9 @@ static enum kx_status combine(struct plan *plan,
     bool present = status == KX_OK;
     if (present)
         stored = record_value(&record, mutation->key);
-    plan->value.size = 0;
-    status = value_combine(mutation, present ? &stored : NULL, &plan->value,
-                           &result, &plan_refusal(plan)->fault);
-    if (status == KX_OK)
-        status = value_bound(mutation, present ? &stored : NULL, &plan->value,
-                             &result, &plan_refusal(plan)->fault);
+    status = compute(plan, mutation, present ? &stored : NULL, &result);
     if (status == KX_OUT_OF_BOUNDS)
-        return leave_out(plan, mutation, present ? &stored : NULL);
+        return leave_out(plan, mutation, result.data.size > 0 ? &result : NULL);
     if (status != KX_OK)
         return status;
     return store(plan, mutation->key, &result,

@@ -23,6 +23,12 @@ test_case 'OPTIONS names the methods of a path'
 request OPTIONS /kv/a
 expect 204
 header Allow 'GET, HEAD, PUT, PATCH, DELETE, POST, OPTIONS'
+header Accept-Patch 'application/json, application/merge-patch+json, application/json-patch+json'
+request OPTIONS /indexes/a
+header Accept-Patch 'application/json, application/merge-patch+json'
+request OPTIONS /count
+find_header Accept-Patch
+is "without a PATCH" "$found" ""
 request OPTIONS /nowhere
 expect 404 not-found
 

@@ -69,7 +69,8 @@ body_is x
 test_case 'a patch is JSON'
 request PATCH /kv/new x -H 'Content-Type: text/plain'
 expect 415 unsupported-media-type
-field .supported '["application/json","application/merge-patch+json"]'
+field .supported '["application/json","application/merge-patch+json","application/json-patch+json"]'
+header Accept-Patch 'application/json, application/merge-patch+json, application/json-patch+json'
 request PATCH /kv/new '{"a":}'
 expect 400 bad-json
 request GET /kv/new

@@ -45,8 +45,33 @@ done <<'END'
 { "a":1 }|{"op":"remove","path":"/a"}|{ }
 END
 
+test_case 'sum counts within an object, from 0 where nothing is, and integers stay exact'
+while IFS='|' read -r value operations result; do
+    is "$value by $operations" "$(patched "$value" "[$operations]")" "$result"
+done <<'END'
+{ "n" : 1.00, "m":2 }|{"op":"sum","path":"/m","value":3}|{ "n" : 1.00, "m":5 }
+{}|{"op":"sum","path":"/a/b","value":2},{"op":"sum","path":"/a/b","value":-5}|{"a":{"b":-3}}
+{"n":9007199254740993}|{"op":"sum","path":"/n","value":2}|{"n":9007199254740995}
+{"n":1.5}|{"op":"sum","path":"/n","value":1e0}|{"n":2.5}
+[1,2]|{"op":"sum","path":"/1","value":1},{"op":"sum","path":"/-","value":7}|[1,3,7]
+{"n":4}|{"op":"sum","path":"/n","value":1,"min":0,"max":5,"out":"refuse"}|{"n":5}
+{"n":4}|{"op":"sum","path":"/n","value":9,"max":5,"out":"clamp"},{"op":"sum","path":"/m","value":-1,"min":0,"out":"clamp"}|{"n":5,"m":0}
+{"n":4}|{"op":"sum","path":"/n","value":9,"max":5,"out":"skip"},{"op":"sum","path":"/m/k","value":-1,"min":0,"out":"skip"},{"op":"set","path":"/s","value":1}|{"n":4,"s":1}
+{"n":9007199254740992}|{"op":"sum","path":"/n","value":1,"max":9007199254740992,"out":"clamp"}|{"n":9007199254740992}
+END
+
+test_case 'numbers are equal by their decimal values, not as doubles'
+while IFS='|' read -r value operations result; do
+    is "$value by $operations" "$(patched "$value" "[$operations]")" "$result"
+done <<'END'
+[9007199254740993]|{"op":"include","path":"","value":9007199254740992}|[9007199254740993,9007199254740992]
+[9007199254740993,9007199254740992]|{"op":"exclude","path":"","value":9007199254740992.0}|[9007199254740993]
+[1.0,{"a":10}]|{"op":"include","path":"","value":1},{"op":"include","path":"","value":{"a":1e1}}|[1.0,{"a":10}]
+{"n":0.10}|{"op":"test","path":"/n","value":1e-1},{"op":"set","path":"/n","value":1}|{"n":1}
+END
+
 test_case 'a failed test and a wrong path are conflicts; the operation is named, and nothing is changed'
-request PUT /kv/v '{"a":{"b":1},"s":"x"}'
+request PUT /kv/v '{"a":{"b":1},"s":"x","n":1,"huge":1e308,"big":9007199254740993}'
 while IFS='|' read -r operations expected pointer; do
     request PATCH /kv/v "[{\"op\":\"set\",\"path\":\"/changed\",\"value\":1},$operations]" -H "$json_patch"
     # shellcheck disable=SC2086
@@ -61,6 +86,17 @@ done <<'END'
 {"op":"remove","path":""}|409 path-not-found|/1/path
 {"op":"move","from":"/a","path":"/a/b"}|409 path-not-found|/1/path
 {"op":"append","path":"/s","value":1}|409 type-mismatch|/1/path
+{"op":"test","path":"/big","value":9007199254740992}|409 test-failed|/1/path
+{"op":"sum","path":"/s","value":1}|409 type-mismatch|/1/path
+{"op":"sum","path":"/s/t","value":1}|409 path-not-found|/1/path
+{"op":"sum","path":"/huge","value":1e308}|409 number-out-of-range|/1/path
+{"op":"sum","path":"/n","value":"1"}|400 bad-value|/1/value
+{"op":"sum","path":"/n"}|400 bad-value|/1/value
+{"op":"sum","path":"/n","value":1,"min":null}|400 bad-value|/1/min
+{"op":"sum","path":"/n","value":1,"max":"5"}|400 bad-value|/1/max
+{"op":"sum","path":"/n","value":1,"min":3,"max":2.5}|400 bad-value|/1/min
+{"op":"sum","path":"/n","value":1,"max":2,"out":"no"}|400 bad-value|/1/out
+{"op":"sum","path":"/n","value":1,"out":"skip"}|400 bad-value|/1/out
 {"op":"spam","path":"/s"}|400 bad-value|/1/op
 {"path":"/s"}|400 bad-value|/1/op
 {"op":"remove","path":"s"}|400 bad-value|/1/path
@@ -68,7 +104,7 @@ done <<'END'
 {"op":"add","path":"/s"}|400 bad-value|/1/value
 END
 request GET /kv/v
-body_is '{"a":{"b":1},"s":"x"}'
+body_is '{"a":{"b":1},"s":"x","n":1,"huge":1e308,"big":9007199254740993}'
 request PATCH /kv/v '{"op":"remove"}' -H "$json_patch"
 expect 400 bad-value
 
@@ -98,6 +134,27 @@ request POST /atomic '{"mutations":[{"type":"set","key":["e"],"value":1},
     {"type":"patch","key":["d","1"],"ops":[{"op":"test","path":"/tags/0","value":"x"}]}]}'
 expect 409 test-failed
 field '[.pointer, .mutation]' '["/0/path",1]'
+request POST /indexes '{"name":"by_stock","prefix":["stock"],"fields":[{"path":"/pens/n"}]}'
+until_field .state ready GET /indexes/by_stock
+sell() { # MORE
+    request POST /atomic "{\"mutations\":[{\"type\":\"set\",\"key\":[\"other\"],\"value\":1},
+        {\"type\":\"patch\",\"key\":[\"stock\",\"a\"],\"return\":\"new\",\"ops\":[{\"op\":\"set\",\"path\":\"/sold\",\"value\":true},$1]}]}"
+}
+sell '{"op":"sum","path":"/pens/n","value":3,"min":0}'
+field '.results[1].value' '{"sold":true,"pens":{"n":3}}'
+request DELETE /kv/other
+sell '{"op":"sum","path":"/pens/n","value":-4,"min":0}'
+expect 409 out-of-bounds
+field '[.present, .pointer, .mutation, .key]' '[3,"/1/path",1,["stock","a"]]'
+field .detail 'operation 1 of the patch, "/pens/n": the sum would be less than min'
+sell '{"op":"sum","path":"/rulers","value":11,"max":10}'
+expect 409 out-of-bounds
+field '[.present, .pointer]' '[null,"/1/path"]'
+request GET /kv/other
+expect 404
+sell '{"op":"sum","path":"/pens/n","value":-1,"min":0}'
+request GET '/list?prefix=by_stock'
+field '[.entries[].key]' '[["by_stock",2,"a"]]'
 for mutation in '"type":"set","ops":[]' '"type":"patch","ops":[],"value":1' '"type":"patch","ops":{}'; do
     request POST /atomic "{\"mutations\":[{\"key\":[\"d\"],$mutation}]}"
     expect 400 bad-request

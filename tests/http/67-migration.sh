@@ -175,8 +175,11 @@ done <<'END'
 END
 request PATCH /indexes/by_email '{"store":'
 expect 400 bad-json
-request PATCH /indexes/by_email x -H 'Content-Type: text/plain'
-expect 415 unsupported-media-type
+for type in text/plain application/json-patch+json; do
+    request PATCH /indexes/by_email '[]' -H "Content-Type: $type"
+    expect 415 unsupported-media-type
+    header Accept-Patch 'application/json, application/merge-patch+json'
+done
 request PATCH /indexes/by_email?dry=1 '{}'
 expect 400 unknown-parameter
 request PATCH /indexes/nothing '{"unique":true}'

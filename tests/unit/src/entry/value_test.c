@@ -200,7 +200,7 @@ static void a_sum_that_is_not_finite_is_refused(void **state)
         value_combine(&(struct kx_mutation){.type = KX_SUM, .value = large},
                       &large, &out, &result, &fault),
         KX_NUMBER_RANGE);
-    assert_string_equal(fault.detail, "the sum of 1.5e+308 and 1.5e+308 is too "
+    assert_string_equal(fault.detail, "the sum of 1.5e308 and 1.5e308 is too "
                                       "large for a double");
     kx_buffer_free(&out);
 }

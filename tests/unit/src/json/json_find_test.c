@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "all_memory.h"
+#include "json/json_equal.h"
 #include "random_json.h"
 
 static void assert_is(struct kx_slice found, const char *expected)
@@ -205,6 +206,33 @@ static void equality_is_that_of_values(void **state)
     }
 }
 
+static void numbers_are_equal_exactly_by_their_decimal_values(void **state)
+{
+    static const struct {
+        const char *a;
+        const char *b;
+        bool equal;
+    } pairs[] = {{"9007199254740993", "9007199254740992", false},
+                 {"[0.1]", "[0.1000000000000000055511151231257827]", false},
+                 {"{\"a\":1e-400}", "{\"a\":0}", false},
+                 {"1e-5000000000", "1e-5000000001", false},
+                 {"0.0010", "10E-4", true},
+                 {"100e-2", "1.000", true},
+                 {"120", "1.2e+2", true},
+                 {"120", "12", false},
+                 {"-0.0e5", "0", true},
+                 {"-1", "1", false},
+                 {"{\"a\":[1.0,2]}", "{\"a\":[1,2e0]}", true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct kx_slice a = kx_text(pairs[i].a);
+        struct kx_slice b = kx_text(pairs[i].b);
+        if (json_equal_exactly(a, b) != pairs[i].equal ||
+            json_equal_exactly(b, a) != pairs[i].equal)
+            fail_msg("%s and %s", pairs[i].a, pairs[i].b);
+    }
+}
+
 static void big_objects_are_equal_in_any_order(void **state)
 {
     enum { MEMBERS = 50000 };
@@ -380,6 +408,7 @@ static const struct CMUnitTest tests[] = {
                                     all_memory_open, all_memory_close),
     cmocka_unit_test_setup_teardown(escapes_are_read_and_written,
                                     all_memory_open, all_memory_close),
+    cmocka_unit_test(numbers_are_equal_exactly_by_their_decimal_values),
     cmocka_unit_test_setup_teardown(equality_is_that_of_values, all_memory_open,
                                     all_memory_close),
     cmocka_unit_test_setup_teardown(big_objects_are_equal_in_any_order,

@@ -65,14 +65,15 @@ static void memory_that_runs_out_is_told(void **state)
         "{\"op\":\"set\",\"path\":\"/e/f\",\"value\":1},"
         "{\"op\":\"append\",\"path\":\"/g/h\",\"value\":1},"
         "{\"op\":\"include\",\"path\":\"/g/h\",\"value\":2},"
-        "{\"op\":\"exclude\",\"path\":\"/g/h\",\"value\":1}]";
+        "{\"op\":\"exclude\",\"path\":\"/g/h\",\"value\":1},"
+        "{\"op\":\"sum\",\"path\":\"/i/j\",\"value\":1}]";
     enum json_patch_result result = JSON_PATCH_NO_MEMORY;
     size_t failures = 0;
     for (size_t bytes = 16; result == JSON_PATCH_NO_MEMORY; bytes += 16) {
         all_memory_limit(*state, bytes);
         result = apply(*state, "{\"a\":0}", all, 100000,
                        "{\"a\":0,\"c\":[1],\"d\":[1],\"e\":{\"f\":1},\"g\":{"
-                       "\"h\":[2]}}");
+                       "\"h\":[2]},\"i\":{\"j\":1}}");
         failures += result == JSON_PATCH_NO_MEMORY;
     }
     all_memory_limit(*state, 0);
