@@ -1,9 +1,9 @@
 /* The rows of the catalog that keep the outcomes of commits under a key
- * (kindex/retry.h). Each outcome has two:
- *
- *   "retry/<key>"            until when (8, little endian), digest (32),
- * outcome "retry-due/<time><key>"  the same time (8, big endian), so that the
- * first row is the next to be removed; no value
+ * (kindex/retry.h). Each outcome has two. The row "retry/<key>" has the time
+ * until which it is stored (8 bytes, little endian), the digest (32 bytes) and
+ * the outcome. The row "retry-due/<time><key>", whose time is the same (8
+ * bytes, big endian), has no value: the first of these rows is the next to be
+ * removed.
  *
  * Programs that know neither pass over them. */
 #ifndef RETRY_ROWS_H
