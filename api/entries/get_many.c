@@ -58,6 +58,7 @@ static bool is_too_large(const struct get_many *batch)
 static bool add_keys(struct get_many *batch)
 {
     const struct get_many_read *targets = batch->targets;
+    kx_read_ahead(batch->request->reader, targets->keys, targets->key_count);
     for (size_t i = 0; i < targets->key_count; i++) {
         if (i > 0)
             kx_add_byte(batch->writer->out, ',');

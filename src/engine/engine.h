@@ -95,6 +95,8 @@ struct engine_calls {
     enum kx_status (*get_head)(struct engine_view *view, enum table table,
                                struct kx_slice key, size_t size,
                                struct kx_buffer *value);
+    void (*prefetch)(struct engine_view *view, const struct kx_slice *keys,
+                     size_t count); /* NULL unless remote */
     double (*share)(struct engine_view *view, enum table table,
                     struct kx_slice start, struct kx_slice end);
     enum kx_status (*range_create)(void *mem, struct engine_view *view,
@@ -106,6 +108,9 @@ struct engine_calls {
     enum kx_status (*range_next)(struct engine_range *range,
                                  struct kx_slice *key_out,
                                  struct kx_slice *value_out);
+    bool (*range_peek)(struct engine_range *range, size_t ahead,
+                       struct kx_slice *key_out,
+                       struct kx_slice *value_out); /* NULL unless remote */
     size_t (*range_bytes)(const struct engine_range *range);
     enum kx_status (*range_find)(struct engine_range *range,
                                  struct kx_slice key,
@@ -221,6 +226,23 @@ static inline enum kx_status engine_get_head(struct engine_view *view,
     return view->calls->get_head(view, table, key, size, value);
 }
 
+/* Returns whether look-ups in this view cost a round trip, so that
+ * engine_prefetch is of use. */
+static inline bool engine_prefetches(const struct engine_view *view)
+{
+    return view->calls->prefetch != NULL;
+}
+
+/* A hint: the look-ups of these keys of the entries that come next in this view
+ * need no round trip each. It holds for the first keys if there are many, until
+ * the next hint, the view's end or the next batch. Only if engine_prefetches.
+ * What fails here fails in the look-ups. */
+static inline void engine_prefetch(struct engine_view *view,
+                                   const struct kx_slice *keys, size_t count)
+{
+    view->calls->prefetch(view, keys, count);
+}
+
 /* Roughly which part of a table's rows lies in [start, end), 0.0 to 1.0. An
  * empty end means no upper bound. */
 static inline double engine_share(struct engine_view *view, enum table table,
@@ -265,6 +287,17 @@ static inline enum kx_status engine_range_next(struct engine_range *range,
                                                struct kx_slice *value_out)
 {
     return range->calls->range_next(range, key_out, value_out);
+}
+
+/* The row that the next call of engine_range_next gives (ahead 0), or one after
+ * it, if the engine has read it already; valid until the next call on this
+ * range. False when it has not. */
+static inline bool engine_range_peek(struct engine_range *range, size_t ahead,
+                                     struct kx_slice *key_out,
+                                     struct kx_slice *value_out)
+{
+    return range->calls->range_peek != NULL &&
+           range->calls->range_peek(range, ahead, key_out, value_out);
 }
 
 /* Bytes of the values that engine_range_next has given since begin. */

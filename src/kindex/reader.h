@@ -51,6 +51,11 @@ void kx_read_tried(struct kx_store *store);
 /* Harmless without a hold. Not inside a view. */
 void kx_read_release(struct kx_reader *reader);
 
+/* A hint inside a view: the entries under these keys are read next. Rows on
+ * another machine are then read with one round trip. */
+void kx_read_ahead(struct kx_reader *reader, const struct kx_slice *keys,
+                   size_t count);
+
 /* kx_read in a view of its own; the result is in fault->status. Returns the
  * same as kx_read_end. It never waits: KX_AGAIN when a batch is being applied
  * and the entry is not cached. */

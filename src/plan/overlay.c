@@ -174,6 +174,18 @@ static enum kx_status load(struct overlay *overlay, struct kx_slice key,
     return *slot_out == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
+void overlay_prefetch(struct overlay *overlay, struct kx_slice *keys,
+                      size_t count)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < count; i++)
+        if (find(overlay, keys[i]) == NULL &&
+            !record_cache_get(overlay->cache, keys[i], &overlay->row))
+            keys[unknown++] = keys[i];
+    if (unknown > 1)
+        engine_prefetch(overlay->view, keys, unknown);
+}
+
 enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
                            struct kx_slice *record_out)
 {

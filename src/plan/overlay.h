@@ -25,6 +25,11 @@ struct change {
 struct overlay *overlay_create(void *mem, struct engine_view *view,
                                struct record_cache *cache);
 
+/* Reads ahead what look-ups of these keys will read from the table. Only if the
+ * view's engine_prefetches. The array is changed. */
+void overlay_prefetch(struct overlay *overlay, struct kx_slice *keys,
+                      size_t count);
+
 /* The record under key as the commits planned so far leave it, valid as long as
  * the overlay: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,

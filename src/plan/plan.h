@@ -168,6 +168,14 @@ enum kx_status plan_index_update(struct plan *plan);
  * filled, errors. After plan_index_update only. */
 enum kx_status plan_owned_all(struct plan *plan);
 
+/* plan_prefetch.c: read ahead what is looked up next, if the engine is remote:
+ * the entries that the commits of a list name, from the first one on, and the
+ * rows of an index in plan->before and plan->now. The first returns the commit
+ * from which on nothing was read ahead; NULL: that will not be necessary. */
+const struct kx_commit *plan_prefetch_commits(struct plan *plan,
+                                              const struct kx_commit *first);
+void plan_prefetch_rows(struct plan *plan);
+
 /* plan_counts.c: adds to the number of entries of an index (NULL: of the
  * clients). Takes effect when the commit holds. */
 void plan_count(struct plan *plan, struct index *index, int64_t entries);

@@ -252,6 +252,8 @@ static enum kx_status both_keys(struct plan *plan, const struct effect *effect)
     if (effect->has && status != KX_NO_MEMORY)
         status =
             extract_keys(&plan->now, declaration, effect->key, &effect->now);
+    if (!needs_no_lookup(effect->index))
+        plan_prefetch_rows(plan);
     return status;
 }
 

@@ -24,6 +24,7 @@ struct pg_range {
     PGresult *found;            /* what `find` gave */
     struct kx_buffer key;       /* of a long row; else the last page's end */
     struct kx_buffer bound;
+    struct kx_buffer peeked; /* the key of a long row that was peeked at */
 };
 
 static struct pg_range *range_of(struct engine_range *range)
@@ -56,6 +57,7 @@ enum kx_status pg_range_create(void *mem, struct engine_view *view,
     range->table = table;
     kx_buffer_init(&range->key, range);
     kx_buffer_init(&range->bound, range);
+    kx_buffer_init(&range->peeked, range);
     talloc_set_destructor(range, finish);
     *range_out = &range->range;
     return KX_OK;
@@ -74,19 +76,19 @@ enum kx_status pg_range_begin(struct engine_range *base, struct kx_slice start,
     return KX_OK;
 }
 
-/* The key of a row of the page; it lies in the page, or in range->key. */
-static enum kx_status key_at(struct pg_range *range, int row,
-                             struct kx_slice *key_out)
+/* The key of a row of the page; it lies in the page, or in `joined`. */
+static enum kx_status key_at(const struct pg_range *range, int row,
+                             struct kx_buffer *joined, struct kx_slice *key_out)
 {
     struct kx_slice rest = pg_bytes(range->page, row, 1);
     *key_out = pg_bytes(range->page, row, 0);
     if (rest.size == 0)
         return KX_OK;
-    kx_buffer_clear(&range->key);
-    kx_add_slice(&range->key, *key_out);
-    kx_add_slice(&range->key, rest);
-    *key_out = kx_buffer_slice(&range->key);
-    return range->key.failed ? KX_NO_MEMORY : KX_OK;
+    kx_buffer_clear(joined);
+    kx_add_slice(joined, *key_out);
+    kx_add_slice(joined, rest);
+    *key_out = kx_buffer_slice(joined);
+    return joined->failed ? KX_NO_MEMORY : KX_OK;
 }
 
 /* Reads a page with the rows of [start, end). */
@@ -131,7 +133,7 @@ static enum kx_status next_page(struct pg_range *range)
     int rows = PQntuples(range->page);
     if (rows < range->limit)
         return KX_END;
-    enum kx_status status = key_at(range, rows - 1, &last);
+    enum kx_status status = key_at(range, rows - 1, &range->key, &last);
     if (status != KX_OK)
         return status;
     kx_buffer_clear(&range->bound);
@@ -150,7 +152,7 @@ static enum kx_status take_row(struct pg_range *range, struct kx_slice *key_out,
                                struct kx_slice *value_out)
 {
     *value_out = pg_bytes(range->page, range->row, 2);
-    return key_at(range, range->row++, key_out);
+    return key_at(range, range->row++, &range->key, key_out);
 }
 
 enum kx_status pg_range_next(struct engine_range *base,
@@ -170,6 +172,18 @@ enum kx_status pg_range_next(struct engine_range *base,
     return status;
 }
 
+bool pg_range_peek(struct engine_range *base, size_t ahead,
+                   struct kx_slice *key_out, struct kx_slice *value_out)
+{
+    struct pg_range *range = range_of(base);
+    if (range->page == NULL ||
+        ahead >= (size_t)(PQntuples(range->page) - range->row))
+        return false;
+    int row = range->row + (int)ahead;
+    *value_out = pg_bytes(range->page, row, 2);
+    return key_at(range, row, &range->peeked, key_out) == KX_OK;
+}
+
 size_t pg_range_bytes(const struct engine_range *range)
 {
     return ((const struct pg_range *)range)->bytes;
@@ -181,11 +195,15 @@ enum kx_status pg_range_find(struct engine_range *base, struct kx_slice key,
     struct pg_range *range = range_of(base);
     struct pg_params params = {.count = 0};
     struct pg_key parts;
+    enum kx_status status =
+        pg_view_known(range->view, range->table, key, value_out);
+    if (status != KX_AGAIN)
+        return status;
     pg_key_split(key, &parts);
     pg_params_bytes(&params, parts.k);
     pg_params_bytes(&params, kx_slice(parts.digest, parts.digest_size));
     drop(&range->found);
-    enum kx_status status =
+    status =
         pg_view_ask(range->view, PG_GET, range->table, &params, &range->found);
     if (status != KX_OK)
         return status;

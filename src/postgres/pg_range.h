@@ -13,6 +13,8 @@ enum kx_status pg_range_begin(struct engine_range *range, struct kx_slice start,
 enum kx_status pg_range_next(struct engine_range *range,
                              struct kx_slice *key_out,
                              struct kx_slice *value_out);
+bool pg_range_peek(struct engine_range *range, size_t ahead,
+                   struct kx_slice *key_out, struct kx_slice *value_out);
 size_t pg_range_bytes(const struct engine_range *range);
 enum kx_status pg_range_find(struct engine_range *range, struct kx_slice key,
                              struct kx_slice *value_out);

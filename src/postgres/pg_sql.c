@@ -23,6 +23,9 @@ static const char *const OF_TABLE[PG_TABLE_STATEMENTS] = {
     [PG_GET] = "SELECT v FROM %1$s WHERE k = $1::bytea AND digest = $2::bytea",
     [PG_HEAD] = "SELECT substring(v FROM 1 FOR $3::int8::int4) FROM %1$s WHERE "
                 "k = $1::bytea AND digest = $2::bytea",
+    [PG_MANY] = "SELECT n, CASE WHEN length(v) <= $3::int8 THEN v END FROM "
+                "unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS wanted "
+                "(k, digest, n) JOIN %1$s USING (k, digest)",
     [PG_FORWARD] = "SELECT k, rest, v FROM %1$s WHERE " WITHIN
                    " ORDER BY k, rest LIMIT $5::int8",
     [PG_REVERSE] = "SELECT k, rest, v FROM %1$s WHERE " WITHIN

@@ -19,6 +19,8 @@ enum pg_table_statement {
     PG_DELETE,  /* k[], digest[] */
     PG_GET,     /* k, digest: v */
     PG_HEAD,    /* k, digest, size: the first bytes of v */
+    PG_MANY,    /* k[], digest[], size: of each row that is there the number of
+                 * its key, from 1, and v, or NULL if v is longer than size */
     PG_FORWARD, /* k, rest, k, rest, limit: k, rest, v of rows in order */
     PG_REVERSE, /* the same from the end */
     PG_SHARE,   /* k, rest, k, rest: rows in the range, all; each at most

@@ -4,6 +4,8 @@
 
 #include <talloc.h>
 
+#include "postgres/pg_prefetch.h"
+
 static const uint8_t ABOVE[] = {0xff};
 const struct kx_slice pg_view_above_all = {.data = ABOVE, .size = sizeof ABOVE};
 
@@ -12,6 +14,8 @@ struct pg_view {
     struct pg_conn *conn;
     struct pg_conn own; /* of a reader */
     bool begun;         /* its transaction */
+    const struct pg_engine *engine;
+    struct pg_prefetch prefetch;
 };
 
 static struct pg_view *view_of(struct engine_view *view)
@@ -22,6 +26,7 @@ static struct pg_view *view_of(struct engine_view *view)
 static int finish(struct pg_view *view)
 {
     pg_conn_close(&view->own);
+    pg_prefetch_clear(&view->prefetch);
     return 0;
 }
 
@@ -41,6 +46,7 @@ enum kx_status pg_view_open(void *mem, struct engine *base,
     if (view == NULL)
         return KX_NO_MEMORY;
     view->view.calls = base->calls;
+    view->engine = engine;
     view->own = (struct pg_conn){.target = &engine->target, .ready = prepare};
     view->conn = shadow == NULL ? &engine->conn : &view->own;
     talloc_set_destructor(view, finish);
@@ -54,6 +60,7 @@ void pg_view_end(struct engine_view *base)
     if (view->begun && pg_conn_text(view->conn, "ROLLBACK", NULL))
         pg_conn_leave(view->conn);
     view->begun = false;
+    pg_prefetch_clear(&view->prefetch);
 }
 
 static enum kx_status ask_once(struct pg_view *view,
@@ -99,6 +106,63 @@ enum kx_status pg_view_ask(struct engine_view *base,
     return status;
 }
 
+/* ---- Rows that were read ahead ------------------------------------------ */
+
+/* What the writer has read ahead is of the state before its next batch; what a
+ * reader has, of its view. */
+static bool holds(const struct pg_view *view)
+{
+    const struct pg_engine *engine = view->engine;
+    return view->conn == &view->own ||
+           (!engine->applying && view->prefetch.epoch == engine->epoch &&
+            view->prefetch.batch == engine->batch);
+}
+
+void pg_view_prefetch(struct engine_view *base, const struct kx_slice *keys,
+                      size_t count)
+{
+    struct pg_view *view = view_of(base);
+    struct pg_params params = {.count = 0};
+    PGresult *rows = NULL;
+    void *mem = talloc_new(NULL);
+    if (count > PG_PREFETCH_KEYS_MAX)
+        count = PG_PREFETCH_KEYS_MAX;
+    if (!holds(view))
+        pg_prefetch_clear(&view->prefetch);
+    if (pg_prefetch_ask(mem, keys, count, &params) &&
+        pg_view_ask(base, PG_MANY, TABLE_ENTRIES, &params, &rows) == KX_OK) {
+        pg_prefetch_take(&view->prefetch, keys, count, rows);
+        view->prefetch.epoch = view->engine->epoch;
+        view->prefetch.batch = view->engine->batch;
+    }
+    talloc_free(mem);
+}
+
+enum kx_status pg_view_known(struct engine_view *base, enum table table,
+                             struct kx_slice key, struct kx_slice *value_out)
+{
+    const struct pg_view *view = view_of(base);
+    if (table != TABLE_ENTRIES || view->prefetch.of == NULL || !holds(view))
+        return KX_AGAIN;
+    return pg_prefetch_find(&view->prefetch, key, value_out);
+}
+
+/* ---- Single look-ups ---------------------------------------------------- */
+
+/* A known row's first bytes. KX_AGAIN: it is not known. */
+static enum kx_status copy_known(struct engine_view *view, enum table table,
+                                 struct kx_slice key, size_t size,
+                                 struct kx_buffer *value)
+{
+    struct kx_slice bytes;
+    enum kx_status status = pg_view_known(view, table, key, &bytes);
+    kx_buffer_clear(value);
+    if (status != KX_OK)
+        return status;
+    kx_add(value, bytes.data, bytes.size < size ? bytes.size : size);
+    return value->failed ? KX_NO_MEMORY : KX_OK;
+}
+
 /* Copies the first row's bytes. KX_ABSENT: there is no row. */
 static enum kx_status take_value(PGresult *rows, struct kx_buffer *value)
 {
@@ -127,6 +191,9 @@ enum kx_status pg_view_get(struct engine_view *view, enum table table,
 {
     struct pg_params params = {.count = 0};
     struct pg_key parts;
+    enum kx_status status = copy_known(view, table, key, SIZE_MAX, value);
+    if (status != KX_AGAIN)
+        return status;
     pg_key_split(key, &parts);
     pg_params_bytes(&params, parts.k);
     pg_params_bytes(&params, kx_slice(parts.digest, parts.digest_size));
@@ -139,6 +206,9 @@ enum kx_status pg_view_head(struct engine_view *view, enum table table,
 {
     struct pg_params params = {.count = 0};
     struct pg_key parts;
+    enum kx_status status = copy_known(view, table, key, size, value);
+    if (status != KX_AGAIN)
+        return status;
     pg_key_split(key, &parts);
     pg_params_bytes(&params, parts.k);
     pg_params_bytes(&params, kx_slice(parts.digest, parts.digest_size));

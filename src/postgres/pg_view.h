@@ -15,6 +15,8 @@ enum kx_status pg_view_get(struct engine_view *view, enum table table,
 enum kx_status pg_view_head(struct engine_view *view, enum table table,
                             struct kx_slice key, size_t size,
                             struct kx_buffer *value);
+void pg_view_prefetch(struct engine_view *view, const struct kx_slice *keys,
+                      size_t count);
 double pg_view_share(struct engine_view *view, enum table table,
                      struct kx_slice start, struct kx_slice end);
 
@@ -24,6 +26,12 @@ double pg_view_share(struct engine_view *view, enum table table,
 enum kx_status pg_view_ask(struct engine_view *view,
                            enum pg_table_statement statement, enum table table,
                            const struct pg_params *params, PGresult **rows_out);
+
+/* What was read ahead of a row: KX_OK, with the value, valid until the next
+ * call on this view; KX_ABSENT: there is no such row; KX_AGAIN: it is not
+ * known. */
+enum kx_status pg_view_known(struct engine_view *view, enum table table,
+                             struct kx_slice key, struct kx_slice *value_out);
 
 /* No key of any table begins with this byte. */
 extern const struct kx_slice pg_view_above_all;

@@ -236,6 +236,13 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                : KX_ABSENT;
 }
 
+void kx_read_ahead(struct kx_reader *reader, const struct kx_slice *keys,
+                   size_t count)
+{
+    if (count > 1 && engine_prefetches(reader->view))
+        engine_prefetch(reader->view, keys, count);
+}
+
 enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault)

@@ -1,5 +1,7 @@
 /* From the row of an index to the entry that is shown, for scans and look-ups
  * alike. If the row holds everything requested, its entry is not read. */
+#include <talloc.h>
+
 #include "catalog/row_form.h"
 #include "read/reader_state.h"
 
@@ -47,20 +49,56 @@ static struct kx_slice primary_key(struct kx_reader *reader,
     return kx_buffer_slice(&reader->primary);
 }
 
+/* The entries that the next rows of the scan point to, if looking up each would
+ * be a round trip. Rows that the engine has read so far tell which. */
+static void read_ahead(struct kx_reader *reader, const struct index *index,
+                       struct kx_slice primary)
+{
+    enum { AHEAD_MAX = 128 };
+    struct kx_slice keys[AHEAD_MAX] = {primary};
+    size_t count = 1;
+    struct kx_slice key;
+    struct kx_slice bytes;
+    struct record row;
+    void *mem = talloc_new(NULL);
+    struct kx_slice prefix = index->declaration->prefix;
+    while (mem != NULL && count < AHEAD_MAX &&
+           engine_range_peek(reader->rows, count - 1, &key, &bytes)) {
+        struct kx_slice owner = kx_slice(NULL, 0);
+        if (record_read(bytes, &row) && row.index == index->id)
+            owner = record_owner(&row, key);
+        uint8_t *copy = talloc_size(mem, prefix.size + owner.size + 1);
+        if (copy == NULL)
+            break;
+        memcpy(copy, prefix.data, prefix.size);
+        memcpy(copy + prefix.size, owner.data, owner.size);
+        keys[count++] = kx_slice(copy, prefix.size + owner.size);
+    }
+    engine_prefetch(reader->view, keys, count);
+    reader->read_ahead = count;
+    talloc_free(mem);
+}
+
 /* The record of an entry that a row points to. It lies in reader->record or the
  * look-ups' own buffer until the next call. */
 static enum kx_status find_primary(struct kx_reader *reader,
+                                   const struct index *index,
                                    struct kx_slice primary,
                                    struct kx_slice *bytes_out)
 {
     struct record_cache *cache = reader->store->cache;
     reader->resolved++;
+    if (reader->read_ahead > 0)
+        reader->read_ahead--;
     if (record_cache_get(cache, primary, &reader->record)) {
         *bytes_out = kx_buffer_slice(&reader->record);
         return KX_OK;
     }
     if (shadow_find(&reader->store->view.shadow, primary, bytes_out))
         return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
+    if (reader->scanning && reader->read_ahead == 0 &&
+        engine_prefetches(reader->view))
+        read_ahead(reader, index, primary);
     enum kx_status status =
         engine_range_find(reader->primaries, primary, bytes_out);
     if (status == KX_OK)
@@ -108,7 +146,7 @@ enum kx_status reader_resolve(struct kx_reader *reader,
     struct kx_slice bytes;
     struct record record;
     reader_saw(reader, view_pending_key(&store->view, primary));
-    enum kx_status status = find_primary(reader, primary, &bytes);
+    enum kx_status status = find_primary(reader, index, primary, &bytes);
     if (status != KX_OK)
         return status;
     reader_count(reader, bytes.size);

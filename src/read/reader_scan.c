@@ -25,6 +25,7 @@ static enum kx_status begin(struct kx_reader *reader,
     reader->count_only = range->count_only;
     reader->yields = range->yields;
     reader->yielded_at = reader->looked;
+    reader->read_ahead = 0;
     reader_asks(reader, reader->index, range->fields, range->field_count);
     enum kx_status status = engine_range_begin_either(
         reader->rows, kx_buffer_slice(&reader->start),

@@ -35,6 +35,7 @@ struct kx_reader {
     uint64_t resolved;      /* entries looked up in this view, by an index */
     uint64_t looked;        /* bytes of all rows read in this view */
     uint64_t yielded_at;    /* `looked` when the scan began or yielded last */
+    size_t read_ahead;      /* rows of the scan whose entries were read ahead */
     struct index *index;    /* of an index scan, or NULL */
     struct kx_buffer start; /* bounds of the scan */
     struct kx_buffer end;

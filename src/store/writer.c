@@ -76,7 +76,10 @@ static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
                                     size_t *count_out)
 {
     struct kx_commit *commit = first;
+    const struct kx_commit *unread = first; /* nothing is read ahead for it */
     do {
+        if (commit == unread)
+            unread = plan_prefetch_commits(plan, commit);
         plan_commit(plan, commit);
         ++*count_out;
         commit = commit->next;

@@ -185,6 +185,46 @@ rm "$work/password"
 stop_server
 wanted="$work/password" refused --engine "$address" --engine-password-file "$work/password"
 
+# statements COMMAND...: the look-ups of single entries, and of many together
+statements() {
+    local log=$KX_POSTGRES/server.log before
+    before=$(wc -l <"$log")
+    "$@"
+    found=$(tail -n +$((before + 1)) "$log" | awk '
+        /SELECT v FROM entries WHERE/ { single++ }
+        /WITH ORDINALITY AS wanted/ { together++ }
+        END { print single + 0, together + 0 }')
+}
+many() { # TEXT: with a number in place of each N, 60 times, separated by commas
+    local n
+    for ((n = 10; n < 70; n++)); do
+        echo "${1//N/$n}"
+    done | paste -sd ,
+}
+
+test_case 'entries that an index points to, or that a request names, are read together'
+serve
+many '{"type":"set","key":["people","xN"],"value":{"age":N}}' >"$work/many"
+request POST /atomic "{\"mutations\":[$(cat "$work/many")]}"
+expect 200
+stop_server
+postgres_query store "ALTER DATABASE store SET log_statement = 'all'"
+serve
+statements request GET '/list?index=by_age&limit=60'
+field '.entries | length' 60
+is 'single look-ups, and others' "$found" '0 2'
+keys=$(many '["none","yN"]')
+statements request POST /get "{\"keys\":[$keys]}"
+field '.entries | length' 60
+is 'single look-ups, and others' "$found" '0 1'
+stop_server
+serve
+statements request POST /atomic "{\"mutations\":[$(cat "$work/many")]}"
+expect 200
+is 'single look-ups, and others' "$found" '0 1'
+stop_server
+postgres_query store 'ALTER DATABASE store RESET log_statement'
+
 test_case 'the last entry is there with all others at the end'
 serve
 request GET /kv/people/7
