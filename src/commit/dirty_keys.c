@@ -38,8 +38,9 @@ static void clear(struct dirty_keys *dirty)
 {
     struct dirty_key *key;
     struct dirty_key *next;
-    HASH_ITER(hh, dirty->keys, key, next) { /* NOLINT: they are in the table */
-        HASH_DEL(dirty->keys, key);
+    for (key = dirty->keys; key != NULL; key = next) {
+        next = key->hh.next;
+        HASH_DEL(dirty->keys, key); /* NOLINT: it is in the table */
         free(key);
     }
     *dirty->held -= dirty->size + dirty->count * sizeof *key;

@@ -100,11 +100,11 @@ enum json_patch_result json_patch(struct json_patch *patch,
                                   struct kx_buffer *out)
 {
     struct patching patching = {.patch = patch};
-    struct kx_buffer *const buffers[] = {&patching.text,      &patching.next,
-                                         &patching.insertion, &patching.moved,
-                                         &patching.path,      &patching.from};
-    size_t count = sizeof buffers / sizeof *buffers;
-    for (size_t i = 0; i < count; i++)
+    enum { BUFFERS = 6 };
+    struct kx_buffer *const buffers[BUFFERS] = {
+        &patching.text,  &patching.next, &patching.insertion,
+        &patching.moved, &patching.path, &patching.from};
+    for (int i = 0; i < BUFFERS; i++)
         kx_buffer_init(buffers[i], out->owner);
     kx_add_slice(&patching.text, patch->target);
     enum json_patch_result result =
@@ -115,7 +115,7 @@ enum json_patch_result json_patch(struct json_patch *patch,
         kx_add_slice(out, patching.present);
     if (out->failed)
         result = JSON_PATCH_NO_MEMORY;
-    for (size_t i = 0; i < count; i++)
+    for (int i = 0; i < BUFFERS; i++)
         kx_buffer_free(buffers[i]);
     return result;
 }

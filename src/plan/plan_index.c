@@ -9,7 +9,6 @@
  * index the key alone does not tell the owner: once an owner has expired
  * another entry may have taken the value over, while the expired one is still
  * stored. So an index entry is removed only if its owner is still the same. */
-
 #include "plan/plan_adopt.h"
 #include "plan/conflict_rows.h"
 #include "schema/extract.h"

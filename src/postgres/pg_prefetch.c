@@ -46,13 +46,13 @@ void pg_prefetch_clear(struct pg_prefetch *prefetch)
     *prefetch = (struct pg_prefetch){.mem = NULL};
 }
 
-struct answer {
+struct kept_rows {
     PGresult *rows;
 };
 
-static int clear_answer(struct answer *answer)
+static int clear_rows(struct kept_rows *kept)
 {
-    PQclear(answer->rows);
+    PQclear(kept->rows);
     return 0;
 }
 
@@ -61,13 +61,13 @@ static bool keep(struct pg_prefetch *prefetch, PGresult *rows)
 {
     if (prefetch->mem == NULL)
         prefetch->mem = talloc_new(NULL);
-    struct answer *answer = talloc(prefetch->mem, struct answer);
-    if (answer == NULL) {
+    struct kept_rows *kept = talloc(prefetch->mem, struct kept_rows);
+    if (kept == NULL) {
         PQclear(rows);
         return false;
     }
-    answer->rows = rows;
-    talloc_set_destructor(answer, clear_answer);
+    kept->rows = rows;
+    talloc_set_destructor(kept, clear_rows);
     return true;
 }
 

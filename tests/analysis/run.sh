@@ -65,7 +65,7 @@ cppcheck_sees() {
 # it was said of, so that it is not asked again of what is still the same.
 tidy() {
     local to=$1/${3//\//_} flags sum
-    flags="-std=gnu11 -D_GNU_SOURCE -pthread -Isrc -I$2/api"
+    flags="-std=gnu11 -D_GNU_SOURCE -pthread -Isrc -Iapi -I$2/api"
     # shellcheck disable=SC2086 # a list of words
     sum=$({ cat .clang-tidy && clang -E -C $flags "$3"; } 2>/dev/null | sha256sum)
     [ "$sum" != "$(cat "$to.sum" 2>&1)" ] || return 0
