@@ -10,7 +10,7 @@
 
 #include "rest/entryjson.h"
 
-enum { ENTRY_WRITER_SLICE = 256 * 1024 /* bytes written in a turn */ };
+enum { ENTRY_WRITER_SLICE = 64 * 1024 /* bytes written in a turn */ };
 
 struct entry_writer {
     struct kx_buffer *out;  /* takes the text between entries: `body`, or `text`
