@@ -168,7 +168,7 @@ void access_settle(struct request *request, struct reply *reply)
     const struct route *route = request->route;
     if (route != NULL && request->caller.token != NULL) {
         check_asked(request, reply);
-        if (reply->stream != NULL)
+        if (reply->stream != NULL && reply->stream->next != NULL)
             access_stream(request, reply);
         access_quota(request, reply);
     }

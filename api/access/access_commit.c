@@ -12,8 +12,9 @@ static bool claim_index(struct request *request, const struct kx_by **by)
 {
     struct kx_index_info info;
     struct kx_buffer prefix;
-    struct kx_by *claim = talloc_memdup(request->memory, *by, sizeof **by);
-    kx_buffer_init(&prefix, request->memory);
+    struct kx_by *claim =
+        talloc_memdup(request->commit.memory, *by, sizeof **by);
+    kx_buffer_init(&prefix, request->commit.memory);
     if (claim == NULL)
         return false;
     kx_read_begin(request->reader);
@@ -101,7 +102,7 @@ static bool may_mutate_keys(struct request *request, struct reply *reply)
     struct kx_commit *commit = &request->commit;
     size_t count = 0;
     struct kx_claim *claims =
-        talloc_array(request->memory, struct kx_claim, commit->mutation_count);
+        talloc_array(commit->memory, struct kx_claim, commit->mutation_count);
     if (claims == NULL) {
         reply->body.failed = true;
         return false;
@@ -163,6 +164,28 @@ static bool may_declare(struct request *request, struct reply *reply)
         return access_refuse_key(request, reply, SCOPE_INDEX,
                                  &declared.name_key);
     return !declared.adopts || may_adopt(request, reply, &declared);
+}
+
+static bool sees_mutation(const struct request *request,
+                          const struct kx_mutation *mutation)
+{
+    if (mutation->by != NULL)
+        return access_sees_index(request, SCOPE_WRITE, mutation->by->index) &&
+               access_sees_index(request, SCOPE_READ, mutation->by->index);
+    bool of_index = access_key_of_index(request, mutation->key);
+    return access_sees(request, SCOPE_WRITE, mutation->key) &&
+           (!reads_stored(&request->commit, mutation, of_index) ||
+            access_sees(request, SCOPE_READ, mutation->key));
+}
+
+size_t access_mutations(const struct request *request)
+{
+    const struct kx_commit *commit = &request->commit;
+    size_t count = 0;
+    while (count < commit->mutation_count &&
+           sees_mutation(request, &commit->mutations[count]))
+        count++;
+    return count;
 }
 
 bool access_commit(struct request *request, struct reply *reply)

@@ -58,15 +58,17 @@ static enum owner owner_of(const struct request *request, enum scope scope,
                            struct kx_slice key)
 {
     struct kx_buffer name;
+    enum owner owner = NO_INDEX;
     if (key.size == 0)
         return NO_INDEX;
     kx_buffer_init(&name, request->memory);
     kx_key_index_name(kx_slice(key.data, kx_part_size(key)), &name);
     if (name.failed)
-        return FOREIGN_INDEX;
-    return name.size == 0
-               ? NO_INDEX
-               : look_at_index(request, scope, kx_buffer_slice(&name));
+        owner = FOREIGN_INDEX;
+    else if (name.size > 0)
+        owner = look_at_index(request, scope, kx_buffer_slice(&name));
+    kx_buffer_free(&name); /* a request may have a million keys */
+    return owner;
 }
 
 bool access_key_of_index(const struct request *request, struct kx_slice key)

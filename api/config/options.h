@@ -53,6 +53,7 @@ struct options {
     uint64_t cache;
     uint64_t value_max;
     uint64_t body_max;
+    uint64_t bulk_max;
     uint64_t bodies_max; /* bytes of all bodies held at a time */
     uint64_t queue_max;
     uint64_t idempotency_ttl_ms; /* 0: no outcomes are kept */

@@ -88,6 +88,8 @@ static const struct option_row TABLE[] = {
      64 * MI, "largest value"},
     {"body-max", OPTION_SIZE, offsetof(struct options, body_max), "8MiB", KI,
      1024 * MI, "largest body of the other requests, such as POST /atomic"},
+    {"bulk-max", OPTION_SIZE, offsetof(struct options, bulk_max), "64MiB", KI,
+     1024 * MI, "largest body of POST /bulk"},
     {"bodies-max", OPTION_SIZE, offsetof(struct options, bodies_max), "256MiB",
      MI, 1024 * 1024 * (uint64_t)MI,
      "memory for the bodies of all requests and replies; while it is used up, "

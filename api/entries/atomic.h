@@ -31,6 +31,11 @@ bool atomic_read_mutation(const struct atomic *atomic, struct kx_slice value,
                           struct kx_mutation *mutation,
                           struct input_error *error);
 
+/* Reads an entry as lists show it, as a mutation that sets it. Its versionstamp
+ * is left out: it gets another one. */
+bool atomic_read_entry(const struct atomic *atomic, struct kx_slice value,
+                       struct kx_mutation *mutation, struct input_error *error);
+
 /* Reads one check, of which key and stamp lie in memory (a talloc context). On
  * an error returns false, as atomic_read. */
 bool atomic_read_check(struct kx_slice value, void *memory,

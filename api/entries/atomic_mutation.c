@@ -402,3 +402,37 @@ bool atomic_read_mutation(const struct atomic *atomic, struct kx_slice value,
            mutation_fits(mutation, atomic->memory, error) &&
            bounds_fit(&reading, error) && read_expiry(&reading, error);
 }
+
+static bool entry_stamp(void *target, struct kx_slice value,
+                        struct input_error *error)
+{
+    (void)target;
+    (void)value;
+    (void)error;
+    return true;
+}
+
+static const struct member ENTRY_MEMBERS[] = {
+    {"key", mutation_key},
+    {"value", mutation_value},
+    {"typed", mutation_typed},
+    {"versionstamp", entry_stamp},
+    {"expiresAt", mutation_expires_at},
+    {"ttl", mutation_ttl},
+    {NULL, NULL},
+};
+
+bool atomic_read_entry(const struct atomic *atomic, struct kx_slice value,
+                       struct kx_mutation *mutation, struct input_error *error)
+{
+    struct mutation_reading reading = {.memory = atomic->memory,
+                                       .mutation = mutation,
+                                       .deep = atomic->deep,
+                                       .has_type = true};
+    mutation->type = KX_SET;
+    if (!member_table_read(value, ENTRY_MEMBERS, &reading, error))
+        return false;
+    if (mutation->key.size == 0 || (!reading.has_value && !reading.has_typed))
+        return bad(error, "An entry has a key, and a value or a typed value.");
+    return mutation_complete(&reading, error) && read_expiry(&reading, error);
+}

@@ -133,6 +133,9 @@ bool admission_body(struct request *request, struct reply *reply, uint64_t size)
         code = PROBLEM_VALUE_TOO_LARGE;
         limit = options->value_max;
         break;
+    case BODY_LINES:
+        limit = options->bulk_max;
+        break;
     case BODY_ENVELOPE:
     case BODY_MESSAGE:
         limit = options->body_max;

@@ -81,12 +81,14 @@ static bool is_too_much(struct exchange *exchange)
            route->finish == NULL && route->scope != SCOPE_MONITOR;
 }
 
-/* Completes the reply. If memory ran out in a handler the reply becomes 503
- * here. */
+/* Completes the reply, or a part of it. If memory ran out in a handler the
+ * reply becomes 503 here. */
 static enum exchange_next complete(struct exchange *exchange)
 {
     exchange_fit(&exchange->reply.body);
     exchange_count_memory(exchange);
+    if (exchange->parts != NULL)
+        return exchange_stream_part(exchange);
     if (is_too_much(exchange))
         refuse_memory(exchange);
     if (exchange->reply.body.failed)
@@ -98,6 +100,7 @@ static enum exchange_next complete(struct exchange *exchange)
     if (exchange->finishing && request_is_replayed(&exchange->request))
         reply_header(&exchange->reply, "Idempotency-Replayed", "true");
     cors_expose(&exchange->request, &exchange->reply);
+    exchange_stream_begin(exchange);
     exchange->phase = EXCHANGE_READY;
     exchange_await_client(exchange);
     request_log_reply(exchange);

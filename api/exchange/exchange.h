@@ -69,10 +69,13 @@ struct exchange {
     TAILQ_ENTRY(exchange) awaiting; /* then: in the run queue's `awaiting` */
     uint64_t since_ns;              /* then: when bytes last moved */
     uint64_t moved_before;          /* then: bytes that had moved at since_ns */
-    uint64_t moved;    /* bytes from the client or to it, as far as known */
-    uint64_t short_ns; /* since when there is no memory for the next chunk */
-    size_t sent;       /* bytes sent of the current chunk */
-    uint64_t streamed; /* bytes of all chunks */
+    uint64_t moved;       /* bytes from the client or to it, as far as known */
+    uint64_t short_ns;    /* since when there is no memory for the next chunk */
+    struct stream *parts; /* the stream that the handler's halves make, once its
+                           * first part is complete; else NULL */
+    uint64_t part_ns;     /* then: since when the next part is made */
+    size_t sent;          /* bytes sent of the current chunk */
+    uint64_t streamed;    /* bytes of all chunks */
     struct timing timing;
     struct kx_reads reads;
     char server_timing[TIMING_TEXT_MAX];

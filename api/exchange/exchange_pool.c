@@ -72,6 +72,7 @@ static void reset(struct exchange *exchange)
     reply->header_count = 0;
     reply->flush = 0;
     reply->stream = NULL;
+    exchange->parts = NULL;
     exchange->sent = 0;
     exchange->streamed = 0;
     exchange->moved = 0;

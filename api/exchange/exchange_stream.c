@@ -1,6 +1,7 @@
 /* The chunks of a reply that is a stream. Each is made on the loop's thread
  * after the protocol side has sent the one before, and is handed out only when
- * the entries that it shows are on disk. */
+ * the entries that it shows are on disk. Those of a stream without `next` are
+ * made as a whole reply is, by exchange.c. */
 #include "exchange/exchange_stream.h"
 
 #include "access/access.h"
@@ -72,6 +73,48 @@ enum exchange_next exchange_stream_turn(struct exchange *exchange)
                : EXCHANGE_REPLY;
 }
 
+/* ---- Parts that the handler's halves make ------------------------------- */
+
+void exchange_stream_begin(struct exchange *exchange)
+{
+    struct stream *stream = exchange->reply.stream;
+    if (stream == NULL || stream->next != NULL)
+        return;
+    exchange->parts = stream;
+    exchange->last = stream->ended;
+    exchange->streamed = exchange->reply.body.size;
+}
+
+/* The status and the headers are sent, whatever a problem would have them
+ * be. */
+enum exchange_next exchange_stream_part(struct exchange *exchange)
+{
+    struct reply *reply = &exchange->reply;
+    struct stream *stream = exchange->parts;
+    exchange->last = stream->ended || reply->stream != stream;
+    if (reply->stream != stream && !reply->body.failed)
+        stream->refused(stream, &reply->body);
+    reply->stream = stream;
+    reply->status = 200;
+    exchange->streamed += reply->body.size;
+    exchange_count_memory(exchange);
+    exchange->timing.phases[PHASE_STREAM] +=
+        kx_monotonic_ns() - exchange->part_ns;
+    exchange->phase = EXCHANGE_READY;
+    return EXCHANGE_REPLY;
+}
+
+/* The first half is called again when its turn comes. */
+static void await_part(struct exchange *exchange)
+{
+    exchange->finishing = false;
+    exchange->read = false;
+    exchange->part_ns = kx_monotonic_ns();
+    exchange_await_turn(exchange, EXCHANGE_AWAITS_TURN);
+}
+
+/* ---- Handing out chunks ------------------------------------------------- */
+
 /* Makes the next chunk, now or when its turn comes. True when the exchange is
  * parked. */
 static bool pull(struct exchange *exchange)
@@ -79,6 +122,10 @@ static bool pull(struct exchange *exchange)
     exchange_empty(&exchange->reply.body);
     exchange->sent = 0;
     exchange_count_memory(exchange);
+    if (exchange->parts != NULL) {
+        await_part(exchange);
+        return true;
+    }
     if (run_queue_may_slice(exchange->queue))
         return make_or_wait(exchange);
     exchange_await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
@@ -93,6 +140,12 @@ static enum exchange_chunk cut_off(const struct exchange *exchange)
     return exchange->reply.stream->lasting ? CHUNK_END : CHUNK_BROKEN;
 }
 
+/* May no further chunk be made? For parts exchange.c asks that. */
+static bool is_revoked(const struct exchange *exchange)
+{
+    return exchange->parts == NULL && !access_holds(&exchange->request);
+}
+
 /* The chunk lies in the reply's body. The protocol side takes as much of it at
  * a time as it has room for; the next chunk is made when all of it is taken. */
 enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
@@ -102,7 +155,7 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
     bool used_up = exchange->sent == chunk->size && !chunk->failed;
     if (used_up && exchange->last)
         return CHUNK_END;
-    if (used_up && !access_holds(&exchange->request))
+    if (used_up && is_revoked(exchange))
         return cut_off(exchange);
     if (used_up && pull(exchange)) {
         exchange_leave_client(exchange);

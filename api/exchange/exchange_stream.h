@@ -10,4 +10,11 @@
  * chunk again. */
 enum exchange_next exchange_stream_turn(struct exchange *exchange);
 
+/* The reply is complete: if it is a stream without `next` it is the first part.
+ */
+void exchange_stream_begin(struct exchange *exchange);
+/* The halves have made one more part, or a problem, which becomes the last one.
+ * EXCHANGE_REPLY: the protocol side must ask for the chunk again. */
+enum exchange_next exchange_stream_part(struct exchange *exchange);
+
 #endif

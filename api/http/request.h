@@ -5,13 +5,12 @@
  * A handler runs on the event-loop thread and never blocks. If the request has
  * a large body (api/exchange/body_worker.h) its first half begins on another
  * thread, without a reader. So the first half of a route of BODY_VALUE,
- * BODY_ENVELOPE or BODY_MESSAGE reads its body first, and keeps what it read in
- * request->state if it needs a view for what follows. It ends with
- *   DONE    the reply is complete;
- *   COMMIT  request->commit is filled: the exchange submits it, parks the
- *           request, and calls the route's `finish` with the commit's result;
- *   AGAIN   there is more work than fits in one slice: the exchange calls the
- *           same half again after other requests had their turn.
+ * BODY_ENVELOPE, BODY_LINES or BODY_MESSAGE reads its body first, and keeps
+ * what it read in request->state if it needs a view for what follows. It ends
+ * with DONE    the reply is complete; COMMIT  request->commit is filled: the
+ * exchange submits it, parks the request, and calls the route's `finish` with
+ * the commit's result; AGAIN   there is more work than fits in one slice: the
+ * exchange calls the same half again after other requests had their turn.
  *           request->slices counts the calls of the first half before this one;
  *           request->state belongs to the handler;
  *   WAIT    request->wait is with the core: the exchange calls the same half
@@ -163,13 +162,20 @@ void reply_headerf(struct request *request, struct reply *reply,
 
 /* A body that is made while it is being sent. */
 struct stream {
-    /* Appends the next slice (some tens of kilobytes at most) to chunk and sets
+    /* NULL: the halves of the route make the chunks (`refused`). Else appends
+     * the next slice (some tens of kilobytes at most) to chunk and sets
      * *flush_out as in struct reply: the chunk is kept back until that flush.
      * Returns false if this was the last slice. A stream without news appends
      * nothing. It is then called again after other requests had their turn, or,
      * if it has set request->wait, when that wait has ended (see WAIT). */
     bool (*next)(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out);
+    /* Without `next`: what the halves have put into the reply's body is a
+     * chunk. After it is sent they are called again, from the first half on,
+     * until `ended` is set. A problem ends the stream, too: this function turns
+     * its document, which is the chunk, into the last one. */
+    void (*refused)(struct stream *stream, struct kx_buffer *chunk);
+    bool ended;
     struct request *request;
     void *state;
     bool viewless; /* it never needs a view */
@@ -197,13 +203,14 @@ enum scope {
     SCOPE_TOKENS,  /* SCOPE_ADMIN for the keys of the token concerned */
     SCOPE_ADMIN    /* for all keys; no handler checks it */
 };
-/* The limit of the body: no body, --value-max, or --body-max. The last two are
- * for KV Connect, with BODY_KEYS_MAX and --body-max; problems of their routes
- * are plain text. */
+/* The limit of the body: no body, --value-max, --body-max, or --bulk-max. The
+ * last two are for KV Connect, with BODY_KEYS_MAX and --body-max; problems of
+ * their routes are plain text. */
 enum body_limit {
     BODY_NONE,
     BODY_VALUE,
     BODY_ENVELOPE,
+    BODY_LINES,
     BODY_KEYS,
     BODY_MESSAGE
 };

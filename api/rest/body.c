@@ -34,14 +34,18 @@ static const struct media_row {
 
 /* Parameters such as charset are ignored: JSON is UTF-8 by RFC 8259, and for
  * bytes the whole text of the header is stored. */
+static bool has_type(const char *content_type, const char *name)
+{
+    size_t size = strcspn(content_type, "; \t");
+    return strlen(name) == size && strncasecmp(content_type, name, size) == 0;
+}
+
 static enum media media_of(const char *content_type)
 {
     if (content_type == NULL || *content_type == '\0')
         return MEDIA_GUESSED;
-    size_t size = strcspn(content_type, "; \t");
     for (size_t i = 0; i < sizeof MEDIA / sizeof *MEDIA; i++)
-        if (strlen(MEDIA[i].name) == size &&
-            strncasecmp(content_type, MEDIA[i].name, size) == 0)
+        if (has_type(content_type, MEDIA[i].name))
             return MEDIA[i].media;
     return MEDIA_OTHER;
 }
@@ -258,4 +262,16 @@ bool body_document(const struct request *request, bool *deep_out,
     if (*deep_out)
         status = kx_json_check_document(request->body, &fault);
     return status == KX_OK || bad_json(request, &fault, error);
+}
+
+bool body_lines(const struct request *request, struct input_error *error)
+{
+    static const char NAME[] = "application/x-ndjson";
+    const char *content_type = request->header(request, "Content-Type");
+    if (media_of(content_type) == MEDIA_GUESSED || has_type(content_type, NAME))
+        return check_coding(request, error);
+    input_error_set(error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                    "The body has the Content-Type %s.", content_type);
+    input_error_offer(error, kx_text(content_type), NAME);
+    return false;
 }

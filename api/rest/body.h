@@ -44,4 +44,8 @@ bool body_json(const struct request *request, struct input_error *error);
 bool body_document(const struct request *request, bool *deep_out,
                    struct input_error *error);
 
+/* Checks that the body is NDJSON by its media type: application/x-ndjson, none,
+ * or the default of curl. Its lines are not checked. */
+bool body_lines(const struct request *request, struct input_error *error);
+
 #endif

@@ -32,6 +32,9 @@ static const struct route ROWS[] = {
     /* Checks and mutations that hold together or not at all. */
     {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, atomic_commit_finish, false},
 
+    /* Many entries and mutations, in commits one after another. */
+    {METHOD_POST, "/bulk", "writeLines", SCOPE_WRITE, BODY_LINES, bulk_write, bulk_write_finish, false},
+
     /* Declared indexes. */
     {METHOD_GET,    "/indexes",                  "listIndexes",     SCOPE_READ,  BODY_NONE,     index_list,           NULL, true},
     {METHOD_POST,   "/indexes",                  "declareIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_declare,        index_declare_finish, false},

@@ -110,6 +110,8 @@ static bool start_framing(const struct options *options)
     uint64_t body_max = options->value_max > options->body_max
                             ? options->value_max
                             : options->body_max;
+    if (options->bulk_max > body_max)
+        body_max = options->bulk_max;
     struct mhd_socket_limits limits = {
         .framing = {.body_max = body_max + REQUEST_DROP_MAX,
                     .target_max = REQUEST_TARGET_MAX,

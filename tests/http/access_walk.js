@@ -138,6 +138,11 @@ for (const key of PLACES) {
   row("commitAtomic", "POST", "/atomic", { route: "write", needs: [["read", key], ["write", ["a", "gone"]]], ok: 409,
     body: JSON.stringify({ checks: [{ key, versionstamp: null }],
       mutations: [{ type: "delete", key: ["a", "gone"] }] }) });
+  // The entry is an object, and the first line is refused: the status is of that.
+  const line = (body) => ({ type: "application/x-ndjson", body });
+  row("writeLines", "POST", "/bulk", { ...line(`{"type":"delete","key":${JSON.stringify(gone)}}`),
+    route: "write", needs: [["write", gone]], ok: 200 });
+  row("writeLines", "POST", "/bulk", { ...line(`{"type":"sum","key":${JSON.stringify(key)},"value":1}\n`), ...readToo, ok: 409 });
   const proto = { type: "application/x-protobuf" };
   const lookUp = [["read", key, "list"]];
   row("snapshotRead", "POST", "/v2/snapshot_read", { ...proto, needs: lookUp, ok: 200,

@@ -143,6 +143,8 @@ deleteEntry taken
 commitAtomic once
 commitAtomic once
 commitAtomic idempotency-key-reused
+writeLines lines
+writeLines refused
 patchEntry touch
 getMetrics metrics
 getBackup backup

@@ -42,6 +42,9 @@ static const struct {
      "\"return\":\"new\"}]}",
      200, "\"results\":[{"},
     {METHOD_POST, "/atomic", "{\"checks\":[{}]}", 400, "/checks/0"},
+    {METHOD_POST, "/bulk", "{\"key\":[\"f\"],\"value\":1}", 200,
+     "{\"end\":true,\"lines\":1,\"stored\":1}"},
+    {METHOD_POST, "/bulk", "{\"key\":[\"f\"]}", 400, "\"line\":1"},
     {METHOD_POST, "/indexes",
      "{\"name\":\"i\",\"prefix\":[\"p\"],"
      "\"fields\":[\"/x\"]}",

@@ -1,0 +1,292 @@
+#!/bin/bash
+# POST /bulk: many entries and mutations as lines, in commits one after another,
+# each of which has a line in the reply.
+. "$(dirname "$0")/../lib/http.sh"
+here=$(dirname "$0")
+ndjson=(--header 'Content-Type: application/x-ndjson')
+start_server --bulk-max 4MiB
+
+bulk() { # LINES [CURL-OPTION...]; @file as with request
+    request POST /bulk "$1" "${ndjson[@]}" "${@:2}"
+}
+
+last() { # FILTER TEXT: of the last line
+    is "the last line's $1" "$(tail -n 1 "$answer" | command jq -cr "$1")" "$2"
+}
+
+entries() { # PREFIX FROM TO [VALUE]: lines with the keys [PREFIX, FROM..TO]
+    command jq -nc --arg p "$1" --argjson v "${4:-1}" "range($2; $3 + 1) | {key: [\$p, .], value: \$v}"
+}
+
+empty() { # [PREFIX]: removes its entries
+    until_field .more false DELETE "/list?prefix=${1:-[]}&limit=1000"
+}
+
+count_is() { # PREFIX COUNT
+    request GET "/count?prefix=$1"
+    field .count "$2"
+}
+
+test_case 'a line is an entry, or a mutation if it has a type'
+bulk '{"key":["a"],"value":{"x":0.10}}
+{"key":["b"],"typed":{"type":"KvU64","value":"7"}}
+{"type":"sum","key":["b"],"typed":{"type":"KvU64","value":"2"}}
+{"type":"patch","key":["a"],"value":{"y":2}}
+{"key":["c"],"value":1,"ttl":"1h"}
+{"type":"delete","key":["c"]}'
+expect 200
+header Content-Type application/x-ndjson
+is 'the lines' "$(sed 's/"versionstamp":"[0-9a-f]*"/STAMP/' "$answer")" \
+    $'{"lines":6,"stored":6,STAMP}\n{"end":true,"lines":6,"stored":6}'
+request POST /get '{"keys":[["a"],["b"],["c"]]}'
+field '[.entries[] | [.value, .typed.value]]' '[[{"x":0.1,"y":2},null],[null,"9"],[null,null]]'
+
+test_case 'a thousand lines are a commit, and each has a line as it is stored'
+entries many 1 2500 >"$work/many"
+for version in --http1.1 --http2-prior-knowledge; do
+    bulk "@$work/many" $version
+    expect 200
+    is 'the lines' "$(command jq -c '[.lines, .stored, .end]' "$answer" | tr '\n' ' ')" \
+        '[1000,1000,null] [2000,2000,null] [2500,2500,null] [2500,2500,true] '
+    count_is many 2500
+    empty many
+done
+is 'the commits' "$(bulk "@$work/many"; command jq -r '.versionstamp // empty' "$answer" | sort -u | wc -l)" 3
+request POST /get '{"keys":[["many",1],["many",1000],["many",1001],["many",2500]]}'
+expect 200
+field '[.entries[].versionstamp] | [.[0] == .[1], .[1] < .[2], .[2] < .[3]]' '[true,true,true]'
+count_is many 2500
+
+test_case 'so are lines of more than a mebibyte'
+entries large 1 30 "\"$(head -c 100000 /dev/zero | tr '\0' x)\"" >"$work/large"
+bulk "@$work/large"
+expect 200
+is 'the commits' "$(grep -c versionstamp "$answer")" 3
+last '[.end, .stored]' '[true,30]'
+count_is large 30
+
+test_case 'a list is stored as it was: keys, types and media types of values, times'
+empty
+request POST /atomic '{"mutations":[
+    {"type":"set","key":["t",1,"\u0000",true],"value": {"n": 1.50, "s": "\u00e9"} },
+    {"type":"set","key":["t",2],"typed":{"type":"Date","value":"2023-04-23T00:00:00.123Z"}},
+    {"type":"set","key":["t",3],"typed":{"type":"KvU64","value":"18446744073709551615"}},
+    {"type":"set","key":["t",4],"typed":{"type":"bigint","value":"-9007199254740993"}},
+    {"type":"set","key":["t",{"type":"bigint","value":"12345678901234567890"}],"value":null,"ttl":"1d"},
+    {"type":"set","key":["t",{"type":"Uint8Array","value":"AAEC"}],"typed":{"type":"Uint8Array","value":"3q2-7w"}}]}'
+expect 200
+request PUT /kv/t/text 'plain text' --header 'Content-Type: text/plain; charset=utf-8'
+expect 201
+listed() { # FILE
+    request GET '/list?prefix=t' '' --header 'Accept: application/x-ndjson'
+    cp "$answer" "$1"
+}
+bare() { # FILE: without what differs
+    sed 's/"versionstamp":"[0-9a-f]*"//' "$1"
+}
+listed "$work/before"
+"$KINDEX" export --url "$url" --prefix t >"$work/exported" 2>"$work/progress"
+for file in before exported; do
+    empty
+    request GET '/list?limit=1'
+    field .entries '[]'
+    bulk "@$work/$file"
+    last '[.end, .stored]' '[true,7]'
+    listed "$work/after"
+    is "what $file has become" "$(bare "$work/after")" "$(bare "$work/before")"
+done
+
+test_case 'the end of a list is the last line, or an error'
+bulk '{"key":["e"],"value":1}
+{"end":true,"count":1}'
+last '[.end, .lines, .stored]' '[true,2,1]'
+bulk '{"end":true,"count":0}'
+expect 200
+body_is $'{"end":true,"lines":1,"stored":0}\n'
+bulk '{"key":["e"],"value":2}
+{"end":true,"count":1}
+{"key":["f"],"value":1}'
+expect 200
+last '[.error.code, .error.line, .lines, .stored]' '["bad-request",3,2,1]'
+request GET /kv/f
+expect 404
+
+test_case 'empty lines, carriage returns and a missing last line end are no matter'
+printf '\n{"key":["w",1],"value":1}\r\n\r\n  \n{"key":["w",2],"value":2}' >"$work/lines"
+bulk "@$work/lines"
+last '[.end, .lines, .stored]' '[true,5,2]'
+printf '{"key":["w",3],"value":1}\n\n\n' >"$work/lines"
+bulk "@$work/lines"
+last '[.end, .lines, .stored]' '[true,3,1]'
+printf '\n\n' >"$work/lines"
+bulk "@$work/lines"
+expect 200
+last '[.end, .lines, .stored]' '[true,2,0]'
+count_is w 3
+
+test_case 'the media type may be left out, and no other is taken'
+request POST /bulk '{"key":["m"],"value":1}'
+expect 200
+request POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type:'
+expect 200
+request POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type: application/json'
+expect 415 unsupported-media-type
+field .supported '["application/x-ndjson"]'
+bulk '{"key":["m"],"value":1}' --header 'Content-Encoding: gzip'
+expect 415 unsupported-media-type
+
+test_case 'a request that cannot be one is refused before anything is stored'
+request POST /bulk '' "${ndjson[@]}"
+expect 400 bad-request
+bulk '{"key":["m"],"value":1}' --header 'If-Match: "x"'
+expect 400 bad-request
+request POST '/bulk?dry=1' '{"key":["m"],"value":1}' "${ndjson[@]}"
+expect 400 unknown-parameter
+head -c 4194305 /dev/zero | tr '\0' ' ' >"$work/lines"
+bulk "@$work/lines"
+expect 413 payload-too-large
+field .limit 4194304
+
+# ---- Errors ----------------------------------------------------------------
+
+test_case 'a wrong first line is an error as any other request has, with its line'
+bulk '{"key":["n"],"value":}'
+expect 400 bad-json
+field '[.line, .column, .offset]' '[1,22,21]'
+bulk '
+{"key":["n"],"vlaue":1}'
+expect 400 unknown-member
+field '[.line, .pointer, .didYouMean]' '[2,"/vlaue","value"]'
+
+refused() { # CODE LINE [COUNT]: a line that is wrong, with so many before it
+    local count=${3:-3}
+    { entries bad 1 "$count"; printf '%s\n' "$2"; entries worse 1 10; } >"$work/lines"
+    bulk "@$work/lines"
+    expect 200
+    last '[.error.code, .error.line, .lines, .stored, .end]' "[\"$1\",$((count + 1)),$count,$count,null]"
+    count_is bad "$count"
+    count_is worse 0
+    empty bad
+}
+
+test_case 'all lines before a wrong one are stored, and none from it on'
+for count in 1 999 1000 1001 1200; do
+    refused bad-json '{"key":["n"],"value":1' $count
+done
+refused bad-json '{"key":["n"],"value":1}{"key":["m"],"value":1}'
+refused bad-request '{"key":["n"]}'
+refused bad-request '{"value":1}'
+refused bad-request '{"key":["n"],"value":1,"typed":{"type":"KvU64","value":"1"}}'
+refused bad-value '{"key":["n"],"typed":{"type":"KvU64","value":1}}'
+refused bad-request '{"type":"set","key":["n"]}'
+refused bad-request '{"type":"put","key":["n"],"value":1}'
+refused bad-request '[1]'
+refused unknown-member '{"error":{"code":"overloaded"}}'
+refused bad-key '{"key":[],"value":1}'
+refused key-too-long "{\"key\":[\"$(head -c 3000 /dev/zero | tr '\0' k)\"],\"value\":1}"
+refused value-too-large "{\"key\":[\"n\"],\"value\":\"$(head -c 1048576 /dev/zero | tr '\0' v)\"}"
+refused json-too-deep "{\"key\":[\"n\"],\"value\":$(printf '[%.0s' {1..65})$(printf ']%.0s' {1..65})}"
+
+test_case 'the last state, or a key with the versionstamp, is for /atomic'
+refused bad-request '{"type":"set","key":["n"],"value":1,"return":"new"}'
+refused bad-request '{"type":"set","key":["n"],"value":1,"suffix":"versionstamp"}'
+
+test_case 'so are the lines before one that the stored entries refuse'
+request PUT /kv/text '"text"'
+for count in 1 999 1000 1001 1200; do
+    refused type-mismatch '{"type":"sum","key":["text"],"value":1}' $count
+done
+refused key-not-found '{"type":"touch","key":["none"],"ttl":"1h"}'
+refused out-of-bounds '{"type":"sum","key":["stock"],"value":-1,"min":0}'
+refused index-not-found '{"type":"delete","by":{"index":"none","value":[1]}}'
+request POST /indexes '{"name":"by_mail","prefix":["bad"],"fields":["/mail"],"unique":true,"missing":"skip"}' \
+    --header 'Prefer: wait=60'
+until_field .state ready GET /indexes/by_mail
+request PUT /kv/bad/first '{"mail":"a@x.org"}'
+{ entries bad 1 1200; echo '{"key":["bad","second"],"value":{"mail":"a@x.org"}}'; entries worse 1 10; } >"$work/lines"
+bulk "@$work/lines"
+last '[.error.code, .error.line, .error.existingKey, .lines]' '["unique-violation",1201,["bad","first"],1200]'
+count_is bad 1201
+bulk '{"key":["c"],"value":1}
+{"key":["by_mail","q","k"],"value":1}'
+last '[.error.code, .error.line, .lines]' '["index-owned-key",2,1]'
+
+test_case 'the lines that are left follow where the reply says'
+bulk "@$work/lines"
+sed -i 's/"a@x.org"/"b@x.org"/' "$work/lines"
+tail -n "+$(($(tail -n 1 "$answer" | command jq .lines) + 1))" "$work/lines" >"$work/rest"
+is 'the lines left' "$(wc -l <"$work/rest")" 11
+bulk "@$work/rest"
+last '[.end, .stored]' '[true,11]'
+count_is worse 10
+
+# Eighteen patches of a megabyte are more than one commit may make.
+test_case 'what is too much for one commit is stored in several'
+{ printf '{"a":0,"text":"'; head -c 999980 /dev/zero | tr '\0' x; printf '"}'; } >"$work/value"
+request PUT /kv/patched "@$work/value" --header 'Content-Type: application/json'
+command jq -nc 'range(19) | {type: "patch", key: ["patched"], value: {a: .}}' >"$work/lines"
+bulk "@$work/lines"
+expect 200
+is 'the commits' "$(grep -c versionstamp "$answer")" 3
+last '[.end, .stored]' '[true,19]'
+request GET '/kv/patched?fields=a'
+body_is '{"a":18}'
+
+# ---- A client that does not read --------------------------------------------
+
+test_case 'a client that does not read its reply holds up its own lines, and no others'
+hold() { # PREFIX
+    entries "$1" 1 10000 >"$work/held"
+    mkfifo "$work/go.$1"
+    timeout "$longest" node "$here/bulk_held.js" "$url" "$work/held" <"$work/go.$1" >"$work/told" &
+    client=$!
+    exec 7>"$work/go.$1"
+    until_field .count 2000 GET "/count?prefix=$1"
+}
+hold held
+bulk "@$work/many"
+last '[.end, .stored]' '[true,2500]'
+count_is held 2000
+exec 7>&-
+wait "$client"
+is 'what it is told' "$(cat "$work/told")" '{"end":true,"lines":10000,"stored":10000}'
+count_is held 10000
+
+test_case 'a server that stops has stored whole commits, and the reply has no end'
+hold stopped
+stop_server
+exec 7>&-
+wait "$client"
+is 'the end' "$(tail -n 1 "$work/told")" cut
+start_server
+count_is stopped 2000
+
+# ---- Rights ----------------------------------------------------------------
+
+test_case 'a token stores the lines of its keys, up to the first that is not'
+request POST /tokens '{"name":"all","grants":[{"scopes":["read","write","list","watch","index","monitor","admin"],"prefix":[]}]}'
+all=(--header "Authorization: Bearer $(value .token)")
+request POST /tokens '{"name":"mine","grants":[{"scopes":["write"],"prefix":["mine"]}]}' "${all[@]}"
+expect 201
+mine=(--header "Authorization: Bearer $(value .token)")
+for number in 5 1500 3000; do # within one commit; of more than one; read beside the loop
+    { entries mine 1 $number; echo '{"key":["yours"],"value":1}'; } >"$work/lines"
+    bulk "@$work/lines" "${mine[@]}"
+    expect 200
+    last '[.error.code, .error.scope, .error.line, .lines]' "[\"forbidden\",\"write\",$((number + 1)),$number]"
+    request GET /count?prefix=mine '' "${all[@]}"
+    field .count $number
+done
+bulk '{"key":["yours"],"value":1}' "${mine[@]}"
+expect 403 forbidden
+field .line 1
+bulk '{"key":["mine"],"value":1}
+{"type":"sum","key":["mine",1],"value":1}' "${mine[@]}"
+expect 200
+last '[.error.code, .error.scope, .error.line]' '["forbidden","read",2]'
+bulk "@$work/lines"
+expect 401 unauthorized
+request GET /kv/yours '' "${all[@]}"
+expect 404
+
+finish
