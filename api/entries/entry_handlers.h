@@ -52,19 +52,4 @@ handler_fn explain_list;
 /* GET /watch: server-sent events, one for each change of some entries. */
 handler_fn watch_get;
 
-/* ---- atomic.c ---------------------------------------------------------- */
-
-/* POST /atomic: checks and mutations, carried out together or not at all. */
-handler_fn atomic_commit;
-/* Answers atomic_commit. */
-handler_fn atomic_commit_finish;
-
-/* ---- bulk.c ------------------------------------------------------------ */
-
-/* POST /bulk: lines with entries and mutations, in commits one after another,
- * each of which has a line in the reply. */
-handler_fn bulk_write;
-/* Answers one commit of bulk_write. */
-handler_fn bulk_write_finish;
-
 #endif

@@ -85,8 +85,7 @@ void exchange_stream_begin(struct exchange *exchange)
     exchange->streamed = exchange->reply.body.size;
 }
 
-/* The status and the headers are sent, whatever a problem would have them
- * be. */
+/* The status and the headers are sent: those of a problem come too late. */
 enum exchange_next exchange_stream_part(struct exchange *exchange)
 {
     struct reply *reply = &exchange->reply;

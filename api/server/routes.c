@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "admin/admin_handlers.h"
+#include "commits/commit_handlers.h"
 #include "entries/entry_handlers.h"
 #include "indexes/index_handlers.h"
 #include "kvconnect/kvconnect_handlers.h"

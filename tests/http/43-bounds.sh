@@ -95,9 +95,9 @@ done <<'END'
 "type":"set","value":1,"ttl":"1h","ttlOf":"new"|bad-request|/mutations/0
 END
 
-# The recipes of api/entries/README.md, each from four processes at once.
+# The recipes of api/commits/README.md, each from four processes at once.
 recipe() { # NAME: the document of its commit
-    sed -n "s#.*/atomic --json '\\(.*\\)'.*#\\1#p" "$(dirname "$0")/../../api/entries/README.md" |
+    sed -n "s#.*/atomic --json '\\(.*\\)'.*#\\1#p" "$(dirname "$0")/../../api/commits/README.md" |
         grep "\"key\":\\[\"$1\""
 }
 at_once() { # COMMAND: four processes call it 30 times each

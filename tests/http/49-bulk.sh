@@ -140,6 +140,8 @@ request POST /bulk '' "${ndjson[@]}"
 expect 400 bad-request
 bulk '{"key":["m"],"value":1}' --header 'If-Match: "x"'
 expect 400 bad-request
+bulk '{"key":["m"],"value":1}' --header 'Idempotency-Key: "x"'
+expect 400 bad-request
 request POST '/bulk?dry=1' '{"key":["m"],"value":1}' "${ndjson[@]}"
 expect 400 unknown-parameter
 head -c 4194305 /dev/zero | tr '\0' ' ' >"$work/lines"

@@ -145,6 +145,14 @@ static const struct request_row {
           "true}],\"mutations\":[]}"),
      NULL, 200},
 
+    {METHOD_POST, "/bulk",
+     TEXT("{\"key\":[\"p\",6],\"value\":{\"x\":6}}\n{\"type\":\"delete\","
+          "\"by\":{\"index\":\"i\",\"value\":[6]}}\n{\"key\":[\"p\",7],"
+          "\"value\":{\"x\":4}}"),
+     NULL, 200},
+    {METHOD_POST, "/bulk", TEXT("{\"key\":[\"p\",7],\"value\":{\"x\":4}}"),
+     NULL, 409},
+
     {METHOD_POST, "/", TEXT("{\"supportedVersions\":[3]}"), NULL, 200},
     {METHOD_POST, "/v2/snapshot_read",
      TEXT("\x0a\x0d\x0a\x03\x02"

@@ -6,13 +6,13 @@
  * All lines before a wrong one are stored: a slice ends before a line that
  * cannot be read or that the caller may not write, and is cut before one that
  * the core refuses. So a line is refused only as the first of a slice. */
-#include "entries/bulk.h"
+#include "commits/bulk.h"
 
 #include <stdio.h>
 #include <talloc.h>
 
 #include "access/access.h"
-#include "entries/entry_handlers.h"
+#include "commits/commit_handlers.h"
 #include "http/service.h"
 #include "rest/body.h"
 #include "rest/conditions.h"
@@ -52,11 +52,23 @@ static void add_refusal(struct stream *stream, struct kx_buffer *chunk)
     kx_add_text(chunk, "}\n");
 }
 
+/* The outcomes of many commits are not stored. */
+static bool has_no_key(const struct request *request, struct input_error *error)
+{
+    return request->header(request, "Idempotency-Key") == NULL ||
+           input_error_set(error, PROBLEM_BAD_REQUEST,
+                           "POST /bulk takes no Idempotency-Key, because it is "
+                           "many commits; nothing was written. Leave the "
+                           "header out, and continue after the lines that the "
+                           "reply says are stored.");
+}
+
 static bool read_request(const struct request *request,
                          struct input_error *error)
 {
     return query_params_none(request, error) &&
-           conditions_none(request, error) && body_lines(request, error) &&
+           conditions_none(request, error) && has_no_key(request, error) &&
+           body_lines(request, error) &&
            (request->body.size > 0 ||
             input_error_set(error, PROBLEM_BAD_REQUEST,
                             "The body is empty; lines with an entry or a "

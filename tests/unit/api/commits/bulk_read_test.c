@@ -1,6 +1,6 @@
 /* The lines of POST /bulk: what slices they become, and what is refused
  * where. */
-#include "entries/bulk.h"
+#include "commits/bulk.h"
 #include "unit.h"
 
 static struct bulk_reader reader;

@@ -2,7 +2,7 @@
  * first half turns the document into request->commit, the second one reports
  * what became of it; between them the writer thread owns the request's memory,
  * in which all of the commit lies. */
-#include "entries/atomic.h"
+#include "commits/atomic.h"
 
 #include <talloc.h>
 
@@ -11,7 +11,7 @@
 #include "rest/conditions.h"
 #include "rest/entryjson.h"
 #include "rest/idempotency.h"
-#include "entries/entry_handlers.h"
+#include "commits/commit_handlers.h"
 #include "rest/query_params.h"
 #include "rest/core_refusal.h"
 

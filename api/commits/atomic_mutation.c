@@ -1,7 +1,7 @@
 /* One mutation of POST /atomic. Its members are read by a table into a
  * `reading`, which also notes which members there were: what must or must not
  * stand together is decided once all of them have been seen. */
-#include "entries/atomic.h"
+#include "commits/atomic.h"
 
 #include <talloc.h>
 

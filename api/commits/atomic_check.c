@@ -1,6 +1,6 @@
 /* One check of the document of POST /atomic (atomic_read.c): a key or a
  * prefix, and one condition. */
-#include "entries/atomic.h"
+#include "commits/atomic.h"
 
 #include <talloc.h>
 

@@ -1,6 +1,6 @@
 /* An entry that the document of POST /atomic names by its value in a unique
  * index: {"index":"users_by_email","value":["ada@example.org"]}. */
-#include "entries/atomic.h"
+#include "commits/atomic.h"
 
 #include <talloc.h>
 

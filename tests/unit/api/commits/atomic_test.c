@@ -1,5 +1,5 @@
 /* The document of POST /atomic: what it becomes, and what is refused where. */
-#include "entries/atomic.h"
+#include "commits/atomic.h"
 #include "unit.h"
 
 static bool read(const char *text, void *memory, struct atomic *atomic,

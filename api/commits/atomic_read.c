@@ -4,7 +4,7 @@
  * "mutations":[{"type":"set",
  * "key":[...],"value":...,"ttl":"5m"}], "dry":false}, with "expiresAt" for
  * "ttl". */
-#include "entries/atomic.h"
+#include "commits/atomic.h"
 
 #include <talloc.h>
 

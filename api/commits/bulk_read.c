@@ -1,10 +1,10 @@
 /* A line is an entry as lists show it, or, if it has a member `type`, a
  * mutation as in POST /atomic. The last one may be the end of a list. */
-#include "entries/bulk.h"
+#include "commits/bulk.h"
 
 #include <talloc.h>
 
-#include "entries/atomic.h"
+#include "commits/atomic.h"
 
 enum { LINE_LEAST = 16 /* bytes: no mutation has a shorter line */ };
 
