@@ -78,7 +78,6 @@ static void parts_are_made_as_they_are_sent(void **state)
     assert_int_equal(stored(), FIRST);
     for (unsigned part = 2; part <= 3; part++) {
         assert_parks(exchange);
-        exchange_loop_turns(&house->queue);
         wait_for_ready(part);
         assert_next(exchange, part == 2 ? "{\"lines\":2000," : "{\"end\":true");
     }
@@ -93,7 +92,6 @@ static void one_that_waits_when_the_server_stops_says_so(void **state)
     assert_next(exchange, "{\"lines\":1000,");
     assert_parks(exchange);
     house->service.stopping = true;
-    exchange_loop_turns(&house->queue);
     wait_for_ready(2);
     assert_next(exchange, "{\"error\":{\"type\":\"/problems/stopping\"");
     assert_ends(exchange);
@@ -120,7 +118,6 @@ static void one_without_memory_says_so(void **state)
     assert_next(exchange, "{\"lines\":1000,");
     assert_parks(exchange);
     house->options.bodies_max = 1024;
-    exchange_loop_turns(&house->queue);
     wait_for_ready(2);
     assert_next(exchange, "{\"error\":{\"type\":\"/problems/overloaded\"");
     assert_ends(exchange);
