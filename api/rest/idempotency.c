@@ -10,40 +10,47 @@
 _Static_assert(KX_TOKEN_ID_SIZE + 1 + IDEMPOTENCY_KEY_MAX <= KX_RETRY_KEY_MAX,
                "a key fits with the id of the access token");
 
-/* No header value has a line break, so each ends with one. */
 static const char *const HEADERS[] = {"Content-Type", "If-Match",
                                       "If-None-Match", "Prefer"};
 enum { HEADER_COUNT = sizeof HEADERS / sizeof *HEADERS };
 
+/* With its NUL, which ends it. */
+static struct kx_slice ended(const char *text)
+{
+    return kx_slice(text, strlen(text) + 1);
+}
+
+/* No path and no query has a line break, so one ends them. */
 static void digest_request(const struct request *request, uint8_t *out)
 {
-    struct kx_slice parts[5 + 2 * HEADER_COUNT + 2];
+    struct kx_slice parts[1 + HEADER_COUNT + 5];
     size_t count = 0;
-    parts[count++] = kx_text(method_name(request->method));
-    parts[count++] = kx_text(" ");
+    parts[count++] = ended(method_name(request->method));
+    for (size_t i = 0; i < HEADER_COUNT; i++) {
+        const char *value = request->header(request, HEADERS[i]);
+        parts[count++] = ended(value != NULL ? value : "");
+    }
     parts[count++] = request->path;
     parts[count++] = kx_text("?");
     parts[count++] = request->query;
-    for (size_t i = 0; i < HEADER_COUNT; i++) {
-        const char *value = request->header(request, HEADERS[i]);
-        parts[count++] = kx_text("\n");
-        parts[count++] = kx_text(value != NULL ? value : "");
-    }
     parts[count++] = kx_text("\n");
     parts[count++] = request->body;
-    kx_sha256_parts(parts, count, out);
+    kx_fingerprint(parts, count, out);
 }
 
 /* A structured field (RFC 8941) has a string in quotes. Without quotes the
  * whole value is the key: many clients send it so. */
 static bool add_quoted(const char *text, struct kx_buffer *out)
 {
-    for (text++; *text != '\0' && *text != '"'; text++) {
-        bool escaped = *text == '\\';
-        text += escaped;
-        if (escaped && *text != '"' && *text != '\\')
+    for (text++;; text += 2) {
+        size_t plain = strcspn(text, "\"\\");
+        kx_add(out, text, plain);
+        text += plain;
+        if (*text != '\\')
+            break;
+        if (text[1] != '"' && text[1] != '\\')
             return false;
-        kx_add_byte(out, (uint8_t)*text);
+        kx_add_byte(out, (uint8_t)text[1]);
     }
     return text[0] == '"' && text[1] == '\0';
 }

@@ -22,15 +22,8 @@ void sha256_end(struct sha256 *digest, char *out)
 
 void kx_sha256(struct kx_slice bytes, uint8_t *out)
 {
-    kx_sha256_parts(&bytes, 1, out);
-}
-
-void kx_sha256_parts(const struct kx_slice *parts, size_t count, uint8_t *out)
-{
     struct sha256 digest;
     sha256_begin(&digest);
-    for (size_t i = 0; i < count; i++)
-        if (parts[i].size != 0)
-            sha256_add(&digest, parts[i]);
+    sha256_add(&digest, bytes);
     sha256_digest(&digest.state, KX_SHA256_SIZE, out);
 }

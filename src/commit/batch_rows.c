@@ -135,10 +135,12 @@ static void add_facts(struct rows *rows, const struct catalog *catalog)
 
 /* As with entries, next_expiry_ms may be too early if the batch fails. */
 static void add_outcomes(struct writer *writer, struct rows *rows,
-                         const struct plan *plan)
+                         struct plan *plan)
 {
-    size_t count;
-    const struct row_write *writes = plan_retry_writes(plan, &count);
+    size_t count = 0;
+    const struct row_write *writes = NULL;
+    if (!plan_retry_rows(plan, &writes, &count))
+        rows->failed = true;
     for (size_t i = 0; i < count; i++)
         add_row(rows, writes[i]);
     if (plan_retry_due_ms(plan) < writer->next_expiry_ms)
@@ -166,6 +168,6 @@ void batch_rows_add(struct rows *rows, struct writer *writer,
         add_change(writer, rows, &net[i]);
     for (size_t i = 0; i < batch->write_count; i++)
         add_row(rows, batch->writes[i]);
-    if (batch->plan != NULL)
+    if (batch->plan != NULL && plan_retry_any(batch->plan))
         add_outcomes(writer, rows, batch->plan);
 }

@@ -5,6 +5,7 @@
 #include "commit/batch_slices.h"
 
 #include "base/arena.h"
+#include "plan/plan_retry.h"
 #include "engine/engine.h"
 #include "commit/view.h"
 
@@ -85,7 +86,8 @@ enum kx_status batch_settle(struct engine_range *range, struct plan *plan,
     if (net_count < SLICED_MIN)
         return KX_OK;
     arena_init(&arena, plan);
-    while (count < net_count && bytes <= SETTLED_BYTES_MAX) {
+    status = plan_retry_settle(plan);
+    while (status == KX_OK && count < net_count && bytes <= SETTLED_BYTES_MAX) {
         struct net_change *change = &net[count];
         bool unread = change->unread;
         status = settle(&walk, change);

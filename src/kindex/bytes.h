@@ -110,7 +110,13 @@ static inline struct kx_slice kx_buffer_slice(const struct kx_buffer *buffer)
  * KX_SHA256_SIZE bytes. It allocates nothing and cannot fail. */
 enum { KX_SHA256_SIZE = 32 };
 void kx_sha256(struct kx_slice bytes, uint8_t *out);
-/* The same of the bytes of all parts, one after the other. */
-void kx_sha256_parts(const struct kx_slice *parts, size_t count, uint8_t *out);
+
+/* Writes 128 bits that differ, by all likelihood, when the bytes of all parts,
+ * one after the other, differ: KX_FINGERPRINT_SIZE bytes, the same on every
+ * machine and in every version. Not safe against chosen
+ * input. It
+ * allocates nothing and cannot fail. */
+enum { KX_FINGERPRINT_SIZE = 16 };
+void kx_fingerprint(const struct kx_slice *parts, size_t count, uint8_t *out);
 
 #endif

@@ -18,7 +18,7 @@
 struct kx_retry {
     struct kx_slice key; /* of the sender and the commit; 1 to KX_RETRY_KEY_MAX
                           * bytes */
-    uint8_t digest[KX_SHA256_SIZE]; /* of all that the sender asks for */
+    uint8_t digest[KX_FINGERPRINT_SIZE]; /* of all that the sender asks for */
     int64_t until_ms; /* Unix time until which the outcome is stored */
     bool makes_keys;  /* the caller makes the mutations' keys, other ones each
                        * time: those of the first commit are stored, and

@@ -2,7 +2,7 @@
  *
  *   status (1)   its number in STATUSES
  *   keys         of all that the core or the caller has named itself
- *   of a success: stamp (8), created (1), deleted (8), more (1), results
+ *   of a success: stamp (8), deleted (4), flags (1), results
  *   of a refusal: the members of struct kx_refusal in their order
  *
  * What is read is only as certain as the disk: nothing is taken for granted but
@@ -36,6 +36,9 @@ static const enum kx_status STATUSES[] = {
 };
 enum { STATUS_COUNT = sizeof STATUSES / sizeof *STATUSES };
 
+/* What a success has been. */
+enum { CREATED = 1, MORE = 2, RESULTS = 4 };
+
 /* How a result, or a refusal's value, is there. */
 enum { ASKED = 1, SKIPPED = 2, PRESENT = 4 };
 
@@ -64,8 +67,10 @@ static bool names_key(const struct kx_commit *commit,
 
 static void put(struct kx_buffer *out, uint64_t number, size_t size)
 {
+    uint8_t bytes[8];
     for (size_t i = 0; i < size; i++)
-        kx_add_byte(out, (uint8_t)(number >> (8 * i)));
+        bytes[i] = (uint8_t)(number >> (8 * i));
+    kx_add(out, bytes, size);
 }
 
 static void put_bytes(struct kx_buffer *out, struct kx_slice bytes)
@@ -110,10 +115,11 @@ static void put_result(struct kx_buffer *out, const struct kx_result *result)
 static void put_success(struct kx_buffer *out, const struct kx_commit *commit)
 {
     put(out, commit->stamp, 8);
-    put(out, commit->created, 1);
-    put(out, commit->deleted, 8);
-    put(out, commit->more, 1);
-    put(out, commit->results != NULL, 1);
+    put(out, commit->deleted, 4);
+    put(out,
+        (commit->created ? CREATED : 0) | (commit->more ? MORE : 0) |
+            (commit->results != NULL ? RESULTS : 0),
+        1);
     for (size_t i = 0; commit->results != NULL && i < commit->mutation_count;
          i++)
         put_result(out, &commit->results[i]);
@@ -256,10 +262,11 @@ static void get_success(struct outcome_reader *reading,
                         struct kx_commit *commit)
 {
     commit->stamp = get(reading, 8);
-    commit->created = get(reading, 1) != 0;
-    commit->deleted = (size_t)get(reading, 8);
-    commit->more = get(reading, 1) != 0;
-    if (get(reading, 1) == 0)
+    commit->deleted = (size_t)get(reading, 4);
+    unsigned flags = (unsigned)get(reading, 1);
+    commit->created = (flags & CREATED) != 0;
+    commit->more = (flags & MORE) != 0;
+    if ((flags & RESULTS) == 0)
         return;
     commit->results = talloc_zero_array(commit->memory, struct kx_result,
                                         (unsigned)commit->mutation_count);

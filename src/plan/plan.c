@@ -105,9 +105,7 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
 
 bool plan_changes(const struct plan *plan)
 {
-    size_t outcomes;
-    plan_retry_writes(plan, &outcomes);
-    return plan->stamp != plan->catalog->stamp || outcomes != 0;
+    return plan->stamp != plan->catalog->stamp || plan_retry_any(plan);
 }
 
 /* Removes the entry if it is still the one with this expiry. A write cancels

@@ -35,7 +35,8 @@ struct plan {
     int64_t now_ms;             /* the time of the whole batch */
     uint64_t stamp;             /* the last one given, this batch included */
     size_t value_max;
-    bool presumes; /* that values of unique indexes are new */
+    bool presumes; /* that values of unique indexes, and keys of retries, are
+                    * new */
     struct conflict_set
         *conflict_set;         /* conflict rows put so far; NULL: no row */
     struct retry_set *retries; /* outcomes to store (plan_retry.h); NULL: no
@@ -74,7 +75,7 @@ struct plan *plan_create(const struct plan_base *base);
 
 /* Plans one KX_WRITE commit and sets its result (not yet durable). Its changes
  * are in the overlay when commit->status is KX_OK and it is neither dry nor
- * replayed; its outcome is among plan_retry_writes if it has a key for it. A
+ * replayed; its outcome is among plan_retry_rows if it has a key for it. A
  * commit that reads the table (a KX_DELETE_RANGE, a check of a range) needs a
  * plan in which nothing has changed. */
 void plan_commit(struct plan *plan, struct kx_commit *commit);

@@ -21,21 +21,20 @@ struct added {
 };
 
 struct retry_set {
-    struct arena arena; /* of all that follows but the writes */
+    struct arena arena; /* of the outcomes, their keys and rows */
     struct added *rows;
-    struct row_write *writes;
+    struct row_write *writes; /* of the rows, in the order of the commits */
     size_t count;
     size_t capacity;
     size_t bytes;
-    int64_t due_ms;
-    struct kx_buffer key; /* scratch: of the present commit's row */
-    struct kx_buffer row; /* its row, as it is stored or will be */
+    int64_t due_ms;         /* the last of their times */
+    struct kx_buffer due;   /* the keys for the due row */
+    struct kx_buffer first; /* the due row's key */
+    struct kx_buffer key;   /* scratch: of the present commit's row */
+    unsigned hash;          /* of it */
+    struct kx_buffer row;   /* its row, as it is stored or will be */
     struct kx_buffer outcome;
 };
-
-/* Rows of one outcome: it, when it is due, and the due row of one that it
- * replaces. */
-enum { WRITES_MAX = 3 };
 
 static int free_rows(struct retry_set *set)
 {
@@ -51,7 +50,8 @@ static struct retry_set *set_of(struct plan *plan)
     if (set == NULL)
         return NULL;
     arena_init(&set->arena, set);
-    set->due_ms = INT64_MAX;
+    kx_buffer_init(&set->due, set);
+    kx_buffer_init(&set->first, set);
     kx_buffer_init(&set->key, set);
     kx_buffer_init(&set->row, set);
     kx_buffer_init(&set->outcome, set);
@@ -62,15 +62,19 @@ static struct retry_set *set_of(struct plan *plan)
 /* ---- Finding ------------------------------------------------------------ */
 
 /* The row under set->key as the commits planned so far leave it. KX_ABSENT also
- * when it is past its time. */
+ * when it is past its time, or presumed to be absent. */
 static enum kx_status read_row(const struct plan *plan, struct retry_set *set,
                                struct retry_row *row_out)
 {
     struct kx_slice key = kx_buffer_slice(&set->key);
     struct added *added;
-    HASH_FIND(hh, set->rows, key.data, (unsigned)key.size, added);
+    HASH_VALUE(key.data, (unsigned)key.size, set->hash);
+    HASH_FIND_BYHASHVALUE(hh, set->rows, key.data, (unsigned)key.size,
+                          set->hash, added);
     if (added != NULL)
         return retry_row_read(added->row, row_out) ? KX_OK : KX_FAILED;
+    if (plan->presumes)
+        return KX_ABSENT;
     enum kx_status status =
         engine_get(plan->view, TABLE_CATALOG, key, &set->row);
     if (status != KX_OK)
@@ -87,7 +91,6 @@ static enum kx_status differs(struct kx_commit *commit)
                    "nothing was changed");
 }
 
-/* Leaves set->row empty if there is no row, also none past its time. */
 static enum kx_status find(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;
@@ -96,14 +99,14 @@ static enum kx_status find(struct plan *plan)
     if (set == NULL)
         return KX_NO_MEMORY;
     kx_buffer_clear(&set->key);
-    kx_buffer_clear(&set->row);
     retry_row_key(commit->retry->key, &set->key);
     if (set->key.failed)
         return KX_NO_MEMORY;
     enum kx_status status = read_row(plan, set, &row);
     if (status != KX_OK)
         return status;
-    if (!kx_equal(row.digest, kx_slice(commit->retry->digest, KX_SHA256_SIZE)))
+    if (!kx_equal(row.digest,
+                  kx_slice(commit->retry->digest, KX_FINGERPRINT_SIZE)))
         return differs(commit);
     plan_results_drop(commit);
     status = outcome_read(row.outcome, commit);
@@ -125,11 +128,12 @@ bool plan_retry_find(struct plan *plan)
 
 /* ---- Adding ------------------------------------------------------------- */
 
+/* Room for one more row, and for the due row. */
 static bool reserve(struct retry_set *set)
 {
-    if (set->capacity - set->count >= WRITES_MAX)
+    if (set->count + 2 <= set->capacity)
         return true;
-    size_t capacity = set->capacity * 2 + 4 * WRITES_MAX;
+    size_t capacity = set->capacity * 2 + 16;
     struct row_write *writes =
         talloc_realloc(set, set->writes, struct row_write, (unsigned)capacity);
     if (writes == NULL)
@@ -149,69 +153,46 @@ static bool copy(struct retry_set *set, const struct kx_buffer *bytes,
     return place != NULL;
 }
 
-/* A write of the due row of this time; false when memory ran out. The scratch
- * is set->outcome. */
-static bool due_write(struct retry_set *set, const struct kx_retry *retry,
-                      int64_t until_ms, enum row_write_type type,
-                      struct row_write *write_out)
-{
-    *write_out = (struct row_write){.type = type, .table = TABLE_CATALOG};
-    kx_buffer_clear(&set->outcome);
-    retry_due_key(until_ms, retry->key, &set->outcome);
-    return copy(set, &set->outcome, &write_out->key);
-}
-
-/* set->row has the row that the table has, if it is past its time. */
-static bool drop_stale(struct retry_set *set, const struct kx_retry *retry,
-                       struct row_write *write_out)
-{
-    struct retry_row stale;
-    write_out->key.size = 0;
-    return !retry_row_read(kx_buffer_slice(&set->row), &stale) ||
-           due_write(set, retry, stale.until_ms, ROW_DELETE, write_out);
-}
-
 /* The row of the present commit, into set->row. */
 static void write_row(struct retry_set *set, const struct kx_commit *commit)
 {
     kx_buffer_clear(&set->outcome);
     kx_buffer_clear(&set->row);
     outcome_write(commit, &set->outcome);
-    struct retry_row row = {.until_ms = commit->retry->until_ms,
-                            .digest =
-                                kx_slice(commit->retry->digest, KX_SHA256_SIZE),
-                            .outcome = kx_buffer_slice(&set->outcome)};
+    struct retry_row row = {
+        .until_ms = commit->retry->until_ms,
+        .digest = kx_slice(commit->retry->digest, KX_FINGERPRINT_SIZE),
+        .outcome = kx_buffer_slice(&set->outcome)};
     retry_row_write(&row, &set->row);
     set->row.failed = set->row.failed || set->outcome.failed;
 }
 
-static bool add(struct retry_set *set, const struct kx_commit *commit)
+/* Without memory for all of it only the due row may name the key, which is
+ * harmless. */
+static bool add(struct plan *plan, const struct kx_commit *commit)
 {
+    struct retry_set *set = plan->retries;
     const struct kx_retry *retry = commit->retry;
     struct added *added = arena_take(&set->arena, sizeof *added);
-    struct row_write stale;
-    struct row_write due;
-    if (added == NULL || !reserve(set) || !drop_stale(set, retry, &stale) ||
-        !due_write(set, retry, retry->until_ms, ROW_PUT, &due))
+    if (added == NULL || !reserve(set))
         return false;
     write_row(set, commit);
     *added = (struct added){.lost = false};
-    if (!copy(set, &set->key, &added->key) ||
+    retry_due_add(retry->key, &set->due);
+    if (set->due.failed || !copy(set, &set->key, &added->key) ||
         !copy(set, &set->row, &added->row))
         return false;
-    HASH_ADD_KEYPTR(hh, set->rows, added->key.data, (unsigned)added->key.size,
-                    added);
+    HASH_ADD_KEYPTR_BYHASHVALUE(hh, set->rows, added->key.data,
+                                (unsigned)added->key.size, set->hash, added);
     if (added->lost)
         return false;
-    if (stale.key.size != 0)
-        set->writes[set->count++] = stale;
-    set->writes[set->count++] = (struct row_write){.type = ROW_PUT,
-                                                   .table = TABLE_CATALOG,
-                                                   .key = added->key,
-                                                   .value = added->row};
-    set->writes[set->count++] = due;
+    set->writes[set->count++] =
+        (struct row_write){.type = plan->presumes ? ROW_INSERT : ROW_PUT,
+                           .table = TABLE_CATALOG,
+                           .key = added->key,
+                           .value = added->row};
     set->bytes += added->row.size + 2 * added->key.size;
-    if (retry->until_ms < set->due_ms)
+    if (retry->until_ms > set->due_ms)
         set->due_ms = retry->until_ms;
     return true;
 }
@@ -219,7 +200,7 @@ static bool add(struct retry_set *set, const struct kx_commit *commit)
 void plan_retry_keep(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;
-    if (!outcome_is_definite(commit->status) || add(plan->retries, commit))
+    if (!outcome_is_definite(commit->status) || add(plan, commit))
         return;
     commit->status = kx_fail(&commit->refusal.fault, KX_NO_MEMORY,
                              "no memory for the outcome of the commit");
@@ -228,16 +209,47 @@ void plan_retry_keep(struct plan *plan)
 
 /* ---- For the batch ------------------------------------------------------ */
 
-const struct row_write *plan_retry_writes(const struct plan *plan,
-                                          size_t *count_out)
+bool plan_retry_any(const struct plan *plan)
 {
-    *count_out = plan->retries != NULL ? plan->retries->count : 0;
-    return plan->retries != NULL ? plan->retries->writes : NULL;
+    return plan->retries != NULL && plan->retries->count != 0;
+}
+
+enum kx_status plan_retry_settle(const struct plan *plan)
+{
+    struct retry_set *set = plan->retries;
+    for (size_t i = 0; set != NULL && i < set->count; i++) {
+        if (set->writes[i].type != ROW_INSERT)
+            continue;
+        enum kx_status status = engine_get(plan->view, TABLE_CATALOG,
+                                           set->writes[i].key, &set->row);
+        if (status != KX_ABSENT)
+            return status == KX_OK ? KX_CHECK_FAILED : status;
+    }
+    return KX_OK;
+}
+
+bool plan_retry_rows(struct plan *plan, const struct row_write **writes_out,
+                     size_t *count_out)
+{
+    struct retry_set *set = plan->retries;
+    struct kx_slice left = kx_buffer_slice(&set->due);
+    struct kx_slice first;
+    if (!retry_due_next(&left, &first))
+        return false;
+    retry_due_key(set->due_ms, first, &set->first);
+    set->writes[set->count++] =
+        (struct row_write){.type = ROW_PUT,
+                           .table = TABLE_CATALOG,
+                           .key = kx_buffer_slice(&set->first),
+                           .value = kx_buffer_slice(&set->due)};
+    *writes_out = set->writes;
+    *count_out = set->count;
+    return !set->first.failed;
 }
 
 int64_t plan_retry_due_ms(const struct plan *plan)
 {
-    return plan->retries != NULL ? plan->retries->due_ms : INT64_MAX;
+    return plan_retry_any(plan) ? plan->retries->due_ms : INT64_MAX;
 }
 
 size_t plan_retry_bytes(const struct plan *plan)

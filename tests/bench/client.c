@@ -2,7 +2,7 @@
  * keys in turn. 64 keep-alive connections in step: each sends one request,
  * then each reads its reply, so that the writer has something to batch. wrk
  * stops after a time; counting instructions needs runs that stop after a number
- * of requests.
+ * of requests. ONCE is a PUT with an Idempotency-Key, another one each time.
  *
  * Or COUNT watches, each of a separate key without an entry and over a
  * separate connection: it says "parked" when all have begun, and leaves them
@@ -28,6 +28,7 @@ enum {
 struct load {
     int fds[CONNECTIONS];
     const char *method;
+    int keyed;
     uint32_t sent;
 };
 
@@ -69,6 +70,10 @@ static int write_request(struct load *load, char *out)
                          "Content-Length: %d\r\n",
                          VALUE_SIZE);
     }
+    if (load->keyed)
+        size += snprintf(out + size, REQUEST_SIZE - (size_t)size,
+                         "Idempotency-Key: \"%08x-40d5-43dd-bc93-%012u\"\r\n",
+                         (unsigned)getpid(), load->sent);
     return size +
            snprintf(out + size, REQUEST_SIZE - (size_t)size, "\r\n%s", value);
 }
@@ -146,12 +151,16 @@ static int park(uint16_t port, int count)
 int main(int argc, char **argv)
 {
     if (argc != 4) {
-        fprintf(stderr, "usage: %s PORT GET|PUT|WATCH COUNT\n", argv[0]);
+        fprintf(stderr, "usage: %s PORT GET|PUT|ONCE|WATCH COUNT\n", argv[0]);
         return 2;
     }
     if (strcmp(argv[2], "WATCH") == 0)
         return park((uint16_t)atoi(argv[1]), atoi(argv[3]));
     struct load load = {.method = argv[2]};
+    if (strcmp(argv[2], "ONCE") == 0) {
+        load.method = "PUT";
+        load.keyed = 1;
+    }
     for (int i = 0; i < CONNECTIONS; i++)
         load.fds[i] = open_connection((uint16_t)atoi(argv[1]));
     for (long left = atol(argv[3]); left > 0; left -= CONNECTIONS) {

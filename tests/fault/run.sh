@@ -13,8 +13,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) kills=50 builds=25 moves=25 cuts=6 step=11 nth=11 shaken=47 flips=20 operations=20000 patience=600 soak=20 ;;
-prove) kills=100 builds=100 moves=200 cuts=60 step=1 nth=1 shaken=1 flips=400 operations=300000 patience=2400 soak=1800 ;;
+fault) kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 operations=20000 patience=600 soak=20 ;;
+prove) kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 operations=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -105,7 +105,7 @@ export -f finds
 
 cut_power() {
     KX_POWER=$1 KX_POWER_LIBRARY=$work/power.so \
-        node tests/fault/kill.js "$program" "$2"
+        node "tests/fault/${3:-kill.js}" "$program" "$2"
 }
 export -f cut_power
 export work program
@@ -120,6 +120,7 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed forgiving plan/plan_conditions '/^enum kx_status plan_check_value/,/^{/s/^{/{ return KX_OK;/' &&
     flawed phantom plan/plan_conditions '/^enum kx_status plan_check_range/,/^{/s/^{/{ return KX_OK;/' &&
     flawed crowded store/writer 's/overlay_size(plan->overlay) == 0 ||/true ||/' &&
+    flawed amnesic plan/plan_retry 's/if (plan->presumes)$/if (true)/' &&
     flawed hasty commit/view '/^uint64_t view_pending_key/,/^{/s/^{/{ return 0;/' &&
     flawed forgetful catalog/build_progress 's/= (uint64_t)number\[0\]/= 0 \& number[0]/' &&
     flawed careless indexes/build_job 's/if (writes != NULL)$/if (writes != NULL \&\& count % 5 != 0)/' &&
@@ -137,6 +138,10 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
 part "killed $kills times" node tests/fault/kill.js "$program" "$kills"
 part 'a flush that does nothing is found' bash -c 'finds "not as acknowledged" \
     node tests/fault/kill.js "$work/noflush/kindex" 10'
+part "killed $repeats times, every write comes again until it is answered" \
+    node tests/fault/retries.js "$program" "$repeats"
+part 'a repetition that is carried out again is found' bash -c 'finds "the answer" \
+    node tests/fault/retries.js "$work/amnesic/kindex" 10'
 part 'wrong index entries are found' \
     node tests/fault/indexes-self-test.js "$program"
 part "builds killed $builds times" node tests/fault/builds.js "$program" "$builds"
@@ -153,6 +158,8 @@ part 'an entry that comes on two pages is found' bash -c 'finds "comes twice" \
 part "power cut $cuts times" bash -c "cut_power whole $cuts"
 part "power cut $cuts times, half of what was not synced is there" \
     bash -c "cut_power torn $cuts"
+part "power cut $cuts times, every write comes again until it is answered" \
+    bash -c "cut_power torn $cuts retries.js"
 part 'a disk that forgets what was synced is found' \
     bash -c 'finds "not as acknowledged" cut_power forgetful 5'
 part "$flips flipped bits in the log" \

@@ -111,16 +111,17 @@ class Server {
     process.exit(1);
   }
 
-  // Resolves to {status, json, text}; rejects when the connection breaks.
-  async request(method, target, body) {
+  // Resolves to {status, headers, json, text}; rejects when the connection
+  // breaks.
+  async request(method, target, body, headers = {}) {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const reply =
-      await this.open(method, target, { text, timeout: ANSWER_MS });
+      await this.open(method, target, { text, headers, timeout: ANSWER_MS });
     const chunks = [];
     for await (const chunk of reply) chunks.push(chunk);
     const whole = Buffer.concat(chunks).toString();
     const isJson = /\bjson$/.test(reply.headers['content-type'] ?? '');
-    return { status: reply.statusCode, text: whole,
+    return { status: reply.statusCode, headers: reply.headers, text: whole,
       json: isJson && whole !== '' ? JSON.parse(whole) : null };
   }
 
