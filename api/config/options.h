@@ -56,7 +56,7 @@ struct options {
     uint64_t bulk_max;
     uint64_t bodies_max; /* bytes of all bodies held at a time */
     uint64_t queue_max;
-    uint64_t idempotency_ttl_ms; /* 0: no outcomes are kept */
+    uint64_t idempotency_ttl_ms;
     uint64_t checkpoint_interval_ms;
     uint64_t checkpoint_log;
     uint64_t disk_floor;

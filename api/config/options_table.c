@@ -97,9 +97,9 @@ static const struct option_row TABLE[] = {
     {"queue-max", OPTION_NUMBER, offsetof(struct options, queue_max), "4096", 1,
      1000000, "commits that may wait; further commits are answered 503"},
     {"idempotency-ttl", OPTION_DURATION,
-     offsetof(struct options, idempotency_ttl_ms), "24h", 0, 30ull * DAY_MS,
+     offsetof(struct options, idempotency_ttl_ms), "24h", 1, 30ull * DAY_MS,
      "how long the outcome of a write with an Idempotency-Key is kept for its "
-     "repetition; 0s: such writes are refused"},
+     "repetition"},
     {"checkpoint-interval", OPTION_DURATION,
      offsetof(struct options, checkpoint_interval_ms), "30s", SECOND_MS, DAY_MS,
      "a checkpoint is written after this time"},

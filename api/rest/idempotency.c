@@ -102,30 +102,16 @@ static bool read_key(const struct request *request, const char *text,
     return !key.failed || input_error_no_memory(error);
 }
 
-/* A client that counts on the header must not learn too late that it has no
- * effect. */
-static bool may_keep(const struct request *request, struct input_error *error)
-{
-    if (request->commit.dry)
-        return input_error_set(
-            error, PROBLEM_BAD_REQUEST,
-            "A dry run writes nothing, so it may be repeated as it is: leave "
-            "Idempotency-Key out.");
-    if (request->service->options->idempotency_ttl_ms == 0)
-        return input_error_set(
-            error, PROBLEM_BAD_REQUEST,
-            "This server keeps no outcomes for Idempotency-Key "
-            "(--idempotency-ttl 0s); nothing was written.");
-    return true;
-}
-
 bool idempotency_read(struct request *request, struct input_error *error)
 {
     const char *text = request->header(request, "Idempotency-Key");
     if (text == NULL)
         return true;
-    if (!may_keep(request, error))
-        return false;
+    if (request->commit.dry)
+        return input_error_set(
+            error, PROBLEM_BAD_REQUEST,
+            "A dry run writes nothing, so it may be repeated as it is: leave "
+            "Idempotency-Key out.");
     struct kx_retry *retry = talloc_zero(request->memory, struct kx_retry);
     if (retry == NULL)
         return input_error_no_memory(error);

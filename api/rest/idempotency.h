@@ -12,8 +12,7 @@ enum { IDEMPOTENCY_KEY_MAX = 255 /* bytes, without quotes */ };
 /* Sets request->commit.retry if the request has the header. It has to follow
  * the body's checks, and commit.dry: it computes a digest of the whole request.
  * The key is valid for the caller's access token alone. False with an error:
- * PROBLEM_BAD_REQUEST when the header has no key, when the commit is dry, or
- * when the server keeps no outcomes. */
+ * PROBLEM_BAD_REQUEST when the header has no key, or when the commit is dry. */
 bool idempotency_read(struct request *request, struct input_error *error);
 
 #endif

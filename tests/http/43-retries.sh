@@ -344,13 +344,6 @@ expect 200
 first
 stop_server
 
-test_case 'and refused where none are kept'
-start_server --idempotency-ttl 0s
-send PUT /kv/short 2
-expect 400 bad-request
-request PUT /kv/short 2
-expect 200
-stop_server
 start_server
 
 test_case 'a key is valid for one access token'

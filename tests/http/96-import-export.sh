@@ -396,6 +396,52 @@ ends 0
 kindex ls -o json --prefix often
 is values "$(jq .value "$work/out" | sort | uniq -c | tr -s ' ')" ' 60 40'
 
+test_case 'an import goes through a server that is killed and started again'
+stop_server
+start_server
+port=${url##*:}
+export KINDEX_URL=$url
+jq -nc 'range(3000) | {key: ["through", .], value: .}' >"$work/through"
+timeout "$longest" "$KINDEX" import "$work/through" --jobs 4 --batch 3 >"$work/out" 2>"$work/err" &
+importing=$!
+for entry in 300 1500; do
+    until_status 200 GET "/kv/through/=$entry"
+    kill -KILL "$server"
+    wait "$server" 2>"$work/null"
+    start_server --listen "127.0.0.1:$port"
+done
+wait $importing
+is 'the exit status' $? 0
+is 'what was imported' "$(sed -n 's/^imported \([0-9]*\) entries in [0-9.]* s$/\1/p' "$work/err")" 3000
+request GET '/count?prefix=through'
+field .count 3000
+
+test_case 'an entry whose answer was lost is imported, and did not exist before'
+node -e '
+// Passes bytes on, and cuts every third connection when its first answer comes.
+let count = 0;
+const net = require("net");
+const server = net.createServer((client) => {
+  const cuts = count++ % 3 === 0;
+  const up = net.connect(process.argv[1], "127.0.0.1");
+  client.on("data", (data) => up.write(data)).on("error", () => up.destroy())
+    .on("close", () => up.destroy());
+  up.on("data", (data) => cuts ? client.destroy() : client.write(data))
+    .on("error", () => client.destroy()).on("close", () => client.destroy());
+}).listen(0, "127.0.0.1", () =>
+  require("fs").writeFileSync(process.argv[2], `${server.address().port}`));
+' "$port" "$work/cutting" &
+cutting=$!
+wait_until test -s "$work/cutting"
+kindex import "$work/through" --prefix lost --jobs 2 --url "http://127.0.0.1:$(cat "$work/cutting")"
+ends 0
+complains 'imported 3000 entries in '
+is 'entries that existed already' "$(grep -c 'existed already' <<<"$complaint")" 0
+kindex count lost
+prints 3000
+kill $cutting
+wait $cutting 2>"$work/null"
+
 test_case 'an import that no server answers is status 5'
 stop_server
 kindex import "$work/many"

@@ -4,12 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <talloc.h>
 
 #include "cli/cli_json.h"
 #include "cli/cli_problem.h"
 
-enum { TRIES_MAX = 11, WAIT_MS = 1000, SHORT_WAIT_MS = 20 };
+enum {
+    TRIES_MAX = 11,
+    WAIT_MS = 1000,
+    SHORT_WAIT_MS = 20,
+    HEADER_MAX = 128 /* bytes of the line with the key of a commit */
+};
 
 /* The first pause; each is twice as long as the one before. Together they last
  * longer than the minute over which a token's requests are counted. */
@@ -18,12 +24,15 @@ static const uint64_t PAUSE_NS = 50000000;
 bool cli_pipeline_begin(struct cli_pipeline *pipeline, struct cli *cli,
                         size_t count)
 {
+    uint8_t run[CLI_PIPELINE_RUN_BYTES];
     *pipeline = (struct cli_pipeline){
         .cli = cli, .multi = curl_multi_init(), .slot_count = count};
     pipeline->slots =
         talloc_zero_array(cli->memory, struct cli_pipeline_slot, count);
-    if (pipeline->slots == NULL || pipeline->multi == NULL)
+    if (pipeline->slots == NULL || pipeline->multi == NULL ||
+        getrandom(run, sizeof run, 0) != (ssize_t)sizeof run)
         return false;
+    kx_hex_write(kx_slice(run, sizeof run), pipeline->run);
     for (size_t i = 0; i < count; i++) {
         kx_buffer_init(&pipeline->slots[i].texts, cli->memory);
         kx_buffer_init(&pipeline->slots[i].body, cli->memory);
@@ -47,6 +56,7 @@ cli_pipeline_filling(struct cli_pipeline *pipeline,
         return NULL;
     free_slot->state = SLOT_FILLING;
     free_slot->from = *from;
+    free_slot->commit = ++pipeline->commits;
     free_slot->count = free_slot->tries = 0;
     free_slot->texts.size = 0;
     return free_slot;
@@ -136,9 +146,13 @@ static void start_request(struct cli_pipeline *pipeline,
                           struct cli_pipeline_slot *slot)
 {
     struct cli *cli = pipeline->cli;
+    char header[HEADER_MAX];
     struct cli_call call = {.method = "POST",
                             .path = kx_text("/atomic"),
+                            .header = cli->dry_run ? NULL : header,
                             .body = kx_buffer_slice(&slot->body)};
+    snprintf(header, sizeof header, "Idempotency-Key: \"%s-%llu\"",
+             pipeline->run, (unsigned long long)slot->commit);
     void *other = cli->curl;
     cli->curl = slot->curl;
     slot->curl = cli_handle(cli, &call, &slot->headers);
@@ -212,6 +226,7 @@ static bool again_without_present(struct cli_pipeline *pipeline,
     pipeline->kept += dropped;
     if (dropped == 0)
         return false;
+    slot->commit = ++pipeline->commits;
     if (sent_item(slot, 0) == NULL)
         slot->state = SLOT_FREE;
     else
@@ -270,17 +285,33 @@ static void refuse(struct cli_pipeline *pipeline,
     fail(pipeline, slot, code != CLI_OK ? code : CLI_ERROR);
 }
 
-/* If the server was overloaded, schedules the slot to be sent again. False
- * otherwise, after too many tries, or after a failure of another slot. */
+/* Schedules the slot to be sent again. False after too many tries, or after a
+ * failure of another slot. */
 static bool retry_later(const struct cli_pipeline *pipeline,
-                        struct cli_pipeline_slot *slot, long status)
+                        struct cli_pipeline_slot *slot)
 {
-    if ((status != 503 && status != 429) || slot->tries >= TRIES_MAX ||
-        pipeline->status != CLI_OK)
+    if (slot->tries >= TRIES_MAX || pipeline->status != CLI_OK)
         return false;
     slot->due_ns = kx_monotonic_ns() + (PAUSE_NS << slot->tries++);
     slot->state = SLOT_WAITING;
     return true;
+}
+
+/* May the same request succeed later? The server was overloaded, or it is
+ * unknown whether it has stored the batch. */
+static bool may_retry(long status)
+{
+    return status == 503 || status == 429;
+}
+
+/* Did a connection break? One that cannot be made counts as soon as there was
+ * an answer: the server is being restarted. */
+static bool has_broken(const struct cli_pipeline *pipeline, CURLcode code)
+{
+    return code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR ||
+           code == CURLE_SEND_ERROR || code == CURLE_PARTIAL_FILE ||
+           code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM ||
+           (code == CURLE_COULDNT_CONNECT && pipeline->answered);
 }
 
 static void count_stored(struct cli_pipeline *pipeline,
@@ -301,7 +332,7 @@ static void take_answer(struct cli_pipeline *pipeline,
     bool present = status == 409 && checked && !pipeline->cli->overwrite;
     if (status == 200 && checked)
         count_stored(pipeline, slot);
-    else if (!retry_later(pipeline, slot, status) &&
+    else if (!(may_retry(status) && retry_later(pipeline, slot)) &&
              !(present && again_without_present(pipeline, slot, document)))
         refuse(pipeline, slot, status);
 }
@@ -313,8 +344,11 @@ static void finish(struct cli_pipeline *pipeline,
     curl_easy_getinfo(slot->curl, CURLINFO_RESPONSE_CODE, &status);
     curl_slist_free_all(slot->headers);
     slot->headers = NULL;
+    pipeline->answered = pipeline->answered || code == CURLE_OK;
     if (code == CURLE_OK)
         take_answer(pipeline, slot, status);
+    else if (has_broken(pipeline, code) && retry_later(pipeline, slot))
+        return;
     else if (pipeline->status == CLI_OK)
         fail(pipeline, slot, cli_unreachable(pipeline->cli, code));
     else

@@ -1,12 +1,14 @@
 /* A pipeline of commits: several requests at a time, each with a batch of
  * entries. If some entries of a batch are already present, the batch is sent
- * again without them. If the server is overloaded, it is sent again later. */
+ * again without them. If the server is overloaded, or the connection breaks, it
+ * is sent again later, with the same Idempotency-Key: so it is stored once, and
+ * the answer tells so. */
 #ifndef API_CLI_PIPELINE_H
 #define API_CLI_PIPELINE_H
 
 #include "cli/bulk/cli_ndjson.h"
 
-enum { CLI_PIPELINE_ENTRIES_MAX = 1000 };
+enum { CLI_PIPELINE_ENTRIES_MAX = 1000, CLI_PIPELINE_RUN_BYTES = 16 };
 /* A batch with this many bytes is full. */
 enum { CLI_PIPELINE_BYTES_MAX = 1 << 20 };
 
@@ -45,6 +47,7 @@ struct cli_pipeline_slot {
     struct cli_pipeline_item items[CLI_PIPELINE_ENTRIES_MAX];
     size_t count;
     struct cli_pipeline_place from; /* of the first line */
+    uint64_t commit; /* number of its document, which no other has */
     uint64_t due_ns; /* for SLOT_WAITING: when to send it again */
     unsigned tries;
 };
@@ -54,13 +57,17 @@ struct cli_pipeline {
     CURLM *multi;
     struct cli_pipeline_slot *slots;
     size_t slot_count;
+    char run[2 * CLI_PIPELINE_RUN_BYTES + 1]; /* random digits of this run */
+    uint64_t commits;
+    bool answered; /* there was an answer */
     uint64_t stored;
     uint64_t kept; /* entries that the store already had */
     int status;    /* of the first failure; CLI_OK: none so far */
     bool refused;  /* that failure lies in the lines of a batch */
 };
 
-/* Makes `count` slots in cli->memory. False without memory. */
+/* Makes `count` slots in cli->memory. False without memory, or without random
+ * numbers of the system. */
 bool cli_pipeline_begin(struct cli_pipeline *pipeline, struct cli *cli,
                         size_t count);
 
