@@ -1,10 +1,11 @@
 /* The rows of the catalog that keep the outcomes of commits under a key
- * (kindex/retry.h), and those that say until when. The row "retry/<key>" has the
- * time until which the outcome is stored (8 bytes, little endian), the digest
- * (16 bytes) and the outcome. The row "retry-due/<time><key>" has the greatest
- * time (8 bytes, big endian) of the outcomes that one batch has stored, and the
- * first of their keys; its value has all keys, each with its size (2 bytes,
- * little endian) before it. The first of these rows is the next to be removed.
+ * (kindex/retry.h), and those that say until when. The row "retry/<key>" has
+ * the time until which the outcome is stored (8 bytes, little endian), the
+ * digest (16 bytes) and the outcome. The row "retry-due/<time><key>" has the
+ * greatest time (8 bytes, big endian) of the outcomes that one batch has
+ * stored, and the first of their keys; its value has all keys, each with its
+ * size (2 bytes, little endian) before it. The first of these rows is the next
+ * to be removed.
  *
  * So one row is added for each commit, and one for each batch. Programs that
  * know neither pass over them. */
