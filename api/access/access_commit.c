@@ -90,11 +90,12 @@ static bool reads_stored(const struct kx_commit *commit,
 }
 
 static bool may_mutate_key(struct request *request, struct reply *reply,
-                           const struct kx_mutation *mutation, bool of_index)
+                           const struct kx_mutation *mutation,
+                           struct kx_slice key, bool of_index)
 {
-    return access_key(request, reply, SCOPE_WRITE, mutation->key) &&
+    return access_key(request, reply, SCOPE_WRITE, key) &&
            (!reads_stored(&request->commit, mutation, of_index) ||
-            access_key(request, reply, SCOPE_READ, mutation->key));
+            access_key(request, reply, SCOPE_READ, key));
 }
 
 static bool may_mutate_keys(struct request *request, struct reply *reply)
@@ -109,15 +110,16 @@ static bool may_mutate_keys(struct request *request, struct reply *reply)
     }
     for (size_t i = 0; i < commit->mutation_count; i++) {
         struct kx_mutation *mutation = &commit->mutations[i];
-        if (mutation->by != NULL) {
-            if (!may_find(request, reply, SCOPE_WRITE, SCOPE_READ,
-                          &mutation->by))
-                return false;
+        if (mutation->by != NULL &&
+            !may_find(request, reply, SCOPE_WRITE, SCOPE_READ, &mutation->by))
+            return false;
+        struct kx_slice key =
+            mutation->by != NULL ? mutation->new_key : mutation->key;
+        if (key.size == 0)
             continue;
-        }
-        bool of_index = access_key_of_index(request, mutation->key);
-        claims[count++] = (struct kx_claim){mutation->key, of_index};
-        if (!may_mutate_key(request, reply, mutation, of_index))
+        bool of_index = access_key_of_index(request, key);
+        claims[count++] = (struct kx_claim){key, of_index};
+        if (!may_mutate_key(request, reply, mutation, key, of_index))
             return false;
     }
     commit->claims = claims;

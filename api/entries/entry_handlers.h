@@ -7,6 +7,9 @@
 
 #include "http/request.h"
 
+struct input_error;
+struct query_params;
+
 /* ---- kv.c: /kv/... and /kv?key= ---------------------------------------- */
 
 /* GET and HEAD: the value as the body, ETag; 304, 404, 412. */
@@ -28,6 +31,23 @@ handler_fn kv_delete_finish;
 handler_fn kv_create;
 /* Answers kv_create. */
 handler_fn kv_create_finish;
+
+/* What kv_by.c shares. Reads ?ttl= into the mutation, of which the type is set;
+ * false with the error. */
+bool kv_read_ttl(const struct query_params *query, struct kx_mutation *mutation,
+                 struct input_error *error);
+/* Asks for a commit of the one mutation under the request's conditions, and for
+ * its entry if the client prefers that. */
+enum progress kv_commit(struct request *request, struct reply *reply,
+                        struct kx_mutation *mutation);
+
+/* ---- kv_by.c: PUT /indexes/{name}/get/... ------------------------------- */
+
+/* The body replaces the entry that has the value, or is a new entry under
+ * ?new=; 200, 201, 404, 412. */
+handler_fn kv_put_by;
+/* Answers kv_put_by. */
+handler_fn kv_put_by_finish;
 
 /* ---- list.c, count.c, get_many.c --------------------------------------- */
 

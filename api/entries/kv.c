@@ -64,8 +64,8 @@ enum progress kv_get(struct request *request, struct reply *reply)
 
 /* ?ttl= of a mutation. When it is not given, what is PUT never expires, and a
  * PATCH leaves the entry's time as it is. */
-static bool read_ttl(const struct query_params *query,
-                     struct kx_mutation *mutation, struct input_error *error)
+bool kv_read_ttl(const struct query_params *query, struct kx_mutation *mutation,
+                 struct input_error *error)
 {
     struct kx_buffer text;
     struct ttl ttl;
@@ -106,9 +106,8 @@ static bool show_entry(struct request *request, struct reply *reply)
     return true;
 }
 
-/* Asks for a commit of the one mutation under the request's conditions. */
-static enum progress commit(struct request *request, struct reply *reply,
-                            struct kx_mutation *mutation)
+enum progress kv_commit(struct request *request, struct reply *reply,
+                        struct kx_mutation *mutation)
 {
     struct kx_commit *work = &request->commit;
     struct conditions conditions;
@@ -126,6 +125,8 @@ static enum progress commit(struct request *request, struct reply *reply,
                        "nothing was written.");
     if (!idempotency_read(request, &error))
         return input_error_reply(request, reply, &error);
+    for (size_t i = 0; i < conditions.count; i++)
+        conditions.checks[i].by = mutation->by;
     if (wants_entry(request))
         mutation->returns =
             mutation->type == KX_DELETE ? KX_RETURN_OLD : KX_RETURN_NEW;
@@ -171,7 +172,7 @@ static struct kx_mutation *read_write(struct request *request,
     mutation->type = type == KX_PATCH ? patch_type(request, &query) : type;
     if ((read_body != NULL && mutation->type != KX_TOUCH &&
          !read_body(request, &mutation->value, error)) ||
-        !read_ttl(&query, mutation, error))
+        !kv_read_ttl(&query, mutation, error))
         return NULL;
     mutation->key = kx_buffer_slice(&key);
     return mutation;
@@ -185,7 +186,7 @@ static enum progress write_entry(struct request *request, struct reply *reply,
     if (mutation == NULL)
         return type == KX_PATCH ? body_refuse_patch(request, reply, &error)
                                 : input_error_reply(request, reply, &error);
-    return commit(request, reply, mutation);
+    return kv_commit(request, reply, mutation);
 }
 
 /* The problem of a refused commit; here a failed check is a precondition: the
@@ -320,7 +321,8 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
     if (!request_key_read(request, TAKES_TTL, &query, &key, error) ||
         !conditions_none(request, error) ||
         !body_value(request, &mutation->value, error) ||
-        !read_ttl(&query, mutation, error) || !idempotency_read(request, error))
+        !kv_read_ttl(&query, mutation, error) ||
+        !idempotency_read(request, error))
         return false;
     if (request->commit.retry != NULL)
         request->commit.retry->makes_keys = true;

@@ -26,6 +26,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_PAUSED] = "paused",
     [PARAMETER_REPAIR] = "repair",
     [PARAMETER_VERSIONSTAMPS] = "versionstamps",
+    [PARAMETER_NEW] = "new",
 };
 
 const char *query_params_name(enum parameter parameter)

@@ -23,6 +23,7 @@ enum parameter {
     PARAMETER_PAUSED,
     PARAMETER_REPAIR,
     PARAMETER_VERSIONSTAMPS,
+    PARAMETER_NEW,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -45,6 +46,7 @@ enum parameter_bit {
     TAKES_PAUSED = 1 << PARAMETER_PAUSED,
     TAKES_REPAIR = 1 << PARAMETER_REPAIR,
     TAKES_VERSIONSTAMPS = 1 << PARAMETER_VERSIONSTAMPS,
+    TAKES_NEW = 1 << PARAMETER_NEW,
     TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 

@@ -35,6 +35,8 @@ enum kx_status kx_where_read(void *memory, struct kx_slice text,
  * KX_INDEX_NOT_UNIQUE, KX_BAD_KEY refuse the commit. */
 struct kx_by {
     struct kx_slice index;  /* its name */
+    bool keeps;             /* of a mutation: its entry has the value after the
+                             * commit, too, else KX_BAD_VALUE */
     struct kx_slice value;  /* encoded parts, one for each field */
     bool claims;            /* the caller was authorized for this prefix: */
     struct kx_slice prefix; /* the index must still have it, else KX_BUSY */
@@ -130,9 +132,12 @@ enum kx_ttl_of { KX_TTL_ALWAYS, KX_TTL_NEW, KX_TTL_KEEP };
 struct kx_mutation {
     enum kx_mutation_type type;
     struct kx_slice key;
-    const struct kx_by *by; /* not NULL: the core sets the key, or refuses the
-                             * commit with KX_ABSENT, except for
-                             * KX_DELETE_RANGE */
+    const struct kx_by *by;  /* not NULL: the core sets the key, or refuses the
+                              * commit with KX_ABSENT, except for
+                              * KX_DELETE_RANGE */
+    struct kx_slice new_key; /* of a KX_SET with `by`: the key to set when no
+                              * entry has the value, in place of KX_ABSENT; size
+                              * 0: none */
     struct kx_value value;
     int64_t expires_at_ms;          /* 0: the entry does not expire */
     bool suffix_stamp;              /* for KX_SET: the digits of the commit's

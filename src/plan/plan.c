@@ -54,6 +54,8 @@ static enum kx_status plan_steps(struct plan *plan)
     if (status == KX_OK)
         status = plan_index_update(plan);
     if (status == KX_OK)
+        status = plan_find_kept(plan);
+    if (status == KX_OK)
         status = plan_owned_all(plan);
     return status == KX_OK ? plan_results_fill(plan, KX_RETURN_NEW) : status;
 }

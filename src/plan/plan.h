@@ -116,6 +116,9 @@ enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
  * KX_ABSENT for a mutation, or the reason why a value cannot be looked for,
  * with `by` in the refusal. */
 enum kx_status plan_find_all(struct plan *plan);
+/* The entries of mutations with `keeps` still have their values, which is known
+ * after plan_index_update only; else KX_BAD_VALUE. */
+enum kx_status plan_find_kept(struct plan *plan);
 /* The index that `by` names, if it can be read and still has the prefix that
  * the caller was authorized for; else as plan_find_all. */
 enum kx_status plan_by_index(struct plan *plan, const struct kx_by *by,

@@ -101,9 +101,20 @@ static enum kx_status no_entry(struct plan *plan, const struct kx_by *by)
     kx_buffer_init(&value, plan->commit->memory);
     kx_key_to_json(by->value, &value);
     return kx_fail(&plan_refusal(plan)->fault, KX_ABSENT,
-                   "no entry has the value %.*s in the index %.*s",
+                   "no entry has the value %.*s in the index %.*s%s",
                    (int)value.size, (const char *)value.data,
-                   (int)by->index.size, (const char *)by->index.data);
+                   (int)by->index.size, (const char *)by->index.data,
+                   by->keeps ? "; with ?new=KEY it is stored under KEY" : "");
+}
+
+static enum kx_status find_mutation(struct plan *plan,
+                                    struct kx_mutation *mutation)
+{
+    enum kx_status status = find(plan, mutation->by, &mutation->key);
+    if (status != KX_ABSENT)
+        return status;
+    mutation->key = mutation->new_key;
+    return mutation->new_key.size > 0 ? KX_OK : no_entry(plan, mutation->by);
 }
 
 enum kx_status plan_find_all(struct plan *plan)
@@ -115,11 +126,40 @@ enum kx_status plan_find_all(struct plan *plan)
         if (mutation->by == NULL || mutation->type == KX_DELETE_RANGE)
             continue;
         commit->refusal.mutation = i;
-        status = find(plan, mutation->by, &mutation->key);
-        if (status == KX_ABSENT)
-            status = no_entry(plan, mutation->by);
+        status = find_mutation(plan, mutation);
     }
     if (status == KX_OK)
         commit->refusal.by = NULL;
     return status;
+}
+
+static enum kx_status not_kept(struct plan *plan, const struct kx_by *by)
+{
+    struct kx_buffer value;
+    kx_buffer_init(&value, plan->commit->memory);
+    kx_key_to_json(by->value, &value);
+    return kx_fail(&plan_refusal(plan)->fault, KX_BAD_VALUE,
+                   "the entry would not have the value %.*s in the index %.*s",
+                   (int)value.size, (const char *)value.data,
+                   (int)by->index.size, (const char *)by->index.data);
+}
+
+enum kx_status plan_find_kept(struct plan *plan)
+{
+    struct kx_commit *commit = plan->commit;
+    for (size_t i = 0; i < commit->mutation_count; i++) {
+        const struct kx_mutation *mutation = &commit->mutations[i];
+        struct kx_slice key;
+        if (mutation->by == NULL || !mutation->by->keeps)
+            continue;
+        commit->refusal.mutation = i;
+        enum kx_status status = find(plan, mutation->by, &key);
+        if (status == KX_ABSENT ||
+            (status == KX_OK && !kx_equal(key, mutation->key)))
+            status = not_kept(plan, mutation->by);
+        if (status != KX_OK)
+            return status;
+        commit->refusal.by = NULL;
+    }
+    return KX_OK;
 }

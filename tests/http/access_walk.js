@@ -184,6 +184,8 @@ for (const [name, source] of Object.entries(SOURCES)) {
   row("getIndex", "GET", at, { ...read, ok: there(200) });
   row("getVerification", "GET", `${at}/verify`, { ...read, ok: there(200) });
   row("getByIndex", "GET", `${at}/get/=1`, { ...read, ok: there(409) });
+  row("putByIndex", "PUT", `${at}/get/=1?new=a/x`, { route: "write", body: '{"x":1}', ok: there(409),
+    needs: [["write", source], ["read", source], ["write", ["a", "x"]]] });
   row("listConflicts", "GET", `${at}/conflicts`, { ...list, ok: there(200) });
   row("listEntries", "GET", `/list?index=${name}`, { ...list, ok: there(200) });
   row("countEntries", "GET", `/count?index=${name}`, { ...list, ok: there(200) });

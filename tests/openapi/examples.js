@@ -146,6 +146,10 @@ commitAtomic idempotency-key-reused
 writeLines lines
 writeLines refused
 patchEntry touch
+putByIndex new
+putByIndex replace
+putByIndexByQuery new
+putByIndexByQuery replace
 getMetrics metrics
 getBackup backup
 createToken no-admin

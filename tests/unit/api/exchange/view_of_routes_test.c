@@ -97,6 +97,8 @@ static const struct request_row {
     {METHOD_GET, "/indexes/i", NOTHING, "wait=9", 200},
     {METHOD_GET, "/indexes/i/get/=1", NOTHING, NULL, 200},
     {METHOD_GET, "/indexes/i/get/=7", NOTHING, NULL, 404},
+    {METHOD_PUT, "/indexes/i/get/=1", TEXT("{\"x\":1}"), NULL, 200},
+    {METHOD_PUT, "/indexes/i/get/=7", TEXT("{\"x\":7}"), NULL, 404},
     {METHOD_GET, "/indexes/i/conflicts", NOTHING, NULL, 200},
     {METHOD_POST, "/indexes/i/verify", NOTHING, NULL, 202},
     {METHOD_POST, "/indexes/j/verify", NOTHING, NULL, 404},

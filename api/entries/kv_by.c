@@ -1,0 +1,96 @@
+/* PUT /indexes/{name}/get/<value...>: replaces the entry that has the value, or
+ * makes one under ?new=. The writer finds the entry while it plans, so nothing
+ * can come between. */
+#include "entries/entry_handlers.h"
+
+#include <talloc.h>
+
+#include "http/percent.h"
+#include "rest/body.h"
+#include "rest/request_key.h"
+
+static bool read_index(const struct request *request, struct kx_by *by,
+                       struct input_error *error)
+{
+    struct kx_buffer name;
+    kx_buffer_init(&name, request->memory);
+    if (!percent_decode(request->argument, &name))
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
+                               "The name of the index has a '%%' without two "
+                               "hexadecimal digits.");
+    by->index = kx_buffer_slice(&name);
+    return !name.failed || input_error_no_memory(error);
+}
+
+/* The key of a new entry, if it is given. */
+static bool read_new(const struct query_params *query,
+                     struct kx_mutation *mutation, struct input_error *error)
+{
+    struct kx_buffer key;
+    struct kx_fault fault = {0};
+    kx_buffer_init(&key, query->memory);
+    if (!query_params_has(query, PARAMETER_NEW))
+        return true;
+    if (!query_params_key(query, PARAMETER_NEW, &key, error))
+        return false;
+    mutation->new_key = kx_buffer_slice(&key);
+    if (key.size > 0 && kx_key_check(mutation->new_key, &fault) == KX_OK)
+        return true;
+    if (key.size == 0)
+        input_error_set(error, PROBLEM_BAD_PARAMETER,
+                        "The parameter new is a key with at least one part.");
+    else
+        input_error_fault(error, &fault);
+    error->parameter = kx_text(query_params_name(PARAMETER_NEW));
+    return false;
+}
+
+static bool read_put(struct request *request, struct kx_mutation *mutation,
+                     struct kx_by *by, struct input_error *error)
+{
+    struct kx_buffer value;
+    struct query_params query;
+    kx_buffer_init(&value, request->memory);
+    mutation->type = KX_SET;
+    mutation->by = by;
+    by->keeps = true;
+    if (!read_index(request, by, error) ||
+        !request_key(request, TAKES_TTL | TAKES_NEW, &query, &value, error) ||
+        !body_value(request, &mutation->value, error) ||
+        !kv_read_ttl(&query, mutation, error) ||
+        !read_new(&query, mutation, error))
+        return false;
+    by->value = kx_buffer_slice(&value);
+    return true;
+}
+
+enum progress kv_put_by(struct request *request, struct reply *reply)
+{
+    struct input_error error;
+    struct kx_by *by = talloc_zero(request->memory, struct kx_by);
+    struct kx_mutation *mutation =
+        talloc_zero(request->memory, struct kx_mutation);
+    if (by == NULL || mutation == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    if (!read_put(request, mutation, by, &error))
+        return input_error_reply(request, reply, &error);
+    return kv_commit(request, reply, mutation);
+}
+
+/* 201 with Location: the entry has another address. */
+enum progress kv_put_by_finish(struct request *request, struct reply *reply)
+{
+    struct kx_buffer location;
+    enum progress progress = kv_write_finish(request, reply);
+    if (progress != DONE || reply->status != 201)
+        return progress;
+    kx_buffer_init(&location, request->memory);
+    request_key_location(request->commit.mutations[0].key, &location);
+    if (location.failed)
+        reply->body.failed = true;
+    else
+        reply_header(reply, "Location", (const char *)location.data);
+    return DONE;
+}

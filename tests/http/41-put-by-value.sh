@@ -1,0 +1,111 @@
+#!/bin/bash
+# PUT /indexes/NAME/get/<value>: writes the entry that has a value.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+request POST /indexes '{"name":"by_email","prefix":["users"],"fields":[{"path":"/email","fold":"lower"}],"unique":true}'
+request POST /indexes '{"name":"by_color","prefix":["users"],"fields":["/color"]}'
+request PUT /kv/users/ada '{"email":"ada@x.org","n":1}'
+ada=$(value .versionstamp)
+at=/indexes/by_email/get
+
+test_case 'the entry that has the value is replaced, under its own key'
+request PUT $at/ADA@x.org '{"email":"Ada@x.org","n":2}'
+expect 200
+request GET /kv/users/ada
+body_is '{"email":"Ada@x.org","n":2}'
+request PUT "$at?key=[\"ada@x.org\"]" '{"email":"ada@x.org","n":3}' -H 'Prefer: return=representation'
+expect 200
+body_is '{"email":"ada@x.org","n":3}'
+request PUT "$at/ada@x.org?new=users/other&ttl=1h" '{"email":"ada@x.org","n":4}'
+expect 200
+request GET /kv/users/ada
+find_header Kindex-Expires-At
+is 'its time' "$((found > 0))" 1
+request GET /kv/users/other
+expect 404
+
+test_case 'without an entry it is 404, or a new one under the given key'
+request PUT $at/bo@x.org '{"email":"bo@x.org"}'
+expect 404 key-not-found
+field '[.detail, .index, .value]' '["no entry has the value [\"bo@x.org\"] in the index by_email; with ?new=KEY it is stored under KEY","by_email",["bo@x.org"]]'
+request PUT "$at/bo@x.org?new=users/bo" '{"email":"bo@x.org"}'
+expect 201
+header Location /kv/users/bo
+request GET $at/bo@x.org
+body_is '{"email":"bo@x.org"}'
+request PUT "$at/bo@x.org?new=[\"users\",\"bo2\"]" '{"email":"bo@x.org","n":2}'
+expect 200
+request GET '/count?prefix=users'
+field .count 2
+
+test_case 'under the given key an entry without the value is replaced, as by PUT /kv'
+request PUT "$at/bob@x.org?new=users/bo" '{"email":"bob@x.org"}'
+expect 200
+request GET $at/bo@x.org
+expect 404
+
+test_case 'the body must have the value, and nothing is stored'
+for body in '{"email":"other@x.org"}' '{"n":1}' '[]'; do
+    for at_value in "$at/ada@x.org" "$at/new@x.org?new=users/new"; do
+        request PUT "$at_value" "$body"
+        expect 400 bad-value
+    done
+done
+field .detail 'the entry would not have the value ["new@x.org"] in the index by_email'
+request PUT "$at/new@x.org?new=elsewhere/new" '{"email":"new@x.org"}'
+expect 400 bad-value
+request GET '/count?prefix=users'
+field .count 2
+request PUT $at/ada@x.org x -H 'Content-Type: text/plain'
+expect 400 bad-value
+
+test_case 'conditions are about the entry that has the value'
+request PUT $at/ada@x.org '{"email":"ada@x.org"}' -H "If-Match: \"$ada\""
+expect 412 precondition-failed
+request GET $at/ada@x.org
+request PUT $at/ada@x.org '{"email":"ada@x.org","n":5}' -H "If-Match: $(header_value ETag)"
+expect 200
+request PUT "$at/ada@x.org?new=users/x" '{"email":"ada@x.org","n":6}' -H 'If-None-Match: *'
+expect 412 precondition-failed
+request PUT "$at/cy@x.org?new=users/cy" '{"email":"cy@x.org"}' -H 'If-None-Match: *'
+expect 201
+
+test_case 'what cannot be meant is pointed at'
+while IFS='|' read -r path expected name; do
+    request PUT "/indexes/$path" '{"email":"a"}'
+    # shellcheck disable=SC2086
+    expect $expected
+    [ -z "$name" ] || field .parameter "$name"
+done <<'END'
+by_email/get|400 bad-key|
+by_email/get/a?new=|400 bad-parameter|new
+by_email/get/a?new=users/%ff|400 bad-parameter|new
+by_email/get/a?ttl=x|400 bad-parameter|ttl
+by_email/get/a?dry=1|400 unknown-parameter|dry
+by_email/get/a/b?new=users/a|400 bad-value|
+by_color/get/a|409 index-not-unique|
+none/get/a|404 index-not-found|
+END
+request PUT "$at/a?new=users/a" '{"email":'
+expect 400 bad-json
+
+# Each adds one by reading and replacing by the value.
+test_case 'clients at once make one entry, the first of them'
+clients=()
+for i in 1 2 3 4 5 6 7 8; do
+    curl -s -o "$work/null" -w '%{http_code}\n' -X PUT "$url$at/dee@x.org?new=users/dee$i" -d '{"email":"dee@x.org"}' >"$work/code.$i" &
+    clients+=($!)
+done
+wait "${clients[@]}"
+is created "$(grep -lx 201 "$work"/code.* | wc -l)" 1
+is replaced "$(grep -lx 200 "$work"/code.* | wc -l)" 7
+
+test_case 'an entry that would take the value of another is refused'
+request POST /indexes '{"name":"by_n","prefix":["users"],"fields":["/n"],"unique":true}'
+until_field .state ready GET /indexes/by_n
+request PUT $at/bob@x.org '{"email":"bob@x.org","n":5}'
+expect 409 unique-violation
+field .index by_n
+
+finish
