@@ -79,6 +79,7 @@ struct cli {
     bool help;
     bool keys;
     bool merge;
+    bool ops;
     bool once;
     bool overwrite;
     bool paused;
@@ -139,6 +140,7 @@ int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The commands, by file. */
 int cli_get(struct cli *cli);
 int cli_set(struct cli *cli);
+int cli_patch(struct cli *cli);
 int cli_touch(struct cli *cli);
 int cli_del(struct cli *cli);
 int cli_ls(struct cli *cli);

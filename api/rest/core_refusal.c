@@ -157,13 +157,6 @@ static void members_absent(struct request *request, struct reply *reply)
     member_mutation(request, reply);
 }
 
-/* Adds the place of an operation in the list of a patch. */
-static void member_operation(struct reply *reply, const struct kx_fault *fault)
-{
-    if (fault->pointer[0] != '\0')
-        problem_member_text(reply, "pointer", kx_text(fault->pointer));
-}
-
 static void members_unique(struct request *request, struct reply *reply,
                            bool told)
 {
@@ -252,21 +245,16 @@ enum progress core_refusal_commit(struct request *request, struct reply *reply)
         break;
     case KX_OUT_OF_BOUNDS:
         member_held(request, reply, "present");
-        member_operation(reply, fault);
         members_mutation(request, reply);
         break;
     case KX_PATH_ABSENT:
     case KX_TEST_FAILED:
     case KX_BAD_VALUE:
     case KX_JSON_TOO_DEEP:
-        member_operation(reply, fault);
-        members_mutation(request, reply);
-        break;
     case KX_TYPE_MISMATCH:
     case KX_NUMBER_RANGE:
     case KX_VALUE_TOO_LARGE:
     case KX_KEY_TOO_LONG:
-        member_operation(reply, fault);
         members_mutation(request, reply);
         break;
     default:

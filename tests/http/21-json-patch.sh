@@ -77,6 +77,7 @@ while IFS='|' read -r operations expected pointer; do
     # shellcheck disable=SC2086
     expect $expected
     field '[.pointer, .mutation, .key]' "[\"$pointer\",0,[\"v\"]]"
+    is 'members with the place' "$(grep -o '"pointer":' "$answer" | wc -l)" 1
 done <<'END'
 {"op":"test","path":"/a","value":{"b":2}}|409 test-failed|/1/path
 {"op":"remove","path":"/none"}|409 path-not-found|/1/path

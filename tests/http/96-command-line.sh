@@ -70,6 +70,44 @@ ends 0
 kindex get users/ada --fields age
 prints '{"age":36}'
 
+test_case 'patch changes members, or carries out operations, and tells what it cannot'
+kindex patch v/doc '{"n":1,"tags":["a"]}' --if-absent
+ends 0
+stamp=$(cat "$work/out")
+kindex patch v/doc '{"n":null,"m":2}' --if-match "$stamp" --ttl 1h
+ends 0
+kindex get v/doc
+prints '{"tags":["a"],"m":2}'
+given <<<'[{"op":"sum","path":"/m","value":-2,"min":0},{"op":"include","path":"/tags","value":"b"}]'
+kindex patch v/doc --ops
+input=/dev/null
+ends 0
+kindex get v/doc -o json
+is 'the entry' "$(jq -c '[.value, .expiresAt > 0]' "$work/out")" '[{"tags":["a","b"],"m":0},true]'
+kindex patch v/doc '[{"op":"sum","path":"/m","value":-1,"min":0}]' --ops
+ends 4
+complains 'the sum would be less than min'
+kindex patch v/doc '[{"op":"spam","path":""}]' --ops
+ends 1
+complains 'operation 0'
+kindex patch v/doc '{"torn":'
+ends 1
+complains JSON
+kindex patch v/doc '{}' --if-match "$stamp"
+ends 4
+kindex patch v/doc '{}' --if-match "$stamp" --if-absent
+ends 2
+kindex patch v/doc '{}' --merge
+ends 2
+kindex patch
+ends 2
+kindex help patch
+ends 0
+is 'the option' "$(grep -c -- --ops "$work/out")" 2
+kindex get v/doc
+prints '{"tags":["a","b"],"m":0}'
+kindex del v/doc
+
 test_case 'ttl ends an entry'
 kindex set v/short 1 --ttl 1h
 request POST /get '{"keys":[["v","short"]]}'

@@ -10,6 +10,8 @@ static const struct cli_command COMMANDS[] = {
      "With one key, prints its value unchanged. With several, or -o table or json,\nprints whole entries, all of one view; exit status 3 if one is missing.", ASKS},
     {"set", "KEY [VALUE]", "store a value, print its versionstamp", "type entry-ttl if-match if-absent merge file", 1, 2, cli_set,
      "The value is JSON unless --type says otherwise. Without VALUE it is read from\nstandard input or --file.", ASKS},
+    {"patch", "KEY [PATCH]", "change parts of a JSON value, print its versionstamp", "ops entry-ttl if-match if-absent file", 1, 2, cli_patch,
+     "The patch is a JSON merge patch: members replace members, null removes one.\nWith --ops it is a list such as [{\"op\":\"sum\",\"path\":\"/n\",\"value\":1}]: the\noperations of RFC 6902, set, append, include, exclude and sum. Without an entry\none is stored. Without PATCH it is read from standard input or --file.", ASKS},
     {"touch", "KEY", "change when an entry ends, not its value", "entry-ttl if-match", 1, 1, cli_touch,
      "Prints the new versionstamp. Exit status 3 if there is no entry.", ASKS},
     {"del", "KEY... | --prefix KEY", "delete entries", "del-prefix if-match", 0, -1, cli_del,

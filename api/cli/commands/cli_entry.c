@@ -1,4 +1,4 @@
-/* kindex get, set, touch, del: single entries, by key. */
+/* kindex get, set, patch, touch, del: single entries, by key. */
 #include "cli/cli_http.h"
 
 #include <stdio.h>
@@ -206,12 +206,12 @@ static void propose_text(const struct cli *cli, const struct cli_reply *reply)
               stderr);
 }
 
-int cli_set(struct cli *cli)
+/* Sends the value to the key, under the conditions. */
+static int write_value(struct cli *cli, const char *method, const char *type,
+                       struct cli_reply *reply)
 {
     struct kx_buffer path, body;
-    struct cli_reply reply;
-    struct cli_call call = {.method = cli->merge ? "PATCH" : "PUT",
-                            .type = media_type(cli)};
+    struct cli_call call = {.method = method, .type = type};
     if (cli->absent && cli->if_match != NULL)
         return cli_misuse(cli, "--if-absent and --if-match exclude each other");
     if (cli->count == 2 && cli->file != NULL)
@@ -223,12 +223,32 @@ int cli_set(struct cli *cli)
     call.path = cli_whole(&path);
     call.body = kx_buffer_slice(&body);
     call.header = condition(cli);
-    int status = cli_ask(cli, &call, &reply);
+    int status = cli_ask(cli, &call, reply);
     if (status == CLI_OK)
-        show_stamp(cli, &reply);
-    else
+        show_stamp(cli, reply);
+    return status;
+}
+
+int cli_set(struct cli *cli)
+{
+    struct cli_reply reply = {.status = 0};
+    int status =
+        write_value(cli, cli->merge ? "PATCH" : "PUT", media_type(cli), &reply);
+    if (status != CLI_OK)
         propose_text(cli, &reply);
     return status;
+}
+
+/* ---- patch -------------------------------------------------------------- */
+
+int cli_patch(struct cli *cli)
+{
+    struct cli_reply reply;
+    cli->type = "json";
+    return write_value(cli, "PATCH",
+                       cli->ops ? "application/json-patch+json"
+                                : "application/merge-patch+json",
+                       &reply);
 }
 
 /* ---- touch -------------------------------------------------------------- */
