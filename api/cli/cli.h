@@ -49,6 +49,10 @@ struct cli {
     const char *fields;
     const char *type;
     const char *ttl;
+    const char *ttl_of;
+    const char *min;
+    const char *max;
+    const char *out;
     const char *if_match;
     const char *file;
     const char *store;
@@ -142,6 +146,7 @@ int cli_get(struct cli *cli);
 int cli_set(struct cli *cli);
 int cli_patch(struct cli *cli);
 int cli_touch(struct cli *cli);
+int cli_sum(struct cli *cli);
 int cli_del(struct cli *cli);
 int cli_ls(struct cli *cli);
 int cli_tree(struct cli *cli);

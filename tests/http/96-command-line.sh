@@ -133,6 +133,27 @@ kindex touch v/none --ttl 1h
 ends 3
 complains 'There is no entry with this key'
 
+test_case 'sum adds to a number within bounds, and prints it'
+kindex sum n/visits
+prints 1
+kindex sum n/visits 41 --ttl 1h --ttl-of new
+prints 42
+kindex sum --min 0 -- n/visits -40
+prints 2
+kindex sum --min 0 -- n/visits -40
+ends 4
+complains bounds
+kindex sum --min 0 --out clamp -- n/visits -40
+prints 0
+kindex sum n/visits 5 --max 4 --out skip
+prints 0
+kindex sum n/visits 1 -o json
+is 'the answer' "$(jq -c '[.ok, .results[0].value]' "$work/out")" '[true,1]'
+kindex sum n/visits x
+ends 2
+complains 'value is not a number: x'
+kindex del n/visits
+
 test_case 'ls, count and tree list what is there, without colours'
 kindex ls users
 ends 0

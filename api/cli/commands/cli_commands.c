@@ -14,6 +14,8 @@ static const struct cli_command COMMANDS[] = {
      "The patch is a JSON merge patch: members replace members, null removes one.\nWith --ops it is a list such as [{\"op\":\"sum\",\"path\":\"/n\",\"value\":1}]: the\noperations of RFC 6902, set, append, include, exclude and sum. Without an entry\none is stored. Without PATCH it is read from standard input or --file.", ASKS},
     {"touch", "KEY", "change when an entry ends, not its value", "entry-ttl if-match", 1, 1, cli_touch,
      "Prints the new versionstamp. Exit status 3 if there is no entry.", ASKS},
+    {"sum", "KEY [NUMBER]", "add to a number, print what it is then", "min max out ttl ttl-of", 1, 2, cli_sum,
+     "Without NUMBER it adds 1; without an entry it begins at 0. A number below 0 comes\nafter --. Exit status 4 if the sum would leave its bounds.", ASKS},
     {"del", "KEY... | --prefix KEY", "delete entries", "del-prefix if-match", 0, -1, cli_del,
      "Prints how many entries were deleted. A key without an entry is not an error.\nEntries under a key stay, unless --prefix is given.", ASKS},
     {"ls", "[PREFIX]", "list entries", "prefix start end index fields limit reverse keys", 0, 1, cli_ls,
