@@ -98,7 +98,7 @@ __attribute__((weak)) void *MHD_pool_reallocate(struct MemoryPool *pool,
             return old;
     }
     void *block = MHD_pool_allocate(pool, new_bytes, false);
-    if (block != NULL && old_bytes != 0)
+    if (block != NULL && old != NULL)
         memcpy(block, old, old_bytes);
     return block;
 }

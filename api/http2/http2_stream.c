@@ -8,6 +8,8 @@
 
 #include <talloc.h>
 
+#include <assert.h>
+
 #include "exchange/exchange_share.h"
 #include "http/router.h"
 
@@ -334,6 +336,7 @@ void http2_stream_run_all(struct http2_connection *connection)
         }
         TAILQ_REMOVE(&connection->runnable, stream, runnable_order);
         stream->runnable = false;
+        assert(stream->connection == connection); /* a closed one leaves */
         run(stream);
     }
 }
