@@ -134,7 +134,49 @@ static void undo_v8(struct world *world)
     done(test_delete(&world->test, world->mem, "[\"u\",8]"), "undoing");
 }
 
+static enum kx_status commit_under(struct world *world, const char *key,
+                                   struct kx_mutation *mutation)
+{
+    struct kx_retry retry = {.key = kx_text(key),
+                             .until_ms = kx_now_ms() + 3600000};
+    struct kx_commit commit = {.mutations = mutation,
+                               .mutation_count = 1,
+                               .memory = world->mem,
+                               .retry = &retry};
+    return test_commit(&world->test, &commit);
+}
+
+/* Under another key each time, so that it is carried out. */
+static enum kx_status run_keyed(struct world *world)
+{
+    static int number;
+    char key[32];
+    struct kx_mutation sum = {.type = KX_SUM,
+                              .key = key_of(world, "[\"n\",1]"),
+                              .value = test_json("1"),
+                              .returns = KX_RETURN_NEW};
+    snprintf(key, sizeof key, "key %d", number++);
+    return commit_under(world, key, &sum);
+}
+
+static void undo_keyed(struct world *world)
+{
+    struct kx_mutation one = put(world, "[\"n\",1]", "1");
+    done(commit(world, &one, 1), "undoing");
+}
+
+/* Carried out once, without effect, and replayed from then on. */
+static enum kx_status run_replayed(struct world *world)
+{
+    struct kx_mutation nothing = {.type = KX_DELETE,
+                                  .key = key_of(world, "[\"n\",99]"),
+                                  .returns = KX_RETURN_OLD};
+    return commit_under(world, "replayed", &nothing);
+}
+
 static const struct operation OPERATIONS[] = {
+    {"commit under a key", furnish, run_keyed, undo_keyed},
+    {"replayed commit", furnish, run_replayed, NULL},
     {"commit", furnish, run_commit, undo_commit},
     {"delete range", furnish, run_range, undo_range},
     {"unique violation", furnish, run_violation, NULL},
