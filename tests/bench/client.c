@@ -3,6 +3,7 @@
  * then each reads its reply, so that the writer has something to batch. wrk
  * stops after a time; counting instructions needs runs that stop after a number
  * of requests. ONCE is a PUT with an Idempotency-Key, another one each time.
+ * SUM adds 1 within bounds and asks for the result.
  *
  * Or COUNT watches, each of a separate key without an entry and over a
  * separate connection: it says "parked" when all have begun, and leaves them
@@ -29,6 +30,7 @@ struct load {
     int fds[CONNECTIONS];
     const char *method;
     int keyed;
+    int sums;
     uint32_t sent;
 };
 
@@ -55,9 +57,26 @@ static void write_value(char *out, uint32_t number)
     memcpy(out + VALUE_SIZE - 2, "\"}", 3);
 }
 
+static int write_sum(uint32_t number, char *out)
+{
+    char body[REQUEST_SIZE / 2];
+    int size = snprintf(body, sizeof body,
+                        "{\"mutations\":[{\"type\":\"sum\",\"key\":[\"sums\","
+                        "\"item-%016u\"],\"value\":1,\"min\":0,"
+                        "\"max\":1000000,\"return\":\"new\"}]}",
+                        number);
+    return snprintf(out, REQUEST_SIZE,
+                    "POST /atomic HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                    "Content-Type: application/json\r\n"
+                    "Content-Length: %d\r\n\r\n%s",
+                    size, body);
+}
+
 static int write_request(struct load *load, char *out)
 {
     uint32_t number = load->sent++ * STRIDE % KEYS;
+    if (load->sums)
+        return write_sum(number, out);
     char value[VALUE_SIZE + 1] = "";
     int size = snprintf(out, REQUEST_SIZE,
                         "%s /kv/items/item-%016u HTTP/1.1\r\n"
@@ -151,12 +170,13 @@ static int park(uint16_t port, int count)
 int main(int argc, char **argv)
 {
     if (argc != 4) {
-        fprintf(stderr, "usage: %s PORT GET|PUT|ONCE|WATCH COUNT\n", argv[0]);
+        fprintf(stderr, "usage: %s PORT GET|PUT|ONCE|SUM|WATCH COUNT\n",
+                argv[0]);
         return 2;
     }
     if (strcmp(argv[2], "WATCH") == 0)
         return park((uint16_t)atoi(argv[1]), atoi(argv[3]));
-    struct load load = {.method = argv[2]};
+    struct load load = {.method = argv[2], .sums = strcmp(argv[2], "SUM") == 0};
     if (strcmp(argv[2], "ONCE") == 0) {
         load.method = "PUT";
         load.keyed = 1;

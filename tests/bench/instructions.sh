@@ -11,7 +11,8 @@
 # one.
 #
 # In one more run there are PUTs with an Idempotency-Key, another one each time:
-# their outcomes are stored as well.
+# their outcomes are stored as well. In another one there are sums with bounds and
+# a result, by POST /atomic.
 #
 # Two more runs say what a GET and a PUT cost together beside 2,000 watches that
 # wait. Of those only what the writer, the library and the answers to commits take
@@ -26,6 +27,7 @@ clients=64 # of client.c, in step
 batch=30000 # what a batch costs, however many commits it has
 once_gate=160 # % of what a PUT costs, with a key
 once_batch=41000 # what a batch of those costs: it has one more row
+sum_gate=140 # % of what a PUT costs; README.md says why it is not 115
 few=500
 many=2500
 keys=1000
@@ -115,15 +117,17 @@ park() {
 
 # One run: watches, store the keys, GETs, PUTs, stop. Sets $counted to its
 # instructions, $served to those for requests, and $batches.
-# run GETS PUTS [WATCHES [PUTS-WITH-A-KEY]]
+# run GETS PUTS [WATCHES [PUTS-WITH-A-KEY [SUMS]]]
 run() {
-    local profile="$work/profile.$1.$2.${3:-0}.${4:-0}"
+    local profile="$work/profile.$1.$2.${3:-0}.${4:-0}.${5:-0}"
     start_server "$profile"
     [ "${3:-0}" -eq 0 ] || park "$3"
     "$build/bench/client" "$port" PUT $keys &&
+        "$build/bench/client" "$port" SUM $keys &&
         "$build/bench/client" "$port" GET "$1" &&
         "$build/bench/client" "$port" PUT "$2" &&
-        "$build/bench/client" "$port" ONCE "${4:-0}" ||
+        "$build/bench/client" "$port" ONCE "${4:-0}" &&
+        "$build/bench/client" "$port" SUM "${5:-0}" ||
         give_up "a request failed"
     batches=$(curl -s "http://127.0.0.1:$port/metrics" |
         awk '$1 == "kindex_batch_commits_count" { print $2 }')
@@ -146,7 +150,7 @@ check() {
     fi
 }
 
-# Sets $get, $put, $once and $without.
+# Sets $get, $put, $once, $sum and $without.
 measure() {
     run $few $few
     local base=$counted base_served=$served base_batches=$batches extra
@@ -160,6 +164,9 @@ measure() {
     run $few $few 0 $((many - few))
     extra=$(((batches - base_batches - (many - few) / clients) * once_batch))
     once=$(((counted - base - extra) / (many - few)))
+    run $few $few 0 0 $((many - few))
+    extra=$(((batches - base_batches - (many - few) / clients) * batch))
+    sum=$(((counted - base - extra) / (many - few)))
 }
 
 # How many turns of its loop the server needs for the same requests differs. A
@@ -167,7 +174,8 @@ measure() {
 for ((round = 1; round <= 3; round++)); do
     measure
     within "$get" "$get_gate" && within "$put" "$put_gate" &&
-        within "$once" $((put * once_gate / 100)) && break
+        within "$once" $((put * once_gate / 100)) &&
+        within "$sum" $((put * sum_gate / 100)) && break
 done
 run $few $few $watches
 base_served=$served
@@ -178,10 +186,12 @@ most=$((without * beside / 100))
 check "GET costs $get instructions, at most $get_gate" within "$get" "$get_gate"
 check "PUT costs $put instructions, at most $put_gate" within "$put" "$put_gate"
 check "PUT with a key costs $once, at most $((put * once_gate / 100))" within "$once" $((put * once_gate / 100))
+check "a sum with bounds and result costs $sum, at most $((put * sum_gate / 100))" within "$sum" $((put * sum_gate / 100))
 check "beside $watches watches $with, at most $most (without: $without)" within "$with" "$most"
 check "a gate of 1 would be missed by GET" eval '! within "$get" 1'
 check "a gate of 1 would be missed by PUT" eval '! within "$put" 1'
 check "a gate of 1 would be missed by PUT with a key" eval '! within "$once" 1'
+check "a gate of 1 would be missed by a sum" eval '! within "$sum" 1'
 check "a gate of 1 would be missed beside watches" eval '! within "$with" 1'
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
