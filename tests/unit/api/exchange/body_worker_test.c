@@ -51,6 +51,7 @@ static const struct {
      201, "\"name\":\"i\""},
     {METHOD_PATCH, "/indexes/none", "{\"unique\":true}", 404,
      "index-not-found"},
+    {METHOD_PUT, "/indexes/none/get/5", "{\"x\":5}", 404, "index-not-found"},
     {METHOD_POST, "/indexes/i/throttle", "{\"perSecond\":9}", 200,
      "\"perSecond\":9"},
     {METHOD_POST, "/indexes/none/throttle", "{\"perSecond\":9}", 404,
