@@ -235,8 +235,8 @@ static enum kx_status arithmetic(struct combination *combination,
 {
     bool number = is_number(combination->operand);
     bool v8 = combination->operand->encoding == KX_V8;
-    if (!kx_value_is_number(combination->operand, combination->out->owner) &&
-        v8)
+    if (v8 &&
+        !kx_value_is_number(combination->operand, combination->out->owner))
         return kx_fail(combination->fault, KX_TYPE_MISMATCH, "%s",
                        value_not_number);
     if (!number && !v8 && !is_u64(combination->operand))

@@ -6,8 +6,6 @@
 
 #include <endian.h>
 
-#include "json/json_arithmetic.h"
-
 static const uint8_t GREATEST_U64[8] = {0xff, 0xff, 0xff, 0xff,
                                         0xff, 0xff, 0xff, 0xff};
 
@@ -26,20 +24,6 @@ static bool wrapped(const struct kx_value *stored, const struct kx_value *sum)
            read_u64(sum) < read_u64(stored);
 }
 
-static bool is_digit(uint8_t byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
-/* A JSON number without white space, as parts of a document and sums are. */
-static bool is_token(const struct kx_value *value)
-{
-    struct kx_slice text = value->data;
-    return value->encoding == KX_JSON && text.size != 0 &&
-           is_digit(text.data[text.size - 1]) &&
-           (is_digit(text.data[0]) || text.data[0] == '-');
-}
-
 /* Replaces the sum by the bound if it is beyond it: type KX_MIN for the
  * greatest value allowed, KX_MAX for the least one. */
 static enum kx_status hold(enum kx_mutation_type type,
@@ -49,12 +33,6 @@ static enum kx_status hold(enum kx_mutation_type type,
     struct kx_mutation mutation = {.type = type, .value = *bound};
     if (bound->data.size == 0)
         return KX_OK;
-    if (is_token(bound) && is_token(sum)) { /* nearly all are */
-        int order = json_number_compare(sum->data, bound->data);
-        if (type == KX_MIN ? order > 0 : order < 0)
-            *sum = *bound;
-        return KX_OK;
-    }
     return value_combine(&mutation, sum, out, sum, fault);
 }
 
