@@ -15,7 +15,7 @@ const { Server, pause } = require('./server.js');
 const { DECLARATIONS, Declarer, indexes, verify } = require('./indexes.js');
 const { Power } = require('./power.js');
 const { randomFrom } = require('./random.js');
-const { announce, conclude, seedOf } = require('./report.js');
+const { announce, conclude, cycles, seedOf } = require('./report.js');
 
 const CLIENTS = 8;
 // Entries that no client changes, so that builds and drops take several jobs.
@@ -86,22 +86,16 @@ async function check() {
   return wrong;
 }
 
-// Resolves to what is wrong after the first cycle that failed.
-async function cycles(count, passed) {
-  for (passed.cycles = 0; passed.cycles < count; passed.cycles++) {
-    await crash();
-    await restart();
-    const wrong = await check();
-    if (wrong.length > 0) return wrong;
-  }
-  const code = await server.kill('SIGTERM');
-  return code === 0 ? [] : [`exit code ${code} after SIGTERM`];
+async function cycle() {
+  await crash();
+  await restart();
+  return check();
 }
 
 async function main() {
   const passed = { cycles: 0 };
   announce(seed, program, cyclesText);
-  const wrong = await prepare().then(() => cycles(Number(cyclesText), passed))
+  const wrong = await prepare().then(() => cycles(server, Number(cyclesText), passed, cycle))
     .catch((error) => [error.stack]);
   const sum = (name) => clients.reduce((total, one) => total + one[name], 0);
   console.log(`${sum('operations')} operations, ${sum('refused')} refused as ` +

@@ -8,7 +8,7 @@
 'use strict';
 const { Client } = require('./client.js');
 const { randomFrom } = require('./random.js');
-const { announce, conclude, seedOf } = require('./report.js');
+const { announce, conclude, cycles, seedOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
 const ENTRIES = 6000;     // that no client changes
@@ -290,22 +290,17 @@ async function check() {
   return wrong;
 }
 
-async function cycles(count, passed) {
-  for (passed.cycles = 0; passed.cycles < count; passed.cycles++) {
-    const wrong = await crash();
-    await server.start();
-    wrong.push(...await check());
-    if (wrong.length > 0) return wrong;
-  }
-  const code = await server.kill('SIGTERM');
-  return code === 0 ? [] : [`exit code ${code} after SIGTERM`];
+async function cycle() {
+  const wrong = await crash();
+  await server.start();
+  return [...wrong, ...await check()];
 }
 
 async function main() {
   const passed = { cycles: 0 };
   announce(seed, program, killsText);
   const wrong = await prepare()
-    .then(() => cycles(Number(killsText), passed))
+    .then(() => cycles(server, Number(killsText), passed, cycle))
     .catch((error) => [error.stack]);
   console.log(`${migrator.begun} migrations begun, ${migrator.switches} ` +
     `carried out, ${migrator.undone} taken back; ${migrator.within} restarts ` +

@@ -14,6 +14,18 @@ function announce(seed, ...given) {
     `${given.join(' ')} ${seed}`);
 }
 
+// Makes so many cycles and stops the server; counts those after which all was well
+// in passed.cycles. `cycle` resolves to what is wrong after it. Resolves to what is
+// wrong after the first that failed.
+async function cycles(server, count, passed, cycle) {
+  for (passed.cycles = 0; passed.cycles < count; passed.cycles++) {
+    const wrong = await cycle();
+    if (wrong.length > 0) return wrong;
+  }
+  const code = await server.kill('SIGTERM');
+  return code === 0 ? [] : [`exit code ${code} after SIGTERM`];
+}
+
 // `passed` times all was well, then there was something wrong, or nothing more.
 function conclude(server, what, passed, wrong) {
   if (wrong.length > 0)
@@ -23,4 +35,4 @@ function conclude(server, what, passed, wrong) {
   process.exit(wrong.length > 0 ? 1 : 0);
 }
 
-module.exports = { announce, conclude, seedOf };
+module.exports = { announce, conclude, cycles, seedOf };

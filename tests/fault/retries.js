@@ -11,7 +11,7 @@
 const { Server, pause } = require('./server.js');
 const { Power } = require('./power.js');
 const { randomFrom } = require('./random.js');
-const { announce, conclude, seedOf } = require('./report.js');
+const { announce, conclude, cycles, seedOf } = require('./report.js');
 
 const CLIENTS = 8;
 const PLACES = 5; // of each client, to create and to delete
@@ -182,23 +182,17 @@ async function check() {
   return wrong;
 }
 
-// Resolves to what is wrong after the first cycle that failed.
-async function cycles(count, passed) {
-  for (passed.cycles = 0; passed.cycles < count; passed.cycles++) {
-    await crash();
-    await server.start();
-    const wrong = await check();
-    if (wrong.length > 0) return wrong;
-  }
-  const code = await server.kill('SIGTERM');
-  return code === 0 ? [] : [`exit code ${code} after SIGTERM`];
+async function cycle() {
+  await crash();
+  await server.start();
+  return check();
 }
 
 async function main() {
   const passed = { cycles: 0 };
   announce(seed, program, cyclesText);
   let wrong = await server.start()
-    .then(() => cycles(Number(cyclesText), passed))
+    .then(() => cycles(server, Number(cyclesText), passed, cycle))
     .catch((error) => [error.stack]);
   if (wrong.length === 0 && figures.replayed === 0)
     wrong = ['nothing was replayed'];
