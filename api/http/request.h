@@ -6,11 +6,14 @@
  * a large body (api/exchange/body_worker.h) its first half begins on another
  * thread, without a reader. So the first half of a route of BODY_VALUE,
  * BODY_ENVELOPE, BODY_LINES or BODY_MESSAGE reads its body first, and keeps
- * what it read in request->state if it needs a view for what follows. It ends
- * with DONE    the reply is complete; COMMIT  request->commit is filled: the
- * exchange submits it, parks the request, and calls the route's `finish` with
- * the commit's result; AGAIN   there is more work than fits in one slice: the
- * exchange calls the same half again after other requests had their turn.
+ * what it read in request->state if it needs a view for what follows.
+ *
+ * A half ends with
+ *   DONE    the reply is complete;
+ *   COMMIT  request->commit is filled: the exchange submits it, parks the
+ *           request, and calls the route's `finish` with the commit's result;
+ *   AGAIN   there is more work than fits in one slice: the exchange calls the
+ *           same half again after other requests had their turn.
  *           request->slices counts the calls of the first half before this one;
  *           request->state belongs to the handler;
  *   WAIT    request->wait is with the core: the exchange calls the same half

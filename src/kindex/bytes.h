@@ -113,9 +113,8 @@ void kx_sha256(struct kx_slice bytes, uint8_t *out);
 
 /* Writes 128 bits that differ, by all likelihood, when the bytes of all parts,
  * one after the other, differ: KX_FINGERPRINT_SIZE bytes, the same on every
- * machine and in every version. Not safe against chosen
- * input. It
- * allocates nothing and cannot fail. */
+ * machine and in every version. Not safe against chosen input. It allocates
+ * nothing and cannot fail. */
 enum { KX_FINGERPRINT_SIZE = 16 };
 void kx_fingerprint(const struct kx_slice *parts, size_t count, uint8_t *out);
 
