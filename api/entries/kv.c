@@ -380,19 +380,13 @@ static void acknowledge_created(struct request *request, struct reply *reply)
 enum progress kv_create_finish(struct request *request, struct reply *reply)
 {
     const struct kx_commit *work = &request->commit;
-    struct kx_buffer location;
     if (work->status != KX_OK)
         return core_refusal_commit(request, reply);
     if (stores_bytes(work) && !request_holds_view(request))
         return VIEW;
     bool shown = show_entry(request, reply);
     reply->status = 201;
-    kx_buffer_init(&location, request->memory);
-    request_key_location(work->mutations[0].key, &location);
-    if (location.failed)
-        reply->body.failed = true;
-    else
-        reply_header(reply, "Location", (const char *)location.data);
+    request_key_header(request, reply, "Location", work->mutations[0].key);
     if (!shown)
         acknowledge_created(request, reply);
     if (stores_bytes(work))

@@ -5,22 +5,8 @@
 
 #include <talloc.h>
 
-#include "http/percent.h"
 #include "rest/body.h"
 #include "rest/request_key.h"
-
-static bool read_index(const struct request *request, struct kx_by *by,
-                       struct input_error *error)
-{
-    struct kx_buffer name;
-    kx_buffer_init(&name, request->memory);
-    if (!percent_decode(request->argument, &name))
-        return input_error_set(error, PROBLEM_BAD_REQUEST,
-                               "The name of the index has a '%%' without two "
-                               "hexadecimal digits.");
-    by->index = kx_buffer_slice(&name);
-    return !name.failed || input_error_no_memory(error);
-}
 
 /* The key of a new entry, if it is given. */
 static bool read_new(const struct query_params *query,
@@ -48,18 +34,20 @@ static bool read_new(const struct query_params *query,
 static bool read_put(struct request *request, struct kx_mutation *mutation,
                      struct kx_by *by, struct input_error *error)
 {
+    struct kx_buffer name;
     struct kx_buffer value;
     struct query_params query;
     kx_buffer_init(&value, request->memory);
     mutation->type = KX_SET;
     mutation->by = by;
     by->keeps = true;
-    if (!read_index(request, by, error) ||
+    if (!request_key_index(request, &name, error) ||
         !request_key(request, TAKES_TTL | TAKES_NEW, &query, &value, error) ||
         !body_value(request, &mutation->value, error) ||
         !kv_read_ttl(&query, mutation, error) ||
         !read_new(&query, mutation, error))
         return false;
+    by->index = kx_buffer_slice(&name);
     by->value = kx_buffer_slice(&value);
     return true;
 }
@@ -82,15 +70,9 @@ enum progress kv_put_by(struct request *request, struct reply *reply)
 /* 201 with Location: the entry has another address. */
 enum progress kv_put_by_finish(struct request *request, struct reply *reply)
 {
-    struct kx_buffer location;
     enum progress progress = kv_write_finish(request, reply);
-    if (progress != DONE || reply->status != 201)
-        return progress;
-    kx_buffer_init(&location, request->memory);
-    request_key_location(request->commit.mutations[0].key, &location);
-    if (location.failed)
-        reply->body.failed = true;
-    else
-        reply_header(reply, "Location", (const char *)location.data);
-    return DONE;
+    if (progress == DONE && reply->status == 201)
+        request_key_header(request, reply, "Location",
+                           request->commit.mutations[0].key);
+    return progress;
 }

@@ -8,6 +8,7 @@
 #include "indexes/index_find.h"
 #include "rest/cursor.h"
 #include "rest/core_refusal.h"
+#include "rest/request_key.h"
 
 enum { KEYS_MAX = KX_PAGE_MAX };
 
@@ -119,7 +120,7 @@ enum progress index_conflicts(struct request *request, struct reply *reply)
     struct kx_buffer name;
     struct kx_fault fault = {0};
     struct input_error error;
-    if (!index_name(request, &name, &error))
+    if (!request_key_index(request, &name, &error))
         return input_error_reply(request, reply, &error);
     page.name = kx_buffer_slice(&name);
     if (!read_page(request, &page, &error))

@@ -3,20 +3,8 @@
 #include "indexes/index_find.h"
 
 #include "access/access.h"
-#include "http/percent.h"
 #include "rest/core_refusal.h"
 #include "rest/indexjson.h"
-
-bool index_name(const struct request *request, struct kx_buffer *name,
-                struct input_error *error)
-{
-    kx_buffer_init(name, request->memory);
-    if (!percent_decode(request->argument, name))
-        return input_error_set(error, PROBLEM_BAD_REQUEST,
-                               "The name of the index has a '%%' without two "
-                               "hexadecimal digits.");
-    return !name->failed || input_error_no_memory(error);
-}
 
 /* 404. A name that is no UTF-8 cannot be a member of a JSON document. */
 enum progress index_missing(struct request *request, struct reply *reply,

@@ -4,11 +4,6 @@
 
 #include "http/input_error.h"
 
-/* The decoded name in the path, in the request's memory. PROBLEM_BAD_REQUEST.
- */
-bool index_name(const struct request *request, struct kx_buffer *name,
-                struct input_error *error);
-
 /* The reply becomes a 404 for an index of this name: DONE. */
 enum progress index_missing(struct request *request, struct reply *reply,
                             struct kx_slice name);

@@ -8,6 +8,7 @@
 #include "indexes/index_wait.h"
 #include "indexes/index_find.h"
 #include "rest/query_params.h"
+#include "rest/request_key.h"
 
 static enum progress begin(struct request *request, struct reply *reply,
                            enum kx_command_kind kind, bool patch)
@@ -16,7 +17,7 @@ static enum progress begin(struct request *request, struct reply *reply,
     struct kx_buffer name;
     struct input_error error;
     if (!query_params_none(request, &error) ||
-        !index_name(request, &name, &error) ||
+        !request_key_index(request, &name, &error) ||
         (patch && !body_merge_patch(request, &value, &error)))
         return body_refuse_patch(request, reply, &error);
     request->commit.command.kind = kind;

@@ -9,6 +9,7 @@
 #include "indexes/index_find.h"
 #include "rest/member_table.h"
 #include "rest/query_params.h"
+#include "rest/request_key.h"
 
 enum { PER_SECOND_MAX = 1000000000 };
 
@@ -18,7 +19,7 @@ static enum progress commit_pace(struct request *request, struct reply *reply,
     struct kx_buffer name;
     struct input_error error;
     if (!query_params_none(request, &error) ||
-        !index_name(request, &name, &error))
+        !request_key_index(request, &name, &error))
         return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_PACE_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);

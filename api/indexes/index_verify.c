@@ -10,6 +10,7 @@
 #include "indexes/index_find.h"
 #include "http/problem.h"
 #include "rest/query_params.h"
+#include "rest/request_key.h"
 
 /* Only counts are added, so the end is known for certain. */
 static double percent(const struct kx_verification *report)
@@ -118,7 +119,7 @@ enum progress index_verify(struct request *request, struct reply *reply)
                            &query, &error) ||
         !query_params_flag(&query, PARAMETER_REPAIR,
                            &request->commit.command.repair, &error) ||
-        !index_name(request, &name, &error))
+        !request_key_index(request, &name, &error))
         return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_VERIFY_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);
@@ -141,7 +142,7 @@ enum progress index_verification(struct request *request, struct reply *reply)
     struct kx_buffer name;
     struct input_error error;
     if (!query_params_none(request, &error) ||
-        !index_name(request, &name, &error))
+        !request_key_index(request, &name, &error))
         return input_error_reply(request, reply, &error);
     if (!access_index(request, reply, SCOPE_READ, kx_buffer_slice(&name)))
         return DONE;

@@ -69,7 +69,7 @@ enum progress index_show(struct request *request, struct reply *reply)
     struct kx_buffer name;
     struct input_error error;
     if (!query_params_none(request, &error) ||
-        !index_name(request, &name, &error))
+        !request_key_index(request, &name, &error))
         return input_error_reply(request, reply, &error);
     struct kx_slice text = kx_buffer_slice(&name);
     if (!access_index(request, reply, SCOPE_READ, text))
@@ -145,7 +145,7 @@ enum progress index_drop(struct request *request, struct reply *reply)
     struct kx_buffer name;
     struct input_error error;
     if (!query_params_none(request, &error) ||
-        !index_name(request, &name, &error))
+        !request_key_index(request, &name, &error))
         return input_error_reply(request, reply, &error);
     request->commit.command.kind = KX_DROP_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);
@@ -171,16 +171,9 @@ static enum progress found(struct request *request, struct reply *reply,
                            const struct kx_entry *entry,
                            const struct projection *fields)
 {
-    struct kx_buffer location;
     answer_entry(request, reply, entry, fields);
-    if (reply->status != 200 && reply->status != 304)
-        return DONE;
-    kx_buffer_init(&location, request->memory);
-    request_key_location(entry->key, &location);
-    if (location.failed)
-        reply->body.failed = true;
-    else
-        reply_header(reply, "Content-Location", (const char *)location.data);
+    if (reply->status == 200 || reply->status == 304)
+        request_key_header(request, reply, "Content-Location", entry->key);
     return DONE;
 }
 
@@ -209,7 +202,7 @@ enum progress index_get(struct request *request, struct reply *reply)
     struct input_error error;
     struct kx_fault fault = {0};
     kx_buffer_init(&value, request->memory);
-    if (!index_name(request, &name, &error) ||
+    if (!request_key_index(request, &name, &error) ||
         !request_key(request, TAKES_FIELDS, &query, &value, &error) ||
         !projection_read(&query, &fields, &error))
         return input_error_reply(request, reply, &error);

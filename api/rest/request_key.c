@@ -1,6 +1,7 @@
 /* Reads the key of a request from its path or from ?key=. */
 #include "rest/request_key.h"
 
+#include "http/percent.h"
 #include "rest/key_text.h"
 
 /* An error in the array has a pointer into it, which is replaced by the name of
@@ -61,9 +62,27 @@ bool request_key(const struct request *request, unsigned allowed,
     return true;
 }
 
-void request_key_location(struct kx_slice key, struct kx_buffer *out)
+bool request_key_index(const struct request *request, struct kx_buffer *name,
+                       struct input_error *error)
 {
-    kx_add_text(out, "/kv/");
-    key_text_to_path(key, out);
-    kx_add_byte(out, '\0');
+    kx_buffer_init(name, request->memory);
+    if (!percent_decode(request->argument, name))
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
+                               "The name of the index has a '%%' without two "
+                               "hexadecimal digits.");
+    return !name->failed || input_error_no_memory(error);
+}
+
+void request_key_header(struct request *request, struct reply *reply,
+                        const char *name, struct kx_slice key)
+{
+    struct kx_buffer address;
+    kx_buffer_init(&address, request->memory);
+    kx_add_text(&address, "/kv/");
+    key_text_to_path(key, &address);
+    kx_add_byte(&address, '\0');
+    if (address.failed)
+        reply->body.failed = true;
+    else
+        reply_header(reply, name, (const char *)address.data);
 }

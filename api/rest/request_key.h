@@ -20,7 +20,15 @@ bool request_key(const struct request *request, unsigned allowed,
                  struct query_params *query_out, struct kx_buffer *key,
                  struct input_error *error);
 
-/* Appends "/kv/" and the canonical path of a key, with a NUL. */
-void request_key_location(struct kx_slice key, struct kx_buffer *out);
+/* The decoded name of an index in the path, in the request's memory. False with
+ * PROBLEM_BAD_REQUEST. */
+bool request_key_index(const struct request *request, struct kx_buffer *name,
+                       struct input_error *error);
+
+/* Adds a header with the address of the entry with the key ("/kv/" and the
+ * canonical path), in the request's memory. Without memory reply->body.failed
+ * is set. */
+void request_key_header(struct request *request, struct reply *reply,
+                        const char *name, struct kx_slice key);
 
 #endif
