@@ -3,6 +3,7 @@
  * can come between. */
 #include "entries/entry_handlers.h"
 
+#include <stdio.h>
 #include <talloc.h>
 
 #include "rest/body.h"
@@ -67,12 +68,22 @@ enum progress kv_put_by(struct request *request, struct reply *reply)
     return kv_commit(request, reply, mutation);
 }
 
+static void add_advice(struct kx_fault *fault)
+{
+    size_t size = strlen(fault->detail);
+    snprintf(fault->detail + size, sizeof fault->detail - size,
+             "; with ?new=KEY it is stored under KEY");
+}
+
 /* 201 with Location: the entry has another address. */
 enum progress kv_put_by_finish(struct request *request, struct reply *reply)
 {
+    struct kx_commit *commit = &request->commit;
+    if (commit->status == KX_ABSENT)
+        add_advice(&commit->refusal.fault);
     enum progress progress = kv_write_finish(request, reply);
     if (progress == DONE && reply->status == 201)
         request_key_header(request, reply, "Location",
-                           request->commit.mutations[0].key);
+                           commit->mutations[0].key);
     return progress;
 }

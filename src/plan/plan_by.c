@@ -101,10 +101,9 @@ static enum kx_status no_entry(struct plan *plan, const struct kx_by *by)
     kx_buffer_init(&value, plan->commit->memory);
     kx_key_to_json(by->value, &value);
     return kx_fail(&plan_refusal(plan)->fault, KX_ABSENT,
-                   "no entry has the value %.*s in the index %.*s%s",
+                   "no entry has the value %.*s in the index %.*s",
                    (int)value.size, (const char *)value.data,
-                   (int)by->index.size, (const char *)by->index.data,
-                   by->keeps ? "; with ?new=KEY it is stored under KEY" : "");
+                   (int)by->index.size, (const char *)by->index.data);
 }
 
 static enum kx_status find_mutation(struct plan *plan,
