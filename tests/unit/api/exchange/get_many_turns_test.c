@@ -3,6 +3,8 @@
  */
 #include "exchange_house.h"
 
+#include <poll.h>
+
 #include "entries/entry_writer.h"
 #include "exchange/exchange_loop.h"
 #include "kvconnect/datapath.pb-c.h"
@@ -31,6 +33,19 @@ static void put_large(int i, char letter)
     value[0] = value[SIZE - 1] = '"';
     value[SIZE] = '\0';
     put(talloc_asprintf(house->mem, "/kv/r/=%d", i), value);
+}
+
+/* The same while another exchange waits for its turn, which does not come. */
+static void put_between_turns(const char *target, const char *body)
+{
+    struct pollfd answers = {.fd = house->queue.answers_fd, .events = POLLIN};
+    struct exchange *exchange =
+        start(METHOD_PUT, target, kx_text(body), EXCHANGE_PARK);
+    while (exchange->phase != EXCHANGE_READY) {
+        poll(&answers, 1, -1);
+        exchange_loop_answers(&house->queue);
+    }
+    assert_reply(exchange, 200, "\"ok\":true");
 }
 
 /* Lets the exchange have its turns; what each of them writes is bounded. */
@@ -90,7 +105,7 @@ static void it_is_what_it_would_be_at_once(void **state)
     struct exchange *exchange =
         start(METHOD_POST, "/get", kx_text(asked), EXCHANGE_PARK);
     assert_int_equal(exchange->phase, EXCHANGE_AWAITS_TURN);
-    put_large(ENTRIES - 1, 'z');
+    put_between_turns("/kv/r/=7", "\"z\"");
     assert_true(take_turns(exchange) > ENTRIES / 2);
     struct kx_slice body = reply_bytes(&exchange->reply);
     assert_true(kx_json_find(body, kx_text("/ranges/1/cursor"), &cursor));
