@@ -27,30 +27,40 @@ static bool claim_index(struct request *request, const struct kx_by **by)
     return !prefix.failed;
 }
 
-/* A caller with both rights on all keys needs no look at the index, for which
+static bool covers_all(const struct request *request, const enum scope *scopes,
+                       size_t count)
+{
+    size_t i = 0;
+    while (i < count && access_covers(request, scopes[i], kx_slice(NULL, 0)))
+        i++;
+    return i == count;
+}
+
+/* A caller with the rights on all keys needs no look at the index, for which
  * there may be no view. */
 static bool may_find(struct request *request, struct reply *reply,
-                     enum scope first, enum scope second,
+                     const enum scope *scopes, size_t count,
                      const struct kx_by **by)
 {
-    const struct kx_slice all = kx_slice(NULL, 0);
-    if (access_covers(request, first, all) &&
-        access_covers(request, second, all))
+    if (covers_all(request, scopes, count))
         return true;
     if (!claim_index(request, by)) {
         reply->body.failed = true;
         return false;
     }
-    return access_index(request, reply, first, (*by)->index) &&
-           access_index(request, reply, second, (*by)->index);
+    size_t i = 0;
+    while (i < count && access_index(request, reply, scopes[i], (*by)->index))
+        i++;
+    return i == count;
 }
 
 /* A check of a range tells what a list of it would tell. */
 static bool may_check_one(struct request *request, struct reply *reply,
                           struct kx_check *check)
 {
+    static const enum scope READS[] = {SCOPE_READ};
     if (check->by != NULL)
-        return may_find(request, reply, SCOPE_READ, SCOPE_READ, &check->by);
+        return may_find(request, reply, READS, 1, &check->by);
     struct kx_range range = {.start = check->start, .end = check->end};
     return kx_check_of_range(check)
                ? access_range(request, reply, SCOPE_LIST, &range)
@@ -67,16 +77,21 @@ static bool may_check(struct request *request, struct reply *reply)
     return true;
 }
 
-/* Deleting a range needs the right to list as well, because the answer tells
- * how many entries there were and whether there are more. */
-static bool may_delete_range(struct request *request, struct reply *reply,
+/* Changing a range needs the right to list as well, because the answer tells
+ * how many entries there were and whether there are more. A patch also reads
+ * them. */
+static bool may_change_range(struct request *request, struct reply *reply,
                              struct kx_mutation *mutation)
 {
-    if (mutation->by != NULL)
-        return may_find(request, reply, SCOPE_WRITE, SCOPE_LIST, &mutation->by);
+    static const enum scope CHANGES[] = {SCOPE_WRITE, SCOPE_LIST, SCOPE_READ};
+    size_t count = mutation->type == KX_PATCH_RANGE ? 3 : 2;
     struct kx_range range = {.start = mutation->key, .end = mutation->end};
-    return access_range(request, reply, SCOPE_WRITE, &range) &&
-           access_range(request, reply, SCOPE_LIST, &range);
+    size_t i = 0;
+    if (mutation->by != NULL)
+        return may_find(request, reply, CHANGES, count, &mutation->by);
+    while (i < count && access_range(request, reply, CHANGES[i], &range))
+        i++;
+    return i == count;
 }
 
 /* Does the outcome of the mutation, or the value that it stores, depend on
@@ -100,6 +115,7 @@ static bool may_mutate_key(struct request *request, struct reply *reply,
 
 static bool may_mutate_keys(struct request *request, struct reply *reply)
 {
+    static const enum scope BOTH[] = {SCOPE_WRITE, SCOPE_READ};
     struct kx_commit *commit = &request->commit;
     size_t count = 0;
     struct kx_claim *claims =
@@ -111,7 +127,7 @@ static bool may_mutate_keys(struct request *request, struct reply *reply)
     for (size_t i = 0; i < commit->mutation_count; i++) {
         struct kx_mutation *mutation = &commit->mutations[i];
         if (mutation->by != NULL &&
-            !may_find(request, reply, SCOPE_WRITE, SCOPE_READ, &mutation->by))
+            !may_find(request, reply, BOTH, 2, &mutation->by))
             return false;
         struct kx_slice key =
             mutation->by != NULL ? mutation->new_key : mutation->key;
@@ -132,9 +148,8 @@ static bool may_mutate(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
     struct kx_slice all = kx_slice(NULL, 0);
-    if (commit->mutation_count > 0 &&
-        commit->mutations[0].type == KX_DELETE_RANGE)
-        return may_delete_range(request, reply, &commit->mutations[0]);
+    if (commit->mutation_count > 0 && kx_mutates_range(&commit->mutations[0]))
+        return may_change_range(request, reply, &commit->mutations[0]);
     return (access_covers(request, SCOPE_WRITE, all) &&
             access_covers(request, SCOPE_READ, all)) ||
            may_mutate_keys(request, reply);

@@ -1,4 +1,5 @@
-/* Streams of entries, the parameters that select them, and deleting them. */
+/* Streams of entries, the parameters that select them, and changes of all that
+ * are selected. */
 #include "cli/cli_entries.h"
 
 #include "cli/cli_json.h"
@@ -46,34 +47,53 @@ int cli_entries(struct cli *cli, struct kx_slice path, cli_entry_fn *take,
     return CLI_UNAVAILABLE;
 }
 
-void cli_add_selection(const struct cli *cli, struct kx_buffer *path)
+static void add_range(const struct cli *cli, const char *prefix,
+                      struct kx_buffer *path)
 {
-    const char *prefix = cli->count > 0 ? cli->words[0] : cli->prefix;
     cli_add_parameter(path, "index", cli->index);
     cli_add_key_parameter(path, "prefix", prefix);
     cli_add_key_parameter(path, "start", cli->start);
     cli_add_key_parameter(path, "end", cli->end);
+}
+
+void cli_add_selection(const struct cli *cli, struct kx_buffer *path)
+{
+    add_range(cli, cli->count > 0 ? cli->words[0] : cli->prefix, path);
     cli_add_parameter(path, "reverse", cli->reverse ? "true" : NULL);
 }
 
-/* Each commit deletes at most a page; repeats until no entry remains. */
-int cli_delete_all(struct cli *cli, const char *prefix, uint64_t *deleted_out)
+void cli_add_range(const struct cli *cli, struct kx_buffer *path)
 {
+    add_range(cli, cli->prefix, path);
+}
+
+bool cli_names_range(const struct cli *cli)
+{
+    return cli->prefix != NULL || cli->index != NULL || cli->start != NULL ||
+           cli->end != NULL;
+}
+
+/* Each commit changes at most a page. */
+int cli_change_range(struct cli *cli, struct cli_call call, const char *done,
+                     uint64_t *count_out)
+{
+    const struct kx_slice range = call.path;
     struct kx_buffer path;
     struct cli_reply reply;
     struct kx_slice more;
-    *deleted_out = 0;
-    kx_buffer_init(&path, cli->memory);
-    kx_add_text(&path, "/list?limit=1000");
-    cli_add_key_parameter(&path, "prefix", prefix);
-    struct cli_call call = {.method = "DELETE", .path = cli_whole(&path)};
+    *count_out = 0;
     do {
         int status = cli_ask(cli, &call, &reply);
         if (status != CLI_OK)
             return status;
-        if (!cli_json_member(kx_buffer_slice(&reply.body), "deleted", &more))
+        struct kx_slice answer = kx_buffer_slice(&reply.body);
+        if (!cli_json_member(answer, done, &more))
             return cli_fail("the server's answer has no number of entries");
-        *deleted_out += cli_number(kx_buffer_slice(&reply.body), "deleted");
+        *count_out += cli_number(answer, done);
+        kx_buffer_init(&path, cli->memory);
+        kx_add_slice(&path, range);
+        cli_add_parameter(&path, "cursor", cli_text(cli, answer, "cursor"));
+        call.path = cli_whole(&path);
     } while (cli_json_member(kx_buffer_slice(&reply.body), "more", &more) &&
              kx_equal(more, kx_text("true")));
     return CLI_OK;

@@ -1,5 +1,5 @@
 /* Many entries at once: the stream of GET /list, the parameters that select
- * from it, and deleting under a prefix. */
+ * from it, and changes of all that are selected. */
 #ifndef API_CLI_ENTRIES_H
 #define API_CLI_ENTRIES_H
 
@@ -18,8 +18,16 @@ int cli_entries(struct cli *cli, struct kx_slice path, cli_entry_fn *take,
  * start, end, index, reverse. */
 void cli_add_selection(const struct cli *cli, struct kx_buffer *path);
 
-/* Deletes all entries under the prefix; *deleted_out is their number. Returns
- * the exit status; the message of a failure has been printed. */
-int cli_delete_all(struct cli *cli, const char *prefix, uint64_t *deleted_out);
+/* The same of a range in which no word is the prefix, and that has no order. */
+void cli_add_range(const struct cli *cli, struct kx_buffer *path);
+
+/* Is such a range given by an option? */
+bool cli_names_range(const struct cli *cli);
+
+/* Sends a DELETE or PATCH /list until no entry is left; *count_out is the sum
+ * of the member `done`, also if a request fails. Returns the exit status; the
+ * message of a failure has been printed. */
+int cli_change_range(struct cli *cli, struct cli_call call, const char *done,
+                     uint64_t *count_out);
 
 #endif

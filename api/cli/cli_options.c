@@ -21,6 +21,7 @@ static const struct cli_option TABLE[] = {
 
     {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "only entries under this key"}, "KEY", 'p', false, NULL},
     {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "delete all entries under this key"}, "KEY", 'p', false, "del-prefix"},
+    {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "patch all entries under this key"}, "KEY", 'p', false, "patch-prefix"},
     {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "put this in front of every imported key"}, "KEY", 'p', false, "import-prefix"},
     {{"start", OPTION_TEXT, offsetof(struct cli, start), NULL, 0, 0, "first key, inclusive"}, "KEY", 0, false, NULL},
     {{"end", OPTION_TEXT, offsetof(struct cli, end), NULL, 0, 0, "last key, exclusive"}, "KEY", 0, false, NULL},

@@ -386,6 +386,7 @@ static bool mutation_fits(const struct kx_mutation *mutation,
     case KX_DELETE:
     case KX_TOUCH:
     case KX_DELETE_RANGE:
+    case KX_PATCH_RANGE:
         break;
     }
     return true;

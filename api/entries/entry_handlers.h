@@ -32,10 +32,15 @@ handler_fn kv_create;
 /* Answers kv_create. */
 handler_fn kv_create_finish;
 
-/* What kv_by.c shares. Reads ?ttl= into the mutation, of which the type is set;
- * false with the error. */
+/* What kv_by.c and list_change.c share. Reads ?ttl= into the mutation, of which
+ * the type is set; false with the error. */
 bool kv_read_ttl(const struct query_params *query, struct kx_mutation *mutation,
                  struct input_error *error);
+/* Reads body and ?ttl= of a PATCH into the mutation: its type, value and time.
+ * False with the error. */
+bool kv_read_patch(const struct request *request,
+                   const struct query_params *query,
+                   struct kx_mutation *mutation, struct input_error *error);
 /* Asks for a commit of the one mutation under the request's conditions, and for
  * its entry if the client prefers that. */
 enum progress kv_commit(struct request *request, struct reply *reply,
@@ -49,14 +54,22 @@ handler_fn kv_put_by;
 /* Answers kv_put_by. */
 handler_fn kv_put_by_finish;
 
-/* ---- list.c, count.c, get_many.c --------------------------------------- */
+/* ---- list_change.c ----------------------------------------------------- */
 
-/* GET /list: a page of entries, or all of them as NDJSON. */
-handler_fn list_get;
 /* DELETE /list: removes up to `limit` entries of a range in one commit. */
 handler_fn list_delete;
 /* Answers list_delete. */
 handler_fn list_delete_finish;
+/* PATCH /list: does with up to `limit` entries of a range what kv_patch does
+ * with one, in one commit. */
+handler_fn list_patch;
+/* Answers list_patch. */
+handler_fn list_patch_finish;
+
+/* ---- list.c, count.c, get_many.c --------------------------------------- */
+
+/* GET /list: a page of entries, or all of them as NDJSON. */
+handler_fn list_get;
 /* GET /count: counts a range in slices. */
 handler_fn list_count;
 /* POST /get: many keys and ranges in one view. */

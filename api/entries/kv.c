@@ -138,10 +138,7 @@ enum progress kv_commit(struct request *request, struct reply *reply,
     return COMMIT;
 }
 
-typedef bool body_fn(const struct request *request, struct kx_value *value_out,
-                     struct input_error *error);
-
-/* Of a PATCH: with a time to live and no body it changes only the time. */
+/* With a time to live and no body a PATCH changes only the time. */
 static enum kx_mutation_type patch_type(const struct request *request,
                                         const struct query_params *query)
 {
@@ -150,11 +147,31 @@ static enum kx_mutation_type patch_type(const struct request *request,
     return body_is_json_patch(request) ? KX_JSON_PATCH : KX_PATCH;
 }
 
-/* Key, value and time to live of a write; NULL with an error. read_body is NULL
- * for a write without a body, which takes no time to live either. */
+bool kv_read_patch(const struct request *request,
+                   const struct query_params *query,
+                   struct kx_mutation *mutation, struct input_error *error)
+{
+    mutation->type = patch_type(request, query);
+    return (mutation->type == KX_TOUCH ||
+            body_patch(request, &mutation->value, error)) &&
+           kv_read_ttl(query, mutation, error);
+}
+
+/* Value and time to live; a DELETE has neither. */
+static bool read_value(const struct request *request,
+                       const struct query_params *query,
+                       struct kx_mutation *mutation, struct input_error *error)
+{
+    if (mutation->type == KX_PATCH)
+        return kv_read_patch(request, query, mutation, error);
+    return mutation->type == KX_DELETE ||
+           (body_value(request, &mutation->value, error) &&
+            kv_read_ttl(query, mutation, error));
+}
+
+/* Key, value and time to live of a write; NULL with an error. */
 static struct kx_mutation *read_write(struct request *request,
                                       enum kx_mutation_type type,
-                                      body_fn *read_body,
                                       struct input_error *error)
 {
     struct kx_buffer key;
@@ -166,23 +183,21 @@ static struct kx_mutation *read_write(struct request *request,
         return NULL;
     }
     kx_buffer_init(&key, request->memory);
-    unsigned allowed = read_body != NULL ? TAKES_TTL : TAKES_NOTHING;
+    unsigned allowed = type == KX_DELETE ? TAKES_NOTHING : TAKES_TTL;
     if (!request_key(request, allowed, &query, &key, error))
         return NULL;
-    mutation->type = type == KX_PATCH ? patch_type(request, &query) : type;
-    if ((read_body != NULL && mutation->type != KX_TOUCH &&
-         !read_body(request, &mutation->value, error)) ||
-        !kv_read_ttl(&query, mutation, error))
+    mutation->type = type;
+    if (!read_value(request, &query, mutation, error))
         return NULL;
     mutation->key = kx_buffer_slice(&key);
     return mutation;
 }
 
 static enum progress write_entry(struct request *request, struct reply *reply,
-                                 enum kx_mutation_type type, body_fn *read_body)
+                                 enum kx_mutation_type type)
 {
     struct input_error error;
-    struct kx_mutation *mutation = read_write(request, type, read_body, &error);
+    struct kx_mutation *mutation = read_write(request, type, &error);
     if (mutation == NULL)
         return type == KX_PATCH ? body_refuse_patch(request, reply, &error)
                                 : input_error_reply(request, reply, &error);
@@ -204,12 +219,12 @@ static enum progress refused(struct request *request, struct reply *reply)
 
 enum progress kv_put(struct request *request, struct reply *reply)
 {
-    return write_entry(request, reply, KX_SET, body_value);
+    return write_entry(request, reply, KX_SET);
 }
 
 enum progress kv_patch(struct request *request, struct reply *reply)
 {
-    return write_entry(request, reply, KX_PATCH, body_patch);
+    return write_entry(request, reply, KX_PATCH);
 }
 
 /* Whether there was an entry before is told only to a caller that may read
@@ -285,7 +300,7 @@ enum progress kv_write_finish(struct request *request, struct reply *reply)
 
 enum progress kv_delete(struct request *request, struct reply *reply)
 {
-    return write_entry(request, reply, KX_DELETE, NULL);
+    return write_entry(request, reply, KX_DELETE);
 }
 
 /* With the preference, what was there, or 404: reading and deleting are one

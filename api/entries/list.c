@@ -1,18 +1,13 @@
-/* GET and DELETE /list: a page of a range, a stream of it, or its removal. All
- * three select by the same parameters (selector.h). A page is one view and is
+/* GET /list: a page of a range, or a stream of it. A page is one view and is
  * written at once (page.h); a stream is many short views one after another
  * (list_stream.h), so that a long list does not delay commits. */
 #include "entries/entry_handlers.h"
 
-#include <stdio.h>
 #include <talloc.h>
 
 #include "http/accept.h"
 #include "access/access.h"
 #include "rest/answer.h"
-#include "rest/conditions.h"
-#include "rest/entryjson.h"
-#include "rest/idempotency.h"
 #include "entries/page.h"
 #include "rest/core_refusal.h"
 #include "entries/list_stream.h"
@@ -146,100 +141,4 @@ enum progress list_get(struct request *request, struct reply *reply)
     if (form == FORM_NDJSON)
         return send_stream(request, reply, &page);
     return send_page(request, reply, &page);
-}
-
-/* ---- DELETE ------------------------------------------------------------- */
-
-static bool is_said(const struct query_params *query, enum parameter parameter)
-{
-    return query_params_has(query, parameter) && query->raw[parameter].size > 0;
-}
-
-/* An empty prefix, as from an unset shell variable, must not empty the store or
- * an index: all of it has to be asked for as prefix=[]. */
-static bool says_what(const struct query_params *query,
-                      struct input_error *error)
-{
-    bool start = is_said(query, PARAMETER_START);
-    bool end = is_said(query, PARAMETER_END);
-    bool indexed = query_params_has(query, PARAMETER_INDEX);
-    bool range = (indexed ? start || end : start && end) &&
-                 !query_params_has(query, PARAMETER_PREFIX);
-    return is_said(query, PARAMETER_PREFIX) || range ||
-           input_error_set(error, PROBLEM_BAD_PARAMETER,
-                           "Select what to delete: a prefix, or start and end; "
-                           "prefix=[] selects all entries.");
-}
-
-/* The range of an index in the order of which entries are removed. */
-static bool name_index(struct request *request, const struct selector *selector,
-                       struct kx_mutation *mutation, struct input_error *error)
-{
-    struct kx_by *by = talloc_zero(request->memory, struct kx_by);
-    if (by == NULL)
-        return input_error_no_memory(error);
-    by->index = selector->index;
-    mutation->by = by;
-    return true;
-}
-
-static bool read_delete(struct request *request, struct kx_mutation *mutation,
-                        struct input_error *error)
-{
-    const unsigned allowed = TAKES_PREFIX | TAKES_START | TAKES_END |
-                             TAKES_LIMIT | TAKES_INDEX | TAKES_DRY;
-    struct query_params query;
-    struct selection selection;
-    struct selector selector;
-    selection_init(&selection, request->memory);
-    mutation->type = KX_DELETE_RANGE;
-    mutation->limit = KX_PAGE_MAX;
-    if (!query_params_read(request->query, allowed, request->memory, &query,
-                           error) ||
-        !conditions_none(request, error) || !says_what(&query, error) ||
-        !selection_read(&query, &selection, error) ||
-        !selection_fold(&selection, request, error) ||
-        !query_params_limit(&query, &mutation->limit, error) ||
-        !query_params_flag(&query, PARAMETER_DRY, &request->commit.dry,
-                           error) ||
-        !selector_make(&selection, request->memory, &selector, error))
-        return false;
-    mutation->key = selector.range.start;
-    mutation->end = selector.range.end;
-    return !selector.indexed || name_index(request, &selector, mutation, error);
-}
-
-enum progress list_delete(struct request *request, struct reply *reply)
-{
-    struct input_error error;
-    struct kx_mutation *mutation =
-        talloc_zero(request->memory, struct kx_mutation);
-    if (mutation == NULL) {
-        reply->body.failed = true;
-        return DONE;
-    }
-    if (!read_delete(request, mutation, &error) ||
-        !idempotency_read(request, &error))
-        return input_error_reply(request, reply, &error);
-    request->commit.command.kind = KX_WRITE;
-    request->commit.mutations = mutation;
-    request->commit.mutation_count = 1;
-    return COMMIT;
-}
-
-/* "more": entries are left in the range; the client repeats the request. */
-enum progress list_delete_finish(struct request *request, struct reply *reply)
-{
-    const struct kx_commit *commit = &request->commit;
-    char text[80];
-    if (commit->status != KX_OK)
-        return core_refusal_commit(request, reply);
-    answer_json(reply, 200);
-    snprintf(text, sizeof text,
-             "{\"ok\":true,\"deleted\":%zu,\"more\":%s,\"versionstamp\":",
-             commit->deleted, commit->more ? "true" : "false");
-    kx_add_text(&reply->body, text);
-    entryjson_write_stamp(commit->dry ? 0 : commit->stamp, &reply->body);
-    kx_add_text(&reply->body, commit->dry ? ",\"dry\":true}" : "}");
-    return DONE;
 }

@@ -218,7 +218,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          NULL},
     [PROBLEM_COMMIT_TOO_LARGE] = {"commit-too-large", 413,
                                   "The commit is too large",
-                                  "Split it into several commits.", NULL},
+                                  "Split it into several commits; give a "
+                                  "range a smaller limit.",
+                                  NULL},
     [PROBLEM_URI_TOO_LONG] = {"uri-too-long", 414, "The address is too long",
                               "POST /get takes keys of any length in its body.",
                               NULL},

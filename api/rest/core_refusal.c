@@ -134,14 +134,18 @@ static void member_mutation(struct request *request, struct reply *reply)
         problem_member_number(reply, "mutation", commit->refusal.mutation);
 }
 
-/* Adds the number of the mutation and its key. */
+/* Adds the number of the mutation and its key; of a range, the key of the entry
+ * that is concerned. */
 static void members_mutation(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
-    size_t mutation = commit->refusal.mutation;
+    const struct kx_refusal *refusal = &commit->refusal;
     member_mutation(request, reply);
-    if (mutation < commit->mutation_count)
-        member_key(request, reply, "key", commit->mutations[mutation].key);
+    if (refusal->attempted_key.size > 0)
+        member_key(request, reply, "attemptedKey", refusal->attempted_key);
+    else if (refusal->mutation < commit->mutation_count)
+        member_key(request, reply, "key",
+                   commit->mutations[refusal->mutation].key);
 }
 
 /* An entry that is not there: of a key, or of a value of an index. */

@@ -75,19 +75,24 @@ enum kx_mutation_type {
              * takes the operand */
     KX_MIN,
     KX_MAX,
-    KX_PATCH,       /* RFC 7396 on JSON, or on V8 that JSON can carry (the
-                     * result is JSON); a missing key takes the patch */
-    KX_JSON_PATCH,  /* the value is a list of operations on such a value (RFC
-                     * 6902 and set, append, include, exclude, sum); a missing
-                     * key is taken as {} */
-    KX_TOUCH,       /* only the time of expiry changes; KX_ABSENT without an
-                     * entry */
-    KX_DELETE_RANGE /* key is the inclusive start, end the exclusive end;
-                     * removes the first `limit` entries in order. With `by`
-                     * in the order of that index, which need not be unique;
-                     * the bounds are then relative to its name, and an empty
-                     * end is after all of its entries. Must be the commit's
-                     * only mutation. */
+    KX_PATCH,        /* RFC 7396 on JSON, or on V8 that JSON can carry (the
+                      * result is JSON); a missing key takes the patch */
+    KX_JSON_PATCH,   /* the value is a list of operations on such a value (RFC
+                      * 6902 and set, append, include, exclude, sum); a missing
+                      * key is taken as {} */
+    KX_TOUCH,        /* only the time of expiry changes; KX_ABSENT without an
+                      * entry */
+    KX_DELETE_RANGE, /* key is the inclusive start, end the exclusive end;
+                      * removes the first `limit` entries in order. With `by`
+                      * in the order of that index, which need not be unique;
+                      * the bounds are then relative to its name, and an empty
+                      * end is after all of its entries. Must be the commit's
+                      * only mutation. */
+    KX_PATCH_RANGE   /* the same, but carries out `each` on the entries that
+                      * follow the position `after`, and refuses all if one
+                      * refuses it. The range is that before the commit: an
+                      * entry that moves within it is changed once. One with
+                      * several index entries in it is changed at the first. */
 };
 
 /* Which state of its entry a mutation asks for: the one before the commit, or
@@ -133,8 +138,7 @@ struct kx_mutation {
     enum kx_mutation_type type;
     struct kx_slice key;
     const struct kx_by *by;  /* not NULL: the core sets the key, or refuses the
-                              * commit with KX_ABSENT, except for
-                              * KX_DELETE_RANGE */
+                              * commit with KX_ABSENT, except for ranges */
     struct kx_slice new_key; /* of a KX_SET with `by`: the key to set when no
                               * entry has the value, in place of KX_ABSENT; size
                               * 0: none */
@@ -145,10 +149,21 @@ struct kx_mutation {
                                      * key as one more part */
     const struct kx_bounds *bounds; /* for KX_SUM; NULL: none */
     enum kx_ttl_of ttl_of;          /* not for deletes */
-    enum kx_return returns;         /* not for KX_DELETE_RANGE */
-    struct kx_slice end;            /* for KX_DELETE_RANGE, as limit */
+    enum kx_return returns;         /* not for ranges */
+    struct kx_slice end;            /* for ranges, as limit */
     size_t limit;
+    struct kx_slice after; /* for KX_PATCH_RANGE: a kx_commit.last; size 0: the
+                            * whole range */
+    const struct kx_mutation *each; /* for KX_PATCH_RANGE: KX_PATCH,
+                                     * KX_JSON_PATCH or KX_TOUCH, with
+                                     * everything but its key */
 };
+
+/* Is the mutation on the entries of a range? */
+static inline bool kx_mutates_range(const struct kx_mutation *mutation)
+{
+    return mutation->type >= KX_DELETE_RANGE;
+}
 
 /* What a mutation has asked for. In a dry run an entry that the commit would
  * write has the stamp 0, and the key of a set with suffix_stamp is the one that
@@ -184,9 +199,10 @@ struct kx_refusal {
                                         * for writes also KX_INDEX_NOT_READY */
     struct kx_slice field; /* KX_NOT_INDEXABLE: JSON Pointer into the entry's
                             * value; empty when the key is concerned */
-    struct kx_slice index_value;  /* encoded field parts of the index key */
-    struct kx_slice existing_key; /* the primary key that has the value */
-    struct kx_slice attempted_key;
+    struct kx_slice index_value;   /* encoded field parts of the index key */
+    struct kx_slice existing_key;  /* the primary key that has the value */
+    struct kx_slice attempted_key; /* also the entry of a KX_PATCH_RANGE that
+                                    * refuses the mutation */
     bool held;             /* KX_INDEX_OWNED_KEY: the index will hold an */
     struct kx_value holds; /* entry under the key, with this value;
                             * KX_OUT_OF_BOUNDS: the entry, or the place
@@ -279,9 +295,12 @@ struct kx_commit {
     struct kx_result *results; /* on KX_OK, in memory: one for each mutation;
                                 * NULL if no mutation asks */
     struct kx_milestones times;
-    size_t deleted;             /* KX_DELETE_RANGE: entries removed */
-    bool more;                  /* KX_DELETE_RANGE: the limit was reached and
+    size_t in_range;            /* entries of its range that were changed */
+    bool more;                  /* the limit of its range was reached and
                                  * entries remain */
+    struct kx_slice last;       /* with `more`, in memory: the position of the
+                                 * last entry that the range has passed, as
+                                 * kx_scan_position */
     struct kx_preview *preview; /* for a dry KX_DECLARE_INDEX, in memory */
 };
 

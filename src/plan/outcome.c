@@ -2,7 +2,8 @@
  *
  *   status (1)   its number in STATUSES
  *   keys         of all that the core or the caller has named itself
- *   of a success: stamp (8), deleted (4), flags (1), results
+ *   of a success: stamp (8), in_range (4), flags (1), the position of
+ *                the last entry of a range, results
  *   of a refusal: the members of struct kx_refusal in their order
  *
  * What is read is only as certain as the disk: nothing is taken for granted but
@@ -37,7 +38,7 @@ static const enum kx_status STATUSES[] = {
 enum { STATUS_COUNT = sizeof STATUSES / sizeof *STATUSES };
 
 /* What a success has been. */
-enum { CREATED = 1, MORE = 2, RESULTS = 4 };
+enum { CREATED = 1, MORE = 2, RESULTS = 4, LAST = 8 };
 
 /* How a result, or a refusal's value, is there. */
 enum { ASKED = 1, SKIPPED = 2, PRESENT = 4 };
@@ -59,7 +60,7 @@ bool outcome_is_definite(enum kx_status status)
 static bool names_key(const struct kx_commit *commit,
                       const struct kx_mutation *mutation)
 {
-    return (mutation->by != NULL && mutation->type != KX_DELETE_RANGE) ||
+    return (mutation->by != NULL && !kx_mutates_range(mutation)) ||
            (commit->retry != NULL && commit->retry->makes_keys);
 }
 
@@ -115,11 +116,14 @@ static void put_result(struct kx_buffer *out, const struct kx_result *result)
 static void put_success(struct kx_buffer *out, const struct kx_commit *commit)
 {
     put(out, commit->stamp, 8);
-    put(out, commit->deleted, 4);
+    put(out, commit->in_range, 4);
     put(out,
         (commit->created ? CREATED : 0) | (commit->more ? MORE : 0) |
-            (commit->results != NULL ? RESULTS : 0),
+            (commit->results != NULL ? RESULTS : 0) |
+            (commit->last.size > 0 ? LAST : 0),
         1);
+    if (commit->last.size > 0)
+        put_bytes(out, commit->last);
     for (size_t i = 0; commit->results != NULL && i < commit->mutation_count;
          i++)
         put_result(out, &commit->results[i]);
@@ -262,10 +266,12 @@ static void get_success(struct outcome_reader *reading,
                         struct kx_commit *commit)
 {
     commit->stamp = get(reading, 8);
-    commit->deleted = (size_t)get(reading, 4);
+    commit->in_range = (size_t)get(reading, 4);
     unsigned flags = (unsigned)get(reading, 1);
     commit->created = (flags & CREATED) != 0;
     commit->more = (flags & MORE) != 0;
+    if ((flags & LAST) != 0)
+        commit->last = get_bytes(reading);
     if ((flags & RESULTS) == 0)
         return;
     commit->results = talloc_zero_array(commit->memory, struct kx_result,

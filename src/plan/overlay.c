@@ -311,11 +311,15 @@ enum kx_status overlay_presume_absent(struct overlay *overlay,
     return KX_OK;
 }
 
-bool overlay_removes(struct overlay *overlay, struct kx_slice key)
+bool overlay_changes(struct overlay *overlay, struct kx_slice key)
 {
     const struct slot *slot = find(overlay, key);
-    return slot != NULL && slot->commit == overlay->commit &&
-           slot->now.size == 0;
+    return slot != NULL && slot->commit == overlay->commit;
+}
+
+bool overlay_removes(struct overlay *overlay, struct kx_slice key)
+{
+    return overlay_changes(overlay, key) && find(overlay, key)->now.size == 0;
 }
 
 size_t overlay_change_count(const struct overlay *overlay)

@@ -65,7 +65,8 @@ enum kx_status overlay_presume_absent(struct overlay *overlay,
 /* The changes of the commit being planned, in the order of first change. */
 size_t overlay_change_count(const struct overlay *overlay);
 struct change overlay_change(const struct overlay *overlay, size_t n);
-/* Has it removed the row under this key? */
+/* Has it changed, or removed, the row under this key? */
+bool overlay_changes(struct overlay *overlay, struct kx_slice key);
 bool overlay_removes(struct overlay *overlay, struct kx_slice key);
 /* Bytes of the rows that it has put, those put over again included. */
 size_t overlay_put_bytes(const struct overlay *overlay);

@@ -31,7 +31,7 @@ struct count_delta {
 struct plan {
     struct catalog *catalog;
     struct overlay *overlay;
-    struct engine_range *range; /* for range deletes */
+    struct engine_range *range; /* for changes of ranges */
     int64_t now_ms;             /* the time of the whole batch */
     uint64_t stamp;             /* the last one given, this batch included */
     size_t value_max;
@@ -66,7 +66,7 @@ struct plan_base {
     struct engine_view *view; /* the writer's */
     struct record_cache *cache;
     struct catalog *catalog;
-    struct engine_range *range; /* for range deletes */
+    struct engine_range *range; /* for changes of ranges */
     size_t value_max;
 };
 
@@ -76,7 +76,7 @@ struct plan *plan_create(const struct plan_base *base);
 /* Plans one KX_WRITE commit and sets its result (not yet durable). Its changes
  * are in the overlay when commit->status is KX_OK and it is neither dry nor
  * replayed; its outcome is among plan_retry_rows if it has a key for it. A
- * commit that reads the table (a KX_DELETE_RANGE, a check of a range) needs a
+ * commit that reads the table (a change or a check of a range) needs a
  * plan in which nothing has changed. */
 void plan_commit(struct plan *plan, struct kx_commit *commit);
 
@@ -124,12 +124,11 @@ enum kx_status plan_find_kept(struct plan *plan);
 enum kx_status plan_by_index(struct plan *plan, const struct kx_by *by,
                              struct index **index_out);
 
-/* plan_index_range.c: removes the entries of a KX_DELETE_RANGE with `by`. */
-enum kx_status plan_delete_by_index(struct plan *plan,
-                                    const struct kx_mutation *mutation);
-/* Has the range delete removed as many entries as it may? */
-bool plan_deleted_enough(const struct plan *plan,
-                         const struct kx_mutation *mutation);
+/* plan_range.c: changes the entries of the range of a mutation. KX_OK,
+ * KX_INDEX_OWNED_KEY, as plan_by_index, or the reason why one of the entries
+ * cannot be changed, with its key in the refusal. */
+enum kx_status plan_change_range(struct plan *plan,
+                                 const struct kx_mutation *mutation);
 
 /* plan_check.c: compares the commit's checks; KX_OK or KX_CHECK_FAILED with the
  * failed ones in the refusal. */
@@ -142,10 +141,14 @@ enum kx_status plan_check_value(struct plan *plan, const struct kx_check *check,
 enum kx_status plan_check_range(struct plan *plan, const struct kx_check *check,
                                 struct kx_failed_check *failed);
 
-/* plan_mutate.c: carries out the mutations in order on the overlay, except
+/* plan_mutate_all.c: carries out the mutations in order on the overlay, except
  * those on keys that belong to an index. KX_OK, or the reason why a mutation
  * cannot be done, with its number in the refusal. */
 enum kx_status plan_mutate_all(struct plan *plan);
+/* plan_mutate.c: the same for one mutation, on a key that belongs to no index;
+ * it is not of a range. */
+enum kx_status plan_mutate(struct plan *plan,
+                           const struct kx_mutation *mutation);
 
 /* plan_mutate.c: the key that a mutation changes, with the stamp's digits as
  * one more part when a set asks for it. Valid until the next call;

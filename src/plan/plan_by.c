@@ -122,7 +122,7 @@ enum kx_status plan_find_all(struct plan *plan)
     enum kx_status status = find_checks(plan);
     for (size_t i = 0; status == KX_OK && i < commit->mutation_count; i++) {
         struct kx_mutation *mutation = &commit->mutations[i];
-        if (mutation->by == NULL || mutation->type == KX_DELETE_RANGE)
+        if (mutation->by == NULL || kx_mutates_range(mutation))
             continue;
         commit->refusal.mutation = i;
         status = find_mutation(plan, mutation);

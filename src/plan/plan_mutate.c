@@ -1,7 +1,4 @@
-/* Carrying out a commit's mutations on the overlay, in order: each sees what
- * those before it have left, so a key may be set, patched and summed in one
- * commit. Keys that belong to an index are left to plan_owned.c, which compares
- * at the end. */
+/* Carrying out one mutation of one entry on the overlay. */
 
 #include "plan/plan.h"
 #include "engine/engine.h"
@@ -138,65 +135,6 @@ static enum kx_status patch(struct plan *plan,
     return status;
 }
 
-/* The index, perhaps a dropped one, to which the range's present row belongs,
- * or NULL. Index entries are not removed by a range delete. */
-static const struct index *index_at(const struct plan *plan,
-                                    struct kx_slice key, struct kx_slice bytes)
-{
-    const struct index *owner = catalog_owner(plan->catalog, key);
-    if (owner == NULL && record_of_index(bytes))
-        owner = catalog_sole_owner(plan->catalog, key);
-    return owner;
-}
-
-/* Continues after the entries of an index, of which there may be many. */
-static enum kx_status pass_over(struct plan *plan, const struct index *index,
-                                struct kx_slice end)
-{
-    plan->key.size = 0;
-    kx_add_slice(&plan->key, index->declaration->name_key);
-    kx_add_byte(&plan->key, 0xff);
-    if (plan->key.failed)
-        return KX_NO_MEMORY;
-    return engine_range_begin(plan->range, kx_buffer_slice(&plan->key), end);
-}
-
-/* Removes the first `limit` visible client entries of a range. Reads the table,
- * not the overlay, in which nothing has changed yet: such a commit begins its
- * batch. Expired entries are left to expiry and do not count. */
-static enum kx_status delete_range(struct plan *plan,
-                                   const struct kx_mutation *mutation)
-{
-    struct kx_commit *commit = plan->commit;
-    enum kx_status status =
-        engine_range_begin(plan->range, mutation->key, mutation->end);
-    while (status == KX_OK) {
-        struct kx_slice key;
-        struct kx_slice bytes;
-        struct record record;
-        status = engine_range_next(plan->range, &key, &bytes);
-        if (status != KX_OK)
-            break;
-        const struct index *index = index_at(plan, key, bytes);
-        if (index != NULL) {
-            status = pass_over(plan, index, mutation->end);
-            continue;
-        }
-        if (!record_read(bytes, &record))
-            status = KX_FAILED;
-        else if (record.index != 0 || record_expired(&record, plan->now_ms))
-            continue;
-        else if (plan_deleted_enough(plan, mutation))
-            break;
-        else
-            status = overlay_put(plan->overlay, key, kx_slice(NULL, 0));
-        commit->deleted += status == KX_OK;
-    }
-    commit->more = status == KX_OK;
-    engine_range_end(plan->range);
-    return status == KX_END ? KX_OK : status;
-}
-
 static enum kx_status set(struct plan *plan, const struct kx_mutation *mutation)
 {
     struct kx_slice key;
@@ -228,10 +166,9 @@ static enum kx_status touch(struct plan *plan,
     return store(plan, mutation->key, &value, expiry(mutation, &record));
 }
 
-static enum kx_status plan_mutate(struct plan *plan,
-                                  const struct kx_mutation *mutation)
+enum kx_status plan_mutate(struct plan *plan,
+                           const struct kx_mutation *mutation)
 {
-    enum kx_status status = KX_OK;
     switch (mutation->type) {
     case KX_SET:
         return set(plan, mutation);
@@ -247,79 +184,8 @@ static enum kx_status plan_mutate(struct plan *plan,
     case KX_TOUCH:
         return touch(plan, mutation);
     case KX_DELETE_RANGE:
-        return mutation->by != NULL ? plan_delete_by_index(plan, mutation)
-                                    : delete_range(plan, mutation);
+    case KX_PATCH_RANGE:
+        break;
     }
-    return status;
-}
-
-/* Sets commit->created: no entry was visible at the first mutation's key
- * before. The key was absent, expired, or left by a dropped index. A delete of
- * an index's key passes only where the index has no entry. */
-static void note_created(struct plan *plan)
-{
-    const struct kx_commit *commit = plan->commit;
-    struct record record;
-    if (overlay_change_count(plan->overlay) == 0) {
-        plan->commit->created = commit->mutation_count > 0 &&
-                                commit->mutations[0].type == KX_DELETE;
-        return;
-    }
-    struct kx_slice before = overlay_change(plan->overlay, 0).before;
-    plan->commit->created = !record_read(before, &record) ||
-                            record.index != 0 ||
-                            record_expired(&record, plan->now_ms);
-}
-
-static bool owned(const struct plan *plan, const struct kx_mutation *mutation)
-{
-    return mutation->type != KX_DELETE_RANGE &&
-           catalog_owner(plan->catalog, mutation->key) != NULL;
-}
-
-/* A wider range may hold index entries, too; they are passed over. Only a range
- * that holds nothing else is refused. */
-static enum kx_status check_range(struct plan *plan,
-                                  const struct kx_mutation *mutation)
-{
-    const struct index *index = catalog_owner(plan->catalog, mutation->key);
-    if (index == NULL || !catalog_ends_under(index, mutation->end))
-        return KX_OK;
-    return plan_refuse_range(plan->commit, index);
-}
-
-/* An index may have been declared or dropped since the request's access rights
- * were checked. */
-static enum kx_status check_claims(struct plan *plan)
-{
-    const struct kx_commit *commit = plan->commit;
-    for (size_t i = 0; i < commit->claim_count; i++) {
-        const struct kx_claim *claim = &commit->claims[i];
-        bool of_index = catalog_owner(plan->catalog, claim->key) != NULL;
-        if (of_index != claim->of_index)
-            return kx_fail(
-                &plan_refusal(plan)->fault, KX_BUSY,
-                "an index that a key of the commit belongs to was %s meanwhile",
-                of_index ? "declared" : "dropped");
-    }
-    return KX_OK;
-}
-
-enum kx_status plan_mutate_all(struct plan *plan)
-{
-    struct kx_commit *commit = plan->commit;
-    enum kx_status status = check_claims(plan);
-    plan->patched_bytes = 0;
-    for (size_t i = 0; status == KX_OK && i < commit->mutation_count; i++) {
-        const struct kx_mutation *mutation = &commit->mutations[i];
-        if (owned(plan, mutation))
-            continue;
-        commit->refusal.mutation = i;
-        if (mutation->type == KX_DELETE_RANGE && mutation->by == NULL)
-            status = check_range(plan, mutation);
-        if (status == KX_OK)
-            status = plan_mutate(plan, mutation);
-    }
-    note_created(plan);
-    return status;
+    return KX_FAILED;
 }

@@ -51,14 +51,14 @@ static enum kx_status plan_owned_one(struct plan *plan, size_t n,
                                : status;
 }
 
-/* A range delete passes over index entries by itself (plan_mutate.c). */
+/* A range passes over index entries by itself (plan_range.c). */
 enum kx_status plan_owned_all(struct plan *plan)
 {
     const struct kx_commit *commit = plan->commit;
     if (plan->catalog->count == 0)
         return KX_OK;
     for (size_t i = 0; i < commit->mutation_count; i++) {
-        if (commit->mutations[i].type == KX_DELETE_RANGE)
+        if (kx_mutates_range(&commit->mutations[i]))
             continue;
         const struct index *index =
             catalog_owner(plan->catalog, commit->mutations[i].key);

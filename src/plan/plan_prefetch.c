@@ -23,7 +23,7 @@ static void add_keys(const struct kx_commit *commit, struct kx_slice *keys,
         if (!kx_check_of_range(&commit->checks[i]))
             add(keys, count, commit->checks[i].key);
     for (size_t i = 0; i < commit->mutation_count; i++)
-        if (commit->mutations[i].type != KX_DELETE_RANGE)
+        if (!kx_mutates_range(&commit->mutations[i]))
             add(keys, count, commit->mutations[i].key);
 }
 

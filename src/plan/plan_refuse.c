@@ -104,9 +104,14 @@ enum kx_status plan_refuse_range(struct kx_commit *commit,
     struct kx_refusal *refusal = &commit->refusal;
     name_index(refusal, index);
     return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
-                   "the range lies within the entries of index %s, which are "
-                   "deleted only with their primary entries",
+                   "the range lies within the entries of index %s, which "
+                   "change only with their primary entries",
                    refusal->index);
+}
+
+void plan_refuse_of_range(struct kx_commit *commit, struct kx_slice key)
+{
+    commit->refusal.attempted_key = copy(commit, key);
 }
 
 enum kx_status plan_refuse_unready(struct kx_refusal *refusal,

@@ -25,10 +25,13 @@ enum kx_status plan_refuse_unindexable(struct kx_commit *commit,
                                        const struct index *index,
                                        const struct extract *extract);
 
-/* The same for a range delete that lies within the entries of the index:
+/* The same for a change of a range that lies within the entries of the index:
  * KX_INDEX_OWNED_KEY. */
 enum kx_status plan_refuse_range(struct kx_commit *commit,
                                  const struct index *index);
+
+/* Adds the entry of a range that has refused the mutation. */
+void plan_refuse_of_range(struct kx_commit *commit, struct kx_slice key);
 
 /* The same for a mutation on a key of the index, which holds `held` there (NULL
  * for nothing): KX_INDEX_OWNED_KEY. */

@@ -38,12 +38,12 @@ enum {
 };
 
 /* A declaration changes the catalog, by which the others are planned, and a
- * range delete is long: such a commit is a batch of its own. */
+ * change of a range is long: such a commit is a batch of its own. */
 static bool stands_alone(const struct kx_commit *commit)
 {
     return commit->command.kind != KX_WRITE ||
            (commit->mutation_count > 0 &&
-            commit->mutations[0].type == KX_DELETE_RANGE);
+            kx_mutates_range(&commit->mutations[0]));
 }
 
 static bool checks_range(const struct kx_commit *commit)
@@ -54,7 +54,7 @@ static bool checks_range(const struct kx_commit *commit)
     return false;
 }
 
-/* A range delete and a check of a range read the table itself, not the overlay,
+/* A change and a check of a range read the table itself, not the overlay,
  * so nothing may have changed there. */
 static bool fits(const struct plan *plan, const struct kx_commit *commit)
 {
@@ -132,8 +132,9 @@ static void forget_results(struct kx_commit *first, const struct kx_commit *end)
         commit->stamp = 0;
         commit->refusal = (struct kx_refusal){.check_count = 0};
         commit->created = false;
-        commit->deleted = 0;
+        commit->in_range = 0;
         commit->more = false;
+        commit->last = kx_slice(NULL, 0);
     }
 }
 

@@ -220,6 +220,58 @@ prints 3
 kindex del
 ends 2
 
+test_case 'patch changes all entries of a range or of an index, and del removes them'
+for n in 0 1 2; do
+    kindex set "many/=$n" "{\"n\":$n}"
+done
+kindex patch --prefix many '{"seen":true}'
+ends 0
+prints '3 patched'
+kindex index add by_n many n --wait
+kindex patch --index by_n --start =1 '[{"op":"sum","path":"/n","value":10}]' --ops --dry-run
+prints '2 would be patched'
+given <<<'[{"op":"sum","path":"/n","value":10}]'
+kindex patch --index by_n --start =1 --ops -o json
+input=/dev/null
+prints '{"patched":2}'
+kindex get many/=2
+prints '{"n":12,"seen":true}'
+kindex patch --index by_n --prefix =0 '[{"op":"sum","path":"/n","value":-1,"min":0}]' --ops
+ends 4
+complains 'the sum would be less than min'
+kindex patch --index none --prefix =0 '{}'
+ends 3
+for wrong in '--prefix many many/=1 {}' '--prefix many {} --if-absent' 'many/=1 {} --dry-run'; do
+    # shellcheck disable=SC2086
+    kindex patch $wrong
+    ends 2
+done
+kindex del --index by_n --prefix =11
+prints '1 deleted'
+kindex del --index by_n --start =0 --if-match 00000000000000010000
+ends 2
+kindex del --index by_n --start =0 -o raw
+prints 2
+kindex index rm by_n
+
+test_case 'of more entries than a commit changes all are patched, once'
+for ((n = 0; n < 1500; n++)); do
+    echo "{\"key\":[\"many\",$n],\"value\":{}}"
+done >"$work/many"
+kindex import "$work/many"
+kindex patch --prefix many '[{"op":"sum","path":"/n","value":1}]' --ops
+prints '1500 patched'
+kindex set many/=1400 '{"n":"x"}'
+kindex patch --prefix many '[{"op":"sum","path":"/n","value":1}]' --ops
+ends 4
+complains '1000 were patched before.'
+kindex export many
+is values "$(jq -c .value "$work/out" | LC_ALL=C sort | uniq -c | tr -s ' ')" ' 1 {"n":"x"}
+ 499 {"n":1}
+ 1000 {"n":2}'
+kindex del --prefix many
+prints '1500 deleted'
+
 test_case 'letters beyond ASCII are shown as they are, and escaped for programs'
 kindex set 'städte/日本' 1
 kindex set 'städte/%E2%80%AEx%C2%85%2F' 1
@@ -575,6 +627,7 @@ while read -r command option meaning; do
 done <<'END'
 ls --prefix only entries under this key
 del --prefix delete all entries under this key
+patch --prefix patch all entries under this key
 import --prefix put this in front of every imported key
 import --file read from this file; - is standard input
 export --file write to this file

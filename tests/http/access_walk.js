@@ -109,6 +109,8 @@ for (const key of PLACES) {
   row("countEntries", "GET", `/count?prefix=${json(key)}`, { route: "list", needs: [["list", key]], ok: 200 });
   row("deleteEntries", "DELETE", `/list?start=${json(gone)}&end=${json([...gone, "z"])}`,
     { route: "write", needs: [["write", gone], ["list", gone]], ok: 200 });
+  row("patchEntries", "PATCH", `/list?prefix=${json(gone)}`,
+    { route: "write", needs: [["write", gone], ["list", gone], ["read", gone]], ok: 200, body: '{"x":1}' });
   row("watchEntries", "GET", `/watch?key=${json(["a", "k"])}&key=${json(key)}`,
     { route: "watch", needs: [["watch", ["a", "k"]], ["watch", key]], ok: 200, endless: true });
   row("watchEntries", "GET", `/watch?prefix=${json(key)}`, { route: "watch", needs: [["watch", key]], ok: 200, endless: true });
@@ -167,6 +169,9 @@ for (const path of wide)
 row("countEntries", "GET", "/count", { route: "list", needs: [["list", []]], ok: 200 });
 row("deleteEntries", "DELETE", `/list?start=${json(["a", "zz"])}&end=${json(["a\0a"])}`,
   { route: "write", needs: [["write", []], ["list", []]], ok: 200 });
+const all = [["write", []], ["list", []], ["read", []]];
+for (const path of [`/list?start=${json(["a", "zz"])}&end=${json(["a\0a"])}`, "/list?prefix=[]&limit=1&dry=1"])
+  row("patchEntries", "PATCH", path, { route: "write", needs: all, ok: 200, body: '{"x":1}' });
 row("snapshotRead", "POST", "/v2/snapshot_read", { type: "application/x-protobuf", needs: [["list", []]], ok: 200,
   body: range(encode(["a", "k"]), Buffer.from([255]), 9) });
 row("explainList", "POST", "/explain", { route: "list", needs: [["list", []]], ok: 200, body: '{"prefix":[]}' });
@@ -189,6 +194,8 @@ for (const [name, source] of Object.entries(SOURCES)) {
   row("listConflicts", "GET", `${at}/conflicts`, { ...list, ok: there(200) });
   row("listEntries", "GET", `/list?index=${name}`, { ...list, ok: there(200) });
   row("countEntries", "GET", `/count?index=${name}`, { ...list, ok: there(200) });
+  row("patchEntries", "PATCH", `/list?index=${name}&prefix=none`, { route: "write", ok: there(200), body: '{"x":1}',
+    needs: [["write", source], ["list", source], ["read", source]] });
   row("getMany", "POST", "/get", { needs: list.needs, ok: there(200),
     body: JSON.stringify({ ranges: [{ index: name }] }) });
   for (const action of ["pause", "resume", "throttle", "verify"])

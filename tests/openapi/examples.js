@@ -150,6 +150,8 @@ putByIndex new
 putByIndex replace
 putByIndexByQuery new
 putByIndexByQuery replace
+patchEntries checked
+patchEntries part
 getMetrics metrics
 getBackup backup
 createToken no-admin

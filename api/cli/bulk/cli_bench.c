@@ -250,12 +250,22 @@ static int report(const struct bench *bench)
     return cli_interrupted() ? cli_fail("interrupted") : CLI_OK;
 }
 
+static int clean(struct bench *bench)
+{
+    uint64_t deleted;
+    struct kx_buffer path;
+    kx_buffer_init(&path, bench->cli->memory);
+    kx_add_text(&path, "/list");
+    cli_add_key_parameter(&path, "prefix", bench->prefix);
+    struct cli_call call = {.method = "DELETE", .path = cli_whole(&path)};
+    return cli_change_range(bench->cli, call, "deleted", &deleted);
+}
+
 /* Removes the entries after the measurement, also after a failed one. On
  * CLI_CONFLICT another client has stored entries under the prefix, so nothing
  * is removed. */
 static int measure(struct bench *bench)
 {
-    uint64_t deleted;
     int status = fill(bench);
     if (status == CLI_OK) {
         cli_progress_begin(&bench->progress, "answered");
@@ -264,7 +274,7 @@ static int measure(struct bench *bench)
     }
     if (status == CLI_CONFLICT)
         return status;
-    int cleaned = cli_delete_all(bench->cli, bench->prefix, &deleted);
+    int cleaned = clean(bench);
     return status != CLI_OK ? status : cleaned;
 }
 

@@ -151,14 +151,15 @@ static const char *media_type(const struct cli *cli)
     return cli->type;
 }
 
-/* Reads the value in the form in which it is sent. */
-static bool read_value(struct cli *cli, struct kx_buffer *body)
+/* Reads the value in the form in which it is sent: the word that is `at`, if it
+ * is there and not -, else the file or standard input. */
+static bool read_value(struct cli *cli, int at, struct kx_buffer *body)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, cli->memory);
     kx_buffer_init(body, cli->memory);
-    if (cli->count == 2 && strcmp(cli->words[1], "-") != 0)
-        kx_add_text(&text, cli->words[1]);
+    if (at < cli->count && strcmp(cli->words[at], "-") != 0)
+        kx_add_text(&text, cli->words[at]);
     else if (!cli_input(cli->file, &text))
         return false;
     if (strcmp(cli->type, "text") == 0)
@@ -216,7 +217,7 @@ static int write_value(struct cli *cli, const char *method, const char *type,
         return cli_misuse(cli, "--if-absent and --if-match exclude each other");
     if (cli->count == 2 && cli->file != NULL)
         return cli_misuse(cli, "a value and --file exclude each other");
-    if (!read_value(cli, &body))
+    if (!read_value(cli, 1, &body))
         return CLI_ERROR;
     cli_entry_path(cli, cli->words[0], &path);
     cli_add_parameter(&path, "ttl", cli->ttl);
@@ -241,14 +242,65 @@ int cli_set(struct cli *cli)
 
 /* ---- patch -------------------------------------------------------------- */
 
+static void show_count(const struct cli *cli, const char *done, uint64_t count)
+{
+    unsigned long long number = count;
+    if (cli->form == CLI_JSON)
+        printf("{\"%s\":%llu}\n", done, number);
+    else if (cli->form == CLI_RAW)
+        printf("%llu\n", number);
+    else
+        printf(cli->dry_run ? "%llu would be %s\n" : "%llu %s\n", number, done);
+}
+
+/* Sends the call for all entries of the range that the options give. */
+static int change_range(struct cli *cli, struct cli_call call, const char *done)
+{
+    uint64_t count;
+    struct kx_buffer path;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/list");
+    cli_add_range(cli, &path);
+    cli_add_parameter(&path, "ttl", cli->ttl);
+    cli_add_parameter(&path, "dry", cli->dry_run ? "1" : NULL);
+    call.path = cli_whole(&path);
+    int status = cli_change_range(cli, call, done, &count);
+    if (status == CLI_OK)
+        show_count(cli, done, count);
+    else if (count > 0)
+        fprintf(stderr, "  %llu were %s before.\n", (unsigned long long)count,
+                done);
+    return status;
+}
+
+static int patch_range(struct cli *cli, const char *type)
+{
+    struct kx_buffer body;
+    struct cli_call call = {.method = "PATCH", .type = type};
+    if (cli->count > 1 || cli->absent || cli->if_match != NULL)
+        return cli_misuse(cli, "--prefix, --start, --end and --index exclude a "
+                               "key, --if-absent and --if-match");
+    if (cli->count == 1 && cli->file != NULL)
+        return cli_misuse(cli, "a patch and --file exclude each other");
+    if (!read_value(cli, 0, &body))
+        return CLI_ERROR;
+    call.body = kx_buffer_slice(&body);
+    return change_range(cli, call, "patched");
+}
+
 int cli_patch(struct cli *cli)
 {
     struct cli_reply reply;
+    const char *type = cli->ops ? "application/json-patch+json"
+                                : "application/merge-patch+json";
     cli->type = "json";
-    return write_value(cli, "PATCH",
-                       cli->ops ? "application/json-patch+json"
-                                : "application/merge-patch+json",
-                       &reply);
+    if (cli_names_range(cli))
+        return patch_range(cli, type);
+    if (cli->count == 0 || cli->dry_run)
+        return cli_misuse(cli, cli->count == 0
+                                   ? "a key, --prefix or --index is missing"
+                                   : "--dry-run needs --prefix or --index");
+    return write_value(cli, "PATCH", type, &reply);
 }
 
 /* ---- touch -------------------------------------------------------------- */
@@ -281,24 +333,6 @@ static int del_key(struct cli *cli, const char *key)
     return cli_ask(cli, &call, &reply);
 }
 
-static void show_deleted(const struct cli *cli, uint64_t deleted)
-{
-    if (cli->form == CLI_JSON)
-        printf("{\"deleted\":%llu}\n", (unsigned long long)deleted);
-    else
-        printf(cli->form == CLI_RAW ? "%llu\n" : "%llu deleted\n",
-               (unsigned long long)deleted);
-}
-
-static int del_prefix(struct cli *cli)
-{
-    uint64_t deleted;
-    int status = cli_delete_all(cli, cli->prefix, &deleted);
-    if (status == CLI_OK)
-        show_deleted(cli, deleted);
-    return status;
-}
-
 /* An entry that the token must not read counts as present. */
 static int del_keys(struct cli *cli)
 {
@@ -316,15 +350,18 @@ static int del_keys(struct cli *cli)
             deleted++;
     }
     if (status == CLI_OK || deleted > 0)
-        show_deleted(cli, deleted);
+        show_count(cli, "deleted", deleted);
     return status;
 }
 
 int cli_del(struct cli *cli)
 {
-    if (cli->prefix != NULL && (cli->count > 0 || cli->if_match != NULL))
-        return cli_misuse(cli, "--prefix excludes keys and --if-match");
-    if (cli->prefix == NULL && cli->count == 0)
-        return cli_misuse(cli, "a key or --prefix is missing");
-    return cli->prefix != NULL ? del_prefix(cli) : del_keys(cli);
+    struct cli_call call = {.method = "DELETE"};
+    bool range = cli_names_range(cli);
+    if (range && (cli->count > 0 || cli->if_match != NULL))
+        return cli_misuse(cli, "--prefix, --start, --end and --index exclude "
+                               "keys and --if-match");
+    if (!range && cli->count == 0)
+        return cli_misuse(cli, "a key, --prefix or --index is missing");
+    return range ? change_range(cli, call, "deleted") : del_keys(cli);
 }

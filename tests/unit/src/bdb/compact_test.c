@@ -130,7 +130,7 @@ static void remove_below(struct story *s, int n)
         struct kx_commit commit = {
             .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
         assert_int_equal(test_commit(&s->test, &commit), KX_OK);
-        assert_int_equal(commit.deleted, COMMIT);
+        assert_int_equal(commit.in_range, COMMIT);
     }
 }
 

@@ -289,7 +289,7 @@ static void so_they_do_while_a_range_is_deleted(void **state)
         .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
     looked_at = NULL;
-    assert_int_equal(commit.deleted, ENTRIES + 1);
+    assert_int_equal(commit.in_range, ENTRIES + 1);
     assert_true(looks > 5);
     assert_int_equal(differences, 0);
     assert_string_equal(test_list(&s->test, s->mem, "[\"by_tag\"]"), "");

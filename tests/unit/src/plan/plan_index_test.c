@@ -346,7 +346,7 @@ static void range_deletes_take_index_entries_along(void **state)
     struct kx_commit commit = {
         .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
-    assert_int_equal(commit.deleted, 2);
+    assert_int_equal(commit.in_range, 2);
     assert_false(commit.more);
     assert_string_equal(list(s, "[]"), "");
 }

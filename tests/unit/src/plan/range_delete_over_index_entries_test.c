@@ -71,11 +71,11 @@ static void index_entries_of_a_deleted_range(void **state)
     atomic_store(&rows, 0);
     assert_int_equal(test_commit(&s->test, &some), KX_OK);
     assert_in_range(atomic_load(&rows), LIMIT, LIMIT + 4);
-    assert_int_equal(some.deleted, LIMIT);
+    assert_int_equal(some.in_range, LIMIT);
     assert_true(some.more);
     mutation.limit = 2 * ENTRIES;
     assert_int_equal(test_commit(&s->test, &all), KX_OK);
-    assert_int_equal(all.deleted, ENTRIES + 2 - LIMIT);
+    assert_int_equal(all.in_range, ENTRIES + 2 - LIMIT);
     assert_false(all.more);
     assert_string_equal(test_list(&s->test, s->mem, "[]"), "");
 }
@@ -92,7 +92,7 @@ static void delete_behind(struct story *s, int rows_most)
     test_set(&s->test, s->mem, "[\"by_o\"]", "1");
     atomic_store(&rows, 0);
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
-    assert_int_equal(commit.deleted, 1);
+    assert_int_equal(commit.in_range, 1);
     assert_in_range(atomic_load(&rows), 1, rows_most);
 }
 

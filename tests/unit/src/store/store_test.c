@@ -252,7 +252,7 @@ static void a_range_is_deleted_in_steps(void **state)
     struct kx_commit commit = {
         .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
-    assert_int_equal(commit.deleted, 3);
+    assert_int_equal(commit.in_range, 3);
     assert_true(commit.more);
     assert_string_equal(test_list(&s->test, s->mem, "[\"r\"]"),
                         "[\"r\",0] 0|[\"r\",4] 0|");

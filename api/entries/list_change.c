@@ -1,0 +1,220 @@
+/* DELETE and PATCH /list: a change of the entries of a range, or of an index, a
+ * bounded part in each request. The writer reads the range while it plans the
+ * commit, so nothing can come between. A part that was deleted is gone from the
+ * range, so the same request continues; after a patch a cursor does. */
+#include "entries/entry_handlers.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "rest/answer.h"
+#include "rest/body.h"
+#include "rest/conditions.h"
+#include "rest/core_refusal.h"
+#include "rest/cursor.h"
+#include "rest/entryjson.h"
+#include "rest/idempotency.h"
+#include "rest/selector.h"
+
+/* What a request asks for. Kept in request->state until there is a view, and
+ * for the answer. */
+struct range_change {
+    struct kx_mutation mutation;
+    struct kx_mutation each; /* of a patch */
+    struct kx_by by;
+    struct selection selection;
+    struct kx_buffer cursor; /* as it was sent */
+    struct kx_buffer position;
+    struct kx_buffer bound;
+    uint64_t list; /* for cursors */
+};
+
+static bool is_said(const struct query_params *query, enum parameter parameter)
+{
+    return query_params_has(query, parameter) && query->raw[parameter].size > 0;
+}
+
+/* An empty prefix, as from an unset shell variable, must not empty the store or
+ * an index: all of it has to be asked for as prefix=[]. */
+static bool says_what(const struct query_params *query,
+                      struct input_error *error)
+{
+    bool start = is_said(query, PARAMETER_START);
+    bool end = is_said(query, PARAMETER_END);
+    bool indexed = query_params_has(query, PARAMETER_INDEX);
+    bool range = (indexed ? start || end : start && end) &&
+                 !query_params_has(query, PARAMETER_PREFIX);
+    return is_said(query, PARAMETER_PREFIX) || range ||
+           input_error_set(error, PROBLEM_BAD_PARAMETER,
+                           "Select what to change: a prefix, or start and end; "
+                           "prefix=[] selects all entries.");
+}
+
+static struct range_change *change_create(struct request *request,
+                                          enum kx_mutation_type type)
+{
+    struct range_change *change =
+        talloc_zero(request->memory, struct range_change);
+    if (change == NULL)
+        return NULL;
+    change->mutation.type = type;
+    change->mutation.limit = KX_PAGE_MAX;
+    selection_init(&change->selection, request->memory);
+    kx_buffer_init(&change->cursor, request->memory);
+    kx_buffer_init(&change->position, request->memory);
+    kx_buffer_init(&change->bound, request->memory);
+    return change;
+}
+
+/* The parameters, of which the method takes `own` besides those of a range. */
+static bool read_range(struct request *request, unsigned own,
+                       struct query_params *query, struct range_change *change,
+                       struct input_error *error)
+{
+    const unsigned allowed = own | TAKES_PREFIX | TAKES_START | TAKES_END |
+                             TAKES_LIMIT | TAKES_INDEX | TAKES_DRY;
+    return query_params_read(request->query, allowed, request->memory, query,
+                             error) &&
+           conditions_none(request, error) && says_what(query, error) &&
+           selection_read(query, &change->selection, error) &&
+           query_params_limit(query, &change->mutation.limit, error) &&
+           query_params_flag(query, PARAMETER_DRY, &request->commit.dry,
+                             error) &&
+           (!query_params_has(query, PARAMETER_CURSOR) ||
+            query_params_text(query, PARAMETER_CURSOR, &change->cursor, error));
+}
+
+static bool continue_after(struct range_change *change,
+                           struct selector *selector, struct input_error *error)
+{
+    struct kx_slice cursor = kx_buffer_slice(&change->cursor);
+    if (cursor.size == 0)
+        return true;
+    bool done = cursor_read(cursor, change->list, &change->position, error);
+    if (done && !selector_resume(selector, kx_buffer_slice(&change->position),
+                                 &change->bound))
+        done = input_error_set(error, PROBLEM_CURSOR_INVALID,
+                               "The cursor is not within the list.");
+    if (!done)
+        error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
+    return done;
+}
+
+/* Makes the range of what was read, in a view if an index is concerned. */
+static bool select_range(const struct request *request,
+                         struct range_change *change, struct input_error *error)
+{
+    struct kx_mutation *mutation = &change->mutation;
+    struct selector selector;
+    if (!selection_fold(&change->selection, request, error) ||
+        !selector_make(&change->selection, request->memory, &selector, error))
+        return false;
+    change->list = cursor_list(selector.index, &selector.range);
+    if (!continue_after(change, &selector, error))
+        return false;
+    mutation->key = selector.range.start;
+    mutation->end = selector.range.end;
+    mutation->after = selector.range.after;
+    change->by.index = selector.index;
+    mutation->by = selector.indexed ? &change->by : NULL;
+    return true;
+}
+
+static enum progress ask_commit(struct request *request,
+                                struct range_change *change)
+{
+    request->commit.command.kind = KX_WRITE;
+    request->commit.mutations = &change->mutation;
+    request->commit.mutation_count = 1;
+    return COMMIT;
+}
+
+/* {"ok":true,"<done>":N,"more":..; then "cursor" if more is patched with one.
+ */
+static void answer_range(struct request *request, struct reply *reply,
+                         const char *done, const struct range_change *change)
+{
+    const struct kx_commit *commit = &request->commit;
+    char text[80];
+    answer_json(reply, 200);
+    snprintf(text, sizeof text, "{\"ok\":true,\"%s\":%zu,\"more\":%s", done,
+             commit->in_range, commit->more ? "true" : "false");
+    kx_add_text(&reply->body, text);
+    if (commit->more && change != NULL) {
+        kx_add_text(&reply->body, ",\"cursor\":\"");
+        cursor_write(change->list, commit->last, &reply->body);
+        kx_add_byte(&reply->body, '"');
+    }
+    kx_add_text(&reply->body, ",\"versionstamp\":");
+    entryjson_write_stamp(commit->dry ? 0 : commit->stamp, &reply->body);
+    kx_add_text(&reply->body, commit->dry ? ",\"dry\":true}" : "}");
+}
+
+/* ---- DELETE ------------------------------------------------------------- */
+
+enum progress list_delete(struct request *request, struct reply *reply)
+{
+    struct query_params query;
+    struct input_error error;
+    struct range_change *change = change_create(request, KX_DELETE_RANGE);
+    if (change == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    if (!read_range(request, TAKES_NOTHING, &query, change, &error) ||
+        !select_range(request, change, &error) ||
+        !idempotency_read(request, &error))
+        return input_error_reply(request, reply, &error);
+    return ask_commit(request, change);
+}
+
+enum progress list_delete_finish(struct request *request, struct reply *reply)
+{
+    if (request->commit.status != KX_OK)
+        return core_refusal_commit(request, reply);
+    answer_range(request, reply, "deleted", NULL);
+    return DONE;
+}
+
+/* ---- PATCH -------------------------------------------------------------- */
+
+/* All that needs no view. NULL with an error. */
+static struct range_change *read_patch(struct request *request,
+                                       struct input_error *error)
+{
+    struct query_params query;
+    struct range_change *change = change_create(request, KX_PATCH_RANGE);
+    if (change == NULL) {
+        input_error_no_memory(error);
+        return NULL;
+    }
+    change->mutation.each = &change->each;
+    if (!read_range(request, TAKES_TTL | TAKES_CURSOR, &query, change, error) ||
+        !kv_read_patch(request, &query, &change->each, error) ||
+        !idempotency_read(request, error))
+        return NULL;
+    return change;
+}
+
+enum progress list_patch(struct request *request, struct reply *reply)
+{
+    struct input_error error;
+    if (request->state == NULL)
+        request->state = read_patch(request, &error);
+    struct range_change *change = request->state;
+    if (change == NULL)
+        return body_refuse_patch(request, reply, &error);
+    if (change->selection.has_index && !request_holds_view(request))
+        return VIEW;
+    if (!select_range(request, change, &error))
+        return input_error_reply(request, reply, &error);
+    return ask_commit(request, change);
+}
+
+enum progress list_patch_finish(struct request *request, struct reply *reply)
+{
+    if (request->commit.status != KX_OK)
+        return core_refusal_commit(request, reply);
+    answer_range(request, reply, "patched", request->state);
+    return DONE;
+}

@@ -1,0 +1,249 @@
+/* Changes of the entries of a range, in the order of their keys or of an index.
+ * The range is read from the table, not from the overlay, in which nothing has
+ * changed yet: such a commit begins its batch. Expired entries are left to
+ * expiry and do not count. */
+#include "plan/plan.h"
+
+#include <talloc.h>
+
+#include "plan/plan_refuse.h"
+
+enum { RANGE_BYTES_MAX = 16 << 20 /* read and written by one commit */ };
+
+struct range_walk {
+    struct plan *plan;
+    const struct kx_mutation *mutation;
+    struct index *index; /* NULL: in the order of keys */
+    struct kx_buffer start;
+    struct kx_buffer end;
+    struct kx_buffer row;  /* the present row of the table */
+    struct kx_buffer key;  /* of the entry for which it stands */
+    struct kx_buffer last; /* the row before */
+};
+
+static struct kx_slice name_of(const struct range_walk *walk)
+{
+    return walk->index == NULL ? kx_slice(NULL, 0)
+                               : walk->index->declaration->name_key;
+}
+
+/* Nothing lies between a position and the same with a zero byte. */
+static bool set_bounds(struct range_walk *walk)
+{
+    const struct kx_mutation *mutation = walk->mutation;
+    bool continues = mutation->after.size > 0;
+    kx_add_slice(&walk->start, name_of(walk));
+    kx_add_slice(&walk->start, continues ? mutation->after : mutation->key);
+    if (continues)
+        kx_add_byte(&walk->start, 0x00);
+    kx_add_slice(&walk->end, name_of(walk));
+    kx_add_slice(&walk->end, mutation->end);
+    if (walk->index != NULL && mutation->end.size == 0)
+        kx_add_byte(&walk->end, 0xff);
+    return !walk->start.failed && !walk->end.failed;
+}
+
+/* The index, perhaps a dropped one, to which the range's present row belongs,
+ * or NULL. Index entries are not changed with a range. */
+static const struct index *index_at(const struct plan *plan,
+                                    struct kx_slice key, struct kx_slice bytes)
+{
+    const struct index *owner = catalog_owner(plan->catalog, key);
+    if (owner == NULL && record_of_index(bytes))
+        owner = catalog_sole_owner(plan->catalog, key);
+    return owner;
+}
+
+/* Continues after the entries of an index, of which there may be many. */
+static enum kx_status pass_over(struct range_walk *walk,
+                                const struct index *index)
+{
+    walk->key.size = 0;
+    kx_add_slice(&walk->key, index->declaration->name_key);
+    kx_add_byte(&walk->key, 0xff);
+    if (walk->key.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status =
+        engine_range_begin(walk->plan->range, kx_buffer_slice(&walk->key),
+                           kx_buffer_slice(&walk->end));
+    return status == KX_OK ? KX_ABSENT : status;
+}
+
+static enum kx_status entry_of_row(struct range_walk *walk, struct kx_slice key,
+                                   struct kx_slice bytes)
+{
+    struct record row;
+    if (!record_read(bytes, &row))
+        return KX_FAILED;
+    uint32_t owner = walk->index == NULL ? 0 : walk->index->id;
+    if (row.index != owner || record_expired(&row, walk->plan->now_ms))
+        return KX_ABSENT;
+    walk->row.size = walk->key.size = 0;
+    kx_add_slice(&walk->row, key);
+    if (walk->index == NULL) {
+        kx_add_slice(&walk->key, key);
+    } else {
+        kx_add_slice(&walk->key, walk->index->declaration->prefix);
+        kx_add_slice(&walk->key, record_owner(&row, key));
+    }
+    return walk->row.failed || walk->key.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* The entry of the next row. KX_ABSENT: the row stands for nothing that a list
+ * would show, or for an entry that the commit has changed already. */
+static enum kx_status next_entry(struct range_walk *walk)
+{
+    struct plan *plan = walk->plan;
+    struct kx_slice key;
+    struct kx_slice bytes;
+    enum kx_status status = engine_range_next(plan->range, &key, &bytes);
+    if (status != KX_OK)
+        return status;
+    const struct index *index =
+        walk->index == NULL ? index_at(plan, key, bytes) : NULL;
+    if (index != NULL)
+        return pass_over(walk, index);
+    status = entry_of_row(walk, key, bytes);
+    if (status != KX_OK)
+        return status;
+    return overlay_changes(plan->overlay, kx_buffer_slice(&walk->key))
+               ? KX_ABSENT
+               : KX_OK;
+}
+
+/* Fewer entries than `limit` if there is much to read, but one row at least. */
+static bool is_full(const struct range_walk *walk)
+{
+    return walk->plan->commit->in_range == walk->mutation->limit ||
+           (walk->last.size > 0 &&
+            overlay_bytes(walk->plan->overlay) > RANGE_BYTES_MAX);
+}
+
+/* Is the row the first one of its entry in the whole range? KX_OK; KX_ABSENT:
+ * the entry had its turn there, perhaps in an earlier commit. */
+static enum kx_status is_first(struct range_walk *walk)
+{
+    struct plan *plan = walk->plan;
+    struct extract *extract = &plan->before;
+    struct record record;
+    struct kx_slice key = kx_buffer_slice(&walk->key);
+    struct kx_slice row = kx_buffer_slice(&walk->row);
+    size_t skip = name_of(walk).size;
+    if (walk->index == NULL || !walk->index->declaration->has_each)
+        return KX_OK;
+    enum kx_status status = overlay_record(plan->overlay, key, &record);
+    if (status == KX_OK)
+        status = extract_keys(extract, walk->index->declaration, key, &record);
+    for (size_t n = 0; status == KX_OK && n < extract->count; n++) {
+        struct kx_slice at = extract_key(extract, n);
+        if (kx_compare(at, row) >= 0)
+            break;
+        at = kx_slice(at.data + skip, at.size - skip);
+        if (kx_compare(at, walk->mutation->key) >= 0)
+            status = KX_ABSENT;
+    }
+    return status;
+}
+
+static enum kx_status patch_entry(struct range_walk *walk)
+{
+    struct kx_commit *commit = walk->plan->commit;
+    struct kx_mutation mutation = *walk->mutation->each;
+    enum kx_status status = is_first(walk);
+    if (status != KX_OK)
+        return status;
+    mutation.key = kx_buffer_slice(&walk->key);
+    status = plan_mutate(walk->plan, &mutation);
+    if (status != KX_OK)
+        plan_refuse_of_range(commit, mutation.key);
+    return status;
+}
+
+static enum kx_status change_entry(struct range_walk *walk)
+{
+    struct plan *plan = walk->plan;
+    enum kx_status status =
+        walk->mutation->type == KX_PATCH_RANGE
+            ? patch_entry(walk)
+            : overlay_put(plan->overlay, kx_buffer_slice(&walk->key),
+                          kx_slice(NULL, 0));
+    plan->commit->in_range += status == KX_OK;
+    walk->last.size = 0;
+    kx_add_slice(&walk->last, kx_buffer_slice(&walk->row));
+    return walk->last.failed ? KX_NO_MEMORY : status;
+}
+
+/* The range is not at its end. */
+static enum kx_status stop_at_last(struct range_walk *walk)
+{
+    struct kx_commit *commit = walk->plan->commit;
+    size_t skip = name_of(walk).size;
+    struct kx_buffer last;
+    commit->more = true;
+    if (walk->last.size == 0)
+        return KX_OK;
+    kx_buffer_init(&last, commit->memory);
+    kx_add(&last, walk->last.data + skip, walk->last.size - skip);
+    commit->last = kx_buffer_slice(&last);
+    return last.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+static enum kx_status change_all(struct range_walk *walk)
+{
+    struct plan *plan = walk->plan;
+    enum kx_status status =
+        engine_range_begin(plan->range, kx_buffer_slice(&walk->start),
+                           kx_buffer_slice(&walk->end));
+    while (status == KX_OK || status == KX_ABSENT) {
+        status = next_entry(walk);
+        if (status != KX_OK)
+            continue;
+        if (is_full(walk)) {
+            status = stop_at_last(walk);
+            break;
+        }
+        status = change_entry(walk);
+    }
+    engine_range_end(plan->range);
+    return status == KX_END ? KX_OK : status;
+}
+
+/* A wider range may hold index entries, too; they are passed over. Only a range
+ * that holds nothing else is refused. */
+static enum kx_status check_range(struct plan *plan,
+                                  const struct kx_mutation *mutation)
+{
+    const struct index *index = catalog_owner(plan->catalog, mutation->key);
+    if (index == NULL || !catalog_ends_under(index, mutation->end))
+        return KX_OK;
+    return plan_refuse_range(plan->commit, index);
+}
+
+static enum kx_status find_index(struct plan *plan,
+                                 const struct kx_mutation *mutation,
+                                 struct index **index_out)
+{
+    if (mutation->by == NULL)
+        return check_range(plan, mutation);
+    enum kx_status status = plan_by_index(plan, mutation->by, index_out);
+    if (status == KX_OK)
+        plan_refusal(plan)->by = NULL;
+    return status;
+}
+
+enum kx_status plan_change_range(struct plan *plan,
+                                 const struct kx_mutation *mutation)
+{
+    struct range_walk walk = {.plan = plan, .mutation = mutation};
+    enum kx_status status = find_index(plan, mutation, &walk.index);
+    if (status != KX_OK)
+        return status;
+    struct kx_buffer *const buffers[] = {&walk.start, &walk.end, &walk.row,
+                                         &walk.key, &walk.last};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        kx_buffer_init(buffers[i], plan);
+    status = set_bounds(&walk) ? change_all(&walk) : KX_NO_MEMORY;
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        kx_buffer_free(buffers[i]);
+    return status;
+}

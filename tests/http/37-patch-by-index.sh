@@ -1,0 +1,176 @@
+#!/bin/bash
+# PATCH /list: every entry of a range, or of an index, is patched, a part in each
+# commit.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+request POST /indexes '{"name":"by_state","prefix":["jobs"],"fields":["/state"]}'
+request POST /indexes '{"name":"by_tag","prefix":["jobs"],"fields":[{"path":"/tags","each":true,"fold":"lower"}]}'
+request POST /indexes '{"name":"by_n","prefix":["jobs"],"fields":["/n"],"unique":true}'
+for n in 0 1 2 3 4 5; do
+    request PUT "/kv/jobs/=$n" "{ \"n\":$n,\"state\":\"s$((n % 2))\",\"tags\":[\"a\",\"b\"]}"
+done
+merge=(-H 'Content-Type: application/merge-patch+json')
+operations=(-H 'Content-Type: application/json-patch+json')
+patch() { # QUERY BODY PATCHED MORE [CURL-OPTION...]
+    request PATCH "/list?$1" "$2" "${@:5}"
+    expect 200
+    field '[.ok, .patched, .more]' "[true,$3,$4]"
+}
+values() { # FILTER TEXT
+    request GET '/list?prefix=jobs'
+    field "[.entries[].value$1]" "$2"
+}
+
+test_case 'dry=1 counts, and changes nothing'
+patch 'index=by_state&prefix=s1&dry=1' '{"state":"gone"}' 3 false "${merge[@]}"
+field '[.versionstamp, .dry]' '[null,true]'
+patch 'index=by_state&prefix=s1&limit=2&dry=1' '{"state":"gone"}' 2 true
+patch "index=by_state&prefix=s1&limit=2&dry=1&cursor=$(value .cursor)" '{"state":"gone"}' 1 false
+patch 'prefix=jobs&dry=1' '{}' 6 false
+values .state '["s0","s1","s0","s1","s0","s1"]'
+
+test_case 'the entries of a value are patched, and move in the index by which they were found'
+patch 'index=by_state&prefix=s1' '{"state":"s2"}' 3 false "${merge[@]}"
+field 'has("cursor")' false
+stamp=$(value .versionstamp)
+values .state '["s0","s2","s0","s2","s0","s2"]'
+request GET '/list?index=by_state&prefix=s2'
+field '[.entries[] | [.key[1], .versionstamp]]' "[[1,\"$stamp\"],[3,\"$stamp\"],[5,\"$stamp\"]]"
+request GET '/kv/jobs/=1'
+body_is '{ "n":1,"state":"s2","tags":["a","b"]}'
+patch 'index=by_state&start=s1' '{"state":"s3"}' 3 false
+patch 'index=by_state&start=s3&end=s4' '{"state":"s2"}' 3 false
+
+test_case 'operations, in the order of a unique index that they move'
+patch 'index=by_n&prefix=[]' '[{"op":"sum","path":"/n","value":1}]' 6 false "${operations[@]}"
+values .n '[1,2,3,4,5,6]'
+request GET '/list?index=by_n'
+field '[.entries[].value.n]' '[1,2,3,4,5,6]'
+
+test_case 'a part in each commit: the cursor continues'
+patch 'prefix=jobs&limit=4' '[{"op":"set","path":"/seen","value":true}]' 4 true "${operations[@]}"
+first=$(value .cursor)
+values .seen '[true,true,true,true,null,null]'
+patch "prefix=jobs&limit=4&cursor=$first" '[{"op":"set","path":"/seen","value":true}]' 2 false "${operations[@]}"
+values .seen '[true,true,true,true,true,true]'
+
+test_case 'an entry with several values of the range is patched once, also in parts'
+patch 'index=by_tag&start=A' '[{"op":"sum","path":"/once","value":1}]' 6 false "${operations[@]}"
+patch 'index=by_tag&start=A&limit=4' '[{"op":"sum","path":"/once","value":1}]' 4 true "${operations[@]}"
+patched=0 parts=0
+while [ "$(value .more)" = true ] && [ $((parts += 1)) -lt 9 ]; do
+    request PATCH "/list?index=by_tag&start=A&limit=1&cursor=$(value .cursor)" '[{"op":"sum","path":"/once","value":1}]' "${operations[@]}"
+    expect 200
+    patched=$((patched + $(value .patched)))
+done
+is 'the others' $patched 2
+values .once '[2,2,2,2,2,2]'
+
+test_case 'with ttl, and without a body, only the time changes'
+request PUT /kv/jobs/text 'no JSON' -H 'Content-Type: text/plain'
+patch 'prefix=jobs&ttl=1h' '' 7 false
+request GET '/list?prefix=jobs'
+field '[.entries[].expiresAt > 0] | unique' '[true]'
+patch 'prefix=jobs&ttl=none' '' 7 false
+request GET '/list?prefix=jobs'
+field '[.entries[].expiresAt] | unique' '[null]'
+request DELETE /kv/jobs/text
+
+test_case 'one entry that refuses refuses the part, and is named'
+request PUT '/kv/jobs/=9' '{"n":"x"}'
+patch 'prefix=jobs&limit=2' '[{"op":"sum","path":"/n","value":10}]' 2 true "${operations[@]}"
+request PATCH "/list?prefix=jobs&cursor=$(value .cursor)" '[{"op":"sum","path":"/n","value":10}]' "${operations[@]}"
+expect 409 type-mismatch
+field '[.attemptedKey, .key]' '[["jobs",9],null]'
+values .n '[11,12,3,4,5,6,"x"]'
+request PATCH '/list?prefix=jobs' '[{"op":"sum","path":"/n","value":1,"max":11}]' "${operations[@]}"
+expect 409 out-of-bounds
+field '[.attemptedKey, .present]' '[["jobs",0],11]'
+request PATCH '/list?index=by_state&prefix=s0' '{"n":1}'
+expect 409 unique-violation
+field '[.attemptedKey, .index]' '[["jobs",2],"by_n"]'
+request DELETE '/kv/jobs/=9'
+request PUT /kv/mixed/b x -H 'Content-Type: text/plain'
+request PATCH '/list?prefix=mixed' '{"a":1}'
+expect 409 type-mismatch
+field .attemptedKey '["mixed","b"]'
+
+test_case 'a repetition under a key gets the first answer, and patches nothing'
+key=(-H 'Idempotency-Key: "patch-1"' "${operations[@]}")
+patch 'prefix=jobs&limit=2' '[{"op":"sum","path":"/n","value":100}]' 2 true "${key[@]}"
+cursor=$(value .cursor)
+patch 'prefix=jobs&limit=2' '[{"op":"sum","path":"/n","value":100}]' 2 true "${key[@]}"
+header Idempotency-Replayed true
+field .cursor "$cursor"
+values .n '[111,112,3,4,5,6]'
+request PATCH '/list?prefix=jobs&limit=3' '[{"op":"sum","path":"/n","value":100}]' "${key[@]}"
+expect 422 idempotency-key-reused
+
+test_case 'what cannot be meant is pointed at'
+while IFS='|' read -r query body expected name; do
+    request PATCH "/list?$query" "$body"
+    # shellcheck disable=SC2086
+    expect $expected
+    [ -z "$name" ] || field .parameter "$name"
+done <<'END'
+|{}|400 bad-parameter|
+prefix=|{}|400 bad-parameter|
+index=by_state|{}|400 bad-parameter|
+prefix=jobs||400 bad-json|
+prefix=jobs|{|400 bad-json|
+prefix=jobs&limit=0|{}|400 bad-parameter|limit
+prefix=jobs&limit=1001|{}|400 bad-parameter|limit
+prefix=jobs&ttl=soon|{}|400 bad-parameter|ttl
+prefix=jobs&reverse=1|{}|400 unknown-parameter|reverse
+prefix=jobs&cursor=x|{}|400 cursor-invalid|cursor
+index=none&prefix=a|{}|404 index-not-found|
+prefix=by_state|{}|409 index-owned-key|
+END
+request PATCH "/list?prefix=other&cursor=$cursor" '{}'
+expect 400 cursor-mismatch
+request PATCH '/list?prefix=jobs' '{}' -H 'Content-Type: text/plain'
+expect 415 unsupported-media-type
+header Accept-Patch 'application/json, application/merge-patch+json, application/json-patch+json'
+request PATCH '/list?prefix=jobs' '[{"op":"spam","path":""}]' "${operations[@]}"
+expect 400 bad-value
+request PATCH '/list?prefix=jobs' '{}' -H 'If-Match: *'
+expect 400 bad-request
+request PATCH '/list?prefix=nothing' '{}'
+expect 200
+field '[.patched, .more]' '[0,false]'
+
+test_case 'a token needs write, list and read for all that may be patched'
+stop_server
+start_server --token-file "$work/token"
+admin=$(cat "$work/token")
+try() { # SCOPES PREFIX QUERY STATUS [CODE SCOPE]
+    request POST /tokens "{\"name\":\"t\",\"grants\":[{\"scopes\":$1,\"prefix\":$2}]}" --oauth2-bearer "$admin"
+    token=$(value .token)
+    request PATCH "/list?$3" '{}' --oauth2-bearer "$token"
+    expect "$4" "${@:5:1}"
+    [ $# -lt 6 ] || field .scope "$6"
+}
+for query in 'index=by_tag&prefix=a' prefix=jobs 'index=by_tag&prefix=a&dry=1' 'prefix=jobs&dry=1'; do
+    try '["write","list","read"]' '["jobs"]' "$query" 200
+    try '["write","list"]' '["jobs"]' "$query" 403 forbidden read
+    try '["write","read"]' '["jobs"]' "$query" 403 forbidden list
+    try '["list","read"]' '["jobs"]' "$query" 403 forbidden write
+    try '["write","list","read"]' '["by_tag"]' "$query" 403 forbidden write
+    try '["write","list","read"]' '["jobs",1]' "$query" 403 forbidden write
+done
+all='["write","list","read"]'
+try "$all" '["jobs"]' 'index=none&prefix=a' 403 forbidden
+try "$all" '["jobs"]' 'prefix=by_tag' 409 index-owned-key
+try "$all" '["job"]' 'start=job&end=jobs/=9' 403 forbidden
+try "$all" '["jobs"]' 'prefix=[]' 403 forbidden
+
+test_case 'nor does it learn which other entry has a unique value'
+request POST /tokens "{\"name\":\"t\",\"grants\":[{\"scopes\":$all,\"prefix\":[\"jobs\",3]},{\"scopes\":[\"read\"],\"prefix\":[\"none\"]}]}" --oauth2-bearer "$admin"
+token=$(value .token)
+request PUT '/kv/jobs/=3/a' '{"n":50}' --oauth2-bearer "$token"
+request PATCH '/list?prefix=["jobs",3]' '{"n":111}' --oauth2-bearer "$token"
+expect 409 unique-violation
+field '[.attemptedKey, .existingKey]' '[["jobs",3,"a"],null]'
+
+finish
