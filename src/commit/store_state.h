@@ -26,6 +26,7 @@ struct kx_store {
     struct store_counters counters;
     struct writer writer;
     atomic_int backups; /* being made */
+    bool started;       /* the writer runs */
     /* Modules that keep their state to themselves; set before the threads
      * start. */
     struct watch_set *watches;

@@ -85,6 +85,9 @@ struct engine_calls {
     void (*take_back)(struct engine *engine);
     enum kx_status (*flush)(struct engine *engine);
     bool (*failed)(const struct engine *engine);
+    /* Both NULL unless remote. */
+    bool (*holds)(const struct engine *engine);
+    uint64_t (*epoch)(const struct engine *engine);
     enum engine_space (*space)(const struct engine *engine);
     enum kx_status (*view_open)(void *mem, struct engine *engine,
                                 const struct shadow *shadow,
@@ -170,6 +173,21 @@ enum kx_status engine_write_now(struct engine *engine,
 static inline bool engine_failed(const struct engine *engine)
 {
     return engine->calls->failed(engine);
+}
+
+/* Returns whether no other process has changed the rows: what was read before
+ * this call is still so at the call. False may turn into true again, unless the
+ * engine has failed. Any thread. */
+static inline bool engine_holds(const struct engine *engine)
+{
+    return engine->calls->holds == NULL || engine->calls->holds(engine);
+}
+
+/* The number under which batches are applied, which grows when another process
+ * begins to apply; 0: only one can. Any thread. */
+static inline uint64_t engine_epoch(const struct engine *engine)
+{
+    return engine->calls->epoch != NULL ? engine->calls->epoch(engine) : 0;
 }
 
 /* Returns whether a call may take milliseconds, because the rows are on another

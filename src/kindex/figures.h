@@ -57,6 +57,7 @@ struct kx_figures {
     uint64_t disk_free;     /* bytes */
     uint64_t disk_full;     /* 1: too little is free (see disk_floor) */
     uint64_t stamp;         /* last versionstamp */
+    uint64_t epoch; /* of the lease (kindex/node.h); 0 for a data directory */
     /* Owned by the store, valid until kx_close. */
     const struct kx_histogram *commit_times; /* from submission to flush */
     const struct kx_histogram *flush_times;

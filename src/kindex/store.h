@@ -30,11 +30,13 @@ struct kx_options {
      * are checkpoint_*, archive_* and disk_floor. */
     const char *engine;
     const char *engine_password_file; /* NULL: libpq finds the password */
-    bool engine_insecure; /* the database may be reached without TLS that
-                           * verifies it */
-    uint64_t cache_bytes; /* half for pages, half for single records */
-    size_t value_max;     /* bytes of one value */
-    uint32_t queue_max;   /* commits that may wait for the writer */
+    const char *node;      /* this process's name for others; NULL: none */
+    const char *advertise; /* the address where they reach it; NULL: none */
+    bool engine_insecure;  /* the database may be reached without TLS that
+                            * verifies it */
+    uint64_t cache_bytes;  /* half for pages, half for single records */
+    size_t value_max;      /* bytes of one value */
+    uint32_t queue_max;    /* commits that may wait for the writer */
     uint32_t checkpoint_seconds;
     uint32_t checkpoint_bytes; /* bytes of log between checkpoints */
     /* NULL, or a directory for an archive: the log is copied there, and a
@@ -65,8 +67,10 @@ void kx_options_default(struct kx_options *options);
 
 struct kx_store;
 /* Opens or creates a store, recovers it, starts its threads. Only one process
- * can have a store open. KX_OK, KX_IN_USE (the directory is unchanged),
- * KX_BAD_DIRECTORY, KX_UNREACHABLE, KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED. */
+ * can have a store open; for one in a database this waits until the lease of
+ * another process has ended, for some seconds (see kindex/node.h). KX_OK,
+ * KX_IN_USE (the directory is unchanged), KX_BAD_DIRECTORY, KX_UNREACHABLE,
+ * KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED. */
 enum kx_status kx_open(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault);
 /* Refuses new commits, answers the waiting ones, writes a checkpoint and frees

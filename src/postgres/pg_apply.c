@@ -183,11 +183,10 @@ static enum kx_status resolve(struct pg_engine *engine)
     uint64_t until_ns = kx_monotonic_ns() + (uint64_t)RESOLVE_MS * KX_MS_NS;
     uint64_t before = engine->batch;
     engine->outcome = PG_SENT;
-    enum kx_status status;
-    while ((status = pg_conn_open(&engine->conn, NULL)) != KX_OK &&
+    while (pg_conn_open(&engine->conn, NULL) != KX_OK &&
            !atomic_load(&engine->failed) && kx_monotonic_ns() < until_ns)
         pg_pause(RESOLVE_LOOK_MS);
-    if (status != KX_OK) {
+    if (engine->outcome != PG_SETTLED) {
         engine->outcome = PG_GIVEN_UP;
         return KX_UNKNOWN;
     }
@@ -202,9 +201,7 @@ static enum kx_status refused(struct pg_engine *engine, enum kx_status status)
     pg_apply_take_back(&engine->engine);
     switch ((int)status) {
     case KX_IN_USE:
-        atomic_store(&engine->failed, true);
-        kx_log(KX_LOG_ERROR, "database",
-               "detail=\"another kindex has taken the store over\"");
+        pg_lease_lost(engine);
         return KX_FAILED;
     case KX_AGAIN:
         return KX_UNREACHABLE;

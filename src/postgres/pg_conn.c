@@ -55,9 +55,9 @@ static enum kx_status status_of(const PGresult *result)
         {"53100", KX_DISK_FULL},     {"53200", KX_NO_MEMORY},
         {"54", KX_COMMIT_TOO_LARGE}, {"42P01", KX_ABSENT},
         {"3F000", KX_ABSENT},        {"40", KX_AGAIN},
-        {"57", KX_UNREACHABLE},      {"08", KX_UNREACHABLE},
-        {"25006", KX_UNREACHABLE},   {"53", KX_UNREACHABLE},
-        {"28", KX_BAD_DIRECTORY},
+        {"55P03", KX_AGAIN},         {"57", KX_UNREACHABLE},
+        {"08", KX_UNREACHABLE},      {"25006", KX_UNREACHABLE},
+        {"53", KX_UNREACHABLE},      {"28", KX_BAD_DIRECTORY},
     };
     const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     if (code == NULL)
@@ -87,7 +87,8 @@ static bool wait_socket(struct pg_conn *conn, bool unsent, uint64_t until_ns)
 /* Sends what is left, and waits until a result can be taken without waiting. */
 static bool wait_result(struct pg_conn *conn)
 {
-    uint64_t until_ns = kx_monotonic_ns() + (uint64_t)ANSWER_MS * KX_MS_NS;
+    int patience_ms = conn->patience_ms != 0 ? conn->patience_ms : ANSWER_MS;
+    uint64_t until_ns = kx_monotonic_ns() + (uint64_t)patience_ms * KX_MS_NS;
     for (;;) {
         int unsent = PQflush(conn->libpq);
         if (unsent < 0 || PQstatus(conn->libpq) != CONNECTION_OK)

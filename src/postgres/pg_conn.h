@@ -24,6 +24,7 @@ struct pg_conn {
     const struct pg_target *target;
     pg_ready_fn *ready; /* or NULL */
     void *context;
+    int patience_ms; /* for an answer; 0: more than a statement may take */
     /* Kept here. */
     PGconn *libpq;          /* NULL: there is no connection */
     unsigned unread;        /* answers that are on their way, unwanted */

@@ -4,18 +4,30 @@
 #include <talloc.h>
 
 #include "postgres/pg_apply.h"
+#include "postgres/pg_keeper.h"
 #include "postgres/pg_lease.h"
 #include "postgres/pg_range.h"
 
-/* What is applied is on disk. */
+/* What is applied is on disk, also if the lease was lost after that. */
 static enum kx_status flush(struct engine *engine)
 {
-    return atomic_load(&pg_engine_of(engine)->failed) ? KX_FAILED : KX_OK;
+    (void)engine;
+    return KX_OK;
 }
 
 static bool failed(const struct engine *engine)
 {
     return atomic_load(&pg_engine_of(engine)->failed);
+}
+
+static bool holds(const struct engine *engine)
+{
+    return pg_lease_holds(pg_engine_of(engine));
+}
+
+static uint64_t epoch(const struct engine *engine)
+{
+    return atomic_load(&pg_engine_of(engine)->epoch);
 }
 
 /* The database says so when a batch has no space. */
@@ -32,6 +44,8 @@ static const struct engine_calls CALLS = {
     .take_back = pg_apply_take_back,
     .flush = flush,
     .failed = failed,
+    .holds = holds,
+    .epoch = epoch,
     .space = space,
     .view_open = pg_view_open,
     .view_end = pg_view_end,
@@ -55,7 +69,13 @@ static int finish(struct pg_engine *engine)
     return 0;
 }
 
-enum kx_status pg_engine_open(void *mem, const struct kx_options *options,
+static const char *text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+/* The look at the lease must be over before the lease can be. */
+enum kx_status pg_engine_join(void *mem, const struct kx_options *options,
                               struct engine **engine_out,
                               struct kx_fault *fault)
 {
@@ -67,27 +87,51 @@ enum kx_status pg_engine_open(void *mem, const struct kx_options *options,
     engine->engine.calls = &CALLS;
     engine->conn.target = &engine->target;
     engine->conn.context = engine;
+    engine->conn.patience_ms = KX_LEASE_MS;
+    engine->node = text_or_empty(options->node);
+    engine->address = text_or_empty(options->advertise);
     uuid_make(engine->holder);
     enum kx_status status =
         pg_target_read(engine, options, &engine->target, &why);
     if (status == KX_OK)
         status = pg_conn_open(&engine->conn, &why);
     if (status == KX_OK)
-        status = pg_lease_take(engine, &why);
+        status = pg_lease_make_tables(engine, &why);
     if (status != KX_OK) {
         if (fault != NULL)
             *fault = why;
         talloc_free(engine);
         return status;
     }
-    engine->conn.ready = pg_lease_resume;
     *engine_out = &engine->engine;
     return KX_OK;
 }
 
+enum kx_status pg_engine_take(struct engine *base, struct kx_holder *holder_out,
+                              struct kx_fault *fault)
+{
+    struct pg_engine *engine = pg_engine_of(base);
+    struct kx_fault why = {.status = KX_OK};
+    enum kx_status status = pg_conn_open(&engine->conn, &why);
+    if (status == KX_OK)
+        status = pg_lease_take(engine, holder_out, &why);
+    if (status == KX_OK) {
+        engine->keeper = pg_keeper_start(engine);
+        engine->conn.ready = pg_lease_resume;
+        engine->conn.patience_ms = 0;
+        if (engine->keeper == NULL)
+            status = kx_fail(&why, KX_NO_MEMORY, "cannot start a thread");
+    }
+    if (status != KX_OK && fault != NULL)
+        *fault = why;
+    return status;
+}
+
+/* Without the lease nothing is given back. */
 void pg_engine_close(struct engine *base)
 {
     struct pg_engine *engine = pg_engine_of(base);
+    pg_keeper_stop(engine->keeper);
     pg_lease_release(engine);
     talloc_free(engine);
 }

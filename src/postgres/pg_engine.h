@@ -3,14 +3,21 @@
 #define PG_ENGINE_H
 
 #include "engine/engine.h"
+#include "kindex/node.h"
 
-/* Opens the engine of options->engine under talloc context mem: connects, makes
- * the tables if they are missing, and takes the lease, for which it waits some
- * seconds. KX_OK; KX_IN_USE: another process has the lease; KX_BAD_DIRECTORY:
- * the address, the database or a setting of it cannot be used; KX_UNREACHABLE;
+/* Makes the engine of options->engine under talloc context mem: connects, and
+ * makes the tables if they are missing. Until pg_engine_take has returned KX_OK
+ * it is only for that and for pg_engine_close. KX_OK; KX_BAD_DIRECTORY: the
+ * address, the database or a setting of it cannot be used; KX_UNREACHABLE;
  * KX_NO_MEMORY; KX_FAILED. */
-enum kx_status pg_engine_open(void *mem, const struct kx_options *options,
+enum kx_status pg_engine_join(void *mem, const struct kx_options *options,
                               struct engine **engine_out,
+                              struct kx_fault *fault);
+
+/* Takes the lease if it has ended, without waiting for that, and keeps it.
+ * KX_OK and KX_IN_USE: *holder_out has it; otherwise as pg_engine_join. */
+enum kx_status pg_engine_take(struct engine *engine,
+                              struct kx_holder *holder_out,
                               struct kx_fault *fault);
 
 /* Gives the lease back and closes. Views must have been closed. */

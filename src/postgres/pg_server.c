@@ -6,7 +6,7 @@ const char *const pg_server_session =
     "current_setting('transaction_read_only'), "
     "set_config('search_path', 'kindex', false), "
     "set_config('statement_timeout', '10s', false), "
-    "set_config('idle_in_transaction_session_timeout', '60s', false), "
+    "set_config('idle_in_transaction_session_timeout', '10s', false), "
     "set_config('plan_cache_mode', 'force_generic_plan', false), "
     "set_config('enable_seqscan', 'off', false), "
     "set_config('enable_bitmapscan', 'off', false), "
@@ -15,17 +15,25 @@ const char *const pg_server_session =
     "set_config('enable_sort', 'off', false), "
     "set_config('jit', 'off', false)";
 
+const char *const pg_server_schema_lock =
+    "SELECT pg_advisory_xact_lock(4512, 1)";
+
+const char *const pg_server_end_holder =
+    "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity AS a JOIN "
+    "kindex.lease AS l ON a.pid = l.pid AND a.backend_start = l.pid_since "
+    "WHERE l.holder = $1::text OR l.until < clock_timestamp()";
+
+const char *const pg_server_lock_timeout =
+    "SELECT set_config('lock_timeout', '2s', true)";
+
 #define HOLD                                                                   \
-    "UPDATE kindex.meta SET epoch = epoch + 1, holder = $1::text, pid = "      \
-    "pg_backend_pid(), pid_since = (SELECT backend_start FROM "                \
-    "pg_stat_activity WHERE pid = pg_backend_pid()) WHERE one = 1 AND "
-#define HELD " RETURNING epoch, batch"
+    "UPDATE kindex.lease SET epoch = epoch + 1, holder = $1::text, node = "    \
+    "$2::text, address = $3::text, until = clock_timestamp() + $4::int8 * "    \
+    "interval '1 millisecond', pid = pg_backend_pid(), pid_since = (SELECT "   \
+    "backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()) WHERE " \
+    "one = "
 
 const char *const pg_server_take =
-    HOLD "(pid IS NULL OR NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a "
-         "WHERE a.pid = meta.pid AND a.backend_start = meta.pid_since))" HELD;
-const char *const pg_server_resume = HOLD "holder = $1::text" HELD;
-
-const char *const pg_server_release =
-    "UPDATE kindex.meta SET pid = NULL, pid_since = NULL WHERE holder = "
-    "$1::text";
+    HOLD "(SELECT one FROM kindex.lease WHERE one = 1 AND until < "
+         "clock_timestamp() FOR UPDATE SKIP LOCKED)";
+const char *const pg_server_resume = HOLD "1 AND holder = $1::text";

@@ -1,5 +1,5 @@
-/* What only PostgreSQL has: settings of a session, and whether the session of a
- * process lives. */
+/* What only PostgreSQL has: settings of a session, locks that are waited for a
+ * limited time, and the end of another session. */
 #ifndef PG_SERVER_H
 #define PG_SERVER_H
 
@@ -8,12 +8,20 @@
  * tables by their keys, also where the statistics are old. */
 extern const char *const pg_server_session;
 
-/* Take the lease for the process $1, if no session of its holder lives, or if
- * it holds the lease already: epoch and batch, or no row. */
+/* Until the end of the transaction no other process makes the tables. */
+extern const char *const pg_server_schema_lock;
+
+/* Ends the session of the lease's holder, if the lease has ended or is that of
+ * the process $1: its transaction would keep meta locked, for as long as the
+ * holder is frozen. Fails where this role may not. */
+extern const char *const pg_server_end_holder;
+
+/* For the transaction: a lock is waited for this long (55P03). */
+extern const char *const pg_server_lock_timeout;
+
+/* Take the lease for the process $1, of the node $2 with the address $3, for $4
+ * ms, if it has ended, or if that process has it already. */
 extern const char *const pg_server_take;
 extern const char *const pg_server_resume;
-
-/* Gives back the lease of the process $1. */
-extern const char *const pg_server_release;
 
 #endif

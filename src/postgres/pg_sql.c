@@ -50,7 +50,7 @@ static const char *const TEXTS[PG_STATEMENTS] = {
     " (k bytea NOT NULL, digest bytea NOT NULL, rest bytea NOT NULL, v bytea " \
     "NOT NULL, PRIMARY KEY (k, digest))"
 
-/* node, address and until are for other nodes, which do not exist yet. */
+/* In format 1 the lease was in meta. */
 const char *const pg_sql_schema[] = {
     "CREATE SCHEMA IF NOT EXISTS kindex",
     "CREATE TABLE IF NOT EXISTS kindex.entries" COLUMNS,
@@ -60,11 +60,41 @@ const char *const pg_sql_schema[] = {
     "NOT NULL, id text NOT NULL, at_ms int8 NOT NULL)",
     "CREATE TABLE IF NOT EXISTS kindex.meta (one int4 PRIMARY KEY CHECK (one = "
     "1), format int8 NOT NULL, epoch int8 NOT NULL, batch int8 NOT NULL CHECK "
-    "(batch >= 0), at_ms int8 NOT NULL, holder text NOT NULL, pid int4, "
-    "pid_since timestamptz, node text, address text, until timestamptz)",
-    "INSERT INTO kindex.meta (one, format, epoch, batch, at_ms, holder) VALUES "
-    "(1, 1, 0, 0, 0, '') ON CONFLICT (one) DO NOTHING",
+    "(batch >= 0), at_ms int8 NOT NULL)",
+    "ALTER TABLE kindex.meta DROP COLUMN IF EXISTS holder, DROP COLUMN IF "
+    "EXISTS pid, DROP COLUMN IF EXISTS pid_since, DROP COLUMN IF EXISTS node, "
+    "DROP COLUMN IF EXISTS address, DROP COLUMN IF EXISTS until",
+    "INSERT INTO kindex.meta (one, format, epoch, batch, at_ms) VALUES "
+    "(1, 2, 0, 0, 0) ON CONFLICT (one) DO UPDATE SET format = 2",
+    "CREATE TABLE IF NOT EXISTS kindex.lease (one int4 PRIMARY KEY CHECK (one "
+    "= 1), epoch int8 NOT NULL, until timestamptz NOT NULL, holder text NOT "
+    "NULL, node text NOT NULL, address text NOT NULL, pid int4, pid_since "
+    "timestamptz)",
+    "INSERT INTO kindex.lease (one, epoch, until, holder, node, address) "
+    "SELECT 1, "
+    "epoch, '1970-01-01', '', '', '' FROM kindex.meta ON CONFLICT (one) DO "
+    "NOTHING",
     NULL};
+
+const char *const pg_sql_format = "SELECT format FROM kindex.meta";
+
+const char *const pg_sql_look =
+    "SELECT epoch, (extract(epoch FROM until) * 1000)::int8, (CASE WHEN until "
+    "< clock_timestamp() THEN 1 ELSE 0 END)::int8, node, address FROM "
+    "kindex.lease";
+
+const char *const pg_sql_begin_epoch =
+    "UPDATE kindex.meta SET epoch = lease.epoch FROM kindex.lease WHERE "
+    "meta.one = 1 AND lease.one = 1 AND lease.holder = $1::text RETURNING "
+    "meta.epoch, meta.batch";
+
+const char *const pg_sql_renew =
+    "UPDATE kindex.lease SET until = clock_timestamp() + $2::int8 * interval "
+    "'1 millisecond' WHERE one = 1 AND holder = $1::text RETURNING epoch";
+
+const char *const pg_sql_release =
+    "UPDATE kindex.lease SET until = '1970-01-01', pid = NULL, pid_since = "
+    "NULL WHERE one = 1 AND holder = $1::text";
 
 void pg_sql_table_name(enum pg_table_statement statement, enum table table,
                        char name[PG_NAME_SIZE])

@@ -2,15 +2,16 @@
  * protocol have as well. What only PostgreSQL has is in pg_server.h.
  *
  * A table has the rows of one of engine.h's tables: k, digest and rest are the
- * key (pg_params.h), v the value. meta has one row: the lease, which says which
- * process may apply, and the number of the last batch. log has a row for each
- * of the last batches. */
+ * key (pg_params.h), v the value. meta has one row: the number of the last
+ * batch, and the epoch that the next one must have. log has a row for each of
+ * the last batches. lease has one row, apart from meta, so that a long batch,
+ * which locks meta, does not keep it from being renewed. */
 #ifndef PG_SQL_H
 #define PG_SQL_H
 
 #include "engine/engine.h"
 
-enum { PG_FORMAT = 1 /* of the tables; written into meta */ };
+enum { PG_FORMAT = 2 /* of the tables; written into meta */ };
 
 /* Statements on one table, in which %1$s is its name. */
 enum pg_table_statement {
@@ -51,8 +52,26 @@ bool pg_sql_table_text(enum pg_table_statement statement, enum table table,
                        char *text, size_t size);
 const char *pg_sql_text(enum pg_statement statement);
 
-/* What makes the tables, one statement each, ended by NULL. Harmless if they
- * are there. */
+/* What makes the tables, or turns those of an older format into these, one
+ * statement each, ended by NULL. */
 extern const char *const pg_sql_schema[];
+
+/* ---- The lease ---- */
+
+/* The format of the tables. */
+extern const char *const pg_sql_format;
+
+/* One row: the epoch, the end of the lease in milliseconds, whether it has
+ * ended by the database's clock, and the holder's node and address. */
+extern const char *const pg_sql_look;
+
+/* Gives meta the epoch of the lease of the process $1: epoch and batch, or no
+ * row. It waits for a batch that is being applied. */
+extern const char *const pg_sql_begin_epoch;
+
+/* Renews the lease of the process $1 for $2 ms: a row, or none if it is
+ * another's; ends it at once. */
+extern const char *const pg_sql_renew;
+extern const char *const pg_sql_release;
 
 #endif

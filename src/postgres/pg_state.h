@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/uuid.h"
+#include "kindex/node.h"
 #include "postgres/pg_conn.h"
 
 /* What is known of the last batch that was sent. */
@@ -17,11 +18,17 @@ enum pg_outcome {
 struct pg_engine {
     struct engine engine; /* first, so that one pointer is both */
     struct pg_target target;
-    struct pg_conn conn;    /* the writer's; only with the lease */
+    struct pg_conn conn;    /* the writer's; before that, it looks */
+    const char *node;       /* this process, for others */
+    const char *address;    /* where they reach it; empty: unknown */
     char holder[UUID_SIZE]; /* this process, in the lease */
-    uint64_t epoch;         /* of the lease; a batch with another is refused */
-    uint64_t batch;         /* number of the last one */
-    bool applying;          /* a transaction is open */
+    struct pg_keeper *keeper;
+    int64_t first_until_ms; /* of the lease at the first look; 0: none yet */
+    atomic_uint_fast64_t held_until_ns; /* pg_lease_holds */
+    atomic_uint_fast64_t epoch;         /* of the lease; a batch with another is
+                                         * refused */
+    uint64_t batch;                     /* number of the last one */
+    bool applying;                      /* a transaction is open */
     enum pg_outcome outcome;
     char id[UUID_SIZE]; /* of the batch that was sent */
     atomic_bool failed;

@@ -15,6 +15,11 @@ bool kx_store_failed(const struct kx_store *store)
     return engine_failed(store->engine);
 }
 
+bool kx_store_holds(const struct kx_store *store)
+{
+    return engine_holds(store->engine);
+}
+
 /* ---- Commits ------------------------------------------------------------ */
 
 enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)

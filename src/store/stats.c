@@ -68,5 +68,6 @@ void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
     take_counters(store, figures_out);
     take_cache(store, figures_out);
     take_storage(store, figures_out);
+    figures_out->epoch = engine_epoch(store->engine);
     figures_out->queued = commit_queue_count(&store->queue);
 }

@@ -6,6 +6,7 @@
  * Everything belongs to one talloc context, except the build scan and the last
  * plan, which the writer makes and frees while other threads run. */
 #include <talloc.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 #include "indexes/build_job.h"
@@ -14,6 +15,11 @@
 #include "store/tokens.h"
 #include "commit/watch.h"
 #include "store/writer.h"
+
+enum {
+    TAKE_MS = 5000, /* for the lease of a process that has just ended */
+    LOOK_MS = 50    /* between two looks at it */
+};
 
 void kx_options_default(struct kx_options *options)
 {
@@ -109,22 +115,7 @@ static void close_engine(struct kx_store *store)
         data_dir_close(store);
     else
         pg_engine_close(store->engine);
-}
-
-/* On failure nothing stays open. The views of a database end before it. */
-static enum kx_status open_engine(struct kx_store *store,
-                                  struct kx_fault *fault)
-{
-    enum kx_status status =
-        is_embedded(store)
-            ? data_dir_open(store, fault)
-            : pg_engine_open(store, &store->options, &store->engine, fault);
-    if (status == KX_OK) {
-        status = load(store, fault);
-        if (status != KX_OK)
-            close_engine(store);
-    }
-    return status;
+    store->engine = NULL;
 }
 
 /* Frees what is not in the store's talloc context, after the threads have
@@ -150,7 +141,6 @@ static bool start_threads(struct kx_store *store)
     return started;
 }
 
-/* With the engine open, which is closed on failure. */
 static enum kx_status start(struct kx_store *store, struct kx_fault *fault)
 {
     enum kx_status status =
@@ -159,23 +149,95 @@ static enum kx_status start(struct kx_store *store, struct kx_fault *fault)
         status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
         data_dir_stop(store);
     }
-    if (status != KX_OK) {
+    if (status != KX_OK)
         finish_modules(store);
-        close_engine(store);
-    }
+    store->started = status == KX_OK;
     return status;
 }
+
+/* With the engine open, which is closed on failure. The views of a database end
+ * before it. */
+static enum kx_status load_and_start(struct kx_store *store,
+                                     struct kx_fault *fault)
+{
+    enum kx_status status = load(store, fault);
+    if (status == KX_OK)
+        status = start(store, fault);
+    if (status != KX_OK)
+        close_engine(store);
+    return status;
+}
+
+static struct kx_store *create(const struct kx_options *options,
+                               struct kx_fault *fault)
+{
+    struct kx_store *store = talloc_zero(NULL, struct kx_store);
+    if (store == NULL)
+        kx_fail(fault, KX_NO_MEMORY, "no memory");
+    else
+        store->options = *options;
+    return store;
+}
+
+/* ---- A store that others want as well ------------------------------------ */
+
+enum kx_status kx_join(const struct kx_options *options,
+                       struct kx_store **store_out, struct kx_fault *fault)
+{
+    struct kx_store *store = create(options, fault);
+    if (store == NULL)
+        return KX_NO_MEMORY;
+    enum kx_status status =
+        pg_engine_join(store, &store->options, &store->engine, fault);
+    if (status != KX_OK) {
+        talloc_free(store);
+        return status;
+    }
+    *store_out = store;
+    return KX_OK;
+}
+
+enum kx_status kx_take(struct kx_store *store, struct kx_holder *holder_out,
+                       struct kx_fault *fault)
+{
+    enum kx_status status = pg_engine_take(store->engine, holder_out, fault);
+    if (status != KX_OK)
+        return status;
+    status = load_and_start(store, fault);
+    return status == KX_UNREACHABLE ? KX_FAILED : status;
+}
+
+/* Waits for the lease of a process that has just ended. */
+static enum kx_status join_and_take(const struct kx_options *options,
+                                    struct kx_store **store_out,
+                                    struct kx_fault *fault)
+{
+    uint64_t until_ns = kx_monotonic_ns() + (uint64_t)TAKE_MS * KX_MS_NS;
+    struct kx_holder holder;
+    enum kx_status status = kx_join(options, store_out, fault);
+    if (status != KX_OK)
+        return status;
+    while ((status = kx_take(*store_out, &holder, fault)) == KX_IN_USE &&
+           kx_monotonic_ns() < until_ns)
+        usleep(LOOK_MS * 1000);
+    if (status != KX_OK)
+        kx_close(*store_out);
+    return status;
+}
+
+/* ---- Opening and closing ------------------------------------------------- */
 
 enum kx_status kx_open(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault)
 {
-    struct kx_store *store = talloc_zero(NULL, struct kx_store);
+    if (options->engine != NULL)
+        return join_and_take(options, store_out, fault);
+    struct kx_store *store = create(options, fault);
     if (store == NULL)
-        return kx_fail(fault, KX_NO_MEMORY, "no memory");
-    store->options = *options;
-    enum kx_status status = open_engine(store, fault);
+        return KX_NO_MEMORY;
+    enum kx_status status = data_dir_open(store, fault);
     if (status == KX_OK)
-        status = start(store, fault);
+        status = load_and_start(store, fault);
     if (status != KX_OK) {
         talloc_free(store);
         return status;
@@ -190,9 +252,12 @@ void kx_close(struct kx_store *store)
 {
     if (store == NULL)
         return;
-    writer_stop(store);
-    data_dir_stop(store);
-    finish_modules(store);
-    close_engine(store);
+    if (store->started) {
+        writer_stop(store);
+        data_dir_stop(store);
+        finish_modules(store);
+    }
+    if (store->engine != NULL)
+        close_engine(store);
     talloc_free(store);
 }

@@ -1,0 +1,47 @@
+/* Nodes: processes in front of one database. One of them is active: it has the
+ * lease, a row of the database that says which process may change the store,
+ * until when. The others wait for the lease, and one of them takes it when it
+ * has ended. */
+#ifndef KINDEX_NODE_H
+#define KINDEX_NODE_H
+
+#include "kindex/store.h"
+
+enum {
+    KX_NODE_MAX = 63,          /* bytes of a node's name */
+    KX_NODE_ADDRESS_MAX = 255, /* bytes of its address */
+    KX_LEASE_MS = 2000         /* after its last renewal the lease has ended */
+};
+
+/* The node that has the lease, as the database says. */
+struct kx_holder {
+    char node[KX_NODE_MAX + 1];
+    char address[KX_NODE_ADDRESS_MAX +
+                 1]; /* where others reach it; empty: unknown */
+    uint64_t epoch;  /* grows with each time it is taken */
+    bool alive;      /* it has renewed the lease since the first look */
+};
+
+/* Begins to wait for the store in the database options->engine: connects, and
+ * makes the tables if they are missing. Until kx_take has returned KX_OK,
+ * *store_out is only for kx_take and kx_close. As kx_open, but never KX_IN_USE.
+ */
+enum kx_status kx_join(const struct kx_options *options,
+                       struct kx_store **store_out, struct kx_fault *fault);
+
+/* Looks whether the lease can be taken. KX_OK: this node is active, and the
+ * store is open. KX_IN_USE: another node is, *holder_out. KX_UNREACHABLE: the
+ * database did not answer. After anything else the store can only be closed.
+ * One thread. Takes a few seconds at most where the database does not answer.
+ */
+enum kx_status kx_take(struct kx_store *store, struct kx_holder *holder_out,
+                       struct kx_fault *fault);
+
+/* Returns whether this process alone may have changed the store up to now: then
+ * what it read before the call was true at the call. Always true for a data
+ * directory. Otherwise false while the lease is not renewed in time, and for
+ * good once another node has taken it; kx_store_failed then says so. Any
+ * thread. */
+bool kx_store_holds(const struct kx_store *store);
+
+#endif
