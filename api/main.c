@@ -1,6 +1,7 @@
 /* The program: the server, and the command line that speaks to one (cli.h).
  * Exit status of the server: 0 is success, 1 a server that could not start, 2 a
  * command line or setting that is not valid. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,6 +43,15 @@ static int serve(int argc, char **argv)
         return EXIT_MISUSE;
     variables_check();
     return act(&options) ? cli_finish(0) : server_run(&options);
+}
+
+/* The same program with the same arguments, in the same process. */
+static int begin_again(char **argv)
+{
+    fflush(NULL);
+    execv("/proc/self/exe", argv);
+    cli_fail("cannot start again: %s", strerror(errno));
+    return 1;
 }
 
 /* Commands that may be written as options. */
@@ -97,13 +107,16 @@ static int refuse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int status;
+    char **all = argv;
     keep_places();
     signal(SIGXFSZ, SIG_IGN); /* such a write fails, with EFBIG */
     argv += argc > 0;
     argc -= argc > 0;
     resolve_aliases(argc, argv);
-    if (argc > 0 && strcmp(argv[0], "serve") == 0)
-        return serve(argc, argv);
+    if (argc > 0 && strcmp(argv[0], "serve") == 0) {
+        status = serve(argc, argv);
+        return status == SERVER_AGAIN ? begin_again(all) : status;
+    }
     return cli_main(cli_commands(), argc, argv, &status) ? status
                                                          : refuse(argc, argv);
 }

@@ -165,12 +165,40 @@ static void write_figures(struct kx_store *store, struct kx_buffer *out)
                      (unsigned long long)figures.catalog_bytes);
 }
 
+/* A data directory has one node, which is active. */
+static void write_node(struct service *service, bool opened,
+                       struct kx_buffer *out)
+{
+    struct kx_holder holder;
+    struct kx_figures figures = {.epoch = 0};
+    role_holder(&service->role, &holder);
+    if (opened)
+        kx_figures(service->store, &figures);
+    uint64_t epoch = opened ? figures.epoch : holder.epoch;
+    metrics_text_gauge(out, "kindex_node_active",
+                       "1 while this process has the store.",
+                       opened && kx_store_holds(service->store));
+    metrics_text_gauge(out, "kindex_epoch",
+                       "Counts the times that the lease of the store in a "
+                       "database was taken.",
+                       (double)epoch);
+    metrics_text_head(out, "kindex_takes_total", "counter",
+                      "How often this process became the active node.");
+    metrics_text_add(out, "kindex_takes_total %llu\n",
+                     (unsigned long long)atomic_load(&service->role.takes));
+}
+
 void metrics_write(struct service *service, struct kx_reader *reader,
                    struct kx_buffer *out)
 {
     metrics_text_head(out, "kindex_build_info", "gauge",
                       "The version of the running server.");
     metrics_text_add(out, "kindex_build_info{version=\"%s\"} 1\n", KX_VERSION);
+    write_node(service, reader != NULL, out);
+    if (reader == NULL) {
+        metrics_write_process(service->started_at_ms, out);
+        return;
+    }
     write_figures(service->store, out);
     metrics_write_requests(service, out);
     metrics_write_indexes(reader, out);

@@ -9,14 +9,13 @@
 #include "rest/query_params.h"
 #include "http/service.h"
 
-enum check_name { STORAGE, ACCEPTING, DISK, QUEUE, INDEXES, CHECKS };
+/* The last one only where several nodes serve a store. */
+enum check_name { STORAGE, ACCEPTING, DISK, QUEUE, INDEXES, ROLE, CHECKS };
 enum check_state { CHECK_OK, CHECK_WARNING, CHECK_FAILING };
 
-static const char *const NAMES[CHECKS] = {[STORAGE] = "storage",
-                                          [ACCEPTING] = "accepting",
-                                          [DISK] = "disk",
-                                          [QUEUE] = "queue",
-                                          [INDEXES] = "indexes"};
+static const char *const NAMES[CHECKS] = {
+    [STORAGE] = "storage", [ACCEPTING] = "accepting", [DISK] = "disk",
+    [QUEUE] = "queue",     [INDEXES] = "indexes",     [ROLE] = "role"};
 static const char *const STATES[] = {[CHECK_OK] = "ok",
                                      [CHECK_WARNING] = "warning",
                                      [CHECK_FAILING] = "failing"};
@@ -26,12 +25,27 @@ struct check {
     const char *detail; /* of a state that is not ok */
 };
 
-/* The two that decide cost nothing. */
-static void check_service(struct service *service, struct check *checks)
+/* A standby is ready if it knows the active node. */
+static void check_role(struct service *service, bool opened,
+                       struct check *checks)
 {
-    if (kx_store_failed(service->store))
+    struct kx_holder holder;
+    if (!opened && !role_holder(&service->role, &holder))
+        checks[ROLE] = (struct check){CHECK_FAILING, "No node is active."};
+    if (opened && !kx_store_holds(service->store))
+        checks[ROLE] = (struct check){
+            CHECK_FAILING, "The lease of this node was not renewed in time."};
+}
+
+/* Those that decide cost little. */
+static void check_service(struct service *service, bool opened,
+                          struct check *checks)
+{
+    if (opened && kx_store_failed(service->store))
         checks[STORAGE] =
             (struct check){CHECK_FAILING, "The storage has failed."};
+    if (service->role.shared)
+        check_role(service, opened, checks);
     if (atomic_load(&service->stopping))
         checks[ACCEPTING] =
             (struct check){CHECK_FAILING, "The server is stopping."};
@@ -66,9 +80,15 @@ static void check_indexes(struct kx_reader *reader, struct check *checks)
     kx_read_end(reader);
 }
 
-static void add_checks(const struct check *checks, struct kx_buffer *out)
+static int count_of(const struct service *service)
 {
-    for (int i = 0; i < CHECKS; i++) {
+    return service->role.shared ? CHECKS : ROLE;
+}
+
+static void add_checks(const struct check *checks, int count,
+                       struct kx_buffer *out)
+{
+    for (int i = 0; i < count; i++) {
         kx_add_text(out, i == 0 ? "[{\"name\":\"" : ",{\"name\":\"");
         kx_add_text(out, NAMES[i]);
         kx_add_text(out, "\",\"state\":\"");
@@ -84,14 +104,14 @@ static void add_checks(const struct check *checks, struct kx_buffer *out)
 }
 
 /* For a person, as Kubernetes and etcd show theirs. */
-static enum progress answer_lines(const struct check *checks,
+static enum progress answer_lines(const struct check *checks, int count,
                                   struct reply *reply)
 {
     static const char *const MARKS[] = {
         [CHECK_OK] = "[+]", [CHECK_WARNING] = "[!]", [CHECK_FAILING] = "[-]"};
     reply->status = 200;
     reply->content_type = "text/plain";
-    for (int i = 0; i < CHECKS; i++) {
+    for (int i = 0; i < count; i++) {
         kx_add_text(&reply->body, MARKS[checks[i].state]);
         kx_add_text(&reply->body, NAMES[i]);
         kx_add_byte(&reply->body, ' ');
@@ -108,12 +128,12 @@ static enum progress answer_ready(struct request *request, struct reply *reply,
 {
     const char *accept = request->header(request, "Accept");
     if (verbose && accept != NULL && strncasecmp(accept, "text/plain", 10) == 0)
-        return answer_lines(checks, reply);
+        return answer_lines(checks, count_of(request->service), reply);
     answer_json(reply, 200);
     kx_add_text(&reply->body, "{\"ok\":true");
     if (verbose) {
         kx_add_text(&reply->body, ",\"checks\":");
-        add_checks(checks, &reply->body);
+        add_checks(checks, count_of(request->service), &reply->body);
     }
     kx_add_byte(&reply->body, '}');
     return DONE;
@@ -125,14 +145,17 @@ static enum progress answer_failing(struct request *request,
                                     const struct check *checks, bool verbose)
 {
     struct kx_buffer json;
-    const struct check *why = checks[STORAGE].state != CHECK_OK
-                                  ? &checks[STORAGE]
-                                  : &checks[ACCEPTING];
-    problem(request, reply, PROBLEM_STOPPING, "%s", why->detail);
+    const struct check *why =
+        checks[STORAGE].state != CHECK_OK     ? &checks[STORAGE]
+        : checks[ACCEPTING].state != CHECK_OK ? &checks[ACCEPTING]
+                                              : &checks[ROLE];
+    problem(request, reply,
+            why == &checks[ROLE] ? PROBLEM_NO_ACTIVE_NODE : PROBLEM_STOPPING,
+            "%s", why->detail);
     if (!verbose)
         return DONE;
     kx_buffer_init(&json, request->memory);
-    add_checks(checks, &json);
+    add_checks(checks, count_of(request->service), &json);
     reply->body.failed |= json.failed;
     problem_member_json(reply, "checks", kx_buffer_slice(&json));
     return DONE;
@@ -148,13 +171,14 @@ enum progress ready_show(struct request *request, struct reply *reply)
                            &query, &error) ||
         !query_params_flag(&query, PARAMETER_VERBOSE, &verbose, &error))
         return input_error_reply(request, reply, &error);
-    check_service(request->service, checks);
-    if (verbose && checks[STORAGE].state == CHECK_OK) {
+    bool opened = request->reader != NULL;
+    check_service(request->service, opened, checks);
+    if (verbose && opened && checks[STORAGE].state == CHECK_OK) {
         check_store(request->service, checks);
         check_indexes(request->reader, checks);
     }
     if (checks[STORAGE].state == CHECK_OK &&
-        checks[ACCEPTING].state == CHECK_OK)
+        checks[ACCEPTING].state == CHECK_OK && checks[ROLE].state == CHECK_OK)
         return answer_ready(request, reply, checks, verbose);
     return answer_failing(request, reply, checks, verbose);
 }

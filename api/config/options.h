@@ -20,9 +20,18 @@ enum option_type {
     OPTION_NUMBER,
     OPTION_ADDRESSES, /* 127.0.0.1:4512, [::1]:4512, 4512; a flag that is given
                        * again adds to them */
+    OPTION_NODE,      /* letters, digits, '.', '-', '_' */
+    OPTION_URL,       /* http:// or https://, and a host, without a path */
+    OPTION_FORWARD,   /* off, redirect */
     OPTION_LEVEL,     /* error, warning, info, debug */
     OPTION_FLAG,      /* on when given; in the environment 1 or 0 */
     OPTION_ACTION     /* a flag that is not a setting; it has no variable */
+};
+
+/* What a standby does with a request that only the active node can answer. */
+enum forward_mode {
+    FORWARD_OFF,     /* 503 */
+    FORWARD_REDIRECT /* 307 */
 };
 
 enum option_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_FLAG };
@@ -63,7 +72,10 @@ struct options {
     const char *engine; /* NULL: the rows are in the data directory */
     const char *engine_password_file;
     bool engine_insecure;
-    const char *archive; /* NULL: none */
+    const char *node;      /* NULL: the host's name */
+    const char *advertise; /* where other nodes reach this one; NULL: none */
+    int forward;           /* enum forward_mode */
+    const char *archive;   /* NULL: none */
     uint64_t archive_interval_ms;
     uint64_t archive_keep;
     int log_level; /* enum kx_log_level */

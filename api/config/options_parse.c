@@ -84,6 +84,12 @@ static bool parse_level(const char *text, int *level_out)
     return false;
 }
 
+static bool parse_forward(const char *text, int *mode_out)
+{
+    *mode_out = strcmp(text, "redirect") == 0 ? FORWARD_REDIRECT : FORWARD_OFF;
+    return *mode_out != FORWARD_OFF || strcmp(text, "off") == 0;
+}
+
 static bool parse_flag(const char *text, bool *flag_out)
 {
     if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0)
@@ -96,6 +102,29 @@ static bool parse_text(const char *text, const char **text_out)
 {
     *text_out = text;
     return *text != '\0';
+}
+
+/* It becomes the value of a header. */
+static bool parse_node(const char *text, const char **text_out)
+{
+    size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+    *text_out = text;
+    return size > 0 && size <= KX_NODE_MAX && text[size] == '\0';
+}
+
+/* A path is put after it. */
+static bool parse_url(const char *text, const char **text_out)
+{
+    size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
+                    : strncmp(text, "https://", 8) == 0 ? 8
+                                                        : 0;
+    size_t size = strspn(text + scheme, "abcdefghijklmnopqrstuvwxyz"
+                                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                        "0123456789.-:[]");
+    *text_out = text;
+    return scheme > 0 && size > 0 && scheme + size <= KX_NODE_ADDRESS_MAX &&
+           text[scheme + size] == '\0';
 }
 
 /* Writes what was expected: the end of the sentence "... is not ...". */
@@ -132,6 +161,19 @@ static void describe(const struct option_row *row, const char *text, char *out,
                  "several of them separated by commas, at most %d",
                  ADDRESSES_MAX);
         break;
+    case OPTION_NODE:
+        snprintf(out, size,
+                 "a name of 1 to %d letters, digits, '.', '-' and '_'",
+                 KX_NODE_MAX);
+        break;
+    case OPTION_URL:
+        snprintf(out, size,
+                 "an address such as https://one.example.org:4512, without a "
+                 "path");
+        break;
+    case OPTION_FORWARD:
+        snprintf(out, size, "off or redirect");
+        break;
     case OPTION_LEVEL:
         snprintf(out, size, "error, warning, info or debug");
         break;
@@ -158,6 +200,12 @@ static bool parse(const struct option_row *row, const char *text, void *member)
         return parse_amount(text, NO_UNITS, row, member);
     case OPTION_ADDRESSES:
         return addresses_add(member, text);
+    case OPTION_NODE:
+        return parse_node(text, member);
+    case OPTION_URL:
+        return parse_url(text, member);
+    case OPTION_FORWARD:
+        return parse_forward(text, member);
     case OPTION_LEVEL:
         return parse_level(text, member);
     case OPTION_FLAG:

@@ -31,6 +31,12 @@ static const char *placeholder(enum option_type type)
         return " N";
     case OPTION_ADDRESSES:
         return " ADDRESS:PORT";
+    case OPTION_NODE:
+        return " NAME";
+    case OPTION_URL:
+        return " URL";
+    case OPTION_FORWARD:
+        return " HOW";
     case OPTION_LEVEL:
         return " LEVEL";
     case OPTION_FLAG:

@@ -20,6 +20,16 @@ static const struct option_row TABLE[] = {
     {"engine-insecure", OPTION_FLAG, offsetof(struct options, engine_insecure),
      "0", 0, 0,
      "reach a database on another machine without TLS that verifies it"},
+    {"node", OPTION_NODE, offsetof(struct options, node), NULL, 0, 0,
+     "name of this process among those that serve the same database; by "
+     "default "
+     "the name of the host"},
+    {"advertise", OPTION_URL, offsetof(struct options, advertise), NULL, 0, 0,
+     "address where clients of the other nodes reach this one, such as "
+     "https://one.example.org:4512"},
+    {"forward", OPTION_FORWARD, offsetof(struct options, forward), "off", 0, 0,
+     "what a standby does with requests for the active node: off (503) or "
+     "redirect (307)"},
     {"listen", OPTION_ADDRESSES, offsetof(struct options, listen),
      "localhost:4512", 0, 0,
      "address and port, repeated or separated by commas for several; a port "

@@ -5,6 +5,7 @@
 
 #include "access/access.h"
 #include "access/cors.h"
+#include "exchange/node.h"
 #include "http/problem.h"
 #include "http/router.h"
 #include "http/service.h"
@@ -101,8 +102,10 @@ bool admission_check(struct request *request, struct reply *reply,
         answer_without_route(request, reply);
         return false;
     }
-    return access_admit(request, reply) &&
-           admission_body(request, reply, body_size);
+    bool admitted = request_is_on_standby(request)
+                        ? node_admit(request, reply)
+                        : access_admit(request, reply);
+    return admitted && admission_body(request, reply, body_size);
 }
 
 static void say_size(struct request *request, struct reply *reply,

@@ -12,6 +12,7 @@
 #include "exchange/exchange_wait.h"
 #include "exchange/exchange_share.h"
 #include "exchange/exchange_stream.h"
+#include "exchange/node.h"
 #include "exchange/request_log.h"
 
 enum {
@@ -37,14 +38,6 @@ static void answer_without_memory(struct reply *reply)
     reply->body.failed = false;
     reply->header_count = 0;
     reply_header(reply, "Retry-After", row->retry_after);
-}
-
-/* The reply shows entries whose flush failed. */
-static void answer_failure(struct exchange *exchange)
-{
-    struct kx_fault fault = {.status = KX_FAILED,
-                             .detail = "a flush of the disk failed"};
-    problem_status(&exchange->request, &exchange->reply, &fault);
 }
 
 /* Drops the bodies of this exchange and makes its reply a problem, because all
@@ -93,9 +86,9 @@ static enum exchange_next complete(struct exchange *exchange)
         refuse_memory(exchange);
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
-    if (exchange->reply.flush != 0 &&
-        kx_store_failed(exchange->queue->service->store))
-        answer_failure(exchange);
+    exchange_check_flush(exchange);
+    if (exchange->queue->service->role.shared)
+        node_settle(exchange);
     access_settle(&exchange->request, &exchange->reply);
     if (exchange->finishing && request_is_replayed(&exchange->request))
         reply_header(&exchange->reply, "Idempotency-Replayed", "true");
@@ -240,10 +233,19 @@ static enum progress run_first_half(struct exchange *exchange)
     return progress;
 }
 
+/* The handlers that are admitted there need no store, and end at once. */
+static enum exchange_next handle_on_standby(struct exchange *exchange)
+{
+    exchange->request.route->handle(&exchange->request, &exchange->reply);
+    return complete(exchange);
+}
+
 /* Runs the first half. Checks the token again, which may have been revoked
  * since the request began. */
 static enum exchange_next handle(struct exchange *exchange)
 {
+    if (request_is_on_standby(&exchange->request))
+        return handle_on_standby(exchange);
     if (!access_admit_again(&exchange->request, &exchange->reply))
         return complete(exchange);
     if (is_for_worker(exchange)) {

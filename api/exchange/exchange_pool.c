@@ -21,7 +21,6 @@ static struct exchange *new_exchange(struct run_queue *queue)
         return NULL;
     exchange->queue = queue;
     exchange->request.service = queue->service;
-    exchange->request.reader = queue->reader;
     exchange->request.wait.ticket.owner = exchange;
     exchange->request.memory = talloc_pool(exchange, MEMORY_POOL);
     kx_buffer_init(&exchange->target, exchange);
@@ -46,6 +45,7 @@ struct exchange *exchange_begin(struct run_queue *queue,
     if (exchange == NULL)
         return NULL;
     exchange->phase = EXCHANGE_NEW;
+    exchange->request.reader = queue->reader;
     queue->in_flight++;
     exchange_share_enter(exchange, client);
     return exchange;

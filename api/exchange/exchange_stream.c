@@ -7,6 +7,7 @@
 #include "access/access.h"
 #include "exchange/exchange_wait.h"
 #include "exchange/exchange_share.h"
+#include "exchange/node.h"
 
 /* How long a stream that has begun waits for memory before it is broken off.
  * The client could not tell a longer wait from a stream without news. */
@@ -145,6 +146,12 @@ static bool is_revoked(const struct exchange *exchange)
     return exchange->parts == NULL && !access_holds(&exchange->request);
 }
 
+/* What is shown must be on disk, and may not have been changed elsewhere. */
+static bool may_show(const struct service *service)
+{
+    return !kx_store_failed(service->store) && node_holds(service);
+}
+
 /* The chunk lies in the reply's body. The protocol side takes as much of it at
  * a time as it has room for; the next chunk is made when all of it is taken. */
 enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
@@ -160,8 +167,8 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
         exchange_leave_client(exchange);
         return CHUNK_PARK;
     }
-    if (chunk->failed || kx_store_failed(exchange->queue->service->store))
-        return CHUNK_BROKEN; /* what it shows may never be on disk */
+    if (chunk->failed || !may_show(exchange->queue->service))
+        return CHUNK_BROKEN;
     size_t left = chunk->size - exchange->sent;
     if (left == 0)
         return CHUNK_END;

@@ -18,6 +18,15 @@ bool exchange_await_flush(struct exchange *exchange, uint64_t flush,
     return true;
 }
 
+void exchange_check_flush(struct exchange *exchange)
+{
+    struct kx_fault fault = {.status = KX_FAILED,
+                             .detail = "a flush of the disk failed"};
+    if (exchange->reply.flush != 0 &&
+        kx_store_failed(exchange->queue->service->store))
+        problem_status(&exchange->request, &exchange->reply, &fault);
+}
+
 bool exchange_hold_view(struct exchange *exchange, enum exchange_phase phase)
 {
     exchange->ticket.owner = exchange;

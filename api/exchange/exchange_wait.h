@@ -14,6 +14,8 @@
  * still undo. False, and not parked, when no wait is needed. */
 bool exchange_await_flush(struct exchange *exchange, uint64_t flush,
                           enum exchange_phase phase);
+/* Makes the reply a problem if the flush that it needs has failed. */
+void exchange_check_flush(struct exchange *exchange);
 /* True: views begin without waiting until kx_read_release. False, and parked,
  * while a batch is being applied. */
 bool exchange_hold_view(struct exchange *exchange, enum exchange_phase phase);

@@ -24,6 +24,11 @@ static struct exchange *exchange_of(struct alarm *alarm)
                                offsetof(struct exchange, alarm));
 }
 
+static bool open_reader(struct run_queue *queue)
+{
+    return kx_reader_open(queue->service->store, &queue->reader) == KX_OK;
+}
+
 bool run_queue_open(struct run_queue *queue, struct service *service,
                     unsigned number)
 {
@@ -34,10 +39,15 @@ bool run_queue_open(struct run_queue *queue, struct service *service,
     if (queue->answers_fd < 0)
         return false;
     if (pthread_mutex_init(&queue->lock, NULL) == 0 &&
-        kx_reader_open(service->store, &queue->reader) == KX_OK)
+        (service->store == NULL || open_reader(queue)))
         return true;
     close(queue->answers_fd);
     return false;
+}
+
+bool run_queue_attach(struct run_queue *queue)
+{
+    return atomic_load(&queue->service->opened) && open_reader(queue);
 }
 
 void run_queue_close(struct run_queue *queue)

@@ -28,7 +28,8 @@ struct exchange *turns_take(struct turns *turns);
 
 struct run_queue {
     struct service *service;
-    struct kx_reader *reader;   /* of the loop's thread */
+    struct kx_reader *reader;   /* of the loop's thread; NULL: the store is not
+                                 * open (a standby) */
     struct body_worker *worker; /* of the loop; without one (NULL) large
                                  * bodies are read on the loop's thread */
     unsigned number;            /* of the loop */
@@ -52,11 +53,14 @@ struct run_queue {
     bool closing;     /* nothing may be parked any longer */
 };
 
-/* Opens the loop's reader and its eventfd; `number` tells the loops of one
- * service apart, from 0. False when the system has no memory or descriptors
- * left; there is nothing to close then. */
+/* Opens the loop's reader, if the store is open, and its eventfd; `number`
+ * tells the loops of one service apart, from 0. False when the system has no
+ * memory or descriptors left; there is nothing to close then. */
 bool run_queue_open(struct run_queue *queue, struct service *service,
                     unsigned number);
+/* Opens the reader of a queue that has none, as soon as the store is open:
+ * requests that begin after that have it. True: it was opened now. */
+bool run_queue_attach(struct run_queue *queue);
 /* Frees the exchanges; none may be in flight. */
 void run_queue_close(struct run_queue *queue);
 

@@ -277,6 +277,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_DATABASE_UNREACHABLE] =
         {"database-unreachable", 503, "The database cannot be reached",
          "Nothing was changed; try again a little later.", "1"},
+    [PROBLEM_NO_ACTIVE_NODE] =
+        {"no-active-node", 503, "This node cannot process the request now",
+         "Nothing was changed; try again a little later, or ask the active "
+         "node, whose address is in `node` where it is known.",
+         "1"},
     [PROBLEM_COMMIT_UNKNOWN] = {"commit-unknown", 503,
                                 "It is unknown whether the commit was stored",
                                 "Read the entries before you try again; a "

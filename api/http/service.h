@@ -1,6 +1,8 @@
 /* What all event loops of one server share. server.c makes it before the loops
- * start and frees it after they have ended. Meanwhile only counters, `stopping`
- * and `slow` change; these are atomic, and `slow` has a lock. */
+ * start and frees it after they have ended. Meanwhile only counters,
+ * `stopping`, `slow` and `role` change; these are atomic or have a lock. On a
+ * standby (role.h) `store` is NULL until the loops have been told by `opened`.
+ */
 #ifndef API_SERVICE_H
 #define API_SERVICE_H
 
@@ -8,6 +10,7 @@
 
 #include "config/options.h"
 #include "http/request.h"
+#include "http/role.h"
 #include "http/slow_log.h"
 
 struct address_limit;
@@ -45,9 +48,17 @@ struct service {
     struct tls_keyring *keyring; /* NULL: no TLS */
     int64_t started_at_ms;
     bool closed;          /* every request needs an access token */
+    atomic_bool opened;   /* `store` may be used */
     atomic_bool stopping; /* /readyz answers 503 from now on */
+    struct role role;
     struct counters counters;
     struct slow_log slow;
 };
+
+/* Did the request begin while this process was a standby? Its loop's thread. */
+static inline bool request_is_on_standby(const struct request *request)
+{
+    return request->reader == NULL && request->service->role.shared;
+}
 
 #endif

@@ -26,15 +26,21 @@ void greeting_print(const struct service *service,
     const char *scheme = service->keyring != NULL ? "https" : "http";
     char url[ADDRESS_URL_MAX];
     const char *file = service->options->token_file;
-    bool tokens = kx_tokens_any(service->store);
+    bool standby = service->store == NULL;
+    bool tokens = !standby && kx_tokens_any(service->store);
     const char *engine = service->options->engine;
-    printf("Kindex " KX_VERSION " serves %s on",
+    printf("Kindex " KX_VERSION " %s %s on",
+           standby ? "is a standby for" : "serves",
            engine != NULL ? engine : service->options->data);
     for (size_t i = 0; i < bound->count; i++) {
         address_url(&bound->all[i], scheme, url);
         printf("%s %s", i > 0 ? "," : "", url);
     }
     fputs("\n\n", stdout);
+    if (standby) {
+        fflush(stdout);
+        return;
+    }
     address_url(&bound->all[0], scheme, url);
     if (file != NULL)
         printf("export KINDEX_TOKEN=$(cat %s)\n", file);

@@ -79,18 +79,32 @@ static int timeout_ms(const struct loop *loop)
     return sooner(timeout, 10);
 }
 
+/* Commits may come from this loop, or none for now. */
+static void expect_commits(struct loop *loop)
+{
+    if (loop->queue.reader != NULL)
+        kx_commits_expected(loop->queue.service->store);
+}
+
+static void expect_none(struct loop *loop)
+{
+    if (loop->queue.reader != NULL)
+        kx_commits_done(loop->queue.service->store);
+}
+
 /* Returns how many sources were ready. Before it sleeps it says that no commits
  * come from here for now. */
 static int wait_for_sources(struct loop *loop, int timeout)
 {
-    struct kx_store *store = loop->queue.service->store;
     struct epoll_event events[EVENTS_MAX];
     int count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0);
     if (count == 0 && timeout != 0) {
-        kx_commits_done(store);
+        expect_none(loop);
         count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
-        kx_commits_expected(store);
+        expect_commits(loop);
     }
+    if (loop->queue.reader == NULL && run_queue_attach(&loop->queue))
+        expect_commits(loop);
     loop->queue.now_ns = kx_monotonic_ns();
     for (int i = 0; i < count; i++) {
         struct event_source *source = events[i].data.ptr;
@@ -164,11 +178,11 @@ static void *run(void *closure)
 {
     struct loop *loop = closure;
     int ready;
-    kx_commits_expected(loop->queue.service->store);
+    expect_commits(loop);
     do
         ready = turn(loop);
     while (!finished(loop, ready));
-    kx_commits_done(loop->queue.service->store);
+    expect_none(loop);
     return NULL;
 }
 

@@ -22,6 +22,8 @@
 #include "server/sd_notify.h"
 #include "server/token_file.h"
 #include "server/greeting.h"
+#include "server/standby.h"
+#include "server/store_options.h"
 #include "net/connection.h"
 
 enum {
@@ -35,6 +37,9 @@ struct server {
     struct listen_sockets sockets;
     struct loop *loops[LOOPS_MAX];
     size_t loop_count;
+    struct standby standby;
+    enum standby_state state; /* of a store that others may have */
+    bool again;               /* SERVER_AGAIN */
     int signal_fd;
 };
 
@@ -150,54 +155,36 @@ static bool open_sockets(struct server *server)
            complain("cannot listen on", where, strerror(errno));
 }
 
-enum { BESIDE_MAX = 6 };
-
-/* Files of the options, which may lie in the data directory. */
-static void list_files(const struct options *options, const char **files)
-{
-    const char *const all[] = {options->token_file, options->port_file,
-                               options->tls_cert, options->tls_key,
-                               options->tls_client_ca};
-    _Static_assert(sizeof all / sizeof *all < BESIDE_MAX,
-                   "there is room for the NULL at the end");
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i] != NULL)
-            files[count++] = all[i];
-    files[count] = NULL;
-}
-
 /* Recovers what a crash may have left, which can take a while. */
-static bool open_store(struct server *server)
+static bool open_directory(struct server *server, struct kx_options *store)
 {
-    const struct options *options = &server->options;
     struct kx_fault fault = {.status = KX_OK};
-    struct kx_options store;
-    const char *beside[BESIDE_MAX];
-    list_files(options, beside);
-    kx_options_default(&store);
-    store.directory = options->data;
-    store.cache_bytes = options->cache;
-    store.value_max = options->value_max;
-    store.queue_max = (uint32_t)options->queue_max;
-    store.checkpoint_seconds =
-        (uint32_t)(options->checkpoint_interval_ms / 1000);
-    store.checkpoint_bytes = (uint32_t)options->checkpoint_log;
-    store.engine = options->engine;
-    store.engine_password_file = options->engine_password_file;
-    store.engine_insecure = options->engine_insecure;
-    store.archive = options->archive;
-    store.archive_interval_ms = (int64_t)options->archive_interval_ms;
-    store.archive_keep = (uint32_t)options->archive_keep;
-    store.disk_floor = options->disk_floor;
-    store.beside = beside;
-    store.answer = loops_answer;
-    enum kx_status status = kx_open(&store, &server->service.store, &fault);
+    const char *beside[STORE_OPTIONS_BESIDE_MAX];
+    store_options_beside(&server->options, beside);
+    store->beside = beside;
+    enum kx_status status = kx_open(store, &server->service.store, &fault);
     return status == KX_OK ||
-           complain("cannot open",
-                    options->engine != NULL ? options->engine : options->data,
+           complain("cannot open", server->options.data,
                     fault.detail[0] != '\0' ? fault.detail
                                             : kx_status_title(status));
+}
+
+/* Without a data directory the server may begin as a standby, and open the
+ * store later. */
+static bool open_store(struct server *server)
+{
+    struct kx_options store;
+    store_options_set(&server->options, &store);
+    store.node = server->service.role.node;
+    if (store.engine == NULL)
+        return open_directory(server, &store);
+    server->state = standby_begin(&server->standby, &server->service, &store);
+    return server->state != STANDBY_FAILED;
+}
+
+static bool is_standby(const struct server *server)
+{
+    return server->service.store == NULL;
 }
 
 /* What a start has to write again is what the last checkpoint lacks. */
@@ -249,8 +236,9 @@ static bool complain_open(const struct options *options)
     return false;
 }
 
-/* Decides how clients are admitted: with tokens, or without if the server
- * listens on loopback addresses only or has --insecure. */
+/* Decides, when the store is open, how clients are admitted: with tokens, or
+ * without if the server listens on loopback addresses only or has --insecure.
+ */
 static bool settle_access(const struct server *server)
 {
     const struct options *options = &server->options;
@@ -259,6 +247,15 @@ static bool settle_access(const struct server *server)
         return token_file_use(options->token_file, store);
     return !needs_token(options) || kx_tokens_any(store) ||
            complain_open(options);
+}
+
+/* The loops may use the store. */
+static bool offer_store(struct server *server)
+{
+    if (!settle_access(server))
+        return false;
+    atomic_store(&server->service.opened, true);
+    return true;
 }
 
 /* The sockets belong to their loop from here on, also when it does not
@@ -325,20 +322,45 @@ static bool take_signal(const struct server *server)
     return true;
 }
 
-/* Waits for a signal to stop, or until the storage has failed: only a new
- * start, which recovers it, can help then. */
-static void wait_for_end(struct server *server)
+/* A standby looks whether it can be active. False: the server must end. */
+static bool look_at_lease(struct server *server)
+{
+    server->state = standby_look(&server->standby);
+    return server->state != STANDBY_FAILED &&
+           (server->state != STANDBY_ACTIVE || offer_store(server));
+}
+
+/* Of a data directory only a new start, which recovers it, can help then. */
+static bool store_is_lost(struct server *server)
+{
+    if (!kx_store_failed(server->service.store))
+        return false;
+    server->again = server->service.role.shared;
+    kx_log(KX_LOG_ERROR, server->again ? "restarting" : "stopping",
+           server->again ? "reason=lease-lost" : "reason=storage-failed");
+    return true;
+}
+
+/* Waits for a signal to stop, or until the server has to end. True: it was a
+ * signal. */
+static bool wait_for_end(struct server *server)
 {
     struct pollfd signals = {.fd = server->signal_fd, .events = POLLIN};
     for (;;) {
-        if (poll(&signals, 1, LOOK_AT_STORE_MS) > 0 && take_signal(server))
-            return;
+        int pause_ms = is_standby(server) ? STANDBY_LOOK_MS : LOOK_AT_STORE_MS;
+        if (poll(&signals, 1, pause_ms) > 0 && take_signal(server))
+            return true;
         heap_tend(&server->service.counters);
-        if (kx_store_failed(server->service.store)) {
-            kx_log(KX_LOG_ERROR, "stopping", "reason=storage-failed");
-            return;
-        }
+        if (is_standby(server) ? !look_at_lease(server) : store_is_lost(server))
+            return false;
     }
+}
+
+/* A supervisor must not take a new start for the end. */
+static void say_end(const struct server *server)
+{
+    if (!server->again)
+        sd_notify_send("STOPPING=1");
 }
 
 /* The port file is written after the loops have started, so its reader can
@@ -346,18 +368,21 @@ static void wait_for_end(struct server *server)
  * answers. */
 static bool serve(struct server *server)
 {
-    bool started =
-        settle_access(server) && start_loops(server) && write_port_file(server);
-    if (started) {
+    bool good = (is_standby(server) || offer_store(server)) &&
+                start_loops(server) && write_port_file(server);
+    if (good) {
         greeting_print(&server->service, &server->sockets.bound);
         sd_notify_send("READY=1");
-        wait_for_end(server);
+        good = wait_for_end(server);
     }
-    sd_notify_send("STOPPING=1");
+    say_end(server);
     stop_loops(server);
-    bool failed = kx_store_failed(server->service.store);
-    kx_close(server->service.store);
-    return started && !failed;
+    standby_end(&server->standby);
+    if (!is_standby(server)) {
+        good = good && !kx_store_failed(server->service.store);
+        kx_close(server->service.store);
+    }
+    return good;
 }
 
 /* Identifiers of requests begin anywhere; without the system's help, with the
@@ -373,6 +398,8 @@ static void init_service(struct server *server)
     service->started_at_ms = kx_now_ms();
     service->closed = is_closed(&server->options);
     service->counters.next_request_id = first;
+    role_init(&service->role, server->options.engine != NULL,
+              server->options.node);
     pthread_mutex_init(&service->slow.lock, NULL);
 }
 
@@ -404,5 +431,5 @@ int server_run(const struct options *options)
     tls_keyring_close(server.service.keyring);
     address_limit_close(server.service.address_limit);
     close(server.signal_fd);
-    return served ? 0 : 1;
+    return server.again ? SERVER_AGAIN : served ? 0 : 1;
 }

@@ -1,0 +1,71 @@
+/* A reply was true when it was made if the lease is still held when it is
+ * handed out. The outcome of a commit that the database has is true in any
+ * case. */
+#include "exchange/node.h"
+
+#include "http/problem.h"
+
+/* Routes that need no store: /livez, /readyz, /metrics and the documents. */
+static bool is_local(const struct route *route)
+{
+    return route->scope == SCOPE_NONE || route->scope == SCOPE_MONITOR;
+}
+
+/* The path and the query are neighbours in the target. */
+static void redirect(struct request *request, struct reply *reply,
+                     const char *url)
+{
+    const char *mark = request->query.data != NULL ? "?" : "";
+    reply->status = 307;
+    reply_headerf(request, reply, "Location", "%s%.*s%s%.*s", url,
+                  (int)request->path.size, (const char *)request->path.data,
+                  mark, (int)request->query.size,
+                  (const char *)request->query.data);
+    reply_header(reply, "Cache-Control", "no-store");
+}
+
+bool node_admit(struct request *request, struct reply *reply)
+{
+    struct kx_holder holder;
+    struct service *service = request->service;
+    if (is_local(request->route))
+        return true;
+    if (!role_holder(&service->role, &holder)) {
+        problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
+                "This node is a standby, and no node is active now.");
+        return false;
+    }
+    if (service->options->forward == FORWARD_REDIRECT &&
+        holder.address[0] != '\0') {
+        redirect(request, reply, holder.address);
+        return false;
+    }
+    problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
+            "This node is a standby; %s is active.", holder.node);
+    if (holder.address[0] != '\0')
+        problem_member_text(reply, "node", kx_text(holder.address));
+    return false;
+}
+
+/* Is the outcome of the commit in the database, or is that unknown? */
+static bool is_settled(const struct exchange *exchange)
+{
+    const struct kx_commit *commit = &exchange->request.commit;
+    return exchange->finishing &&
+           (commit->status == KX_UNKNOWN ||
+            (commit->status == KX_OK && commit->times.flushed_ns != 0));
+}
+
+void node_settle(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    struct service *service = request->service;
+    bool uses_store = request->reader != NULL && request->route != NULL &&
+                      !is_local(request->route);
+    if (uses_store && exchange->reply.status != 503 && !is_settled(exchange) &&
+        !kx_store_holds(service->store))
+        problem(request, &exchange->reply, PROBLEM_NO_ACTIVE_NODE,
+                "The lease of this node was not renewed in time: another node "
+                "may have become active.");
+    reply_header(&exchange->reply, "Kindex-Node", service->role.node);
+}

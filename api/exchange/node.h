@@ -1,0 +1,23 @@
+/* What is special about a request where several nodes serve one store. */
+#ifndef API_NODE_H
+#define API_NODE_H
+
+#include "exchange/exchange.h"
+
+/* For a request on a standby, after its route is known: returns whether this
+ * node answers it. If not, the reply is complete: a redirect to the active node
+ * (--forward redirect), or the problem no-active-node. */
+bool node_admit(struct request *request, struct reply *reply);
+
+/* Completes a reply of a node: adds Kindex-Node, and makes it a problem if it
+ * may show what is no longer so, because another node may have taken the store
+ * over meanwhile. Only where role.shared. */
+void node_settle(struct exchange *exchange);
+
+/* Returns whether the store is certainly as this process has it. */
+static inline bool node_holds(const struct service *service)
+{
+    return !service->role.shared || kx_store_holds(service->store);
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* The holder changes several times a second at most, and is asked for only by
+ * requests that a standby cannot answer. */
+#include "http/role.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void role_init(struct role *role, bool shared, const char *name)
+{
+    *role = (struct role){.shared = shared};
+    pthread_mutex_init(&role->lock, NULL);
+    if (name != NULL)
+        snprintf(role->node, sizeof role->node, "%s", name);
+    else if (gethostname(role->node, sizeof role->node - 1) != 0)
+        snprintf(role->node, sizeof role->node, "unnamed");
+}
+
+void role_see(struct role *role, const struct kx_holder *holder)
+{
+    pthread_mutex_lock(&role->lock);
+    role->holder = *holder;
+    role->seen_ns = kx_monotonic_ns();
+    pthread_mutex_unlock(&role->lock);
+}
+
+bool role_holder(struct role *role, struct kx_holder *holder_out)
+{
+    pthread_mutex_lock(&role->lock);
+    *holder_out = role->holder;
+    uint64_t age_ns = kx_monotonic_ns() - role->seen_ns;
+    pthread_mutex_unlock(&role->lock);
+    return holder_out->alive && age_ns < (uint64_t)KX_LEASE_MS * KX_MS_NS;
+}

@@ -1,0 +1,38 @@
+/* Which part this process plays among the nodes in front of one database
+ * (kindex/node.h). The active node has the store. A standby answers what needs
+ * no store; for all other requests it knows which node is active, and where
+ * (role_holder).
+ *
+ * A request belongs to a standby as a whole, or not at all: its `reader` is
+ * NULL if the store was not open when it began. */
+#ifndef API_ROLE_H
+#define API_ROLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "kindex.h"
+
+struct role {
+    /* Set before the loops start. */
+    bool shared; /* the store is in a database, for one of several nodes */
+    char node[KX_NODE_MAX + 1]; /* the name of this one */
+    atomic_uint_fast64_t takes; /* how often this process became active */
+    /* Under `lock`. */
+    pthread_mutex_t lock;
+    struct kx_holder holder;
+    uint64_t seen_ns; /* kx_monotonic_ns */
+};
+
+/* name: NULL for that of the host. Before the loops start. */
+void role_init(struct role *role, bool shared, const char *name);
+
+/* Notes what a look at the database has shown. Any thread. */
+void role_see(struct role *role, const struct kx_holder *holder);
+
+/* Copies the node that is active as far as this one knows. False: no node is
+ * known to live, because it has not renewed its lease, or the database has not
+ * answered for KX_LEASE_MS. holder_out then has the last one. Any thread. */
+bool role_holder(struct role *role, struct kx_holder *holder_out);
+
+#endif

@@ -1,0 +1,41 @@
+/* From one struct of options to the other. */
+#include "server/store_options.h"
+
+#include "server/loop.h"
+
+void store_options_beside(const struct options *options,
+                          const char *files[STORE_OPTIONS_BESIDE_MAX])
+{
+    const char *const all[] = {options->token_file, options->port_file,
+                               options->tls_cert, options->tls_key,
+                               options->tls_client_ca};
+    _Static_assert(sizeof all / sizeof *all < STORE_OPTIONS_BESIDE_MAX,
+                   "there is room for the NULL at the end");
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] != NULL)
+            files[count++] = all[i];
+    files[count] = NULL;
+}
+
+void store_options_set(const struct options *options,
+                       struct kx_options *store_out)
+{
+    kx_options_default(store_out);
+    store_out->directory = options->data;
+    store_out->cache_bytes = options->cache;
+    store_out->value_max = options->value_max;
+    store_out->queue_max = (uint32_t)options->queue_max;
+    store_out->checkpoint_seconds =
+        (uint32_t)(options->checkpoint_interval_ms / 1000);
+    store_out->checkpoint_bytes = (uint32_t)options->checkpoint_log;
+    store_out->engine = options->engine;
+    store_out->engine_password_file = options->engine_password_file;
+    store_out->engine_insecure = options->engine_insecure;
+    store_out->advertise = options->advertise;
+    store_out->archive = options->archive;
+    store_out->archive_interval_ms = (int64_t)options->archive_interval_ms;
+    store_out->archive_keep = (uint32_t)options->archive_keep;
+    store_out->disk_floor = options->disk_floor;
+    store_out->answer = loops_answer;
+}

@@ -1,0 +1,168 @@
+#!/bin/bash
+# Several processes in front of one PostgreSQL: one is active, the others are
+# standbys, which say where it is and take over when it ends or is frozen. What one
+# acknowledged the next one has.
+ENGINE=bdb # this story says itself which server has which database
+. "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/postgres.sh"
+needs psql
+own_cluster=yes
+postgres_start "$work.postgres" || exit 1
+postgres_database store || exit 1
+address=$found
+declare -A pids ports
+# Free when they are asked for; the advertised address has to be known before.
+read -r ports[one] ports[two] < <(node -e '
+    const net = require("net"), open = [1, 2].map(() => net.createServer().listen(0, "127.0.0.1"));
+    setTimeout(() => { console.log(...open.map((one) => one.address().port));
+        open.forEach((one) => one.close()); }, 50)')
+
+# node NAME OPTION...
+node_start() {
+    start_server --engine "$address" --node "$1" --listen "127.0.0.1:${ports[$1]}" \
+        --advertise "http://127.0.0.1:${ports[$1]}" "${@:2}"
+    pids[$1]=$server
+    server=''
+}
+at() {
+    url=http://127.0.0.1:${ports[$1]}
+}
+signal() {
+    kill "-$2" "${pids[$1]}"
+}
+end_nodes() {
+    local pid
+    for pid in "${pids[@]}"; do
+        kill -CONT "$pid" 2>"$work/null"
+        kill -KILL "$pid" 2>"$work/null"
+        wait "$pid" 2>"$work/null"
+    done
+    leave
+}
+trap end_nodes EXIT
+
+test_case 'the first one is active'
+node_start one
+request PUT /kv/a '1'
+expect 201
+header Kindex-Node one
+request GET '/readyz?verbose=1'
+field '.checks[] | select(.name == "role").state' ok
+request GET /metrics
+is 'active, takes' "$(grep -E '^kindex_(node_active|takes_total) ' "$answer" | sed 's/.* //' | paste -sd ' ')" '1 1'
+
+test_case 'the second one is a standby: it is ready, and answers what needs no entries'
+node_start two
+is 'what it says' "$(grep -c 'is a standby for' "$work/greeting")" 1
+request GET '/readyz?verbose=1'
+expect 200
+header Kindex-Node two
+field '.checks[] | select(.name == "role").state' ok
+request GET /livez
+expect 200
+request GET /
+field .name kindex
+request GET /problems/no-active-node
+field .status 503
+request GET /openapi.json
+expect 200
+request GET /metrics
+is 'active, takes' "$(grep -E '^kindex_(node_active|takes_total) ' "$answer" | sed 's/.* //' | paste -sd ' ')" '0 0'
+is 'the epochs of both' "$(grep '^kindex_epoch ' "$answer")" \
+    "$(curl --silent "http://127.0.0.1:${ports[one]}/metrics" | grep '^kindex_epoch ')"
+
+test_case 'it says which node is active for all that does'
+request GET /kv/a
+expect 503 no-active-node
+header Retry-After 1
+header Kindex-Node two
+field .node "http://127.0.0.1:${ports[one]}"
+request PUT /kv/b '2'
+expect 503 no-active-node
+request POST /atomic '{"mutations":[]}'
+expect 503 no-active-node
+request GET /indexes
+expect 503 no-active-node
+request GET /nowhere
+expect 404 not-found
+
+test_case 'with --forward redirect it points there, with the same path and query'
+signal two TERM
+wait "${pids[two]}"
+node_start two --forward redirect
+curl --silent --head --request GET "$url/kv/a%20b?x=%26" >"$work/redirect"
+is 'its status' "$(head -1 "$work/redirect" | grep -c ' 307')" 1
+is 'its Location' "$(sed -n 's/^location: //Ip' "$work/redirect" | tr -d '\r')" \
+    "http://127.0.0.1:${ports[one]}/kv/a%20b?x=%26"
+is 'its Cache-Control' "$(sed -n 's/^cache-control: //Ip' "$work/redirect" | tr -d '\r')" no-store
+KX_RECORD= request PUT /kv/b '2' --location
+expect 201
+header Kindex-Node one
+
+test_case 'when the active one stops, the other one takes over at once'
+signal one TERM
+wait "${pids[one]}"
+is 'its exit status' $? 0
+until_status 200 GET /kv/b
+body_is 2
+header Kindex-Node two
+request PUT /kv/b '3'
+expect 200
+request GET /metrics
+is 'active, takes' "$(grep -E '^kindex_(node_active|takes_total) ' "$answer" | sed 's/.* //' | paste -sd ' ')" '1 1'
+
+test_case 'when it is killed as well, and the one that comes back is a standby'
+node_start one --forward redirect
+signal two KILL
+wait "${pids[two]}" 2>"$work/null"
+at one
+until_status 200 GET /kv/b
+body_is 3
+header Kindex-Node one
+node_start two --forward redirect
+KX_RECORD= request GET /kv/b '' --location
+body_is 3
+header Kindex-Node one
+
+# It has the old value in its cache, and its clock says that its lease has ended.
+test_case 'one that was frozen meanwhile never shows what is no longer so'
+signal one STOP
+at two
+until_status 200 PUT /kv/b '4'
+header Kindex-Node two
+signal one CONT
+at one
+old=0
+for _ in {1..40}; do
+    KX_RECORD= request GET /kv/b
+    [ "$status $(cat "$answer")" != '200 3' ] || old=$((old + 1))
+    pass_a_moment
+done
+is 'old answers' $old 0
+KX_RECORD= until_status 307 GET /kv/b
+is 'the line of its log' "$(grep -c 'event=restarting reason=lease-lost' "$log")" 1
+
+test_case 'without the database no node answers from memory for longer than a lease'
+postgres_stop
+at two
+until_status 503 GET /kv/b
+expect 503 no-active-node
+request GET /livez
+expect 200
+until_status 503 GET /readyz
+expect 503 no-active-node
+at one
+until_status 503 GET /readyz
+expect 503 no-active-node
+postgres_resume || exit 1
+KX_RECORD= until_status 200 GET /kv/b '' --location
+body_is 4
+
+test_case 'a bad name, address or way to forward is refused'
+for bad in '--node a:b' '--node ' '--advertise ftp://a' '--advertise http://a/b' '--forward away'; do
+    "$KINDEX" serve --engine "$address" "${bad%% *}" "${bad#* }" 2>"$work/refused"
+    is "the exit status of $bad" $? 2
+    is 'what it says' "$(grep -c -- "${bad%% *}: .* is not" "$work/refused")" 1
+done
+
+finish
