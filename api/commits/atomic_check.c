@@ -94,7 +94,6 @@ static bool check_at_most(void *target, struct kx_slice value,
                       error);
 }
 
-/* What the core finds wrong with conditions it calls a bad declaration. */
 static bool check_where(void *target, struct kx_slice value,
                         struct input_error *error)
 {
@@ -104,12 +103,7 @@ static bool check_where(void *target, struct kx_slice value,
     set_condition(reading, KX_MEETS);
     fault.status = kx_where_read(reading->memory, value, &where, &fault);
     reading->check->where = where;
-    if (fault.status == KX_OK)
-        return true;
-    input_error_fault(error, &fault);
-    if (fault.status == KX_BAD_INDEX)
-        error->code = PROBLEM_BAD_REQUEST;
-    return false;
+    return fault.status == KX_OK || input_error_condition(error, &fault);
 }
 
 /* The bounds of the keys that begin with the parts of the prefix and have more,

@@ -254,7 +254,6 @@ static enum progress explain(struct request *request, struct reply *reply,
     return DONE;
 }
 
-/* What the core finds wrong with a query it calls a bad declaration. */
 static bool read_query(struct request *request, struct kx_query **query_out,
                        struct input_error *error)
 {
@@ -263,12 +262,7 @@ static bool read_query(struct request *request, struct kx_query **query_out,
         return false;
     fault.status =
         kx_query_read(request->memory, request->body, query_out, &fault);
-    if (fault.status == KX_OK)
-        return true;
-    input_error_fault(error, &fault);
-    if (fault.status == KX_BAD_INDEX)
-        error->code = PROBLEM_BAD_REQUEST;
-    return false;
+    return fault.status == KX_OK || input_error_condition(error, &fault);
 }
 
 enum progress explain_list(struct request *request, struct reply *reply)

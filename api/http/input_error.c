@@ -40,6 +40,15 @@ bool input_error_fault(struct input_error *error, const struct kx_fault *fault)
     return false;
 }
 
+bool input_error_condition(struct input_error *error,
+                           const struct kx_fault *fault)
+{
+    input_error_fault(error, fault);
+    if (fault->status == KX_BAD_INDEX)
+        error->code = PROBLEM_BAD_REQUEST;
+    return false;
+}
+
 bool input_error_json(struct input_error *error, struct kx_slice text,
                       const struct kx_fault *fault)
 {

@@ -38,6 +38,11 @@ bool input_error_no_memory(struct input_error *error);
  * false. */
 bool input_error_fault(struct input_error *error, const struct kx_fault *fault);
 
+/* The same for conditions outside of a declaration: the core calls what is wrong
+ * with them a bad declaration. Returns false. */
+bool input_error_condition(struct input_error *error,
+                           const struct kx_fault *fault);
+
 /* A fault that kx_json_check found in text, with line and column. Returns
  * false. */
 bool input_error_json(struct input_error *error, struct kx_slice text,
