@@ -49,8 +49,9 @@ bool access_index(struct request *request, struct reply *reply,
 bool access_commit(struct request *request, struct reply *reply);
 
 /* How many mutations of the request's commit, from the first one on, the caller
- * may have carried out; no mutation is of a range. Not inside a view. */
-size_t access_mutations(const struct request *request);
+ * may have carried out; no mutation is of a range. If the commit is cut to
+ * these, access_commit does not check them again. Not inside a view. */
+size_t access_mutations(struct request *request);
 
 /* The same checks without a reply, for parts that a reply leaves out. The first
  * only compares prefixes; the second also finds the index that owns the key

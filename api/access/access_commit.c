@@ -104,6 +104,8 @@ static bool reads_stored(const struct kx_commit *commit,
            (mutation->type != KX_SET && mutation->type != KX_DELETE);
 }
 
+static const enum scope BOTH[] = {SCOPE_WRITE, SCOPE_READ};
+
 static bool may_mutate_key(struct request *request, struct reply *reply,
                            const struct kx_mutation *mutation,
                            struct kx_slice key, bool of_index)
@@ -113,34 +115,71 @@ static bool may_mutate_key(struct request *request, struct reply *reply,
             access_key(request, reply, SCOPE_READ, key));
 }
 
-static bool may_mutate_keys(struct request *request, struct reply *reply)
+/* With a value in place of a key, the key of an entry that is to be made. */
+static struct kx_slice named_key(const struct kx_mutation *mutation)
 {
-    static const enum scope BOTH[] = {SCOPE_WRITE, SCOPE_READ};
+    return mutation->by != NULL ? mutation->new_key : mutation->key;
+}
+
+/* The first refusal. */
+static bool may_mutate_one(struct request *request, struct reply *reply,
+                           struct kx_mutation *mutation)
+{
+    struct kx_slice key = named_key(mutation);
+    return (mutation->by == NULL ||
+            may_find(request, reply, BOTH, 2, &mutation->by)) &&
+           (key.size == 0 || may_mutate_key(request, reply, mutation, key,
+                                            access_key_of_index(request, key)));
+}
+
+/* The same without a reply. */
+static bool sees_mutation(struct request *request, struct kx_mutation *mutation,
+                          struct kx_claim *claims)
+{
+    struct kx_commit *commit = &request->commit;
+    struct kx_slice key = named_key(mutation);
+    if (mutation->by != NULL &&
+        (!claim_index(request, &mutation->by) ||
+         !access_sees_index(request, SCOPE_WRITE, mutation->by->index) ||
+         !access_sees_index(request, SCOPE_READ, mutation->by->index)))
+        return false;
+    if (key.size == 0)
+        return true;
+    bool of_index = access_key_of_index(request, key);
+    claims[commit->claim_count++] = (struct kx_claim){key, of_index};
+    return access_sees(request, SCOPE_WRITE, key) &&
+           (!reads_stored(commit, mutation, of_index) ||
+            access_sees(request, SCOPE_READ, key));
+}
+
+size_t access_mutations(struct request *request)
+{
     struct kx_commit *commit = &request->commit;
     size_t count = 0;
     struct kx_claim *claims =
         talloc_array(commit->memory, struct kx_claim, commit->mutation_count);
-    if (claims == NULL) {
-        reply->body.failed = true;
-        return false;
-    }
-    for (size_t i = 0; i < commit->mutation_count; i++) {
-        struct kx_mutation *mutation = &commit->mutations[i];
-        if (mutation->by != NULL &&
-            !may_find(request, reply, BOTH, 2, &mutation->by))
-            return false;
-        struct kx_slice key =
-            mutation->by != NULL ? mutation->new_key : mutation->key;
-        if (key.size == 0)
-            continue;
-        bool of_index = access_key_of_index(request, key);
-        claims[count++] = (struct kx_claim){key, of_index};
-        if (!may_mutate_key(request, reply, mutation, key, of_index))
-            return false;
-    }
     commit->claims = claims;
-    commit->claim_count = count;
-    return true;
+    commit->claim_count = 0;
+    while (claims != NULL && count < commit->mutation_count &&
+           sees_mutation(request, &commit->mutations[count], claims))
+        count++;
+    return request->caller.cleared = count;
+}
+
+/* Without memory for a claim nothing is refused, but nothing is allowed
+ * either. */
+static bool may_mutate_keys(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    size_t count = request->caller.cleared;
+    if (count < commit->mutation_count)
+        count = access_mutations(request);
+    request->caller.cleared = 0;
+    if (count >= commit->mutation_count)
+        return true;
+    reply->body.failed |=
+        may_mutate_one(request, reply, &commit->mutations[count]);
+    return false;
 }
 
 /* A range is the only mutation of its commit. */
@@ -181,28 +220,6 @@ static bool may_declare(struct request *request, struct reply *reply)
         return access_refuse_key(request, reply, SCOPE_INDEX,
                                  &declared.name_key);
     return !declared.adopts || may_adopt(request, reply, &declared);
-}
-
-static bool sees_mutation(const struct request *request,
-                          const struct kx_mutation *mutation)
-{
-    if (mutation->by != NULL)
-        return access_sees_index(request, SCOPE_WRITE, mutation->by->index) &&
-               access_sees_index(request, SCOPE_READ, mutation->by->index);
-    bool of_index = access_key_of_index(request, mutation->key);
-    return access_sees(request, SCOPE_WRITE, mutation->key) &&
-           (!reads_stored(&request->commit, mutation, of_index) ||
-            access_sees(request, SCOPE_READ, mutation->key));
-}
-
-size_t access_mutations(const struct request *request)
-{
-    const struct kx_commit *commit = &request->commit;
-    size_t count = 0;
-    while (count < commit->mutation_count &&
-           sees_mutation(request, &commit->mutations[count]))
-        count++;
-    return count;
 }
 
 bool access_commit(struct request *request, struct reply *reply)

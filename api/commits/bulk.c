@@ -161,7 +161,8 @@ static enum progress submit_allowed(struct request *request,
         return name_line(reply, bulk);
     if (allowed > 0 && allowed < bulk->reader.count)
         bulk_read_cut(&bulk->reader, allowed);
-    return submit(request);
+    request->commit.mutation_count = bulk->reader.count;
+    return COMMIT;
 }
 
 enum progress bulk_write(struct request *request, struct reply *reply)

@@ -38,8 +38,8 @@ bool input_error_no_memory(struct input_error *error);
  * false. */
 bool input_error_fault(struct input_error *error, const struct kx_fault *fault);
 
-/* The same for conditions outside of a declaration: the core calls what is wrong
- * with them a bad declaration. Returns false. */
+/* The same for conditions outside of a declaration: the core calls what is
+ * wrong with them a bad declaration. Returns false. */
 bool input_error_condition(struct input_error *error,
                            const struct kx_fault *fault);
 

@@ -74,6 +74,8 @@ struct caller {
     bool asked;             /* its rights on keys were checked */
     bool own_checks;        /* the commit's checks are the service's own */
     bool streaming;         /* counted among the token's streams */
+    size_t cleared;         /* mutations of the commit, from the first one on,
+                             * for which the rights were checked */
 };
 
 /* Filled by the protocol side and by admission.c; the exchange sets `slices`
