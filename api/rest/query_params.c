@@ -172,19 +172,40 @@ bool query_params_none(const struct request *request, struct input_error *error)
                              &query, error);
 }
 
-/* A '+' is refused, because it is ambiguous: a plus by RFC 3986, but a space as
- * URLSearchParams and most libraries write it. */
+/* URLSearchParams, and the libraries of most languages, escape brackets and
+ * plus signs, and write a space as '+'. */
+static bool is_form_encoded(struct kx_slice raw)
+{
+    return raw.size >= 3 && memcmp(raw.data, "%5", 2) == 0 &&
+           (raw.data[2] | 0x20) == 'b';
+}
+
+static bool decode(struct kx_slice raw, struct kx_buffer *out)
+{
+    const uint8_t *plus;
+    while (raw.size > 0 && (plus = memchr(raw.data, '+', raw.size)) != NULL) {
+        size_t size = (size_t)(plus - raw.data);
+        if (!percent_decode(kx_slice(raw.data, size), out))
+            return false;
+        kx_add_byte(out, ' ');
+        raw = kx_slice(plus + 1, raw.size - size - 1);
+    }
+    return percent_decode(raw, out);
+}
+
+/* Elsewhere a '+' is refused, because it is ambiguous: a plus by RFC 3986. */
 bool query_params_text(const struct query_params *query,
                        enum parameter parameter, struct kx_buffer *out,
                        struct input_error *error)
 {
     size_t before = out->size;
     struct kx_slice raw = query->raw[parameter];
-    if (raw.size > 0 && memchr(raw.data, '+', raw.size) != NULL)
+    if (raw.size > 0 && memchr(raw.data, '+', raw.size) != NULL &&
+        !is_form_encoded(raw))
         return bad(error, parameter,
                    "has a '+', which some clients use for a plus and others "
                    "for a space; write %2B or %20");
-    if (!percent_decode(raw, out))
+    if (!decode(raw, out))
         return bad(error, parameter,
                    "has a '%' without two hexadecimal digits");
     if (out->failed)

@@ -79,8 +79,9 @@ static inline bool query_params_has(const struct query_params *query,
     return (query->given >> parameter & 1) != 0;
 }
 
-/* Appends the decoded text of a given parameter: UTF-8, and no '+' that is not
- * escaped. PROBLEM_BAD_PARAMETER otherwise. */
+/* Appends the decoded text of a given parameter, which is UTF-8. A '+' is a
+ * space if the text begins with an escaped '[': then a program has written it,
+ * which escapes a plus. Elsewhere it is refused, PROBLEM_BAD_PARAMETER. */
 bool query_params_text(const struct query_params *query,
                        enum parameter parameter, struct kx_buffer *out,
                        struct input_error *error);

@@ -26,7 +26,7 @@ is 'three dots' "$(key_of '...')" '["..."]'
 
 # URLSearchParams, and the libraries of most languages, write a space as a plus.
 test_case 'a plus in a query is refused: it may be meant as a space'
-for target in 'kv?key=%5B%22a+b%22%5D' 'list?prefix=a+b' 'list?start=a+b&end=c' \
+for target in 'list?prefix=a+b' 'list?start=a+b&end=c' \
     'count?prefix=["a+b"]' 'watch?key=a+b'; do
     request GET "/$target"
     expect 400 bad-parameter
@@ -38,6 +38,19 @@ request PUT '/kv?key=%5B%22k%22,%22a%2Bb%22%5D' '"plus"'
 expect 201
 request PUT '/kv?key=%5B%22k%22,%22a%20b%22%5D' '"space"'
 expect 201
+
+# They escape the bracket of a JSON array, and the plus.
+test_case 'in a JSON array that a program has escaped a plus is a space'
+request GET '/kv?key=%5B%22k%22,+%22a+b%22%5d'
+expect 200
+body_is '"space"'
+request GET '/kv?key=%5b%22k%22,+%22a%2Bb%22%5D'
+expect 200
+body_is '"plus"'
+request GET '/list?prefix=%5B%22k%22+%5D&keys=1'
+expect 200
+request GET '/kv?key=%5B%22k%22,%22a%+b%22%5D'
+expect 400 bad-parameter
 request GET /kv/k/a+b
 body_is '"plus"'
 request GET '/list?prefix=k'
