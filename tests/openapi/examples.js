@@ -8,11 +8,10 @@
 'use strict';
 
 const fs = require('node:fs');
-const os = require('node:os');
-const path = require('node:path');
-const { execFileSync, spawn } = require('node:child_process');
+const { execFileSync } = require('node:child_process');
 const document = require('./document.js');
 const { checker } = require('./responses.js');
+const { withServer } = require('./server.js');
 
 const BASE = 'http://127.0.0.1:4512';
 const PROBLEM = 'application/problem+json';
@@ -336,24 +335,6 @@ function run(command) {
   return readAnswer(output);
 }
 
-async function serve(program, directory) {
-  const portFile = path.join(directory, 'port');
-  const server = spawn(program, ['serve', '--data', `${directory}/data`,
-    '--listen', '127.0.0.1:0', '--port-file', portFile],
-  { stdio: ['ignore', 'ignore', 'pipe'] });
-  let log = '';
-  server.stderr.on('data', (text) => { log += text; });
-  const ended = new Promise((resolve) => { server.on('exit', resolve); });
-  for (let tries = 0; tries < 20000 && server.exitCode === null; tries++) {
-    const port = fs.existsSync(portFile)
-      ? fs.readFileSync(portFile, 'utf8').trim() : '';
-    if (port !== '') return { server, ended, base: `http://127.0.0.1:${port}` };
-    await new Promise((resolve) => { setTimeout(resolve, 10); });
-  }
-  server.kill('SIGKILL');
-  throw new Error(`the server did not start: ${log}`);
-}
-
 function samplesOf(doc) {
   const samples = new Map();
   for (const entry of document.operations(doc)) {
@@ -445,14 +426,12 @@ function judgeAgain(doc, told) {
 async function main() {
   const [file, program] = process.argv.slice(2);
   const doc = document.load(file);
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-examples-'));
   const counts = { passed: 0, failed: 0 };
   const report = (name, found) => {
     counts[found.length === 0 ? 'passed' : 'failed']++;
     for (const line of found) console.log(`FAILED ${name}: ${line}`);
   };
-  const { server, ended, base } = await serve(program, directory);
-  try {
+  await withServer(program, async (base) => {
     const told = tell(doc, base, report);
     const served = told.find(({ name }) => name === 'getOpenapi document');
     report('the document served is the document',
@@ -465,11 +444,7 @@ async function main() {
       report(`planted: ${name}`, judgeAgain(copy, told).length > before
         ? [] : ['was not found']);
     }
-  } finally {
-    server.kill('SIGTERM');
-    await ended;
-    fs.rmSync(directory, { recursive: true });
-  }
+  });
   console.log(`${counts.passed} passed, ${counts.failed} failed`);
   process.exitCode = counts.failed === 0 ? 0 : 1;
 }

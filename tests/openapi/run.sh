@@ -1,6 +1,7 @@
 #!/bin/bash
 # Everything about openapi.yaml: linters, comparison with the program, its
-# commands against a running server, and the self tests of these checks.
+# commands against a running server, clients that generators make from it, and
+# the self tests of these checks.
 # BUILD says where the program was built.
 set -u
 cd "$(dirname "$0")"
@@ -24,7 +25,7 @@ part() {
     [ "${bad%% *}" -eq 0 ] || echo "$output"
 }
 
-if ! ../lib/npm.sh .; then
+if ! ../lib/npm.sh . || ! ../lib/npm.sh generators; then
     echo "the npm packages could not be installed"
     echo "0 passed, 1 failed"
     exit 1
@@ -36,5 +37,6 @@ part 'compare, self test' node compare.js $document "$program" $src \
     --self-test
 part 'responses, self test' node responses.js $document --self-test
 part 'examples' node examples.js $document "$program"
+part 'generators' node generators/run.js $document "$program"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

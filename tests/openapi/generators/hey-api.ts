@@ -1,0 +1,90 @@
+import * as api from './made/hey-api/sdk.gen';
+import { createClient } from './made/hey-api/client';
+import type { Calls, Key, User } from './tour';
+
+function present<T>(value: T | undefined, error: unknown): T {
+  if (value === undefined) throw new Error(JSON.stringify(error));
+  return value;
+}
+
+export function calls(baseUrl: string): Calls {
+  const client = createClient({ baseUrl });
+  const put = (key: Key, value: User) =>
+    api.putEntryByQuery({
+      client,
+      query: { key: JSON.stringify(key) },
+      body: value,
+    });
+  return {
+    async declareEmailIndex() {
+      const { response } = await api.declareIndex({
+        client,
+        body: {
+          name: 'users_by_email',
+          prefix: ['users'],
+          fields: [{ path: '/email', fold: 'lower' }],
+          unique: true,
+        },
+      });
+      return response.status;
+    },
+    async put(key, value) {
+      const { data, error } = await put(key, value);
+      const result = present(data, error) as { versionstamp: string };
+      return result.versionstamp;
+    },
+    async get(key) {
+      const { data, error } = await api.getEntryByQuery({
+        client,
+        query: { key: JSON.stringify(key) },
+      });
+      return present(data, error) as User;
+    },
+    async getByEmail(email) {
+      const { data, error } = await api.getByIndex({
+        client,
+        path: { name: 'users_by_email', key: email },
+      });
+      return present(data, error) as User;
+    },
+    async list(prefix, limit, cursor) {
+      const { data, error } = await api.listEntries({
+        client,
+        query: {
+          prefix: JSON.stringify(prefix),
+          limit,
+          cursor: cursor ?? undefined,
+        },
+      });
+      const page = present(data, error);
+      return {
+        keys: page.entries.map((entry) => entry.key as Key),
+        cursor: page.cursor,
+      };
+    },
+    async create(key, value) {
+      const { data, response } = await api.commitAtomic({
+        client,
+        body: {
+          checks: [{ key, versionstamp: null }],
+          mutations: [{ type: 'set', key, value }],
+        },
+      });
+      if (data === undefined && response.status !== 409) {
+        throw new Error(`status ${response.status}`);
+      }
+      return data !== undefined;
+    },
+    async refusal(key, value) {
+      const { error, response } = await put(key, value);
+      return { status: response.status, code: error?.code ?? '' };
+    },
+    async remove(key) {
+      const { response } = await api.deleteEntryByQuery({
+        client,
+        query: { key: JSON.stringify(key) },
+      });
+      return response.status;
+    },
+  };
+}
