@@ -29,6 +29,7 @@ openapi-check     openapi.yaml, routes and errors agree
 http-broad        memory and the rough, optimized
 http-postgresql   stories on the PostgreSQL engine
 deno              unmodified Deno and @deno/kv programs
+clients           the client packages against the service
 instructions      instructions per request
 packaging         the Debian package, its unit, the manual page
 clang-rest        the second compiler has no warning about the rest

@@ -1,0 +1,200 @@
+import { type FailedCheck, KindexError } from "./error.js";
+import type { CallOptions, Transport } from "./http.js";
+import {
+  fromKey,
+  fromStored,
+  type Key,
+  KvU64,
+  type Stored,
+  toKey,
+  toStored,
+} from "./values.js";
+
+/** An entry; null in place of value and versionstamp: no entry has the key. */
+export type Entry<T> = {
+  key: Key;
+  value: T;
+  versionstamp: string;
+  /** Unix time in milliseconds; left out if it does not expire. */
+  expiresAt?: number;
+};
+export type MaybeEntry<T> =
+  | Entry<T>
+  | { key: Key; value: null; versionstamp: null; expiresAt?: undefined };
+
+/** An entry by its value in a unique index, in place of its key. */
+export interface By {
+  index: string;
+  value: Key;
+}
+export type Target = Key | By;
+
+/** Comparisons of what is at a JSON Pointer, all of which must be true. */
+export type Comparison =
+  & { path: string; in?: unknown[]; exists?: boolean }
+  & { [operator in "eq" | "ne" | "gt" | "ge" | "lt" | "le"]?: unknown };
+
+/** What must hold before the commit, of an entry or of all entries under a prefix. */
+export type Check =
+  | { of: Target; versionstamp: string | null }
+  | { of: Target; exists: boolean }
+  | { of: Target; atMost: string }
+  | { of: Target; where: Comparison | Comparison[] }
+  | { prefix: Key; none: true }
+  | { prefix: Key; atMost: string };
+
+export interface MutationOptions {
+  /** Such as `30m`; `keep` and `none` for `set`. */
+  ttl?: string;
+  /** Unix time in milliseconds. */
+  expiresAt?: number;
+  /** Which entries get the time: each, new ones, or those that have none. */
+  ttlOf?: "always" | "new" | "keep";
+  /** The entry before or after the commit is in the results. */
+  return?: "old" | "new";
+}
+export interface SumOptions extends MutationOptions {
+  min?: number | bigint | KvU64;
+  max?: number | bigint | KvU64;
+  /** What becomes of a sum beyond its bounds. */
+  out?: "refuse" | "clamp" | "skip";
+}
+
+export type Result = (MaybeEntry<unknown> & { skipped?: true }) | { skipped: true };
+export type Commit =
+  | { ok: true; versionstamp: string; results: (Result | null)[] }
+  | { ok: false; failedChecks: FailedCheck[] };
+
+type WireEntry = Stored & {
+  key: unknown[];
+  versionstamp: string | null;
+  expiresAt?: number;
+};
+
+export function toEntry<T>(wire: WireEntry): MaybeEntry<T> {
+  const { key, value, typed, ...rest } = wire;
+  return {
+    ...rest,
+    key: fromKey(key),
+    value: fromStored({ value, typed }),
+  } as MaybeEntry<T>;
+}
+
+const isKey = (of: Target): of is Key => Array.isArray(of);
+
+function target(of: Target): object {
+  if (isKey(of)) return { key: toKey(of) };
+  return { by: { index: of.index, value: toKey(of.value) } };
+}
+
+function toOperand(value: unknown): unknown {
+  const stored = toStored(value);
+  return stored.typed ?? stored.value;
+}
+
+function toComparison({ path, exists, in: values, ...rest }: Comparison): object {
+  const operands = Object.entries(rest).map(([name, v]) => [name, toOperand(v)]);
+  return {
+    path,
+    exists,
+    in: values?.map(toOperand),
+    ...Object.fromEntries(operands),
+  };
+}
+
+function toCheck(check: Check): object {
+  if ("prefix" in check) return { ...check, prefix: toKey(check.prefix) };
+  const { of, ...rest } = check;
+  if (!("where" in rest)) return { ...target(of), ...rest };
+  return { ...target(of), where: [rest.where].flat().map(toComparison) };
+}
+
+/** Checks and mutations that are done together, or not at all. */
+export class Atomic {
+  readonly #transport: Transport;
+  readonly #checks: object[] = [];
+  readonly #mutations: object[] = [];
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  check(...checks: Check[]): this {
+    this.#checks.push(...checks.map(toCheck));
+    return this;
+  }
+
+  #add(type: string, of: Target, members: object = {}): this {
+    this.#mutations.push({ type, ...target(of), ...members });
+    return this;
+  }
+
+  set(of: Target, value: unknown, options?: MutationOptions): this {
+    return this.#add("set", of, { ...toStored(value), ...options });
+  }
+
+  delete(of: Target, options?: Pick<MutationOptions, "return">): this {
+    return this.#add("delete", of, options);
+  }
+
+  /** A merge patch (RFC 7396): members replace members, null removes one. */
+  patch(of: Target, patch: unknown, options?: MutationOptions): this {
+    return this.#add("patch", of, { ...toStored(patch), ...options });
+  }
+
+  /** Operations of a JSON Patch (RFC 6902), and those that the service adds. */
+  operations(of: Target, ops: object[], options?: MutationOptions): this {
+    return this.#add("patch", of, { ops, ...options });
+  }
+
+  /** Adds to a number, a bigint or a KvU64 of the same type. */
+  sum(of: Target, amount: number | bigint | KvU64, options: SumOptions = {}): this {
+    const { min, max, ...rest } = options;
+    const bounds = {
+      ...min !== undefined && { min: toOperand(min) },
+      ...max !== undefined && { max: toOperand(max) },
+    };
+    return this.#add("sum", of, { ...toStored(amount), ...rest, ...bounds });
+  }
+
+  min(of: Target, value: number | bigint | KvU64, options?: MutationOptions): this {
+    return this.#add("min", of, { ...toStored(value), ...options });
+  }
+
+  max(of: Target, value: number | bigint | KvU64, options?: MutationOptions): this {
+    return this.#add("max", of, { ...toStored(value), ...options });
+  }
+
+  /** Changes when the entry expires, and nothing else. */
+  touch(of: Target, options: MutationOptions): this {
+    return this.#add("touch", of, options);
+  }
+
+  /** Resolves when the commit is on disk. Throws for all but a failed check. */
+  async commit(options?: CallOptions): Promise<Commit> {
+    try {
+      const answer = await this.#transport.json<
+        { versionstamp: string; results?: (WireEntry | null)[] }
+      >({
+        ...options,
+        method: "POST",
+        path: "/atomic",
+        body: { checks: this.#checks, mutations: this.#mutations },
+        writes: true,
+      });
+      const results = answer.results ?? this.#mutations.map(() => null);
+      return {
+        ok: true,
+        versionstamp: answer.versionstamp,
+        results: results.map((result) =>
+          result && (result.key ? toEntry(result) : result as Result)
+        ),
+      };
+    } catch (error) {
+      if (error instanceof KindexError && error.code === "check-failed") {
+        return { ok: false, failedChecks: error.failedChecks ?? [] };
+      }
+      throw error;
+    }
+  }
+}

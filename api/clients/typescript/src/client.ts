@@ -1,0 +1,296 @@
+import { Atomic, type Commit, type Entry, type MaybeEntry, toEntry } from "./atomic.js";
+import {
+  Collection,
+  type CollectionOf,
+  type CollectionOptions,
+  type IndexOptions,
+  type Indexes,
+  type StandardSchema,
+} from "./collection.js";
+import { KindexError } from "./error.js";
+import { type CallOptions, type ConnectOptions, sleep, Transport } from "./http.js";
+import { fromKey, type Key, toKey, toStored } from "./values.js";
+import { serverEvents } from "./watch.js";
+
+export interface Selection {
+  /** The keys that begin with these parts and have more; with `index` values. */
+  prefix?: Key;
+  start?: Key;
+  end?: Key;
+  /** In the order of this index, by its values. */
+  index?: string;
+}
+export interface ListOptions extends Selection, CallOptions {
+  reverse?: boolean;
+  /** At most so many entries in all. */
+  limit?: number;
+  /** Entries in one request, 100 unless given. */
+  pageSize?: number;
+  /** Only these members of the values, as JSON Pointers. */
+  fields?: string[];
+}
+
+export interface PutOptions extends CallOptions {
+  /** Such as `30m`, or `keep`. */
+  ttl?: string;
+  expiresAt?: number;
+  /** Only if the entry has this version; null: only if there is no entry. */
+  versionstamp?: string | null;
+}
+
+/** A declaration, as `POST /indexes` takes it. */
+export interface IndexDeclaration extends IndexOptions {
+  name: string;
+  prefix: Key;
+}
+export interface Index extends IndexDeclaration {
+  state: "building" | "ready" | "conflicted" | "migrating" | "dropping" | "failed";
+  entries: number;
+  [member: string]: unknown;
+}
+
+/** What has changed under a prefix; after a reset anything may have: list it. */
+export type PrefixChange<T> =
+  | { reset: true; entries: [] }
+  | { reset: false; entries: MaybeEntry<T>[] };
+
+type Page = { entries: Parameters<typeof toEntry>[0][]; cursor: string | null };
+
+const WAIT_SECONDS = 60;
+
+const text = (key?: Key) => key && JSON.stringify(toKey(key));
+
+/** A service. Methods throw a KindexError for every answer that is no success. */
+export class Kindex {
+  readonly #url: string;
+  readonly #options: ConnectOptions;
+  readonly #transport: Transport;
+  readonly #declared = new Map<string, IndexDeclaration>();
+
+  constructor(url: string | URL, options: ConnectOptions = {}) {
+    this.#url = String(url);
+    this.#options = options;
+    this.#transport = new Transport(url, options);
+  }
+
+  async get<T = unknown>(key: Key, options?: CallOptions): Promise<MaybeEntry<T>> {
+    return (await this.getMany<T>([key], options))[0];
+  }
+
+  /** Up to 1000 entries, in one consistent view. */
+  async getMany<T = unknown>(
+    keys: readonly Key[],
+    options?: CallOptions,
+  ): Promise<MaybeEntry<T>[]> {
+    const { entries } = await this.#transport.json<Page>({
+      ...options,
+      method: "POST",
+      path: "/get",
+      body: { keys: keys.map(toKey) },
+    });
+    return entries.map((entry) => toEntry<T>(entry));
+  }
+
+  atomic(): Atomic {
+    return new Atomic(this.#transport);
+  }
+
+  /** Returns the versionstamp, or null if the entry has another version. */
+  async put(key: Key, value: unknown, options: PutOptions = {}): Promise<string | null> {
+    const { versionstamp, signal, ...rest } = options;
+    const atomic = this.atomic().set(key, value, rest);
+    if (versionstamp !== undefined) atomic.check({ of: key, versionstamp });
+    return stampOf(await atomic.commit({ signal }));
+  }
+
+  /** Applies a merge patch (RFC 7396). */
+  async patch(key: Key, patch: unknown, options: PutOptions = {}): Promise<string | null> {
+    const { versionstamp, signal, ...rest } = options;
+    const atomic = this.atomic().patch(key, patch, rest);
+    if (versionstamp !== undefined) atomic.check({ of: key, versionstamp });
+    return stampOf(await atomic.commit({ signal }));
+  }
+
+  /** Returns what was there. */
+  async delete<T = unknown>(key: Key, options?: CallOptions): Promise<MaybeEntry<T>> {
+    const commit = await this.atomic().delete(key, { return: "old" }).commit(options);
+    return (commit as { results: unknown[] }).results[0] as MaybeEntry<T>;
+  }
+
+  async *list<T = unknown>(options: ListOptions = {}): AsyncGenerator<Entry<T>> {
+    const { signal, limit = Infinity, pageSize = 100, fields, reverse } = options;
+    let cursor: string | undefined;
+    for (let left = limit; left > 0;) {
+      const page: Page = await this.#transport.json({
+        signal,
+        method: "GET",
+        path: "/list",
+        query: {
+          ...this.#selection(options),
+          reverse,
+          fields: fields && JSON.stringify(fields),
+          limit: Math.min(left, pageSize),
+          cursor,
+        },
+      });
+      for (const entry of page.entries) yield toEntry<T>(entry) as Entry<T>;
+      left -= page.entries.length;
+      if (page.cursor === null) return;
+      cursor = page.cursor;
+    }
+  }
+
+  async count(selection: Selection & CallOptions = {}): Promise<number> {
+    const { count } = await this.#transport.json<{ count: number }>({
+      signal: selection.signal,
+      method: "GET",
+      path: "/count",
+      query: this.#selection(selection),
+    });
+    return count;
+  }
+
+  #selection({ prefix, start, end, index }: Selection) {
+    return { prefix: text(prefix), start: text(start), end: text(end), index };
+  }
+
+  /** First all of up to 100 entries, then those that have changed, without an end. */
+  async *watch<T = unknown>(
+    keys: readonly Key[],
+    options?: CallOptions,
+  ): AsyncGenerator<MaybeEntry<T>[]> {
+    const query = keys.map((key) => `key=${encodeURIComponent(text(key)!)}`);
+    const path = `/watch?${query.join("&")}`;
+    for await (const { data } of serverEvents(this.#transport, path, options?.signal)) {
+      yield JSON.parse(data).entries.map(toEntry);
+    }
+  }
+
+  /** First a reset, then what changes under a prefix, without an end. */
+  async *watchPrefix<T = unknown>(
+    prefix: Key,
+    options?: CallOptions,
+  ): AsyncGenerator<PrefixChange<T>> {
+    const path = `/watch?prefix=${encodeURIComponent(text(prefix)!)}`;
+    const events = serverEvents(this.#transport, path, options?.signal);
+    for await (const { event, data } of events) {
+      if (event === "reset") yield { reset: true, entries: [] };
+      else yield { reset: false, entries: JSON.parse(data).entries.map(toEntry) };
+    }
+  }
+
+  /** Declares an index, and resolves when it can be read. Twice is once. */
+  async declareIndex(declaration: IndexDeclaration, options?: CallOptions): Promise<Index> {
+    let index = await this.#transport.json<Index>({
+      ...options,
+      method: "POST",
+      path: "/indexes",
+      headers: { Prefer: `wait=${WAIT_SECONDS}` },
+      body: { ...declaration, prefix: toKey(declaration.prefix) },
+    });
+    while (index.state === "building" || index.state === "migrating") {
+      await sleep(100, options?.signal);
+      index = await this.getIndex(declaration.name, options);
+    }
+    return index;
+  }
+
+  async getIndex(name: string, options?: CallOptions): Promise<Index> {
+    const index = await this.#transport.json<Index & { prefix: unknown[] }>({
+      ...options,
+      method: "GET",
+      path: `/indexes/${encodeURIComponent(name)}`,
+      headers: { Prefer: `wait=${WAIT_SECONDS}` },
+    });
+    return { ...index, prefix: fromKey(index.prefix) };
+  }
+
+  /** Drops an index; its entries are freed in the background. */
+  async dropIndex(name: string, options?: CallOptions): Promise<void> {
+    const path = `/indexes/${encodeURIComponent(name)}`;
+    await this.#transport.send({ ...options, method: "DELETE", path });
+  }
+
+  /**
+   * Replaces the entry that has this value in a unique index, or makes one under the
+   * key `create`. Returns its versionstamp.
+   */
+  async putByIndex(
+    index: string,
+    values: Key,
+    value: unknown,
+    options: { create?: Key; ttl?: string } & CallOptions = {},
+  ): Promise<string> {
+    const { typed, value: json } = toStored(value);
+    const { versionstamp } = await this.#transport.json<{ versionstamp: string }>({
+      signal: options.signal,
+      method: "PUT",
+      path: `/indexes/${encodeURIComponent(index)}/get`,
+      query: { key: text(values), new: text(options.create), ttl: options.ttl },
+      headers: typed && { "Content-Type": "application/vnd.kindex.typed+json" },
+      body: typed ?? json,
+      writes: true,
+    });
+    return versionstamp;
+  }
+
+  /**
+   * The entries under a prefix as values of one type, with the indexes that they
+   * need. `collection<User>("users", ..)`, or with a schema, whose output is the type.
+   */
+  collection<S extends StandardSchema, const I extends Indexes>(
+    name: string,
+    options: CollectionOptions<I> & { schema: S },
+  ): CollectionOf<SchemaOutput<S>, I>;
+  collection<T>(
+    name: string,
+    options?: CollectionOptions<Indexes>,
+  ): CollectionOf<T, Indexes>;
+  collection(name: string, options: CollectionOptions<Indexes> = {}): unknown {
+    const collection = new Collection<unknown>(this, name, options);
+    for (const declaration of collection.declarations) {
+      this.#declared.set(declaration.name, declaration);
+    }
+    return collection;
+  }
+
+  /** Declares the indexes of all collections, and resolves when they can be read. */
+  async applyIndexes(options?: CallOptions): Promise<Index[]> {
+    const indexes: Index[] = [];
+    for (const declaration of this.#declared.values()) {
+      const index = await this.declareIndex(declaration, options);
+      if (index.state !== "ready") {
+        const detail = `index ${index.name} is ${index.state}`;
+        throw new KindexError(409, { code: "index-not-ready", detail, ...index });
+      }
+      indexes.push(index);
+    }
+    return indexes;
+  }
+
+  /**
+   * The same store as a `Deno.Kv`: by Deno itself, and elsewhere by the package
+   * `@deno/kv`, which must be installed.
+   */
+  async kv(): Promise<any> {
+    const { token } = this.#options;
+    const accessToken = typeof token === "function" ? await token() : token;
+    const { Deno } = globalThis as any;
+    if (Deno?.openKv && !accessToken) return await Deno.openKv(this.#url);
+    const name = "@deno/kv";
+    const { openKv } = await import(name);
+    return await openKv(this.#url, { accessToken: accessToken ?? "none" });
+  }
+}
+
+type SchemaOutput<S extends StandardSchema> = NonNullable<
+  S["~standard"]["types"]
+>["output"];
+
+function stampOf(commit: Commit): string | null {
+  return commit.ok ? commit.versionstamp : null;
+}
+
+export function connect(url: string | URL, options?: ConnectOptions): Kindex {
+  return new Kindex(url, options);
+}

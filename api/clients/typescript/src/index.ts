@@ -1,0 +1,6 @@
+export * from "./atomic.js";
+export * from "./client.js";
+export * from "./collection.js";
+export { type FailedCheck, KindexError } from "./error.js";
+export type { CallOptions, ConnectOptions } from "./http.js";
+export { type Key, type KeyPart, KvU64 } from "./values.js";

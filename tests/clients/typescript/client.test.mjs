@@ -1,0 +1,220 @@
+// The TypeScript client against a real server, whose address is in KINDEX_URL. The
+// same file runs in every runtime that the client is for.
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+
+const file = process.env.KINDEX_CLIENT;
+const { connect, InvalidValueError, KindexError, KvU64 } = file.endsWith('.cjs')
+  ? createRequire(file)(file)
+  : await import(file);
+const db = connect(process.env.KINDEX_URL);
+
+async function all(entries) {
+  const found = [];
+  for await (const entry of entries) found.push(entry);
+  return found;
+}
+
+async function fails(promise, code) {
+  const error = await promise.then(
+    () => assert.fail('no error'),
+    (caught) => caught,
+  );
+  assert.ok(error instanceof KindexError, String(error));
+  assert.equal(error.code, code);
+  return error;
+}
+
+test('entries come back as they were put', async () => {
+  const values = [
+    null, true, 'a\u{1F600}', 1.5, { a: [1, { b: null }], 'é': 'x' }, [],
+    10n ** 30n, NaN, -0, Infinity, undefined, new Date(86400000),
+    new Uint8Array([0, 255, 7]), new Map([[1, new Set(['x'])]]), /a\/b/gi,
+    { when: new Date(0), big: 1n }, [1n, undefined], new Float64Array([1.5, -2]),
+    new KvU64(2n ** 64n - 1n),
+  ];
+  for (const [i, value] of values.entries()) {
+    await db.put(['values', i], value);
+    const entry = await db.get(['values', i]);
+    assert.deepEqual(entry.value, value);
+    assert.match(entry.versionstamp, /^[0-9a-f]{20}$/);
+  }
+  const listed = await all(db.list({ prefix: ['values'], pageSize: 7 }));
+  assert.deepEqual(listed.map(({ value }) => value), values);
+  assert.equal(await db.count({ prefix: ['values'] }), values.length);
+});
+
+test('members that are undefined are left out', async () => {
+  await db.put(['partial'], { a: 1, b: undefined });
+  assert.deepEqual((await db.get(['partial'])).value, { a: 1 });
+});
+
+test('keys have parts of every type, in order', async () => {
+  const keys = [
+    ['k', new Uint8Array([1, 2])], ['k', 'a/b c?'], ['k', 2n ** 60n], ['k', 7],
+    ['k', false], ['k', true],
+  ];
+  for (const key of keys) await db.put(key, 1);
+  const found = await all(db.list({ prefix: ['k'] }));
+  assert.deepEqual(found.map(({ key }) => key), keys);
+  const some = await all(db.list({ prefix: ['k'], reverse: true, limit: 2 }));
+  assert.deepEqual(some.map(({ key }) => key), [keys[5], keys[4]]);
+});
+
+test('a missing entry is null', async () => {
+  assert.deepEqual(await db.get(['missing', 1]), {
+    key: ['missing', 1],
+    value: null,
+    versionstamp: null,
+  });
+  const removed = await db.delete(['missing', 1]);
+  assert.equal(removed.versionstamp, null);
+});
+
+test('versions decide', async () => {
+  const first = await db.put(['v'], 1, { versionstamp: null });
+  assert.ok(first);
+  assert.equal(await db.put(['v'], 2, { versionstamp: null }), null);
+  const second = await db.put(['v'], 2, { versionstamp: first });
+  assert.ok(second > first);
+  assert.equal(await db.patch(['v'], 3, { versionstamp: first }), null);
+  assert.equal((await db.delete(['v'])).value, 2);
+});
+
+test('a commit is all or nothing, and has results', async () => {
+  const commit = await db.atomic()
+    .check({ prefix: ['shop', 'orders'], none: true })
+    .set(['shop', 'orders', 1], { total: 3 })
+    .sum(['shop', 'count'], 1n, { min: 0n, max: 5n, return: 'new' })
+    .operations(['shop', 'log'], [{ op: 'set', path: '/a/b', value: 'x' }])
+    .commit();
+  assert.equal(commit.ok, true);
+  assert.equal(commit.results[0], null);
+  assert.equal(commit.results[1].value, 1n);
+  const again = await db.atomic()
+    .check({ of: ['shop', 'orders', 1], where: { path: '/total', ge: 4 } })
+    .delete(['shop', 'orders', 1])
+    .commit();
+  assert.equal(again.ok, false);
+  assert.deepEqual(again.failedChecks[0].key, ['shop', 'orders', 1]);
+  const error = await fails(
+    db.atomic().sum(['shop', 'count'], 9n, { max: 5n }).commit(),
+    'out-of-bounds',
+  );
+  assert.equal(error.status, 409);
+  assert.deepEqual(error.problem.present, { type: 'bigint', value: '1' });
+});
+
+test('time to live', async () => {
+  await db.put(['ttl'], 1, { ttl: '1h' });
+  const { expiresAt } = await db.get(['ttl']);
+  assert.ok(expiresAt > Date.now() + 3000000);
+  await db.atomic().touch(['ttl'], { expiresAt: 4102444800000 }).commit();
+  assert.equal((await db.get(['ttl'])).expiresAt, 4102444800000);
+});
+
+test('a collection keeps its indexes', async () => {
+  const schema = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) =>
+        typeof value.email === 'string'
+          ? { value: { ...value, seen: true } }
+          : { issues: [{ message: 'no email' }] },
+    },
+  };
+  const users = db.collection('users', {
+    schema,
+    indexes: {
+      byEmail: { fields: ['/email'], unique: true, fold: 'lower' },
+      byTown: { fields: ['/address/town', '/name'] },
+    },
+  });
+  const indexes = await db.applyIndexes();
+  assert.deepEqual(indexes.map(({ name, state }) => [name, state]), [
+    ['users_by_email', 'ready'],
+    ['users_by_town', 'ready'],
+  ]);
+  await db.applyIndexes();
+  const ada = { name: 'Ada', email: 'Ada@x.org', address: { town: 'Rome' } };
+  const bob = { name: 'Bob', email: 'bob@x.org', address: { town: 'Rome' } };
+  await users.put('ada', ada);
+  assert.ok(await users.create(7n, bob));
+  assert.equal(await users.create(7n, bob), null);
+  assert.deepEqual((await users.byEmail.get('ADA@x.org')).value, {
+    ...ada,
+    seen: true,
+  });
+  assert.equal(await users.byEmail.get('eve@x.org'), null);
+  const rome = await all(users.byTown.list('Rome'));
+  assert.deepEqual(rome.map(({ key }) => key), [['users', 'ada'], ['users', 7n]]);
+  assert.equal(await users.byTown.count(['Rome', 'Bob']), 1);
+  assert.equal(await users.count(), 2);
+  const violation = await fails(users.put('c', ada), 'unique-violation');
+  assert.equal(violation.index, 'users_by_email');
+  assert.deepEqual(violation.value, ['ada@x.org']);
+  assert.deepEqual(violation.existingKey, ['users', 'ada']);
+  assert.deepEqual(violation.attemptedKey, ['users', 'c']);
+  await users.byEmail.upsert('other', { ...bob, name: 'Robert' });
+  assert.equal((await users.get(7n)).value.name, 'Robert');
+  await users.byEmail.upsert('zoe', { ...bob, email: 'zoe@x.org' });
+  assert.equal((await users.get('zoe')).value.email, 'zoe@x.org');
+  await assert.rejects(users.put('d', { name: 'D' }), InvalidValueError);
+  await Promise.all(Array.from({ length: 8 }, () =>
+    users.update('ada', (user) => ({ ...user, logins: (user.logins ?? 0) + 1 }))));
+  assert.equal((await users.get('ada')).value.logins, 8);
+});
+
+test('a watch shows the last state, and ends with its signal', async () => {
+  const stop = new AbortController();
+  const events = db.watch([['w', 1], ['w', 2]], { signal: stop.signal });
+  const first = await events.next();
+  assert.deepEqual(first.value.map(({ value }) => value), [null, null]);
+  await db.put(['w', 2], { n: 1 });
+  const second = await events.next();
+  assert.deepEqual(second.value.map(({ key, value }) => [key, value]), [
+    [['w', 2], { n: 1 }],
+  ]);
+  const ended = assert.rejects(events.next());
+  stop.abort();
+  await ended;
+  const changes = db.watchPrefix(['w']);
+  assert.deepEqual((await changes.next()).value, { reset: true, entries: [] });
+  await db.delete(['w', 2]);
+  const { value: change } = await changes.next();
+  assert.deepEqual(change.entries[0].key, ['w', 2]);
+  await changes.return();
+});
+
+test('a request is sent again until it has an answer, and done once', async () => {
+  let calls = 0;
+  const flaky = connect(process.env.KINDEX_URL, {
+    fetch: async (...request) => {
+      calls += 1;
+      if (calls % 3 === 1) throw new TypeError('cut off');
+      const response = await fetch(...request);
+      if (calls % 3 === 2) throw new TypeError('the answer is lost');
+      return response;
+    },
+  });
+  for (let i = 0; i < 5; i++) {
+    const { results } = await flaky.atomic()
+      .sum(['once'], 1, { return: 'new' }).commit();
+    assert.equal(results[0].value, i + 1);
+  }
+  assert.equal(calls, 15);
+  const never = connect(process.env.KINDEX_URL, {
+    retries: 1,
+    fetch: () => Promise.reject(new TypeError('cut off')),
+  });
+  const error = await fails(never.get(['x']), 'no-answer');
+  assert.equal(error.status, 0);
+});
+
+test('what the service refuses is thrown with its code', async () => {
+  const error = await fails(db.get([]), 'bad-key');
+  assert.equal(error.status, 400);
+  assert.ok(error.hint);
+});
