@@ -13,8 +13,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 operations=20000 patience=600 soak=20 ;;
-prove) kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 operations=300000 patience=2400 soak=1800 ;;
+fault) kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 operations=20000 patience=600 soak=20 ;;
+prove) kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 operations=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -42,18 +42,23 @@ doors() {
     echo "$BUILD/api/kvconnect/datapath.pb-c.o"
 }
 
-# A server with one changed line: flawed NAME FILE SED-SCRIPT
+# A server with one changed line in each file: flawed NAME FILE SED-SCRIPT...
 # The words of $CC and the others are the Makefile's.
 # shellcheck disable=SC2086
 flawed() {
-    local to=$work/$1
+    local to=$work/$1 name objects=()
     mkdir -p "$to"
-    local name=${2##*/}
-    sed "$3" "src/$2.c" >"$to/$name.c"
-    [ "$(diff "src/$2.c" "$to/$name.c" | grep -c '^>')" -eq 1 ] || return 1
-    $CC $STD $CFLAGS -Isrc -c -o "$to/$name.o" "$to/$name.c" &&
-        $CC $CFLAGS $LINK -fuse-ld=gold -o "$to/kindex" $(doors) "$to/$name.o" \
-            "$BUILD/libkindex.a" $DOORLIBS $CORELIBS
+    shift
+    while [ $# -gt 0 ]; do
+        name=${1##*/}
+        sed "$2" "src/$1.c" >"$to/$name.c"
+        [ "$(diff "src/$1.c" "$to/$name.c" | grep -c '^>')" -eq 1 ] || return 1
+        $CC $STD $CFLAGS -Isrc -c -o "$to/$name.o" "$to/$name.c" || return 1
+        objects+=("$to/$name.o")
+        shift 2
+    done
+    $CC $CFLAGS $LINK -fuse-ld=gold -o "$to/kindex" $(doors) "${objects[@]}" \
+        "$BUILD/libkindex.a" $DOORLIBS $CORELIBS
 }
 
 # What is preloaded into the server: library NAME
@@ -103,6 +108,16 @@ finds() {
 }
 export -f finds
 
+# nodes PROGRAM ROUNDS: with a PostgreSQL for it alone
+nodes() (
+    . tests/lib/postgres.sh
+    place=$(mktemp -d)
+    trap 'postgres_stop; rm -rf "$place"' EXIT
+    postgres_start "$place/postgres" && postgres_database nodes || exit 1
+    node tests/fault/nodes.js "$1" "$2" "$found"
+)
+export -f nodes
+
 cut_power() {
     KX_POWER=$1 KX_POWER_LIBRARY=$work/power.so \
         node "tests/fault/${3:-kill.js}" "$program" "$2"
@@ -129,6 +144,9 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed doubling read/reader_scan '/^static void resume/,/^}/s/? 0xff/? 0x00/' &&
     flawed unroomed storage/disk_guard 's/env_log_since_checkpoint(disk->env)/0/' &&
     flawed starving indexes/drop_job '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
+    flawed unfenced postgres/pg_sql 's/ELSE -1 END, at_ms/ELSE $2::int8 END, at_ms/' \
+        postgres/pg_server 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' &&
+    flawed unended postgres/pg_server 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' &&
     alloc_objects && allocs alloc_core "${nouns[@]}" &&
     allocs alloc_starving "${nouns[@]}" "$work/starving/drop_job.o" &&
     allocs alloc_http "$BUILD"/tests/fault/alloc_{http,client,peer}.o && certificate &&
@@ -201,6 +219,11 @@ part 'a phantom of the same batch is found' bash -c 'finds "tenants are in one r
 part 'a read of what is not on disk is found' bash -c 'finds "no moment" env \
     KX_PART=300 KX_POWER_SLOW=20000 KX_POWER_LIBRARY=$work/power.so \
     node tests/fault/history.js "$work/hasty/kindex" 6000'
+part "nodes killed, frozen and stopped $rounds times" bash -c "nodes $program $rounds"
+part 'the fence alone keeps nodes apart, where a session cannot be ended' \
+    env KX_NODES_FAULTS=freeze bash -c "nodes $work/unended/kindex 4"
+part 'a batch that no fence refuses is found' bash -c 'finds "lost:\|twice:\|two entries:" env \
+    KX_NODES_UNFENCED=1 KX_NODES_FAULTS=freeze bash -c "nodes $work/unfenced/kindex 8"'
 part "$soak seconds of a steady load" \
     node tests/fault/soak.js "$program" "$soak" 1 "$work/soak.svg"
 part 'a server that leaks is found' bash -c 'finds "FAILED: memory is flat" \

@@ -1,0 +1,273 @@
+// Three nodes in front of one PostgreSQL, and clients that write through all of
+// them. In turn the active node is killed, frozen until another is active, and
+// stopped, and a standby is killed. Nothing that was acknowledged may be lost, also
+// not by a node that was frozen meanwhile, no versionstamp may come twice,
+// and every sum must be what the clients have added.
+//
+//   node nodes.js PROGRAM ROUNDS ENGINE [SEED]     the last line: N passed, N failed
+//
+// The database is empty, and that of KX_POSTGRES (tests/lib/postgres.sh).
+// KX_NODES_FAULTS names the faults, with commas. KX_NODES_UNFENCED=1 is for a program without fence: takes the constraint away that
+// would still refuse a batch whose number was used.
+'use strict';
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const http = require('node:http');
+const net = require('node:net');
+const { Server, pause } = require('./server.js');
+const { randomFrom } = require('./random.js');
+const { announce, seedOf } = require('./report.js');
+
+const CLIENTS = 8;
+const PATIENCE_MS = 500; // then a client sends the next; this one counts when it is answered
+const GONE_MS = 10;      // before the next request, after a connection broke
+const FREEZE_MS = 300;   // after another node is active
+const LONGEST_MS = 60000;
+const [program, roundsText, engine, seedText] = process.argv.slice(2);
+const seed = seedOf(seedText);
+const random = randomFrom(seed);
+const faults = (process.env.KX_NODES_FAULTS ?? 'kill,freeze,stop,standby').split(',');
+
+function freePort() {
+  return new Promise((resolve) => {
+    const listener = net.createServer().listen(0, '127.0.0.1', () => {
+      const { port } = listener.address();
+      listener.close(() => resolve(port));
+    });
+  });
+}
+
+// Resolves to {status, headers, text, json}; waits for as long as the connection
+// is there, and rejects when it breaks.
+function ask(port, method, target, body) {
+  const text = body && JSON.stringify(body);
+  const headers = body && { 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    http.request({ host: '127.0.0.1', port, method, path: target, headers,
+      agent: false }, async (reply) => {
+      try {
+        const chunks = [];
+        for await (const chunk of reply) chunks.push(chunk);
+        const whole = Buffer.concat(chunks).toString();
+        const isJson = /\bjson$/.test(reply.headers['content-type'] ?? '');
+        resolve({ status: reply.statusCode, headers: reply.headers, text: whole,
+          json: isJson ? JSON.parse(whole) : null });
+      } catch (error) {
+        reject(error);
+      }
+    }).on('error', reject).end(text);
+  });
+}
+
+// The address stays the same when the process begins again.
+class Node extends Server {
+  constructor(name, port) {
+    super(program, ['--engine', engine, '--node', name, '--forward', 'redirect',
+      '--advertise', `http://127.0.0.1:${port}`, '--listen', `127.0.0.1:${port}`]);
+    this.name = name;
+    this.fixed = port;
+  }
+
+  // The reply of the node that answers, here or where this one points to.
+  async ask(method, target, body) {
+    const first = await ask(this.fixed, method, target, body);
+    if (first.status !== 307) return first;
+    return ask(Number(new URL(first.headers.location).port), method, target, body);
+  }
+
+  async isActive() {
+    const reply = await ask(this.fixed, 'GET', '/metrics').catch(() => null);
+    return reply !== null && /^kindex_node_active 1$/m.test(reply.text);
+  }
+
+  // Waits until it answers that it is ready, as active node or as standby.
+  async settled() {
+    await soon(`${this.name} is ready`, async () =>
+      (await ask(this.fixed, 'GET', '/readyz').catch(() => null))?.status === 200);
+  }
+}
+
+async function soon(what, holds) {
+  const until = Date.now() + LONGEST_MS;
+  while (!await holds()) {
+    if (Date.now() > until) throw new Error(`not in a minute: ${what}`);
+    await pause(20);
+  }
+}
+
+// What was sent, and what became of it.
+const ledger = { acks: new Map(), sent: 0, unknown: 0, refused: 0, late: 0,
+  lastAck: new Map() };
+const until = { stopped: false };
+const underWay = new Set();
+
+function note(key, reply, client) {
+  if (reply.status === 200) {
+    ledger.acks.set(key, reply.json.versionstamp);
+    ledger.lastAck.set(reply.headers['kindex-node'], performance.now());
+    client.acked++;
+  } else {
+    ledger.refused++;
+  }
+}
+
+// One commit: a new entry, and one more in the client's sum.
+async function commit(nodes, client) {
+  const key = `${client.number}-${client.next++}`;
+  const mutations = [{ type: 'set', key: ['entries', key], value: key },
+    { type: 'sum', key: ['sums', client.number], value: 1 }];
+  let late = false;
+  ledger.sent++;
+  client.sent++;
+  const answered = nodes[random(nodes.length)].ask('POST', '/atomic', { mutations })
+    .then((reply) => {
+      note(key, reply, client);
+      if (late && reply.status === 200) ledger.late++;
+    }, () => {
+      ledger.unknown++;
+      return pause(GONE_MS);
+    });
+  underWay.add(answered);
+  answered.then(() => underWay.delete(answered));
+  await Promise.race([answered, pause(PATIENCE_MS)]);
+  late = true;
+}
+
+async function work(nodes, client) {
+  while (!until.stopped) {
+    await commit(nodes, client);
+    if (random(8) === 0) await pause(random(20));
+  }
+}
+
+async function activeOf(nodes) {
+  let found;
+  await soon('a node is active', async () => {
+    for (const node of nodes)
+      if (node.running && !node.frozen && await node.isActive()) found = node;
+    return found !== undefined;
+  });
+  return found;
+}
+
+// Milliseconds until another node than this has acknowledged a commit.
+async function takeOver(node) {
+  const begun = performance.now();
+  await soon('another node acknowledges', () => [...ledger.lastAck].some(
+    ([name, at]) => name !== node.name && at > begun));
+  return performance.now() - begun;
+}
+
+async function strike(nodes, fault, figures) {
+  const active = await activeOf(nodes);
+  if (fault === 'standby') {
+    const other = nodes.find((node) => node !== active);
+    await other.kill('SIGKILL');
+    other.launch();
+    return other.settled();
+  }
+  const taken = takeOver(active);
+  if (fault === 'freeze') {
+    active.child.kill('SIGSTOP');
+    active.frozen = true;
+    figures[fault].push(await taken);
+    await pause(FREEZE_MS);
+    active.child.kill('SIGCONT');
+    active.frozen = false;
+    return active.settled();
+  }
+  await active.kill(fault === 'kill' ? 'SIGKILL' : 'SIGTERM');
+  figures[fault].push(await taken);
+  active.launch();
+  return active.settled();
+}
+
+// All entries with a prefix, from whichever node is active.
+async function list(node, prefix) {
+  const entries = [];
+  let cursor = '';
+  do {
+    const reply = await node.ask('GET', '/list?limit=1000&prefix=' +
+      encodeURIComponent(JSON.stringify(prefix)) + cursor);
+    if (reply.status !== 200) throw new Error(reply.text);
+    entries.push(...reply.json.entries);
+    cursor = reply.json.cursor && '&cursor=' + encodeURIComponent(reply.json.cursor);
+  } while (cursor);
+  return entries;
+}
+
+function some(what, list) {
+  return list.length === 0 ? [] :
+    [`${list.length} ${what}: ${list.slice(0, 5).join(', ')}`];
+}
+
+// Returns what is wrong.
+async function check(nodes, clients) {
+  const node = await activeOf(nodes);
+  const entries = await list(node, ['entries']);
+  const stamps = new Map(entries.map((one) => [one.key[1], one.versionstamp]));
+  const sums = new Map((await list(node, ['sums'])).map((one) => [one.key[1], one.value]));
+  const acked = [...ledger.acks];
+  const byStamp = new Map(acked.map(([key, stamp]) => [stamp, key]));
+  const seen = new Set();
+  const wrongSums = clients.filter(({ number, sent, acked: least }) =>
+    (sums.get(number) ?? 0) < least || (sums.get(number) ?? 0) > sent);
+  return [
+    ...some('acknowledged commits are lost', acked
+      .filter(([key, stamp]) => stamps.get(key) !== stamp).map(([key]) => key)),
+    ...some('versionstamps came twice', acked
+      .filter(([key, stamp]) => byStamp.get(stamp) !== key).map(([, stamp]) => stamp)),
+    ...some('versionstamps are of two entries', entries
+      .map(({ versionstamp }) => versionstamp)
+      .filter((stamp) => seen.size === seen.add(stamp).size)),
+    ...some('sums are wrong', wrongSums.map(({ number, sent, acked: least }) =>
+      `${number} has ${sums.get(number)} of ${least} to ${sent}`)),
+  ];
+}
+
+function unfence() {
+  execFileSync('psql', ['--no-psqlrc', '--quiet', `--host=${process.env.KX_POSTGRES}`,
+    '--username=kindex', `--dbname=${/\/([^/?]+)\?/.exec(engine)[1]}`,
+    '--command=ALTER TABLE kindex.log DROP CONSTRAINT log_pkey']);
+}
+
+async function run(nodes, clients, figures) {
+  for (const node of nodes) node.launch();
+  for (const node of nodes) await node.settled();
+  if (process.env.KX_NODES_UNFENCED === '1') unfence();
+  const working = clients.map((client) => work(nodes, client));
+  for (figures.rounds = 0; figures.rounds < Number(roundsText); figures.rounds++) {
+    await strike(nodes, faults[figures.rounds % faults.length], figures);
+    await pause(random(300));
+  }
+  until.stopped = true;
+  await Promise.all(working);
+  await Promise.all(underWay);
+  return check(nodes, clients);
+}
+
+async function main() {
+  announce(seed, program, roundsText, engine);
+  const nodes = [];
+  for (const name of ['one', 'two', 'three'])
+    nodes.push(new Node(name, await freePort()));
+  const clients = Array.from({ length: CLIENTS },
+    (_, number) => ({ number, next: 0, sent: 0, acked: 0 }));
+  const figures = { rounds: 0, kill: [], freeze: [], stop: [] };
+  const wrong = await run(nodes, clients, figures).catch((error) => [error.stack]);
+  console.log(`${ledger.sent} commits, ${ledger.acks.size} acknowledged, ` +
+    `${ledger.late} of them late, ${ledger.refused} refused, ${ledger.unknown} unanswered`);
+  for (const fault of ['kill', 'freeze', 'stop'].filter((one) => figures[one].length > 0))
+    console.log(`${fault}: another node acknowledges after ` +
+      `${figures[fault].map(Math.round).join(', ')} ms`);
+  if (wrong.length > 0) {
+    console.log(wrong.join('\n'));
+    for (const node of nodes)
+      console.log(`${node.name}: ${fs.readFileSync(node.log, 'utf8').slice(-1500)}`);
+  }
+  console.log(`${wrong.length > 0 ? 0 : figures.rounds} passed, ` +
+    `${wrong.length > 0 ? 1 : 0} failed`);
+  process.exit(wrong.length > 0 ? 1 : 0);
+}
+
+main();
