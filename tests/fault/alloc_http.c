@@ -88,6 +88,16 @@ static const struct request_case CASES[] = {
     {.call = {"GET", "/list?index=by_t&prefix=red", NULL, NULL, 0}},
     {.call = {"DELETE", "/list?prefix=n", NULL, NULL, 0},
      .undo = {{"PUT", "/kv/n/=1", JSON, "1", 0}}},
+    {.call = {"PATCH", "/list?index=by_t&start=a",
+              "application/json-patch+json",
+              "[{\"op\":\"set\",\"path\":\"/more/x\",\"value\":1}]", 0},
+     .undo = {{"PUT", "/kv/u/a", JSON, A, 0}, {"PUT", "/kv/u/b", JSON, B, 0}}},
+    {.call = {"POST", "/bulk", "application/x-ndjson",
+              "{\"key\":[\"u\",\"c\"],\"value\":{\"e\":\"c@x\"}}\n"
+              "{\"type\":\"sum\",\"key\":[\"n\",1],\"value\":4}\n",
+              0},
+     .undo = {{"DELETE", "/kv/u/c", NULL, NULL, 0},
+              {"PUT", "/kv/n/=1", JSON, "1", 0}}},
     {.call = {"GET", "/count?index=by_t", NULL, NULL, 0}},
     {.call = {"POST", "/get", JSON,
               "{\"keys\":[[\"u\",\"a\"],[\"u\",\"x\"]],\"ranges\":[{"
