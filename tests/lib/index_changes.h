@@ -12,6 +12,8 @@ struct model_entry {
     bool present;
     struct written document;
     int64_t expires_at_ms;
+    uint64_t stamp; /* of the last commit that has written it */
+    bool changed;   /* by the present commit */
 };
 
 /* All entries, and what random changes of them are made with. */
@@ -19,6 +21,7 @@ struct data {
     struct model_entry slots[SLOTS];
     struct model_entry before[SLOTS]; /* the last commit */
     int64_t now;
+    enum model_flaw flaw;
     uint64_t seed;
     void *mem; /* emptied for each commit */
 };
@@ -34,5 +37,14 @@ struct kx_mutation random_mutation(struct data *data);
 
 /* Removes the first entries from a random one on. */
 struct kx_mutation random_range(struct data *data);
+
+/* Patches them. Unless *may_out they cannot all be patched. */
+struct kx_mutation random_range_patch(struct data *data, bool *may_out);
+
+/* A check on what is there before the commit, and whether it holds. */
+struct kx_check random_check(struct data *data, bool *holds_out);
+
+/* The commit that made the changes was carried out, with this stamp. */
+void keep_changes(struct data *data, uint64_t stamp);
 
 #endif

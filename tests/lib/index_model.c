@@ -136,19 +136,24 @@ static char *field_json(void *mem, const struct index_shape *shape, size_t i)
                            sources[shape->fields[i]], folds[shape->folds[i]]);
 }
 
-static char *where_json(void *mem, const struct index_shape *shape)
+char *condition_json(void *mem, const struct index_shape *shape)
 {
     const char *operand = shape->operand->json;
-    if (shape->where < 0)
-        return talloc_strdup(mem, "");
     const char *name = comparisons[shape->where];
     if (strcmp(name, "in") == 0)
         operand = talloc_asprintf(mem, "[%s,\"a\"]", operand);
     if (strcmp(name, "exists") == 0)
         operand = shape->must_exist ? "true" : "false";
-    return talloc_asprintf(mem, ",\"where\":{\"path\":\"%s\",\"%s\":%s}",
+    return talloc_asprintf(mem, "{\"path\":\"%s\",\"%s\":%s}",
                            shape->where_field == FROM_B ? "/b" : "/n/x", name,
                            operand);
+}
+
+static char *where_json(void *mem, const struct index_shape *shape)
+{
+    return shape->where < 0 ? talloc_strdup(mem, "")
+                            : talloc_asprintf(mem, ",\"where\":%s",
+                                              condition_json(mem, shape));
 }
 
 char *shape_json(void *mem, const struct index_shape *shape)
@@ -210,13 +215,11 @@ static bool equals(void *mem, const struct sample_value *value,
            order_of(mem, value, operand) == 0;
 }
 
-static bool let_in(void *mem, const struct index_shape *shape,
-                   const struct written *document)
+bool meets_condition(void *mem, const struct index_shape *shape,
+                     const struct written *document)
 {
     const struct sample_value *value = member_of(document, shape->where_field);
     const struct sample_value *operand = shape->operand;
-    if (shape->where < 0)
-        return true;
     bool same = equals(mem, value, operand);
     if (shape->where == 0)
         return same;
@@ -305,7 +308,8 @@ struct values index_values(void *mem, const struct index_shape *shape,
     struct values values = {.count = 0};
     *bad = false;
     if ((shape->deep && slot % SUFFIXES == 0) ||
-        (flaw != FLAW_WHERE && !let_in(mem, shape, document)))
+        (flaw != FLAW_WHERE && shape->where >= 0 &&
+         !meets_condition(mem, shape, document)))
         return values;
     values.count = 1;
     kx_buffer_init(&values.list[0], mem);

@@ -69,6 +69,12 @@ struct index_shape random_shape(uint64_t *seed, size_t n);
 /* The declaration as JSON text in mem. */
 char *shape_json(void *mem, const struct index_shape *shape);
 
+/* The condition of a declaration that has one, as JSON text in mem, and whether
+ * the document meets it. */
+char *condition_json(void *mem, const struct index_shape *shape);
+bool meets_condition(void *mem, const struct index_shape *shape,
+                     const struct written *document);
+
 /* ---- What an index has of one entry ------------------------------------- */
 
 /* Ways in which the model can be wrong, each like a mistake of an index. */
@@ -82,6 +88,8 @@ enum model_flaw {
     FLAW_STALE,  /* the last commit's changes are missing */
     FLAW_ERROR,  /* nothing is refused as not indexable */
     FLAW_UNIQUE, /* nor as a duplicate */
+    FLAW_CHECK,  /* nor for a check */
+    FLAW_TOUCH,  /* a touch leaves the time as it is */
     FLAWS
 };
 

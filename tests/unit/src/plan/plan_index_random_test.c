@@ -8,7 +8,7 @@
 #include "index_changes.h"
 #include "commit/store_state.h"
 
-enum { STORES = 12, SHAPES = 6, COMMITS = 300, MUTATIONS = 4 };
+enum { STORES = 12, SHAPES = 6, COMMITS = 300, MUTATIONS = 4, CHECKS = 3 };
 
 struct run {
     struct test_store test;
@@ -174,11 +174,43 @@ static bool has_duplicates(struct run *run, const struct index_shape *shape)
     return false;
 }
 
+/* A commit with what the model knows about it beforehand. */
+struct planned {
+    struct kx_mutation mutations[MUTATIONS];
+    struct kx_check checks[CHECKS];
+    bool fails[CHECKS];
+    bool patchable;
+    struct kx_commit commit;
+};
+
+/* Are those checks told that do not hold? */
+static bool tells_failed(const struct planned *planned)
+{
+    const struct kx_refusal *refusal = &planned->commit.refusal;
+    size_t count = 0;
+    for (size_t i = 0; i < planned->commit.check_count; i++) {
+        if (!planned->fails[i])
+            continue;
+        if (count == refusal->check_count || refusal->checks[count].check != i)
+            return false;
+        count++;
+    }
+    return count == refusal->check_count;
+}
+
 /* Is that how the commit must end? */
-static bool foretold(struct run *run, enum kx_status status)
+static bool foretold(struct run *run, const struct planned *planned,
+                     enum kx_status status)
 {
     bool refused = false;
     bool duplicate = false;
+    bool fails = false;
+    for (size_t i = 0; i < planned->commit.check_count; i++)
+        fails |= planned->fails[i];
+    if (fails || status == KX_CHECK_FAILED)
+        return fails && status == KX_CHECK_FAILED && tells_failed(planned);
+    if (!planned->patchable || status == KX_TYPE_MISMATCH)
+        return !planned->patchable && status == KX_TYPE_MISMATCH;
     for (size_t i = 0; i < SHAPES; i++) {
         refused |= run->flaw != FLAW_ERROR && refuses(run, &run->shapes[i]);
         duplicate |=
@@ -191,28 +223,55 @@ static bool foretold(struct run *run, enum kx_status status)
     return status == KX_OK && !refused && !duplicate;
 }
 
+static void plan_checks(struct run *run, struct planned *planned)
+{
+    if (random_below(&run->data.seed, 3) > 0)
+        return;
+    planned->commit.check_count = 1 + random_below(&run->data.seed, CHECKS);
+    for (size_t i = 0; i < planned->commit.check_count; i++) {
+        bool holds;
+        planned->checks[i] = random_check(&run->data, &holds);
+        planned->fails[i] = !holds && run->flaw != FLAW_CHECK;
+    }
+}
+
+static void plan_mutations(struct run *run, struct planned *planned)
+{
+    struct kx_commit *commit = &planned->commit;
+    commit->mutation_count = 1;
+    switch (random_below(&run->data.seed, 20)) {
+    case 0:
+        planned->mutations[0] = random_range(&run->data);
+        break;
+    case 1:
+        planned->mutations[0] =
+            random_range_patch(&run->data, &planned->patchable);
+        break;
+    default:
+        commit->mutation_count = 1 + random_below(&run->data.seed, MUTATIONS);
+        for (size_t i = 0; i < commit->mutation_count; i++)
+            planned->mutations[i] = random_mutation(&run->data);
+    }
+}
+
 static void run_commit(struct run *run)
 {
-    struct kx_mutation mutations[MUTATIONS];
-    size_t count = 1 + random_below(&run->data.seed, MUTATIONS);
+    struct planned planned = {.patchable = true};
+    planned.commit = (struct kx_commit){.checks = planned.checks,
+                                        .mutations = planned.mutations,
+                                        .memory = run->data.mem};
     memcpy(run->data.before, run->data.slots, sizeof run->data.slots);
-    if (random_below(&run->data.seed, 20) == 0) {
-        mutations[0] = random_range(&run->data);
-        count = 1;
-    } else {
-        for (size_t i = 0; i < count; i++)
-            mutations[i] = random_mutation(&run->data);
-    }
-    struct kx_commit commit = {.mutations = mutations,
-                               .mutation_count = count,
-                               .memory = run->data.mem};
+    plan_checks(run, &planned);
+    plan_mutations(run, &planned);
     run->test.store->writer.cautious =
         0; /* values are presumed to be new each time */
-    enum kx_status status = test_commit(&run->test, &commit);
-    if (!foretold(run, status) && run->wrong[0] == '\0')
+    enum kx_status status = test_commit(&run->test, &planned.commit);
+    if (!foretold(run, &planned, status) && run->wrong[0] == '\0')
         snprintf(run->wrong, sizeof run->wrong, "a commit ended with %s: %s",
-                 kx_status_name(status), commit.refusal.fault.detail);
-    if (status != KX_OK)
+                 kx_status_name(status), planned.commit.refusal.fault.detail);
+    if (status == KX_OK)
+        keep_changes(&run->data, planned.commit.stamp);
+    else
         memcpy(run->data.slots, run->data.before, sizeof run->data.slots);
 }
 
@@ -220,7 +279,8 @@ static void run_commit(struct run *run)
 
 static void begin_run(struct run *run, uint64_t seed, enum model_flaw flaw)
 {
-    *run = (struct run){.data = {.seed = seed, .now = 1000000}, .flaw = flaw};
+    *run = (struct run){.data = {.seed = seed, .now = 1000000, .flaw = flaw},
+                        .flaw = flaw};
     run->data.mem = talloc_new(NULL);
     kx_clock_set(run->data.now);
     test_store_new(&run->test);
