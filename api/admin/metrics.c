@@ -195,12 +195,10 @@ void metrics_write(struct service *service, struct kx_reader *reader,
                       "The version of the running server.");
     metrics_text_add(out, "kindex_build_info{version=\"%s\"} 1\n", KX_VERSION);
     write_node(service, reader != NULL, out);
-    if (reader == NULL) {
-        metrics_write_process(service->started_at_ms, out);
-        return;
-    }
-    write_figures(service->store, out);
+    if (reader != NULL)
+        write_figures(service->store, out);
     metrics_write_requests(service, out);
-    metrics_write_indexes(reader, out);
+    if (reader != NULL)
+        metrics_write_indexes(reader, out);
     metrics_write_process(service->started_at_ms, out);
 }

@@ -103,6 +103,23 @@ static void write_http2(const struct counters *counters, struct kx_buffer *out)
                      (unsigned long long)atomic_load(&counters->floods));
 }
 
+static void write_forwarded(const struct counters *counters,
+                            struct kx_buffer *out)
+{
+    static const char *const RESULTS[FORWARDED_RESULTS] = {
+        [FORWARDED_ANSWERED] = "answered",
+        [FORWARDED_UNREACHABLE] = "unreachable",
+        [FORWARDED_UNANSWERED] = "unanswered",
+        [FORWARDED_REFUSED] = "refused"};
+    metrics_text_head(out, "kindex_forwarded_total", "counter",
+                      "Requests of a node that is not active, by what became "
+                      "of them at the active one.");
+    for (size_t i = 0; i < FORWARDED_RESULTS; i++)
+        metrics_text_add(
+            out, "kindex_forwarded_total{result=\"%s\"} %llu\n", RESULTS[i],
+            (unsigned long long)atomic_load(&counters->forwarded[i]));
+}
+
 void metrics_write_requests(const struct service *service,
                             struct kx_buffer *out)
 {
@@ -128,4 +145,5 @@ void metrics_write_requests(const struct service *service,
     write_stalled(counters, out);
     write_connections(counters, out);
     write_http2(counters, out);
+    write_forwarded(counters, out);
 }

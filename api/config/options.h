@@ -22,7 +22,7 @@ enum option_type {
                        * again adds to them */
     OPTION_NODE,      /* letters, digits, '.', '-', '_' */
     OPTION_URL,       /* http:// or https://, and a host, without a path */
-    OPTION_FORWARD,   /* off, redirect */
+    OPTION_FORWARD,   /* proxy, redirect, off */
     OPTION_LEVEL,     /* error, warning, info, debug */
     OPTION_FLAG,      /* on when given; in the environment 1 or 0 */
     OPTION_ACTION     /* a flag that is not a setting; it has no variable */
@@ -31,6 +31,7 @@ enum option_type {
 /* What a standby does with a request that only the active node can answer. */
 enum forward_mode {
     FORWARD_OFF,     /* 503 */
+    FORWARD_PROXY,   /* the active node's answer */
     FORWARD_REDIRECT /* 307 */
 };
 
@@ -75,6 +76,7 @@ struct options {
     const char *node;      /* NULL: the host's name */
     const char *advertise; /* where other nodes reach this one; NULL: none */
     int forward;           /* enum forward_mode */
+    const char *peer_ca;   /* authorities of other nodes; NULL: the system's */
     const char *archive;   /* NULL: none */
     uint64_t archive_interval_ms;
     uint64_t archive_keep;

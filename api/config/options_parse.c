@@ -86,7 +86,9 @@ static bool parse_level(const char *text, int *level_out)
 
 static bool parse_forward(const char *text, int *mode_out)
 {
-    *mode_out = strcmp(text, "redirect") == 0 ? FORWARD_REDIRECT : FORWARD_OFF;
+    *mode_out = strcmp(text, "redirect") == 0 ? FORWARD_REDIRECT
+                : strcmp(text, "proxy") == 0  ? FORWARD_PROXY
+                                              : FORWARD_OFF;
     return *mode_out != FORWARD_OFF || strcmp(text, "off") == 0;
 }
 
@@ -172,7 +174,7 @@ static void describe(const struct option_row *row, const char *text, char *out,
                  "path");
         break;
     case OPTION_FORWARD:
-        snprintf(out, size, "off or redirect");
+        snprintf(out, size, "proxy, redirect or off");
         break;
     case OPTION_LEVEL:
         snprintf(out, size, "error, warning, info or debug");

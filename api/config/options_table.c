@@ -27,9 +27,13 @@ static const struct option_row TABLE[] = {
     {"advertise", OPTION_URL, offsetof(struct options, advertise), NULL, 0, 0,
      "address where clients of the other nodes reach this one, such as "
      "https://one.example.org:4512"},
-    {"forward", OPTION_FORWARD, offsetof(struct options, forward), "off", 0, 0,
-     "what a standby does with requests for the active node: off (503) or "
-     "redirect (307)"},
+    {"forward", OPTION_FORWARD, offsetof(struct options, forward), "proxy", 0,
+     0,
+     "what a standby does with requests for the active node: proxy (sends them "
+     "there, and its answers back), redirect (307) or off (503)"},
+    {"peer-ca", OPTION_TEXT, offsetof(struct options, peer_ca), NULL, 0, 0,
+     "file with the authorities that certify the other nodes (PEM); by default "
+     "those of the system"},
     {"listen", OPTION_ADDRESSES, offsetof(struct options, listen),
      "localhost:4512", 0, 0,
      "address and port, repeated or separated by commas for several; a port "

@@ -40,24 +40,6 @@ static void answer_without_memory(struct reply *reply)
     reply_header(reply, "Retry-After", row->retry_after);
 }
 
-/* Drops the bodies of this exchange and makes its reply a problem, because all
- * bodies together, or those of this client, have reached their limit. */
-static void refuse_memory(struct exchange *exchange)
-{
-    const struct options *options = exchange->queue->service->options;
-    exchange_empty(&exchange->body);
-    exchange_empty(&exchange->reply.body);
-    if (exchange->request.kept > 0)
-        TALLOC_FREE(exchange->request.state);
-    exchange->request.kept = 0;
-    problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
-            "The bodies of all requests and replies take more than %llu bytes "
-            "(--bodies-max), or the bodies of this client take more than half "
-            "of that.",
-            (unsigned long long)options->bodies_max);
-    exchange_count_memory(exchange);
-}
-
 /* Must the reply be refused for lack of memory? A small reply is always sent,
  * and so are the metrics, which tell of the lack and are as large as there are
  * indexes, and the reply of a route that commits, because it tells what was
@@ -83,7 +65,7 @@ static enum exchange_next complete(struct exchange *exchange)
     if (exchange->parts != NULL)
         return exchange_stream_part(exchange);
     if (is_too_much(exchange))
-        refuse_memory(exchange);
+        exchange_refuse_memory(exchange);
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
     exchange_check_flush(exchange);
@@ -124,7 +106,7 @@ static bool may_submit(struct exchange *exchange)
     if (exchange->body.size <= SMALL_BODY ||
         exchange_has_memory(exchange, decoded))
         return true;
-    refuse_memory(exchange);
+    exchange_refuse_memory(exchange);
     return false;
 }
 
@@ -151,7 +133,7 @@ static bool may_continue(struct exchange *exchange)
     exchange_count_memory(exchange);
     if (!is_too_much(exchange))
         return true;
-    refuse_memory(exchange);
+    exchange_refuse_memory(exchange);
     return false;
 }
 
@@ -164,7 +146,8 @@ static enum exchange_next proceed(struct exchange *exchange,
     bool commits = progress == COMMIT &&
                    admission_commit(&exchange->request, &exchange->reply) &&
                    access_commit(&exchange->request, &exchange->reply);
-    kx_read_release(exchange->request.reader);
+    if (exchange->request.reader != NULL)
+        kx_read_release(exchange->request.reader);
     switch (progress) {
     case COMMIT:
         if (commits && may_submit(exchange) && submit(exchange))
@@ -233,11 +216,14 @@ static enum progress run_first_half(struct exchange *exchange)
     return progress;
 }
 
-/* The handlers that are admitted there need no store, and end at once. */
+/* Without a store: the handlers that are admitted there end at once, or the
+ * active node answers (api/forward). */
 static enum exchange_next handle_on_standby(struct exchange *exchange)
 {
-    exchange->request.route->handle(&exchange->request, &exchange->reply);
-    return complete(exchange);
+    struct request *request = &exchange->request;
+    handler_fn *handler = request->caller.elsewhere ? request->service->forward
+                                                    : request->route->handle;
+    return proceed(exchange, handler(request, &exchange->reply));
 }
 
 /* Runs the first half. Checks the token again, which may have been revoked
@@ -342,7 +328,7 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size)
     bool fits = admission_body(&exchange->request, &exchange->reply,
                                exchange->body.size);
     if (fits && !body_fits(exchange)) {
-        refuse_memory(exchange);
+        exchange_refuse_memory(exchange);
         fits = false;
     }
     if (!fits)

@@ -147,6 +147,9 @@ void exchange_count_memory(struct exchange *exchange);
 /* Bytes of memory that the exchange takes in addition to its request's body:
  * for its reply, and for decoded values. */
 size_t exchange_beside_body(const struct exchange *exchange);
+/* Drops the bodies of this exchange and makes its reply a problem, because all
+ * bodies together, or those of this client, have reached their limit. */
+void exchange_refuse_memory(struct exchange *exchange);
 /* Empties a buffer for reuse. A large buffer is freed, because otherwise an
  * exchange would keep the memory of its largest request for ever. */
 void exchange_empty(struct kx_buffer *buffer);

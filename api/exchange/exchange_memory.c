@@ -45,3 +45,19 @@ void exchange_count_memory(struct exchange *exchange)
     exchange_share_hold(exchange, exchange->body.capacity +
                                       exchange_beside_body(exchange));
 }
+
+void exchange_refuse_memory(struct exchange *exchange)
+{
+    const struct options *options = exchange->queue->service->options;
+    exchange_empty(&exchange->body);
+    exchange_empty(&exchange->reply.body);
+    if (exchange->request.kept > 0)
+        TALLOC_FREE(exchange->request.state);
+    exchange->request.kept = 0;
+    problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
+            "The bodies of all requests and replies take more than %llu bytes "
+            "(--bodies-max), or the bodies of this client take more than half "
+            "of that.",
+            (unsigned long long)options->bodies_max);
+    exchange_count_memory(exchange);
+}

@@ -24,9 +24,12 @@ static bool make_chunk(struct exchange *exchange)
         !exchange_hold_view(exchange, EXCHANGE_CHUNK_AWAITS_VIEW))
         return true;
     uint64_t began_ns = kx_monotonic_ns();
-    kx_reader_count(stream->request->reader, &exchange->reads);
+    struct kx_reader *reader = stream->request->reader;
+    if (reader != NULL)
+        kx_reader_count(reader, &exchange->reads);
     exchange->last = !stream->next(stream, chunk, &flush);
-    kx_read_release(stream->request->reader);
+    if (reader != NULL)
+        kx_read_release(reader);
     exchange->streamed += chunk->size;
     exchange_count_memory(exchange);
     exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;
@@ -146,10 +149,13 @@ static bool is_revoked(const struct exchange *exchange)
     return exchange->parts == NULL && !access_holds(&exchange->request);
 }
 
-/* What is shown must be on disk, and may not have been changed elsewhere. */
-static bool may_show(const struct service *service)
+/* What this node shows must be on disk, and may not have been changed by
+ * another. */
+static bool may_show(const struct exchange *exchange)
 {
-    return !kx_store_failed(service->store) && node_holds(service);
+    const struct service *service = exchange->queue->service;
+    return exchange->request.caller.elsewhere ||
+           (!kx_store_failed(service->store) && node_holds(service));
 }
 
 /* The chunk lies in the reply's body. The protocol side takes as much of it at
@@ -167,7 +173,7 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
         exchange_leave_client(exchange);
         return CHUNK_PARK;
     }
-    if (chunk->failed || !may_show(exchange->queue->service))
+    if (chunk->failed || !may_show(exchange))
         return CHUNK_BROKEN;
     size_t left = chunk->size - exchange->sent;
     if (left == 0)

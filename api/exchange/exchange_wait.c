@@ -85,8 +85,9 @@ bool exchange_awaits_news(const struct exchange *exchange)
            exchange->phase == EXCHANGE_CHUNK_AWAITS_NEWS;
 }
 
-/* The waits of a stream's chunks are not part of the request's times, and
- * timing.c adds the wait for a commit from the commit's own times. */
+/* The waits of a stream's chunks are not part of the request's times. The wait
+ * for the active node is, as the handler's. timing.c adds the wait for a commit
+ * from the commit's own times. */
 void exchange_note_wait(struct exchange *exchange)
 {
     struct timing *timing = &exchange->timing;
@@ -95,6 +96,7 @@ void exchange_note_wait(struct exchange *exchange)
     else if (exchange->phase == EXCHANGE_AWAITS_TURN ||
              exchange->phase == EXCHANGE_AWAITS_VIEW)
         timing_resume(timing, PHASE_TURNS);
-    else if (exchange->phase == EXCHANGE_AWAITS_NEWS)
+    else if (exchange->phase == EXCHANGE_AWAITS_NEWS &&
+             !exchange->request.caller.elsewhere)
         timing_resume(timing, PHASE_COUNT);
 }

@@ -3,6 +3,8 @@
  * case. */
 #include "exchange/node.h"
 
+#include <strings.h>
+
 #include "http/problem.h"
 
 /* Routes that need no store: /livez, /readyz, /metrics and the documents. */
@@ -30,10 +32,21 @@ bool node_admit(struct request *request, struct reply *reply)
     struct service *service = request->service;
     if (is_local(request->route))
         return true;
+    if (request->header(request, NODE_HOP) != NULL) {
+        problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
+                "Another node sent the request here, but this node is a "
+                "standby.");
+        return false;
+    }
     if (!role_holder(&service->role, &holder)) {
         problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
                 "This node is a standby, and no node is active now.");
         return false;
+    }
+    if (service->options->forward == FORWARD_PROXY &&
+        holder.address[0] != '\0') {
+        request->caller.elsewhere = true;
+        return true;
     }
     if (service->options->forward == FORWARD_REDIRECT &&
         holder.address[0] != '\0') {
@@ -56,6 +69,15 @@ static bool is_settled(const struct exchange *exchange)
             (commit->status == KX_OK && commit->times.flushed_ns != 0));
 }
 
+/* An answer of the active node does. */
+static bool names_node(const struct reply *reply)
+{
+    for (size_t i = 0; i < reply->header_count; i++)
+        if (strcasecmp(reply->headers[i].name, NODE_HEADER) == 0)
+            return true;
+    return false;
+}
+
 void node_settle(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
@@ -67,5 +89,6 @@ void node_settle(struct exchange *exchange)
         problem(request, &exchange->reply, PROBLEM_NO_ACTIVE_NODE,
                 "The lease of this node was not renewed in time: another node "
                 "may have become active.");
-    reply_header(&exchange->reply, "Kindex-Node", service->role.node);
+    if (!names_node(&exchange->reply))
+        reply_header(&exchange->reply, NODE_HEADER, service->role.node);
 }

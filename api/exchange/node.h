@@ -4,9 +4,13 @@
 
 #include "exchange/exchange.h"
 
+#define NODE_HEADER "Kindex-Node" /* which node has answered */
+#define NODE_HOP "Kindex-Hop"     /* the request came through another node */
+
 /* For a request on a standby, after its route is known: returns whether this
- * node answers it. If not, the reply is complete: a redirect to the active node
- * (--forward redirect), or the problem no-active-node. */
+ * node answers it, or forwards it to the active node (--forward proxy;
+ * caller.elsewhere is set). If not, the reply is complete: a redirect to the
+ * active node (--forward redirect), or the problem no-active-node. */
 bool node_admit(struct request *request, struct reply *reply);
 
 /* Completes a reply of a node: adds Kindex-Node, and makes it a problem if it

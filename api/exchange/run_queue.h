@@ -13,6 +13,7 @@
 
 struct exchange;
 struct body_worker;
+struct forward;
 TAILQ_HEAD(exchanges, exchange);
 
 /* A queue of exchanges, linked by next. */
@@ -32,6 +33,8 @@ struct run_queue {
                                  * open (a standby) */
     struct body_worker *worker; /* of the loop; without one (NULL) large
                                  * bodies are read on the loop's thread */
+    struct forward *forward;    /* of the loop; NULL: there are no other
+                                 * nodes */
     unsigned number;            /* of the loop */
     int answers_fd;             /* eventfd; readable when there are answers */
     pthread_mutex_t lock;       /* guards answered */

@@ -71,6 +71,7 @@ struct wait {
 struct caller {
     struct kx_token *token; /* NULL: none is needed */
     const char *origin;     /* of a page that may read the reply, or NULL */
+    bool elsewhere;         /* the active node checks its rights and answers */
     bool asked;             /* its rights on keys were checked */
     bool own_checks;        /* the commit's checks are the service's own */
     bool streaming;         /* counted among the token's streams */
@@ -183,6 +184,7 @@ struct stream {
     bool ended;
     struct request *request;
     void *state;
+    uint64_t size; /* bytes of all chunks, if that is known before; else 0 */
     bool viewless; /* it never needs a view */
     bool lasting;  /* it may last for hours: the connection may serve it alone
                     * and end with it */

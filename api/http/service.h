@@ -18,6 +18,16 @@ struct tls_keyring;
 
 enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
 
+/* What became of requests for the active node, which is another. */
+enum forwarded {
+    FORWARDED_ANSWERED,
+    FORWARDED_UNREACHABLE, /* not sent: there is no active node, or no way to it
+                            */
+    FORWARDED_UNANSWERED,  /* sent, and the answer did not come */
+    FORWARDED_REFUSED,     /* not sent, because too many were on their way */
+    FORWARDED_RESULTS
+};
+
 /* Counters since the start; any thread adds and reads them. */
 struct counters {
     /* Replies by row of the route table and by hundreds of the HTTP status,
@@ -38,6 +48,7 @@ struct counters {
     atomic_uint_fast64_t short_ns; /* when a limit was last reached */
     atomic_uint_fast64_t floods;   /* HTTP/2 connections ended as floods */
     atomic_uint_fast64_t next_request_id; /* the first one is random */
+    atomic_uint_fast64_t forwarded[FORWARDED_RESULTS];
 };
 
 struct service {
@@ -46,6 +57,9 @@ struct service {
     const struct route_table *routes; /* all operations (server/routes.c) */
     struct address_limit *address_limit;
     struct tls_keyring *keyring; /* NULL: no TLS */
+    handler_fn *forward;         /* in place of the handler of a route, where
+                                  * the active node answers; NULL: there are
+                                  * no other nodes */
     int64_t started_at_ms;
     bool closed;          /* every request needs an access token */
     atomic_bool opened;   /* `store` may be used */

@@ -20,8 +20,9 @@ enum {
     KEY_TEXT_MAX = 7 * KX_KEY_MAX, /* one of truth values: "=false/" for each */
     REPLY_MEMORY = KEY_TEXT_MAX + 2048, /* of a connection, beside the request's
                                          * headers: a Location and others */
-    HEADER_MEMORY = 64, /* what the library keeps for each header */
-    STREAM_BLOCK = 1024 /* made for each stream, used for HTTP/1.0 only */
+    HEADER_MEMORY = 64,     /* what the library keeps for each header */
+    STREAM_BLOCK = 1024,    /* made for each stream, used for HTTP/1.0 only */
+    SIZED_BLOCK = 16 * 1024 /* used for each stream whose size is known */
 };
 
 struct http1 {
@@ -118,9 +119,12 @@ static ssize_t read_stream(void *closure, uint64_t position, char *out,
  * chunks, then, and the connection is closed. */
 static struct MHD_Response *make_stream(struct exchange *exchange)
 {
+    uint64_t size = exchange->reply.stream->size;
     struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, exchange, NULL);
-    if (response != NULL && exchange->request.method == METHOD_HEAD)
+        size != 0 ? size : MHD_SIZE_UNKNOWN,
+        size != 0 ? SIZED_BLOCK : STREAM_BLOCK, read_stream, exchange, NULL);
+    if (response != NULL && size == 0 &&
+        exchange->request.method == METHOD_HEAD)
         MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT,
                                  MHD_RO_END);
     return response;

@@ -24,10 +24,17 @@ static const char *date(struct http2 *http2)
     return http2->date;
 }
 
-/* The length of a stream is not known, and a 204 must not have one. */
+/* The length of most streams is not known, and a 204 must not have one. */
 static bool has_length(const struct reply *reply)
 {
-    return reply->stream == NULL && reply->status != 204;
+    return reply->stream != NULL ? reply->stream->size != 0
+                                 : reply->status != 204;
+}
+
+static uint64_t length_of(const struct reply *reply)
+{
+    return reply->stream != NULL ? reply->stream->size
+                                 : reply_bytes(reply).size;
 }
 
 bool http2_reply_has_body(const struct http2_stream *stream)
@@ -50,8 +57,8 @@ size_t http2_reply_fields(struct http2_stream *stream, struct header *fields)
         fields[count++] = (struct header){"content-type", reply->content_type};
     if (has_length(reply)) {
         fields[count++] = (struct header){
-            "content-length", digits(reply_bytes(reply).size, stream->length,
-                                     sizeof stream->length)};
+            "content-length",
+            digits(length_of(reply), stream->length, sizeof stream->length)};
     }
     for (size_t i = 0; i < reply->header_count; i++)
         fields[count++] = reply->headers[i];

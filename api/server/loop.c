@@ -14,6 +14,7 @@
 #include "exchange/body_worker.h"
 #include "exchange/exchange_loop.h"
 #include "exchange/exchange_share.h"
+#include "forward/forward.h"
 #include "server/listener.h"
 
 enum { EVENTS_MAX = 64 };
@@ -74,6 +75,8 @@ static int timeout_ms(const struct loop *loop)
     timeout = sooner(timeout, http1_streams_timeout_ms(loop->streams));
     timeout = sooner(timeout, run_queue_timeout_ms(&loop->queue));
     timeout = sooner(timeout, exchange_share_timeout_ms(&loop->queue));
+    if (loop->queue.forward != NULL)
+        timeout = sooner(timeout, forward_timeout_ms(loop->queue.forward));
     if (loop->listener != NULL)
         return sooner(timeout, listener_timeout_ms(loop->listener));
     return sooner(timeout, 10);
@@ -151,6 +154,8 @@ static int turn(struct loop *loop)
     if (loop->listener != NULL)
         listener_expire(loop->listener);
     exchange_share_look(&loop->queue);
+    if (loop->queue.forward != NULL)
+        forward_run(loop->queue.forward);
     if (continue_exchanges(loop) || loop->door.woken || count <= 0 ||
         http1_timeout_ms(loop->http1) == 0)
         run_door(loop);
@@ -195,6 +200,7 @@ static void free_parts(struct loop *loop)
     http1_streams_close(loop->streams);
     if (loop->http2 != NULL)
         http2_close(loop->http2);
+    forward_close(loop->queue.forward);
     if (loop->epoll_fd >= 0)
         close(loop->epoll_fd);
     if (loop->stop.source.fd >= 0)
@@ -211,6 +217,9 @@ static bool open_parts(struct loop *loop, const struct socket_set *sockets)
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->stop.source.fd = -1;
     loop->queue.worker = body_worker_open();
+    bool forwards = loop->queue.service->forward != NULL;
+    if (forwards)
+        loop->queue.forward = forward_open(&loop->queue, loop->epoll_fd);
     loop->streams = http1_streams_open(&loop->queue, loop->epoll_fd);
     if (loop->streams != NULL)
         loop->http1 = http1_open(&loop->queue, loop->streams);
@@ -221,6 +230,7 @@ static bool open_parts(struct loop *loop, const struct socket_set *sockets)
     else
         socket_set_close(sockets);
     return loop->listener != NULL && loop->queue.worker != NULL &&
+           forwards == (loop->queue.forward != NULL) &&
            watch(loop, &loop->stop, eventfd(0, EFD_CLOEXEC)) &&
            watch(loop, &loop->answers, loop->queue.answers_fd) &&
            watch(loop, &loop->door, http1_descriptor(loop->http1));

@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "forward/forward.h"
 #include "server/heap.h"
 #include "http1/mhd_socket.h"
 #include "server/listen_sockets.h"
@@ -79,7 +80,8 @@ static bool catch_signals(struct server *server)
 static void fit_connections(struct options *options)
 {
     struct rlimit limit;
-    uint64_t wanted = options->connections_max + SPARE_DESCRIPTORS;
+    uint64_t forwarding = options->engine != NULL ? FORWARD_CONNECTIONS_MAX : 0;
+    uint64_t wanted = options->connections_max + forwarding + SPARE_DESCRIPTORS;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
     if (limit.rlim_cur < wanted && limit.rlim_cur < limit.rlim_max) {
@@ -128,6 +130,15 @@ static bool start_framing(const struct options *options)
            complain("cannot", "start", "memory ran out");
 }
 
+/* Of several nodes in front of a database one answers for all. */
+static bool start_forwarding(struct server *server)
+{
+    if (server->options.engine == NULL)
+        return true;
+    server->service.forward = forward_handle;
+    return forward_start();
+}
+
 /* With the first certificate at hand, or not at all. */
 static bool start_visits(struct server *server)
 {
@@ -136,7 +147,7 @@ static bool start_visits(struct server *server)
     char why[200];
     service->address_limit =
         address_limit_open(options->connections_per_address);
-    if (service->address_limit == NULL)
+    if (service->address_limit == NULL || !start_forwarding(server))
         return complain("cannot", "start", "memory ran out");
     if (options->tls_cert == NULL)
         return true;
@@ -430,6 +441,7 @@ int server_run(const struct options *options)
     mhd_socket_stop();
     tls_keyring_close(server.service.keyring);
     address_limit_close(server.service.address_limit);
+    forward_stop();
     close(server.signal_fd);
     return server.again ? SERVER_AGAIN : served ? 0 : 1;
 }

@@ -52,7 +52,7 @@ request GET /metrics
 is 'active, takes' "$(grep -E '^kindex_(node_active|takes_total) ' "$answer" | sed 's/.* //' | paste -sd ' ')" '1 1'
 
 test_case 'the second one is a standby: it is ready, and answers what needs no entries'
-node_start two
+node_start two --forward off
 is 'what it says' "$(grep -c 'is a standby for' "$work/greeting")" 1
 request GET '/readyz?verbose=1'
 expect 200

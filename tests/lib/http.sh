@@ -62,11 +62,15 @@ use_database() {
     database=$found
 }
 [ "$ENGINE" != postgresql ] || use_database
+THROUGH=${THROUGH:-}
+[ -z "$THROUGH" ] || . "$(dirname "${BASH_SOURCE[0]}")/through.sh"
 
 # ---- The server ------------------------------------------------------------
 
 start_server() {
     rm -f "$work/port"
+    [ -z "$THROUGH" ] || start_active "$@"
+    [ -z "$THROUGH" ] || set -- --node standby "$@"
     [ "$ENGINE" != postgresql ] || set -- --engine "$database" "$@"
     [[ " $* " == *' --listen '* ]] || set -- --listen 0 "$@"
     "$KINDEX" serve --data "$work/data" --cache 16MiB \
@@ -95,6 +99,7 @@ stop_server() {
     wait "$server"
     set -- $?
     server=''
+    [ -z "$THROUGH" ] || stop_active
     return "$1"
 }
 

@@ -22,6 +22,8 @@ static const char *header(const struct request *request, const char *name)
         return house->authorization;
     if (strcmp(name, "Idempotency-Key") == 0)
         return house->idempotency_key;
+    if (strcmp(name, "Kindex-Hop") == 0)
+        return house->hop;
     if (strcmp(name, "Prefer") == 0)
         return house->prefer;
     return strcmp(name, "Accept") == 0 ? house->accept : NULL;

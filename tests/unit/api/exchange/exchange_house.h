@@ -19,6 +19,7 @@ struct house {
     const char *prefer;
     const char *idempotency_key;
     const char *authorization;
+    const char *hop;
     unsigned ready; /* exchanges that were continued to their reply */
 };
 

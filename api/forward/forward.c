@@ -1,0 +1,190 @@
+/* The request waits as a handler's does that waits for news (request.h, WAIT),
+ * and a longer body becomes a stream. While it waits the active node may
+ * change: then the former one will not answer. */
+#include "forward/forward.h"
+
+#include "exchange/exchange.h"
+#include "forward/transfer.h"
+#include "http/problem.h"
+
+enum {
+    TRIES_MAX = 2 /* of what could not be sent */
+};
+
+/* How often it is checked whether another node has become active. */
+static const uint64_t LOOK_NS = 500 * KX_MS_NS;
+
+static void count(const struct request *request, enum forwarded result)
+{
+    atomic_fetch_add_explicit(&request->service->counters.forwarded[result], 1,
+                              memory_order_relaxed);
+}
+
+/* ---- Giving up ---------------------------------------------------------- */
+
+/* Has another node become active? */
+static bool is_outdated(const struct transfer *transfer)
+{
+    struct kx_holder holder;
+    return role_holder(&transfer->request->service->role, &holder) &&
+           holder.epoch != transfer->epoch;
+}
+
+/* Why nothing more is to be expected, or NULL. */
+static const char *reason_to_give_up(struct transfer *transfer)
+{
+    uint64_t now_ns = kx_monotonic_ns();
+    if (transfer->stop_ns == 0 && transfer->request->service->stopping)
+        transfer->stop_ns = now_ns + FORWARD_STOP_MS * (uint64_t)KX_MS_NS;
+    if (transfer->stop_ns != 0 && now_ns >= transfer->stop_ns)
+        return "this node stops";
+    if (now_ns - transfer->moved_ns >= FORWARD_SILENCE_MS * (uint64_t)KX_MS_NS)
+        return "it is silent";
+    return is_outdated(transfer) ? "another node is active now" : NULL;
+}
+
+static void await(struct transfer *transfer)
+{
+    transfer_await(transfer, kx_monotonic_ns() + LOOK_NS);
+}
+
+/* ---- Answers ------------------------------------------------------------ */
+
+static enum progress refuse(struct request *request, struct reply *reply)
+{
+    count(request, FORWARDED_UNREACHABLE);
+    return problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
+                   "This node is a standby, and no node is active now.");
+}
+
+/* There is no answer, or not all of a short one. */
+static enum progress fail(const struct transfer *transfer, struct reply *reply,
+                          const char *why)
+{
+    struct request *request = transfer->request;
+    if (transfer->sends == 0) {
+        count(request, FORWARDED_UNREACHABLE);
+        return problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
+                       "The active node cannot be reached: %s.", why);
+    }
+    count(request, FORWARDED_UNANSWERED);
+    return problem(request, reply,
+                   transfer->writes ? PROBLEM_COMMIT_UNKNOWN
+                                    : PROBLEM_NO_ACTIVE_NODE,
+                   "The request was sent to the active node, whose answer did "
+                   "not come: %s.",
+                   why);
+}
+
+static const char *failure_of(const struct transfer *transfer)
+{
+    return transfer->why[0] != '\0' ? transfer->why
+                                    : curl_easy_strerror(transfer->code);
+}
+
+/* A long body, piece by piece. What does not come whole is broken off; only a
+ * watch may end at any time. */
+static bool next(struct stream *stream, struct kx_buffer *chunk,
+                 uint64_t *flush_out)
+{
+    struct transfer *transfer = stream->state;
+    (void)flush_out;
+    transfer_resume(transfer);
+    transfer_take(transfer, chunk);
+    if (chunk->size > 0)
+        return true;
+    if (transfer->ended) {
+        chunk->failed |= transfer->code != CURLE_OK;
+        return false;
+    }
+    if (reason_to_give_up(transfer) != NULL ||
+        (transfer->lasting && transfer->stop_ns != 0)) {
+        chunk->failed |= !transfer->lasting;
+        return false;
+    }
+    await(transfer);
+    return true;
+}
+
+/* Is the reply one whose body is made while it is sent? That of a HEAD, and a
+ * 304, have none, but may tell its length. */
+static bool is_stream(const struct transfer *transfer)
+{
+    const struct forward_head *head = &transfer->head;
+    if (transfer->request->method == METHOD_HEAD || head->status == 304)
+        return head->sized ? head->size > 0 : head->status == 200;
+    return head->chunked || !transfer->ended;
+}
+
+static enum progress answer(struct transfer *transfer, struct reply *reply)
+{
+    count(transfer->request, FORWARDED_ANSWERED);
+    forward_head_reply(&transfer->head, reply);
+    transfer->replied = true;
+    transfer->stream = (struct stream){.next = next,
+                                       .request = transfer->request,
+                                       .state = transfer,
+                                       .size = transfer->head.size,
+                                       .viewless = true,
+                                       .lasting = transfer->lasting};
+    if (is_stream(transfer))
+        reply->stream = &transfer->stream;
+    else
+        transfer_take(transfer, &reply->body);
+    return DONE;
+}
+
+/* ---- The request -------------------------------------------------------- */
+
+/* Sends it to the node that is active now. */
+static enum progress send_it(struct transfer *transfer, struct reply *reply)
+{
+    struct request *request = transfer->request;
+    struct kx_holder holder;
+    if (!role_holder(&request->service->role, &holder))
+        return refuse(request, reply);
+    if (!transfer_begin(transfer, &holder)) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    await(transfer);
+    return WAIT;
+}
+
+static enum progress begin(struct request *request, struct reply *reply)
+{
+    const struct exchange *exchange = request->wait.ticket.owner;
+    struct forward *forward = exchange->queue->forward;
+    if (!forward_has_room(forward, request->route->scope == SCOPE_WATCH)) {
+        count(request, FORWARDED_REFUSED);
+        return problem(request, reply, PROBLEM_OVERLOADED,
+                       "As many requests as may be are on their way from this "
+                       "node to the active one.");
+    }
+    struct transfer *transfer = transfer_new(forward, request);
+    request->state = transfer;
+    if (transfer != NULL)
+        return send_it(transfer, reply);
+    reply->body.failed = true;
+    return DONE;
+}
+
+enum progress forward_handle(struct request *request, struct reply *reply)
+{
+    struct transfer *transfer = request->state;
+    if (transfer == NULL)
+        return begin(request, reply);
+    transfer_resume(transfer);
+    if (transfer->ended && transfer->code != CURLE_OK) {
+        bool again = transfer->sends == 0 && transfer->tries < TRIES_MAX;
+        return again ? send_it(transfer, reply)
+                     : fail(transfer, reply, failure_of(transfer));
+    }
+    if (transfer_is_answered(transfer))
+        return answer(transfer, reply);
+    const char *why = reason_to_give_up(transfer);
+    if (why != NULL)
+        return fail(transfer, reply, why);
+    await(transfer);
+    return WAIT;
+}
