@@ -135,9 +135,9 @@ static enum kx_status look(struct pg_engine *engine, struct kx_holder *holder)
     if (!pg_conn_text(conn, pg_sql_look, NULL))
         return KX_UNREACHABLE;
     enum kx_status status = pg_conn_finish(conn, &rows);
-    if (status == KX_OK && PQntuples(rows) != 1)
+    if (status == KX_ABSENT || (status == KX_OK && PQntuples(rows) != 1))
         status = kx_fail(&conn->fault, KX_BAD_DIRECTORY,
-                         "the table kindex.lease is empty");
+                         "the table kindex.lease is missing or empty");
     if (status == KX_OK) {
         int64_t until_ms = pg_number(rows, 0, 1);
         if (engine->first_until_ms == 0)
@@ -169,6 +169,7 @@ enum kx_status pg_lease_take(struct pg_engine *engine,
                              struct kx_fault *fault)
 {
     struct pg_conn *conn = &engine->conn;
+    *holder_out = (struct kx_holder){.alive = false};
     enum kx_status status = look(engine, holder_out);
     if (status == KX_OK)
         status = hold(engine, conn, pg_server_take, &engine->batch);

@@ -158,6 +158,44 @@ postgres_resume || exit 1
 KX_RECORD= until_status 200 GET /kv/b '' --location
 body_is 4
 
+# A session in a transaction that has locked the row of meta, as a node does that is
+# frozen in a batch, and whose lease ends soon. lock SQL: what it sets in the lease.
+lock() {
+    psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=kindex --dbname=store \
+        --command="UPDATE kindex.lease SET until = clock_timestamp() + interval '1 second', $1" \
+        --command=BEGIN --command='UPDATE kindex.meta SET at_ms = at_ms' \
+        --command='SELECT pg_sleep(600)' >"$work/session" 2>&1 &
+    session=$!
+    wait_until is_locked
+}
+is_locked() {
+    [ "$(postgres_query store "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")" = 1 ]
+}
+
+test_case 'a node that is frozen in a batch does not keep the store: its session is ended'
+signal one TERM
+signal two TERM
+wait "${pids[one]}" "${pids[two]}"
+lock 'pid = pg_backend_pid(), pid_since = (SELECT backend_start FROM pg_stat_activity
+    WHERE pid = pg_backend_pid())'
+node_start one
+until_status 200 GET /kv/b
+body_is 4
+wait $session
+is 'the session' "$(grep -c 'terminating connection' "$work/session")" 1
+
+test_case 'where that session cannot be found, the store is taken after its end'
+signal one TERM
+wait "${pids[one]}"
+lock 'pid = NULL'
+node_start one
+request GET /kv/b
+expect 503 no-active-node
+postgres_query store "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE wait_event = 'PgSleep'" >"$work/null"
+until_status 200 GET /kv/b
+body_is 4
+
 test_case 'a bad name, address or way to forward is refused'
 for bad in '--node a:b' '--node ' '--advertise ftp://a' '--advertise http://a/b' '--forward away'; do
     "$KINDEX" serve --engine "$address" "${bad%% *}" "${bad#* }" 2>"$work/refused"
