@@ -17,7 +17,7 @@ void metrics_write(struct service *service, struct kx_reader *reader,
 /* Appends the figures of requests and connections. */
 void metrics_write_requests(const struct service *service,
                             struct kx_buffer *out);
-/* Appends the figures of all indexes, in a view of its own. */
+/* Appends the figures of all indexes, in another view. */
 void metrics_write_indexes(struct kx_reader *reader, struct kx_buffer *out);
 /* Appends the figures of the process. */
 void metrics_write_process(int64_t started_at_ms, struct kx_buffer *out);
