@@ -1,5 +1,5 @@
 // Three nodes in front of one PostgreSQL, and clients that write through all of
-// them. In turn the active node is killed, frozen until another is active, and
+// them: one node points to the active one, two send requests there. In turn the active node is killed, frozen until another is active, and
 // stopped, and a standby is killed. Nothing that was acknowledged may be lost, also
 // not by a node that was frozen meanwhile, no versionstamp may come twice,
 // and every sum must be what the clients have added.
@@ -61,8 +61,8 @@ function ask(port, method, target, body) {
 
 // The address stays the same when the process begins again.
 class Node extends Server {
-  constructor(name, port) {
-    super(program, ['--engine', engine, '--node', name, '--forward', 'redirect',
+  constructor(name, port, forward) {
+    super(program, ['--engine', engine, '--node', name, '--forward', forward,
       '--advertise', `http://127.0.0.1:${port}`, '--listen', `127.0.0.1:${port}`]);
     this.name = name;
     this.fixed = port;
@@ -249,8 +249,8 @@ async function run(nodes, clients, figures) {
 async function main() {
   announce(seed, program, roundsText, engine);
   const nodes = [];
-  for (const name of ['one', 'two', 'three'])
-    nodes.push(new Node(name, await freePort()));
+  for (const [name, forward] of [['one', 'redirect'], ['two', 'proxy'], ['three', 'proxy']])
+    nodes.push(new Node(name, await freePort(), forward));
   const clients = Array.from({ length: CLIENTS },
     (_, number) => ({ number, next: 0, sent: 0, acked: 0 }));
   const figures = { rounds: 0, kill: [], freeze: [], stop: [] };
