@@ -11,7 +11,7 @@ const fs = require('node:fs');
 const { execFileSync } = require('node:child_process');
 const document = require('./document.js');
 const { checker } = require('./responses.js');
-const { withServer } = require('./server.js');
+const { withServer } = require('../lib/serve.js');
 
 const BASE = 'http://127.0.0.1:4512';
 const PROBLEM = 'application/problem+json';

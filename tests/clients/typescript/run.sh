@@ -114,6 +114,7 @@ run_deno() {
 }
 expect 'Deno' run_deno
 restart
+expect 'a page in Chromium' node browser.js "$program" "$module/index.mjs" "$scratch/browser"
 # A client that sends no idempotency keys counts twice, and the test must find it.
 sed 's/"Idempotency-Key"/"Other-Header"/' "$module/index.mjs" >"$scratch/planted.mjs"
 refuse 'planted: without idempotency keys a test fails' env \

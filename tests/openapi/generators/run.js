@@ -10,7 +10,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const document = require('../document.js');
-const { withServer } = require('../server.js');
+const { withServer } = require('../../lib/serve.js');
 
 const modules = path.join(__dirname, 'node_modules');
 const made = path.join(__dirname, 'made');

@@ -19,11 +19,11 @@ async function started(server, portFile) {
 }
 
 // Resolves to what `use`, which gets the server's address, resolves to.
-async function withServer(program, use) {
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-openapi-'));
+async function withServer(program, use, options = []) {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-'));
   const portFile = path.join(directory, 'port');
   const server = spawn(program, ['serve', '--data', `${directory}/data`,
-    '--listen', '127.0.0.1:0', '--port-file', portFile],
+    '--listen', '127.0.0.1:0', '--port-file', portFile, ...options],
   { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise((resolve) => { server.on('exit', resolve); });
   try {
