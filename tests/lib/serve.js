@@ -1,4 +1,4 @@
-// A server of its own for a script: on a free port, stopped at the end.
+// A server for one script: on a free port, stopped at the end.
 'use strict';
 
 const { spawn } = require('node:child_process');

@@ -1,0 +1,86 @@
+"""The same for asyncio: each call runs in a thread of the default executor. A call
+that is cancelled ends there; whether it was carried out is then not known."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, AsyncIterator, Iterator, Optional, Sequence, TypeVar
+
+from .client import Atomic, Change, Commit, Entry, Kindex
+from .values import JSON, Key, KeyPart
+
+T = TypeVar("T")
+_END = object()
+
+
+async def _step(iterator: Iterator[T]) -> Any:
+    return await asyncio.to_thread(lambda: next(iterator, _END))
+
+
+async def _iterate(iterator: Iterator[T]) -> AsyncIterator[T]:
+    while (item := await _step(iterator)) is not _END:
+        yield item
+
+
+class AsyncKindex:
+    """Parameters are those of Kindex."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        self._sync = Kindex(url, **options)
+
+    async def get(self, key: Key) -> Entry:
+        return await asyncio.to_thread(self._sync.get, key)
+
+    async def get_many(self, keys: Sequence[Key]) -> list[Entry]:
+        return await asyncio.to_thread(self._sync.get_many, keys)
+
+    async def put(self, key: Key, value: object, **options: Any) -> Optional[str]:
+        return await asyncio.to_thread(self._sync.put, key, value, **options)
+
+    async def patch(self, key: Key, patch: object) -> str:
+        return await asyncio.to_thread(self._sync.patch, key, patch)
+
+    async def delete(self, key: Key) -> Optional[Entry]:
+        return await asyncio.to_thread(self._sync.delete, key)
+
+    def atomic(self) -> Atomic:
+        """To be given to ``commit``."""
+        return self._sync.atomic()
+
+    async def commit(self, atomic: Atomic) -> Commit:
+        return await asyncio.to_thread(atomic.commit)
+
+    def list(self, prefix: Optional[Key] = None, **options: Any) -> AsyncIterator[Entry]:
+        return _iterate(self._sync.list(prefix, **options))
+
+    async def count(self, prefix: Optional[Key] = None, **options: Any) -> int:
+        return await asyncio.to_thread(self._sync.count, prefix, **options)
+
+    async def get_by_index(self, index: str, *values: KeyPart) -> Optional[Entry]:
+        return await asyncio.to_thread(self._sync.get_by_index, index, *values)
+
+    async def put_by_index(
+        self, index: str, values: Key, value: object, **options: Any
+    ) -> str:
+        return await asyncio.to_thread(
+            self._sync.put_by_index, index, values, value, **options
+        )
+
+    async def declare_index(
+        self, name: str, prefix: Key, fields: Sequence[Any], **members: object
+    ) -> JSON:
+        return await asyncio.to_thread(
+            self._sync.declare_index, name, prefix, fields, **members
+        )
+
+    async def get_index(self, name: str) -> JSON:
+        return await asyncio.to_thread(self._sync.get_index, name)
+
+    async def drop_index(self, name: str) -> None:
+        await asyncio.to_thread(self._sync.drop_index, name)
+
+    def watch(self, keys: Sequence[Key]) -> AsyncIterator[Change]:
+        return _iterate(self._sync.watch(keys))
+
+    def watch_prefix(self, prefix: Key) -> AsyncIterator[Change]:
+        return _iterate(self._sync.watch_prefix(prefix))
