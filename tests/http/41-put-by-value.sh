@@ -101,6 +101,18 @@ wait "${clients[@]}"
 is created "$(grep -lx 201 "$work"/code.* | wc -l)" 1
 is replaced "$(grep -lx 200 "$work"/code.* | wc -l)" 7
 
+test_case 'a repetition under an Idempotency-Key gets the first answer, and makes no second entry'
+for _ in 1 2; do
+    request PUT "$at/eve@x.org?new=users/eve" '{"email":"eve@x.org"}' -H 'Idempotency-Key: "put-1"'
+    expect 201
+    header Location /kv/users/eve
+    [ "${first-}" ] || first=$(value .versionstamp)
+    field .versionstamp "$first"
+    request PUT /kv/users/eve '{"email":"eva@x.org"}'
+done
+request GET '/list?index=by_email&prefix=eva@x.org'
+field '[.entries[].key[1]]' '["eve"]'
+
 test_case 'an entry that would take the value of another is refused'
 request POST /indexes '{"name":"by_n","prefix":["users"],"fields":["/n"],"unique":true}'
 until_field .state ready GET /indexes/by_n
