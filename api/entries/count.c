@@ -14,7 +14,7 @@
 enum { SLICE_ENTRIES = 2000 };
 
 /* Lives in the request's memory from the first slice to the last. Every slice
- * is a view of its own, so a count that meets commits on its way belongs to no
+ * is another view, so a count that meets commits on its way belongs to no
  * one moment. */
 struct count {
     struct selector selector;
