@@ -1,5 +1,6 @@
 /* Reads the operations of a JSON Patch, and carries them out in order. */
 #include "json/json_patch_operate.h"
+#include "json/json_string.h"
 
 static const struct patch_operation {
     const char *name;
@@ -24,10 +25,11 @@ static const struct patch_operation *operation_of(struct kx_slice item)
 {
     struct kx_slice name;
     if (kx_json_type(item) != KX_JSON_OBJECT ||
-        !kx_json_find(item, kx_text("/op"), &name))
+        !kx_json_find(item, kx_text("/op"), &name) ||
+        kx_json_type(name) != KX_JSON_STRING)
         return NULL;
     for (size_t i = 0; i < sizeof OPERATIONS / sizeof *OPERATIONS; i++)
-        if (kx_equal(name, kx_text(OPERATIONS[i].name)))
+        if (json_string_equal(name, kx_text(OPERATIONS[i].name)))
             return &OPERATIONS[i];
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* `sum` of a JSON Patch: adds to the number at a path, within bounds. */
 #include "json/json_arithmetic.h"
 #include "json/json_patch_operate.h"
+#include "json/json_string.h"
 
 struct sum_bounds {
     struct kx_slice min; /* without data: no bound */
@@ -27,8 +28,10 @@ static bool read_out(struct patching *patching, struct sum_bounds *bounds)
     bounds->out = KX_OUT_REFUSE;
     if (!kx_json_find(patching->item, kx_text("/out"), &word))
         return true;
+    if (kx_json_type(word) != KX_JSON_STRING)
+        return false;
     for (; bounds->out <= KX_OUT_SKIP; bounds->out++)
-        if (kx_equal(word, kx_text(WORDS[bounds->out])))
+        if (json_string_equal(word, kx_text(WORDS[bounds->out])))
             return bounds->min.size > 0 || bounds->max.size > 0;
     return false;
 }

@@ -34,6 +34,7 @@ key 10
 keytext 15
 json 10
 merge 10
+patch 10
 v8 10
 typed 10
 record 15
@@ -200,6 +201,9 @@ elif [ $failed -eq 0 ]; then
         'heap-buffer-overflow'
     planted json src/json/json_token \
         's/return unit >> 10 == LOW_HALF ?.*/return at;/' 'jansson: '
+    planted patch src/json/json_patch_operate \
+        's/json_equal_exactly(patching->operand, [*]element_out)/kx_equal(patching->operand, *element_out)/' \
+        'patch.c:'
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -42,6 +42,21 @@ static void indexes_are_exact(void **state)
     }
 }
 
+static void words_may_have_escapes(void **state)
+{
+    assert_int_equal(
+        apply(*state, "{\"a\":1}",
+              "[{\"op\":\"s\\u0075m\",\"path\":\"/\\u0061\",\"value\":5,"
+              "\"max\":3,\"out\":\"cl\\u0061mp\"}]",
+              1000, "{\"a\":3}"),
+        JSON_PATCH_DONE);
+    assert_int_equal(apply(*state, "{\"a\":1}",
+                           "[{\"op\":\"sum\",\"path\":\"/a\",\"value\":5,"
+                           "\"max\":3,\"out\":7}]",
+                           1000, ""),
+                     JSON_PATCH_MALFORMED);
+}
+
 static void the_work_has_a_limit(void **state)
 {
     static const char two[] = "[{\"op\":\"set\",\"path\":\"/a\",\"value\":1},"
@@ -86,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(white_space_around_the_value_stays),
         cmocka_unit_test(indexes_are_exact),
+        cmocka_unit_test(words_may_have_escapes),
         cmocka_unit_test(the_work_has_a_limit),
         cmocka_unit_test(memory_that_runs_out_is_told),
     };
