@@ -97,6 +97,22 @@ static void an_entry_with_several_rows_is_patched_once(void **state)
                             "{\"n\":1,\"tags\":[\"a\",\"b\",\"c\"]}");
 }
 
+/* The row of "b" is the first one of what the patch has left. */
+static void an_entry_that_loses_its_first_row_is_patched_once(void **state)
+{
+    struct story *s = *state;
+    test_declare(&s->test, s->mem, BY_TAG);
+    test_fill(&s->test, "u", 0, 3, tagged);
+    expect_part(s,
+                make_patch(s->mem, "by_tag",
+                           "[{\"op\":\"exclude\",\"path\":\"/tags\","
+                           "\"value\":\"a\"},{\"op\":\"sum\",\"path\":"
+                           "\"/n\",\"value\":1}]"),
+                3, false);
+    assert_string_equal(test_get(&s->test, s->mem, "[\"u\",2]"),
+                        "{\"n\":1,\"tags\":[\"b\",\"c\"]}");
+}
+
 /* The rows of "b" and "c" come in later commits than those of "a". */
 static void so_it_is_in_parts(void **state)
 {
@@ -361,6 +377,8 @@ int main(void)
             an_entry_that_moves_in_its_index_is_patched_once, begin, finish),
         cmocka_unit_test_setup_teardown(
             an_entry_with_several_rows_is_patched_once, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            an_entry_that_loses_its_first_row_is_patched_once, begin, finish),
         cmocka_unit_test_setup_teardown(so_it_is_in_parts, begin, finish),
         cmocka_unit_test_setup_teardown(a_range_within_the_rows_of_an_entry,
                                         begin, finish),
