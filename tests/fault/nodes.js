@@ -1,14 +1,16 @@
 // Three nodes in front of one PostgreSQL, and clients that write through all of
-// them: one node points to the active one, two send requests there. In turn the active node is killed, frozen until another is active, and
-// stopped, and a standby is killed. Nothing that was acknowledged may be lost, also
-// not by a node that was frozen meanwhile, no versionstamp may come twice,
-// and every sum must be what the clients have added.
+// them: one node points to the active one, two send requests there. In turn the
+// active node is killed, frozen until another is active, and stopped, and a standby
+// is killed. Nothing that was acknowledged may be lost, also not by a node that was
+// frozen meanwhile, no versionstamp may come twice, and every sum must be what the
+// clients have added.
 //
 //   node nodes.js PROGRAM ROUNDS ENGINE [SEED]     the last line: N passed, N failed
 //
 // The database is empty, and that of KX_POSTGRES (tests/lib/postgres.sh).
-// KX_NODES_FAULTS names the faults, with commas. KX_NODES_UNFENCED=1 is for a program without fence: takes the constraint away that
-// would still refuse a batch whose number was used.
+// KX_NODES_FAULTS names the faults, with commas. KX_NODES_UNFENCED=1 is for a program
+// without fence: takes the constraint away that would still refuse a batch whose
+// number was used.
 'use strict';
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
