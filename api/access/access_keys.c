@@ -182,3 +182,39 @@ bool access_sees_index(const struct request *request, enum scope scope,
     return access_covers(request, scope, kx_slice(NULL, 0)) ||
            index_covered(request, scope, name);
 }
+
+/* Puts a prefix among others in key order. Of two that cover each other the
+ * shorter one is kept. */
+static size_t insert_prefix(struct kx_slice *prefixes, size_t count,
+                            struct kx_slice prefix)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (kx_prefix_covers(prefixes[i], prefix, kx_slice(NULL, 0)))
+            return count;
+        if (!kx_prefix_covers(prefix, prefixes[i], kx_slice(NULL, 0)))
+            prefixes[kept++] = prefixes[i];
+    }
+    size_t at = kept;
+    for (; at > 0 && kx_compare(prefixes[at - 1], prefix) > 0; at--)
+        prefixes[at] = prefixes[at - 1];
+    prefixes[at] = prefix;
+    return kept + 1;
+}
+
+size_t access_below(const struct request *request, enum scope scope,
+                    struct kx_slice prefix,
+                    struct kx_slice prefixes_out[KX_GRANTS_MAX])
+{
+    const struct kx_token *token = request->caller.token;
+    unsigned bit = access_bit(scope);
+    size_t count = 0;
+    for (size_t i = 0; token != NULL && i < token->grant_count; i++) {
+        const struct kx_grant *grant = &token->grants[i];
+        if ((grant->scopes & bit) != 0 && grant->prefix.size > prefix.size &&
+            kx_prefix_covers(prefix, grant->prefix, kx_slice(NULL, 0)) &&
+            access_sees(request, scope, grant->prefix))
+            count = insert_prefix(prefixes_out, count, grant->prefix);
+    }
+    return count;
+}

@@ -56,9 +56,19 @@ static void add_range(const struct cli *cli, const char *prefix,
     cli_add_key_parameter(path, "end", cli->end);
 }
 
+static const char *prefix_of(const struct cli *cli)
+{
+    return cli->count > 0 ? cli->words[0] : cli->prefix;
+}
+
+void cli_add_prefix(const struct cli *cli, struct kx_buffer *path)
+{
+    cli_add_key_parameter(path, "prefix", prefix_of(cli));
+}
+
 void cli_add_selection(const struct cli *cli, struct kx_buffer *path)
 {
-    add_range(cli, cli->count > 0 ? cli->words[0] : cli->prefix, path);
+    add_range(cli, prefix_of(cli), path);
     cli_add_parameter(path, "reverse", cli->reverse ? "true" : NULL);
 }
 

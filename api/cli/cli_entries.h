@@ -14,6 +14,8 @@ typedef bool cli_entry_fn(void *target, struct kx_slice entry);
 int cli_entries(struct cli *cli, struct kx_slice path, cli_entry_fn *take,
                 void *target);
 
+/* Appends the prefix, a word or an option. */
+void cli_add_prefix(const struct cli *cli, struct kx_buffer *path);
 /* Appends the query parameters of the selection: prefix (a word or an option),
  * start, end, index, reverse. */
 void cli_add_selection(const struct cli *cli, struct kx_buffer *path);

@@ -26,6 +26,7 @@ static const struct cli_option TABLE[] = {
     {{"start", OPTION_TEXT, offsetof(struct cli, start), NULL, 0, 0, "first key, inclusive"}, "KEY", 0, false, NULL},
     {{"end", OPTION_TEXT, offsetof(struct cli, end), NULL, 0, 0, "last key, exclusive"}, "KEY", 0, false, NULL},
     {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "in the order of this index; the prefix then gives values of its fields"}, "NAME", 'i', false, NULL},
+    {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "the tree of this index's values; --depth is 1 if not given"}, "NAME", 'i', false, "tree-index"},
     {{"fields", OPTION_TEXT, offsetof(struct cli, fields), NULL, 0, 0, "only these members of the values, such as name,/address/city"}, "LIST", 0, false, NULL},
     {{"limit", OPTION_NUMBER, offsetof(struct cli, limit), NULL, 1, UINT64_MAX, "stop after this many"}, "N", 'n', false, NULL},
     {{"reverse", OPTION_FLAG, offsetof(struct cli, reverse), NULL, 0, 0, "from the last to the first"}, NULL, 'r', false, NULL},

@@ -66,12 +66,14 @@ handler_fn list_patch;
 /* Answers list_patch. */
 handler_fn list_patch_finish;
 
-/* ---- list.c, count.c, get_many.c --------------------------------------- */
+/* ---- list.c, count.c, tree.c, get_many.c ------------------------------- */
 
 /* GET /list: a page of entries, or all of them as NDJSON. */
 handler_fn list_get;
 /* GET /count: counts a range in slices. */
 handler_fn list_count;
+/* GET /tree: the next key parts under a prefix. */
+handler_fn tree_get;
 /* POST /get: many keys and ranges in one view. */
 handler_fn get_many;
 

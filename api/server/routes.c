@@ -27,6 +27,7 @@ static const struct route ROWS[] = {
     {METHOD_DELETE, "/list",    "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete,  list_delete_finish, true},
     {METHOD_PATCH,  "/list",    "patchEntries",  SCOPE_WRITE, BODY_VALUE,    list_patch,   list_patch_finish, false},
     {METHOD_GET,    "/count",   "countEntries",  SCOPE_LIST,  BODY_NONE,     list_count,   NULL, true},
+    {METHOD_GET,    "/tree",    "listChildren",  SCOPE_LIST,  BODY_NONE,     tree_get,     NULL, true},
     {METHOD_POST,   "/get",     "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, get_many,    NULL, false},
     {METHOD_POST,   "/explain", "explainList",   SCOPE_LIST,  BODY_ENVELOPE, explain_list, NULL, false},
     {METHOD_GET,    "/watch",   "watchEntries",  SCOPE_WATCH, BODY_NONE,     watch_get,    NULL, true},

@@ -41,22 +41,42 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
     return status == KX_END ? KX_OK : status;
 }
 
-/* The rows of a range whose beginning `tally` has counted. Rows may be larger
- * or smaller than elsewhere, so the share of the tree that the counted rows
- * take is used as the measure. */
-static uint64_t estimate_rows(struct kx_reader *reader,
-                              const struct tally *tally)
+/* The rows of [start, end), of which the first `counted`, up to `last`, were
+ * counted. Rows may be larger or smaller than elsewhere, so the share of the
+ * tree that the counted rows take is used as the measure. */
+static uint64_t estimate_rows(struct kx_reader *reader, struct kx_slice start,
+                              struct kx_slice end, struct kx_slice last,
+                              uint64_t counted)
 {
-    struct kx_slice start = kx_buffer_slice(&reader->start);
     double all = (double)catalog_row_count(reader->store->catalog);
-    double share = engine_share(reader->view, TABLE_ENTRIES, start,
-                                kx_buffer_slice(&reader->end));
-    double read = engine_share(reader->view, TABLE_ENTRIES, start,
-                               kx_buffer_slice(&reader->bound));
-    double rows = share * (read > 0 ? (double)tally->rows / read : all);
+    double share = engine_share(reader->view, TABLE_ENTRIES, start, end);
+    double read = engine_share(reader->view, TABLE_ENTRIES, start, last);
+    double rows = share * (read > 0 ? (double)counted / read : all);
     if (rows > all)
         rows = all;
-    return rows > (double)tally->rows ? (uint64_t)rows : tally->rows;
+    return rows > (double)counted ? (uint64_t)rows : counted;
+}
+
+uint64_t reader_estimate_under(struct kx_reader *reader, size_t size,
+                               uint64_t counted)
+{
+    struct kx_slice last = kx_buffer_slice(&reader->position);
+    struct kx_slice start = kx_buffer_slice(&reader->start);
+    struct kx_slice end = kx_buffer_slice(&reader->end);
+    struct kx_buffer *bound = &reader->bound;
+    if (reader->index != NULL)
+        size += reader->index->declaration->name_key.size;
+    struct kx_slice first = kx_slice(last.data, size);
+    kx_buffer_clear(bound);
+    kx_add_slice(bound, first);
+    kx_add_byte(bound, 0xff);
+    if (bound->failed)
+        return counted;
+    if (kx_compare(first, start) > 0)
+        start = first;
+    if (end.size == 0 || kx_compare(kx_buffer_slice(bound), end) < 0)
+        end = kx_buffer_slice(bound);
+    return estimate_rows(reader, start, end, last, counted);
 }
 
 enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
@@ -80,7 +100,9 @@ enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
     *estimate_out = (struct kx_estimate){.rows = tally.rows, .exact = true};
     if (status != KX_OK || tally.all)
         return status;
-    estimate_out->rows = estimate_rows(reader, &tally);
+    estimate_out->rows = estimate_rows(
+        reader, kx_buffer_slice(&reader->start), kx_buffer_slice(&reader->end),
+        kx_buffer_slice(&reader->bound), tally.rows);
     estimate_out->exact = false;
     return KX_OK;
 }

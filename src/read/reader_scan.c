@@ -207,6 +207,24 @@ enum kx_status kx_scan_next(struct kx_reader *reader,
     return KX_AGAIN;
 }
 
+enum kx_status reader_scan_jump(struct kx_reader *reader, struct kx_slice to)
+{
+    struct kx_buffer *bound = &reader->bound;
+    struct kx_slice end = kx_buffer_slice(&reader->end);
+    kx_buffer_clear(bound);
+    if (reader->index != NULL)
+        kx_add_slice(bound, reader->index->declaration->name_key);
+    kx_add_slice(bound, to);
+    if (bound->failed)
+        return KX_NO_MEMORY;
+    reader->ended =
+        end.size != 0 && kx_compare(kx_buffer_slice(bound), end) >= 0;
+    if (reader->ended)
+        return KX_END;
+    return engine_range_begin_either(reader->rows, kx_buffer_slice(bound), end,
+                                     false);
+}
+
 struct kx_slice kx_scan_position(struct kx_reader *reader)
 {
     size_t skip =

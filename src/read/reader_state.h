@@ -4,6 +4,7 @@
 
 #include "engine/engine.h"
 #include "commit/store_state.h"
+#include "kindex/tree.h"
 
 /* The position in a list of conflicts. */
 struct conflict_group {
@@ -83,6 +84,17 @@ enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
  * empty: none). Without memory reader->start.failed or end.failed is set. */
 void reader_bounds(struct kx_reader *reader, struct kx_slice name,
                    const struct kx_range *range);
+
+/* Continues the open forward scan at a key that is relative to the name of its
+ * index, past the rows before it. KX_OK; KX_END: the key is not within the
+ * bounds; KX_NO_MEMORY, KX_FAILED. */
+enum kx_status reader_scan_jump(struct kx_reader *reader, struct kx_slice to);
+
+/* About how many rows that begin with the first `size` bytes (not counting the
+ * name of an index) of the row at which the open forward scan is, and lie
+ * within its bounds, there are; the first `counted` were read. */
+uint64_t reader_estimate_under(struct kx_reader *reader, size_t size,
+                               uint64_t counted);
 
 /* Sets the members of values that the next calls need (none: all), for entries
  * found by an index; index may be NULL. */

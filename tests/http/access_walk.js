@@ -107,6 +107,7 @@ for (const key of PLACES) {
   row("listEntries", "GET", `/list?prefix=${json(key)}`, { route: "list", needs: [["list", key]], ok: 200,
     accept: "application/x-ndjson" });
   row("countEntries", "GET", `/count?prefix=${json(key)}`, { route: "list", needs: [["list", key]], ok: 200 });
+  row("listChildren", "GET", `/tree?prefix=${json(key)}`, { route: "list", needs: [["list", key]], ok: 200 });
   row("deleteEntries", "DELETE", `/list?start=${json(gone)}&end=${json([...gone, "z"])}`,
     { route: "write", needs: [["write", gone], ["list", gone]], ok: 200 });
   row("patchEntries", "PATCH", `/list?prefix=${json(gone)}`,
@@ -167,6 +168,7 @@ const wide = [`/list?start=${json(["a", "k"])}&end=${json(["ab"])}`, "/list", "/
 for (const path of wide)
   row("listEntries", "GET", path, { route: "list", needs: [["list", []]], ok: 200 });
 row("countEntries", "GET", "/count", { route: "list", needs: [["list", []]], ok: 200 });
+row("listChildren", "GET", "/tree", { route: "list", ok: 200 });
 row("deleteEntries", "DELETE", `/list?start=${json(["a", "zz"])}&end=${json(["a\0a"])}`,
   { route: "write", needs: [["write", []], ["list", []]], ok: 200 });
 const all = [["write", []], ["list", []], ["read", []]];
@@ -196,6 +198,7 @@ for (const [name, source] of Object.entries(SOURCES)) {
   row("countEntries", "GET", `/count?index=${name}`, { ...list, ok: there(200) });
   row("patchEntries", "PATCH", `/list?index=${name}&prefix=none`, { route: "write", ok: there(200), body: '{"x":1}',
     needs: [["write", source], ["list", source], ["read", source]] });
+  row("listChildren", "GET", `/tree?index=${name}`, { ...list, ok: there(200) });
   row("getMany", "POST", "/get", { needs: list.needs, ok: there(200),
     body: JSON.stringify({ ranges: [{ index: name }] }) });
   for (const action of ["pause", "resume", "throttle", "verify"])
@@ -227,7 +230,7 @@ for (const [name, source] of Object.entries(SOURCES)) {
 const FOLDING = { name: "fb", prefix: ["b"], fields: [{ path: "/x", fold: "lower" }] };
 for (const [name, source, ok] of [["fb", ["b"], 400], ["fx", null, 404]]) {
   const needs = { needs: [["list", source]], ok };
-  for (const [operation, path] of [["listEntries", "/list"], ["countEntries", "/count"]])
+  for (const [operation, path] of [["listEntries", "/list"], ["countEntries", "/count"], ["listChildren", "/tree"]])
     row(operation, "GET", `${path}?index=${name}&start=B&end=a`, { route: "list", ...needs });
   row("getMany", "POST", "/get", { ...needs, body: JSON.stringify({ ranges: [{ index: name, start: ["B"], end: ["a"] }] }) });
 }

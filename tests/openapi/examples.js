@@ -96,6 +96,8 @@ listEntries index-not-found
 listEntries not-acceptable
 countEntries users
 countEntries blue
+listChildren top
+listChildren colors
 getMany both
 watchEntries bad-parameter
 

@@ -1,10 +1,12 @@
 /* kindex tree: the parts of keys, each level indented. Parts below the depth
- * are not shown; the number of their entries is. */
+ * are not shown; the number of their entries is. Without a depth all keys are
+ * read, as a list; with one, the children of each key that is shown. */
 #include "cli/cli_entries.h"
 
 #include <stdio.h>
 
 #include "cli/cli_json.h"
+#include "cli/cli_pages.h"
 #include "cli/cli_show.h"
 #include "rest/key_text.h"
 
@@ -13,19 +15,31 @@ struct tree {
     struct kx_buffer last; /* the key shown last, encoded, cut to the depth */
     struct kx_buffer key;
     uint64_t below; /* hidden entries under that key */
+    bool estimated; /* that number */
+    bool unknown;
     uint64_t shown;
     size_t depth;
+    int status; /* of the requests for children */
 };
+
+static void end_number(struct tree *tree)
+{
+    tree->below = 0;
+    tree->estimated = tree->unknown = false;
+}
 
 static void end_line(struct tree *tree)
 {
     if (tree->shown == 0)
         return;
-    if (tree->below > 0)
-        printf("/  %s%llu%s", tree->cli->colour ? "\033[2m" : "",
-               (unsigned long long)tree->below, cli_plain(tree->cli));
+    if (tree->unknown)
+        fputs("/  ?", stdout);
+    else if (tree->below > 0)
+        printf("/  %s%s%llu%s", tree->cli->colour ? "\033[2m" : "",
+               tree->estimated ? "~" : "", (unsigned long long)tree->below,
+               cli_plain(tree->cli));
     putchar('\n');
-    tree->below = 0;
+    end_number(tree);
 }
 
 static void show_part(struct tree *tree, struct kx_slice part, size_t level)
@@ -63,14 +77,22 @@ static bool show_key(struct tree *tree)
         at += size;
         level++;
     }
-    if (at < key.size)
-        tree->below++;
     tree->last.size = 0;
     kx_add(&tree->last, key.data, at);
     return !tree->last.failed;
 }
 
 /* ---- For programs ------------------------------------------------------- */
+
+static void show_row(const struct tree *tree, struct kx_slice key)
+{
+    printf("{\"key\":%.*s,\"below\":", (int)key.size, (const char *)key.data);
+    if (tree->unknown)
+        fputs("null", stdout);
+    else
+        printf("%llu", (unsigned long long)tree->below);
+    puts(tree->estimated ? ",\"exact\":false}" : "}");
+}
 
 /* Prints the row of the key shown last: with its parts, or as a path. */
 static void end_row(struct tree *tree)
@@ -82,14 +104,13 @@ static void end_row(struct tree *tree)
     kx_buffer_init(&key, tree->cli->memory);
     if (tree->cli->form == CLI_JSON) {
         kx_key_to_json(last, &key);
-        printf("{\"key\":%.*s,\"below\":%llu}\n", (int)key.size,
-               (const char *)key.data, (unsigned long long)tree->below);
+        show_row(tree, kx_buffer_slice(&key));
     } else {
         key_text_to_path(last, &key);
         cli_show_bytes(kx_buffer_slice(&key));
     }
     kx_buffer_free(&key);
-    tree->below = 0;
+    end_number(tree);
 }
 
 /* Makes one row for each key prefix of at most `depth` parts. */
@@ -110,7 +131,6 @@ static bool gather_key(struct tree *tree)
         kx_add(&tree->last, key.data, at);
         tree->shown++;
     }
-    tree->below += at < key.size;
     return !tree->last.failed;
 }
 
@@ -119,32 +139,135 @@ static bool for_programs(const struct tree *tree)
     return tree->cli->form == CLI_JSON || tree->cli->form == CLI_RAW;
 }
 
-static bool take_entry(void *target, struct kx_slice entry)
+/* Shows the key as far as the depth goes, and takes it as the last one. */
+static bool place(struct tree *tree)
 {
-    struct tree *tree = target;
+    return for_programs(tree) ? gather_key(tree) : show_key(tree);
+}
+
+static bool read_key(struct tree *tree, struct kx_slice object)
+{
     struct kx_slice array;
     struct input_error error;
     tree->key.size = 0;
-    return cli_json_member(entry, "key", &array) &&
-           key_text_from_json(array, &tree->key, &error) &&
-           (for_programs(tree) ? gather_key(tree) : show_key(tree)) &&
-           !ferror(stdout);
+    return cli_json_member(object, "key", &array) &&
+           key_text_from_json(array, &tree->key, &error);
+}
+
+static bool take_entry(void *target, struct kx_slice entry)
+{
+    struct tree *tree = target;
+    if (!read_key(tree, entry) || !place(tree))
+        return false;
+    tree->below += tree->key.size > tree->last.size;
+    return !ferror(stdout);
+}
+
+/* ---- By children -------------------------------------------------------- */
+
+static size_t count_parts(struct kx_slice key)
+{
+    size_t count = 0;
+    size_t size;
+    while (key.size > 0 && (size = kx_part_size(key)) > 0) {
+        key = kx_slice(key.data + size, key.size - size);
+        count++;
+    }
+    return count;
+}
+
+static bool is_true(struct kx_slice object, const char *name)
+{
+    struct kx_slice value;
+    return cli_json_member(object, name, &value) &&
+           kx_equal(value, kx_text("true"));
+}
+
+static cli_element_fn take_child;
+
+static int list_children(struct tree *tree, const char *prefix)
+{
+    struct kx_buffer path;
+    kx_buffer_init(&path, tree->cli->memory);
+    kx_add_text(&path, "/tree?limit=1000");
+    cli_add_parameter(&path, "index", tree->cli->index);
+    if (prefix != NULL)
+        cli_add_parameter(&path, "prefix", prefix);
+    else
+        cli_add_prefix(tree->cli, &path);
+    return cli_pages(tree->cli, cli_whole(&path), "children", take_child, tree);
+}
+
+/* The numbers of a child are those of the key that is shown for it. */
+static void add_number(struct tree *tree, struct kx_slice child)
+{
+    struct kx_slice below;
+    tree->unknown |= cli_json_member(child, "below", &below) &&
+                     kx_equal(below, kx_text("null"));
+    tree->estimated |= !is_true(child, "exact");
+    tree->below += cli_number(child, "below");
+    if (tree->key.size > tree->last.size)
+        tree->below += is_true(child, "entry");
+}
+
+static void descend(struct tree *tree)
+{
+    struct kx_buffer prefix;
+    kx_buffer_init(&prefix, tree->cli->memory);
+    kx_key_to_json(kx_buffer_slice(&tree->key), &prefix);
+    kx_add_byte(&prefix, '\0');
+    tree->status = prefix.failed
+                       ? cli_fail("no memory")
+                       : list_children(tree, (const char *)prefix.data);
+}
+
+static void take_child(const struct cli *cli, void *target,
+                       struct kx_slice child)
+{
+    struct tree *tree = target;
+    struct kx_slice below;
+    (void)cli;
+    if (tree->status != CLI_OK || ferror(stdout))
+        return;
+    bool done = read_key(tree, child);
+    bool inner = count_parts(kx_buffer_slice(&tree->key)) < tree->depth;
+    if (done && (!inner || is_true(child, "entry")))
+        done = place(tree);
+    if (!done)
+        tree->status = cli_fail("the server's answer has no key");
+    else if (!inner)
+        add_number(tree, child);
+    else if (cli_json_member(child, "below", &below) &&
+             !kx_equal(below, kx_text("0")))
+        descend(tree);
+}
+
+/* ---- The command -------------------------------------------------------- */
+
+static int list_keys(struct tree *tree)
+{
+    struct kx_buffer path;
+    kx_buffer_init(&path, tree->cli->memory);
+    kx_add_text(&path, "/list?keys=true");
+    cli_add_selection(tree->cli, &path);
+    return cli_entries(tree->cli, cli_whole(&path), take_entry, tree);
 }
 
 int cli_tree(struct cli *cli)
 {
+    bool bounded = cli->start != NULL || cli->end != NULL;
+    size_t deepest = cli->index != NULL ? 1 : SIZE_MAX;
     struct tree tree = {.cli = cli,
-                        .depth = cli->depth > 0 ? cli->depth : SIZE_MAX};
-    struct kx_buffer path;
-    kx_buffer_init(&path, cli->memory);
+                        .depth = cli->depth > 0 ? cli->depth : deepest};
+    if (cli->index != NULL && bounded)
+        return cli_misuse(cli, "--index does not go with --start and --end");
     kx_buffer_init(&tree.last, cli->memory);
     kx_buffer_init(&tree.key, cli->memory);
-    kx_add_text(&path, "/list?keys=true");
-    cli_add_selection(cli, &path);
-    int status = cli_entries(cli, cli_whole(&path), take_entry, &tree);
+    int status = tree.depth == SIZE_MAX || bounded ? list_keys(&tree)
+                                                   : list_children(&tree, NULL);
     if (for_programs(&tree))
         end_row(&tree);
     else
         end_line(&tree);
-    return status;
+    return status == CLI_OK ? tree.status : status;
 }

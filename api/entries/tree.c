@@ -1,0 +1,262 @@
+/* GET /tree: the next key parts under a prefix, some in each view, so that a
+ * long page does not delay commits. A caller with rights on some prefixes only
+ * gets the children that lead to these. */
+#include "entries/entry_handlers.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "access/access.h"
+#include "rest/answer.h"
+#include "rest/core_refusal.h"
+#include "rest/cursor.h"
+#include "rest/selector.h"
+
+enum { SLICE_CHILDREN = 32 /* found in one view: commits wait for it */ };
+
+/* Lives in the request's memory from the first slice to the last. */
+struct tree_page {
+    struct selector selector;
+    struct selection selection;
+    uint64_t list; /* of its cursors */
+    size_t limit;
+    size_t count;           /* children that are written */
+    bool full;              /* there are more, from `next` on */
+    struct kx_buffer next;  /* where the walk goes on; empty: at the start */
+    struct kx_buffer bound; /* of the range of one prefix; of a cursor */
+    struct kx_tree walk;
+    struct kx_buffer child; /* the last one: it may be found in several ranges,
+                             * and then has the sum of them */
+    struct kx_estimate below;
+    bool entry;
+    bool known;
+    uint64_t flush; /* the last one that a slice depends on */
+};
+
+static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
+                                  TAKES_LIMIT | TAKES_CURSOR | TAKES_INDEX;
+
+/* The cursor of a list is not one of a tree. */
+static uint64_t list_of(const struct selector *selector)
+{
+    return ~cursor_list(selector->index, &selector->range);
+}
+
+static bool resume(struct tree_page *page, const struct query_params *query,
+                   struct input_error *error)
+{
+    struct kx_buffer cursor;
+    kx_buffer_init(&cursor, page->next.owner);
+    page->list = list_of(&page->selector);
+    if (!query_params_has(query, PARAMETER_CURSOR))
+        return true;
+    bool done =
+        query_params_text(query, PARAMETER_CURSOR, &cursor, error) &&
+        cursor_read(kx_buffer_slice(&cursor), page->list, &page->next, error);
+    if (done && !selector_resume(&page->selector, kx_buffer_slice(&page->next),
+                                 &page->bound))
+        done = input_error_set(error, PROBLEM_CURSOR_INVALID,
+                               "The cursor is not within the tree.");
+    if (!done)
+        error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
+    return done;
+}
+
+static void init(struct tree_page *page, const void *memory)
+{
+    selection_init(&page->selection, memory);
+    kx_tree_init(&page->walk, memory);
+    kx_buffer_init(&page->next, memory);
+    kx_buffer_init(&page->bound, memory);
+    kx_buffer_init(&page->child, memory);
+    page->limit = PAGE_LIMIT_DEFAULT;
+}
+
+static bool begin(struct request *request, struct tree_page *page,
+                  struct input_error *error)
+{
+    struct query_params query;
+    init(page, request->memory);
+    return query_params_read(request->query, SELECTION, request->memory, &query,
+                             error) &&
+           selection_read(&query, &page->selection, error) &&
+           selection_fold(&page->selection, request, error) &&
+           query_params_limit(&query, &page->limit, error) &&
+           selector_make(&page->selection, request->memory, &page->selector,
+                         error) &&
+           resume(page, &query, error);
+}
+
+/* ---- Children ----------------------------------------------------------- */
+
+static void write_child(struct tree_page *page, struct kx_buffer *out)
+{
+    char text[80];
+    kx_add_text(out, page->count > 0 ? ",{\"key\":" : "{\"key\":");
+    kx_key_to_json(kx_buffer_slice(&page->child), out);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)page->below.rows);
+    kx_add_text(out, page->entry ? ",\"entry\":true,\"below\":"
+                                 : ",\"entry\":false,\"below\":");
+    kx_add_text(out, page->known ? text : "null");
+    kx_add_text(out,
+                page->below.exact ? ",\"exact\":true}" : ",\"exact\":false}");
+    page->count++;
+}
+
+static void set_buffer(struct kx_buffer *buffer, const struct kx_buffer *from)
+{
+    buffer->size = 0;
+    kx_add_slice(buffer, kx_buffer_slice(from));
+}
+
+/* A child is complete when the next one is found. */
+static void take_child(struct tree_page *page, struct kx_buffer *out)
+{
+    const struct kx_tree *walk = &page->walk;
+    if (kx_equal(kx_buffer_slice(&page->child),
+                 kx_buffer_slice(&walk->child))) {
+        page->entry |= walk->entry;
+        page->known &= walk->known;
+        page->below.exact &= walk->below.exact;
+        page->below.rows += walk->below.rows;
+        return;
+    }
+    if (page->child.size > 0)
+        write_child(page, out);
+    page->full = page->count == page->limit || out->size > PAGE_BYTES_MAX;
+    set_buffer(&page->child, &walk->child);
+    page->entry = walk->entry;
+    page->known = walk->known;
+    page->below = walk->below;
+}
+
+/* ---- Walking ------------------------------------------------------------ */
+
+static struct kx_slice later(struct kx_slice a, struct kx_slice b)
+{
+    return kx_compare(a, b) > 0 ? a : b;
+}
+
+/* KX_END: all children of the range were found. KX_AGAIN: the slice is full.
+ * KX_OK: the page is. */
+static enum kx_status walk_range(struct tree_page *page,
+                                 struct kx_reader *reader, unsigned *left,
+                                 struct kx_buffer *out, struct kx_fault *fault)
+{
+    struct kx_tree *walk = &page->walk;
+    walk->index = page->selector.index;
+    walk->prefix_size = page->selection.prefix.size;
+    walk->held = walk->ended = false;
+    walk->next.size = 0;
+    for (; *left > 0; --*left) {
+        enum kx_status status = kx_tree_next(reader, walk, fault);
+        if (status == KX_OK || status == KX_AGAIN)
+            set_buffer(&page->next, &walk->next);
+        if (status != KX_OK)
+            return status;
+        take_child(page, out);
+        if (page->full)
+            return KX_OK;
+    }
+    return KX_AGAIN;
+}
+
+/* The part of the page's range that begins with the prefix. */
+static void narrow(struct tree_page *page, struct kx_slice prefix)
+{
+    struct kx_slice end;
+    page->bound.size = 0;
+    kx_add_slice(&page->bound, prefix);
+    kx_add_byte(&page->bound, 0xff);
+    end = kx_buffer_slice(&page->bound);
+    page->walk.start = later(page->selector.range.start, prefix);
+    page->walk.end = page->selector.range.end;
+    if (kx_compare(end, page->walk.end) < 0)
+        page->walk.end = end;
+}
+
+/* One slice, of all ranges that the caller may list: the whole one if no
+ * prefixes are given. */
+static enum kx_status walk(struct request *request, struct tree_page *page,
+                           const struct kx_slice *prefixes, size_t count,
+                           struct kx_buffer *out, struct kx_fault *fault)
+{
+    unsigned left = SLICE_CHILDREN;
+    enum kx_status status = KX_END;
+    kx_read_begin(request->reader);
+    for (size_t i = 0; status == KX_END && i < (count > 0 ? count : 1); i++) {
+        struct kx_slice next = kx_buffer_slice(&page->next);
+        page->walk.start = page->selector.range.start;
+        page->walk.end = page->selector.range.end;
+        if (count > 0)
+            narrow(page, prefixes[i]);
+        page->walk.start = later(page->walk.start, next);
+        status = walk_range(page, request->reader, &left, out, fault);
+    }
+    uint64_t flush = kx_read_end(request->reader);
+    if (flush > page->flush)
+        page->flush = flush;
+    if (page->bound.failed || page->next.failed || page->child.failed)
+        return KX_NO_MEMORY;
+    return status;
+}
+
+/* ---- Answering ---------------------------------------------------------- */
+
+static enum progress finish(struct tree_page *page, struct reply *reply)
+{
+    struct kx_buffer *out = &reply->body;
+    if (page->child.size > 0 && !page->full)
+        write_child(page, out);
+    answer_json(reply, 200);
+    reply->flush = page->flush;
+    if (page->full) {
+        kx_add_text(out, "],\"cursor\":\"");
+        cursor_write(page->list, kx_buffer_slice(&page->child), out);
+        kx_add_text(out, "\"}");
+    } else
+        kx_add_text(out, "],\"cursor\":null}");
+    return DONE;
+}
+
+/* Rights are checked for each slice: since the last one an index may have been
+ * declared or dropped. */
+static enum progress go_on(struct request *request, struct reply *reply,
+                           struct tree_page *page)
+{
+    struct kx_slice prefixes[KX_GRANTS_MAX];
+    struct kx_slice prefix = kx_buffer_slice(&page->selection.prefix);
+    struct kx_fault fault = {0};
+    size_t count = 0;
+    if (!page->selector.indexed &&
+        !selector_visible(request, SCOPE_LIST, &page->selector))
+        count = access_below(request, SCOPE_LIST, prefix, prefixes);
+    if (count > 0)
+        access_asked(request);
+    else if (!selector_allowed(request, reply, SCOPE_LIST, &page->selector))
+        return DONE;
+    fault.status = walk(request, page, prefixes, count, &reply->body, &fault);
+    if (fault.status == KX_AGAIN)
+        return AGAIN;
+    if (fault.status != KX_OK && fault.status != KX_END)
+        return core_refusal_scan(request, reply, &fault, &page->selector);
+    return finish(page, reply);
+}
+
+enum progress tree_get(struct request *request, struct reply *reply)
+{
+    struct tree_page *page = request->state;
+    struct input_error error;
+    if (request->slices == 0) {
+        page = talloc_zero(request->memory, struct tree_page);
+        if (page == NULL) {
+            reply->body.failed = true;
+            return DONE;
+        }
+        if (!begin(request, page, &error))
+            return input_error_reply(request, reply, &error);
+        request->state = page;
+        kx_add_text(&reply->body, "{\"children\":[");
+    }
+    return go_on(request, reply, page);
+}

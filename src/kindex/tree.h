@@ -1,0 +1,39 @@
+/* The tree of keys: which parts follow a prefix, found by jumps. */
+#ifndef KINDEX_TREE_H
+#define KINDEX_TREE_H
+
+#include "kindex/index.h"
+
+/* A walk over the children of a prefix. It may go on through any number of
+ * views, each of which shows it a later state. */
+struct kx_tree {
+    /* Set by the caller, and valid as long as the walk. */
+    struct kx_slice index; /* its name; empty: the keys of all entries */
+    struct kx_slice start; /* bounds as of a kx_range */
+    struct kx_slice end;
+    size_t prefix_size; /* bytes of the parts that all keys begin with */
+
+    /* The child that was found last. */
+    struct kx_buffer child;   /* its key: the prefix and one more part */
+    bool entry;               /* there is an entry with this very key */
+    bool known;               /* false: the engine cannot tell `below` */
+    struct kx_estimate below; /* entries whose keys have more parts */
+
+    /* Of the walk itself. */
+    struct kx_buffer next; /* where it goes on; empty: at start */
+    bool held;             /* the row at `next` was read, but not counted */
+    bool ended;
+};
+
+/* Begins a walk; the buffers' memory is taken from mem. The caller then sets
+ * the members above. */
+void kx_tree_init(struct kx_tree *tree, const void *mem);
+
+/* The next child that has entries, of which few are read. Inside a view in
+ * which the reader has no other scan. KX_OK; KX_END after the last; KX_AGAIN:
+ * call again, perhaps in another view; otherwise as kx_scan, kx_scan_index and
+ * kx_scan_next. */
+enum kx_status kx_tree_next(struct kx_reader *reader, struct kx_tree *tree,
+                            struct kx_fault *fault);
+
+#endif
