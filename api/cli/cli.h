@@ -47,6 +47,7 @@ struct cli {
     const char *end;
     const char *index;
     const char *fields;
+    const char *share;
     const char *type;
     const char *ttl;
     const char *ttl_of;
@@ -82,6 +83,7 @@ struct cli {
     bool dry_run;
     bool help;
     bool keys;
+    bool estimate;
     bool merge;
     bool ops;
     bool once;

@@ -1,5 +1,5 @@
 /* GET /count: the number of entries of a range, counted in slices so that a
- * long count does not delay commits. */
+ * long count does not delay commits, or estimated. */
 #include "entries/entry_handlers.h"
 
 #include <stdio.h>
@@ -22,6 +22,7 @@ struct count {
     struct kx_buffer bound;
     struct kx_buffer position;
     uint64_t entries;
+    bool estimate;  /* after the first slice the others are estimated */
     uint64_t flush; /* the last one that a slice depends on */
 };
 
@@ -31,7 +32,7 @@ static bool begin(struct request *request, struct count *count,
                   struct input_error *error)
 {
     const unsigned allowed =
-        TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_INDEX;
+        TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_INDEX | TAKES_ESTIMATE;
     struct query_params query;
     selection_init(&count->selection, request->memory);
     kx_buffer_init(&count->bound, request->memory);
@@ -40,6 +41,8 @@ static bool begin(struct request *request, struct count *count,
                            error) ||
         !selection_read(&query, &count->selection, error) ||
         !selection_fold(&count->selection, request, error) ||
+        !query_params_flag(&query, PARAMETER_ESTIMATE, &count->estimate,
+                           error) ||
         !selector_make(&count->selection, request->memory, &count->selector,
                        error))
         return false;
@@ -88,23 +91,48 @@ static enum kx_status next_slice(struct kx_reader *reader, struct count *count,
     return status;
 }
 
+/* The whole range, of which the first slice is counted. */
+static enum kx_status estimate(struct kx_reader *reader, struct count *count,
+                               struct kx_fault *fault)
+{
+    struct kx_estimate estimate;
+    kx_read_begin(reader);
+    enum kx_status status =
+        kx_estimate(reader, count->selector.index, &count->selector.range,
+                    &estimate, fault);
+    kx_read_end(reader);
+    if (status == KX_OK && estimate.rows > count->entries)
+        count->entries = estimate.rows;
+    return status;
+}
+
+static enum progress answer(struct reply *reply, const struct count *count,
+                            const char *exact)
+{
+    char text[64];
+    answer_json(reply, 200);
+    reply->flush = count->flush;
+    snprintf(text, sizeof text, "{\"count\":%llu%s}",
+             (unsigned long long)count->entries, exact);
+    kx_add_text(&reply->body, text);
+    return DONE;
+}
+
 /* AGAIN lets the loop serve others before the next slice. */
 static enum progress go_on(struct request *request, struct reply *reply,
                            struct count *count)
 {
     struct kx_fault fault = {0};
-    char text[40];
     fault.status = next_slice(request->reader, count, &fault);
-    if (fault.status == KX_OK)
+    if (fault.status == KX_OK && !count->estimate)
         return AGAIN;
-    if (fault.status != KX_END)
-        return core_refusal_scan(request, reply, &fault, &count->selector);
-    answer_json(reply, 200);
-    reply->flush = count->flush;
-    snprintf(text, sizeof text, "{\"count\":%llu}",
-             (unsigned long long)count->entries);
-    kx_add_text(&reply->body, text);
-    return DONE;
+    if (fault.status == KX_END)
+        return answer(reply, count, count->estimate ? ",\"exact\":true" : "");
+    if (fault.status == KX_OK)
+        fault.status = estimate(request->reader, count, &fault);
+    if (fault.status == KX_OK)
+        return answer(reply, count, ",\"exact\":false");
+    return core_refusal_scan(request, reply, &fault, &count->selector);
 }
 
 enum progress list_count(struct request *request, struct reply *reply)

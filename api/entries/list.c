@@ -14,9 +14,9 @@
 
 enum { ENTRY_GUESS = 256 /* bytes: room made for each entry beforehand */ };
 
-static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
-                                  TAKES_REVERSE | TAKES_LIMIT | TAKES_CURSOR |
-                                  TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS;
+static const unsigned SELECTION =
+    TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_REVERSE | TAKES_LIMIT |
+    TAKES_CURSOR | TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS | TAKES_SHARE;
 
 /* page->limit is the default before and what was asked for afterwards. */
 static bool read_page(struct request *request, struct page *page,
@@ -37,6 +37,7 @@ static bool read_page(struct request *request, struct page *page,
                              error) &&
            projection_read(&query, &page->shape.fields, error) &&
            query_params_limit(&query, &page->limit, error) &&
+           query_params_share(&query, &page->share, error) &&
            (!query_params_has(&query, PARAMETER_CURSOR) ||
             query_params_text(&query, PARAMETER_CURSOR, &cursor, error)) &&
            page_begin(page, selection, kx_buffer_slice(&cursor),
@@ -126,7 +127,7 @@ enum progress list_get(struct request *request, struct reply *reply)
 {
     const char *accept = request->header(request, "Accept");
     enum accept_form form = accept_form(accept, MAKES_JSON | MAKES_NDJSON);
-    struct page page = {.limit = PAGE_LIMIT_DEFAULT};
+    struct page page = {.limit = PAGE_LIMIT_DEFAULT, .share = -1};
     struct input_error error;
     if (request->state != NULL)
         return go_on(request, reply, request->state);
@@ -138,6 +139,10 @@ enum progress list_get(struct request *request, struct reply *reply)
         return input_error_reply(request, reply, &error);
     if (!selector_allowed(request, reply, SCOPE_LIST, &page.selector))
         return DONE;
+    if (!page_begin_at_share(&page, request->reader)) {
+        reply->body.failed = true;
+        return DONE;
+    }
     if (form == FORM_NDJSON)
         return send_stream(request, reply, &page);
     return send_page(request, reply, &page);

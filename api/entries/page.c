@@ -16,6 +16,7 @@ bool page_begin(struct page *page, struct selection *selection,
 {
     struct kx_buffer position;
     kx_buffer_init(&page->bound, memory);
+    kx_buffer_init(&page->place, memory);
     kx_buffer_init(&position, memory);
     if (!is_possible(&page->shape, error) ||
         !selector_make(selection, memory, &page->selector, error))
@@ -34,6 +35,21 @@ bool page_begin(struct page *page, struct selection *selection,
     if (!done)
         error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
     return done;
+}
+
+bool page_begin_at_share(struct page *page, struct kx_reader *reader)
+{
+    struct kx_range *range = &page->selector.range;
+    if (page->share < 0 || range->after.size > 0)
+        return true;
+    kx_read_begin(reader);
+    enum kx_status status = kx_find_share(reader, page->selector.index, range,
+                                          page->share, &page->place, NULL);
+    kx_read_end(reader);
+    if (status == KX_OK)
+        *(range->reverse ? &range->end : &range->start) =
+            kx_buffer_slice(&page->place);
+    return status == KX_OK || status == KX_INDEX_ABSENT;
 }
 
 /* Appends entries up to the limit; *last is then the position of the last one

@@ -14,8 +14,11 @@ struct page {
     uint64_t list; /* the list its cursors belong to */
     struct shape shape;
     size_t limit;
-    bool more;              /* entries are left after the page written */
+    double share; /* of the entries: where the first page begins; < 0: at the
+                   * bound */
+    bool more;    /* entries are left after the page written */
     struct kx_buffer bound; /* holds the bound of a continued scan */
+    struct kx_buffer place; /* holds that of a scan from a share */
 };
 
 /* Makes a page of a selection, continued at cursor when that is not empty.
@@ -26,6 +29,12 @@ struct page {
 bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory,
                 struct input_error *error);
+
+/* Narrows the page's range to what follows, in its direction, the place of its
+ * share, unless that was continued by a cursor. Begins and ends its own view,
+ * and leaves an index that is not there to be found by page_write. False when
+ * memory ran out, or the storage failed. */
+bool page_begin_at_share(struct page *page, struct kx_reader *reader);
 
 /* Appends `"entries":[...],"cursor":...` and sets `more`. Within a view. KX_OK,
  * or as kx_scan and kx_scan_next; the reply then holds a torn text, to be

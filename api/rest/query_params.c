@@ -27,6 +27,8 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_REPAIR] = "repair",
     [PARAMETER_VERSIONSTAMPS] = "versionstamps",
     [PARAMETER_NEW] = "new",
+    [PARAMETER_ESTIMATE] = "estimate",
+    [PARAMETER_SHARE] = "share",
 };
 
 const char *query_params_name(enum parameter parameter)
@@ -275,6 +277,20 @@ bool query_params_limit(const struct query_params *query, size_t *limit_out,
     if (limit < 1 || limit > KX_PAGE_MAX)
         return bad_limit(query, limit > 0, error);
     *limit_out = limit;
+    return true;
+}
+
+bool query_params_share(const struct query_params *query, double *share_out,
+                        struct input_error *error)
+{
+    double share;
+    if (!query_params_has(query, PARAMETER_SHARE))
+        return true;
+    if (!kx_number_parse(query->raw[PARAMETER_SHARE], &share) || share < 0 ||
+        share > 1)
+        return bad(error, PARAMETER_SHARE,
+                   "takes a number from 0 (the beginning) to 1 (the end)");
+    *share_out = share;
     return true;
 }
 

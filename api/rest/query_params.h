@@ -24,6 +24,8 @@ enum parameter {
     PARAMETER_REPAIR,
     PARAMETER_VERSIONSTAMPS,
     PARAMETER_NEW,
+    PARAMETER_ESTIMATE,
+    PARAMETER_SHARE,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -47,6 +49,8 @@ enum parameter_bit {
     TAKES_REPAIR = 1 << PARAMETER_REPAIR,
     TAKES_VERSIONSTAMPS = 1 << PARAMETER_VERSIONSTAMPS,
     TAKES_NEW = 1 << PARAMETER_NEW,
+    TAKES_ESTIMATE = 1 << PARAMETER_ESTIMATE,
+    TAKES_SHARE = 1 << PARAMETER_SHARE,
     TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 
@@ -94,6 +98,10 @@ bool query_params_flag(const struct query_params *query,
 
 /* limit: 1 to KX_PAGE_MAX; `*limit_out` is unchanged when it is not given. */
 bool query_params_limit(const struct query_params *query, size_t *limit_out,
+                        struct input_error *error);
+
+/* share: 0 to 1; `*share_out` is unchanged when it is not given. */
+bool query_params_share(const struct query_params *query, double *share_out,
                         struct input_error *error);
 
 /* Appends the parts of a given key parameter: a JSON array when it begins with

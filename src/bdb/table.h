@@ -10,7 +10,7 @@ struct env;
 /* The name of a table's file in the data directory. */
 const char *table_file(enum table table);
 
-/* As engine_get, engine_get_head and engine_share (engine/engine.h). */
+/* As the calls of an engine_view with these names (engine/engine.h). */
 enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
                          struct kx_buffer *value);
 enum kx_status table_get_head(struct env *env, enum table table,
@@ -18,5 +18,8 @@ enum kx_status table_get_head(struct env *env, enum table table,
                               struct kx_buffer *value);
 double table_share(struct env *env, enum table table, struct kx_slice start,
                    struct kx_slice end);
+enum kx_status table_find_share(struct env *env, enum table table,
+                                struct kx_slice start, struct kx_slice end,
+                                double share, struct kx_buffer *key);
 
 #endif

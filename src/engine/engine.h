@@ -102,6 +102,9 @@ struct engine_calls {
                      size_t count); /* NULL unless remote */
     double (*share)(struct engine_view *view, enum table table,
                     struct kx_slice start, struct kx_slice end);
+    enum kx_status (*find_share)(struct engine_view *view, enum table table,
+                                 struct kx_slice start, struct kx_slice end,
+                                 double share, struct kx_buffer *key);
     enum kx_status (*range_create)(void *mem, struct engine_view *view,
                                    enum table table,
                                    struct engine_range **range_out);
@@ -267,6 +270,18 @@ static inline double engine_share(struct engine_view *view, enum table table,
                                   struct kx_slice start, struct kx_slice end)
 {
     return view->calls->share(view, table, start, end);
+}
+
+/* The other direction: replaces key by a bound within [start, end), not
+ * necessarily a row's key, before which roughly this part of the range's rows
+ * lies; `share` is 0.0 to 1.0, and the end is not empty. KX_OK, KX_NO_MEMORY,
+ * KX_FAILED. */
+static inline enum kx_status
+engine_find_share(struct engine_view *view, enum table table,
+                  struct kx_slice start, struct kx_slice end, double share,
+                  struct kx_buffer *key)
+{
+    return view->calls->find_share(view, table, start, end, share, key);
 }
 
 /* A reader of key ranges of one table, under talloc context mem, whose

@@ -84,6 +84,16 @@ enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
                            struct kx_estimate *estimate_out,
                            struct kx_fault *fault);
 
+/* Replaces bound_out with a place in the range before which roughly this part
+ * of its entries lies (0.0 to 1.0), as start or end of a range. `index` and the
+ * range's start and end as above; it needs an end unless there is an index.
+ * Inside a view; ends an open scan. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY,
+ * KX_FAILED. */
+enum kx_status kx_find_share(struct kx_reader *reader, struct kx_slice index,
+                             const struct kx_range *range, double share,
+                             struct kx_buffer *bound_out,
+                             struct kx_fault *fault);
+
 /* Replaces out with the encoded parts in the form that the index's entries
  * have: text is folded as the index's fields declare. Folded text stays the
  * same. For bounds of scans; not while a scan is open. KX_OK, KX_INDEX_ABSENT,

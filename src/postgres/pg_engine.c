@@ -53,6 +53,7 @@ static const struct engine_calls CALLS = {
     .get_head = pg_view_head,
     .prefetch = pg_view_prefetch,
     .share = pg_view_share,
+    .find_share = pg_view_find_share,
     .range_create = pg_range_create,
     .range_begin = pg_range_begin,
     .range_next = pg_range_next,

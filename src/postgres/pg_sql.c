@@ -34,6 +34,10 @@ static const char *const OF_TABLE[PG_TABLE_STATEMENTS] = {
         "SELECT (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE " WITHIN
         " LIMIT %2$d) AS part), (SELECT count(*) FROM (SELECT 1 FROM "
         "%1$s LIMIT %2$d) AS whole)",
+    [PG_AT_SHARE] =
+        "SELECT k, rest FROM %1$s WHERE " WITHIN " ORDER BY k, rest OFFSET "
+        "(SELECT count(*) * $5::int8 / 1000000 FROM (SELECT 1 FROM %1$s "
+        "WHERE " WITHIN " LIMIT %2$d) AS part) LIMIT 1",
 };
 
 static const char *const TEXTS[PG_STATEMENTS] = {

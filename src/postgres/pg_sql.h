@@ -15,17 +15,20 @@ enum { PG_FORMAT = 2 /* of the tables; written into meta */ };
 
 /* Statements on one table, in which %1$s is its name. */
 enum pg_table_statement {
-    PG_PUT,     /* k[], digest[], rest[], v[] */
-    PG_INSERT,  /* the same; 23505: there is such a row */
-    PG_DELETE,  /* k[], digest[] */
-    PG_GET,     /* k, digest: v */
-    PG_HEAD,    /* k, digest, size: the first bytes of v */
-    PG_MANY,    /* k[], digest[], size: of each row that is there the number of
-                 * its key, from 1, and v, or NULL if v is longer than size */
-    PG_FORWARD, /* k, rest, k, rest, limit: k, rest, v of rows in order */
-    PG_REVERSE, /* the same from the end */
-    PG_SHARE,   /* k, rest, k, rest: rows in the range, all; each at most
-                 * PG_COUNT_MAX */
+    PG_PUT,      /* k[], digest[], rest[], v[] */
+    PG_INSERT,   /* the same; 23505: there is such a row */
+    PG_DELETE,   /* k[], digest[] */
+    PG_GET,      /* k, digest: v */
+    PG_HEAD,     /* k, digest, size: the first bytes of v */
+    PG_MANY,     /* k[], digest[], size: of each row that is there the number of
+                  * its key, from 1, and v, or NULL if v is longer than size */
+    PG_FORWARD,  /* k, rest, k, rest, limit: k, rest, v of rows in order */
+    PG_REVERSE,  /* the same from the end */
+    PG_SHARE,    /* k, rest, k, rest: rows in the range, all; each at most
+                  * PG_COUNT_MAX */
+    PG_AT_SHARE, /* k, rest, k, rest, millionths: k, rest of the row before
+                  * which that part of the range's rows lies, at most
+                  * PG_COUNT_MAX of which count */
     PG_TABLE_STATEMENTS
 };
 

@@ -79,24 +79,55 @@ uint64_t reader_estimate_under(struct kx_reader *reader, size_t size,
     return estimate_rows(reader, start, end, last, counted);
 }
 
+/* Sets the reader's bounds; *name_out is the index's name, which they begin
+ * with. */
+static enum kx_status find_bounds(struct kx_reader *reader,
+                                  struct kx_slice index,
+                                  const struct kx_range *range,
+                                  struct kx_slice *name_out,
+                                  struct kx_fault *fault)
+{
+    *name_out = kx_slice(NULL, 0);
+    if (index.size != 0) {
+        struct index *found;
+        if (catalog_get(reader->store->catalog, index, &found, fault) != KX_OK)
+            return KX_INDEX_ABSENT;
+        *name_out = found->declaration->name_key;
+    }
+    kx_scan_end(reader);
+    reader_bounds(reader, *name_out, range);
+    return reader->start.failed || reader->end.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+enum kx_status kx_find_share(struct kx_reader *reader, struct kx_slice index,
+                             const struct kx_range *range, double share,
+                             struct kx_buffer *bound_out,
+                             struct kx_fault *fault)
+{
+    struct kx_slice name;
+    struct kx_buffer *key = &reader->bound;
+    enum kx_status status = find_bounds(reader, index, range, &name, fault);
+    if (status == KX_OK)
+        status = engine_find_share(reader->view, TABLE_ENTRIES,
+                                   kx_buffer_slice(&reader->start),
+                                   kx_buffer_slice(&reader->end), share, key);
+    if (status != KX_OK)
+        return status;
+    kx_buffer_clear(bound_out);
+    kx_add(bound_out, key->data + name.size, key->size - name.size);
+    return bound_out->failed ? KX_NO_MEMORY : KX_OK;
+}
+
 enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
                            const struct kx_range *range,
                            struct kx_estimate *estimate_out,
                            struct kx_fault *fault)
 {
     struct tally tally = {0};
-    struct kx_slice name = kx_slice(NULL, 0);
-    if (index.size != 0) {
-        struct index *found;
-        if (catalog_get(reader->store->catalog, index, &found, fault) != KX_OK)
-            return KX_INDEX_ABSENT;
-        name = found->declaration->name_key;
-    }
-    kx_scan_end(reader);
-    reader_bounds(reader, name, range);
-    if (reader->start.failed || reader->end.failed)
-        return KX_NO_MEMORY;
-    enum kx_status status = take_tally(reader, false, KX_PAGE_MAX, &tally);
+    struct kx_slice name;
+    enum kx_status status = find_bounds(reader, index, range, &name, fault);
+    if (status == KX_OK)
+        status = take_tally(reader, false, KX_PAGE_MAX, &tally);
     *estimate_out = (struct kx_estimate){.rows = tally.rows, .exact = true};
     if (status != KX_OK || tally.all)
         return status;

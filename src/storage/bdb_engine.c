@@ -117,6 +117,13 @@ static double share(struct engine_view *view, enum table table,
     return table_share(view_of(view)->env, table, start, end);
 }
 
+static enum kx_status find_share(struct engine_view *view, enum table table,
+                                 struct kx_slice start, struct kx_slice end,
+                                 double wanted, struct kx_buffer *key)
+{
+    return table_find_share(view_of(view)->env, table, start, end, wanted, key);
+}
+
 static enum kx_status create(void *mem, struct engine_view *view,
                              enum table table, struct engine_range **range_out)
 {
@@ -177,6 +184,7 @@ static const struct engine_calls CALLS = {
     .get = get,
     .get_head = get_head,
     .share = share,
+    .find_share = find_share,
     .range_create = create,
     .range_begin = begin,
     .range_next = next,

@@ -88,6 +88,37 @@ request GET '/list?prefix=many&limit=1000'
 field '.entries | length' 1000
 field '[.entries[].key[1]] == [range(1000)]' true
 
+test_case 'share begins about there, and pages go on from it'
+first() { request GET "/list?prefix=many&keys=true&limit=1&$1"; [ "$status" = 200 ] || expect 200; value '.entries[0].key[1]'; }
+is 'the beginning' "$(first share=0)" 0
+half=$(first share=0.5)
+is 'about half' "$((half >= 250 && half <= 760))" 1
+is 'the same, written otherwise' "$(first share=5e-1)" "$half"
+back=$(first 'share=0.5&reverse=true')
+is 'before it' "$back" $((half - 1))
+late=$(first share=0.9)
+is 'later' "$((late > half))" 1
+request GET '/list?prefix=many&limit=2&share=0.5'
+cursor=$(value .cursor)
+is 'the next page' "$(first "cursor=$cursor")" $((half + 2))
+is 'the cursor decides' "$(first "share=0.1&cursor=$cursor")" $((half + 2))
+request GET '/list?prefix=many&share=0.5' '' -H 'Accept: application/x-ndjson'
+is 'a stream' "$(tail -1 "$answer")" "{\"end\":true,\"count\":$((1010 - half))}"
+is 'the command line' "$("$KINDEX" ls many --share 0.5 -n 1 -o raw --url "$url")" "many/=$half"
+request GET '/list?prefix=nothing&share=0.5'
+field . '{"entries":[],"cursor":null}'
+request GET '/list?prefix=l/a&share=0.5'
+expect 200
+request GET '/list?share=1'
+expect 200
+for share in 1.1 -0.1 x 50% ''; do
+    request GET "/list?share=$share"
+    expect 400 bad-parameter
+    field .parameter share
+done
+request GET '/list?index=none&share=0.5'
+expect 404 index-not-found
+
 test_case 'keys=true leaves the values out'
 request GET '/list?prefix=l/a&keys=true'
 field '.entries | map(keys)' '[["key","versionstamp"]]'

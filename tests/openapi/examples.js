@@ -95,6 +95,7 @@ listEntries cursor-mismatch
 listEntries index-not-found
 listEntries not-acceptable
 countEntries users
+countEntries about
 countEntries blue
 listChildren top
 listChildren colors

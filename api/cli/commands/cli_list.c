@@ -32,6 +32,7 @@ int cli_ls(struct cli *cli)
     kx_add_text(&path, "/list");
     cli_add_selection(cli, &path);
     cli_add_parameter(&path, "fields", cli->fields);
+    cli_add_parameter(&path, "share", cli->share);
     cli_add_parameter(&path, "keys",
                       cli->keys || cli->form == CLI_RAW ? "true" : NULL);
     if (cli->form == CLI_DEFAULT)
@@ -48,17 +49,22 @@ int cli_count(struct cli *cli)
 {
     struct kx_buffer path;
     struct cli_reply reply;
-    struct kx_slice count;
+    struct kx_slice count, exact;
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/count");
     cli_add_selection(cli, &path);
+    cli_add_parameter(&path, "estimate", cli->estimate ? "true" : NULL);
     struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
     int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;
     struct kx_slice document = kx_buffer_slice(&reply.body);
-    if (cli->form != CLI_JSON && cli_json_member(document, "count", &count))
+    if (cli->form != CLI_JSON && cli_json_member(document, "count", &count)) {
+        if (cli_json_member(document, "exact", &exact) &&
+            kx_equal(exact, kx_text("false")))
+            putchar('~');
         document = count;
+    }
     cli_show_bytes(document);
     return CLI_OK;
 }

@@ -120,6 +120,8 @@ static const struct request_row {
     {METHOD_GET, "/list?index=j", NOTHING, NULL, 404},
     {METHOD_GET, "/list?prefix=p&x=1", NOTHING, NULL, 400},
     {METHOD_GET, "/count", NOTHING, NULL, 200},
+    {METHOD_GET, "/count?estimate=true", NOTHING, NULL, 200},
+    {METHOD_GET, "/list?share=0.5", NOTHING, NULL, 200},
     {METHOD_GET, "/tree", NOTHING, NULL, 200},
     {METHOD_GET, "/tree?index=i", NOTHING, NULL, 200},
     {METHOD_GET, "/tree?index=j", NOTHING, NULL, 404},

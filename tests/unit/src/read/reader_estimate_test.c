@@ -1,0 +1,136 @@
+/* The place of a share of a range, on a real store: compared with how many
+ * entries a scan finds before it. */
+#include "store.h"
+
+enum { FEW = 12, MANY = 20000, STEPS = 10 };
+
+static const char *of_number(void *mem, int n)
+{
+    return talloc_asprintf(mem, "{\"n\":%d}", n % 97);
+}
+
+static size_t count(struct story *s, const char *index,
+                    const struct kx_range *range)
+{
+    struct kx_entry entry;
+    enum kx_status status;
+    size_t found = 0;
+    kx_read_begin(s->test.reader);
+    if (index != NULL)
+        status = kx_scan_index(s->test.reader, kx_text(index), range, NULL);
+    else
+        status = kx_scan(s->test.reader, range, NULL);
+    assert_int_equal(status, KX_OK);
+    while (kx_scan_next(s->test.reader, &entry) == KX_OK)
+        found++;
+    kx_read_end(s->test.reader);
+    return found;
+}
+
+/* The part of the range's entries that lies before the place of the share. */
+static double part_before(struct story *s, const char *index,
+                          struct kx_range range, double share)
+{
+    struct kx_buffer place;
+    struct kx_slice name = index == NULL ? kx_slice(NULL, 0) : kx_text(index);
+    kx_buffer_init(&place, s->mem);
+    kx_read_begin(s->test.reader);
+    assert_int_equal(
+        kx_find_share(s->test.reader, name, &range, share, &place, NULL),
+        KX_OK);
+    kx_read_end(s->test.reader);
+    range.count_only = true;
+    double all = (double)count(s, index, &range);
+    assert_true(kx_compare(kx_buffer_slice(&place), range.start) >= 0);
+    if (range.end.size > 0)
+        assert_true(kx_compare(kx_buffer_slice(&place), range.end) <= 0);
+    range.end = kx_buffer_slice(&place);
+    if (kx_equal(range.start, range.end))
+        return 0;
+    return (double)count(s, index, &range) / all;
+}
+
+/* The tree is not balanced in rows, so a place is a rough one; but the places
+ * of a series are in its order. */
+static void check_series(struct story *s, const char *index,
+                         struct kx_range range, double tolerance)
+{
+    double last = 0;
+    for (int i = 0; i <= STEPS; i++) {
+        double share = (double)i / STEPS;
+        double part = part_before(s, index, range, share);
+        assert_true(part >= last);
+        assert_true(part >= share - tolerance && part <= share + tolerance);
+        last = part;
+    }
+    assert_true(last > 0.7);
+}
+
+static struct kx_range under(struct story *s, const char *prefix)
+{
+    struct kx_buffer start, end;
+    struct kx_slice key = test_key(s->mem, prefix);
+    kx_buffer_init(&start, s->mem);
+    kx_buffer_init(&end, s->mem);
+    kx_add_slice(&start, key);
+    kx_add_byte(&start, 0x00);
+    kx_add_slice(&end, key);
+    kx_add_byte(&end, 0xff);
+    return (struct kx_range){.start = kx_buffer_slice(&start),
+                             .end = kx_buffer_slice(&end)};
+}
+
+static void places_are_about_there(void **state)
+{
+    struct story *s = *state;
+    char *deep = talloc_array(s->mem, char, 301);
+    memset(deep, 'd', 300);
+    deep[300] = '\0';
+    for (int first = 0; first < MANY; first += 1000)
+        test_fill(&s->test, "many", first, 1000, of_number);
+    test_fill(&s->test, "few", 0, FEW, of_number);
+    test_fill(&s->test, "one", 0, 1, of_number);
+    test_fill(&s->test, deep, 0, 1000, of_number);
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"by_n\",\"prefix\":[\"many\"],"
+                                  "\"fields\":[\"/n\"]}"),
+                     KX_OK);
+    struct kx_index_info info;
+    do
+        assert_int_equal(test_index(&s->test, "by_n", &info), KX_OK);
+    while (info.state == KX_INDEX_BUILDING);
+    check_series(s, NULL, under(s, "[\"many\"]"), 0.3);
+    check_series(s, NULL, under(s, "[\"few\"]"), 0.3);
+    check_series(s, NULL, under(s, talloc_asprintf(s->mem, "[\"%s\"]", deep)),
+                 0.3);
+    check_series(s, "by_n", (struct kx_range){.reverse = false}, 0.3);
+    assert_true(part_before(s, NULL, under(s, "[\"one\"]"), 0) == 0);
+}
+
+/* Nothing lies in the range, or nothing has the name. */
+static void nothing_has_a_place_too(void **state)
+{
+    struct story *s = *state;
+    struct kx_buffer place;
+    struct kx_range range = under(s, "[\"none\"]");
+    kx_buffer_init(&place, s->mem);
+    kx_read_begin(s->test.reader);
+    assert_int_equal(kx_find_share(s->test.reader, kx_slice(NULL, 0), &range,
+                                   0.5, &place, NULL),
+                     KX_OK);
+    assert_true(kx_compare(kx_buffer_slice(&place), range.start) >= 0);
+    assert_true(kx_compare(kx_buffer_slice(&place), range.end) <= 0);
+    assert_int_equal(kx_find_share(s->test.reader, kx_text("none"), &range, 0.5,
+                                   &place, NULL),
+                     KX_INDEX_ABSENT);
+    kx_read_end(s->test.reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(places_are_about_there, begin, finish),
+        cmocka_unit_test_setup_teardown(nothing_has_a_place_too, begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
