@@ -73,9 +73,9 @@ bool access_sees_index(const struct request *request, enum scope scope,
                        struct kx_slice name);
 
 /* The prefixes that are longer than this one, and for which the caller has the
- * scope: in key order, none within another. Their number is returned; 0 also
- * when memory ran out. For a caller that may not do this with all keys under
- * the prefix; not inside a view. */
+ * scope: in key order, none within another. Their number is returned. Whether
+ * they belong to an index is not checked. For a caller that may not do this
+ * with all keys under the prefix. */
 size_t access_below(const struct request *request, enum scope scope,
                     struct kx_slice prefix,
                     struct kx_slice prefixes_out[KX_GRANTS_MAX]);

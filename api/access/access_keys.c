@@ -212,8 +212,7 @@ size_t access_below(const struct request *request, enum scope scope,
     for (size_t i = 0; token != NULL && i < token->grant_count; i++) {
         const struct kx_grant *grant = &token->grants[i];
         if ((grant->scopes & bit) != 0 && grant->prefix.size > prefix.size &&
-            kx_prefix_covers(prefix, grant->prefix, kx_slice(NULL, 0)) &&
-            access_sees(request, scope, grant->prefix))
+            kx_prefix_covers(prefix, grant->prefix, kx_slice(NULL, 0)))
             count = insert_prefix(prefixes_out, count, grant->prefix);
     }
     return count;

@@ -48,6 +48,7 @@ struct cli {
     const char *index;
     const char *fields;
     const char *share;
+    const char *preview;
     const char *type;
     const char *ttl;
     const char *ttl_of;

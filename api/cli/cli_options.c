@@ -28,6 +28,7 @@ static const struct cli_option TABLE[] = {
     {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "in the order of this index; the prefix then gives values of its fields"}, "NAME", 'i', false, NULL},
     {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "the tree of this index's values; --depth is 1 if not given"}, "NAME", 'i', false, "tree-index"},
     {{"fields", OPTION_TEXT, offsetof(struct cli, fields), NULL, 0, 0, "only these members of the values, such as name,/address/city"}, "LIST", 0, false, NULL},
+    {{"preview", OPTION_TEXT, offsetof(struct cli, preview), NULL, 0, 0, "in place of values their kind, size and first N bytes"}, "N", 0, false, NULL},
     {{"share", OPTION_TEXT, offsetof(struct cli, share), NULL, 0, 0, "begin after about this part of the entries, 0 to 1"}, "PART", 0, false, NULL},
     {{"estimate", OPTION_FLAG, offsetof(struct cli, estimate), NULL, 0, 0, "about how many, without counting all"}, NULL, 0, false, NULL},
     {{"limit", OPTION_NUMBER, offsetof(struct cli, limit), NULL, 1, UINT64_MAX, "stop after this many"}, "N", 'n', false, NULL},

@@ -165,7 +165,8 @@ static struct kx_slice value_of(struct kx_slice entry)
 {
     struct kx_slice value;
     if (cli_json_member(entry, "value", &value) ||
-        cli_json_member(entry, "typed", &value))
+        cli_json_member(entry, "typed", &value) ||
+        cli_json_member(entry, "preview", &value))
         return value;
     return kx_text("");
 }

@@ -14,9 +14,10 @@
 
 enum { ENTRY_GUESS = 256 /* bytes: room made for each entry beforehand */ };
 
-static const unsigned SELECTION =
-    TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_REVERSE | TAKES_LIMIT |
-    TAKES_CURSOR | TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS | TAKES_SHARE;
+static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
+                                  TAKES_REVERSE | TAKES_LIMIT | TAKES_CURSOR |
+                                  TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS |
+                                  TAKES_SHARE | TAKES_PREVIEW;
 
 /* page->limit is the default before and what was asked for afterwards. */
 static bool read_page(struct request *request, struct page *page,
@@ -29,13 +30,16 @@ static bool read_page(struct request *request, struct page *page,
         return input_error_no_memory(error);
     selection_init(selection, request->memory);
     kx_buffer_init(&cursor, request->memory);
-    return query_params_read(request->query, SELECTION, request->memory, &query,
-                             error) &&
-           selection_read(&query, selection, error) &&
+    if (!query_params_read(request->query, SELECTION, request->memory, &query,
+                           error))
+        return false;
+    page->shape.previews = query_params_has(&query, PARAMETER_PREVIEW);
+    return selection_read(&query, selection, error) &&
            selection_fold(selection, request, error) &&
            query_params_flag(&query, PARAMETER_KEYS, &page->shape.keys_only,
                              error) &&
            projection_read(&query, &page->shape.fields, error) &&
+           query_params_preview(&query, &page->shape.preview, error) &&
            query_params_limit(&query, &page->limit, error) &&
            query_params_share(&query, &page->share, error) &&
            (!query_params_has(&query, PARAMETER_CURSOR) ||

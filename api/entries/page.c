@@ -5,10 +5,13 @@
 
 static bool is_possible(const struct shape *shape, struct input_error *error)
 {
-    return !shape->keys_only || shape->fields.count == 0 ||
+    unsigned forms =
+        shape->keys_only + shape->previews + (shape->fields.count > 0);
+    return forms <= 1 ||
            input_error_set(error, PROBLEM_BAD_PARAMETER,
-                           "keys leaves out the values and fields selects "
-                           "parts of them: use one of the two.");
+                           "keys leaves out the values, fields selects parts "
+                           "of them, and preview shows their beginning: use "
+                           "one of these.");
 }
 
 bool page_begin(struct page *page, struct selection *selection,
@@ -44,7 +47,7 @@ bool page_begin_at_share(struct page *page, struct kx_reader *reader)
         return true;
     kx_read_begin(reader);
     enum kx_status status = kx_find_share(reader, page->selector.index, range,
-                                          page->share, &page->place, NULL);
+                                          page->share, &page->place);
     kx_read_end(reader);
     if (status == KX_OK)
         *(range->reverse ? &range->end : &range->start) =

@@ -20,9 +20,12 @@ struct tree_page {
     struct selection selection;
     uint64_t list; /* of its cursors */
     size_t limit;
-    size_t count;           /* children that are written */
-    bool full;              /* there are more, from `next` on */
-    struct kx_buffer next;  /* where the walk goes on; empty: at the start */
+    size_t count; /* children that are written */
+    bool full;    /* there are more, from `child` on */
+    struct kx_slice prefixes[KX_GRANTS_MAX]; /* that the caller may list */
+    size_t prefix_count;
+    bool partial;           /* only these; else all of the range */
+    struct kx_buffer next;  /* where the walk continues; empty: at the start */
     struct kx_buffer bound; /* of the range of one prefix; of a cursor */
     struct kx_tree walk;
     struct kx_buffer child; /* the last one: it may be found in several ranges,
@@ -175,22 +178,21 @@ static void narrow(struct tree_page *page, struct kx_slice prefix)
         page->walk.end = end;
 }
 
-/* One slice, of all ranges that the caller may list: the whole one if no
- * prefixes are given. */
+/* One slice, of all ranges that the caller may list. */
 static enum kx_status walk(struct request *request, struct tree_page *page,
-                           const struct kx_slice *prefixes, size_t count,
                            struct kx_buffer *out, struct kx_fault *fault)
 {
     unsigned left = SLICE_CHILDREN;
     enum kx_status status = KX_END;
+    size_t ranges = page->partial ? page->prefix_count : 1;
     kx_read_begin(request->reader);
-    for (size_t i = 0; status == KX_END && i < (count > 0 ? count : 1); i++) {
-        struct kx_slice next = kx_buffer_slice(&page->next);
+    for (size_t i = 0; status == KX_END && i < ranges; i++) {
         page->walk.start = page->selector.range.start;
         page->walk.end = page->selector.range.end;
-        if (count > 0)
-            narrow(page, prefixes[i]);
-        page->walk.start = later(page->walk.start, next);
+        if (page->partial)
+            narrow(page, page->prefixes[i]);
+        page->walk.start =
+            later(page->walk.start, kx_buffer_slice(&page->next));
         status = walk_range(page, request->reader, &left, out, fault);
     }
     uint64_t flush = kx_read_end(request->reader);
@@ -219,23 +221,35 @@ static enum progress finish(struct tree_page *page, struct reply *reply)
     return DONE;
 }
 
+/* Does the caller have rights on some prefixes in the range only? Those that
+ * belong to an index of entries that it may not list are left out. */
+static bool find_prefixes(const struct request *request, struct tree_page *page)
+{
+    struct kx_slice prefix = kx_buffer_slice(&page->selection.prefix);
+    struct kx_slice *prefixes = page->prefixes;
+    page->prefix_count = 0;
+    if (page->selector.indexed ||
+        selector_visible(request, SCOPE_LIST, &page->selector))
+        return false;
+    size_t count = access_below(request, SCOPE_LIST, prefix, prefixes);
+    for (size_t i = 0; i < count; i++)
+        if (access_sees(request, SCOPE_LIST, prefixes[i]))
+            prefixes[page->prefix_count++] = prefixes[i];
+    return count > 0;
+}
+
 /* Rights are checked for each slice: since the last one an index may have been
  * declared or dropped. */
 static enum progress go_on(struct request *request, struct reply *reply,
                            struct tree_page *page)
 {
-    struct kx_slice prefixes[KX_GRANTS_MAX];
-    struct kx_slice prefix = kx_buffer_slice(&page->selection.prefix);
     struct kx_fault fault = {0};
-    size_t count = 0;
-    if (!page->selector.indexed &&
-        !selector_visible(request, SCOPE_LIST, &page->selector))
-        count = access_below(request, SCOPE_LIST, prefix, prefixes);
-    if (count > 0)
+    page->partial = find_prefixes(request, page);
+    if (page->partial)
         access_asked(request);
     else if (!selector_allowed(request, reply, SCOPE_LIST, &page->selector))
         return DONE;
-    fault.status = walk(request, page, prefixes, count, &reply->body, &fault);
+    fault.status = walk(request, page, &reply->body, &fault);
     if (fault.status == KX_AGAIN)
         return AGAIN;
     if (fault.status != KX_OK && fault.status != KX_END)

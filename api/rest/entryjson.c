@@ -61,6 +61,60 @@ static void write_key(const struct kx_entry *entry, struct kx_buffer *out)
     write_tail(entry, out);
 }
 
+/* The text that a value is shown as; it lies in the value, or in scratch. */
+static struct kx_slice text_of(const struct kx_value *value,
+                               struct kx_buffer *scratch, const char **kind_out)
+{
+    *kind_out = value->encoding == KX_BYTES ? "bytes" : "json";
+    if (value->encoding == KX_JSON || value->encoding == KX_BYTES)
+        return value->data;
+    if (!kx_value_to_json(value, scratch))
+        *kind_out = "typed";
+    return kx_buffer_slice(scratch);
+}
+
+/* Bytes that are no text have no preview. */
+static void add_start(struct kx_slice text, size_t most, struct kx_buffer *out)
+{
+    struct kx_slice start = kx_slice(text.data, kx_utf8_fit(text, most));
+    if (most == 0 || !kx_utf8_valid(start) ||
+        (start.size == 0 && text.size > 0))
+        return;
+    add_constant(out, ",\"preview\":");
+    kx_json_escape(start, out);
+    kx_add_text(out,
+                start.size < text.size ? ",\"cut\":true" : ",\"cut\":false");
+}
+
+/* The same with the start of the value, and what it is. A pointer is as long
+ * as its text: it is not stored as the value of an entry. */
+static void write_preview(const struct kx_entry *entry, size_t most,
+                          struct kx_buffer *out)
+{
+    const struct kx_value *value = &entry->value;
+    struct kx_buffer scratch;
+    const char *kind;
+    char size[32];
+    kx_buffer_init(&scratch, out->owner);
+    struct kx_slice text = text_of(value, &scratch, &kind);
+    bool pointer = value->encoding == KX_POINTER;
+    snprintf(size, sizeof size, "%zu", pointer ? text.size : value->data.size);
+    add_constant(out, "{\"key\":");
+    kx_key_to_json(entry->key, out);
+    add_constant(out, ",\"kind\":\"");
+    kx_add_text(out, kind);
+    add_constant(out, "\",\"size\":");
+    kx_add_text(out, size);
+    if (value->encoding == KX_BYTES) {
+        add_constant(out, ",\"mediaType\":");
+        kx_json_escape(value->media_type, out);
+    }
+    add_start(text, most, out);
+    write_tail(entry, out);
+    out->failed |= scratch.failed;
+    kx_buffer_free(&scratch);
+}
+
 void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out)
 {
     write_value(entry, NULL, out);
@@ -71,6 +125,8 @@ void entryjson_write_shaped(const struct kx_entry *entry,
 {
     if (shape->keys_only)
         write_key(entry, out);
+    else if (shape->previews)
+        write_preview(entry, shape->preview, out);
     else
         write_value(entry, shape->fields.count > 0 ? &shape->fields : NULL,
                     out);

@@ -11,6 +11,8 @@
 /* Which parts of an entry are shown; zeroed: all. */
 struct shape {
     bool keys_only;
+    bool previews;  /* `kind`, `size` and `preview` in place of the value */
+    size_t preview; /* bytes of it at most; 0: no such member */
     struct projection fields;
 };
 

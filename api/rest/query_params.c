@@ -29,6 +29,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_NEW] = "new",
     [PARAMETER_ESTIMATE] = "estimate",
     [PARAMETER_SHARE] = "share",
+    [PARAMETER_PREVIEW] = "preview",
 };
 
 const char *query_params_name(enum parameter parameter)
@@ -258,26 +259,51 @@ static bool bad_limit(const struct query_params *query, bool too_large,
     return false;
 }
 
-/* A number over the maximum is no longer increased, so it cannot overflow. */
-bool query_params_limit(const struct query_params *query, size_t *limit_out,
-                        struct input_error *error)
+/* Reads digits. A number over the maximum is no longer increased, so it cannot
+ * overflow. */
+static bool read_number(struct kx_slice text, size_t most, size_t *number_out)
 {
-    if (!query_params_has(query, PARAMETER_LIMIT))
-        return true;
-    struct kx_slice text = query->raw[PARAMETER_LIMIT];
-    size_t limit = 0;
+    *number_out = 0;
     for (size_t i = 0; i < text.size; i++) {
         unsigned digit = text.data[i] - (unsigned)'0';
         if (digit > 9)
-            return bad_limit(query, false, error);
-        limit = limit * 10 + digit;
-        if (limit > KX_PAGE_MAX)
-            limit = KX_PAGE_MAX + 1;
+            return false;
+        *number_out = *number_out * 10 + digit;
+        if (*number_out > most)
+            *number_out = most + 1;
     }
+    return text.size > 0;
+}
+
+bool query_params_limit(const struct query_params *query, size_t *limit_out,
+                        struct input_error *error)
+{
+    size_t limit;
+    if (!query_params_has(query, PARAMETER_LIMIT))
+        return true;
+    if (!read_number(query->raw[PARAMETER_LIMIT], KX_PAGE_MAX, &limit))
+        return bad_limit(query, false, error);
     if (limit < 1 || limit > KX_PAGE_MAX)
         return bad_limit(query, limit > 0, error);
     *limit_out = limit;
     return true;
+}
+
+bool query_params_preview(const struct query_params *query, size_t *size_out,
+                          struct input_error *error)
+{
+    size_t size;
+    char reason[64];
+    if (!query_params_has(query, PARAMETER_PREVIEW))
+        return true;
+    if (read_number(query->raw[PARAMETER_PREVIEW], KX_PREVIEW_MAX, &size) &&
+        size <= KX_PREVIEW_MAX) {
+        *size_out = size;
+        return true;
+    }
+    snprintf(reason, sizeof reason, "takes a whole number from 0 to %d",
+             KX_PREVIEW_MAX);
+    return bad(error, PARAMETER_PREVIEW, reason);
 }
 
 bool query_params_share(const struct query_params *query, double *share_out,

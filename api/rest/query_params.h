@@ -26,6 +26,7 @@ enum parameter {
     PARAMETER_NEW,
     PARAMETER_ESTIMATE,
     PARAMETER_SHARE,
+    PARAMETER_PREVIEW,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -51,6 +52,7 @@ enum parameter_bit {
     TAKES_NEW = 1 << PARAMETER_NEW,
     TAKES_ESTIMATE = 1 << PARAMETER_ESTIMATE,
     TAKES_SHARE = 1 << PARAMETER_SHARE,
+    TAKES_PREVIEW = 1 << PARAMETER_PREVIEW,
     TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 
@@ -99,6 +101,11 @@ bool query_params_flag(const struct query_params *query,
 /* limit: 1 to KX_PAGE_MAX; `*limit_out` is unchanged when it is not given. */
 bool query_params_limit(const struct query_params *query, size_t *limit_out,
                         struct input_error *error);
+
+/* preview: 0 to KX_PREVIEW_MAX; `*size_out` is unchanged when it is not
+ * given. */
+bool query_params_preview(const struct query_params *query, size_t *size_out,
+                          struct input_error *error);
 
 /* share: 0 to 1; `*share_out` is unchanged when it is not given. */
 bool query_params_share(const struct query_params *query, double *share_out,

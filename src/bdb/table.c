@@ -86,8 +86,8 @@ enum { DESCENTS_MAX = 512 };
 
 struct bisection {
     DB *db;
-    struct kx_buffer *key; /* no more than `target` of the rows are before it */
-    double target;
+    struct kx_buffer *key;
+    double target; /* rows before the key: at most this share of all */
     double enough; /* a part of the rows so small need not be divided */
     unsigned descents;
 };
@@ -130,15 +130,17 @@ static size_t common_size(struct kx_slice a, struct kx_slice b)
 
 /* Byte by byte: to look up a row by its number is more than the tree can do. */
 enum kx_status table_find_share(struct env *env, enum table table,
-                                struct kx_slice start, struct kx_slice end,
-                                double share, struct kx_buffer *key)
+                                const struct engine_place *place,
+                                struct kx_buffer *key)
 {
     DB *db = env->tables[table];
+    struct kx_slice start = place->start;
+    struct kx_slice end = place->end;
     double before = start.size == 0 ? 0 : share_before(db, start);
     double part = table_share(env, table, start, end);
     struct bisection bisection = {.db = db,
                                   .key = key,
-                                  .target = before + share * part,
+                                  .target = before + place->share * part,
                                   .enough = part / 1000};
     kx_buffer_clear(key);
     kx_add(key, start.data, common_size(start, end));

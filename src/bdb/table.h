@@ -19,7 +19,7 @@ enum kx_status table_get_head(struct env *env, enum table table,
 double table_share(struct env *env, enum table table, struct kx_slice start,
                    struct kx_slice end);
 enum kx_status table_find_share(struct env *env, enum table table,
-                                struct kx_slice start, struct kx_slice end,
-                                double share, struct kx_buffer *key);
+                                const struct engine_place *place,
+                                struct kx_buffer *key);
 
 #endif

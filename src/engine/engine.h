@@ -67,6 +67,13 @@ struct engine_range {
 
 struct shadow;
 
+/* A place in a range of which the end is not empty. */
+struct engine_place {
+    struct kx_slice start;
+    struct kx_slice end;
+    double share; /* of the range's rows that are before it, 0.0 to 1.0 */
+};
+
 /* Space for more rows. */
 enum engine_space {
     SPACE_ENOUGH,
@@ -103,8 +110,8 @@ struct engine_calls {
     double (*share)(struct engine_view *view, enum table table,
                     struct kx_slice start, struct kx_slice end);
     enum kx_status (*find_share)(struct engine_view *view, enum table table,
-                                 struct kx_slice start, struct kx_slice end,
-                                 double share, struct kx_buffer *key);
+                                 const struct engine_place *place,
+                                 struct kx_buffer *key);
     enum kx_status (*range_create)(void *mem, struct engine_view *view,
                                    enum table table,
                                    struct engine_range **range_out);
@@ -272,16 +279,15 @@ static inline double engine_share(struct engine_view *view, enum table table,
     return view->calls->share(view, table, start, end);
 }
 
-/* The other direction: replaces key by a bound within [start, end), not
- * necessarily a row's key, before which roughly this part of the range's rows
- * lies; `share` is 0.0 to 1.0, and the end is not empty. KX_OK, KX_NO_MEMORY,
- * KX_FAILED. */
-static inline enum kx_status
-engine_find_share(struct engine_view *view, enum table table,
-                  struct kx_slice start, struct kx_slice end, double share,
-                  struct kx_buffer *key)
+/* The other direction: replaces key by a bound within the place's range, not
+ * necessarily a row's key, before which roughly that part of the range's rows
+ * lies. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+static inline enum kx_status engine_find_share(struct engine_view *view,
+                                               enum table table,
+                                               const struct engine_place *place,
+                                               struct kx_buffer *key)
 {
-    return view->calls->find_share(view, table, start, end, share, key);
+    return view->calls->find_share(view, table, place, key);
 }
 
 /* A reader of key ranges of one table, under talloc context mem, whose

@@ -91,8 +91,7 @@ enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
  * KX_FAILED. */
 enum kx_status kx_find_share(struct kx_reader *reader, struct kx_slice index,
                              const struct kx_range *range, double share,
-                             struct kx_buffer *bound_out,
-                             struct kx_fault *fault);
+                             struct kx_buffer *bound_out);
 
 /* Replaces out with the encoded parts in the form that the index's entries
  * have: text is folded as the index's fields declare. Folded text stays the

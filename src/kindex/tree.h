@@ -4,7 +4,7 @@
 
 #include "kindex/index.h"
 
-/* A walk over the children of a prefix. It may go on through any number of
+/* A walk over the children of a prefix. It may take any number of
  * views, each of which shows it a later state. */
 struct kx_tree {
     /* Set by the caller, and valid as long as the walk. */
@@ -20,7 +20,7 @@ struct kx_tree {
     struct kx_estimate below; /* entries whose keys have more parts */
 
     /* Of the walk itself. */
-    struct kx_buffer next; /* where it goes on; empty: at start */
+    struct kx_buffer next; /* where it continues; empty: at start */
     bool held;             /* the row at `next` was read, but not counted */
     bool ended;
 };

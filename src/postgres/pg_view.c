@@ -235,21 +235,21 @@ double pg_view_share(struct engine_view *view, enum table table,
 
 /* Of a large range it is the share of the first PG_COUNT_MAX rows. */
 enum kx_status pg_view_find_share(struct engine_view *view, enum table table,
-                                  struct kx_slice start, struct kx_slice end,
-                                  double share, struct kx_buffer *key)
+                                  const struct engine_place *place,
+                                  struct kx_buffer *key)
 {
     struct pg_params params = {.count = 0};
     PGresult *rows;
-    pg_params_bound(&params, start);
-    pg_params_bound(&params, end);
-    pg_params_number(&params, (int64_t)(share * 1000000));
+    pg_params_bound(&params, place->start);
+    pg_params_bound(&params, place->end);
+    pg_params_number(&params, (int64_t)(place->share * 1000000));
     enum kx_status status =
         pg_view_ask(view, PG_AT_SHARE, table, &params, &rows);
     if (status != KX_OK)
         return status;
     kx_buffer_clear(key);
     if (PQntuples(rows) == 0) {
-        kx_add_slice(key, end);
+        kx_add_slice(key, place->end);
     } else {
         kx_add_slice(key, pg_bytes(rows, 0, 0));
         kx_add_slice(key, pg_bytes(rows, 0, 1));

@@ -20,8 +20,8 @@ void pg_view_prefetch(struct engine_view *view, const struct kx_slice *keys,
 double pg_view_share(struct engine_view *view, enum table table,
                      struct kx_slice start, struct kx_slice end);
 enum kx_status pg_view_find_share(struct engine_view *view, enum table table,
-                                  struct kx_slice start, struct kx_slice end,
-                                  double share, struct kx_buffer *key);
+                                  const struct engine_place *place,
+                                  struct kx_buffer *key);
 
 /* For ranges: the answer to one statement in the state of the view; PQclear it.
  * KX_OK, errors as of pg_conn_finish, of which those that no caller expects are

@@ -101,16 +101,16 @@ static enum kx_status find_bounds(struct kx_reader *reader,
 
 enum kx_status kx_find_share(struct kx_reader *reader, struct kx_slice index,
                              const struct kx_range *range, double share,
-                             struct kx_buffer *bound_out,
-                             struct kx_fault *fault)
+                             struct kx_buffer *bound_out)
 {
     struct kx_slice name;
     struct kx_buffer *key = &reader->bound;
-    enum kx_status status = find_bounds(reader, index, range, &name, fault);
+    enum kx_status status = find_bounds(reader, index, range, &name, NULL);
+    struct engine_place place = {.start = kx_buffer_slice(&reader->start),
+                                 .end = kx_buffer_slice(&reader->end),
+                                 .share = share};
     if (status == KX_OK)
-        status = engine_find_share(reader->view, TABLE_ENTRIES,
-                                   kx_buffer_slice(&reader->start),
-                                   kx_buffer_slice(&reader->end), share, key);
+        status = engine_find_share(reader->view, TABLE_ENTRIES, &place, key);
     if (status != KX_OK)
         return status;
     kx_buffer_clear(bound_out);

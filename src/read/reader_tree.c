@@ -1,5 +1,5 @@
 /* The children of a prefix. The rows of a child are counted as far as they are
- * few; then their number is estimated, and the scan goes on after them by one
+ * few; then their number is estimated, and the scan continues after them by one
  * descent of the tree. */
 #include "read/reader_state.h"
 #include "engine/engine.h"
@@ -33,8 +33,8 @@ static enum kx_status open_scan(struct kx_reader *reader, struct kx_tree *tree,
 }
 
 /* 00 sorts before every part that can follow a key, and FF after. */
-static enum kx_status go_on_after(struct kx_tree *tree, struct kx_slice key,
-                                  uint8_t byte)
+static enum kx_status continue_after(struct kx_tree *tree, struct kx_slice key,
+                                     uint8_t byte)
 {
     kx_buffer_clear(&tree->next);
     kx_add_slice(&tree->next, key);
@@ -42,20 +42,19 @@ static enum kx_status go_on_after(struct kx_tree *tree, struct kx_slice key,
     return tree->next.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-static enum kx_status hold(struct kx_tree *tree, struct kx_slice key)
+static enum kx_status continue_at(struct kx_tree *tree, struct kx_slice key)
 {
     kx_buffer_clear(&tree->next);
     kx_add_slice(&tree->next, key);
-    tree->held = true;
     return tree->next.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* The other rows of the child are passed over. */
+/* The other rows of the child are passed over: KX_END. */
 static enum kx_status jump(struct kx_reader *reader, struct kx_tree *tree)
 {
     size_t counted = tree->below.rows + tree->entry;
     enum kx_status status =
-        go_on_after(tree, kx_buffer_slice(&tree->child), 0xff);
+        continue_after(tree, kx_buffer_slice(&tree->child), 0xff);
     if (status != KX_OK)
         return status;
     tree->below.exact = false;
@@ -66,7 +65,7 @@ static enum kx_status jump(struct kx_reader *reader, struct kx_tree *tree)
             tree->entry;
     status = reader_scan_jump(reader, kx_buffer_slice(&tree->next));
     tree->ended = status == KX_END;
-    return status == KX_END ? KX_OK : status;
+    return status == KX_OK ? KX_END : status;
 }
 
 /* Bytes of the row's key as far as a child's goes; 0: it has no such part, as
@@ -95,34 +94,51 @@ static enum kx_status count(struct kx_tree *tree, struct kx_slice key,
     return child->failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* A row was read, or rows that are hidden were passed over up to it. KX_END:
- * the child is complete. */
-static enum kx_status take(struct kx_reader *reader, struct kx_tree *tree,
-                           struct kx_slice key, bool hidden)
+/* Does the row belong to another child than the present one, if there is one?
+ */
+static bool is_of_other(const struct kx_tree *tree, struct kx_slice key)
+{
+    struct kx_slice child = kx_buffer_slice(&tree->child);
+    return child.size > 0 &&
+           (child_size(tree, key) != child.size || !kx_starts_with(key, child));
+}
+
+/* A row was read. KX_END: the child is complete. */
+static enum kx_status take_row(struct kx_reader *reader, struct kx_tree *tree,
+                               struct kx_slice key)
 {
     enum kx_status status = KX_OK;
     size_t size = child_size(tree, key);
-    bool other = size != tree->child.size ||
-                 !kx_starts_with(key, kx_buffer_slice(&tree->child));
-    if (tree->child.size > 0 ? other : hidden) {
-        status = hidden ? go_on_after(tree, key, 0x00) : hold(tree, key);
-        if (status == KX_OK)
-            status = tree->child.size > 0 ? KX_END : KX_AGAIN;
-        return status;
-    }
-    if (!hidden && size > 0)
-        status = count(tree, key, size);
-    if (status == KX_OK && (hidden || tree->below.rows > COUNTED_MAX)) {
-        status = jump(reader, tree);
+    if (is_of_other(tree, key)) {
+        tree->held = true;
+        status = continue_at(tree, key);
         return status == KX_OK ? KX_END : status;
     }
+    if (size > 0)
+        status = count(tree, key, size);
+    if (status == KX_OK && tree->below.rows > COUNTED_MAX)
+        status = jump(reader, tree);
     return status;
 }
 
-enum kx_status kx_tree_next(struct kx_reader *reader, struct kx_tree *tree,
-                            struct kx_fault *fault)
+/* Many hidden rows were passed over up to this one. */
+static enum kx_status take_hidden(struct kx_reader *reader,
+                                  struct kx_tree *tree, struct kx_slice key)
 {
-    struct kx_entry entry;
+    bool found = tree->child.size > 0;
+    if (found && !is_of_other(tree, key))
+        return jump(reader, tree);
+    enum kx_status status = continue_after(tree, key, 0x00);
+    if (status != KX_OK)
+        return status;
+    return found ? KX_END : KX_AGAIN;
+}
+
+/* Begins with the row that the last child has ended with, if there is one. */
+static enum kx_status begin_child(struct kx_reader *reader,
+                                  struct kx_tree *tree, struct kx_fault *fault)
+{
+    struct kx_slice key;
     enum kx_status status = tree->ended ? KX_END : KX_OK;
     if (status == KX_OK && !reader->scanning)
         status = open_scan(reader, tree, fault);
@@ -130,22 +146,37 @@ enum kx_status kx_tree_next(struct kx_reader *reader, struct kx_tree *tree,
     tree->below = (struct kx_estimate){.exact = true};
     tree->known = true;
     tree->entry = false;
-    if (status == KX_OK && tree->held) {
-        struct kx_slice key = kx_buffer_slice(&tree->next);
+    key = kx_buffer_slice(&tree->next);
+    if (status == KX_OK && tree->held)
         status = count(tree, key, child_size(tree, key));
-    }
     tree->held = false;
+    return status;
+}
+
+static enum kx_status end_child(struct kx_reader *reader, struct kx_tree *tree)
+{
+    bool found = tree->child.size > 0;
+    if (tree->ended)
+        kx_scan_end(reader);
+    if (!found || !tree->ended)
+        return found ? KX_OK : KX_END;
+    return tree->end.size > 0
+               ? continue_at(tree, tree->end)
+               : continue_after(tree, kx_buffer_slice(&tree->child), 0xff);
+}
+
+enum kx_status kx_tree_next(struct kx_reader *reader, struct kx_tree *tree,
+                            struct kx_fault *fault)
+{
+    struct kx_entry entry;
+    enum kx_status status = begin_child(reader, tree, fault);
     while (status == KX_OK) {
         status = kx_scan_next(reader, &entry);
         tree->ended = status == KX_END;
-        if (status == KX_OK || status == KX_AGAIN)
-            status = take(reader, tree, kx_scan_position(reader),
-                          status == KX_AGAIN);
+        if (status == KX_OK)
+            status = take_row(reader, tree, kx_scan_position(reader));
+        else if (status == KX_AGAIN)
+            status = take_hidden(reader, tree, kx_scan_position(reader));
     }
-    if (tree->ended)
-        kx_scan_end(reader);
-    if (status != KX_END || tree->child.size == 0)
-        return status;
-    return tree->ended ? go_on_after(tree, kx_buffer_slice(&tree->child), 0xff)
-                       : KX_OK;
+    return status == KX_END ? end_child(reader, tree) : status;
 }

@@ -118,10 +118,10 @@ static double share(struct engine_view *view, enum table table,
 }
 
 static enum kx_status find_share(struct engine_view *view, enum table table,
-                                 struct kx_slice start, struct kx_slice end,
-                                 double wanted, struct kx_buffer *key)
+                                 const struct engine_place *place,
+                                 struct kx_buffer *key)
 {
-    return table_find_share(view_of(view)->env, table, start, end, wanted, key);
+    return table_find_share(view_of(view)->env, table, place, key);
 }
 
 static enum kx_status create(void *mem, struct engine_view *view,

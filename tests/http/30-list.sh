@@ -88,7 +88,7 @@ request GET '/list?prefix=many&limit=1000'
 field '.entries | length' 1000
 field '[.entries[].key[1]] == [range(1000)]' true
 
-test_case 'share begins about there, and pages go on from it'
+test_case 'share begins about there, and pages continue from it'
 first() { request GET "/list?prefix=many&keys=true&limit=1&$1"; [ "$status" = 200 ] || expect 200; value '.entries[0].key[1]'; }
 is 'the beginning' "$(first share=0)" 0
 half=$(first share=0.5)
@@ -124,6 +124,41 @@ request GET '/list?prefix=l/a&keys=true'
 field '.entries | map(keys)' '[["key","versionstamp"]]'
 request GET '/list?prefix=l/a&keys=maybe'
 expect 400 bad-parameter
+
+test_case 'preview shows kind, size and the beginning of values in their place'
+request PUT /kv/pre/=1 '{"n": 12345678901234567890, "é": [1,2,3]}'
+request PUT /kv/pre/=2 'Grüße' -H 'Content-Type: text/plain; charset=utf-8'
+printf '\377\000\376' >"$work/binary"
+request PUT /kv/pre/=3 "@$work/binary" -H 'Content-Type: image/x'
+request PUT /kv/pre/=4 '{"type":"KvU64","value":"42"}' -H 'Content-Type: application/vnd.kindex.typed+json'
+request PUT /kv/pre/=5?ttl=1h '""'
+request GET '/list?prefix=pre&preview=32'
+field '.entries | map(del(.versionstamp, .key) | if .expiresAt then .expiresAt = 0 else . end)' '[{"kind":"json","size":42,"preview":"{\"n\": 12345678901234567890, \"é\"","cut":true},{"kind":"bytes","size":7,"mediaType":"text/plain; charset=utf-8","preview":"Grüße","cut":false},{"kind":"bytes","size":3,"mediaType":"image/x"},{"kind":"typed","size":8,"preview":"{\"type\":\"KvU64\",\"value\":\"42\"}","cut":false},{"kind":"json","size":2,"preview":"\"\"","cut":false,"expiresAt":0}]'
+request GET '/list?prefix=pre&preview=3&start=pre/=2&limit=1'
+field '.entries[0] | [.preview, .cut]' '["Gr",true]'
+request GET '/list?prefix=pre&preview=0'
+field '.entries[0] | keys' '["key","kind","size","versionstamp"]'
+field '.entries[1] | keys' '["key","kind","mediaType","size","versionstamp"]'
+request GET '/list?prefix=pre&preview=200' '' -H 'Accept: application/x-ndjson'
+is 'lines' "$(wc -l <"$answer")" 6
+is 'a line' "$(sed -n 1p "$answer" | jq -r .preview)" '{"n": 12345678901234567890, "é": [1,2,3]}'
+for preview in -1 x 4097 99999999999999999999 ''; do
+    request GET "/list?preview=$preview"
+    expect 400 bad-parameter
+    field .parameter preview
+done
+request GET '/list?preview=9&keys=true'
+expect 400 bad-parameter
+request GET '/list?preview=9&fields=a'
+expect 400 bad-parameter
+request POST /indexes '{"name":"pre_by_n","prefix":["pre"],"fields":["/n"]}'
+until_field .state ready GET /indexes/pre_by_n
+request GET '/list?index=pre_by_n&preview=4'
+field '.entries | map([.key[1], .kind, .size, .preview])' '[[1,"json",42,"{\"n\""]]'
+request GET '/list?prefix=pre_by_n&preview=4'
+field '.entries | map([.kind, .size, .preview])' '[["json",1,"1"]]'
+"$KINDEX" ls pre --preview 4 --url "$url" -o table >"$work/out"
+is 'the command line' "$(awk 'NR == 2 { print $1, $3 }' "$work/out")" 'pre/=1 "{\"n\""'
 
 test_case 'a parameter that does not exist is refused, and the right one proposed'
 request GET '/list?prefx=l'

@@ -84,6 +84,7 @@ patchEntryByQuery settings
 putEntry carl
 listEntries first
 listEntries next
+listEntries preview
 listEntries range
 listEntries index
 listEntries raw

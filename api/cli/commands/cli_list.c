@@ -32,6 +32,7 @@ int cli_ls(struct cli *cli)
     kx_add_text(&path, "/list");
     cli_add_selection(cli, &path);
     cli_add_parameter(&path, "fields", cli->fields);
+    cli_add_parameter(&path, "preview", cli->preview);
     cli_add_parameter(&path, "share", cli->share);
     cli_add_parameter(&path, "keys",
                       cli->keys || cli->form == CLI_RAW ? "true" : NULL);

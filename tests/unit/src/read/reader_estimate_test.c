@@ -35,9 +35,8 @@ static double part_before(struct story *s, const char *index,
     struct kx_slice name = index == NULL ? kx_slice(NULL, 0) : kx_text(index);
     kx_buffer_init(&place, s->mem);
     kx_read_begin(s->test.reader);
-    assert_int_equal(
-        kx_find_share(s->test.reader, name, &range, share, &place, NULL),
-        KX_OK);
+    assert_int_equal(kx_find_share(s->test.reader, name, &range, share, &place),
+                     KX_OK);
     kx_read_end(s->test.reader);
     range.count_only = true;
     double all = (double)count(s, index, &range);
@@ -115,14 +114,14 @@ static void nothing_has_a_place_too(void **state)
     struct kx_range range = under(s, "[\"none\"]");
     kx_buffer_init(&place, s->mem);
     kx_read_begin(s->test.reader);
-    assert_int_equal(kx_find_share(s->test.reader, kx_slice(NULL, 0), &range,
-                                   0.5, &place, NULL),
-                     KX_OK);
+    assert_int_equal(
+        kx_find_share(s->test.reader, kx_slice(NULL, 0), &range, 0.5, &place),
+        KX_OK);
     assert_true(kx_compare(kx_buffer_slice(&place), range.start) >= 0);
     assert_true(kx_compare(kx_buffer_slice(&place), range.end) <= 0);
-    assert_int_equal(kx_find_share(s->test.reader, kx_text("none"), &range, 0.5,
-                                   &place, NULL),
-                     KX_INDEX_ABSENT);
+    assert_int_equal(
+        kx_find_share(s->test.reader, kx_text("none"), &range, 0.5, &place),
+        KX_INDEX_ABSENT);
     kx_read_end(s->test.reader);
 }
 
