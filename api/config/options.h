@@ -82,6 +82,7 @@ struct options {
     uint64_t archive_keep;
     int log_level; /* enum kx_log_level */
     bool access_log;
+    uint64_t scan_max;
     uint64_t slow_ms;
     bool insecure;
     const char *port_file; /* NULL: none */

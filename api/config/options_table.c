@@ -135,6 +135,9 @@ static const struct option_row TABLE[] = {
      0, "error, warning, info or debug"},
     {"access-log", OPTION_FLAG, offsetof(struct options, access_log), "0", 0, 0,
      "log a line for every request"},
+    {"scan-max", OPTION_NUMBER, offsetof(struct options, scan_max), "10000", 1,
+     10000000,
+     "entries that one page of a list with a where reads; a stream reads all"},
     {"slow-ms", OPTION_NUMBER, offsetof(struct options, slow_ms), "500", 0,
      DAY_MS,
      "requests that take this many milliseconds or longer are logged and shown "

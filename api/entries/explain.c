@@ -9,6 +9,7 @@
 #include "access/access.h"
 #include "rest/answer.h"
 #include "entries/explain_request.h"
+#include "http/percent.h"
 #include "rest/body.h"
 #include "rest/core_refusal.h"
 
@@ -24,6 +25,8 @@ struct explanation {
     uint64_t cost; /* of the best so far: entries read */
     struct kx_slice best;
     struct kx_buffer best_request;
+    uint64_t filtered_cost; /* the same of requests that test entries */
+    struct kx_buffer filtered;
     bool answered; /* by one that is ready, or soon will be */
 };
 
@@ -91,6 +94,37 @@ static void consider(struct explanation *explanation,
     kx_add_slice(best, address);
 }
 
+/* A list can test what the order leaves, if the conditions are those of `where`
+ * in a list. */
+static void consider_filtered(struct explanation *explanation,
+                              const struct kx_index_match *match, uint64_t rows,
+                              struct kx_slice address)
+{
+    const struct kx_query *query = explanation->query;
+    uint64_t cost = match->followed ? 2 * rows : rows;
+    struct kx_buffer *filtered = &explanation->filtered;
+    struct kx_buffer text;
+    if (match->left == 0 ||
+        (filtered->size > 0 && cost >= explanation->filtered_cost))
+        return;
+    kx_buffer_init(&text, explanation->request->memory);
+    for (size_t i = 0; i < kx_query_conditions(query); i++) {
+        if ((match->left >> i & 1) == 0)
+            continue;
+        if (!kx_query_condition_plain(query, i))
+            return;
+        kx_add_byte(&text, text.size == 0 ? '[' : ',');
+        kx_query_condition(query, i, &text);
+    }
+    kx_add_byte(&text, ']');
+    explanation->filtered_cost = cost;
+    filtered->size = 0;
+    kx_add_slice(filtered, address);
+    kx_add_text(filtered, address.size == 0 ? "?where=" : "&where=");
+    percent_encode(kx_buffer_slice(&text), filtered);
+    filtered->failed |= text.failed;
+}
+
 /* Also for one that leaves conditions to the client: it may still be better
  * than reading everything. */
 static void add_request(struct explanation *explanation,
@@ -110,6 +144,8 @@ static void add_request(struct explanation *explanation,
     kx_add_byte(explanation->out, '"');
     add_rows(match, &estimate, explanation->out);
     consider(explanation, match, estimate.rows, kx_buffer_slice(&address));
+    consider_filtered(explanation, match, estimate.rows,
+                      kx_buffer_slice(&address));
     explanation->out->failed |= address.failed;
 }
 
@@ -213,6 +249,11 @@ static void add_best(struct explanation *explanation,
     struct kx_buffer *out = explanation->out;
     if (explanation->best_request.size == 0) {
         kx_add_text(out, ",\"request\":null,\"index\":null");
+        if (explanation->filtered.size > 0) {
+            kx_add_text(out, ",\"filtered\":\"/list");
+            kx_add_slice(out, kx_buffer_slice(&explanation->filtered));
+            kx_add_byte(out, '"');
+        }
     } else {
         kx_add_text(out, ",\"request\":\"/list");
         kx_add_slice(out, kx_buffer_slice(&explanation->best_request));
@@ -239,6 +280,7 @@ static enum progress explain(struct request *request, struct reply *reply,
     explanation.matches =
         talloc_array(request->memory, struct kx_index_match, KX_INDEXES_MAX);
     kx_buffer_init(&explanation.best_request, request->memory);
+    kx_buffer_init(&explanation.filtered, request->memory);
     kx_buffer_init(&advice, request->memory);
     if (explanation.matches == NULL) {
         reply->body.failed = true;
@@ -250,7 +292,8 @@ static enum progress explain(struct request *request, struct reply *reply,
     answer_json(reply, 200);
     add_fits(&explanation);
     add_best(&explanation, &advice);
-    reply->body.failed |= advice.failed || explanation.best_request.failed;
+    reply->body.failed |= advice.failed || explanation.best_request.failed ||
+                          explanation.filtered.failed;
     return DONE;
 }
 

@@ -11,13 +11,14 @@
 #include "entries/page.h"
 #include "rest/core_refusal.h"
 #include "entries/list_stream.h"
+#include "entries/list_where.h"
 
 enum { ENTRY_GUESS = 256 /* bytes: room made for each entry beforehand */ };
 
 static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
                                   TAKES_REVERSE | TAKES_LIMIT | TAKES_CURSOR |
                                   TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS |
-                                  TAKES_SHARE | TAKES_PREVIEW;
+                                  TAKES_SHARE | TAKES_PREVIEW | TAKES_WHERE;
 
 /* page->limit is the default before and what was asked for afterwards. */
 static bool read_page(struct request *request, struct page *page,
@@ -25,14 +26,18 @@ static bool read_page(struct request *request, struct page *page,
 {
     struct query_params query;
     struct kx_buffer cursor;
+    struct kx_buffer conditions;
     struct selection *selection = talloc(request->memory, struct selection);
     if (selection == NULL)
         return input_error_no_memory(error);
     selection_init(selection, request->memory);
     kx_buffer_init(&cursor, request->memory);
+    kx_buffer_init(&conditions, request->memory);
     if (!query_params_read(request->query, SELECTION, request->memory, &query,
-                           error))
+                           error) ||
+        !query_params_where(&query, &page->where, &conditions, error))
         return false;
+    page->conditions = kx_buffer_slice(&conditions);
     page->shape.previews = query_params_has(&query, PARAMETER_PREVIEW);
     return selection_read(&query, selection, error) &&
            selection_fold(selection, request, error) &&
@@ -109,9 +114,10 @@ static enum progress send_stream(struct request *request, struct reply *reply,
 static enum progress go_on(struct request *request, struct reply *reply,
                            struct page *page)
 {
-    return selector_allowed(request, reply, SCOPE_LIST, &page->selector)
-               ? send_page(request, reply, page)
-               : DONE;
+    if (!selector_allowed(request, reply, SCOPE_LIST, &page->selector))
+        return DONE;
+    return page->where != NULL ? list_where_page(request, reply, page)
+                               : send_page(request, reply, page);
 }
 
 static enum progress not_acceptable(struct request *request,
@@ -149,5 +155,7 @@ enum progress list_get(struct request *request, struct reply *reply)
     }
     if (form == FORM_NDJSON)
         return send_stream(request, reply, &page);
+    if (page.where != NULL)
+        return list_where_begin(request, reply, &page);
     return send_page(request, reply, &page);
 }

@@ -6,6 +6,7 @@
 #include <talloc.h>
 
 #include "access/access.h"
+#include "entries/list_where.h"
 #include "rest/entryjson.h"
 
 /* What ends a slice, whichever comes first: entries without values are
@@ -48,8 +49,13 @@ static enum kx_status add_slice(struct list_stream *list,
             break;
         if (status != KX_OK)
             return status;
-        add_line(list, &entry, chunk);
         entries++;
+        if (list->page.where != NULL)
+            status = list_where_test(&list->page, &entry);
+        if (status == KX_OK)
+            add_line(list, &entry, chunk);
+        else if (status != KX_ABSENT)
+            return status;
     }
     kx_add_slice(&list->position, kx_scan_position(reader));
     return list->position.failed ? KX_NO_MEMORY : KX_OK;
@@ -91,7 +97,8 @@ static bool list_stream_next(struct stream *stream, struct kx_buffer *chunk,
 {
     struct list_stream *list = stream->state;
     struct kx_fault fault = {0};
-    char last[64];
+    char last[96];
+    char read[32] = "";
     if (!selector_visible(stream->request, SCOPE_LIST, &list->page.selector)) {
         chunk->failed = true; /* an index is another one than it was */
         return false;
@@ -103,7 +110,10 @@ static bool list_stream_next(struct stream *stream, struct kx_buffer *chunk,
         add_error(chunk, &fault);
         return false;
     }
-    snprintf(last, sizeof last, "{\"end\":true,\"count\":%zu}\n", list->count);
+    if (list->page.where != NULL)
+        snprintf(read, sizeof read, ",\"read\":%zu", list->page.read);
+    snprintf(last, sizeof last, "{\"end\":true,\"count\":%zu%s}\n", list->count,
+             read);
     kx_add_text(chunk, last);
     return false;
 }

@@ -28,6 +28,10 @@ bool page_begin(struct page *page, struct selection *selection,
     page->selector.range.fields = page->shape.fields.paths;
     page->selector.range.field_count = page->shape.fields.count;
     page->list = cursor_list(page->selector.index, &page->selector.range);
+    if (page->where != NULL) {
+        page->selector.range.field_count = 0; /* it may need others */
+        page->list = kx_hash(page->list, page->conditions);
+    }
     if (cursor.size == 0)
         return true;
     bool done = cursor_read(cursor, page->list, &position, error);

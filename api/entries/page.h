@@ -16,9 +16,14 @@ struct page {
     size_t limit;
     double share; /* of the entries: where the first page begins; < 0: at the
                    * bound */
-    bool more;    /* entries are left after the page written */
-    struct kx_buffer bound; /* holds the bound of a continued scan */
-    struct kx_buffer place; /* holds that of a scan from a share */
+    struct kx_where *where;     /* that the entries meet; NULL: all are shown */
+    struct kx_slice conditions; /* its text */
+    size_t read;                /* entries that were compared with it */
+    size_t bytes;               /* read for them */
+    size_t count;               /* of those that are shown */
+    bool more;                  /* entries are left after the page written */
+    struct kx_buffer bound;     /* holds the bound of a continued scan */
+    struct kx_buffer place;     /* holds that of a scan from a share */
 };
 
 /* Makes a page of a selection, continued at cursor when that is not empty.

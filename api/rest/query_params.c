@@ -30,6 +30,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_ESTIMATE] = "estimate",
     [PARAMETER_SHARE] = "share",
     [PARAMETER_PREVIEW] = "preview",
+    [PARAMETER_WHERE] = "where",
 };
 
 const char *query_params_name(enum parameter parameter)
@@ -304,6 +305,36 @@ bool query_params_preview(const struct query_params *query, size_t *size_out,
     snprintf(reason, sizeof reason, "takes a whole number from 0 to %d",
              KX_PREVIEW_MAX);
     return bad(error, PARAMETER_PREVIEW, reason);
+}
+
+/* The place in the parameter is told in the detail: `pointer` is for bodies. */
+static bool bad_where(const struct kx_fault *fault, struct input_error *error)
+{
+    input_error_condition(error, fault);
+    if (fault->status != KX_NO_MEMORY)
+        input_error_set(error, PROBLEM_BAD_PARAMETER,
+                        "The parameter where is not a condition: %s%s%s.",
+                        fault->detail, fault->pointer[0] != '\0' ? ", at " : "",
+                        fault->pointer);
+    error->parameter = kx_text(NAMES[PARAMETER_WHERE]);
+    error->pointer[0] = '\0';
+    return false;
+}
+
+bool query_params_where(const struct query_params *query,
+                        struct kx_where **where_out, struct kx_buffer *text,
+                        struct input_error *error)
+{
+    struct kx_fault fault = {0};
+    if (!query_params_has(query, PARAMETER_WHERE))
+        return true;
+    if (!query_params_text(query, PARAMETER_WHERE, text, error))
+        return false;
+    fault.status = kx_json_check(kx_buffer_slice(text), &fault);
+    if (fault.status == KX_OK)
+        fault.status = kx_where_read(text->owner, kx_buffer_slice(text),
+                                     where_out, &fault);
+    return fault.status == KX_OK || bad_where(&fault, error);
 }
 
 bool query_params_share(const struct query_params *query, double *share_out,

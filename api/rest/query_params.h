@@ -27,6 +27,7 @@ enum parameter {
     PARAMETER_ESTIMATE,
     PARAMETER_SHARE,
     PARAMETER_PREVIEW,
+    PARAMETER_WHERE,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -53,6 +54,7 @@ enum parameter_bit {
     TAKES_ESTIMATE = 1 << PARAMETER_ESTIMATE,
     TAKES_SHARE = 1 << PARAMETER_SHARE,
     TAKES_PREVIEW = 1 << PARAMETER_PREVIEW,
+    TAKES_WHERE = 1 << PARAMETER_WHERE,
     TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 
@@ -100,6 +102,12 @@ bool query_params_flag(const struct query_params *query,
 
 /* limit: 1 to KX_PAGE_MAX; `*limit_out` is unchanged when it is not given. */
 bool query_params_limit(const struct query_params *query, size_t *limit_out,
+                        struct input_error *error);
+
+/* where: conditions as a JSON object, or an array of them. `*where_out`, in the
+ * query's memory, and the decoded text are unchanged when it is not given. */
+bool query_params_where(const struct query_params *query,
+                        struct kx_where **where_out, struct kx_buffer *text,
                         struct input_error *error);
 
 /* preview: 0 to KX_PREVIEW_MAX; `*size_out` is unchanged when it is not

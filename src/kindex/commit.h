@@ -25,9 +25,13 @@ struct kx_where;
 /* Reads a condition such as {"path":"/stock","ge":5}, or an array of them,
  * which kx_json_check has accepted, into talloc context memory. KX_OK;
  * KX_BAD_INDEX with pointer and detail; KX_NO_MEMORY. */
-enum kx_status kx_where_read(void *memory, struct kx_slice text,
+enum kx_status kx_where_read(const void *memory, struct kx_slice text,
                              struct kx_where **where_out,
                              struct kx_fault *fault);
+/* Returns whether they hold for a value: KX_OK; KX_ABSENT: they do not;
+ * KX_NO_MEMORY. It keeps memory in *where, which one thread uses at a time. */
+enum kx_status kx_where_holds(struct kx_where *where,
+                              const struct kx_value *value);
 
 /* Names an entry by its value in a unique index, in place of its key. The
  * writer finds the key when it plans the commit, in the state before the

@@ -23,6 +23,9 @@ size_t kx_query_fields(const struct kx_query *query,
 size_t kx_query_conditions(const struct kx_query *query);
 void kx_query_condition(const struct kx_query *query, size_t n,
                         struct kx_buffer *out);
+/* Can kx_where_read read the n-th condition, since it is on the unchanged value
+ * at a path? */
+bool kx_query_condition_plain(const struct kx_query *query, size_t n);
 
 /* Why an index does not answer a query. */
 enum kx_mismatch {

@@ -53,6 +53,11 @@ const char *kx_mismatch_text(enum kx_mismatch mismatch)
     return mismatches[mismatch].text;
 }
 
+bool kx_query_condition_plain(const struct kx_query *query, size_t n)
+{
+    return match_implied_is_plain(&query->asked->where[n]);
+}
+
 enum kx_status kx_index_match_at(struct kx_reader *reader,
                                  struct kx_query *query, size_t n,
                                  struct kx_index_match *match_out)

@@ -4,6 +4,7 @@
 #include <talloc.h>
 
 #include "schema/declaration_parse.h"
+#include "schema/predicate.h"
 
 static enum kx_status read_where(struct kx_where *where, struct kx_slice text,
                                  struct kx_fault *fault)
@@ -18,7 +19,7 @@ static enum kx_status read_where(struct kx_where *where, struct kx_slice text,
     return status;
 }
 
-enum kx_status kx_where_read(void *memory, struct kx_slice text,
+enum kx_status kx_where_read(const void *memory, struct kx_slice text,
                              struct kx_where **where_out,
                              struct kx_fault *fault)
 {
@@ -28,9 +29,26 @@ enum kx_status kx_where_read(void *memory, struct kx_slice text,
         where->conditions = talloc_zero(where, struct declaration);
     if (where != NULL && where->conditions != NULL)
         status = read_where(where, text, fault);
-    if (status == KX_OK)
-        *where_out = where;
-    else
+    if (status != KX_OK) {
         talloc_free(where);
-    return status;
+        return status;
+    }
+    index_document_init(&where->decoded, where);
+    kx_buffer_init(&where->scratch, where);
+    *where_out = where;
+    return KX_OK;
+}
+
+enum kx_status kx_where_holds(struct kx_where *where,
+                              const struct kx_value *value)
+{
+    struct kx_slice document = kx_slice(NULL, 0);
+    struct record record = {.encoding = value->encoding, .value = value->data};
+    enum kx_status status =
+        index_document_text(&where->decoded, &record, &document);
+    if (status == KX_NO_MEMORY)
+        return status;
+    if (status != KX_OK)
+        document = kx_slice(NULL, 0);
+    return predicate_holds(where->conditions, document, &where->scratch, NULL);
 }

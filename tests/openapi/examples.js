@@ -85,6 +85,7 @@ putEntry carl
 listEntries first
 listEntries next
 listEntries preview
+listEntries where
 listEntries range
 listEntries index
 listEntries raw

@@ -31,6 +31,7 @@ int cli_ls(struct cli *cli)
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/list");
     cli_add_selection(cli, &path);
+    cli_add_parameter(&path, "where", cli->where);
     cli_add_parameter(&path, "fields", cli->fields);
     cli_add_parameter(&path, "preview", cli->preview);
     cli_add_parameter(&path, "share", cli->share);

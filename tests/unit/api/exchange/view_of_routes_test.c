@@ -122,6 +122,8 @@ static const struct request_row {
     {METHOD_GET, "/count", NOTHING, NULL, 200},
     {METHOD_GET, "/count?estimate=true", NOTHING, NULL, 200},
     {METHOD_GET, "/list?share=0.5", NOTHING, NULL, 200},
+    {METHOD_GET, "/list?where=%7B%22path%22:%22/x%22,%22eq%22:1%7D", NOTHING,
+     NULL, 200},
     {METHOD_GET, "/tree", NOTHING, NULL, 200},
     {METHOD_GET, "/tree?index=i", NOTHING, NULL, 200},
     {METHOD_GET, "/tree?index=j", NOTHING, NULL, 404},

@@ -1,0 +1,22 @@
+/* A page of the entries that meet conditions. Others are read as well, so it is
+ * made in slices, which are views of their own, and ends early when it has read
+ * --scan-max entries; its cursor then continues after the last of them. */
+#ifndef API_LIST_WHERE_H
+#define API_LIST_WHERE_H
+
+#include "entries/page.h"
+#include "http/request.h"
+
+/* Answers with the page, of which `where` is set. It is copied for the next
+ * slices, which list_where_page makes from request->state. The caller has
+ * checked the rights for each. */
+enum progress list_where_begin(struct request *request, struct reply *reply,
+                               const struct page *page);
+enum progress list_where_page(struct request *request, struct reply *reply,
+                              struct page *page);
+
+/* Counts an entry and compares it. KX_OK: it is shown; KX_ABSENT: it is not;
+ * KX_NO_MEMORY. */
+enum kx_status list_where_test(struct page *page, const struct kx_entry *entry);
+
+#endif
