@@ -85,6 +85,10 @@ static void add_account(struct kx_buffer *out, const struct account *account)
     add_number(out, "mutations", account->mutations);
     add_number(out, "bytesIn", account->bytes_in);
     add_number(out, "bytesOut", account->bytes_out);
+    if (account->advice[0] != '\0') {
+        kx_add_text(out, ",\"advice\":");
+        kx_add_text(out, account->advice);
+    }
     kx_add_byte(out, '}');
 }
 

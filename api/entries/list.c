@@ -20,31 +20,39 @@ static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
                                   TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS |
                                   TAKES_SHARE | TAKES_PREVIEW | TAKES_WHERE;
 
+/* What is shown of entries, and of which ones. */
+static bool read_shape(const struct query_params *query, struct page *page,
+                       struct input_error *error)
+{
+    struct kx_buffer conditions;
+    kx_buffer_init(&conditions, query->memory);
+    page->shape.previews = query_params_has(query, PARAMETER_PREVIEW);
+    if (!query_params_flag(query, PARAMETER_KEYS, &page->shape.keys_only,
+                           error) ||
+        !projection_read(query, &page->shape.fields, error) ||
+        !query_params_preview(query, &page->shape.preview, error) ||
+        !query_params_where(query, &page->where, &conditions, error))
+        return false;
+    page->conditions = kx_buffer_slice(&conditions);
+    return true;
+}
+
 /* page->limit is the default before and what was asked for afterwards. */
 static bool read_page(struct request *request, struct page *page,
                       struct input_error *error)
 {
     struct query_params query;
     struct kx_buffer cursor;
-    struct kx_buffer conditions;
     struct selection *selection = talloc(request->memory, struct selection);
     if (selection == NULL)
         return input_error_no_memory(error);
     selection_init(selection, request->memory);
     kx_buffer_init(&cursor, request->memory);
-    kx_buffer_init(&conditions, request->memory);
-    if (!query_params_read(request->query, SELECTION, request->memory, &query,
-                           error) ||
-        !query_params_where(&query, &page->where, &conditions, error))
-        return false;
-    page->conditions = kx_buffer_slice(&conditions);
-    page->shape.previews = query_params_has(&query, PARAMETER_PREVIEW);
-    return selection_read(&query, selection, error) &&
-           selection_fold(selection, request, error) &&
-           query_params_flag(&query, PARAMETER_KEYS, &page->shape.keys_only,
+    return query_params_read(request->query, SELECTION, request->memory, &query,
                              error) &&
-           projection_read(&query, &page->shape.fields, error) &&
-           query_params_preview(&query, &page->shape.preview, error) &&
+           selection_read(&query, selection, error) &&
+           selection_fold(selection, request, error) &&
+           read_shape(&query, page, error) &&
            query_params_limit(&query, &page->limit, error) &&
            query_params_share(&query, &page->share, error) &&
            (!query_params_has(&query, PARAMETER_CURSOR) ||

@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <talloc.h>
 
+#include "access/access.h"
 #include "http/service.h"
 #include "rest/answer.h"
 #include "rest/core_refusal.h"
 
 enum {
-    SLICE_ENTRIES = 500,     /* tested in one view: commits wait for it */
-    PAGE_READ_MAX = 64 << 20 /* bytes read for one page */
+    SLICE_ENTRIES = 500,      /* tested in one view: commits wait for it */
+    PAGE_READ_MAX = 64 << 20, /* bytes read for one page */
+    ADVISED_READ = 1000,      /* a page that has read so many entries, and so */
+    ADVISED_RATIO = 10,       /* many times what it shows, gets an advice */
+    ADVICE_MAX = 2048         /* bytes of a header */
 };
 
 enum kx_status list_where_test(struct page *page, const struct kx_entry *entry)
@@ -80,6 +84,121 @@ static enum kx_status read_slice(struct request *request, struct page *page,
     return status;
 }
 
+/* ---- Advice ------------------------------------------------------------- */
+
+/* Appends one character of UTF-8 as JSON has it in a string: with an escape if
+ * it is not ASCII. Returns its size. */
+static size_t add_character(const uint8_t *bytes, struct kx_buffer *out)
+{
+    char text[16];
+    uint32_t point = bytes[0];
+    size_t more = point >= 0xf0 ? 3 : point >= 0xe0 ? 2 : point >= 0x80;
+    if (more > 0)
+        point &= 0x3fu >> more;
+    for (size_t i = 1; i <= more; i++)
+        point = point << 6 | (bytes[i] & 0x3f);
+    if (more == 0)
+        snprintf(text, sizeof text, "%c", (char)point);
+    else if (point < 0x10000)
+        snprintf(text, sizeof text, "\\u%04x", point);
+    else
+        snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xd7c0 + (point >> 10),
+                 0xdc00 + (point & 0x3ff));
+    kx_add_text(out, text);
+    return more + 1;
+}
+
+/* The index that answers the query, if there is one that the caller may list
+ * by. Inside a view. KX_END: there is no such index. */
+static enum kx_status find_index(struct request *request,
+                                 struct kx_query *query, struct kx_slice *name)
+{
+    struct kx_reader *reader = request->reader;
+    struct kx_index_match match;
+    struct kx_index_info info;
+    for (size_t n = 0;; n++) {
+        enum kx_status status = kx_index_match_at(reader, query, n, &match);
+        if (status != KX_OK)
+            return status;
+        *name = match.index;
+        if (match.mismatches == 0 &&
+            kx_index_find(reader, match.index, &info) == KX_OK &&
+            access_covers(request, SCOPE_LIST, info.prefix))
+            return KX_OK;
+    }
+}
+
+/* Appends that index, or the declaration of one. Inside a view. */
+static enum kx_status find_advice(struct request *request,
+                                  struct kx_query *query, struct kx_buffer *out)
+{
+    bool all = access_covers(request, SCOPE_LIST, kx_slice(NULL, 0));
+    struct kx_slice name;
+    enum kx_status status = find_index(request, query, &name);
+    if (status == KX_OK) {
+        kx_add_text(out, "{\"index\":");
+        kx_json_escape(name, out);
+    } else if (status == KX_END) {
+        kx_add_text(out, "{\"declaration\":");
+        status = kx_advise(request->reader, query, all, out);
+    }
+    kx_add_byte(out, '}');
+    return out->failed ? KX_NO_MEMORY : status;
+}
+
+/* A query for the same entries; NULL: there is no memory. */
+static struct kx_query *make_query(const struct request *request,
+                                   const struct page *page)
+{
+    struct kx_query *query;
+    struct kx_buffer text;
+    struct kx_fault fault;
+    kx_buffer_init(&text, request->memory);
+    kx_add_text(&text, "{\"prefix\":");
+    kx_key_to_json(page->prefix, &text);
+    kx_add_text(&text, ",\"where\":");
+    kx_add_slice(&text, page->conditions);
+    kx_add_byte(&text, '}');
+    if (text.failed || kx_query_read(request->memory, kx_buffer_slice(&text),
+                                     &query, &fault) != KX_OK)
+        return NULL;
+    return query;
+}
+
+static bool deserves_advice(const struct page *page)
+{
+    return page->read >= ADVISED_READ &&
+           page->read / ADVISED_RATIO >= page->count &&
+           !page->selector.indexed && page->prefix.size > 0;
+}
+
+/* Without memory there is no advice. */
+static void advise(struct request *request, struct reply *reply,
+                   const struct page *page)
+{
+    struct kx_buffer found, header;
+    struct kx_query *query =
+        deserves_advice(page) ? make_query(request, page) : NULL;
+    if (query == NULL)
+        return;
+    kx_buffer_init(&found, request->memory);
+    kx_buffer_init(&header, request->memory);
+    kx_read_begin(request->reader);
+    enum kx_status status = find_advice(request, query, &found);
+    kx_read_end(request->reader);
+    if (status != KX_OK)
+        return;
+    for (size_t i = 0; i < found.size;)
+        i += add_character(found.data + i, &header);
+    kx_add_byte(&header, '\0');
+    if (header.failed || header.size > ADVICE_MAX)
+        return;
+    request->advice = (const char *)header.data;
+    reply_header(reply, "Kindex-Advice", request->advice);
+}
+
+/* ---- The page ----------------------------------------------------------- */
+
 enum progress list_where_page(struct request *request, struct reply *reply,
                               struct page *page)
 {
@@ -102,6 +221,7 @@ enum progress list_where_page(struct request *request, struct reply *reply,
     }
     snprintf(text, sizeof text, ",\"read\":%zu}", page->read);
     kx_add_text(out, text);
+    advise(request, reply, page);
     return DONE;
 }
 

@@ -1,5 +1,5 @@
 /* A page of the entries that meet conditions. Others are read as well, so it is
- * made in slices, which are views of their own, and ends early when it has read
+ * made in slices, each with a separate view, and ends early when it has read
  * --scan-max entries; its cursor then continues after the last of them. */
 #ifndef API_LIST_WHERE_H
 #define API_LIST_WHERE_H

@@ -30,6 +30,7 @@ bool page_begin(struct page *page, struct selection *selection,
     page->list = cursor_list(page->selector.index, &page->selector.range);
     if (page->where != NULL) {
         page->selector.range.field_count = 0; /* it may need others */
+        page->prefix = kx_buffer_slice(&selection->prefix);
         page->list = kx_hash(page->list, page->conditions);
     }
     if (cursor.size == 0)

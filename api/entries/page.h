@@ -18,6 +18,7 @@ struct page {
                    * bound */
     struct kx_where *where;     /* that the entries meet; NULL: all are shown */
     struct kx_slice conditions; /* its text */
+    struct kx_slice prefix;     /* of the selection; set if there is a where */
     size_t read;                /* entries that were compared with it */
     size_t bytes;               /* read for them */
     size_t count;               /* of those that are shown */

@@ -81,6 +81,9 @@ static void fill_account(struct exchange *exchange, struct account *account)
     }
     if (size > 0)
         memcpy(account->target, exchange->target.data, size);
+    if (request->advice != NULL &&
+        strlen(request->advice) <= SLOW_LOG_ADVICE_MAX)
+        memcpy(account->advice, request->advice, strlen(request->advice));
 }
 
 /* Appends a field unless its text is empty. */

@@ -107,8 +107,9 @@ struct request {
     struct wait wait;         /* for WAIT */
     unsigned slices;          /* calls of the handler before this one */
     void *state;              /* what the handler keeps between its calls */
-    size_t kept; /* bytes in it that --bodies-max counts: it is freed
-                  * when there is no memory for them */
+    const char *advice; /* JSON: how the request could read less, or NULL */
+    size_t kept;        /* bytes in it that --bodies-max counts: it is freed
+                         * when there is no memory for them */
 };
 
 /* True: until this half ends all its views begin without waiting and see one

@@ -12,6 +12,8 @@
 enum {
     SLOW_LOG_KEPT_MAX = 128,   /* requests */
     SLOW_LOG_TARGET_MAX = 256, /* bytes of a target that are kept */
+    SLOW_LOG_ADVICE_MAX =
+        511, /* bytes of an advice; a longer one is not kept */
     SLOW_LOG_LIMIT_DEFAULT = 100
 };
 
@@ -32,6 +34,7 @@ struct account {
     uint64_t bytes_in; /* of the body */
     uint64_t bytes_out;
     char target[SLOW_LOG_TARGET_MAX + 1]; /* cut, raw: percent-encoded */
+    char advice[SLOW_LOG_ADVICE_MAX + 1]; /* JSON, or "" */
 };
 
 /* Made zero, with the lock initialised. */

@@ -78,7 +78,7 @@ static size_t child_size(const struct kx_tree *tree, struct kx_slice key)
     return size + kx_part_size(kx_slice(key.data + size, key.size - size));
 }
 
-/* Counts a row of the child, which is a new one if there is none so far. */
+/* Counts a row of the child; the first row makes the child. */
 static enum kx_status count(struct kx_tree *tree, struct kx_slice key,
                             size_t size)
 {

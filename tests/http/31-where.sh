@@ -2,7 +2,7 @@
 # Lists with conditions: the server tests the entries of a range, reads a limited
 # number of them for a page, and says how many.
 . "$(dirname "$0")/../lib/http.sh"
-start_server --scan-max 1200
+start_server --scan-max 1200 --slow-ms 0
 
 # found WHERE [PARAMETERS]: the last parts of the keys that the list shows.
 found() {
@@ -17,16 +17,16 @@ request PUT /kv/w/=3 '{"n":3.5,"s":"b","t":{"u":false}}'
 request PUT /kv/w/=4 '{"n":"2"}'
 request PUT /kv/w/=5 '[1,2]'
 request PUT /kv/w/=6 'text' -H 'Content-Type: text/plain'
-request PUT /kv/w/=7 '{"type":"Map","value":[["n",2]]}' -H 'Content-Type: application/vnd.kindex.typed+json'
+request PUT /kv/w/=7 '{"type":"object","value":{"n":{"type":"number","value":2},"d":{"type":"Date","value":"2023-04-23T00:00:00.123Z"}}}' -H 'Content-Type: application/vnd.kindex.typed+json'
 
 test_case 'the comparisons are those of declarations'
-is equal "$(found '{"path":"/n","eq":2}')" '2'
-is 'not equal' "$(found '{"path":"/n","ne":2}')" '1 3 4 5 6 7'
+is equal "$(found '{"path":"/n","eq":2}')" '2 7'
+is 'not equal' "$(found '{"path":"/n","ne":2}')" '1 3 4 5 6'
 is 'one of' "$(found '{"path":"/n","in":[1,"2"]}')" '1 4'
 is null "$(found '{"path":"/s","eq":null}')" '2'
 is exists "$(found '{"path":"/t/u","exists":true}')" '1 3'
-is missing "$(found '{"path":"/n","exists":false}')" '5 6 7'
-is 'a range' "$(found '{"path":"/n","gt":1,"le":3.5}')" '2 3'
+is missing "$(found '{"path":"/n","exists":false}')" '5 6'
+is 'a range' "$(found '{"path":"/n","gt":1,"le":3.5}')" '2 3 7'
 is 'of texts' "$(found '{"path":"/n","ge":"1"}')" '4'
 is 'all of several' "$(found '[{"path":"/n","ge":1},{"path":"/t/u","eq":true}]')" '1'
 is 'an element' "$(found '{"path":"/0","eq":1}')" '5'
@@ -42,13 +42,13 @@ found '{"path":"/n","eq":3.5}' 'prefix=w&preview=4' >"$work/out"
 field '.entries[0].preview' '{"n"'
 
 test_case 'with an index its range is tested, in its order'
-request POST /indexes '{"name":"w_by_n","prefix":["w"],"fields":["/n"],"store":["/n"]}'
+request POST /indexes '{"name":"w_by_n","prefix":["w"],"fields":["/n"],"store":{"fields":["/n"]}}'
 until_field .state ready GET /indexes/w_by_n
 is 'backwards' "$(found '{"path":"/s","exists":true}' 'index=w_by_n&reverse=true')" '3 2 1'
 is 'members that the index does not store' "$(found '{"path":"/s","eq":"b"}' 'index=w_by_n&fields=n')" '3'
 field '.entries[0].value' '{"n":3.5}'
 is 'within bounds' "$(found '{"path":"/s","exists":true}' 'index=w_by_n&start==2&end==3')" '2'
-field .read 1
+field .read 2
 
 for i in {0..4}; do
     request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | (. + 1000 * $i) as $n | {type: "set", key: ["many", $n], value: {n: $n, odd: ($n % 2 == 1)}}]}')"
@@ -100,6 +100,29 @@ request POST /explain '{"prefix":["many"],"where":[{"path":"/x","fold":"lower","
 field 'has("filtered")' false
 request POST /explain '{"prefix":["w"],"where":{"path":"/n","eq":2}}'
 field '[.index, has("filtered")]' '["w_by_n",false]'
+
+test_case 'a page that reads much more than it shows gets an advice, and /slow has it'
+wanted='{"path":"/ä","eq":7}'
+found "$wanted" prefix=many >"$work/out"
+find_header Kindex-Advice
+is 'what was read for it' "$(value .read)" 1200
+is 'ASCII' "$(grep -c '^[ -~]*$' <<<"$found")" 1
+declaration=$(jq -c .declaration <<<"$found")
+is 'the declaration' "$(jq -c '[.prefix, .fields]' <<<"$declaration")" '[["many"],[{"path":"/ä"}]]'
+request GET /slow?limit=1
+is 'it is kept' "$(value '.requests[0].advice.declaration.fields')" '[{"path":"/ä"}]'
+request POST /indexes "$declaration"
+name=$(value .name)
+until_field .state ready GET "/indexes/$name"
+found "$wanted" prefix=many >"$work/out"
+header Kindex-Advice "{\"index\":\"$name\"}"
+found '{"path":"/odd","eq":true}' 'prefix=many&limit=1000' >"$work/out"
+is 'what was read for 600' "$(value .read)" 1200
+header Kindex-Advice ''
+found '{"path":"/n","lt":600}' 'prefix=many&limit=5' >"$work/out"
+header Kindex-Advice ''
+found "$rare" "index=$name" >"$work/out"
+header Kindex-Advice ''
 
 test_case 'what is not a condition is refused, and where it is wrong'
 for where in x '' '[]' '{}' '{"path":"/n"}' '{"path":"n","eq":1}' '{"path":"/n","equals":1}' \
