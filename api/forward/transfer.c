@@ -120,9 +120,8 @@ static size_t take_body(char *data, size_t one, size_t size, void *closure)
  * whole. */
 static void release(struct transfer *transfer)
 {
-    if (transfer->call.curl == NULL)
-        return;
-    forward_remove(transfer->forward, &transfer->call);
+    if (transfer->call.curl != NULL)
+        forward_remove(transfer->forward, &transfer->call);
     curl_easy_cleanup(transfer->call.curl);
     curl_slist_free_all(transfer->lines);
     transfer->call.curl = NULL;

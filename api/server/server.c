@@ -133,10 +133,11 @@ static bool start_framing(const struct options *options)
 /* Of several nodes in front of a database one answers for all. */
 static bool start_forwarding(struct server *server)
 {
-    if (server->options.engine == NULL)
-        return true;
+    const char *peer_ca = server->options.peer_ca;
+    if (peer_ca != NULL && access(peer_ca, R_OK) != 0)
+        return complain("cannot read", peer_ca, strerror(errno));
     server->service.forward = forward_handle;
-    return forward_start();
+    return forward_start() || complain("cannot", "start", "memory ran out");
 }
 
 /* With the first certificate at hand, or not at all. */
@@ -147,8 +148,10 @@ static bool start_visits(struct server *server)
     char why[200];
     service->address_limit =
         address_limit_open(options->connections_per_address);
-    if (service->address_limit == NULL || !start_forwarding(server))
+    if (service->address_limit == NULL)
         return complain("cannot", "start", "memory ran out");
+    if (options->engine != NULL && !start_forwarding(server))
+        return false;
     if (options->tls_cert == NULL)
         return true;
     service->keyring = tls_keyring_open(options, why, sizeof why);

@@ -179,6 +179,8 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 
     -keyout "$work/key.pem" -out "$work/cert.pem" 2>"$work/openssl" || cat "$work/openssl"
 export CURL_CA_BUNDLE=$work/cert.pem
 files=(--tls-cert "$work/cert.pem" --tls-key "$work/key.pem")
+"$KINDEX" serve --engine "$database" --peer-ca "$work/nowhere" 2>"$work/refused"
+is 'a file that is not there' "$(cat "$work/refused")" "kindex: cannot read $work/nowhere: No such file or directory"
 start_server "${files[@]}"
 url=https://${url#http://}
 request GET /kv/a/x%2Fy

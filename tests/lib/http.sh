@@ -62,6 +62,7 @@ use_database() {
     database=$found
 }
 [ "$ENGINE" != postgresql ] || use_database
+# With THROUGH=standby as well, requests go to a node that forwards them to another.
 THROUGH=${THROUGH:-}
 [ -z "$THROUGH" ] || . "$(dirname "${BASH_SOURCE[0]}")/through.sh"
 
