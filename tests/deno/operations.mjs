@@ -198,9 +198,15 @@ await test('an entry expires at its time', async () => {
   await kv.atomic().set(['brief too'], 1, { expireIn: 200 }).commit();
   await kv.set(['kept'], 1, { expireIn: 200 });
   await kv.set(['kept'], 2);
+  // As in Deno, a sum without a time ends the one that was there.
+  await kv.set(['summed'], new KvU64(1n), { expireIn: 200 });
+  await kv.atomic().sum(['summed'], 1n).commit();
   await until(() => value(['brief']), (seen) => seen === null);
   await until(() => value(['brief too']), (seen) => seen === null);
   assert.equal(await value(['kept']), 2);
+  assert.deepEqual(await value(['summed']), new KvU64(2n));
+  const summed = await rest('GET', '/list?start=summed&end=summee');
+  assert.equal(summed.body.entries[0].expiresAt, undefined);
 });
 
 await test('many clients count without losing a step', async () => {
