@@ -148,7 +148,7 @@ static void a_list_is_whole_and_its_client_sets_the_pace(void **state)
 {
     (void)state;
     for (int n = 0; n < 8; n++) {
-        char key[16];
+        char key[24];
         snprintf(key, sizeof key, "/kv/l/%d", n);
         exchange_end(ask(METHOD_PUT, key, many(MANY / 2)));
     }
