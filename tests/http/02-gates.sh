@@ -14,8 +14,8 @@ done
 test_case 'a method that a path does not take is named with those that it does'
 request POST /list
 expect 405 method-not-allowed
-header Allow 'GET, HEAD, DELETE, OPTIONS'
-field .allow 'GET, HEAD, DELETE, OPTIONS'
+header Allow 'GET, HEAD, DELETE, PATCH, OPTIONS'
+field .allow 'GET, HEAD, DELETE, PATCH, OPTIONS'
 request BREW /kv/a
 expect 405 method-not-allowed
 

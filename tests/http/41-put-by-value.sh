@@ -102,11 +102,12 @@ is created "$(grep -lx 201 "$work"/code.* | wc -l)" 1
 is replaced "$(grep -lx 200 "$work"/code.* | wc -l)" 7
 
 test_case 'a repetition under an Idempotency-Key gets the first answer, and makes no second entry'
+first=
 for _ in 1 2; do
     request PUT "$at/eve@x.org?new=users/eve" '{"email":"eve@x.org"}' -H 'Idempotency-Key: "put-1"'
     expect 201
     header Location /kv/users/eve
-    [ "${first-}" ] || first=$(value .versionstamp)
+    [ -n "$first" ] || first=$(value .versionstamp)
     field .versionstamp "$first"
     request PUT /kv/users/eve '{"email":"eva@x.org"}'
 done
