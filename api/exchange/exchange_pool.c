@@ -65,6 +65,7 @@ static void reset(struct exchange *exchange)
     request->route = NULL;
     request->slices = 0;
     request->state = NULL;
+    request->advice = NULL;
     request->kept = 0;
     request->trace = (struct trace){.named = false};
     reply->status = 0;

@@ -134,18 +134,20 @@ static void member_mutation(struct request *request, struct reply *reply)
         problem_member_number(reply, "mutation", commit->refusal.mutation);
 }
 
-/* Adds the number of the mutation and its key; of a range, the key of the entry
- * that is concerned. */
+/* Adds the number of the mutation and its key; of a patched range, the key of
+ * the entry that is concerned. */
 static void members_mutation(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
     const struct kx_refusal *refusal = &commit->refusal;
     member_mutation(request, reply);
-    if (refusal->attempted_key.size > 0)
+    if (refusal->mutation >= commit->mutation_count)
+        return;
+    const struct kx_mutation *mutation = &commit->mutations[refusal->mutation];
+    if (mutation->type != KX_PATCH_RANGE)
+        member_key(request, reply, "key", mutation->key);
+    else if (refusal->attempted_key.size > 0)
         member_key(request, reply, "attemptedKey", refusal->attempted_key);
-    else if (refusal->mutation < commit->mutation_count)
-        member_key(request, reply, "key",
-                   commit->mutations[refusal->mutation].key);
 }
 
 /* An entry that is not there: of a key, or of a value of an index. */
