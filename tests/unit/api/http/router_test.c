@@ -79,7 +79,7 @@ static void a_path_names_its_methods(void **state)
     char allow[128];
     struct request request = {.service = &SERVICE, .path = kx_text("/list")};
     route_allow(&request, allow, sizeof allow);
-    assert_string_equal(allow, "GET, HEAD, DELETE, OPTIONS");
+    assert_string_equal(allow, "GET, HEAD, DELETE, PATCH, OPTIONS");
     request.path = kx_text("/atomic");
     route_allow(&request, allow, sizeof allow);
     assert_string_equal(allow, "POST, OPTIONS");
