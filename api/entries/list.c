@@ -67,7 +67,7 @@ static enum progress look_further(struct request *request, struct reply *reply,
 {
     reply->body.size = 0;
     if (request->state == NULL)
-        request->state = talloc_memdup(request->memory, page, sizeof *page);
+        request->state = page_keep(page, request->memory);
     if (request->state != NULL)
         return AGAIN;
     reply->body.failed = true;

@@ -2,7 +2,6 @@
 #include "entries/list_where.h"
 
 #include <stdio.h>
-#include <talloc.h>
 
 #include "access/access.h"
 #include "http/service.h"
@@ -228,7 +227,7 @@ enum progress list_where_page(struct request *request, struct reply *reply,
 enum progress list_where_begin(struct request *request, struct reply *reply,
                                const struct page *page)
 {
-    struct page *kept = talloc_memdup(request->memory, page, sizeof *page);
+    struct page *kept = page_keep(page, request->memory);
     request->state = kept;
     if (kept == NULL) {
         reply->body.failed = true;

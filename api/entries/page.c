@@ -3,6 +3,8 @@
  * empty page, unless it takes too long to find that one. */
 #include "entries/page.h"
 
+#include <talloc.h>
+
 static bool is_possible(const struct shape *shape, struct input_error *error)
 {
     unsigned forms =
@@ -43,6 +45,14 @@ bool page_begin(struct page *page, struct selection *selection,
     if (!done)
         error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
     return done;
+}
+
+struct page *page_keep(const struct page *page, const void *memory)
+{
+    struct page *kept = talloc_memdup(memory, page, sizeof *page);
+    if (kept != NULL)
+        kept->selector.range.fields = kept->shape.fields.paths;
+    return kept;
 }
 
 bool page_begin_at_share(struct page *page, struct kx_reader *reader)

@@ -36,6 +36,10 @@ bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory,
                 struct input_error *error);
 
+/* A copy in memory, for a page that is continued later. NULL: memory ran out.
+ */
+struct page *page_keep(const struct page *page, const void *memory);
+
 /* Narrows the page's range to what follows, in its direction, the place of its
  * share, unless that was continued by a cursor. Begins and ends its own view,
  * and leaves an index that is not there to be found by page_write. False when
