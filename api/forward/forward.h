@@ -37,7 +37,7 @@ enum {
     FORWARD_LASTING_MAX = 384,     /* of them for watches */
     FORWARD_REQUESTS_MAX = 4096,   /* on their way or waiting for a connection,
                                     * of all loops */
-    FORWARD_CONNECT_MS = 2000,     /* to connect, with the TLS handshake */
+    FORWARD_CONNECT_MS = 10000,    /* to connect, with the TLS handshake */
     FORWARD_SILENCE_MS = 90000,    /* without a byte of an answer. A request may
                                     * ask to wait for 60 s (Prefer: wait), and a
                                     * watch sends something every 15 s */

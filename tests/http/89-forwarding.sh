@@ -11,10 +11,11 @@ json=(--header 'Content-Type: application/json')
 start_server
 standby_url=$url
 
-# Status, headers and body of an answer, without what differs each time.
+# Status, headers and body of an answer, without what differs each time. A request that
+# is slow, as on a busy machine, has Server-Timing.
 shown() {
     echo "$status"
-    grep -viE '^(date|kindex-node|x-request-id|connection|transfer-encoding):' "$head" |
+    grep -viE '^(date|kindex-node|x-request-id|server-timing|connection|transfer-encoding):' "$head" |
         sort -f | tr -d '\r'
     cat "$answer"
 }
