@@ -71,6 +71,7 @@ type WireEntry = Stored & {
   expiresAt?: number;
 };
 
+/** @internal */
 export function toEntry<T>(wire: WireEntry): MaybeEntry<T> {
   const { key, value, typed, ...rest } = wire;
   return {
@@ -115,6 +116,7 @@ export class Atomic {
   readonly #checks: object[] = [];
   readonly #mutations: object[] = [];
 
+  /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
   }

@@ -68,6 +68,7 @@ export class Collection<T> {
   readonly #prefix: Key;
   readonly #schema?: StandardSchema;
 
+  /** @internal */
   constructor(db: Kindex, name: string, options: CollectionOptions<Indexes>) {
     this.#db = db;
     this.#prefix = options.prefix ?? [name];
@@ -162,6 +163,7 @@ export class IndexOf<T> {
   readonly #collection: Collection<T>;
   readonly #declaration: IndexDeclaration;
 
+  /** @internal */
   constructor(db: Kindex, collection: Collection<T>, declaration: IndexDeclaration) {
     this.#db = db;
     this.#collection = collection;

@@ -17,6 +17,7 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
+/** @internal */
 export interface Request extends CallOptions {
   method: string;
   path: string;
@@ -32,7 +33,7 @@ type Attempt = { response: Response } | { error: KindexError; retryAfterMs: numb
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 5000;
 
-/** Resolves after so many milliseconds, or rejects when the signal is aborted. */
+/** @internal Resolves after so many milliseconds, or rejects when the signal is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -64,7 +65,7 @@ async function problemOf(response: Response): Promise<KindexError> {
   return new KindexError(response.status, { code: "no-answer", ...problem });
 }
 
-/** Sends requests, again where that may help. */
+/** @internal Sends requests, again where that may help. */
 export class Transport {
   readonly #base: string;
   readonly #options: ConnectOptions;

@@ -174,22 +174,22 @@ function fromTyped({ type, value }: Typed): unknown {
   return value;
 }
 
-/** The member of a request that has a value. */
+/** @internal The member of a request that has a value. */
 export function toStored(value: unknown): Stored {
   return isJson(value) ? { value } : { typed: toTyped(value) };
 }
 
-/** The value of an entry of an answer; null without an entry. */
+/** @internal The value of an entry of an answer; null without an entry. */
 export function fromStored(stored: Stored): unknown {
   return stored.typed ? fromTyped(stored.typed) : stored.value ?? null;
 }
 
-/** A key as requests have it. */
+/** @internal A key as requests have it. */
 export function toKey(key: Key): unknown[] {
   return key.map((part) => isJson(part) ? part : toTyped(part));
 }
 
-/** A key of an answer. */
+/** @internal A key of an answer. */
 export function fromKey(key: readonly unknown[]): Key {
   return key.map((part) =>
     typeof part === "object" ? fromTyped(part as Typed) : part
