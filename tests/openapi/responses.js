@@ -210,6 +210,7 @@ const JSON_TYPE = 'application/json';
 
 // What must pass, and what must not.
 const GOOD = [
+  { method: 'GET', target: '/kv/b', status: 307, headers: ['Location', 'Cache-Control'] },
   answer('getEntry', 200, JSON_TYPE, { any: [1] }),
   answer('getEntry', 200, 'image/png', '', { bodyBase64: 'iVBORw0KGgo' }),
   answer('getEntry', 304, '', ''),
@@ -232,6 +233,8 @@ const GOOD = [
     { headers: ['Retry-After'] }),
 ];
 const BAD = [
+  { method: 'GET', target: '/kv/b', status: 307, headers: ['Location', 'X-Other'] },
+  { method: 'GET', target: '/kv/b', status: 302, headers: ['Location'] },
   answer('getNothing', 200, JSON_TYPE, {}),
   answer('getEntry', 200, JSON_TYPE, '{"a":'),
   answer('getEntry', 206, JSON_TYPE, {}),
