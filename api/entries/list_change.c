@@ -24,7 +24,6 @@ struct range_change {
     struct kx_by by;
     struct selection selection;
     struct kx_buffer cursor; /* as it was sent */
-    struct kx_buffer position;
     struct kx_buffer bound;
     uint64_t list; /* for cursors */
 };
@@ -61,7 +60,6 @@ static struct range_change *change_create(struct request *request,
     change->mutation.limit = KX_PAGE_MAX;
     selection_init(&change->selection, request->memory);
     kx_buffer_init(&change->cursor, request->memory);
-    kx_buffer_init(&change->position, request->memory);
     kx_buffer_init(&change->bound, request->memory);
     return change;
 }
@@ -84,33 +82,19 @@ static bool read_range(struct request *request, unsigned own,
             query_params_text(query, PARAMETER_CURSOR, &change->cursor, error));
 }
 
-static bool continue_after(struct range_change *change,
-                           struct selector *selector, struct input_error *error)
-{
-    struct kx_slice cursor = kx_buffer_slice(&change->cursor);
-    if (cursor.size == 0)
-        return true;
-    bool done = cursor_read(cursor, change->list, &change->position, error);
-    if (done && !selector_resume(selector, kx_buffer_slice(&change->position),
-                                 &change->bound))
-        done = input_error_set(error, PROBLEM_CURSOR_INVALID,
-                               "The cursor is not within the list.");
-    if (!done)
-        error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
-    return done;
-}
-
 /* Makes the range of what was read, in a view if an index is concerned. */
 static bool select_range(const struct request *request,
                          struct range_change *change, struct input_error *error)
 {
     struct kx_mutation *mutation = &change->mutation;
+    struct kx_slice cursor = kx_buffer_slice(&change->cursor);
     struct selector selector;
     if (!selection_fold(&change->selection, request, error) ||
         !selector_make(&change->selection, request->memory, &selector, error))
         return false;
     change->list = cursor_list(selector.index, &selector.range);
-    if (!continue_after(change, &selector, error))
+    if (cursor.size > 0 && !selector_continue(&selector, cursor, change->list,
+                                              &change->bound, error))
         return false;
     mutation->key = selector.range.start;
     mutation->end = selector.range.end;

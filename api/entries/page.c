@@ -19,10 +19,8 @@ static bool is_possible(const struct shape *shape, struct input_error *error)
 bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory, struct input_error *error)
 {
-    struct kx_buffer position;
     kx_buffer_init(&page->bound, memory);
     kx_buffer_init(&page->place, memory);
-    kx_buffer_init(&position, memory);
     if (!is_possible(&page->shape, error) ||
         !selector_make(selection, memory, &page->selector, error))
         return false;
@@ -35,16 +33,9 @@ bool page_begin(struct page *page, struct selection *selection,
         page->prefix = kx_buffer_slice(&selection->prefix);
         page->list = kx_hash(page->list, page->conditions);
     }
-    if (cursor.size == 0)
-        return true;
-    bool done = cursor_read(cursor, page->list, &position, error);
-    if (done && !selector_resume(&page->selector, kx_buffer_slice(&position),
-                                 &page->bound))
-        done = input_error_set(error, PROBLEM_CURSOR_INVALID,
-                               "The cursor is not within the list.");
-    if (!done)
-        error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
-    return done;
+    return cursor.size == 0 ||
+           selector_continue(&page->selector, cursor, page->list, &page->bound,
+                             error);
 }
 
 struct page *page_keep(const struct page *page, const void *memory)

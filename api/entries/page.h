@@ -31,7 +31,7 @@ struct page {
  * `limit` and shape are the caller's, set before. The bound lives in memory;
  * the page keeps slices of selection, which must outlive it. False with
  * PROBLEM_BAD_PARAMETER for a shape that contradicts itself, or the error of
- * selector_make or cursor_read. */
+ * selector_make or selector_continue. */
 bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory,
                 struct input_error *error);

@@ -26,7 +26,7 @@ struct tree_page {
     size_t prefix_count;
     bool partial;           /* only these; else all of the range */
     struct kx_buffer next;  /* where the walk continues; empty: at the start */
-    struct kx_buffer bound; /* of the range of one prefix; of a cursor */
+    struct kx_buffer bound; /* of the range of one prefix */
     struct kx_tree walk;
     struct kx_buffer child; /* the last one: it may be found in several ranges,
                              * and then has the sum of them */
@@ -53,16 +53,9 @@ static bool resume(struct tree_page *page, const struct query_params *query,
     page->list = list_of(&page->selector);
     if (!query_params_has(query, PARAMETER_CURSOR))
         return true;
-    bool done =
-        query_params_text(query, PARAMETER_CURSOR, &cursor, error) &&
-        cursor_read(kx_buffer_slice(&cursor), page->list, &page->next, error);
-    if (done && !selector_resume(&page->selector, kx_buffer_slice(&page->next),
-                                 &page->bound))
-        done = input_error_set(error, PROBLEM_CURSOR_INVALID,
-                               "The cursor is not within the tree.");
-    if (!done)
-        error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
-    return done;
+    return query_params_text(query, PARAMETER_CURSOR, &cursor, error) &&
+           selector_continue(&page->selector, kx_buffer_slice(&cursor),
+                             page->list, &page->next, error);
 }
 
 static void init(struct tree_page *page, const void *memory)

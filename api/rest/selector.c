@@ -7,6 +7,7 @@
 #include <talloc.h>
 
 #include "access/access.h"
+#include "rest/cursor.h"
 
 void selection_init(struct selection *selection, const void *memory)
 {
@@ -238,6 +239,29 @@ bool selector_resume(struct selector *selector, struct kx_slice position,
     kx_add_slice(bound, position);
     range->after = kx_buffer_slice(bound);
     return !bound->failed;
+}
+
+static bool not_within(const struct kx_buffer *bound, struct input_error *error)
+{
+    return bound->failed
+               ? input_error_no_memory(error)
+               : input_error_set(error, PROBLEM_CURSOR_INVALID,
+                                 "The cursor is not within the list.");
+}
+
+bool selector_continue(struct selector *selector, struct kx_slice cursor,
+                       uint64_t list, struct kx_buffer *bound,
+                       struct input_error *error)
+{
+    struct kx_buffer position;
+    kx_buffer_init(&position, bound->owner);
+    bool done = cursor_read(cursor, list, &position, error) &&
+                (selector_resume(selector, kx_buffer_slice(&position), bound) ||
+                 not_within(bound, error));
+    kx_buffer_free(&position);
+    if (!done)
+        error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
+    return done;
 }
 
 enum kx_status selector_scan(const struct selector *selector,

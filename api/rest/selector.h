@@ -63,6 +63,13 @@ bool selector_visible(const struct request *request, enum scope scope,
 bool selector_resume(struct selector *selector, struct kx_slice position,
                      struct kx_buffer *bound);
 
+/* The same after the position of a cursor of the list (cursor.h). False with
+ * the error of cursor_read, PROBLEM_CURSOR_INVALID for a position outside of
+ * the range, or when memory ran out. */
+bool selector_continue(struct selector *selector, struct kx_slice cursor,
+                       uint64_t list, struct kx_buffer *bound,
+                       struct input_error *error);
+
 /* Begins the scan, of an index or of the store: as kx_scan_index or kx_scan.
  * The caller ends it with kx_scan_end. Between kx_read_begin and
  * kx_read_end. */

@@ -1,4 +1,5 @@
 /* Selections: which range they are, and which are refused. */
+#include "rest/cursor.h"
 #include "rest/selector.h"
 #include "unit.h"
 
@@ -123,6 +124,42 @@ static void a_range_is_never_left(void **state)
     talloc_free_children(*state);
 }
 
+/* A cursor is checked for its list, so only a damaged or foreign one has a
+ * position that the list does not have. */
+static void a_cursor_continues_within_its_list(void **state)
+{
+    static const struct {
+        struct kx_slice position;
+        uint64_t list;
+        int code; /* -1: it is taken */
+    } CURSORS[] = {
+        {{(const uint8_t *)"\2a\0\2b\0", 6}, 7, -1},
+        {{(const uint8_t *)"\2a\0\2b\0", 6}, 8, PROBLEM_CURSOR_MISMATCH},
+        {{(const uint8_t *)"\2A\0", 3}, 7, PROBLEM_CURSOR_INVALID},
+        {{(const uint8_t *)"\2b\0", 3}, 7, PROBLEM_CURSOR_INVALID},
+    };
+    for (size_t i = 0; i < sizeof CURSORS / sizeof *CURSORS; i++) {
+        struct selector selector;
+        struct input_error error;
+        struct kx_buffer bound;
+        struct kx_buffer cursor;
+        kx_buffer_init(&bound, *state);
+        kx_buffer_init(&cursor, *state);
+        cursor_write(CURSORS[i].list, CURSORS[i].position, &cursor);
+        assert_true(make("prefix=a", *state, &selector, &error));
+        bool done = selector_continue(&selector, kx_buffer_slice(&cursor), 7,
+                                      &bound, &error);
+        assert_int_equal(done, CURSORS[i].code == -1);
+        assert_true(kx_equal(selector.range.after,
+                             done ? CURSORS[i].position : kx_slice(NULL, 0)));
+        if (done)
+            continue;
+        assert_int_equal(error.code, CURSORS[i].code);
+        assert_true(kx_equal(error.parameter, kx_text("cursor")));
+    }
+    talloc_free_children(*state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +171,8 @@ int main(void)
                                         memory_open, memory_close),
         cmocka_unit_test_setup_teardown(a_range_is_never_left, memory_open,
                                         memory_close),
+        cmocka_unit_test_setup_teardown(a_cursor_continues_within_its_list,
+                                        memory_open, memory_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
