@@ -27,13 +27,17 @@ struct count {
 };
 
 /* Only their number is needed: the rows of an index are counted without reading
- * their entries. */
-static bool begin(struct request *request, struct count *count,
-                  struct input_error *error)
+ * their entries. NULL with an error. */
+static struct count *begin(struct request *request, struct input_error *error)
 {
     const unsigned allowed =
         TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_INDEX | TAKES_ESTIMATE;
     struct query_params query;
+    struct count *count = talloc_zero(request->memory, struct count);
+    if (count == NULL) {
+        input_error_no_memory(error);
+        return NULL;
+    }
     selection_init(&count->selection, request->memory);
     kx_buffer_init(&count->bound, request->memory);
     kx_buffer_init(&count->position, request->memory);
@@ -45,11 +49,10 @@ static bool begin(struct request *request, struct count *count,
                            error) ||
         !selector_make(&count->selection, request->memory, &count->selector,
                        error))
-        return false;
+        return NULL;
     count->selector.range.count_only = true;
     count->selector.range.yields = true;
-    request->state = count;
-    return true;
+    return count;
 }
 
 /* KX_OK: a slice is counted, and there may be more, after `position`. KX_END:
@@ -137,17 +140,12 @@ static enum progress go_on(struct request *request, struct reply *reply,
 
 enum progress list_count(struct request *request, struct reply *reply)
 {
-    struct count *count = request->state;
     struct input_error error;
-    if (request->slices == 0) {
-        count = talloc_zero(request->memory, struct count);
-        if (count == NULL) {
-            reply->body.failed = true;
-            return DONE;
-        }
-        if (!begin(request, count, &error))
-            return input_error_reply(request, reply, &error);
-    }
+    if (request->state == NULL)
+        request->state = begin(request, &error);
+    struct count *count = request->state;
+    if (count == NULL)
+        return input_error_reply(request, reply, &error);
     if (!selector_allowed(request, reply, SCOPE_LIST, &count->selector))
         return DONE;
     return go_on(request, reply, count);

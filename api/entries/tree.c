@@ -58,21 +58,24 @@ static bool resume(struct tree_page *page, const struct query_params *query,
                              page->list, &page->next, error);
 }
 
-static void init(struct tree_page *page, const void *memory)
+static struct tree_page *page_create(void *memory)
 {
+    struct tree_page *page = talloc_zero(memory, struct tree_page);
+    if (page == NULL)
+        return NULL;
     selection_init(&page->selection, memory);
     kx_tree_init(&page->walk, memory);
     kx_buffer_init(&page->next, memory);
     kx_buffer_init(&page->bound, memory);
     kx_buffer_init(&page->child, memory);
     page->limit = PAGE_LIMIT_DEFAULT;
+    return page;
 }
 
-static bool begin(struct request *request, struct tree_page *page,
-                  struct input_error *error)
+static bool read_page(struct request *request, struct tree_page *page,
+                      struct input_error *error)
 {
     struct query_params query;
-    init(page, request->memory);
     return query_params_read(request->query, SELECTION, request->memory, &query,
                              error) &&
            selection_read(&query, &page->selection, error) &&
@@ -81,6 +84,16 @@ static bool begin(struct request *request, struct tree_page *page,
            selector_make(&page->selection, request->memory, &page->selector,
                          error) &&
            resume(page, &query, error);
+}
+
+/* NULL with an error. */
+static struct tree_page *begin(struct request *request,
+                               struct input_error *error)
+{
+    struct tree_page *page = page_create(request->memory);
+    if (page == NULL)
+        input_error_no_memory(error);
+    return page != NULL && read_page(request, page, error) ? page : NULL;
 }
 
 /* ---- Children ----------------------------------------------------------- */
@@ -252,18 +265,12 @@ static enum progress go_on(struct request *request, struct reply *reply,
 
 enum progress tree_get(struct request *request, struct reply *reply)
 {
-    struct tree_page *page = request->state;
     struct input_error error;
-    if (request->slices == 0) {
-        page = talloc_zero(request->memory, struct tree_page);
-        if (page == NULL) {
-            reply->body.failed = true;
-            return DONE;
-        }
-        if (!begin(request, page, &error))
-            return input_error_reply(request, reply, &error);
-        request->state = page;
+    if (request->state == NULL)
+        request->state = begin(request, &error);
+    if (request->state == NULL)
+        return input_error_reply(request, reply, &error);
+    if (request->slices == 0)
         kx_add_text(&reply->body, "{\"children\":[");
-    }
-    return go_on(request, reply, page);
+    return go_on(request, reply, request->state);
 }
