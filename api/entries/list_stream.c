@@ -124,8 +124,7 @@ struct stream *list_stream_open(struct request *request,
     struct list_stream *list = talloc_zero(request->memory, struct list_stream);
     if (list == NULL)
         return NULL;
-    list->page = *page;
-    list->page.selector.range.fields = list->page.shape.fields.paths;
+    page_copy(&list->page, page);
     list->stream.next = list_stream_next;
     list->stream.request = request;
     list->stream.state = list;

@@ -38,11 +38,17 @@ bool page_begin(struct page *page, struct selection *selection,
                              error);
 }
 
+void page_copy(struct page *copy, const struct page *page)
+{
+    *copy = *page;
+    copy->selector.range.fields = copy->shape.fields.paths;
+}
+
 struct page *page_keep(const struct page *page, const void *memory)
 {
-    struct page *kept = talloc_memdup(memory, page, sizeof *page);
+    struct page *kept = talloc(memory, struct page);
     if (kept != NULL)
-        kept->selector.range.fields = kept->shape.fields.paths;
+        page_copy(kept, page);
     return kept;
 }
 

@@ -36,8 +36,9 @@ bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory,
                 struct input_error *error);
 
-/* A copy in memory, for a page that is continued later. NULL: memory ran out.
- */
+/* Copies a page that is continued later, with the paths that its range has. */
+void page_copy(struct page *copy, const struct page *page);
+/* The same into memory. NULL: memory ran out. */
 struct page *page_keep(const struct page *page, const void *memory);
 
 /* Narrows the page's range to what follows, in its direction, the place of its
