@@ -71,6 +71,8 @@ bool access_sees_all(const struct request *request, enum scope scope,
 /* The same for an index. Not inside a view. */
 bool access_sees_index(const struct request *request, enum scope scope,
                        struct kx_slice name);
+/* The same for SCOPE_LIST, inside a view. */
+bool access_lists_index(const struct request *request, struct kx_slice name);
 
 /* The prefixes that are longer than this one, and for which the caller has the
  * scope: in key order, none within another. Their number is returned. Whether

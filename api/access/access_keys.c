@@ -39,16 +39,22 @@ static bool is_whole(struct request *request, enum scope scope)
 enum owner { NO_INDEX, COVERED_INDEX, FOREIGN_INDEX };
 
 /* Is there an index of that name, and do the caller's grants cover all its
- * entries? */
-static enum owner look_at_index(const struct request *request, enum scope scope,
+ * entries? Inside a view. */
+static enum owner index_in_view(const struct request *request, enum scope scope,
                                 struct kx_slice name)
 {
     struct kx_index_info info;
-    enum owner owner = NO_INDEX;
+    if (kx_index_find(request->reader, name, &info) != KX_OK)
+        return NO_INDEX;
+    return access_covers(request, scope, info.prefix) ? COVERED_INDEX
+                                                      : FOREIGN_INDEX;
+}
+
+static enum owner look_at_index(const struct request *request, enum scope scope,
+                                struct kx_slice name)
+{
     kx_read_begin(request->reader);
-    if (kx_index_find(request->reader, name, &info) == KX_OK)
-        owner = access_covers(request, scope, info.prefix) ? COVERED_INDEX
-                                                           : FOREIGN_INDEX;
+    enum owner owner = index_in_view(request, scope, name);
     kx_read_end(request->reader);
     return owner;
 }
@@ -181,6 +187,12 @@ bool access_sees_index(const struct request *request, enum scope scope,
 {
     return access_covers(request, scope, kx_slice(NULL, 0)) ||
            index_covered(request, scope, name);
+}
+
+bool access_lists_index(const struct request *request, struct kx_slice name)
+{
+    return access_covers(request, SCOPE_LIST, kx_slice(NULL, 0)) ||
+           index_in_view(request, SCOPE_LIST, name) == COVERED_INDEX;
 }
 
 /* Puts a prefix among others in key order. Of two that cover each other the

@@ -180,14 +180,6 @@ static void add_fits(struct explanation *explanation)
 /* ---- Finding out -------------------------------------------------------- */
 
 /* Indexes that the caller may not see are not mentioned. */
-static bool may_name(const struct request *request, struct kx_slice name)
-{
-    struct kx_index_info info;
-    return access_covers(request, SCOPE_LIST, kx_slice(NULL, 0)) ||
-           (kx_index_find(request->reader, name, &info) == KX_OK &&
-            access_covers(request, SCOPE_LIST, info.prefix));
-}
-
 static enum kx_status take_fits(struct explanation *explanation)
 {
     struct kx_reader *reader = explanation->request->reader;
@@ -200,7 +192,7 @@ static enum kx_status take_fits(struct explanation *explanation)
         status = kx_index_match_at(reader, explanation->query, n, match);
         if (status != KX_OK)
             break;
-        if (!may_name(explanation->request, match->index))
+        if (!access_lists_index(explanation->request, match->index))
             continue;
         explanation->match_count++;
         if ((match->mismatches & ~(1u << KX_MISMATCH_NOT_READY)) == 0)

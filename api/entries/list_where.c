@@ -114,15 +114,12 @@ static enum kx_status find_index(struct request *request,
 {
     struct kx_reader *reader = request->reader;
     struct kx_index_match match;
-    struct kx_index_info info;
     for (size_t n = 0;; n++) {
         enum kx_status status = kx_index_match_at(reader, query, n, &match);
         if (status != KX_OK)
             return status;
         *name = match.index;
-        if (match.mismatches == 0 &&
-            kx_index_find(reader, match.index, &info) == KX_OK &&
-            access_covers(request, SCOPE_LIST, info.prefix))
+        if (match.mismatches == 0 && access_lists_index(request, match.index))
             return KX_OK;
     }
 }
