@@ -20,21 +20,6 @@ static bool copy(const struct kx_commit *commit, struct kx_slice bytes,
 
 /* ---- Values ------------------------------------------------------------- */
 
-/* The JSON in which an index sees the entry; size 0: its value has no members.
- * Valid until the next look at an entry. */
-static enum kx_status document_of(struct plan *plan, struct kx_slice key,
-                                  const struct record *record,
-                                  struct kx_slice *document_out)
-{
-    struct kx_value value = record_value(record, key);
-    struct record shown = {.encoding = value.encoding, .value = value.data};
-    enum kx_status status =
-        index_document_text(&plan->before.decoded, &shown, document_out);
-    if (status == KX_ABSENT)
-        *document_out = kx_slice(NULL, 0);
-    return status == KX_NO_MEMORY ? status : KX_OK;
-}
-
 /* Tells the condition that does not hold, and what is at its path. */
 static enum kx_status tell(const struct plan *plan,
                            const struct condition *condition,
@@ -68,8 +53,10 @@ enum kx_status plan_check_value(struct plan *plan, const struct kx_check *check,
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     if (status == KX_OK) {
+        struct kx_value value = record_value(&record, check->key);
         failed->actual = record.stamp;
-        status = document_of(plan, check->key, &record, &document);
+        status =
+            index_document_of_value(&plan->before.decoded, &value, &document);
         if (status == KX_OK)
             status = predicate_holds(conditions, document,
                                      &plan->before.scratch, &condition);

@@ -40,3 +40,15 @@ enum kx_status index_document_text(struct index_document *document,
     *text_out = kx_buffer_slice(&document->text);
     return document->status;
 }
+
+enum kx_status index_document_of_value(struct index_document *document,
+                                       const struct kx_value *value,
+                                       struct kx_slice *text_out)
+{
+    struct record record = {.encoding = value->encoding, .value = value->data};
+    enum kx_status status = index_document_text(document, &record, text_out);
+    if (status == KX_OK || status == KX_NO_MEMORY)
+        return status;
+    *text_out = kx_slice(NULL, 0);
+    return KX_OK;
+}

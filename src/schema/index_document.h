@@ -23,4 +23,10 @@ enum kx_status index_document_text(struct index_document *document,
                                    const struct record *record,
                                    struct kx_slice *text_out);
 
+/* The same of a value, for conditions: the text is empty if it has no members.
+ * KX_OK, KX_NO_MEMORY. */
+enum kx_status index_document_of_value(struct index_document *document,
+                                       const struct kx_value *value,
+                                       struct kx_slice *text_out);
+
 #endif

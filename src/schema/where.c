@@ -42,13 +42,10 @@ enum kx_status kx_where_read(const void *memory, struct kx_slice text,
 enum kx_status kx_where_holds(struct kx_where *where,
                               const struct kx_value *value)
 {
-    struct kx_slice document = kx_slice(NULL, 0);
-    struct record record = {.encoding = value->encoding, .value = value->data};
+    struct kx_slice document;
     enum kx_status status =
-        index_document_text(&where->decoded, &record, &document);
-    if (status == KX_NO_MEMORY)
-        return status;
-    if (status != KX_OK)
-        document = kx_slice(NULL, 0);
-    return predicate_holds(where->conditions, document, &where->scratch, NULL);
+        index_document_of_value(&where->decoded, value, &document);
+    return status == KX_OK ? predicate_holds(where->conditions, document,
+                                             &where->scratch, NULL)
+                           : status;
 }
