@@ -1,6 +1,7 @@
 /* GET /list: a page of a range, or a stream of it. A page is one view and is
- * written at once (page.h); a stream is many short views one after another
- * (list_stream.h), so that a long list does not delay commits. */
+ * written at once (page.h). A stream (list_stream.h) and a page of which the
+ * entries are tested (list_where.h) are many short views one after another, so
+ * that they do not delay commits. */
 #include "entries/entry_handlers.h"
 
 #include <talloc.h>

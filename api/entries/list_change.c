@@ -113,8 +113,9 @@ static enum progress ask_commit(struct request *request,
     return COMMIT;
 }
 
-/* {"ok":true,"<done>":N,"more":..; then "cursor" if more is patched with one.
- */
+/* {"ok":true,"<done>":N,"more":..,"cursor":"..","versionstamp":..}. Without the
+ * cursor if nothing is left, or the change is NULL: then the same request
+ * continues. */
 static void answer_range(struct request *request, struct reply *reply,
                          const char *done, const struct range_change *change)
 {

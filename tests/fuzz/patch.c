@@ -3,8 +3,9 @@
  * other, or both refuse the same operation.
  *
  * A tree has doubles where a text has decimal numbers, so inputs with many
- * digits are left alone, and so is all from a sum on that has become large;
- * also what is too deep or takes too long, of which the model has no notion. */
+ * digits are passed over, and nothing is compared from a sum with a large
+ * result on. The model has no limits of depth and work: what exceeds those of
+ * the patch is not compared either. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -34,7 +35,7 @@ struct place {
 
 /* ---- Paths -------------------------------------------------------------- */
 
-/* False: no JSON Pointer. */
+/* False: the text is not a JSON Pointer. */
 static bool read_place(const json_t *text, struct place *place)
 {
     const char *at = json_string_value(text);
@@ -62,7 +63,7 @@ static bool read_place(const json_t *text, struct place *place)
 }
 
 /* The number of an element by RFC 6901: digits without leading zeros. SIZE_MAX:
- * it is none. */
+ * the token is not a number. */
 static size_t element_of(const char *token)
 {
     size_t number = 0;
@@ -281,7 +282,7 @@ static bool exclude(struct model *model, const struct call *call)
     return true;
 }
 
-/* A bound; *fits_out is false if it is no number. */
+/* A bound, or `absent`. Clears *fits if it is there and not a number. */
 static double bound_of(const struct call *call, const char *name, double absent,
                        bool *fits)
 {
