@@ -11,12 +11,11 @@
 // the listener of that event, "message" for onmessage. DIRECTORY is for the
 // browser's profiles.
 'use strict';
-const { execFile } = require('node:child_process');
 const http = require('node:http');
 const path = require('node:path');
+const browser = require('../lib/chromium.js');
 
 const [script, directory, port, events] = process.argv.slice(2);
-const LOADS_MS = 120000;
 
 // The picture comes when the page has said that it has seen an event: until then
 // the browser waits with the end of its load.
@@ -50,24 +49,14 @@ const server = http.createServer((request, reply) => {
   reply.end(page(attribute ?? ''));
 });
 
-// The document after its load, as text.
-function open(address, profile) {
-  const options = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-extensions',
-    '--disable-background-networking', '--no-first-run', '--no-proxy-server',
-    `--user-data-dir=${path.join(directory, profile)}`, '--dump-dom', address];
-  return new Promise((resolve, reject) => {
-    execFile('chromium', options, { timeout: LOADS_MS }, (error, text) =>
-      (error ? reject(error) : resolve(text)));
-  });
-}
-
 async function main() {
   await new Promise((resolve) => { server.listen(Number(port ?? 0), '127.0.0.1', resolve); });
   const at = (host, attribute) =>
     `http://${host}:${server.address().port}/?attribute=${attribute}`;
   const pages = [['other-origin', at('127.0.0.1', '')], ['other-site', at('localhost', '')],
     ['by-cors', at('localhost', 'crossorigin')]];
-  const texts = await Promise.all(pages.map(([name, address]) => open(address, name)));
+  const texts = await Promise.all(pages.map(([name, address]) =>
+    browser.open(address, path.join(directory, name))));
   pages.forEach(([name], i) =>
     console.log(name, /<p id="seen">(.*?)<\/p>/.exec(texts[i])?.[1].trim() ?? texts[i]));
   console.log('port', server.address().port);

@@ -9,21 +9,22 @@ export PYTHONPATH=$client PYTHONDONTWRITEBYTECODE=1
 python=/usr/bin/python3
 
 types() {
-    mypy --strict --cache-dir "$scratch/mypy" "$@"
+    MYPYPATH=$client mypy --strict --cache-dir "$work/mypy" "$@"
 }
-cat >"$scratch/wrong.py" <<'END'
+cat >"$work/wrong.py" <<'END'
 import kindex
 
 kindex.connect("http://127.0.0.1:4512").get(5)
 END
-expect 'types' types "$client/kindex"
-MYPYPATH=$client refuse 'planted: a key that is a number' types "$scratch/wrong.py"
+works 'its types are right' types "$client/kindex"
+refused 'planted: a key that is a number has no right type' types "$work/wrong.py"
 
-serve
-expect "$($python --version)" $python test_client.py
 restart
-cp -r "$client/kindex" "$scratch/kindex"
-sed -i 's/if request.writes:/if False:/' "$scratch/kindex/http.py"
-PYTHONPATH=$scratch refuse 'planted: without idempotency keys a test fails' \
+works "it works in $($python --version)" $python test_client.py
+
+restart
+cp -r "$client/kindex" "$work/kindex"
+sed -i 's/if request.writes:/if False:/' "$work/kindex/http.py"
+PYTHONPATH=$work refused 'planted: without idempotency keys a test fails' \
     $python test_client.py
 finish

@@ -6,14 +6,13 @@
 // or what is wrong. DIRECTORY is for the browser's profile.
 'use strict';
 
-const { execFile } = require('node:child_process');
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
+const browser = require('../../lib/chromium.js');
 const { withServer } = require('../../lib/serve.js');
 
 const [program, client, directory] = process.argv.slice(2);
-const LOADS_MS = 120000;
 
 // The picture comes when the page has said how it ended: until then the browser
 // waits with the end of its load.
@@ -45,17 +44,6 @@ function serve(base) {
   };
 }
 
-// The document after its load, as text.
-function open(address) {
-  const options = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-extensions',
-    '--disable-background-networking', '--no-first-run', '--no-proxy-server',
-    `--user-data-dir=${directory}`, '--dump-dom', address];
-  return new Promise((resolve, reject) => {
-    execFile('chromium', options, { timeout: LOADS_MS }, (error, text) =>
-      (error ? reject(error) : resolve(text)));
-  });
-}
-
 async function main() {
   let base = '';
   const server = http.createServer(serve(() => base));
@@ -63,7 +51,7 @@ async function main() {
   const origin = `http://127.0.0.1:${server.address().port}`;
   const text = await withServer(program, (address) => {
     base = address;
-    return open(origin);
+    return browser.open(origin, directory);
   }, ['--cors-origin', origin]);
   server.close();
   const said = /<p id="said">([^]*?)<\/p>/.exec(text)?.[1] ?? text;

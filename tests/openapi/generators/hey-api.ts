@@ -1,11 +1,13 @@
 import * as api from './made/hey-api/sdk.gen';
 import { createClient } from './made/hey-api/client';
-import type { Calls, Key, User } from './tour';
-
-function present<T>(value: T | undefined, error: unknown): T {
-  if (value === undefined) throw new Error(JSON.stringify(error));
-  return value;
-}
+import {
+  type Calls,
+  creation,
+  EMAIL_INDEX,
+  present,
+  type Key,
+  type User,
+} from './tour';
 
 export function calls(baseUrl: string): Calls {
   const client = createClient({ baseUrl });
@@ -19,12 +21,7 @@ export function calls(baseUrl: string): Calls {
     async declareEmailIndex() {
       const { response } = await api.declareIndex({
         client,
-        body: {
-          name: 'users_by_email',
-          prefix: ['users'],
-          fields: [{ path: '/email', fold: 'lower' }],
-          unique: true,
-        },
+        body: EMAIL_INDEX,
       });
       return response.status;
     },
@@ -65,10 +62,7 @@ export function calls(baseUrl: string): Calls {
     async create(key, value) {
       const { data, response } = await api.commitAtomic({
         client,
-        body: {
-          checks: [{ key, versionstamp: null }],
-          mutations: [{ type: 'set', key, value }],
-        },
+        body: creation(key, value),
       });
       if (data === undefined && response.status !== 409) {
         throw new Error(`status ${response.status}`);

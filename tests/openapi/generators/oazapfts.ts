@@ -1,5 +1,11 @@
 import * as api from './made/oazapfts';
-import type { Calls, Key, User } from './tour';
+import {
+  type Calls,
+  creation,
+  EMAIL_INDEX,
+  type Key,
+  type User,
+} from './tour';
 
 export function calls(baseUrl: string): Calls {
   api.defaults.baseUrl = baseUrl;
@@ -7,12 +13,7 @@ export function calls(baseUrl: string): Calls {
     api.putEntryByQuery(JSON.stringify(key), value);
   return {
     async declareEmailIndex() {
-      const answer = await api.declareIndex({
-        name: 'users_by_email',
-        prefix: ['users'],
-        fields: [{ path: '/email', fold: 'lower' }],
-        unique: true,
-      });
+      const answer = await api.declareIndex(EMAIL_INDEX);
       return answer.status;
     },
     async put(key, value) {
@@ -46,10 +47,7 @@ export function calls(baseUrl: string): Calls {
       };
     },
     async create(key, value) {
-      const answer = await api.commitAtomic({
-        checks: [{ key, versionstamp: null }],
-        mutations: [{ type: 'set', key, value }],
-      });
+      const answer = await api.commitAtomic(creation(key, value));
       if (answer.status !== 200 && answer.status !== 409) {
         throw new Error(`status ${answer.status}`);
       }

@@ -1,11 +1,13 @@
 import createClient from 'openapi-fetch';
 import type { paths } from './made/openapi-typescript';
-import type { Calls, Key, User } from './tour';
-
-function present<T>(value: T | undefined, error: unknown): T {
-  if (value === undefined) throw new Error(JSON.stringify(error));
-  return value;
-}
+import {
+  type Calls,
+  creation,
+  EMAIL_INDEX,
+  present,
+  type Key,
+  type User,
+} from './tour';
 
 export function calls(baseUrl: string): Calls {
   const client = createClient<paths>({ baseUrl });
@@ -17,12 +19,7 @@ export function calls(baseUrl: string): Calls {
   return {
     async declareEmailIndex() {
       const { response } = await client.POST('/indexes', {
-        body: {
-          name: 'users_by_email',
-          prefix: ['users'],
-          fields: [{ path: '/email', fold: 'lower' }],
-          unique: true,
-        },
+        body: EMAIL_INDEX,
       });
       return response.status;
     },
@@ -62,10 +59,7 @@ export function calls(baseUrl: string): Calls {
     },
     async create(key, value) {
       const { data, response } = await client.POST('/atomic', {
-        body: {
-          checks: [{ key, versionstamp: null }],
-          mutations: [{ type: 'set', key, value }],
-        },
+        body: creation(key, value),
       });
       if (data === undefined && response.status !== 409) {
         throw new Error(`status ${response.status}`);

@@ -1,13 +1,12 @@
 // Makes clients from openapi.yaml with four generators, compiles each under strict
 // TypeScript, and runs the tour with it against a server. At the end it plants
-// faults in the document and in a client, each of which must be found.
+// faults in the document and in the tour, each of which must be found.
 //
 //   node run.js OPENAPI KINDEX
 'use strict';
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
 const document = require('../document.js');
 const { withServer } = require('../../lib/serve.js');
@@ -96,16 +95,15 @@ function plantInDocument(what, name, doc, plant) {
   report(`planted: ${what}`, fault === null ? 'was not found' : null);
 }
 
-// A client that compiles, and whose tour must fail.
-async function plantInClient(name, doc, program, from, to) {
-  const source = fs.readFileSync(path.join(__dirname, `${name}.ts`), 'utf8');
+// A tour that compiles, and that must fail.
+async function plantInTour(name, doc, program, from, to) {
   const fault = generate(name, doc)
     || compile(path.join(__dirname, `${name}.ts`));
-  const script = path.join(made, 'js', `${name}.js`);
+  const script = path.join(made, 'js', 'tour.js');
   const js = fs.readFileSync(script, 'utf8');
   fs.writeFileSync(script, js.replace(from, to));
-  report('planted: a client that does something else',
-    fault === null && source.includes(from) && js.includes(from)
+  report('planted: a tour that does something else',
+    fault === null && js.includes(from)
       && await travel(program, name) !== null ? null : 'was not found');
 }
 
@@ -115,10 +113,10 @@ async function main() {
   for (const name of Object.keys(GENERATORS)) await check(name, doc, program);
   plantInDocument('a parameter with the name of the body', 'oazapfts', doc,
     (copy) => { copy.components.parameters.IndexValue.name = 'value'; });
-  plantInDocument('a member less', 'openapi-typescript', doc, (copy) => {
-    delete copy.components.schemas.IndexDeclaration.properties.unique;
+  plantInDocument('a member of another type', 'openapi-typescript', doc, (copy) => {
+    copy.components.schemas.IndexDeclaration.properties.unique = { type: 'string' };
   });
-  await plantInClient('openapi-typescript', doc, program, 'unique: true', 'unique: false');
+  await plantInTour('openapi-typescript', doc, program, 'unique: true', 'unique: false');
   fs.rmSync(made, { recursive: true });
   console.log(`${counts.passed} passed, ${counts.failed} failed`);
   process.exitCode = counts.failed === 0 ? 0 : 1;

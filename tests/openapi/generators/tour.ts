@@ -21,6 +21,27 @@ export interface Calls {
   remove(key: Key): Promise<number>; // the status
 }
 
+export const EMAIL_INDEX = {
+  name: 'users_by_email',
+  prefix: ['users'],
+  fields: [{ path: '/email', fold: 'lower' as const }],
+  unique: true,
+};
+
+// Stores a value if no entry has the key.
+export function creation(key: Key, value: User) {
+  return {
+    checks: [{ key, versionstamp: null }],
+    mutations: [{ type: 'set' as const, key, value }],
+  };
+}
+
+// What an answer has, unless it is an error.
+export function present<T>(data: T | undefined, error: unknown): T {
+  if (data === undefined) throw new Error(JSON.stringify(error));
+  return data;
+}
+
 function same(what: string, found: unknown, wanted: unknown): void {
   const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
   if (a !== b) throw new Error(`${what}: ${a}, not ${b}`);
