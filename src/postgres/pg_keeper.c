@@ -34,9 +34,8 @@ static bool wait_for_next(struct pg_keeper *keeper)
 static void *run(void *argument)
 {
     struct pg_keeper *keeper = argument;
-    while (wait_for_next(keeper) &&
-           pg_lease_renew(keeper->engine, &keeper->conn) != KX_FAILED)
-        ;
+    while (wait_for_next(keeper) && !atomic_load(&keeper->engine->failed))
+        pg_lease_renew(keeper->engine, &keeper->conn);
     pg_conn_close(&keeper->conn);
     return NULL;
 }

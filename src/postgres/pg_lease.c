@@ -200,27 +200,23 @@ void pg_lease_lost(struct pg_engine *engine)
     fail_for_good(engine, "another kindex has taken the store over", NULL);
 }
 
-enum kx_status pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
+void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
 {
     struct pg_params params = {.count = 0};
     PGresult *rows = NULL;
-    enum kx_status status = pg_conn_open(conn, NULL);
-    if (status != KX_OK)
-        return status;
+    if (pg_conn_open(conn, NULL) != KX_OK)
+        return;
     pg_params_bytes(&params, kx_text(engine->holder));
     pg_params_number(&params, KX_LEASE_MS);
     uint64_t sent_ns = now_ns();
-    if (!pg_conn_text(conn, pg_sql_renew, &params))
-        return KX_UNREACHABLE;
-    status = pg_conn_finish(conn, &rows);
-    if (status == KX_OK && PQntuples(rows) == 1) {
+    if (!pg_conn_text(conn, pg_sql_renew, &params) ||
+        pg_conn_finish(conn, &rows) != KX_OK)
+        return;
+    if (PQntuples(rows) == 1)
         note_renewal(engine, sent_ns);
-    } else if (status == KX_OK) {
+    else
         pg_lease_lost(engine);
-        status = KX_FAILED;
-    }
     PQclear(rows);
-    return status;
 }
 
 /* Is the last row of log that of the batch that was sent? */

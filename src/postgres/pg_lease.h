@@ -29,9 +29,10 @@ enum kx_status pg_lease_take(struct pg_engine *engine,
 enum kx_status pg_lease_resume(void *context, struct pg_conn *conn,
                                struct kx_fault *fault);
 
-/* Renews the lease through conn. KX_OK; KX_FAILED: it is another's, and the
- * engine has failed; as pg_conn_finish. The keeper's thread. */
-enum kx_status pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn);
+/* Renews the lease through conn. If it is another's, the engine has failed. If
+ * the database does not answer, or refuses, the next attempt may succeed. The
+ * keeper's thread. */
+void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn);
 
 /* Returns whether the lease has certainly been this process's up to now, by the
  * clock of this machine and the last renewal. Any thread. */

@@ -120,6 +120,18 @@ request GET /kv/nothing/like/it
 expect 404
 until_status 201 PUT /kv/people/7 '{"name":"Gil","age":3}'
 
+# Such as an error of its disk.
+test_case 'a renewal of the lease that the database refuses is not the last one'
+postgres_query store "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN RAISE EXCEPTION USING ERRCODE = ''58030''; END'"
+postgres_query store 'CREATE TRIGGER refuse BEFORE UPDATE ON kindex.lease FOR EACH ROW
+    EXECUTE FUNCTION refuse()'
+until_status 503 GET /kv/people/4
+expect 503 no-active-node
+postgres_query store 'DROP TRIGGER refuse ON kindex.lease'
+postgres_query store 'DROP FUNCTION refuse'
+until_status 200 GET /kv/people/4
+
 # COMMIT waits for a standby that is not there: the batch is on disk, and its
 # answer is not sent.
 commits_wait() {
