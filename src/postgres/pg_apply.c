@@ -176,6 +176,13 @@ static bool send_end(struct pg_engine *engine)
            pg_conn_text(conn, "COMMIT", NULL);
 }
 
+/* The keeper may have seen first that the lease is lost: the outcome is asked
+ * for all the same. */
+static bool is_final(const struct pg_engine *engine, enum kx_status status)
+{
+    return status == KX_FAILED && atomic_load(&engine->failed);
+}
+
 /* The connection was lost after COMMIT was sent: a new connection finds out
  * (pg_lease_resume). */
 static enum kx_status resolve(struct pg_engine *engine)
@@ -183,8 +190,9 @@ static enum kx_status resolve(struct pg_engine *engine)
     uint64_t until_ns = kx_monotonic_ns() + (uint64_t)RESOLVE_MS * KX_MS_NS;
     uint64_t before = engine->batch;
     engine->outcome = PG_SENT;
-    while (pg_conn_open(&engine->conn, NULL) != KX_OK &&
-           !atomic_load(&engine->failed) && kx_monotonic_ns() < until_ns)
+    enum kx_status status;
+    while ((status = pg_conn_open(&engine->conn, NULL)) != KX_OK &&
+           !is_final(engine, status) && kx_monotonic_ns() < until_ns)
         pg_pause(RESOLVE_LOOK_MS);
     if (engine->outcome != PG_SETTLED) {
         engine->outcome = PG_GIVEN_UP;

@@ -219,35 +219,46 @@ void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
     PQclear(rows);
 }
 
-/* Is the last row of log that of the batch that was sent? */
-static enum kx_status look_in_log(struct pg_engine *engine,
-                                  struct pg_conn *conn, bool *there_out)
+/* What log says of the batch that was sent. */
+enum batch_trace {
+    NOT_APPLIED,
+    APPLIED,
+    FORGOTTEN /* there are later ones, and its row is removed */
+};
+
+static enum kx_status look_in_log(const struct pg_engine *engine,
+                                  struct pg_conn *conn,
+                                  enum batch_trace *trace_out)
 {
     struct pg_params params = {.count = 0};
     PGresult *rows = NULL;
-    pg_params_number(&params, (int64_t)engine->batch + 1);
-    if (!pg_conn_text(conn, "SELECT id FROM log WHERE batch = $1::int8",
-                      &params))
+    int64_t number = (int64_t)engine->batch + 1;
+    pg_params_number(&params, number);
+    if (!pg_conn_text(conn, pg_sql_find_batch, &params))
         return KX_UNREACHABLE;
     enum kx_status status = pg_conn_finish(conn, &rows);
-    *there_out = status == KX_OK && PQntuples(rows) == 1 &&
-                 strcmp(PQgetvalue(rows, 0, 0), engine->id) == 0;
+    bool found = status == KX_OK && PQntuples(rows) == 1;
+    *trace_out = NOT_APPLIED;
+    if (found && pg_number(rows, 0, 0) != number)
+        *trace_out = FORGOTTEN;
+    else if (found && strcmp(PQgetvalue(rows, 0, 1), engine->id) == 0)
+        *trace_out = APPLIED;
     PQclear(rows);
     return status;
 }
 
 /* The holder has waited for the batch that was sent: it is in the log or will
- * never be. */
+ * never be, but for what the holder has removed from the log since then. */
 static enum kx_status settle_lost(struct pg_engine *engine,
                                   struct pg_conn *conn, struct kx_fault *fault)
 {
-    bool there = false;
+    enum batch_trace trace = NOT_APPLIED;
     if (engine->outcome == PG_SENT) {
-        enum kx_status status = look_in_log(engine, conn, &there);
+        enum kx_status status = look_in_log(engine, conn, &trace);
         if (status != KX_OK)
             return status;
-        engine->batch += there;
-        engine->outcome = PG_SETTLED;
+        engine->batch += trace == APPLIED;
+        engine->outcome = trace == FORGOTTEN ? PG_GIVEN_UP : PG_SETTLED;
     }
     pg_lease_lost(engine);
     return kx_fail(fault, KX_FAILED, "the lease was lost");
@@ -258,19 +269,19 @@ enum kx_status pg_lease_resume(void *context, struct pg_conn *conn,
 {
     struct pg_engine *engine = context;
     uint64_t batch = 0;
-    bool there = false;
+    enum batch_trace trace = NOT_APPLIED;
     enum kx_status status = hold(engine, conn, pg_server_resume, &batch);
     if (status == KX_ABSENT)
         return settle_lost(engine, conn, fault);
     if (status == KX_OK && batch != engine->batch &&
         engine->outcome != PG_SETTLED)
-        status = look_in_log(engine, conn, &there);
-    if (status == KX_OK && there && engine->outcome == PG_GIVEN_UP)
+        status = look_in_log(engine, conn, &trace);
+    if (status == KX_OK && trace == APPLIED && engine->outcome == PG_GIVEN_UP)
         return fail_for_good(engine,
                              "a batch whose outcome was unknown is applied, "
                              "and has to be read from the database",
                              fault);
-    if (status == KX_OK && batch != engine->batch + there)
+    if (status == KX_OK && batch != engine->batch + (trace == APPLIED))
         return fail_for_good(engine,
                              "the database has other batches than this kindex "
                              "has applied",

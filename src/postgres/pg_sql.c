@@ -100,6 +100,10 @@ const char *const pg_sql_release =
     "UPDATE kindex.lease SET until = '1970-01-01', pid = NULL, pid_since = "
     "NULL WHERE one = 1 AND holder = $1::text";
 
+const char *const pg_sql_find_batch =
+    "SELECT batch, id FROM kindex.log WHERE batch >= $1::int8 ORDER BY batch "
+    "LIMIT 1";
+
 void pg_sql_table_name(enum pg_table_statement statement, enum table table,
                        char name[PG_NAME_SIZE])
 {

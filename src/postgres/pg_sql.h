@@ -77,4 +77,7 @@ extern const char *const pg_sql_begin_epoch;
 extern const char *const pg_sql_renew;
 extern const char *const pg_sql_release;
 
+/* The first row of log from the batch $1 on: batch and id, or no row. */
+extern const char *const pg_sql_find_batch;
+
 #endif
