@@ -24,7 +24,7 @@ const char *const pg_server_end_holder =
     "WHERE l.holder = $1::text OR l.until < clock_timestamp()";
 
 const char *const pg_server_lock_timeout =
-    "SELECT set_config('lock_timeout', '2s', true)";
+    "SELECT set_config('lock_timeout', '1s', true)";
 
 #define HOLD                                                                   \
     "UPDATE kindex.lease SET epoch = epoch + 1, holder = $1::text, node = "    \

@@ -16,7 +16,8 @@ extern const char *const pg_server_schema_lock;
  * holder is frozen. Fails where this role may not. */
 extern const char *const pg_server_end_holder;
 
-/* For the transaction: a lock is waited for this long (55P03). */
+/* For the transaction: a lock is waited for this long (55P03), half of the time
+ * of a lease, for which the answer is waited for when it is taken. */
 extern const char *const pg_server_lock_timeout;
 
 /* Take the lease for the process $1, of the node $2 with the address $3, for $4
