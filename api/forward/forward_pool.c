@@ -34,15 +34,15 @@ static void unmark(struct forward_socket *socket)
 }
 
 /* libcurl is about to close the socket, or does not wait for it any longer. */
-static int forget_socket(struct forward *forward, struct forward_socket *socket)
+static void forget_socket(struct forward *forward,
+                          struct forward_socket *socket)
 {
     if (socket == NULL)
-        return 0;
+        return;
     unmark(socket);
     epoll_ctl(forward->epoll_fd, EPOLL_CTL_DEL, socket->source.fd, NULL);
     curl_multi_assign(forward->multi, socket->source.fd, NULL);
     talloc_free(socket);
-    return 0;
 }
 
 static struct forward_socket *new_socket(struct forward *forward, int fd)
@@ -62,22 +62,46 @@ static uint32_t events_of(int what)
            ((what & CURL_POLL_OUT) != 0 ? (uint32_t)EPOLLOUT : 0);
 }
 
-/* CURLMOPT_SOCKETFUNCTION. -1 makes all transfers fail. */
-static int watch_socket(CURL *curl, curl_socket_t fd, int what, void *closure,
-                        void *assigned)
+/* False when the system has no memory left. */
+static bool set_events(struct forward *forward, struct forward_socket *socket,
+                       int fd, int what)
 {
-    struct forward *forward = closure;
-    struct forward_socket *socket = assigned;
-    (void)curl;
-    if (what == CURL_POLL_REMOVE)
-        return forget_socket(forward, socket);
     int change = socket == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     if (socket == NULL)
         socket = new_socket(forward, fd);
     if (socket == NULL)
-        return -1;
+        return false;
     struct epoll_event event = {.events = events_of(what), .data.ptr = socket};
-    return epoll_ctl(forward->epoll_fd, change, fd, &event);
+    if (epoll_ctl(forward->epoll_fd, change, fd, &event) == 0)
+        return true;
+    if (change == EPOLL_CTL_ADD)
+        forget_socket(forward, socket);
+    return false;
+}
+
+/* To tell libcurl that a socket cannot be watched (-1) would make all transfers
+ * fail. The one that needs it ends in forward_run, where libcurl is not at
+ * work. */
+static void fail(struct forward *forward, CURL *curl)
+{
+    struct forward_call *call = NULL;
+    if (curl_easy_getinfo(curl, CURLINFO_PRIVATE, &call) != CURLE_OK ||
+        call == NULL || call->failed)
+        return;
+    TAILQ_INSERT_TAIL(&forward->failed, call, order);
+    call->failed = true;
+}
+
+/* CURLMOPT_SOCKETFUNCTION. */
+static int watch_socket(CURL *curl, curl_socket_t fd, int what, void *closure,
+                        void *assigned)
+{
+    struct forward *forward = closure;
+    if (what == CURL_POLL_REMOVE)
+        forget_socket(forward, assigned);
+    else if (!set_events(forward, assigned, fd, what))
+        fail(forward, curl);
+    return 0;
 }
 
 /* CURLMOPT_TIMERFUNCTION. */
@@ -125,6 +149,7 @@ struct forward *forward_open(struct run_queue *queue, int epoll_fd)
     forward->queue = queue;
     forward->epoll_fd = epoll_fd;
     TAILQ_INIT(&forward->ready);
+    TAILQ_INIT(&forward->failed);
     forward->multi = curl_multi_init();
     if (forward->multi != NULL && set_up(forward))
         return forward;
@@ -155,6 +180,9 @@ bool forward_add(struct forward *forward, struct forward_call *call)
 
 void forward_remove(struct forward *forward, struct forward_call *call)
 {
+    if (call->failed)
+        TAILQ_REMOVE(&forward->failed, call, order);
+    call->failed = false;
     curl_multi_remove_handle(forward->multi, call->curl);
 }
 
@@ -173,6 +201,15 @@ static void take_ended(struct forward *forward)
     }
 }
 
+static void end_failed(struct forward *forward)
+{
+    struct forward_call *call;
+    while ((call = TAILQ_FIRST(&forward->failed)) != NULL) {
+        forward_remove(forward, call);
+        call->ended(call, CURLE_OUT_OF_MEMORY);
+    }
+}
+
 void forward_run(struct forward *forward)
 {
     struct forward_socket *socket;
@@ -188,11 +225,12 @@ void forward_run(struct forward *forward)
                                  &running);
     }
     take_ended(forward);
+    end_failed(forward);
 }
 
 int forward_timeout_ms(const struct forward *forward)
 {
-    if (!TAILQ_EMPTY(&forward->ready))
+    if (!TAILQ_EMPTY(&forward->ready) || !TAILQ_EMPTY(&forward->failed))
         return 0;
     return forward->due_ns == 0 ? -1 : (int)kx_ms_until(forward->due_ns);
 }

@@ -19,21 +19,26 @@ struct forward_socket {
 
 TAILQ_HEAD(forward_sockets, forward_socket);
 
+/* What libcurl works on; the first member of its owner. */
+struct forward_call {
+    CURL *curl; /* NULL: not with libcurl. Its CURLOPT_PRIVATE is the call */
+    /* libcurl is done with it, and no function of libcurl is running. */
+    void (*ended)(struct forward_call *call, CURLcode code);
+    bool failed; /* one of its sockets cannot be watched: it is about to end */
+    TAILQ_ENTRY(forward_call) order;
+};
+
+TAILQ_HEAD(forward_calls, forward_call);
+
 struct forward {
     struct run_queue *queue;
     int epoll_fd;
     CURLM *multi;
     uint64_t due_ns; /* of libcurl's timer; 0: none */
     struct forward_sockets ready;
+    struct forward_calls failed;
     size_t requests; /* transfers */
     size_t lasting;  /* of them, those that may last for hours */
-};
-
-/* What libcurl works on; the first member of its owner. */
-struct forward_call {
-    CURL *curl; /* NULL: not with libcurl. Its CURLOPT_PRIVATE is the call */
-    /* libcurl is done with it, and no function of libcurl is running. */
-    void (*ended)(struct forward_call *call, CURLcode code);
 };
 
 /* May a further transfer begin? `lasting`: it may last for hours. */

@@ -1,6 +1,9 @@
 /* Requests to a node that is not active, which the active one answers. */
 #include "forward_house.h"
 
+#include <errno.h>
+#include <sys/epoll.h>
+
 #include "forward/transfer.h"
 
 static const struct kx_slice NOTHING = {NULL, 0};
@@ -294,6 +297,35 @@ static void a_watch_ends_when_its_node_stops(void **state)
     exchange_end(watch);
 }
 
+/* ---- Without memory ----------------------------------------------------- */
+
+static bool watches_fail; /* epoll takes no further socket of the node */
+
+int __real_epoll_ctl(int epoll_fd, int change, int fd, struct epoll_event *);
+int __wrap_epoll_ctl(int epoll_fd, int change, int fd,
+                     struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll_fd, int change, int fd,
+                     struct epoll_event *event)
+{
+    if (!watches_fail || epoll_fd != nodes->epoll_fd || change == EPOLL_CTL_DEL)
+        return __real_epoll_ctl(epoll_fd, change, fd, event);
+    errno = ENOMEM;
+    return -1;
+}
+
+static void only_what_needs_a_socket_that_cannot_be_watched_ends(void **state)
+{
+    (void)state;
+    struct exchange *watch = ask(METHOD_GET, "/watch?key=w", NOTHING);
+    come(watch, "event:");
+    watches_fail = true;
+    assert_reply(ask(METHOD_PUT, "/kv/w", kx_text("1")), 503, "no-active-node");
+    watches_fail = false;
+    expect(METHOD_PUT, "/kv/w", "1", 201, "");
+    come(watch, "\"value\":1");
+    exchange_end(watch);
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, begin_nodes, finish_nodes)
 
@@ -315,6 +347,7 @@ int main(void)
         TEST(when_another_node_becomes_active_the_former_is_given_up),
         TEST(more_than_may_be_are_refused),
         TEST(a_watch_ends_when_its_node_stops),
+        TEST(only_what_needs_a_socket_that_cannot_be_watched_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
