@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 
 #include "forward/transfer.h"
+#include "all_memory.h"
 
 static const struct kx_slice NOTHING = {NULL, 0};
 
@@ -326,6 +327,41 @@ static void only_what_needs_a_socket_that_cannot_be_watched_ends(void **state)
     exchange_end(watch);
 }
 
+/* What is left of the pool that a request's memory begins with is not limited.
+ */
+static void *fill(void *memory)
+{
+    void *filled = talloc_new(memory);
+    for (int n = 0; n < 256; n++)
+        assert_non_null(talloc_size(filled, 1));
+    return filled;
+}
+
+/* From each allocation of the request's memory on, all fail. */
+static void a_request_without_memory_is_answered(void **state)
+{
+    size_t refused = 0;
+    bool done = false;
+    (void)state;
+    for (size_t spare = 1; !done; spare += 64) {
+        unsigned ready = house->ready;
+        struct exchange *exchange =
+            begin_request(METHOD_GET, "/kv/none", NOTHING);
+        void *memory = exchange->request.memory;
+        void *filled = fill(memory);
+        all_memory_limit(filled, talloc_total_size(memory) + spare);
+        if (exchange_run(exchange) == EXCHANGE_PARK)
+            wait_for_answers(ready + 1);
+        all_memory_limit(filled, 0);
+        done = exchange->reply.status == 404;
+        assert_true(done || exchange->reply.status == 503);
+        refused += done ? 0 : 1;
+        exchange_end(exchange);
+        assert_int_equal(nodes->forward->requests, 0);
+    }
+    assert_true(refused > 10);
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, begin_nodes, finish_nodes)
 
@@ -348,6 +384,7 @@ int main(void)
         TEST(more_than_may_be_are_refused),
         TEST(a_watch_ends_when_its_node_stops),
         TEST(only_what_needs_a_socket_that_cannot_be_watched_ends),
+        TEST(a_request_without_memory_is_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
