@@ -90,9 +90,11 @@ static void fit_connections(struct options *options)
     }
     if (limit.rlim_cur >= wanted)
         return;
-    options->connections_max = limit.rlim_cur > 2 * SPARE_DESCRIPTORS
-                                   ? limit.rlim_cur - SPARE_DESCRIPTORS
-                                   : limit.rlim_cur / 2;
+    uint64_t room = limit.rlim_cur > 2 * SPARE_DESCRIPTORS
+                        ? limit.rlim_cur - SPARE_DESCRIPTORS
+                        : limit.rlim_cur / 2;
+    if (options->connections_max > room)
+        options->connections_max = room;
     kx_log(KX_LOG_WARNING, "connections-limited",
            "connections-max=%llu open-files=%llu",
            (unsigned long long)options->connections_max,
@@ -251,8 +253,7 @@ static bool complain_open(const struct options *options)
 }
 
 /* Decides, when the store is open, how clients are admitted: with tokens, or
- * without if the server listens on loopback addresses only or has --insecure.
- */
+ * without if there are loopback addresses only or --insecure. */
 static bool settle_access(const struct server *server)
 {
     const struct options *options = &server->options;
