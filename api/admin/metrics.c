@@ -142,15 +142,14 @@ static void write_commits(const struct kx_figures *figures,
                            figures->batch_sizes);
 }
 
-static void write_figures(struct kx_store *store, struct kx_buffer *out)
+static void write_figures(const struct kx_figures *figures,
+                          struct kx_buffer *out)
 {
-    struct kx_figures figures;
-    kx_figures(store, &figures);
-    write_commits(&figures, out);
+    write_commits(figures, out);
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++) {
         const struct core_figure *figure = &FIGURES[i];
         uint64_t value;
-        memcpy(&value, (const char *)&figures + figure->offset, sizeof value);
+        memcpy(&value, (const char *)figures + figure->offset, sizeof value);
         metrics_text_head(out, figure->name, figure->type, figure->help);
         metrics_text_add(out, "%s %llu\n", figure->name,
                          (unsigned long long)value);
@@ -158,26 +157,20 @@ static void write_figures(struct kx_store *store, struct kx_buffer *out)
     metrics_text_head(out, "kindex_store_bytes", "gauge",
                       "Bytes of the data files, without the log.");
     metrics_text_add(out, "kindex_store_bytes{file=\"entries\"} %llu\n",
-                     (unsigned long long)figures.entries_bytes);
+                     (unsigned long long)figures->entries_bytes);
     metrics_text_add(out, "kindex_store_bytes{file=\"expiry\"} %llu\n",
-                     (unsigned long long)figures.expiry_bytes);
+                     (unsigned long long)figures->expiry_bytes);
     metrics_text_add(out, "kindex_store_bytes{file=\"catalog\"} %llu\n",
-                     (unsigned long long)figures.catalog_bytes);
+                     (unsigned long long)figures->catalog_bytes);
 }
 
-/* A data directory has one node, which is active. */
-static void write_node(struct service *service, bool opened,
-                       struct kx_buffer *out)
+/* A data directory has one node, which is active. epoch: as far as this node
+ * knows. */
+static void write_node(const struct service *service, bool active,
+                       uint64_t epoch, struct kx_buffer *out)
 {
-    struct kx_holder holder;
-    struct kx_figures figures = {.epoch = 0};
-    role_holder(&service->role, &holder);
-    if (opened)
-        kx_figures(service->store, &figures);
-    uint64_t epoch = opened ? figures.epoch : holder.epoch;
     metrics_text_gauge(out, "kindex_node_active",
-                       "1 while this process has the store.",
-                       opened && kx_store_holds(service->store));
+                       "1 while this process has the store.", active);
     metrics_text_gauge(out, "kindex_epoch",
                        "Counts the times that the lease of the store in a "
                        "database was taken.",
@@ -188,15 +181,31 @@ static void write_node(struct service *service, bool opened,
                      (unsigned long long)atomic_load(&service->role.takes));
 }
 
+static void write_active(const struct service *service, struct kx_buffer *out)
+{
+    struct kx_figures figures;
+    kx_figures(service->store, &figures);
+    write_node(service, kx_store_holds(service->store), figures.epoch, out);
+    write_figures(&figures, out);
+}
+
+static void write_standby(struct service *service, struct kx_buffer *out)
+{
+    struct kx_holder holder;
+    role_holder(&service->role, &holder);
+    write_node(service, false, holder.epoch, out);
+}
+
 void metrics_write(struct service *service, struct kx_reader *reader,
                    struct kx_buffer *out)
 {
     metrics_text_head(out, "kindex_build_info", "gauge",
                       "The version of the running server.");
     metrics_text_add(out, "kindex_build_info{version=\"%s\"} 1\n", KX_VERSION);
-    write_node(service, reader != NULL, out);
     if (reader != NULL)
-        write_figures(service->store, out);
+        write_active(service, out);
+    else
+        write_standby(service, out);
     metrics_write_requests(service, out);
     if (reader != NULL)
         metrics_write_indexes(reader, out);
