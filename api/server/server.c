@@ -39,8 +39,7 @@ struct server {
     struct loop *loops[LOOPS_MAX];
     size_t loop_count;
     struct standby standby;
-    enum standby_state state; /* of a store that others may have */
-    bool again;               /* SERVER_AGAIN */
+    bool again; /* SERVER_AGAIN */
     int signal_fd;
 };
 
@@ -194,8 +193,8 @@ static bool open_store(struct server *server)
     store.node = server->service.role.node;
     if (store.engine == NULL)
         return open_directory(server, &store);
-    server->state = standby_begin(&server->standby, &server->service, &store);
-    return server->state != STANDBY_FAILED;
+    return standby_begin(&server->standby, &server->service, &store) !=
+           STANDBY_FAILED;
 }
 
 static bool is_standby(const struct server *server)
@@ -340,9 +339,9 @@ static bool take_signal(const struct server *server)
 /* A standby looks whether it can be active. False: the server must end. */
 static bool look_at_lease(struct server *server)
 {
-    server->state = standby_look(&server->standby);
-    return server->state != STANDBY_FAILED &&
-           (server->state != STANDBY_ACTIVE || offer_store(server));
+    enum standby_state state = standby_look(&server->standby);
+    return state != STANDBY_FAILED &&
+           (state != STANDBY_ACTIVE || offer_store(server));
 }
 
 /* Of a data directory only a new start, which recovers it, can help then. */
