@@ -12,7 +12,7 @@ void role_init(struct role *role, bool shared, const char *name)
     pthread_mutex_init(&role->lock, NULL);
     if (name != NULL)
         snprintf(role->node, sizeof role->node, "%s", name);
-    else if (gethostname(role->node, sizeof role->node - 1) != 0)
+    else if (gethostname(role->node, sizeof role->node) != 0)
         snprintf(role->node, sizeof role->node, "unnamed");
 }
 
