@@ -6,16 +6,13 @@ ENGINE=bdb # this story says itself which server has which database
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/postgres.sh"
 needs psql
-own_cluster=yes
-postgres_start "$work.postgres" || exit 1
+start_cluster
 postgres_database store || exit 1
 address=$found
 declare -A pids ports
-# Free when they are asked for; the advertised address has to be known before.
-read -r ports[one] ports[two] < <(node -e '
-    const net = require("net"), open = [1, 2].map(() => net.createServer().listen(0, "127.0.0.1"));
-    setTimeout(() => { console.log(...open.map((one) => one.address().port));
-        open.forEach((one) => one.close()); }, 50)')
+# The advertised address has to be known before.
+free_ports 2
+read -r ports[one] ports[two] <<<"$found"
 
 # node NAME OPTION...
 node_start() {
@@ -26,6 +23,11 @@ node_start() {
 }
 at() {
     url=http://127.0.0.1:${ports[$1]}
+}
+takes() { # EXPECTED: whether it is active, and how often it became so
+    request GET /metrics
+    is 'active, takes' "$(grep -E '^kindex_(node_active|takes_total) ' "$answer" |
+        sed 's/.* //' | paste -sd ' ')" "$1"
 }
 signal() {
     kill "-$2" "${pids[$1]}"
@@ -48,8 +50,7 @@ expect 201
 header Kindex-Node one
 request GET '/readyz?verbose=1'
 field '.checks[] | select(.name == "role").state' ok
-request GET /metrics
-is 'active, takes' "$(grep -E '^kindex_(node_active|takes_total) ' "$answer" | sed 's/.* //' | paste -sd ' ')" '1 1'
+takes '1 1'
 
 test_case 'the second one is a standby: it is ready, and answers what needs no entries'
 node_start two --forward off
@@ -66,8 +67,7 @@ request GET /problems/no-active-node
 field .status 503
 request GET /openapi.json
 expect 200
-request GET /metrics
-is 'active, takes' "$(grep -E '^kindex_(node_active|takes_total) ' "$answer" | sed 's/.* //' | paste -sd ' ')" '0 0'
+takes '0 0'
 is 'the epochs of both' "$(grep '^kindex_epoch ' "$answer")" \
     "$(curl --silent "http://127.0.0.1:${ports[one]}/metrics" | grep '^kindex_epoch ')"
 
@@ -108,8 +108,7 @@ body_is 2
 header Kindex-Node two
 request PUT /kv/b '3'
 expect 200
-request GET /metrics
-is 'active, takes' "$(grep -E '^kindex_(node_active|takes_total) ' "$answer" | sed 's/.* //' | paste -sd ' ')" '1 1'
+takes '1 1'
 
 test_case 'when it is killed as well, and the one that comes back is a standby'
 node_start one --forward redirect

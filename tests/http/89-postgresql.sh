@@ -7,8 +7,7 @@ ENGINE=bdb # this story says itself which server has which database
 . "$(dirname "$0")/../lib/postgres.sh"
 needs psql
 # Not the cluster of the run: this story stops its cluster.
-own_cluster=yes
-postgres_start "$work.postgres" || exit 1
+start_cluster
 postgres_database store || exit 1
 address=$found
 serve() {

@@ -52,12 +52,14 @@ needs curl jq node
 # With ENGINE=postgresql the servers that start_server starts keep their rows in a
 # database, which is the story's: of the cluster of run.sh, or of one for the story alone.
 ENGINE=${ENGINE:-bdb} database='' own_cluster=no
+# A cluster for the story alone, which it may stop.
+start_cluster() {
+    own_cluster=yes
+    postgres_start "$work.postgres" || exit 1
+}
 use_database() {
     . "$(dirname "${BASH_SOURCE[0]}")/postgres.sh"
-    if [ -z "${KX_POSTGRES-}" ]; then
-        own_cluster=yes
-        postgres_start "$work.postgres" || exit 1
-    fi
+    [ -n "${KX_POSTGRES-}" ] || start_cluster
     postgres_database "$(basename "$work")" || exit 1
     database=$found
 }
@@ -65,6 +67,18 @@ use_database() {
 # With THROUGH=standby as well, requests go to a node that forwards them to another.
 THROUGH=${THROUGH:-}
 [ -z "$THROUGH" ] || . "$(dirname "${BASH_SOURCE[0]}")/through.sh"
+
+# free_ports COUNT: numbers in $found; free when they are asked for
+free_ports() {
+    found=$(node -e '
+        const net = require("net"), { once } = require("events");
+        const open = Array.from({ length: process.argv[1] },
+            () => net.createServer().listen(0, "127.0.0.1"));
+        Promise.all(open.map((one) => once(one, "listening"))).then(() => {
+            console.log(...open.map((one) => one.address().port));
+            open.forEach((one) => one.close());
+        })' "$1")
+}
 
 # ---- The server ------------------------------------------------------------
 

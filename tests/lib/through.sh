@@ -4,12 +4,6 @@
 
 active='' active_url='' # its process
 
-free_port() {
-    found=$(node -e '
-        const server = require("net").createServer().listen(0, "127.0.0.1", () => {
-            console.log(server.address().port); server.close(); })')
-}
-
 active_answers() {
     curl --silent --insecure --fail --output "$work/null" "$active_url/readyz" ||
         ! kill -0 "$active" 2>"$work/null"
@@ -19,7 +13,7 @@ active_answers() {
 start_active() {
     local port scheme=http
     [[ " $* " != *' --tls-cert '* ]] || scheme=https
-    free_port
+    free_ports 1
     port=$found
     active_url=$scheme://127.0.0.1:$port
     "$KINDEX" serve --engine "$database" --node active --listen "127.0.0.1:$port" \
