@@ -62,6 +62,7 @@ struct exchange {
     struct kx_ticket ticket;       /* for a flush or a view */
     struct kx_buffer target;       /* of the request line */
     struct kx_buffer body;
+    /* From here to `timing` all is zeroed for the next request. */
     uint64_t held;               /* bytes counted in the service's body_bytes */
     struct client_usage *client; /* that they count for; NULL: none */
     bool counted;                /* it is in the service's in_flight */
@@ -76,9 +77,6 @@ struct exchange {
     uint64_t part_ns;     /* then: since when the next part is made */
     size_t sent;          /* bytes sent of the current chunk */
     uint64_t streamed;    /* bytes of all chunks */
-    struct timing timing;
-    struct kx_reads reads;
-    char server_timing[TIMING_TEXT_MAX];
     enum exchange_phase phase;
     bool last;              /* the current chunk is the stream's last one */
     bool finishing;         /* the handler's second half has begun */
@@ -89,6 +87,9 @@ struct exchange {
     bool client_gone; /* the client is gone. A parked exchange is then made
                        * `ready` without further work */
     const struct exchange_protocol *protocol; /* set before exchange_open */
+    struct timing timing;
+    struct kx_reads reads;
+    char server_timing[TIMING_TEXT_MAX];
 };
 
 /* Returns an empty exchange of this run queue. It is in flight until

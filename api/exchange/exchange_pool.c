@@ -2,6 +2,8 @@
  * usual request allocates nothing from the system. */
 #include "exchange/exchange.h"
 
+#include <stddef.h>
+#include <string.h>
 #include <talloc.h>
 
 #include "access/access.h"
@@ -51,41 +53,45 @@ struct exchange *exchange_begin(struct run_queue *queue,
     return exchange;
 }
 
-/* Empties the exchange at its end, not at its next use, so that a free exchange
- * holds no memory of its last request. */
-static void reset(struct exchange *exchange)
+/* A member that is new is empty for the next request, too. The commit is set
+ * when a request has one. */
+static void reset_request(struct request *request)
 {
-    struct request *request = &exchange->request;
-    struct reply *reply = &exchange->reply;
-    talloc_free_children(request->memory);
-    exchange_empty(&exchange->target);
-    exchange_empty(&exchange->body);
+    struct service *service = request->service;
+    void *memory = request->memory;
+    void *owner = request->wait.ticket.owner;
+    talloc_free_children(memory);
+    memset(request, 0, offsetof(struct request, commit));
+    request->service = service;
+    request->memory = memory;
+    request->wait.ticket.owner = owner;
+}
+
+static void reset_reply(struct reply *reply)
+{
     exchange_empty(&reply->body);
     reply->constant.size = 0;
-    request->route = NULL;
-    request->slices = 0;
-    request->state = NULL;
-    request->advice = NULL;
-    request->kept = 0;
-    request->trace = (struct trace){.named = false};
     reply->status = 0;
     reply->content_type = NULL;
     reply->header_count = 0;
     reply->flush = 0;
     reply->stream = NULL;
-    exchange->parts = NULL;
-    exchange->sent = 0;
-    exchange->streamed = 0;
-    exchange->moved = 0;
-    exchange->short_ns = 0;
+}
+
+/* Empties the exchange at its end, not at its next use, so that a free exchange
+ * holds no memory of its last request. */
+static void reset(struct exchange *exchange)
+{
+    size_t from = offsetof(struct exchange, held);
+    reset_request(&exchange->request);
+    reset_reply(&exchange->reply);
+    exchange_empty(&exchange->target);
+    exchange_empty(&exchange->body);
+    memset((char *)exchange + from, 0,
+           offsetof(struct exchange, timing) - from);
     exchange->timing.started_ns = 0;
     exchange->reads.entries = exchange->reads.bytes = 0;
     exchange->reads.index[0] = '\0';
-    exchange->last = false;
-    exchange->finishing = false;
-    exchange->views = false;
-    exchange->read = false;
-    exchange->client_gone = false;
 }
 
 void exchange_end(struct exchange *exchange)

@@ -103,13 +103,14 @@ struct request {
     struct kx_slice tail;     /* raw remainder of the path for a pattern that
                                * ends in /... (without the leading '/') */
     bool has_tail;            /* the path had that '/' */
-    struct kx_commit commit;  /* for COMMIT */
     struct wait wait;         /* for WAIT */
     unsigned slices;          /* calls of the handler before this one */
     void *state;              /* what the handler keeps between its calls */
     const char *advice; /* JSON: how the request could read less, or NULL */
     size_t kept;        /* bytes in it that --bodies-max counts: it is freed
                          * when there is no memory for them */
+    /* Last, because all before it is zeroed for the next request. */
+    struct kx_commit commit; /* for COMMIT */
 };
 
 /* True: until this half ends all its views begin without waiting and see one

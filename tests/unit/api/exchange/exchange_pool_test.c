@@ -1,0 +1,36 @@
+/* Exchanges that are used again. */
+#include "exchange_house.h"
+
+#include <stddef.h>
+
+/* The kept one is as a new one is: all that the request has set is reset. */
+static void nothing_of_a_request_is_left_to_the_next(void **state)
+{
+    static struct request empty;
+    (void)state;
+    struct exchange *first =
+        start(METHOD_GET, "/list?prefix=a", kx_slice(NULL, 0), EXCHANGE_REPLY);
+    first->request.advice = "{}";
+    first->request.wait.until_ns = 1;
+    exchange_end(first);
+    struct exchange *next = exchange_begin(&house->queue, NULL);
+    assert_ptr_equal(next, first);
+    empty.service = &house->service;
+    empty.reader = house->queue.reader;
+    empty.memory = next->request.memory;
+    empty.wait.ticket.owner = next;
+    assert_memory_equal(&next->request, &empty,
+                        offsetof(struct request, commit));
+    assert_int_equal(talloc_total_blocks(empty.memory), 1);
+    exchange_end(next);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            nothing_of_a_request_is_left_to_the_next, begin_house,
+            finish_house),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
