@@ -21,6 +21,7 @@ refused 'planted: a key that is a number has no right type' types "$work/wrong.p
 
 restart
 works "it works in $($python --version)" $python test_client.py
+is 'the connections that were left open' "$(grep -c ResourceWarning "$work/said")" 0
 
 restart
 cp -r "$client/kindex" "$work/kindex"

@@ -1,7 +1,9 @@
 """The Python client against a real server, whose address is in KINDEX_URL."""
 
 import asyncio
+import http.server
 import os
+import socket
 import threading
 import unittest
 from datetime import datetime, timezone
@@ -15,6 +17,7 @@ URL = os.environ["KINDEX_URL"]
 class Entries(unittest.TestCase):
     def setUp(self):
         self.db = kindex.connect(URL)
+        self.addCleanup(self.db.close)
 
     def test_values_come_back_as_they_were_put(self):
         values = [
@@ -110,8 +113,51 @@ class Entries(unittest.TestCase):
         self.assertEqual([e.key for e in next(changes).entries], [("w", 2)])
         changes.close()
 
+    def test_a_watch_that_is_cut_off_continues(self):
+        db = kindex.connect(URL)
+        self.addCleanup(db.close)
+        send = db._transport._exchange
+        answers = []
+
+        def remember(connection, request, headers):
+            answers.append((send(connection, request, headers), dict(headers)))
+            return answers[-1][0]
+
+        db._transport._exchange = remember
+        events = db.watch([("cut",)])
+        self.assertIsNone(next(events).entries[0].value)
+        answers[0][0].stream.fp.raw._sock.shutdown(socket.SHUT_RDWR)
+        self.db.put(("cut",), 1)
+        self.assertEqual(next(events).entries[0].value, 1)
+        self.assertEqual([sent.get("Last-Event-ID") for _, sent in answers], [None, "-"])
+        events.close()
+
+    def test_what_is_not_from_the_service_is_an_error_too(self):
+        class Proxy(http.server.BaseHTTPRequestHandler):
+            statuses = [502, 503]
+
+            def do_GET(self):
+                self.send_response(self.statuses.pop())
+                self.send_header("Retry-After", "0")
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"no")
+
+            def log_message(self, *text):
+                pass
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+            threading.Thread(target=proxy.serve_forever).start()
+            with kindex.connect(f"http://127.0.0.1:{proxy.server_port}") as db:
+                with self.assertRaises(KindexError) as caught:
+                    db.count()
+            proxy.shutdown()
+        error = caught.exception
+        self.assertEqual((error.status, error.code, str(error)), (502, "no-answer", "no"))
+
     def test_a_request_is_sent_again_and_done_once(self):
         db = kindex.connect(URL)
+        self.addCleanup(db.close)
         send = db._transport._exchange
         calls = []
 
@@ -148,16 +194,16 @@ class Entries(unittest.TestCase):
 
     def test_asyncio(self):
         async def tour():
-            db = AsyncKindex(URL)
-            await asyncio.gather(*(db.put(("async", i), i) for i in range(8)))
-            found = [entry.value async for entry in db.list(("async",), page_size=3)]
-            self.assertEqual(found, list(range(8)))
-            self.assertEqual(await db.count(("async",)), 8)
-            commit = await db.commit(db.atomic().sum(("async", 0), 4, returns="new"))
-            self.assertEqual(commit.results[0].value, 4)
-            async for change in db.watch([("async", 0)]):
-                self.assertEqual(change.entries[0].value, 4)
-                break
+            async with AsyncKindex(URL) as db:
+                await asyncio.gather(*(db.put(("async", i), i) for i in range(8)))
+                found = [entry.value async for entry in db.list(("async",), page_size=3)]
+                self.assertEqual(found, list(range(8)))
+                self.assertEqual(await db.count(("async",)), 8)
+                commit = await db.commit(db.atomic().sum(("async", 0), 4, returns="new"))
+                self.assertEqual(commit.results[0].value, 4)
+                async for change in db.watch([("async", 0)]):
+                    self.assertEqual(change.entries[0].value, 4)
+                    break
 
         asyncio.run(tour())
 

@@ -213,6 +213,81 @@ test('a request is sent again until it has an answer, and done once', async () =
   assert.equal(error.status, 0);
 });
 
+test('a refusal that passes is waited for', async () => {
+  const statuses = [503, 429, 503];
+  const refusing = connect(process.env.KINDEX_URL, {
+    fetch: (...request) => {
+      const status = statuses.pop();
+      if (!status) return fetch(...request);
+      const headers = { 'Retry-After': status === 429 ? '1' : '0' };
+      return Promise.resolve(new Response('not JSON', { status, headers }));
+    },
+  });
+  assert.equal((await refusing.get(['missing'])).value, null);
+  assert.equal(statuses.length, 0);
+  const refused = connect(process.env.KINDEX_URL, {
+    retries: 0,
+    fetch: () => Promise.resolve(new Response('by a proxy', { status: 503 })),
+  });
+  const error = await fails(refused.get(['x']), 'no-answer');
+  assert.deepEqual([error.status, error.message], [503, 'by a proxy']);
+});
+
+test('a watch that is cut off continues with what has changed', async () => {
+  const asked = [];
+  const cut = connect(process.env.KINDEX_URL, {
+    fetch: async (address, options) => {
+      const response = await fetch(address, options);
+      asked.push(options.headers.get('Last-Event-ID'));
+      if (asked.length > 1) return response;
+      const reader = response.body.getReader();
+      const { value } = await reader.read();
+      await reader.cancel();
+      return new Response(value, { headers: response.headers });
+    },
+  });
+  const events = cut.watch([['cut']]);
+  assert.equal((await events.next()).value[0].value, null);
+  await db.put(['cut'], 1);
+  assert.equal((await events.next()).value[0].value, 1);
+  assert.deepEqual(asked, [null, '-']);
+  await events.return();
+});
+
+test('each request has the token, and only some members are asked for', async () => {
+  const seen = [];
+  const named = connect(process.env.KINDEX_URL, {
+    token: async () => 'secret',
+    fetch: (address, options) => {
+      seen.push(options.headers.get('Authorization'));
+      const headers = new Headers(options.headers);
+      headers.delete('Authorization');
+      return fetch(address, { ...options, headers });
+    },
+  });
+  await named.put(['members', 1], { a: 1, b: { c: 2, d: 3 } });
+  const [entry] = await all(named.list({ prefix: ['members'], fields: ['/b/c'] }));
+  assert.deepEqual(entry.value, { b: { c: 2 } });
+  assert.deepEqual(seen, ['Bearer secret', 'Bearer secret']);
+});
+
+test('numbers keep the lesser or the greater, and an index can be dropped', async () => {
+  await db.put(['least'], 5);
+  await db.atomic().min(['least'], 3).commit();
+  await db.atomic().max(['least'], 4).commit();
+  assert.equal((await db.get(['least'])).value, 4);
+  await db.declareIndex({ name: 'dropped', prefix: ['d', 1n], fields: ['/a'] });
+  assert.deepEqual((await db.getIndex('dropped')).prefix, ['d', 1n]);
+  await db.dropIndex('dropped');
+});
+
+test('the same store is a Deno.Kv', async () => {
+  const kv = await db.kv();
+  await kv.set(['kv', 1], { at: new Date(5) });
+  assert.deepEqual((await db.get(['kv', 1])).value, { at: new Date(5) });
+  kv.close();
+});
+
 test('what the service refuses is thrown with its code', async () => {
   const error = await fails(db.get([]), 'bad-key');
   assert.equal(error.status, 400);

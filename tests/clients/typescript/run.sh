@@ -16,15 +16,17 @@ types() {
 
 # Deno has node:test as well.
 run_deno() {
-    ../../lib/npm.sh ../../deno || return
     local deno
     deno=$(cd ../../deno && node -p 'require("./deno.js")') || return
     DENO_DIR=$work/deno DENO_NO_UPDATE_CHECK=1 NO_COLOR=1 \
         KINDEX_CLIENT="file://$module/index.mjs" \
-        "$deno" test --quiet --no-config --no-lock --allow-all client.test.mjs
+        "$deno" test --quiet --no-config --no-lock --unstable-kv --allow-all client.test.mjs
 }
 
+export DENO_KV_ACCESS_TOKEN='any token'
+
 works 'its npm packages can be had' ../../lib/npm.sh "$client"
+works 'those of Deno can be had' ../../lib/npm.sh ../../deno
 works 'it can be built' node "$client/build.js"
 [ -z "$broken" ] || { finish && exit 1; }
 
@@ -33,6 +35,7 @@ packed=$(cd "$client" && npm pack --silent --pack-destination "$work")
 mkdir -p "$work/app/node_modules/kindex"
 tar -xzf "$work/$packed" -C "$work/app/node_modules/kindex" --strip-components 1
 module=$work/app/node_modules/kindex/dist
+ln -s "$(realpath ../../deno/node_modules/@deno)" "$work/app/node_modules/@deno"
 works "packed it has $(stat -c %s "$work/$packed") bytes, at most $PACKED_MAX" \
     test "$(stat -c %s "$work/$packed")" -le $PACKED_MAX
 cp types.ts "$work/app/types.mts"
@@ -56,7 +59,7 @@ works 'a page in Chromium' node browser.js "$KINDEX" "$module/index.mjs" "$work/
 
 # A client that sends no idempotency keys counts twice.
 restart
-sed 's/"Idempotency-Key"/"Other-Header"/' "$module/index.mjs" >"$work/planted.mjs"
+sed 's/"Idempotency-Key"/"Other-Header"/' "$module/index.mjs" >"$module/planted.mjs"
 refused 'planted: without idempotency keys a test fails' env \
-    KINDEX_CLIENT="$work/planted.mjs" node --test client.test.mjs
+    KINDEX_CLIENT="$module/planted.mjs" node --test client.test.mjs
 finish

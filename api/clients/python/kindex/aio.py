@@ -4,7 +4,7 @@ that is cancelled ends there; whether it was carried out is then not known."""
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Iterator, Optional, Sequence, TypeVar
+from typing import Any, AsyncIterator, Generator, Iterator, Optional, Sequence, TypeVar
 
 from .client import Atomic, Change, Commit, Entry, Kindex
 from .values import JSON, Key, KeyPart
@@ -18,8 +18,12 @@ async def _step(iterator: Iterator[T]) -> Any:
 
 
 async def _iterate(iterator: Iterator[T]) -> AsyncIterator[T]:
-    while (item := await _step(iterator)) is not _END:
-        yield item
+    try:
+        while (item := await _step(iterator)) is not _END:
+            yield item
+    finally:
+        if isinstance(iterator, Generator):
+            iterator.close()
 
 
 class AsyncKindex:
@@ -27,6 +31,15 @@ class AsyncKindex:
 
     def __init__(self, url: str, **options: Any) -> None:
         self._sync = Kindex(url, **options)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._sync.close)
+
+    async def __aenter__(self) -> AsyncKindex:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
 
     async def get(self, key: Key) -> Entry:
         return await asyncio.to_thread(self._sync.get, key)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import http.client
 import json
 import ssl
 import time
@@ -215,6 +216,16 @@ class Kindex:
     ) -> None:
         self._transport = Transport(url, token, retries, ssl_context)
 
+    def close(self) -> None:
+        """Closes the kept connections; no thread must use the client."""
+        self._transport.close()
+
+    def __enter__(self) -> Kindex:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
     def get(self, key: Key) -> Entry:
         return self.get_many([key])[0]
 
@@ -374,11 +385,11 @@ class Kindex:
                     if event.get("event") in ("change", "reset"):
                         wires = json.loads(event["data"]).get("entries", [])
                         yield Change(event["event"] == "reset", [_entry(w) for w in wires])
-            except (OSError, ValueError):
+            except (OSError, http.client.HTTPException):
                 pass  # cut off: it continues with the next connection
             finally:
-                if answer.connection is not None:
-                    answer.connection.close()
+                if answer.stream is not None:
+                    answer.stream.close()
             time.sleep(RECONNECT_S)
 
 

@@ -41,8 +41,8 @@ class Answer:
     status: int
     headers: http.client.HTTPMessage
     body: bytes
+    #: Not read yet; its end closes the connection.
     stream: Optional[http.client.HTTPResponse] = None
-    connection: Optional[http.client.HTTPConnection] = None
 
     def json(self) -> Any:
         return json.loads(self.body)
@@ -79,6 +79,7 @@ class Transport:
         self._retries = retries
         self._context = context
         self._threads = threading.local()
+        self._kept: set[http.client.HTTPConnection] = set()
 
     def _connect(self) -> http.client.HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port
@@ -87,6 +88,20 @@ class Transport:
         return http.client.HTTPSConnection(
             host, port, timeout=SILENCE_S, context=self._context
         )
+
+    def _keep(self, connection: http.client.HTTPConnection) -> None:
+        self._threads.connection = connection
+        self._kept.add(connection)
+
+    def _drop(self, connection: http.client.HTTPConnection) -> None:
+        connection.close()
+        self._kept.discard(connection)
+        self._threads.connection = None
+
+    def close(self) -> None:
+        """Closes the connections of all threads, which must not be in use."""
+        while self._kept:
+            self._kept.pop().close()
 
     def send(self, request: Request) -> Answer:
         """The answer if it is a success; raises a KindexError if not."""
@@ -117,8 +132,7 @@ class Transport:
             try:
                 return self._exchange(kept, request, headers)
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
-                # A kept connection that had ended; a write is under a key.
-                self._threads.connection = None
+                pass  # a kept connection that had ended; a write is under a key
         return self._exchange(self._connect(), request, headers)
 
     def _exchange(
@@ -134,6 +148,8 @@ class Transport:
         body = None if request.body is None else json.dumps(request.body).encode()
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
+        if request.streams:
+            headers["Connection"] = "close"  # then the answer has the socket
         token = self._token() if callable(self._token) else self._token
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
@@ -141,13 +157,13 @@ class Transport:
             connection.request(request.method, target, body, headers)
             response = connection.getresponse()
             if request.streams and response.status < 400:
-                return Answer(response.status, response.headers, b"", response, connection)
+                return Answer(response.status, response.headers, b"", response)
             text = response.read()
         except BaseException:
-            connection.close()
-            self._threads.connection = None
+            self._drop(connection)
             raise
-        self._threads.connection = None if response.will_close else connection
         if response.will_close:
-            connection.close()
+            self._drop(connection)
+        else:
+            self._keep(connection)
         return Answer(response.status, response.headers, text)
