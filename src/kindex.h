@@ -42,6 +42,7 @@
 
 /* Derived data: indexes. */
 #include "kindex/index.h"
+#include "kindex/ranges.h"
 #include "kindex/tree.h"
 #include "kindex/conflict.h"
 #include "kindex/adoption.h"

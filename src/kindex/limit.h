@@ -12,6 +12,7 @@ enum kx_limit {
     KX_CHECKS_MAX = 1000,        /* checks of one commit */
     KX_MUTATIONS_MAX = 1000,     /* mutations of one commit */
     KX_PAGE_MAX = 1000,          /* entries of one page of a list */
+    KX_RANGES_MAX = 64,          /* ranges of one list */
     KX_PREVIEW_MAX = 4096,       /* bytes of a value that a list previews */
     KX_INDEX_NAME_MAX = 128,     /* bytes of an index name */
     KX_INDEXES_MAX = 256,        /* declared indexes of a store */

@@ -9,7 +9,7 @@
 #include <talloc.h>
 
 #include "catalog/row_form.h"
-#include "read/reader_state.h"
+#include "read/reader_ranges.h"
 #include "engine/engine.h"
 
 enum { KEPT_MAX = 128 << 10 /* bytes of a buffer, from view to view */ };
@@ -107,15 +107,13 @@ void reader_saw(struct kx_reader *reader, uint64_t flush)
 /* The keys between the scan's beginning and where it stopped were looked at,
  * whether present or not: a batch in flight may have removed one of them. Keys
  * after that were not looked at and do not count. */
-static void note_seen(struct kx_reader *reader)
+static void note_seen(struct kx_reader *reader, struct kx_slice start,
+                      struct kx_slice end, struct kx_slice position, bool ended)
 {
     const struct view *view = &reader->store->view;
-    struct kx_slice start = kx_buffer_slice(&reader->start);
-    struct kx_slice end = kx_buffer_slice(&reader->end);
-    struct kx_slice position = kx_buffer_slice(&reader->position);
-    if (!reader->ended && position.size == 0)
+    if (!ended && position.size == 0)
         return;
-    if (!reader->ended) {
+    if (!ended) {
         reader_saw(reader, view_pending_key(view, position));
         if (reader->reverse)
             start = position;
@@ -125,11 +123,30 @@ static void note_seen(struct kx_reader *reader)
     reader_saw(reader, view_pending_range(view, start, end));
 }
 
+/* Each has looked at its next row as well. */
+static void end_merge(struct kx_reader *reader,
+                      const struct reader_ranges *several)
+{
+    for (size_t i = 0; i < several->ranges->count; i++) {
+        const struct merge_source *source = &several->sources[i];
+        note_seen(reader, kx_buffer_slice(&source->start),
+                  kx_buffer_slice(&source->end), source->key, source->ended);
+        if (source->rows != NULL)
+            engine_range_end(source->rows);
+    }
+}
+
 void kx_scan_end(struct kx_reader *reader)
 {
     if (!reader->scanning)
         return;
-    note_seen(reader);
+    if (reader->ranges != NULL && reader->ranges->ranges->merge)
+        end_merge(reader, reader->ranges);
+    else
+        note_seen(reader, kx_buffer_slice(&reader->start),
+                  kx_buffer_slice(&reader->end),
+                  kx_buffer_slice(&reader->position), reader->ended);
+    TALLOC_FREE(reader->ranges);
     engine_range_end(reader->rows);
     engine_range_end(reader->primaries);
     reader->scanning = false;

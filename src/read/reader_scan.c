@@ -15,8 +15,8 @@ enum { SCAN_BYTES_MAX = 4 << 20 };
  * over the others. */
 enum { PASSED_FEW = 64 };
 
-static enum kx_status begin(struct kx_reader *reader,
-                            const struct kx_range *range)
+enum kx_status reader_scan_begin(struct kx_reader *reader,
+                                 const struct kx_range *range)
 {
     if (reader->start.failed || reader->end.failed)
         return KX_NO_MEMORY;
@@ -60,7 +60,7 @@ static size_t leading_parts(struct kx_slice key, size_t count)
 
 /* The index may have become unique since it gave the position, or ceased to be
  * so: then the same entry, which is passed over, has another position now. */
-static void resume(struct kx_reader *reader, struct kx_slice name,
+void reader_resume(struct kx_reader *reader, struct kx_slice name,
                    struct kx_slice after)
 {
     const struct declaration *declaration =
@@ -84,8 +84,9 @@ static void resume(struct kx_reader *reader, struct kx_slice name,
 }
 
 /* A range that is wider than the index's entries is scanned without them. */
-enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
-                       struct kx_fault *fault)
+enum kx_status reader_entries(struct kx_reader *reader,
+                              const struct kx_range *range,
+                              struct kx_fault *fault)
 {
     struct index *owner = catalog_owner(reader->store->catalog, range->start);
     if (owner != NULL && !catalog_ends_under(owner, range->end))
@@ -94,12 +95,21 @@ enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
         return reader_not_ready(owner, fault);
     if (owner != NULL)
         index_usage_read(&owner->usage, reader->now_ms);
+    return KX_OK;
+}
+
+enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
+                       struct kx_fault *fault)
+{
+    enum kx_status status = reader_entries(reader, range, fault);
+    if (status != KX_OK)
+        return status;
     kx_scan_end(reader);
     reader->index = NULL;
     reader_bounds(reader, kx_slice(NULL, 0), range);
     reader->reverse = range->reverse;
-    resume(reader, kx_slice(NULL, 0), range->after);
-    return begin(reader, range);
+    reader_resume(reader, kx_slice(NULL, 0), range->after);
+    return reader_scan_begin(reader, range);
 }
 
 enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
@@ -115,13 +125,11 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
     index_usage_read(&index->usage, reader->now_ms);
     reader_bounds(reader, index->declaration->name_key, range);
     reader->reverse = range->reverse;
-    resume(reader, index->declaration->name_key, range->after);
-    return begin(reader, range);
+    reader_resume(reader, index->declaration->name_key, range->after);
+    return reader_scan_begin(reader, range);
 }
 
-/* KX_ABSENT: the row is hidden. In an index scan a row with another id belongs
- * to a dropped index of the same name. */
-static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
+enum kx_status reader_show(struct kx_reader *reader, struct kx_slice key,
                            struct kx_slice bytes, struct kx_entry *entry_out)
 {
     struct record record;
@@ -173,7 +181,7 @@ static enum kx_status pass_over(struct kx_reader *reader)
     return KX_END;
 }
 
-static bool gives_up(const struct kx_reader *reader, int passed)
+bool reader_gives_up(const struct kx_reader *reader, int passed)
 {
     return reader->yields &&
            (passed >= PASSED_MAX ||
@@ -183,7 +191,7 @@ static bool gives_up(const struct kx_reader *reader, int passed)
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out)
 {
-    for (int passed = 0; !gives_up(reader, passed); passed++) {
+    for (int passed = 0; !reader_gives_up(reader, passed); passed++) {
         struct kx_slice key;
         struct kx_slice bytes;
         enum kx_status status = engine_range_next(reader->rows, &key, &bytes);
@@ -191,7 +199,7 @@ enum kx_status kx_scan_next(struct kx_reader *reader,
         if (status != KX_OK)
             return status;
         reader_count(reader, bytes.size);
-        status = show(reader, key, bytes, entry_out);
+        status = reader_show(reader, key, bytes, entry_out);
         kx_buffer_clear(&reader->position);
         kx_add_slice(&reader->position, key);
         if (reader->position.failed)

@@ -46,6 +46,7 @@ struct kx_reader {
     struct kx_buffer row;      /* of an index, looked up */
     struct kx_buffer primary;  /* key that the last index entry points to */
     struct conflict_group group;
+    struct reader_ranges *ranges; /* a scan of several; else NULL */
 };
 
 /* Counts a row of so many bytes. */
@@ -84,6 +85,36 @@ enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
  * empty: none). Without memory reader->start.failed or end.failed is set. */
 void reader_bounds(struct kx_reader *reader, struct kx_slice name,
                    const struct kx_range *range);
+
+/* Narrows the bounds of a scan of reader->index, or of the entries, to what
+ * follows a position in the direction of reader->reverse; empty: nothing is
+ * narrowed. */
+void reader_resume(struct kx_reader *reader, struct kx_slice name,
+                   struct kx_slice after);
+
+/* Begins to read reader->rows within the bounds. KX_OK, KX_NO_MEMORY,
+ * KX_FAILED. */
+enum kx_status reader_scan_begin(struct kx_reader *reader,
+                                 const struct kx_range *range);
+
+/* The entry of a row of the scan. KX_ABSENT: it is hidden. In an index scan a
+ * row with another id belongs to a dropped index of the same name. */
+enum kx_status reader_show(struct kx_reader *reader, struct kx_slice key,
+                           struct kx_slice bytes, struct kx_entry *entry_out);
+
+/* Has a scan that yields passed over so many rows, or read so much, that it
+ * should return KX_AGAIN? */
+bool reader_gives_up(const struct kx_reader *reader, int passed);
+
+/* Ends the scan of several ranges. True: they were merged, and what was seen is
+ * noted; else the last of them is open still, as one scan. */
+bool reader_ranges_end(struct kx_reader *reader);
+
+/* Can the range of entries be scanned? KX_OK; KX_INDEX_NOT_READY: it lies
+ * within the entries of an index that is not ready. */
+enum kx_status reader_entries(struct kx_reader *reader,
+                              const struct kx_range *range,
+                              struct kx_fault *fault);
 
 /* Continues the open forward scan at a key that is relative to the name of its
  * index, past the rows before it. KX_OK; KX_END: the key is not within the
