@@ -46,6 +46,8 @@ struct cli {
     const char *start;
     const char *end;
     const char *index;
+    const char *in;
+    const char *order;
     const char *fields;
     const char *share;
     const char *preview;

@@ -70,6 +70,8 @@ handler_fn list_patch_finish;
 
 /* GET /list: a page of entries, or all of them as NDJSON. */
 handler_fn list_get;
+/* POST /list: a page of several ranges. */
+handler_fn list_post;
 /* GET /count: counts a range in slices. */
 handler_fn list_count;
 /* GET /tree: the next key parts under a prefix. */

@@ -130,15 +130,13 @@ static void consider_filtered(struct explanation *explanation,
 static void add_request(struct explanation *explanation,
                         const struct kx_index_match *match)
 {
-    struct selection selection;
     struct kx_estimate estimate;
     struct kx_buffer address;
     struct request *request = explanation->request;
-    selection_init(&selection, request->memory);
     kx_buffer_init(&address, request->memory);
-    if (!explain_request_estimate(match, request, &selection, &estimate))
+    if (!explain_request_estimate(match, request, &estimate))
         return;
-    explain_request_address(&selection, explanation->query, &address);
+    explain_request_address(match, request, explanation->query, &address);
     kx_add_text(explanation->out, ",\"request\":\"/list");
     kx_add_slice(explanation->out, kx_buffer_slice(&address));
     kx_add_byte(explanation->out, '"');

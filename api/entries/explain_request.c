@@ -7,7 +7,7 @@
 
 /* Both bounds, or the prefix with one of them, or it alone. Bounds that
  * contradict each other select nothing. */
-static void select_match(const struct kx_index_match *match,
+static void select_match(const struct kx_index_match *match, size_t n,
                          struct selection *selection)
 {
     selection->has_index = match->index.size > 0;
@@ -18,6 +18,8 @@ static void select_match(const struct kx_index_match *match,
     kx_add_slice(&selection->index, match->index);
     if (selection->has_prefix)
         kx_add_slice(&selection->prefix, match->prefix);
+    if (n < match->value_count)
+        kx_add_slice(&selection->prefix, match->values[n]);
     kx_add_slice(&selection->start, match->start);
     kx_add_slice(&selection->end, match->end);
 }
@@ -30,25 +32,50 @@ static void settle_bounds(struct selection *selection)
         selection->end = selection->start;
 }
 
-bool explain_request_estimate(const struct kx_index_match *match,
-                              const struct request *request,
-                              struct selection *selection,
-                              struct kx_estimate *estimate_out)
+bool explain_request_select(const struct kx_index_match *match, size_t n,
+                            const struct request *request,
+                            struct selection *selection,
+                            struct selector *selector_out)
 {
-    struct kx_reader *reader = request->reader;
-    struct selector selector;
     struct input_error error;
-    select_match(match, selection);
+    selection_init(selection, request->memory);
+    select_match(match, n, selection);
     if (!selection_fold(selection, request, &error))
         return false;
     settle_bounds(selection);
-    if (!selector_make(selection, selection->prefix.owner, &selector, &error))
+    return selector_make(selection, request->memory, selector_out, &error);
+}
+
+static bool estimate_one(const struct kx_index_match *match, size_t n,
+                         const struct request *request,
+                         struct kx_estimate *estimate_out)
+{
+    struct kx_reader *reader = request->reader;
+    struct selection selection;
+    struct selector selector;
+    if (!explain_request_select(match, n, request, &selection, &selector))
         return false;
     kx_read_begin(reader);
     enum kx_status status = kx_estimate(reader, selector.index, &selector.range,
                                         estimate_out, NULL);
     kx_read_end(reader);
     return status == KX_OK;
+}
+
+bool explain_request_estimate(const struct kx_index_match *match,
+                              const struct request *request,
+                              struct kx_estimate *estimate_out)
+{
+    if (!estimate_one(match, 0, request, estimate_out))
+        return false;
+    for (size_t n = 1; n < match->value_count; n++) {
+        struct kx_estimate estimate;
+        if (!estimate_one(match, n, request, &estimate))
+            return false;
+        estimate_out->rows += estimate.rows;
+        estimate_out->exact &= estimate.exact;
+    }
+    return true;
 }
 
 /* In a query an escaped '/' or '=' could have been meant as such, and a '['
@@ -106,12 +133,31 @@ static void add_fields(const struct kx_query *query, struct kx_buffer *out)
     kx_buffer_free(&text);
 }
 
-void explain_request_address(const struct selection *selection,
-                             const struct kx_query *query,
-                             struct kx_buffer *out)
+/* Appends each of the values, which follow `given` bytes of prefix, and the
+ * order of the list. */
+static bool add_values(const struct kx_index_match *match,
+                       const struct request *request, size_t given,
+                       struct kx_buffer *out)
+{
+    struct selection selection;
+    struct selector selector;
+    for (size_t n = 0; n < match->value_count; n++) {
+        if (!explain_request_select(match, n, request, &selection, &selector))
+            return false;
+        add_key("&in=",
+                kx_slice(selection.prefix.data + given,
+                         selection.prefix.size - given),
+                out);
+    }
+    if (match->merge)
+        kx_add_text(out, "&order=merge");
+    return true;
+}
+
+static void add_selection(const struct selection *selection,
+                          struct kx_buffer *out)
 {
     bool all = selection->has_index && selection->prefix.size == 0;
-    size_t start = out->size;
     if (selection->has_index) {
         kx_add_text(out, "&index=");
         kx_add_slice(out, kx_buffer_slice(&selection->index));
@@ -122,7 +168,25 @@ void explain_request_address(const struct selection *selection,
         add_key("&start=", kx_buffer_slice(&selection->start), out);
     if (selection->has_end)
         add_key("&end=", kx_buffer_slice(&selection->end), out);
-    if (selection->reverse)
+}
+
+void explain_request_address(const struct kx_index_match *match,
+                             const struct request *request,
+                             const struct kx_query *query,
+                             struct kx_buffer *out)
+{
+    struct selection selection;
+    struct selector selector;
+    size_t start = out->size;
+    if (!explain_request_select(match, match->value_count, request, &selection,
+                                &selector)) {
+        out->failed = true;
+        return;
+    }
+    add_selection(&selection, out);
+    if (!add_values(match, request, selection.prefix.size, out))
+        out->failed = true;
+    if (match->reverse)
         kx_add_text(out, "&reverse=true");
     add_fields(query, out);
     if (!out->failed)

@@ -5,17 +5,25 @@
 
 #include "rest/selector.h"
 
-/* What GET /list would select, folded as the index does; with the number of
- * entries that it would read. In views of its own, with what the request's
- * caller may list. False when memory ran out, or the index is not there any
- * more. */
+/* What GET /list would select for the n-th of the match's values, or at all if
+ * it has none (n is 0), folded as the index does. In a view, with what the
+ * request's caller may list. False when memory ran out, or it selects nothing
+ * that a list can. */
+bool explain_request_select(const struct kx_index_match *match, size_t n,
+                            const struct request *request,
+                            struct selection *selection,
+                            struct selector *selector_out);
+
+/* The number of entries that it would read. In views of its own. False also
+ * when the index has gone. */
 bool explain_request_estimate(const struct kx_index_match *match,
                               const struct request *request,
-                              struct selection *selection,
                               struct kx_estimate *estimate_out);
 
-/* Appends the query of that address: "?index=users_by_color&prefix=blue". */
-void explain_request_address(const struct selection *selection,
+/* Appends the query of that address: "?index=users_by_color&prefix=blue".
+ * Without memory out->failed is set. */
+void explain_request_address(const struct kx_index_match *match,
+                             const struct request *request,
                              const struct kx_query *query,
                              struct kx_buffer *out);
 

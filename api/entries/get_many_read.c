@@ -12,13 +12,14 @@
 
 /* The range being read. */
 struct range_reading {
+    struct range_target target; /* first */
     struct get_many_range *range;
     void *memory;
 };
 
 static struct selection *selection_of(void *target)
 {
-    return &((struct range_reading *)target)->range->selection;
+    return ((struct range_target *)target)->selection;
 }
 
 static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
@@ -28,28 +29,28 @@ static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
     return key_text_from_json(value, key, error);
 }
 
-static bool range_prefix(void *target, struct kx_slice value,
+bool range_member_prefix(void *target, struct kx_slice value,
                          struct input_error *error)
 {
     struct selection *selection = selection_of(target);
     return read_bound(value, &selection->has_prefix, &selection->prefix, error);
 }
 
-static bool range_start(void *target, struct kx_slice value,
+bool range_member_start(void *target, struct kx_slice value,
                         struct input_error *error)
 {
     struct selection *selection = selection_of(target);
     return read_bound(value, &selection->has_start, &selection->start, error);
 }
 
-static bool range_end(void *target, struct kx_slice value,
+bool range_member_end(void *target, struct kx_slice value,
                       struct input_error *error)
 {
     struct selection *selection = selection_of(target);
     return read_bound(value, &selection->has_end, &selection->end, error);
 }
 
-static bool range_index(void *target, struct kx_slice value,
+bool range_member_index(void *target, struct kx_slice value,
                         struct input_error *error)
 {
     struct selection *selection = selection_of(target);
@@ -62,7 +63,7 @@ static bool range_index(void *target, struct kx_slice value,
                            "leave out index to read the entries themselves.");
 }
 
-static bool range_reverse(void *target, struct kx_slice value,
+bool range_member_reverse(void *target, struct kx_slice value,
                           struct input_error *error)
 {
     struct selection *selection = selection_of(target);
@@ -101,17 +102,24 @@ static bool range_cursor(void *target, struct kx_slice value,
 }
 
 static const struct member RANGE_MEMBERS[] = {
-    {"prefix", range_prefix}, {"start", range_start},
-    {"end", range_end},       {"reverse", range_reverse},
-    {"limit", range_limit},   {"cursor", range_cursor},
-    {"keys", range_keys},     {"index", range_index},
-    {"fields", range_fields}, {NULL, NULL},
+    {"prefix", range_member_prefix},
+    {"start", range_member_start},
+    {"end", range_member_end},
+    {"reverse", range_member_reverse},
+    {"limit", range_limit},
+    {"cursor", range_cursor},
+    {"keys", range_keys},
+    {"index", range_member_index},
+    {"fields", range_fields},
+    {NULL, NULL},
 };
 
 static bool read_range(struct get_many_read *targets, struct kx_slice value,
                        struct get_many_range *range, struct input_error *error)
 {
-    struct range_reading reading = {.range = range, .memory = targets->memory};
+    struct range_reading reading = {.target = {&range->selection},
+                                    .range = range,
+                                    .memory = targets->memory};
     selection_init(&range->selection, targets->memory);
     kx_buffer_init(&range->cursor, targets->memory);
     range->page.limit = PAGE_LIMIT_DEFAULT;

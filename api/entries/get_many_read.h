@@ -5,6 +5,7 @@
 #define API_GET_MANY_READ_H
 
 #include "entries/page.h"
+#include "rest/member_table.h"
 
 struct get_many_range {
     struct page page;
@@ -33,5 +34,22 @@ bool get_many_read(struct kx_slice document, struct get_many_read *targets_out,
  * none is open. False with such an error. */
 bool get_many_select(struct get_many_read *targets,
                      const struct request *request, struct input_error *error);
+
+/* ---- The members that every range of a document has ------------------------
+ */
+
+/* What the readers fill; a reader's target begins with it. The selection is
+ * initialised. */
+struct range_target {
+    struct selection *selection;
+};
+
+/* Readers of a member_table. PROBLEM_BAD_REQUEST, or the error of
+ * key_text_from_json. */
+member_fn range_member_prefix;
+member_fn range_member_start;
+member_fn range_member_end;
+member_fn range_member_index;
+member_fn range_member_reverse;
 
 #endif

@@ -1,7 +1,7 @@
-/* GET /list: a page of a range, or a stream of it. A page is one view and is
- * written at once (page.h). A stream (list_stream.h) and a page of which the
- * entries are tested (list_where.h) are many short views one after another, so
- * that they do not delay commits. */
+/* GET /list: a page of a range, or a stream of it; POST /list: a page of
+ * several ranges. A page is one view and is written at once (page.h). A stream
+ * (list_stream.h) and a page of which the entries are tested (list_where.h) are
+ * many short views one after another, so that they do not delay commits. */
 #include "entries/entry_handlers.h"
 
 #include <talloc.h>
@@ -10,16 +10,18 @@
 #include "access/access.h"
 #include "rest/answer.h"
 #include "entries/page.h"
+#include "rest/body.h"
 #include "rest/core_refusal.h"
+#include "entries/list_ranges.h"
 #include "entries/list_stream.h"
 #include "entries/list_where.h"
 
 enum { ENTRY_GUESS = 256 /* bytes: room made for each entry beforehand */ };
 
-static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
-                                  TAKES_REVERSE | TAKES_LIMIT | TAKES_CURSOR |
-                                  TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS |
-                                  TAKES_SHARE | TAKES_PREVIEW | TAKES_WHERE;
+static const unsigned SELECTION =
+    TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_REVERSE | TAKES_LIMIT |
+    TAKES_CURSOR | TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS | TAKES_SHARE |
+    TAKES_PREVIEW | TAKES_WHERE | TAKES_IN | TAKES_ORDER;
 
 /* What is shown of entries, and of which ones. */
 static bool read_shape(const struct query_params *query, struct page *page,
@@ -38,28 +40,38 @@ static bool read_shape(const struct query_params *query, struct page *page,
     return true;
 }
 
+/* Of one range, or of several. */
+static bool make_page(const struct query_params *query,
+                      struct selection *selection, struct page *page,
+                      struct request *request, struct input_error *error)
+{
+    struct kx_buffer cursor;
+    kx_buffer_init(&cursor, request->memory);
+    if ((query->given & (TAKES_IN | TAKES_ORDER)) != 0)
+        return list_ranges_in(query, selection, page, request, error);
+    return selection_fold(selection, request, error) &&
+           (!query_params_has(query, PARAMETER_CURSOR) ||
+            query_params_text(query, PARAMETER_CURSOR, &cursor, error)) &&
+           page_begin(page, selection, kx_buffer_slice(&cursor),
+                      request->memory, error);
+}
+
 /* page->limit is the default before and what was asked for afterwards. */
 static bool read_page(struct request *request, struct page *page,
                       struct input_error *error)
 {
     struct query_params query;
-    struct kx_buffer cursor;
     struct selection *selection = talloc(request->memory, struct selection);
     if (selection == NULL)
         return input_error_no_memory(error);
     selection_init(selection, request->memory);
-    kx_buffer_init(&cursor, request->memory);
     return query_params_read(request->query, SELECTION, request->memory, &query,
                              error) &&
            selection_read(&query, selection, error) &&
-           selection_fold(selection, request, error) &&
            read_shape(&query, page, error) &&
            query_params_limit(&query, &page->limit, error) &&
            query_params_share(&query, &page->share, error) &&
-           (!query_params_has(&query, PARAMETER_CURSOR) ||
-            query_params_text(&query, PARAMETER_CURSOR, &cursor, error)) &&
-           page_begin(page, selection, kx_buffer_slice(&cursor),
-                      request->memory, error);
+           make_page(&query, selection, page, request, error);
 }
 
 /* Nothing is to be shown so far, and there is more to look through. */
@@ -105,7 +117,7 @@ static enum progress send_stream(struct request *request, struct reply *reply,
 {
     struct kx_fault fault = {0};
     kx_read_begin(request->reader);
-    fault.status = selector_scan(&page->selector, request->reader, &fault);
+    fault.status = page_scan(page, request->reader, &fault);
     if (fault.status == KX_OK)
         kx_scan_end(request->reader);
     kx_read_end(request->reader);
@@ -123,7 +135,7 @@ static enum progress send_stream(struct request *request, struct reply *reply,
 static enum progress go_on(struct request *request, struct reply *reply,
                            struct page *page)
 {
-    if (!selector_allowed(request, reply, SCOPE_LIST, &page->selector))
+    if (!page_allowed(request, reply, page))
         return DONE;
     return page->where != NULL ? list_where_page(request, reply, page)
                                : send_page(request, reply, page);
@@ -156,7 +168,7 @@ enum progress list_get(struct request *request, struct reply *reply)
         page.limit = SIZE_MAX;
     if (!read_page(request, &page, &error))
         return input_error_reply(request, reply, &error);
-    if (!selector_allowed(request, reply, SCOPE_LIST, &page.selector))
+    if (!page_allowed(request, reply, &page))
         return DONE;
     if (!page_begin_at_share(&page, request->reader)) {
         reply->body.failed = true;
@@ -167,4 +179,48 @@ enum progress list_get(struct request *request, struct reply *reply)
     if (page.where != NULL)
         return list_where_begin(request, reply, &page);
     return send_page(request, reply, &page);
+}
+
+/* A document of POST /list, kept in request->state. */
+struct list_document {
+    struct list_ranges list;
+    struct page page;
+    bool selected;
+};
+
+/* NULL with an error. */
+static struct list_document *read_document(struct request *request,
+                                           struct input_error *error)
+{
+    if (request->state != NULL)
+        return request->state;
+    struct list_document *document =
+        talloc_zero(request->memory, struct list_document);
+    if (document == NULL) {
+        input_error_no_memory(error);
+        return NULL;
+    }
+    document->page.limit = PAGE_LIMIT_DEFAULT;
+    document->page.share = -1;
+    if (!query_params_none(request, error) || !body_json(request, error) ||
+        !list_ranges_read(request->body, &document->list, &document->page,
+                          request, error))
+        return NULL;
+    request->state = document;
+    return document;
+}
+
+enum progress list_post(struct request *request, struct reply *reply)
+{
+    struct input_error error;
+    struct list_document *document = read_document(request, &error);
+    if (document == NULL)
+        return input_error_reply(request, reply, &error);
+    if (!request_holds_view(request))
+        return VIEW;
+    if (!document->selected &&
+        !list_ranges_select(&document->list, &document->page, request, &error))
+        return input_error_reply(request, reply, &error);
+    document->selected = true;
+    return go_on(request, reply, &document->page);
 }

@@ -35,7 +35,7 @@ static void add_line(struct list_stream *list, const struct kx_entry *entry,
 /* Appends one slice of an open scan. KX_OK: there may be more. */
 static enum kx_status add_slice(struct list_stream *list,
                                 struct kx_reader *reader,
-                                struct kx_buffer *chunk)
+                                struct kx_buffer *chunk, struct kx_fault *fault)
 {
     struct kx_entry entry;
     enum kx_status status = KX_OK;
@@ -44,7 +44,7 @@ static enum kx_status add_slice(struct list_stream *list,
     while (entries < SLICE_ENTRIES && chunk->size < SLICE_BYTES) {
         if (list->count == list->page.limit)
             return KX_END;
-        status = kx_scan_next(reader, &entry);
+        status = page_next(&list->page, reader, &entry, fault);
         if (status == KX_AGAIN)
             break;
         if (status != KX_OK)
@@ -57,7 +57,7 @@ static enum kx_status add_slice(struct list_stream *list,
         else if (status != KX_ABSENT)
             return status;
     }
-    kx_add_slice(&list->position, kx_scan_position(reader));
+    page_position(&list->page, reader, &list->position);
     return list->position.failed ? KX_NO_MEMORY : KX_OK;
 }
 
@@ -67,17 +67,15 @@ static enum kx_status read_slice(struct list_stream *list,
                                  struct kx_fault *fault)
 {
     struct kx_reader *reader = list->stream.request->reader;
-    struct selector *selector = &list->page.selector;
     kx_read_begin(reader);
-    enum kx_status status = selector_scan(selector, reader, fault);
+    enum kx_status status = page_scan(&list->page, reader, fault);
     if (status == KX_OK) {
-        status = add_slice(list, reader, chunk);
+        status = add_slice(list, reader, chunk, fault);
         kx_scan_end(reader);
     }
     *flush_out = kx_read_end(reader);
     if (status == KX_OK &&
-        !selector_resume(selector, kx_buffer_slice(&list->position),
-                         &list->page.bound))
+        !page_resume(&list->page, kx_buffer_slice(&list->position)))
         status = KX_NO_MEMORY;
     return status;
 }
@@ -99,7 +97,7 @@ static bool list_stream_next(struct stream *stream, struct kx_buffer *chunk,
     struct kx_fault fault = {0};
     char last[96];
     char read[32] = "";
-    if (!selector_visible(stream->request, SCOPE_LIST, &list->page.selector)) {
+    if (!page_visible(stream->request, &list->page)) {
         chunk->failed = true; /* an index is another one than it was */
         return false;
     }

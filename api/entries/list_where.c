@@ -48,11 +48,11 @@ static bool is_full(const struct request *request, const struct page *page,
 /* Tests the next entries of an open scan. KX_OK: the page is full; KX_AGAIN:
  * the slice is; KX_END. */
 static enum kx_status test_slice(struct request *request, struct page *page,
-                                 struct kx_buffer *out)
+                                 struct kx_buffer *out, struct kx_fault *fault)
 {
     struct kx_entry entry;
     for (size_t i = 0; i < SLICE_ENTRIES; i++) {
-        enum kx_status status = kx_scan_next(request->reader, &entry);
+        enum kx_status status = page_next(page, request->reader, &entry, fault);
         if (status == KX_OK)
             status = take(page, &entry, out);
         if (status != KX_OK)
@@ -68,14 +68,18 @@ static enum kx_status read_slice(struct request *request, struct page *page,
                                  struct reply *reply, struct kx_fault *fault)
 {
     struct kx_reader *reader = request->reader;
+    struct kx_buffer position;
+    kx_buffer_init(&position, page->bound.owner);
     kx_read_begin(reader);
-    enum kx_status status = selector_scan(&page->selector, reader, fault);
+    enum kx_status status = page_scan(page, reader, fault);
     if (status == KX_OK)
-        status = test_slice(request, page, &reply->body);
-    if ((status == KX_OK || status == KX_AGAIN) &&
-        !selector_resume(&page->selector, kx_scan_position(reader),
-                         &page->bound))
-        status = KX_NO_MEMORY;
+        status = test_slice(request, page, &reply->body, fault);
+    if (status == KX_OK || status == KX_AGAIN) {
+        page_position(page, reader, &position);
+        if (!page_resume(page, kx_buffer_slice(&position)))
+            status = KX_NO_MEMORY;
+    }
+    kx_buffer_free(&position);
     page->bytes += kx_read_bytes(reader);
     uint64_t flush = kx_read_end(reader);
     if (flush > reply->flush)
@@ -210,7 +214,7 @@ enum progress list_where_page(struct request *request, struct reply *reply,
     kx_add_text(out, "],\"cursor\":");
     if (fault.status == KX_OK) {
         kx_add_byte(out, '"');
-        cursor_write(page->list, page->selector.range.after, out);
+        cursor_write(page->list, kx_buffer_slice(&page->bound), out);
         kx_add_byte(out, '"');
     } else {
         kx_add_text(out, "null");

@@ -16,6 +16,31 @@ static bool is_possible(const struct shape *shape, struct input_error *error)
                            "one of these.");
 }
 
+bool page_resume(struct page *page, struct kx_slice position)
+{
+    if (page->several == NULL)
+        return selector_resume(&page->selector, position, &page->bound);
+    page->bound.size = 0;
+    kx_add_slice(&page->bound, position);
+    page->several->ranges.after = kx_buffer_slice(&page->bound);
+    return !page->bound.failed &&
+           kx_ranges_find(&page->several->ranges, position);
+}
+
+static bool go_on_at(struct page *page, struct kx_slice cursor,
+                     struct input_error *error)
+{
+    struct kx_buffer position;
+    kx_buffer_init(&position, page->bound.owner);
+    bool done = cursor_read(cursor, page->list, &position, error);
+    if (done && !page_resume(page, kx_buffer_slice(&position)))
+        done = input_error_set(error, PROBLEM_CURSOR_INVALID,
+                               "The cursor is not within the list.");
+    if (!done)
+        error->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
+    return done;
+}
+
 bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory, struct input_error *error)
 {
@@ -33,15 +58,98 @@ bool page_begin(struct page *page, struct selection *selection,
         page->prefix = kx_buffer_slice(&selection->prefix);
         page->list = kx_hash(page->list, page->conditions);
     }
-    return cursor.size == 0 ||
-           selector_continue(&page->selector, cursor, page->list, &page->bound,
-                             error);
+    return cursor.size == 0 || go_on_at(page, cursor, error);
 }
 
+/* ---- Several ranges ----------------------------------------------------- */
+
+static bool cannot_merge(struct input_error *error, const char *reason)
+{
+    return input_error_set(error, PROBLEM_BAD_PARAMETER,
+                           "These ranges have no common order to be merged "
+                           "in: %s. Use the order concat.",
+                           reason);
+}
+
+static size_t count_parts(struct kx_slice key)
+{
+    size_t count = 0;
+    for (size_t size; key.size > 0; count++) {
+        size = kx_part_size(key);
+        key = kx_slice(key.data + size, key.size - size);
+    }
+    return count;
+}
+
+static bool can_merge(const struct selection *first,
+                      const struct selection *other, struct input_error *error)
+{
+    if (!kx_equal(kx_buffer_slice(&first->index),
+                  kx_buffer_slice(&other->index)))
+        return cannot_merge(error, "they are of different indexes, or only "
+                                   "some have an index");
+    if (first->reverse != other->reverse)
+        return cannot_merge(error, "only some are reversed");
+    if (first->has_index && count_parts(kx_buffer_slice(&first->prefix)) !=
+                                count_parts(kx_buffer_slice(&other->prefix)))
+        return cannot_merge(error, "they give different numbers of values");
+    return true;
+}
+
+static bool add_range(struct page *page, struct selection *selections, size_t n,
+                      void *memory, struct input_error *error)
+{
+    struct page_ranges *several = page->several;
+    struct selector *selector = &several->selectors[n];
+    if ((several->ranges.merge &&
+         !can_merge(&selections[0], &selections[n], error)) ||
+        !selector_make(&selections[n], memory, selector, error)) {
+        several->ranges.failed = n;
+        return false;
+    }
+    selector->range.yields = true;
+    selector->range.fields = page->shape.fields.paths;
+    selector->range.field_count = page->shape.fields.count;
+    if (page->where != NULL)
+        selector->range.field_count = 0; /* it may need others */
+    several->list[n] = (struct kx_list_range){.index = selector->index,
+                                              .range = selector->range};
+    if (selector->indexed && several->ranges.merge)
+        several->list[n].given = selections[n].prefix.size;
+    uint64_t list = cursor_list(selector->index, &selector->range);
+    page->list = kx_hash(page->list, kx_slice((uint8_t *)&list, sizeof list));
+    return true;
+}
+
+bool page_begin_several(struct page *page, struct selection *selections,
+                        struct kx_slice cursor, void *memory,
+                        struct input_error *error)
+{
+    struct page_ranges *several = page->several;
+    uint8_t merge = several->ranges.merge;
+    kx_buffer_init(&page->bound, memory);
+    several->ranges.list = several->list;
+    several->ranges.failed = several->ranges.count;
+    if (!is_possible(&page->shape, error))
+        return false;
+    page->list = kx_hash(KX_HASH_START, kx_slice(&merge, 1));
+    for (size_t i = 0; i < several->ranges.count; i++)
+        if (!add_range(page, selections, i, memory, error))
+            return false;
+    page->selector = several->selectors[0];
+    if (page->where != NULL)
+        page->list = kx_hash(page->list, page->conditions);
+    return cursor.size == 0 || go_on_at(page, cursor, error);
+}
+
+/* The scans read the paths that the shape has. */
 void page_copy(struct page *copy, const struct page *page)
 {
     *copy = *page;
     copy->selector.range.fields = copy->shape.fields.paths;
+    if (copy->several != NULL)
+        for (size_t i = 0; i < copy->several->ranges.count; i++)
+            copy->several->list[i].range.fields = copy->shape.fields.paths;
 }
 
 struct page *page_keep(const struct page *page, const void *memory)
@@ -51,6 +159,32 @@ struct page *page_keep(const struct page *page, const void *memory)
         page_copy(kept, page);
     return kept;
 }
+
+bool page_allowed(struct request *request, struct reply *reply,
+                  const struct page *page)
+{
+    const struct page_ranges *several = page->several;
+    if (several == NULL)
+        return selector_allowed(request, reply, SCOPE_LIST, &page->selector);
+    for (size_t i = 0; i < several->ranges.count; i++)
+        if (!selector_allowed(request, reply, SCOPE_LIST,
+                              &several->selectors[i]))
+            return false;
+    return true;
+}
+
+bool page_visible(const struct request *request, const struct page *page)
+{
+    const struct page_ranges *several = page->several;
+    if (several == NULL)
+        return selector_visible(request, SCOPE_LIST, &page->selector);
+    for (size_t i = 0; i < several->ranges.count; i++)
+        if (!selector_visible(request, SCOPE_LIST, &several->selectors[i]))
+            return false;
+    return true;
+}
+
+/* ---- Reading ------------------------------------------------------------ */
 
 bool page_begin_at_share(struct page *page, struct kx_reader *reader)
 {
@@ -67,20 +201,56 @@ bool page_begin_at_share(struct page *page, struct kx_reader *reader)
     return status == KX_OK || status == KX_INDEX_ABSENT;
 }
 
+/* An error is about the range that could not be scanned. */
+static enum kx_status note_failed(struct page *page, enum kx_status status)
+{
+    struct page_ranges *several = page->several;
+    if (status != KX_OK)
+        page->selector = several->selectors[several->ranges.failed];
+    return status;
+}
+
+enum kx_status page_scan(struct page *page, struct kx_reader *reader,
+                         struct kx_fault *fault)
+{
+    if (page->several == NULL)
+        return selector_scan(&page->selector, reader, fault);
+    return note_failed(page,
+                       kx_ranges_begin(reader, &page->several->ranges, fault));
+}
+
+enum kx_status page_next(struct page *page, struct kx_reader *reader,
+                         struct kx_entry *entry_out, struct kx_fault *fault)
+{
+    if (page->several == NULL)
+        return kx_scan_next(reader, entry_out);
+    return note_failed(page, kx_ranges_next(reader, entry_out, fault));
+}
+
+void page_position(const struct page *page, struct kx_reader *reader,
+                   struct kx_buffer *out)
+{
+    if (page->several != NULL)
+        kx_ranges_position(reader, out);
+    else
+        kx_add_slice(out, kx_scan_position(reader));
+}
+
 /* Appends entries up to the limit; *last is then the position of the last one
  * when there are more of them, else empty. A page ends early where there is too
  * much to read or to pass over; KX_AGAIN: it would be empty. */
-static enum kx_status write_entries(const struct page *page,
-                                    struct kx_reader *reader,
+static enum kx_status write_entries(struct page *page, struct kx_reader *reader,
                                     struct entry_writer *writer,
-                                    struct kx_buffer *last)
+                                    struct kx_buffer *last,
+                                    struct kx_fault *fault)
 {
     struct kx_entry entry;
     enum kx_status status;
     size_t start = entry_writer_size(writer);
     bool full = false;
     size_t count = 1;
-    for (; (status = kx_scan_next(reader, &entry)) == KX_OK; count++) {
+    for (; (status = page_next(page, reader, &entry, fault)) == KX_OK;
+         count++) {
         if (full)
             return KX_OK; /* this one is for the next page */
         if (count > 1)
@@ -89,10 +259,10 @@ static enum kx_status write_entries(const struct page *page,
         full = count == page->limit ||
                entry_writer_size(writer) - start > PAGE_BYTES_MAX;
         if (full)
-            kx_add_slice(last, kx_scan_position(reader));
+            page_position(page, reader, last);
     }
     if (status == KX_AGAIN && !full)
-        kx_add_slice(last, kx_scan_position(reader));
+        page_position(page, reader, last);
     if (status == KX_AGAIN)
         return count > 1 ? KX_OK : KX_AGAIN;
     last->size = 0;
@@ -103,16 +273,15 @@ enum kx_status page_write(struct page *page, struct kx_reader *reader,
                           struct entry_writer *writer, struct kx_fault *fault)
 {
     struct kx_buffer last;
-    enum kx_status status = selector_scan(&page->selector, reader, fault);
+    enum kx_status status = page_scan(page, reader, fault);
     if (status != KX_OK)
         return status;
     kx_buffer_init(&last, page->bound.owner);
     kx_add_text(writer->out, "\"entries\":[");
-    status = write_entries(page, reader, writer, &last);
+    status = write_entries(page, reader, writer, &last, fault);
     struct kx_buffer *out = writer->out;
     kx_scan_end(reader);
-    if (status == KX_AGAIN &&
-        !selector_resume(&page->selector, kx_buffer_slice(&last), &page->bound))
+    if (status == KX_AGAIN && !page_resume(page, kx_buffer_slice(&last)))
         return KX_NO_MEMORY;
     page->more = last.size > 0;
     if (page->more) {

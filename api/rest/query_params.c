@@ -31,6 +31,8 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_SHARE] = "share",
     [PARAMETER_PREVIEW] = "preview",
     [PARAMETER_WHERE] = "where",
+    [PARAMETER_IN] = "in",
+    [PARAMETER_ORDER] = "order",
 };
 
 const char *query_params_name(enum parameter parameter)
@@ -119,7 +121,8 @@ static bool take(struct kx_slice name, struct kx_slice value,
     if (!find(name, &parameter) || (query->allowed >> parameter & 1) == 0)
         return unknown(name, query, error);
     bool many =
-        parameter == PARAMETER_KEY && (query->allowed & TAKES_MANY_KEYS) != 0;
+        parameter == PARAMETER_IN ||
+        (parameter == PARAMETER_KEY && (query->allowed & TAKES_MANY_KEYS) != 0);
     if (query_params_has(query, parameter) && !many)
         return bad(error, parameter, "is given twice");
     query->given |= 1u << parameter;
@@ -335,6 +338,20 @@ bool query_params_where(const struct query_params *query,
         fault.status = kx_where_read(text->owner, kx_buffer_slice(text),
                                      where_out, &fault);
     return fault.status == KX_OK || bad_where(&fault, error);
+}
+
+bool query_params_order(const struct query_params *query, bool *merge_out,
+                        struct input_error *error)
+{
+    struct kx_slice text = query->raw[PARAMETER_ORDER];
+    *merge_out = false;
+    if (!query_params_has(query, PARAMETER_ORDER))
+        return true;
+    *merge_out = kx_equal(text, kx_text("merge"));
+    return *merge_out || kx_equal(text, kx_text("concat")) ||
+           bad(error, PARAMETER_ORDER,
+               "takes merge (by what follows the values of in) or concat (one "
+               "range after another)");
 }
 
 bool query_params_share(const struct query_params *query, double *share_out,

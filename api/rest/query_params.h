@@ -28,6 +28,8 @@ enum parameter {
     PARAMETER_SHARE,
     PARAMETER_PREVIEW,
     PARAMETER_WHERE,
+    PARAMETER_IN,
+    PARAMETER_ORDER,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -55,6 +57,8 @@ enum parameter_bit {
     TAKES_SHARE = 1 << PARAMETER_SHARE,
     TAKES_PREVIEW = 1 << PARAMETER_PREVIEW,
     TAKES_WHERE = 1 << PARAMETER_WHERE,
+    TAKES_IN = 1 << PARAMETER_IN, /* any number of times: see keys */
+    TAKES_ORDER = 1 << PARAMETER_ORDER,
     TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 
@@ -64,7 +68,8 @@ struct query_params {
     const void *memory; /* talloc context for decoded texts */
     /* Raw, percent-encoded; set where the bit in given is. */
     struct kx_slice raw[PARAMETER_COUNT];
-    /* With TAKES_MANY_KEYS: the raw text of each `key`. */
+    /* With TAKES_MANY_KEYS: the raw text of each `key`; with TAKES_IN: that of
+     * each `in`. */
     struct kx_slice *keys;
     size_t key_count;
 };
@@ -114,6 +119,10 @@ bool query_params_where(const struct query_params *query,
  * given. */
 bool query_params_preview(const struct query_params *query, size_t *size_out,
                           struct input_error *error);
+
+/* order: whether it is `merge`; else `concat`, also when it is not given. */
+bool query_params_order(const struct query_params *query, bool *merge_out,
+                        struct input_error *error);
 
 /* share: 0 to 1; `*share_out` is unchanged when it is not given. */
 bool query_params_share(const struct query_params *query, double *share_out,

@@ -26,6 +26,7 @@ static const struct route ROWS[] = {
     {METHOD_GET,    "/list",    "listEntries",   SCOPE_LIST,  BODY_NONE,     list_get,     NULL, true},
     {METHOD_DELETE, "/list",    "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete,  list_delete_finish, true},
     {METHOD_PATCH,  "/list",    "patchEntries",  SCOPE_WRITE, BODY_VALUE,    list_patch,   list_patch_finish, false},
+    {METHOD_POST,   "/list",    "listRanges",    SCOPE_LIST,  BODY_ENVELOPE, list_post,    NULL, false},
     {METHOD_GET,    "/count",   "countEntries",  SCOPE_LIST,  BODY_NONE,     list_count,   NULL, true},
     {METHOD_GET,    "/tree",    "listChildren",  SCOPE_LIST,  BODY_NONE,     tree_get,     NULL, true},
     {METHOD_POST,   "/get",     "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, get_many,    NULL, false},

@@ -58,6 +58,11 @@ struct kx_index_match {
     struct kx_slice prefix;
     struct kx_slice start;
     struct kx_slice end;
+    /* If there are any: encoded parts that follow the prefix, a range for each;
+     * start and end are then empty. */
+    const struct kx_slice *values;
+    size_t value_count;
+    bool merge; /* these ranges are merged; else one follows another */
     bool reverse;
     bool followed; /* each index entry costs a read of its entry */
 };

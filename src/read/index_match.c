@@ -1,6 +1,7 @@
 /* Whether an index answers a query. The first fields that the query compares
- * with eq make a prefix; the next field may have bounds; from there on the
- * entries come in the order of the remaining fields, and then of their keys. */
+ * with eq make a prefix; the next may have bounds, or be one of several values;
+ * from there on the entries come in the order of the remaining fields, and then
+ * of their keys. */
 #include "read/index_match.h"
 
 #include <talloc.h>
@@ -14,6 +15,10 @@ struct matcher {
     size_t equal;         /* fields that are compared with eq */
     struct kx_slice last; /* what the last of them must equal */
     bool ranged;          /* the next one has bounds */
+    const struct condition *in; /* of one of these fields, or NULL */
+    size_t in_at;               /* the number of this field */
+    bool by_value;              /* the order asked for begins with it */
+    bool indexed;               /* the entries are those of an index */
     size_t sorted; /* fields and key parts after the equal ones that the order
                     * asks for */
     bool partial;  /* conditions are answered by the index's own */
@@ -60,6 +65,14 @@ static bool take_equal(struct matcher *matcher, const struct field *field,
     return false;
 }
 
+static void take_equals(struct matcher *matcher, struct kx_buffer *prefix)
+{
+    const struct declaration *index = matcher->index;
+    while (matcher->equal < index->field_count &&
+           take_equal(matcher, &index->fields[matcher->equal], prefix))
+        matcher->equal++;
+}
+
 static void take_range(struct matcher *matcher, const struct field *field,
                        struct match_bounds *bounds)
 {
@@ -80,19 +93,21 @@ static void take_range(struct matcher *matcher, const struct field *field,
     match_bounds_close(bounds);
 }
 
-/* A bound follows the encoded parts that are equal. Without memory *failed is
- * set. */
-static struct kx_slice join(void *mem, struct kx_slice prefix,
-                            struct kx_slice part, bool *failed)
+/* If the next field is to be one of several values, each of them is a range,
+ * and fields after it may be equal. */
+static bool take_in(struct matcher *matcher, void *mem)
 {
-    struct kx_buffer whole;
-    if (part.size == 0)
-        return part;
-    kx_buffer_init(&whole, mem);
-    kx_add_slice(&whole, prefix);
-    kx_add_slice(&whole, part);
-    *failed |= whole.failed;
-    return kx_buffer_slice(&whole);
+    const struct field *field = &matcher->index->fields[matcher->equal];
+    struct kx_buffer suffix;
+    matcher->in = match_values_find(matcher->asked, field, &matcher->used);
+    if (matcher->in == NULL)
+        return true;
+    kx_buffer_init(&suffix, mem);
+    matcher->in_at = matcher->equal++;
+    take_equals(matcher, &suffix);
+    return !suffix.failed &&
+           match_values_make(mem, matcher->in, kx_buffer_slice(&suffix),
+                             matcher->match);
 }
 
 static bool take_bounds(struct matcher *matcher, void *mem)
@@ -104,17 +119,18 @@ static bool take_bounds(struct matcher *matcher, void *mem)
     kx_buffer_init(&prefix, mem);
     kx_buffer_init(&bounds.low, mem);
     kx_buffer_init(&bounds.high, mem);
-    while (matcher->equal < index->field_count &&
-           take_equal(matcher, &index->fields[matcher->equal], &prefix))
-        matcher->equal++;
-    if (matcher->equal < index->field_count)
+    take_equals(matcher, &prefix);
+    if (matcher->indexed && matcher->equal < index->field_count &&
+        !take_in(matcher, mem))
+        return false;
+    if (matcher->in == NULL && matcher->equal < index->field_count)
         take_range(matcher, &index->fields[matcher->equal], &bounds);
     bool failed = prefix.failed || bounds.low.failed || bounds.high.failed;
     match->prefix = kx_buffer_slice(&prefix);
-    match->start =
-        join(mem, match->prefix, kx_buffer_slice(&bounds.low), &failed);
-    match->end =
-        join(mem, match->prefix, kx_buffer_slice(&bounds.high), &failed);
+    match->start = match_bounds_join(mem, match->prefix,
+                                     kx_buffer_slice(&bounds.low), &failed);
+    match->end = match_bounds_join(mem, match->prefix,
+                                   kx_buffer_slice(&bounds.high), &failed);
     return !failed;
 }
 
@@ -132,7 +148,8 @@ static struct field field_at(const struct declaration *index, size_t n)
 static bool is_fixed(const struct matcher *matcher, const struct field *field)
 {
     for (size_t i = 0; i < matcher->equal; i++)
-        if (query_same_field(&matcher->index->fields[i], field))
+        if ((matcher->in == NULL || i != matcher->in_at) &&
+            query_same_field(&matcher->index->fields[i], field))
             return true;
     return false;
 }
@@ -160,6 +177,28 @@ static bool is_given(const struct matcher *matcher, const struct field *field)
     return is_said(matcher, field->path, false);
 }
 
+/* Is it the order of the values of `in`? They are compared as they are given.
+ */
+static bool is_by_value(struct matcher *matcher, const struct field *asked)
+{
+    const struct field *field = &matcher->index->fields[matcher->in_at];
+    if (matcher->in == NULL || matcher->sorted > 0 || field->each ||
+        field->fold != FOLD_NONE || !query_same_field(asked, field))
+        return false;
+    matcher->by_value = true;
+    match_values_sort(matcher->match);
+    return true;
+}
+
+/* Are the entries in its order by now? */
+static bool is_settled(struct matcher *matcher, const struct field *asked,
+                       bool alone)
+{
+    bool single = matcher->in == NULL || matcher->by_value;
+    return is_fixed(matcher, asked) || is_by_value(matcher, asked) ||
+           (alone && single && is_given(matcher, asked));
+}
+
 /* After all fields of a unique index nothing is left to be ordered, but entries
  * without a place in the order must not be among the results. After the fields
  * of another index come the parts of the key, also for entries that lack the
@@ -172,8 +211,7 @@ static void check_order(struct matcher *matcher)
         size_t at = matcher->equal + matcher->sorted;
         struct field place = field_at(index, at);
         bool alone = index->unique && at >= index->field_count;
-        if (is_fixed(matcher, &asked->fields[i]) ||
-            (alone && is_given(matcher, &asked->fields[i])))
+        if (is_settled(matcher, &asked->fields[i], alone))
             continue;
         bool lacking = at >= index->field_count && !is_given(matcher, &place);
         if (alone || lacking || !query_same_field(&asked->fields[i], &place)) {
@@ -182,6 +220,8 @@ static void check_order(struct matcher *matcher)
         }
         matcher->sorted++;
     }
+    matcher->match->merge =
+        matcher->in != NULL && matcher->sorted > 0 && !matcher->by_value;
 }
 
 /* ---- What the index leaves out ------------------------------------------ */
@@ -296,18 +336,6 @@ static void check_conditions(struct matcher *matcher)
         mismatch(matcher, KX_MISMATCH_UNUSED);
 }
 
-/* Must the entries be read as well? */
-static bool is_followed(const struct declaration *index,
-                        const struct declaration *asked)
-{
-    if (index->store != STORE_FIELDS)
-        return index->store == STORE_POINTER;
-    for (size_t i = 0; i < asked->stored_count; i++)
-        if (!declaration_stores(index, asked->stored[i]))
-            return true;
-    return asked->stored_count == 0;
-}
-
 /* ---- The whole ---------------------------------------------------------- */
 
 /* No key and no index entry has a prefix or bound longer than a key. */
@@ -315,8 +343,8 @@ static void check_room(struct matcher *matcher)
 {
     const struct kx_index_match *match = matcher->match;
     size_t room = KX_KEY_MAX - matcher->index->name_key.size;
-    if (match->prefix.size > room || match->start.size > room ||
-        match->end.size > room)
+    if (match->prefix.size + match_values_longest(match) > room ||
+        match->start.size > room || match->end.size > room)
         mismatch(matcher, KX_MISMATCH_LEAVES_OUT);
 }
 
@@ -333,8 +361,10 @@ enum kx_status index_match_make(void *mem, const struct declaration *index,
                                 const struct kx_query *query,
                                 struct kx_index_match *match_out)
 {
-    struct matcher matcher = {
-        .index = index, .asked = query->asked, .match = match_out};
+    struct matcher matcher = {.index = index,
+                              .asked = query->asked,
+                              .match = match_out,
+                              .indexed = true};
     *match_out = (struct kx_index_match){.reverse = query->reverse};
     check_prefix(&matcher);
     if (match_out->mismatches == 1u << KX_MISMATCH_OTHER_PREFIX)
@@ -343,7 +373,7 @@ enum kx_status index_match_make(void *mem, const struct declaration *index,
     check_room(&matcher);
     check_fields(&matcher);
     check_where(&matcher);
-    match_out->followed = is_followed(index, query->asked);
+    match_out->followed = query_reads_entries(query->asked, index);
     return status;
 }
 
@@ -361,7 +391,8 @@ static bool include_key(void *mem, struct matcher *matcher)
     match->prefix.size -= matcher->last.size;
     if (match_bounds_next_part(matcher->last, &next) ||
         match_bounds_next_type(matcher->last, &next))
-        match->end = join(mem, match->prefix, kx_buffer_slice(&next), &failed);
+        match->end = match_bounds_join(mem, match->prefix,
+                                       kx_buffer_slice(&next), &failed);
     return !failed && !next.failed;
 }
 
@@ -398,12 +429,14 @@ enum kx_status index_match_entries(void *mem, const struct kx_query *query,
     match_out->mismatches &= ~(1u << KX_MISMATCH_UNUSED);
     if (query->asked->depth != 0)
         mismatch(&matcher, KX_MISMATCH_OTHER_DEPTH);
-    match_out->start = join(mem, prefix, match_out->start, &failed);
-    match_out->end = join(mem, prefix, match_out->end, &failed);
+    match_out->start =
+        match_bounds_join(mem, prefix, match_out->start, &failed);
+    match_out->end = match_bounds_join(mem, prefix, match_out->end, &failed);
     if (match_out->prefix.size == 0)
         match_out->prefix = prefix;
     else
-        match_out->prefix = join(mem, prefix, match_out->prefix, &failed);
+        match_out->prefix =
+            match_bounds_join(mem, prefix, match_out->prefix, &failed);
     check_room(&matcher);
     return failed ? KX_NO_MEMORY : status;
 }

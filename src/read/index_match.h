@@ -30,6 +30,28 @@ bool match_implied_is_plain(const struct condition *condition);
 bool match_implied(const struct condition *list, size_t count,
                    const struct condition *wanted);
 
+/* ---- match_values.c -------------------------------------------------------
+ */
+
+/* The condition that the field is one of several values, which can be ranges of
+ * an index; its bit is set in *used. NULL also if the field has bounds, which
+ * are simpler. */
+const struct condition *match_values_find(const struct declaration *asked,
+                                          const struct field *field,
+                                          uint32_t *used);
+
+/* Sets the match's values to those of the condition, each followed by the parts
+ * in `suffix`. False without memory. */
+bool match_values_make(void *mem, const struct condition *condition,
+                       struct kx_slice suffix, struct kx_index_match *match);
+
+/* Puts them in the order of the index, or with `reverse` of the match in the
+ * opposite one. */
+void match_values_sort(struct kx_index_match *match);
+
+/* The bytes of the longest. */
+size_t match_values_longest(const struct kx_index_match *match);
+
 /* ---- match_bounds.c -------------------------------------------------------
  */
 
@@ -51,6 +73,11 @@ bool match_bounds_next_part(struct kx_slice encoded, struct kx_buffer *out);
 /* The same with the first part of the type that comes next. False for booleans,
  * which are the last. */
 bool match_bounds_next_type(struct kx_slice encoded, struct kx_buffer *out);
+
+/* A bound that follows the encoded parts that are equal, in talloc context mem.
+ * Without memory *failed is set. */
+struct kx_slice match_bounds_join(void *mem, struct kx_slice prefix,
+                                  struct kx_slice part, bool *failed);
 
 /* Adds a missing bound: the end of the type of the other bound, if the type has
  * one. */

@@ -169,3 +169,16 @@ void match_bounds_close(struct match_bounds *bounds)
              read_part(kx_buffer_slice(&bounds->high), &reader, &part))
         add_first(part.type, &bounds->low);
 }
+
+struct kx_slice match_bounds_join(void *mem, struct kx_slice prefix,
+                                  struct kx_slice part, bool *failed)
+{
+    struct kx_buffer whole;
+    if (part.size == 0)
+        return part;
+    kx_buffer_init(&whole, mem);
+    kx_add_slice(&whole, prefix);
+    kx_add_slice(&whole, part);
+    *failed |= whole.failed;
+    return kx_buffer_slice(&whole);
+}

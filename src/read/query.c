@@ -127,3 +127,14 @@ size_t kx_query_fields(const struct kx_query *query,
     *fields_out = query->asked->stored;
     return query->asked->stored_count;
 }
+
+bool query_reads_entries(const struct declaration *asked,
+                         const struct declaration *index)
+{
+    if (index->store != STORE_FIELDS)
+        return index->store == STORE_POINTER;
+    for (size_t i = 0; i < asked->stored_count; i++)
+        if (!declaration_stores(index, asked->stored[i]))
+            return true;
+    return asked->stored_count == 0;
+}

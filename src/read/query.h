@@ -22,4 +22,8 @@ bool query_same_place(const struct field *a, const struct field *b);
 /* Are both taken from the same place and folded in the same way? */
 bool query_same_field(const struct field *a, const struct field *b);
 
+/* Must the entries be read as well if the index answers the query? */
+bool query_reads_entries(const struct declaration *asked,
+                         const struct declaration *index);
+
 #endif

@@ -76,7 +76,7 @@ same DELETE '/list?prefix=nothing' ''
 test_case 'what the gates refuse is answered the same over both'
 head -c 3000000 /dev/zero >"$work/huge"
 same GET /nowhere ''
-same POST /list ''
+same PUT /list ''
 same BREW /kv/a ''
 same OPTIONS /kv/a ''
 same OPTIONS /nowhere ''

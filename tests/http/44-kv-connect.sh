@@ -104,7 +104,7 @@ request POST /atomics '{"mutations":[]}'
 expect 404 not-found
 request POST /atomics
 expect 404 not-found
-request POST /list '{"supportedVersions":[3]}'
+request POST /count '{"supportedVersions":[3]}'
 expect 405 method-not-allowed
 
 test_case 'the same over HTTP/2'

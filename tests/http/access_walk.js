@@ -119,6 +119,8 @@ for (const key of PLACES) {
     body: JSON.stringify({ keys: [["a", "k"], key] }) });
   row("getMany", "POST", "/get", { needs: [["list", key]], ok: 200,
     body: JSON.stringify({ ranges: [{ prefix: key }] }) });
+  row("listRanges", "POST", "/list", { route: "list", needs: [["list", ["a", "k"]], ["list", key]], ok: 200,
+    body: JSON.stringify({ ranges: [{ prefix: ["a", "k"] }, { prefix: key }], order: "merge" }) });
   row("explainList", "POST", "/explain", { route: "list", needs: [["list", key]], ok: 200,
     body: JSON.stringify({ prefix: key }) });
   row("commitAtomic", "POST", "/atomic", { route: "write", needs: [["write", ["a", "gone"]], ["write", gone]], ok: 200,
@@ -195,6 +197,8 @@ for (const [name, source] of Object.entries(SOURCES)) {
     needs: [["write", source], ["read", source], ["write", ["a", "x"]]] });
   row("listConflicts", "GET", `${at}/conflicts`, { ...list, ok: there(200) });
   row("listEntries", "GET", `/list?index=${name}`, { ...list, ok: there(200) });
+  row("listEntries", "GET", `/list?index=${name}&in=a&in=b&order=merge`, { ...list, ok: there(200) });
+  row("listRanges", "POST", "/list", { ...list, ok: there(200), body: JSON.stringify({ ranges: [{ index: name }] }) });
   row("countEntries", "GET", `/count?index=${name}`, { ...list, ok: there(200) });
   row("patchEntries", "PATCH", `/list?index=${name}&prefix=none`, { route: "write", ok: there(200), body: '{"x":1}',
     needs: [["write", source], ["list", source], ["read", source]] });
@@ -233,6 +237,7 @@ for (const [name, source, ok] of [["fb", ["b"], 400], ["fx", null, 404]]) {
   for (const [operation, path] of [["listEntries", "/list"], ["countEntries", "/count"], ["listChildren", "/tree"]])
     row(operation, "GET", `${path}?index=${name}&start=B&end=a`, { route: "list", ...needs });
   row("getMany", "POST", "/get", { ...needs, body: JSON.stringify({ ranges: [{ index: name, start: ["B"], end: ["a"] }] }) });
+  row("listRanges", "POST", "/list", { route: "list", ...needs, body: JSON.stringify({ ranges: [{ index: name, start: ["B"], end: ["a"] }] }) });
 }
 row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index", []], ["index", ["ia"]]], ok: 409,
   body: JSON.stringify(declaration("ia", [])) });

@@ -187,6 +187,20 @@ static struct place random_order(uint64_t *seed)
     return place;
 }
 
+/* Makes it one of several values of a member in the order of the other. */
+static void ask_several(struct query *query)
+{
+    struct query_condition *wanted = &query->wanted[0];
+    if (query->wanted_count == 0 || wanted->place.member > 1 ||
+        wanted->comparison == EXISTS)
+        return;
+    wanted->comparison = IN;
+    wanted->operands[1] = (wanted->operands[0] + 3) % OPERANDS;
+    wanted->operand_count = 2;
+    query->wanted_count = query->order_count = 1;
+    query->order[0] = (struct place){.member = 1 - wanted->place.member};
+}
+
 struct query random_query(uint64_t *seed)
 {
     struct query query = {.wanted_count = random_below(seed, 4),
@@ -196,6 +210,8 @@ struct query random_query(uint64_t *seed)
         query.wanted[i] = random_wanted(seed);
     for (size_t i = 0; i < query.order_count; i++)
         query.order[i] = random_order(seed);
+    if (random_below(seed, 5) == 0)
+        ask_several(&query);
     return query;
 }
 

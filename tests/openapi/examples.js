@@ -88,6 +88,7 @@ listEntries preview
 listEntries where
 listEntries range
 listEntries index
+listEntries several
 listEntries raw
 listEntries stream
 listEntries bad-parameter
@@ -102,6 +103,7 @@ countEntries blue
 listChildren top
 listChildren colors
 getMany both
+listRanges merge
 watchEntries bad-parameter
 
 listIndexes all

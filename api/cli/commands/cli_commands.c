@@ -18,7 +18,7 @@ static const struct cli_command COMMANDS[] = {
      "Without NUMBER it adds 1; without an entry it begins at 0. A number below 0 comes\nafter --. Exit status 4 if the sum would leave its bounds.", ASKS},
     {"del", "KEY... | --prefix KEY", "delete entries", "del-prefix start end index if-match", 0, -1, cli_del,
      "Prints how many entries were deleted. A key without an entry is not an error.\nEntries under a key stay, unless --prefix is given. With --index those are deleted\nthat have values of the index: --prefix, or --start and --end, gives them.", ASKS},
-    {"ls", "[PREFIX]", "list entries", "prefix start end index where fields preview share limit reverse keys", 0, 1, cli_ls,
+    {"ls", "[PREFIX]", "list entries", "prefix start end index in order where fields preview share limit reverse keys", 0, 1, cli_ls,
      "-o raw prints only the keys, in the form that get takes.", ASKS},
     {"tree", "[PREFIX]", "show keys as a tree of their parts", "prefix start end tree-index tree-depth", 0, 1, cli_tree,
      "With --depth the last part shown is followed by the number of entries below it,\nwith ~ where it is estimated. Then not all keys are read.", ASKS},

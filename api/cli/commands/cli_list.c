@@ -2,6 +2,8 @@
 #include "cli/cli_entries.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <talloc.h>
 
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
@@ -24,6 +26,19 @@ static bool list_entry(void *target, struct kx_slice entry)
            (output->cli->limit == 0 || output->shown < output->cli->limit);
 }
 
+/* A parameter for each of the values, which have commas between them. */
+static void add_in(const struct cli *cli, struct kx_buffer *path)
+{
+    const char *next = cli->in;
+    while (next != NULL) {
+        size_t size = strcspn(next, ",");
+        char *value = talloc_strndup(cli->memory, next, size);
+        path->failed |= value == NULL;
+        cli_add_key_parameter(path, "in", value);
+        next = next[size] == ',' ? next + size + 1 : NULL;
+    }
+}
+
 int cli_ls(struct cli *cli)
 {
     struct list_output output = {.cli = cli};
@@ -31,6 +46,8 @@ int cli_ls(struct cli *cli)
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/list");
     cli_add_selection(cli, &path);
+    add_in(cli, &path);
+    cli_add_parameter(&path, "order", cli->order);
     cli_add_parameter(&path, "where", cli->where);
     cli_add_parameter(&path, "fields", cli->fields);
     cli_add_parameter(&path, "preview", cli->preview);

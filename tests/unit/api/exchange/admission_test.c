@@ -84,7 +84,7 @@ static void a_request_without_a_row_is_answered(void **state)
     } cases[] = {
         {METHOD_GET, "/kv/a", 0},      {METHOD_HEAD, "/kv/a", 0},
         {METHOD_GET, "/nowhere", 404}, {METHOD_OPTIONS, "/nowhere", 404},
-        {METHOD_POST, "/list", 405},   {METHOD_OTHER, "/list", 405},
+        {METHOD_POST, "/count", 405},  {METHOD_OTHER, "/list", 405},
         {METHOD_OPTIONS, "/kv", 204},  {METHOD_OPTIONS, "*", 204},
         {METHOD_GET, "*", 404},
     };

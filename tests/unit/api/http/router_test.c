@@ -25,7 +25,7 @@ static const struct {
     {METHOD_POST, "/", "exchangeMetadata", "", "", false},
     {METHOD_POST, "/some/name", "exchangeMetadata", "", "", false},
     {METHOD_POST, "/v2/snapshot_read", "snapshotRead", "", "", false},
-    {METHOD_POST, "/list", NULL, "", "", false},
+    {METHOD_POST, "/count", NULL, "", "", false},
     {METHOD_PUT, "/some/name", NULL, "", "", false},
     {METHOD_GET, "/kvx", NULL, "", "", false},
     {METHOD_GET, "/KV/a", NULL, "", "", false},
@@ -33,7 +33,7 @@ static const struct {
     {METHOD_GET, "//kv/a", NULL, "", "", false},
     {METHOD_GET, "/list", "listEntries", "", "", false},
     {METHOD_GET, "/list/", NULL, "", "", false},
-    {METHOD_POST, "/list", NULL, "", "", false},
+    {METHOD_PUT, "/list", NULL, "", "", false},
     {METHOD_POST, "/atomic", "commitAtomic", "", "", false},
     {METHOD_GET, "/indexes", "listIndexes", "", "", false},
     {METHOD_GET, "/indexes/", NULL, "", "", false},
@@ -79,7 +79,7 @@ static void a_path_names_its_methods(void **state)
     char allow[128];
     struct request request = {.service = &SERVICE, .path = kx_text("/list")};
     route_allow(&request, allow, sizeof allow);
-    assert_string_equal(allow, "GET, HEAD, DELETE, PATCH, OPTIONS");
+    assert_string_equal(allow, "GET, HEAD, DELETE, PATCH, POST, OPTIONS");
     request.path = kx_text("/atomic");
     route_allow(&request, allow, sizeof allow);
     assert_string_equal(allow, "POST, OPTIONS");

@@ -1,0 +1,83 @@
+/* The values of a condition `in` as ranges of an index. */
+#include "read/index_match.h"
+
+#include <stdlib.h>
+#include <talloc.h>
+
+/* No index has an entry for null. */
+static bool is_possible(const struct condition *condition)
+{
+    if (condition->comparison != WHERE_IN ||
+        condition->value_count > KX_RANGES_MAX)
+        return false;
+    for (size_t i = 0; i < condition->value_count; i++)
+        if (condition->values[i].size == 0)
+            return false;
+    return condition->value_count > 0;
+}
+
+const struct condition *match_values_find(const struct declaration *asked,
+                                          const struct field *field,
+                                          uint32_t *used)
+{
+    const struct condition *found = NULL;
+    uint32_t bit = 0;
+    for (size_t i = 0; i < asked->where_count; i++) {
+        const struct condition *condition = &asked->where[i];
+        struct field subject = query_subject(condition);
+        if (!query_same_place(&subject, field))
+            continue;
+        if (condition->comparison >= WHERE_GT)
+            return NULL;
+        if (condition->fold == field->fold && is_possible(condition)) {
+            found = condition;
+            bit = 1u << i;
+        }
+    }
+    *used |= bit;
+    return found;
+}
+
+bool match_values_make(void *mem, const struct condition *condition,
+                       struct kx_slice suffix, struct kx_index_match *match)
+{
+    struct kx_slice *values =
+        talloc_array(mem, struct kx_slice, condition->value_count);
+    for (size_t i = 0; values != NULL && i < condition->value_count; i++) {
+        struct kx_buffer value;
+        kx_buffer_init(&value, mem);
+        kx_add_slice(&value, condition->values[i]);
+        kx_add_slice(&value, suffix);
+        if (value.failed)
+            return false;
+        values[i] = kx_buffer_slice(&value);
+    }
+    match->values = values;
+    match->value_count = condition->value_count;
+    return values != NULL;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return kx_compare(*(const struct kx_slice *)a, *(const struct kx_slice *)b);
+}
+
+static int by_bytes_reversed(const void *a, const void *b)
+{
+    return by_bytes(b, a);
+}
+
+void match_values_sort(struct kx_index_match *match)
+{
+    qsort((void *)match->values, match->value_count, sizeof *match->values,
+          match->reverse ? by_bytes_reversed : by_bytes);
+}
+
+size_t match_values_longest(const struct kx_index_match *match)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < match->value_count; i++)
+        if (match->values[i].size > longest)
+            longest = match->values[i].size;
+    return longest;
+}
