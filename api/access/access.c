@@ -107,6 +107,9 @@ bool access_admit(struct request *request, struct reply *reply)
         return true;
     if (!kx_tokens_any(request->service->store))
         return admit_unknown(request, reply);
+    if (request->route->scope == SCOPE_OPTIONAL &&
+        access_bearer(request) == NULL)
+        return true;
     return find_token(request, reply) && access_count(request, reply) &&
            check_scope(request, reply);
 }
@@ -117,8 +120,8 @@ bool access_holds(const struct request *request)
     const struct kx_token *token = request->caller.token;
     if (token != NULL)
         return !is_over(token);
-    return request->route->scope == SCOPE_NONE || request->caller.elsewhere ||
-           !kx_tokens_any(request->service->store);
+    return request->route->scope <= SCOPE_OPTIONAL ||
+           request->caller.elsewhere || !kx_tokens_any(request->service->store);
 }
 
 bool access_admit_again(struct request *request, struct reply *reply)

@@ -1,6 +1,6 @@
 /* The rights of callers. While there are no tokens every client may do
  * everything; from the first token on every request needs one, except routes of
- * SCOPE_NONE.
+ * SCOPE_NONE and SCOPE_OPTIONAL.
  *
  * access_admit checks the token and its scopes once, before the body is read. A
  * handler checks keys by the functions below, after it has parsed them and

@@ -37,6 +37,8 @@ handler_fn token_list;
 handler_fn token_create;
 /* Answers token_create. */
 handler_fn token_create_finish;
+/* GET /tokens/self: the token of the request, and whether one is needed. */
+handler_fn token_self;
 /* GET /tokens/{id}. */
 handler_fn token_show;
 /* DELETE /tokens/{id}: revokes the token; 204. */

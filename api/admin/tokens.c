@@ -136,6 +136,28 @@ enum progress token_show(struct request *request, struct reply *reply)
     return DONE;
 }
 
+/* A client learns here what it may do, and whether it has to ask for a token.
+ */
+enum progress token_self(struct request *request, struct reply *reply)
+{
+    struct input_error error;
+    const struct kx_token *token = request->caller.token;
+    if (!query_params_none(request, &error))
+        return input_error_reply(request, reply, &error);
+    access_asked(request);
+    answer_json(reply, 200);
+    reply_header(reply, "Cache-Control", "no-store");
+    kx_add_text(&reply->body, kx_tokens_any(request->service->store)
+                                  ? "{\"required\":true,\"token\":"
+                                  : "{\"required\":false,\"token\":");
+    if (token != NULL)
+        tokens_write(token, NULL, &reply->body);
+    else
+        kx_add_text(&reply->body, "null");
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}
+
 /* ---- POST --------------------------------------------------------------- */
 
 /* What the second half needs again. */

@@ -174,6 +174,7 @@ int cli_index_rm(struct cli *cli);
 int cli_token_create(struct cli *cli);
 int cli_token_ls(struct cli *cli);
 int cli_token_show(struct cli *cli);
+int cli_token_self(struct cli *cli);
 int cli_token_revoke(struct cli *cli);
 int cli_token_generate(struct cli *cli);
 int cli_import(struct cli *cli);

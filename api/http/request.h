@@ -200,11 +200,12 @@ typedef enum progress handler_fn(struct request *request, struct reply *reply);
  * (access.h). Unless noted otherwise, the handler checks it for the keys
  * concerned. */
 enum scope {
-    SCOPE_NONE,  /* no token is needed */
-    SCOPE_TOKEN, /* any token is sufficient; no keys are concerned */
-    SCOPE_KEYS,  /* the scopes that the keys in the request need */
-    SCOPE_READ,  /* entries at given keys */
-    SCOPE_LIST,  /* ranges and their entries */
+    SCOPE_NONE,     /* no token is needed */
+    SCOPE_OPTIONAL, /* no token is needed, but one that is sent must be valid */
+    SCOPE_TOKEN,    /* any token is sufficient; no keys are concerned */
+    SCOPE_KEYS,     /* the scopes that the keys in the request need */
+    SCOPE_READ,     /* entries at given keys */
+    SCOPE_LIST,     /* ranges and their entries */
     SCOPE_WATCH,
     SCOPE_WRITE,
     SCOPE_MONITOR, /* for all keys; no handler checks it */

@@ -129,13 +129,18 @@ void route_allow(const struct request *request, char *out, size_t size)
     const struct route_table *table = request->service->routes;
     struct route_match match;
     size_t used = 0;
+    unsigned listed = 0; /* a path may fit several rows of a method */
     out[0] = '\0';
     for (size_t row = 0; row < table->count; row++) {
         const struct route *route = &table->rows[row];
-        if (matches(route->pattern, request->path, &match))
-            used += (size_t)snprintf(
-                out + used, size - used, "%s%s, ", METHODS[route->method],
-                route->method == METHOD_GET ? ", HEAD" : "");
+        unsigned bit = 1u << route->method;
+        if ((listed & bit) != 0 ||
+            !matches(route->pattern, request->path, &match))
+            continue;
+        listed |= bit;
+        used += (size_t)snprintf(out + used, size - used, "%s%s, ",
+                                 METHODS[route->method],
+                                 route->method == METHOD_GET ? ", HEAD" : "");
     }
     if (used > 0)
         snprintf(out + used, size - used, "OPTIONS");

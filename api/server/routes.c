@@ -64,6 +64,7 @@ static const struct route ROWS[] = {
     /* Access tokens. */
     {METHOD_GET,    "/tokens",      "listTokens",  SCOPE_TOKENS, BODY_NONE,     token_list,   NULL, false},
     {METHOD_POST,   "/tokens",      "createToken", SCOPE_TOKENS, BODY_ENVELOPE, token_create, token_create_finish, false},
+    {METHOD_GET,    "/tokens/self", "getOwnToken", SCOPE_OPTIONAL, BODY_NONE,   token_self,   NULL, false},
     {METHOD_GET,    "/tokens/{id}", "getToken",    SCOPE_TOKENS, BODY_NONE,     token_show,   NULL, false},
     {METHOD_DELETE, "/tokens/{id}", "revokeToken", SCOPE_TOKENS, BODY_NONE,     token_revoke, token_revoke_finish, false},
 

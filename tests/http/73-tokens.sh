@@ -39,6 +39,16 @@ expect 200
 request GET /tokens
 body_is '{"tokens":[],"cursor":null}'
 
+test_case 'without tokens none is needed, and one that is sent is not looked at'
+request GET /tokens/self
+expect 200
+body_is '{"required":false,"token":null}'
+header Cache-Control no-store
+request GET /tokens/self '' --header 'Authorization: Bearer x'
+body_is '{"required":false,"token":null}'
+request GET '/tokens/self?x=1'
+expect 400 unknown-parameter
+
 test_case 'what is no token, no grant or no scope is refused with its place'
 request POST /tokens '{"name":"x","grants":[{"scopes":["raed"],"prefix":[]}]}' "${json[@]}"
 expect 400 bad-request
@@ -160,6 +170,31 @@ expect 409 unique-violation
 field '[.value, .existingKey]' '[[1,"secret"],["p","1"]]'
 request DELETE /indexes/by_ab '' "${bearer[@]}"
 expect 204
+
+test_case 'a token sees itself, without its secret'
+program token create self read:p --ttl 1h
+self=$(cat "$work/said")
+request GET /tokens/self '' --header "Authorization: Bearer $self"
+expect 200
+field '[.required, .token.name, .token.grants]' '[true,"self",[{"scopes":["read"],"prefix":["p"]}]]'
+field .token.id "${self:7:16}"
+field '.token.expiresAt - .token.createdAt' 3600000
+field '.token.token' null
+request GET "/tokens/${self:7:16}" '' --header "Authorization: Bearer $self"
+expect 403 forbidden
+request GET /tokens/self
+expect 200
+body_is '{"required":true,"token":null}'
+request GET /tokens/self '' --header 'Authorization: Bearer x'
+expect 401 unauthorized
+KINDEX_TOKEN=$self program token self
+is 'exit status' $code 0
+is 'the command shows it' "$(jq -r .token.name "$work/said")" self
+KINDEX_TOKEN= program token self
+is 'the command without a token' "$(jq -c . "$work/said")" '{"required":true,"token":null}'
+program token revoke "${self:7:16}"
+request GET /tokens/self '' --header "Authorization: Bearer $self"
+expect 401 unauthorized
 
 test_case 'a revoked token ends a watch, an event stream and a watch of KV Connect at once'
 program token create watcher watch,read,list:

@@ -254,6 +254,8 @@ row("listTokens", "GET", "/tokens", { route: "admin", ok: 200 });
 for (const [operation, method] of [["getToken", "GET"], ["revokeToken", "DELETE"]])
   row(operation, method, "/tokens/0000000000000000", { route: "admin", ok: 404 });
 
+row("getOwnToken", "GET", "/tokens/self", { route: "optional", ok: 200 });
+
 row("exchangeMetadata", "POST", "/", { ok: 200, body: '{"supportedVersions":[3]}' });
 row("getMetrics", "GET", "/metrics", { needs: [["monitor", []]], ok: 200 });
 row("listSlow", "GET", "/slow", { needs: [["admin", []]], ok: 200 });
@@ -274,6 +276,7 @@ function has(token, scope, prefix) {
 // {statuses} and, when it is a refusal, the scope that is missing.
 function expected(token, { route, needs, ok }) {
   if (route === "open") return { statuses: [ok].flat() };
+  if (route === "optional") return { statuses: [token.text && !token.grants ? 401 : ok] };
   if (!token.grants) return { statuses: [401] };
   if (route && !token.grants.some((g) => g.scopes.includes(route))) return { statuses: [403], scope: route };
   for (const [scope, prefix, or, orPrefix] of needs)

@@ -166,6 +166,8 @@ listTokens unauthorized
 listTokens all
 createToken app
 getToken app
+getOwnToken app
+getOwnToken without
 revokeToken revoked
 revokeToken token-not-found
 `

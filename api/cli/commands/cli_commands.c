@@ -57,6 +57,7 @@ static const struct cli_command COMMANDS[] = {
      "A grant is SCOPES:PREFIX, such as read,list:users, or all: every scope for all\nkeys. Scopes: read, write, list, watch, index, admin, monitor. The first token\nmust have all.", ASKS},
     {"token ls", "", "list the access tokens", "", 0, 0, cli_token_ls, NULL, ASKS},
     {"token show", "ID", "show one access token", "", 1, 1, cli_token_show, NULL, ASKS},
+    {"token self", "", "show the token of KINDEX_TOKEN, and whether one is needed", "", 0, 0, cli_token_self, NULL, ASKS},
     {"token revoke", "ID", "revoke an access token at once", "", 1, 1, cli_token_revoke, NULL, ASKS},
     {"token generate", "", "print a new token for the file of serve --token-file", "", 0, 0, cli_token_generate, NULL, ALONE},
     {"doctor", "", "check the state of the server and its indexes", "", 0, 0, cli_doctor, NULL, ASKS},

@@ -1,4 +1,4 @@
-/* kindex token create, ls, show, revoke, generate. */
+/* kindex token create, ls, show, self, revoke, generate. */
 #include "cli/cli_pages.h"
 
 #include <signal.h>
@@ -223,13 +223,13 @@ int cli_token_ls(struct cli *cli)
     return status;
 }
 
-static int call_token(struct cli *cli, const char *method)
+static int call_token(struct cli *cli, const char *method, const char *id)
 {
     struct kx_buffer path;
     struct cli_reply reply;
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/tokens/");
-    cli_add_key(&path, cli->words[0]);
+    cli_add_key(&path, id);
     struct cli_call call = {.method = method, .path = cli_whole(&path)};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK && reply.body.size > 0)
@@ -239,12 +239,17 @@ static int call_token(struct cli *cli, const char *method)
 
 int cli_token_show(struct cli *cli)
 {
-    return call_token(cli, "GET");
+    return call_token(cli, "GET", cli->words[0]);
+}
+
+int cli_token_self(struct cli *cli)
+{
+    return call_token(cli, "GET", "self");
 }
 
 int cli_token_revoke(struct cli *cli)
 {
-    return call_token(cli, "DELETE");
+    return call_token(cli, "DELETE", cli->words[0]);
 }
 
 /* For --token-file; sends no request. */

@@ -44,6 +44,8 @@ static const struct {
     {METHOD_GET, "/indexes/a/get/b/c", "getByIndex", "a", "b/c", true},
     {METHOD_GET, "/indexes//get/b", NULL, "", "", false},
     {METHOD_GET, "/indexes/a/got/b", NULL, "", "", false},
+    {METHOD_GET, "/tokens/self", "getOwnToken", "", "", false},
+    {METHOD_GET, "/tokens/selfish", "getToken", "selfish", "", false},
     {METHOD_GET, "/", "getService", "", "", false},
     {METHOD_GET, "", NULL, "", "", false},
     {METHOD_GET, "//", NULL, "", "", false},
@@ -83,6 +85,9 @@ static void a_path_names_its_methods(void **state)
     request.path = kx_text("/atomic");
     route_allow(&request, allow, sizeof allow);
     assert_string_equal(allow, "POST, OPTIONS");
+    request.path = kx_text("/tokens/self");
+    route_allow(&request, allow, sizeof allow);
+    assert_string_equal(allow, "GET, HEAD, DELETE, OPTIONS");
     request.path = kx_text("/nowhere");
     route_allow(&request, allow, sizeof allow);
     assert_string_equal(allow, "");
