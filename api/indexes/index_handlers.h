@@ -9,7 +9,7 @@
 
 /* ---- indexes.c, index_conflicts.c: /indexes ---------------------------- */
 
-/* GET /indexes: all declarations and their states. */
+/* GET /indexes: all declarations and their states; as events, their changes. */
 handler_fn index_list;
 /* POST /indexes: declares an index; 201, 202 while it is built, 200 when the
  * same was declared before. */

@@ -24,8 +24,9 @@ enum progress index_await(struct request *request, struct reply *reply,
 bool index_wait_news(struct request *request, uint64_t seen, uint64_t until_ns);
 
 /* A stream of server-sent events: the index now, and then after each change,
- * until its state has settled or it is gone. Lives in the request's memory;
- * NULL when that ran out. */
+ * until its state has settled or it is gone; with an empty name all indexes
+ * that the caller may see, without an end. Lives in the request's memory; NULL
+ * when that ran out. */
 struct stream *index_events(struct request *request, struct kx_slice name);
 
 #endif

@@ -17,6 +17,26 @@
 #include "rest/core_refusal.h"
 #include "rest/request_key.h"
 
+/* The name is in the request's memory, where it outlives this call; an empty
+ * one is for all indexes. */
+static enum progress send_events(struct request *request, struct reply *reply,
+                                 struct kx_slice name)
+{
+    reply->status = 200;
+    reply->content_type = "text/event-stream";
+    reply_header(reply, "Cache-Control", "no-store");
+    reply->stream = index_events(request, name);
+    if (reply->stream == NULL)
+        reply->body.failed = true;
+    return DONE;
+}
+
+static bool wants_events(const struct request *request)
+{
+    return accept_form(request->header(request, "Accept"),
+                       MAKES_JSON | MAKES_EVENTS) == FORM_EVENTS;
+}
+
 /* Those that the caller may read by. */
 enum progress index_list(struct request *request, struct reply *reply)
 {
@@ -25,8 +45,10 @@ enum progress index_list(struct request *request, struct reply *reply)
     bool some = false;
     if (!query_params_none(request, &error))
         return input_error_reply(request, reply, &error);
-    answer_json(reply, 200);
     access_asked(request);
+    if (wants_events(request))
+        return send_events(request, reply, kx_slice(NULL, 0));
+    answer_json(reply, 200);
     kx_add_text(&reply->body, "{\"indexes\":[");
     kx_read_begin(request->reader);
     for (size_t n = 0; kx_index_at(request->reader, n, &info) == KX_OK; n++) {
@@ -39,19 +61,6 @@ enum progress index_list(struct request *request, struct reply *reply)
     }
     reply->flush = kx_read_end(request->reader);
     kx_add_text(&reply->body, "]}");
-    return DONE;
-}
-
-/* The name is in the request's memory, where it outlives this call. */
-static enum progress send_events(struct request *request, struct reply *reply,
-                                 struct kx_slice name)
-{
-    reply->status = 200;
-    reply->content_type = "text/event-stream";
-    reply_header(reply, "Cache-Control", "no-store");
-    reply->stream = index_events(request, name);
-    if (reply->stream == NULL)
-        reply->body.failed = true;
     return DONE;
 }
 
@@ -74,8 +83,7 @@ enum progress index_show(struct request *request, struct reply *reply)
     struct kx_slice text = kx_buffer_slice(&name);
     if (!access_index(request, reply, SCOPE_READ, text))
         return DONE;
-    if (accept_form(request->header(request, "Accept"),
-                    MAKES_JSON | MAKES_EVENTS) == FORM_EVENTS)
+    if (wants_events(request))
         return is_there(request, text) ? send_events(request, reply, text)
                                        : index_missing(request, reply, text);
     enum progress progress = index_await(request, reply, text, NULL);

@@ -106,6 +106,33 @@ is 'the last event' "$(tail -3 "$work/events" | head -2 | tr '\n' ' ')" 'event: 
 request GET /indexes/by_gone '' -H 'Accept: text/event-stream'
 expect 404 index-not-found
 
+test_case 'one stream tells of all indexes, and does not end'
+seen() { sed -n 's/^event: //p; s/^data: //p' "$work/all" 2>"$work/null" | paste - - | grep -c "^$1.\?.*\"name\":\"$2\""; }
+has_seen() { [ "$(seen "$1" "$2")" -gt 0 ]; }
+for version in --http1.1 --http2-prior-knowledge; do
+    rm -f "$work/all"
+    curl -sN $version -D "$work/head4" -o "$work/all" -H 'Accept: text/event-stream' "$url/indexes" &
+    all=$!
+    wait_until has_seen settled by_n
+    is 'its type' "$(grep -ci '^content-type: text/event-stream' "$work/head4")" 1
+    is 'each index once' "$(seen settled by_n) $(seen settled by_color)" '1 1'
+    request POST '/indexes?paused=true' '{"name":"by_all","prefix":["u"],"fields":["/color"]}'
+    wait_until has_seen progress by_all
+    request POST /indexes/by_all/resume
+    wait_until has_seen settled by_all
+    is 'what it tells' "$(sed -n 's/^data: //p' "$work/all" | jq -c 'select(.name == "by_all") | [.state, .entries]' | tail -1)" '["ready",8000]'
+    request DELETE /indexes/by_all
+    wait_until has_seen gone by_all
+    is 'the others have no news' "$(seen settled by_n) $(seen settled by_color)" '1 1'
+    is 'it lasts' "$(kill -0 $all && echo yes)" yes
+    kill $all
+    wait $all
+done
+"$KINDEX" index watch --limit 1 --url "$url" >"$work/line"
+is 'the command shows a line for each' "$(grep -c '^by_[a-z]* *ready$' "$work/line")" 1
+"$KINDEX" index watch --limit 1 --output json --url "$url" >"$work/line"
+is 'or a document' "$(jq -r .state "$work/line")" ready
+
 test_case 'a throttled build continues slowly, and is released'
 request POST '/indexes?paused=true' '{"name":"by_slow","prefix":["u"],"fields":["/color","/n"]}'
 request POST /indexes/by_slow/throttle '{"perSecond":1}'

@@ -1,5 +1,5 @@
-/* kindex index watch, and --wait: the events of an index until it has
- * settled. */
+/* kindex index watch, and --wait: the events of an index until it has settled,
+ * or of all indexes. */
 #include "cli/commands/cli_index.h"
 
 #include <stdio.h>
@@ -82,7 +82,64 @@ int cli_index_follow(struct cli *cli)
     return strcmp(following.state, "failed") == 0 ? CLI_ERROR : CLI_OK;
 }
 
+/* ---- All indexes -------------------------------------------------------- */
+
+struct overlooking {
+    struct cli *cli;
+    uint64_t count; /* lines shown */
+};
+
+/* An index that is gone has no state. */
+static void show_line(const struct cli *cli, struct kx_slice index)
+{
+    struct kx_slice build;
+    const char *name = cli_text(cli, index, "name");
+    const char *state = cli_index_state(cli, index);
+    printf("%s%-28s%s %s", cli_tint(cli), name != NULL ? name : "?",
+           cli_plain(cli), state != NULL ? state : "gone");
+    if (cli_json_member(index, "build", &build))
+        printf(" %llu of %llu", (unsigned long long)cli_number(build, "done"),
+               (unsigned long long)cli_number(build, "total"));
+    putchar('\n');
+}
+
+static bool take_any(void *target, struct kx_slice line)
+{
+    struct overlooking *overlooking = target;
+    const struct cli *cli = overlooking->cli;
+    struct kx_fault fault;
+    if (!kx_starts_with(line, kx_text("data: ")))
+        return true;
+    struct kx_slice index = kx_slice(line.data + 6, line.size - 6);
+    if (kx_json_check_document(index, &fault) != KX_OK)
+        return false;
+    if (cli->form == CLI_JSON)
+        cli_show_bytes(index);
+    else
+        show_line(cli, index);
+    fflush(stdout);
+    overlooking->count++;
+    return !ferror(stdout) && overlooking->count != cli->limit;
+}
+
+static int overlook(struct cli *cli)
+{
+    struct overlooking overlooking = {.cli = cli};
+    struct cli_reply reply;
+    struct cli_call call = {.method = "GET",
+                            .path = kx_text("/indexes"),
+                            .accept = "text/event-stream",
+                            .line = take_any,
+                            .target = &overlooking};
+    int status = cli_ask(cli, &call, &reply);
+    if (status != CLI_OK || ferror(stdout) ||
+        (cli->limit > 0 && overlooking.count >= cli->limit))
+        return status;
+    cli_fail("the server ended the watch");
+    return CLI_UNAVAILABLE;
+}
+
 int cli_index_watch(struct cli *cli)
 {
-    return cli_index_follow(cli);
+    return cli->count == 0 ? overlook(cli) : cli_index_follow(cli);
 }
