@@ -72,6 +72,24 @@ test('a missing entry is null', async () => {
   assert.equal(removed.versionstamp, null);
 });
 
+test('keys are listed alone, and a range of any length is deleted', async () => {
+  const atomic = (from) => {
+    const commit = db.atomic();
+    for (let i = from; i < from + 600; i++) commit.set(['range', i], 'x');
+    return commit.commit();
+  };
+  await atomic(0);
+  await atomic(600);
+  await db.put(['ranges'], 1);
+  const listed = await all(db.list({ prefix: ['range'], keys: true, limit: 2 }));
+  assert.deepEqual(listed.map(({ key, value }) => [key, value]), [
+    [['range', 0], null], [['range', 1], null],
+  ]);
+  assert.equal(await db.deleteRange({ start: ['range', 1], end: ['range', 1200] }), 1199);
+  assert.equal(await db.deleteRange({ prefix: ['range'] }), 1);
+  assert.equal((await db.get(['ranges'])).value, 1);
+});
+
 test('versions decide', async () => {
   const first = await db.put(['v'], 1, { versionstamp: null });
   assert.ok(first);

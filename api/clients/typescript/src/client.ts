@@ -28,6 +28,8 @@ export interface ListOptions extends Selection, CallOptions {
   pageSize?: number;
   /** Only these members of the values, as JSON Pointers. */
   fields?: string[];
+  /** Without values, which are null then. */
+  keys?: boolean;
 }
 
 export interface PutOptions extends CallOptions {
@@ -54,6 +56,7 @@ export type PrefixChange<T> =
   | { reset: true; entries: [] }
   | { reset: false; entries: MaybeEntry<T>[] };
 
+type Deleted = { deleted: number; more: boolean };
 type Page = { entries: Parameters<typeof toEntry>[0][]; cursor: string | null };
 
 const WAIT_SECONDS = 60;
@@ -118,7 +121,7 @@ export class Kindex {
   }
 
   async *list<T = unknown>(options: ListOptions = {}): AsyncGenerator<Entry<T>> {
-    const { signal, limit = Infinity, pageSize = 100, fields, reverse } = options;
+    const { signal, limit = Infinity, pageSize = 100, fields, reverse, keys } = options;
     let cursor: string | undefined;
     for (let left = limit; left > 0;) {
       const page: Page = await this.#transport.json({
@@ -128,6 +131,7 @@ export class Kindex {
         query: {
           ...this.#selection(options),
           reverse,
+          keys,
           fields: fields && JSON.stringify(fields),
           limit: Math.min(left, pageSize),
           cursor,
@@ -148,6 +152,21 @@ export class Kindex {
       query: this.#selection(selection),
     });
     return count;
+  }
+
+  /** Deletes what a list would have, in commits of up to 1000; returns how many. */
+  async deleteRange(selection: Selection & CallOptions): Promise<number> {
+    for (let all = 0;;) {
+      const { deleted, more } = await this.#transport.json<Deleted>({
+        signal: selection.signal,
+        method: "DELETE",
+        path: "/list",
+        query: this.#selection(selection),
+        writes: true,
+      });
+      all += deleted;
+      if (!more) return all;
+    }
   }
 
   #selection({ prefix, start, end, index }: Selection) {
