@@ -151,6 +151,8 @@ static void add_field_name(const struct field *field, struct kx_buffer *out)
         snprintf(text, sizeof text, "key%zu", field->key_part);
         last = kx_text(text);
     }
+    if (field->versionstamp)
+        last = kx_text("versionstamp");
     add_word(last.size != 0 ? last : kx_text("value"), out);
 }
 

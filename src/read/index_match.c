@@ -172,6 +172,8 @@ static bool is_said(const struct matcher *matcher, struct kx_slice path,
  * after the prefix. */
 static bool is_given(const struct matcher *matcher, const struct field *field)
 {
+    if (field->versionstamp)
+        return true;
     if (field->key_part != 0)
         return field->key_part == 1 || field->key_part <= matcher->asked->depth;
     return is_said(matcher, field->path, false);
@@ -231,7 +233,7 @@ static bool is_ordered(const struct matcher *matcher, struct kx_slice path)
 {
     const struct declaration *asked = matcher->asked;
     for (size_t i = 0; i < asked->field_count; i++)
-        if (asked->fields[i].key_part == 0 &&
+        if (field_of_value(&asked->fields[i]) &&
             kx_equal(asked->fields[i].path, path))
             return true;
     return false;
@@ -297,7 +299,7 @@ static bool exists_by_fields(const struct matcher *matcher,
     if (condition->comparison != WHERE_EXISTS || !condition->exists)
         return false;
     for (size_t i = 0; i < matcher->index->field_count; i++)
-        if (matcher->index->fields[i].key_part == 0 &&
+        if (field_of_value(&matcher->index->fields[i]) &&
             kx_equal(matcher->index->fields[i].path, condition->path))
             return true;
     return false;

@@ -25,7 +25,7 @@ void path_survey_init(struct path_survey *survey, void *mem,
 {
     *survey = (struct path_survey){.mem = mem};
     for (size_t i = 0; i < declaration->field_count; i++)
-        if (declaration->fields[i].key_part == 0)
+        if (field_of_value(&declaration->fields[i]))
             watch(survey, declaration->fields[i].path, "the field");
     for (size_t i = 0; i < declaration->stored_count; i++)
         watch(survey, declaration->stored[i], "the stored member");

@@ -97,7 +97,8 @@ struct field query_subject(const struct condition *condition)
 bool query_same_place(const struct field *a, const struct field *b)
 {
     return a->key_part == b->key_part && a->each == b->each &&
-           (a->key_part != 0 || kx_equal(a->path, b->path));
+           a->versionstamp == b->versionstamp &&
+           (!field_of_value(a) || kx_equal(a->path, b->path));
 }
 
 bool query_same_field(const struct field *a, const struct field *b)

@@ -400,7 +400,7 @@ bool kx_index_leaves_out_bytes(const struct kx_reader *reader, size_t n,
         return false;
     const struct declaration *declaration = index->declaration;
     for (size_t i = 0; i < declaration->field_count; i++)
-        if (declaration->fields[i].key_part == 0)
+        if (field_of_value(&declaration->fields[i]))
             return true;
     return false;
 }

@@ -161,6 +161,10 @@ static enum kx_status check_whole(struct declaration_parse *parse)
         return declaration_parse_bad(parse,
                                      "a declaration needs at least one field, "
                                      "such as \"/email\"");
+    if (declaration->feed && declaration->unique)
+        return declaration_parse_bad(
+            parse, "an index with a versionstamp is not unique: each change "
+                   "has another one");
     if (kx_starts_with(declaration->prefix, declaration->name_key)) {
         declaration_parse_enter(parse, kx_text("prefix"));
         return declaration_parse_bad(parse,

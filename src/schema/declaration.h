@@ -12,7 +12,14 @@ struct field {
     size_t key_part;      /* number of a key part after the prefix, from 1 */
     enum fold fold;
     bool each; /* path is of an array: an index entry for each element */
+    bool versionstamp; /* neither: the versionstamp of the last change */
 };
+
+/* Is the source a place in the value? */
+static inline bool field_of_value(const struct field *field)
+{
+    return field->key_part == 0 && !field->versionstamp;
+}
 
 enum index_store {
     STORE_POINTER, /* the primary key's parts after the prefix */
@@ -60,6 +67,7 @@ struct declaration {
     size_t field_count;
     size_t each;   /* the field with `each`, if has_each */
     bool has_each; /* an entry may have any number of index entries */
+    bool feed;     /* the last field is the versionstamp */
     bool folds;    /* a field has a fold: keys depend on Unicode's version */
     bool unique;
     bool adopt; /* take over entries under the name; not part of the text */

@@ -54,9 +54,20 @@ static enum kx_status read_each(struct declaration_parse *parse,
     return declaration_parse_flag(parse, value, &draft->field.each);
 }
 
+static enum kx_status read_versionstamp(struct declaration_parse *parse,
+                                        struct kx_slice value, void *target)
+{
+    struct field_draft *draft = target;
+    return declaration_parse_flag(parse, value, &draft->field.versionstamp);
+}
+
 static const struct declaration_member field_members[] = {
-    {"path", read_path}, {"key", read_key}, {"fold", read_fold},
-    {"each", read_each}, {NULL, NULL},
+    {"path", read_path},
+    {"key", read_key},
+    {"fold", read_fold},
+    {"each", read_each},
+    {"versionstamp", read_versionstamp},
+    {NULL, NULL},
 };
 
 enum kx_status declaration_no_array(struct declaration_parse *parse)
@@ -70,10 +81,17 @@ static enum kx_status check_field(struct declaration_parse *parse,
 {
     const struct declaration *declaration = parse->declaration;
     bool has_key = draft->field.key_part != 0;
-    if (draft->has_path == has_key)
-        return declaration_parse_bad(parse,
-                                     "a field has either a path, such as "
-                                     "\"/email\", or a key, such as 1");
+    bool has_stamp = draft->field.versionstamp;
+    if (declaration->feed)
+        return declaration_parse_bad(
+            parse, "the versionstamp is the last field: no field follows it");
+    if (draft->has_path + has_key + has_stamp != 1)
+        return declaration_parse_bad(
+            parse, "a field has either a path, such as \"/email\", or a key, "
+                   "such as 1, or \"versionstamp\":true");
+    if (has_stamp && (draft->field.each || draft->field.fold != FOLD_NONE))
+        return declaration_parse_bad(
+            parse, "a versionstamp has neither fold nor each");
     if (has_key && draft->field.each)
         return declaration_no_array(parse);
     if (draft->field.each && declaration->has_each)
@@ -105,6 +123,7 @@ static enum kx_status read_field(struct declaration_parse *parse,
         declaration->has_each = true;
         declaration->each = declaration->field_count;
     }
+    declaration->feed = draft.field.versionstamp;
     declaration->folds |= draft.field.fold != FOLD_NONE;
     declaration->fields[declaration->field_count++] = draft.field;
     return KX_OK;

@@ -17,7 +17,9 @@ static void write_number(const char *name, size_t number, struct kx_buffer *out)
 static void write_subject(const struct field *field, struct kx_buffer *out)
 {
     kx_add_byte(out, '{');
-    if (field->key_part != 0) {
+    if (field->versionstamp) {
+        kx_add_text(out, "\"versionstamp\":true");
+    } else if (field->key_part != 0) {
         write_number("key", field->key_part, out);
     } else {
         kx_add_text(out, "\"path\":");

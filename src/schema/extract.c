@@ -64,11 +64,21 @@ static enum kx_status add_value(struct extract *extract, size_t n,
     return obstructed(extract, OBSTACLE_TYPE, n);
 }
 
+static enum kx_status add_versionstamp(const struct extract *extract,
+                                       struct kx_buffer *out)
+{
+    char digits[KX_STAMP_DIGITS];
+    kx_stamp_text(extract->record->stamp, digits);
+    return kx_key_add_string(out, kx_slice(digits, sizeof digits));
+}
+
 static enum kx_status add_field(struct extract *extract, size_t n,
                                 struct kx_buffer *out)
 {
     const struct field *field = &extract->declaration->fields[n];
     struct kx_slice token;
+    if (field->versionstamp)
+        return add_versionstamp(extract, out);
     if (field->key_part != 0)
         return add_key_part(extract, n, out);
     if (extract->document.size == 0 ||

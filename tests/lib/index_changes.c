@@ -189,7 +189,7 @@ void keep_changes(struct data *data, uint64_t stamp)
 {
     for (size_t n = 0; n < SLOTS; n++) {
         if (data->slots[n].changed)
-            data->slots[n].stamp = stamp;
+            data->slots[n].stamp = data->slots[n].document.stamp = stamp;
         data->slots[n].changed = false;
     }
 }

@@ -114,6 +114,8 @@ struct index_shape random_shape(uint64_t *seed, size_t n)
         each |= shape.fields[i] == FROM_T;
     }
     shape.unique = random_below(seed, 3) == 0;
+    if (!shape.unique && shape.field_count < 3 && random_below(seed, 3) == 0)
+        shape.fields[shape.field_count++] = FROM_STAMP;
     shape.store = (int)random_below(seed, 3);
     shape.store_x = random_below(seed, 2) > 0;
     shape.error = random_below(seed, 8) == 0;
@@ -132,6 +134,9 @@ static char *field_json(void *mem, const struct index_shape *shape, size_t i)
         "\"path\":\"/a\"", "\"path\":\"/b\"", "\"path\":\"/n/x\"",
         "\"key\":1",       "\"key\":2",       "\"path\":\"/t\",\"each\":true"};
     static const char *const folds[] = {"none", "lower", "casefold"};
+    if (shape->fields[i] == FROM_STAMP)
+        return talloc_asprintf(mem, "%s{\"versionstamp\":true}",
+                               i > 0 ? "," : "");
     return talloc_asprintf(mem, "%s{%s,\"fold\":\"%s\"}", i > 0 ? "," : "",
                            sources[shape->fields[i]], folds[shape->folds[i]]);
 }
@@ -244,6 +249,7 @@ static size_t field_parts(const struct index_shape *shape, size_t i,
                           bool *bad)
 {
     static char number[NUMBERS][24];
+    static char stamp[KX_STAMP_DIGITS + 5];
     int fold = flaw == FLAW_FOLD ? 0 : shape->folds[i];
     size_t count = 0;
     if (shape->fields[i] == FROM_KEY_1) {
@@ -251,6 +257,11 @@ static size_t field_parts(const struct index_shape *shape, size_t i,
         parts[count++] = number[slot / SUFFIXES];
     } else if (shape->fields[i] == FROM_KEY_2) {
         parts[count++] = suffix_part[slot % SUFFIXES][fold];
+    } else if (shape->fields[i] == FROM_STAMP) {
+        char digits[KX_STAMP_DIGITS];
+        kx_stamp_text(document->stamp - (flaw == FLAW_STAMP), digits);
+        snprintf(stamp, sizeof stamp, "[\"%.*s\"]", KX_STAMP_DIGITS, digits);
+        parts[count++] = stamp;
     } else if (shape->fields[i] != FROM_T) {
         const struct sample_value *value =
             member_of(document, shape->fields[i]);

@@ -33,6 +33,7 @@ struct written {
     const struct sample_value *t[ELEMENTS]; /* of an array */
     int t_count;                            /* -1: t is no array */
     const struct sample_value *t_other;     /* what it is then */
+    uint64_t stamp; /* of the last commit that has written it */
 };
 
 /* Its values are members of sample_values. */
@@ -44,7 +45,15 @@ char *document_json(void *mem, const struct written *document);
 /* ---- Declarations ------------------------------------------------------- */
 
 /* Where the value of a field comes from. */
-enum field_source { FROM_A, FROM_B, FROM_X, FROM_KEY_1, FROM_KEY_2, FROM_T };
+enum field_source {
+    FROM_A,
+    FROM_B,
+    FROM_X,
+    FROM_KEY_1,
+    FROM_KEY_2,
+    FROM_T,
+    FROM_STAMP /* only as the last */
+};
 
 /* A declaration of an index over the prefix ["p"]. */
 struct index_shape {
@@ -89,6 +98,7 @@ enum model_flaw {
     FLAW_ERROR,  /* nothing is refused as not indexable */
     FLAW_UNIQUE, /* nor as a duplicate */
     FLAW_CHECK,  /* nor for a check */
+    FLAW_STAMP,  /* the versionstamp of an older commit is taken */
     FLAW_TOUCH,  /* a touch leaves the time as it is */
     FLAWS
 };

@@ -24,10 +24,14 @@ export class InvalidValueError extends TypeError {
   }
 }
 
-/** What is at a JSON Pointer, or the part of the key with this number. */
+/** What is at a JSON Pointer, the part of the key with this number, or, as the last, the
+ * versionstamp. */
 export type IndexField =
-  & { fold?: "none" | "lower" | "casefold"; each?: boolean }
-  & ({ path: string } | { key: number });
+  | { versionstamp: true }
+  | (
+    & { fold?: "none" | "lower" | "casefold"; each?: boolean }
+    & ({ path: string } | { key: number })
+  );
 
 export interface IndexOptions {
   /** JSON Pointers, or fields with other settings. */
