@@ -41,7 +41,7 @@ $(BUILD)/%.o: %.c
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) $(INCLUDE) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tests/%.o: INCLUDE += -Itests/lib
-$(EMBEDS): openapi.yaml
+$(EMBEDS): openapi.yaml $(filter-out %.c %.h %.md,$(wildcard api/console/*))
 $(DOORS) $(UNITAPI:$(BUILD)/%=$(BUILD)/tests/%.o): | $(MESSAGES).h
 $(MESSAGES).o: %.o: %.c ; $(CC) $(STD) $(CFLAGS) $(HARDEN) -c -o $@ $<
 $(MESSAGES).c $(MESSAGES).h &: api/kvconnect/datapath.proto
@@ -93,7 +93,7 @@ clang clang-rest: $(MESSAGES).h # the rest: what fuzz-short does not compile, wi
 	@tests/shape/clang.sh "$(STD) $(WARN) $(INCLUDE) -Itests/lib" $(or $(REST),$(SOURCES))
 shape shape-self-test quick-self-test http-self-test: $(BUILD)/kindex ; @tests/$(@:-self-test=)/$(if $(filter shape,$@),run,self-test).sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
-http deno fault packaging clients: $(BUILD)/kindex ; @tests/$@/run.sh
+http deno fault packaging clients console: $(BUILD)/kindex ; @tests/$@/run.sh
 http-broad http-postgresql: $(BUILD)/kindex ; @tests/http/run.sh $@
 prove:           unit http $(BUILD)/kindex ; @tests/fault/run.sh prove
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
@@ -117,4 +117,4 @@ clean: ; rm -rf $(BUILD)
 -include $(patsubst %.c,$(BUILD)/%.d,$(filter %.c,$(SOURCES)))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all help install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
-        packaging clients http-broad http-postgresql prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers fresh quick quick-self-test http-self-test compile_commands.json
+        packaging clients console http-broad http-postgresql prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers fresh quick quick-self-test http-self-test compile_commands.json

@@ -35,6 +35,7 @@ make fault            kills, power cuts, failing disks, lack of memory
 make packaging        package, manual page, unit and manifests
 make openapi-check    compare openapi.yaml with the service, and use it as generators do
 make clients          the client packages against the service
+make console          the console in a real browser
 make fuzz-short       some thousands of inputs for each parser
 make instructions     count the instructions of a request
 

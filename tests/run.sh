@@ -30,6 +30,7 @@ http-broad        memory and the rough, optimized
 http-postgresql   stories on the PostgreSQL engine
 deno              unmodified Deno and @deno/kv programs
 clients           the client packages against the service
+console           the console in a real browser
 instructions      instructions per request
 packaging         the Debian package, its unit, the manual page
 clang-rest        the second compiler has no warning about the rest

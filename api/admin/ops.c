@@ -46,7 +46,8 @@ enum progress ops_service(struct request *request, struct reply *reply)
                     "\"tokens\":\"/tokens\",\"backup\":\"/backup\","
                     "\"live\":\"/livez\",\"ready\":\"/readyz\","
                     "\"metrics\":\"/metrics\",\"slow\":\"/slow\","
-                    "\"version\":\"/version\"}}");
+                    "\"version\":\"/version\","
+                    "\"console\":\"/console\"}}");
 }
 
 enum progress ops_metrics(struct request *request, struct reply *reply)

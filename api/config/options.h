@@ -24,6 +24,7 @@ enum option_type {
     OPTION_URL,       /* http:// or https://, and a host, without a path */
     OPTION_FORWARD,   /* proxy, redirect, off */
     OPTION_LEVEL,     /* error, warning, info, debug */
+    OPTION_SWITCH,    /* on, off */
     OPTION_FLAG,      /* on when given; in the environment 1 or 0 */
     OPTION_ACTION     /* a flag that is not a setting; it has no variable */
 };
@@ -89,6 +90,7 @@ struct options {
     const char *token_file;
     const char *host_names;  /* with commas; NULL: none */
     const char *cors_origin; /* the same */
+    bool console;            /* pages for a browser */
     uint64_t token_rate;     /* requests a minute with one token */
     uint64_t token_streams;  /* streams at a time with one token */
     bool help;

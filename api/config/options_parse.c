@@ -92,6 +92,12 @@ static bool parse_forward(const char *text, int *mode_out)
     return *mode_out != FORWARD_OFF || strcmp(text, "off") == 0;
 }
 
+static bool parse_switch(const char *text, bool *on_out)
+{
+    *on_out = strcmp(text, "on") == 0;
+    return *on_out || strcmp(text, "off") == 0;
+}
+
 static bool parse_flag(const char *text, bool *flag_out)
 {
     if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0)
@@ -179,6 +185,9 @@ static void describe(const struct option_row *row, const char *text, char *out,
     case OPTION_LEVEL:
         snprintf(out, size, "error, warning, info or debug");
         break;
+    case OPTION_SWITCH:
+        snprintf(out, size, "on or off");
+        break;
     case OPTION_FLAG:
     case OPTION_ACTION:
         snprintf(out, size, "1 or 0");
@@ -210,6 +219,8 @@ static bool parse(const struct option_row *row, const char *text, void *member)
         return parse_forward(text, member);
     case OPTION_LEVEL:
         return parse_level(text, member);
+    case OPTION_SWITCH:
+        return parse_switch(text, member);
     case OPTION_FLAG:
     case OPTION_ACTION:
         return parse_flag(text, member);

@@ -36,6 +36,7 @@ static const char *placeholder(enum option_type type)
     case OPTION_URL:
         return " URL";
     case OPTION_FORWARD:
+    case OPTION_SWITCH:
         return " HOW";
     case OPTION_LEVEL:
         return " LEVEL";

@@ -60,6 +60,8 @@ static const struct option_row TABLE[] = {
      0, 0,
      "sites, separated by commas, whose pages may use the service, such as "
      "https://app.example.org"},
+    {"console", OPTION_SWITCH, offsetof(struct options, console), "on", 0, 0,
+     "the console, pages for a browser at /console: on or off"},
     {"tls-cert", OPTION_TEXT, offsetof(struct options, tls_cert), NULL, 0, 0,
      "serve HTTPS: file with the certificate and its chain (PEM)"},
     {"tls-key", OPTION_TEXT, offsetof(struct options, tls_key), NULL, 0, 0,

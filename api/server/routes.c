@@ -7,6 +7,7 @@
 
 #include "admin/admin_handlers.h"
 #include "commits/commit_handlers.h"
+#include "console/console_handlers.h"
 #include "entries/entry_handlers.h"
 #include "indexes/index_handlers.h"
 #include "kvconnect/kvconnect_handlers.h"
@@ -69,7 +70,7 @@ static const struct route ROWS[] = {
     {METHOD_DELETE, "/tokens/{id}", "revokeToken", SCOPE_TOKENS, BODY_NONE,     token_revoke, token_revoke_finish, false},
 
     /* The service itself. */
-    {METHOD_GET, "/",                "getService", SCOPE_NONE,    BODY_NONE, ops_service, NULL, false},
+    {METHOD_GET, "/",                "getService", SCOPE_NONE,    BODY_NONE, console_or_service, NULL, false},
     {METHOD_GET, "/livez",           "getLive",    SCOPE_NONE,    BODY_NONE, ops_live,    NULL, false},
     {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE,    BODY_NONE, ready_show,  NULL, true},
     {METHOD_GET, "/version",         "getVersion", SCOPE_NONE,    BODY_NONE, ops_version, NULL, false},
@@ -79,6 +80,10 @@ static const struct route ROWS[] = {
     {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE,    BODY_NONE, ops_openapi, NULL, false},
     {METHOD_GET, "/openapi.yaml",    "getOpenapiYaml", SCOPE_NONE, BODY_NONE, ops_openapi_yaml, NULL, false},
     {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE,    BODY_NONE, ops_problem, NULL, false},
+
+    /* The console, for browsers. */
+    {METHOD_GET, "/console",                  "getConsole",     SCOPE_NONE, BODY_NONE, console_page, NULL, false},
+    {METHOD_GET, "/console/{version}/{file}", "getConsoleFile", SCOPE_NONE, BODY_NONE, console_file, NULL, false},
 };
 /* clang-format on */
 

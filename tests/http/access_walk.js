@@ -262,8 +262,9 @@ row("listSlow", "GET", "/slow", { needs: [["admin", []]], ok: 200 });
 row("getBackup", "GET", "/backup", { needs: [["admin", []]], ok: 200, endless: true });
 for (const [operation, path] of [["getService", "/"], ["getLive", "/livez"], ["getReady", "/readyz"],
   ["getVersion", "/version"], ["getOpenapi", "/openapi.json"],
-  ["getOpenapiYaml", "/openapi.yaml"], ["getProblem", "/problems/forbidden"]])
+  ["getOpenapiYaml", "/openapi.yaml"], ["getConsole", "/console"], ["getProblem", "/problems/forbidden"]])
   row(operation, "GET", path, { route: "open", ok: 200 });
+row("getConsoleFile", "GET", "/console/~0/app.js", { route: "open", ok: 404 });
 
 // ---- The model --------------------------------------------------------------
 

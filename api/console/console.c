@@ -1,0 +1,171 @@
+/* The console: the page, and what a browser has to know about it. A script runs
+ * only with the nonce of the page, because stored values are served from the
+ * same origin; and no text can become markup or a script ('none'). */
+#include "console/console_handlers.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <talloc.h>
+
+#include "admin/admin_handlers.h"
+#include "console/console_files.h"
+#include "http/problem.h"
+#include "http/service.h"
+#include "rest/query_params.h"
+
+enum { NONCE_BYTES = 16 };
+
+#define POLICY                                                                 \
+    "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; "        \
+    "img-src 'self'; connect-src 'self'; form-action 'none'; base-uri "        \
+    "'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "     \
+    "trusted-types 'none'"
+
+static bool is_off(const struct request *request)
+{
+    return !request->service->options->console;
+}
+
+static enum progress not_found(struct request *request, struct reply *reply)
+{
+    const char *why = is_off(request)
+                          ? "The console is not served (--console off)."
+                          : "The console has no such file.";
+    return problem(request, reply, PROBLEM_NOT_FOUND, "%s", why);
+}
+
+static void add_common(struct reply *reply)
+{
+    reply_header(reply, "X-Content-Type-Options", "nosniff");
+    reply_header(reply, "Referrer-Policy", "no-referrer");
+}
+
+/* ---- The page ------------------------------------------------------------ */
+
+/* NULL without memory. */
+static const char *make_nonce(struct request *request)
+{
+    uint8_t bytes[NONCE_BYTES];
+    char *text = talloc_array(request->memory, char, 2 * NONCE_BYTES + 1);
+    if (text == NULL ||
+        getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return NULL;
+    for (int i = 0; i < NONCE_BYTES; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    return text;
+}
+
+/* Adds the page with its variables replaced. */
+static void fill(struct kx_buffer *out, const char *nonce)
+{
+    struct kx_slice text = console_page_text();
+    const char *at = (const char *)text.data;
+    const char *end = at + text.size;
+    const char *next;
+    while ((next = memmem(at, (size_t)(end - at), "{{", 2)) != NULL) {
+        kx_add(out, at, (size_t)(next - at));
+        if (strncmp(next, "{{nonce}}", 9) == 0) {
+            kx_add_text(out, nonce);
+        } else {
+            kx_add_text(out, "console/");
+            kx_add_text(out, console_version());
+            kx_add_text(out, "/");
+        }
+        at = strstr(next, "}}") + 2;
+    }
+    kx_add(out, at, (size_t)(end - at));
+}
+
+static void add_page_headers(struct request *request, struct reply *reply,
+                             const char *nonce)
+{
+    add_common(reply);
+    reply_header(reply, "Cache-Control", "no-store");
+    reply_header(reply, "Cross-Origin-Opener-Policy", "same-origin");
+    reply_header(reply, "Permissions-Policy",
+                 "camera=(), geolocation=(), microphone=(), payment=(), "
+                 "usb=()");
+    reply_headerf(request, reply, "Content-Security-Policy", POLICY, nonce,
+                  nonce);
+}
+
+enum progress console_page(struct request *request, struct reply *reply)
+{
+    struct input_error error;
+    if (!query_params_none(request, &error))
+        return input_error_reply(request, reply, &error);
+    if (is_off(request))
+        return not_found(request, reply);
+    const char *nonce = make_nonce(request);
+    reply->status = 200;
+    reply->content_type = "text/html; charset=utf-8";
+    reply->body.failed |= nonce == NULL;
+    if (nonce == NULL)
+        return DONE;
+    fill(&reply->body, nonce);
+    add_page_headers(request, reply, nonce);
+    return DONE;
+}
+
+/* ---- Leading to the page ------------------------------------------------- */
+
+/* The address is relative, so that a proxy may put a path before it. */
+static enum progress lead(struct reply *reply)
+{
+    reply->status = 303;
+    reply_header(reply, "Location", "console");
+    reply_header(reply, "Cache-Control", "no-store");
+    reply_header(reply, "Vary", "Accept");
+    return DONE;
+}
+
+enum progress console_or_service(struct request *request, struct reply *reply)
+{
+    const char *accept = request->header(request, "Accept");
+    bool browser = accept != NULL && strstr(accept, "text/html") != NULL;
+    if (browser && !is_off(request) && request->query.size == 0)
+        return lead(reply);
+    return ops_service(request, reply);
+}
+
+/* ---- Files --------------------------------------------------------------- */
+
+/* Does the path have the version of this program? The path is that of the
+ * pattern: /console/{version}/{file}. */
+static bool is_this_version(const struct request *request)
+{
+    struct kx_slice path = request->path;
+    size_t before = strlen("/console/");
+    size_t size = path.size - before - 1 - request->argument.size;
+    return kx_equal(kx_slice(path.data + before, size),
+                    kx_text(console_version()));
+}
+
+static bool takes_zstd(const struct request *request)
+{
+    const char *accept = request->header(request, "Accept-Encoding");
+    return accept != NULL && strstr(accept, "zstd") != NULL &&
+           strstr(accept, "zstd;q=0") == NULL;
+}
+
+enum progress console_file(struct request *request, struct reply *reply)
+{
+    struct input_error error;
+    if (!query_params_none(request, &error))
+        return input_error_reply(request, reply, &error);
+    const struct console_file *file = console_file_find(request->argument);
+    if (is_off(request) || file == NULL || !is_this_version(request))
+        return not_found(request, reply);
+    reply->status = 200;
+    reply->content_type = file->type;
+    reply->constant = file->bytes;
+    if (file->packed.size > 0 && takes_zstd(request)) {
+        reply->constant = file->packed;
+        reply_header(reply, "Content-Encoding", "zstd");
+    }
+    add_common(reply);
+    reply_header(reply, "Vary", "Accept-Encoding");
+    reply_header(reply, "Cache-Control", "public, max-age=31536000, immutable");
+    return DONE;
+}

@@ -1,0 +1,108 @@
+/* The table of the console's files. The assembler takes them in from the
+ * directory in which the compiler runs, like openapi.yaml. */
+#include "console/console_files.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+enum {
+    PACK_LEVEL = 9,    /* of zstd: a millisecond for all files */
+    VERSION_BYTES = 6, /* of the hash that are shown */
+};
+
+/* Each file of this folder that a browser gets; make shape compares. */
+#define JS "text/javascript; charset=utf-8"
+#define CONSOLE_FILES(X)                                                       \
+    X(app, "app.js", JS)                                                       \
+    X(api, "api.js", JS)                                                       \
+    X(data, "data.js", JS)                                                     \
+    X(dialog, "dialog.js", JS)                                                 \
+    X(dom, "dom.js", JS)                                                       \
+    X(entry, "entry.js", JS)                                                   \
+    X(field, "field.js", JS)                                                   \
+    X(json, "json.js", JS)                                                     \
+    X(key, "key.js", JS)                                                       \
+    X(pages, "pages.js", JS)                                                   \
+    X(rows, "rows.js", JS)                                                     \
+    X(signin, "signin.js", JS)                                                 \
+    X(tree, "tree.js", JS)                                                     \
+    X(value, "value.js", JS)                                                   \
+    X(style, "console.css", "text/css; charset=utf-8")                         \
+    X(icon, "icon.svg", "image/svg+xml")                                       \
+    X(page, "index.html", "text/html; charset=utf-8")
+
+#define EMBED(id, name, type)                                                  \
+    __asm__(".pushsection .rodata\n.balign 16\nconsole_" #id                   \
+            "_start:\n.incbin \"api/console/" name "\"\nconsole_" #id          \
+            "_end:\n.byte 0\n.popsection\n");                                  \
+    extern const char console_##id##_start[]                                   \
+        __attribute__((visibility("hidden")));                                 \
+    extern const char console_##id##_end[]                                     \
+        __attribute__((visibility("hidden")));
+CONSOLE_FILES(EMBED)
+
+struct embedded {
+    const char *name, *type, *start, *end;
+};
+#define ROW(id, name, type)                                                    \
+    {name, type, console_##id##_start, console_##id##_end},
+static const struct embedded TABLE[] = {CONSOLE_FILES(ROW)};
+enum { COUNT = sizeof TABLE / sizeof *TABLE };
+
+static struct console_file files[COUNT];
+static char version[1 + 2 * VERSION_BYTES + 1];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static struct kx_slice pack(struct kx_slice bytes)
+{
+    size_t room = ZSTD_compressBound(bytes.size);
+    void *out = malloc(room);
+    if (out == NULL)
+        return kx_slice(NULL, 0);
+    size_t size = ZSTD_compress(out, room, bytes.data, bytes.size, PACK_LEVEL);
+    if (!ZSTD_isError(size))
+        return kx_slice(out, size);
+    free(out);
+    return kx_slice(NULL, 0);
+}
+
+/* The hash is that of the hashes of the files. */
+static void prepare(void)
+{
+    uint8_t hashes[COUNT][KX_SHA256_SIZE];
+    uint8_t hash[KX_SHA256_SIZE];
+    for (int i = 0; i < COUNT; i++) {
+        size_t size = (size_t)(TABLE[i].end - TABLE[i].start);
+        struct kx_slice bytes = kx_slice(TABLE[i].start, size);
+        files[i] = (struct console_file){TABLE[i].name, TABLE[i].type, bytes,
+                                         pack(bytes)};
+        kx_sha256(bytes, hashes[i]);
+    }
+    kx_sha256(kx_slice(hashes, sizeof hashes), hash);
+    version[0] = '~';
+    for (int i = 0; i < VERSION_BYTES; i++)
+        snprintf(version + 1 + 2 * i, 3, "%02x", hash[i]);
+}
+
+const struct console_file *console_file_find(struct kx_slice name)
+{
+    pthread_once(&once, prepare);
+    for (int i = 0; i < COUNT; i++)
+        if (kx_equal(name, kx_text(files[i].name)))
+            return &files[i];
+    return NULL;
+}
+
+struct kx_slice console_page_text(void)
+{
+    return kx_slice(console_page_start,
+                    (size_t)(console_page_end - console_page_start));
+}
+
+const char *console_version(void)
+{
+    pthread_once(&once, prepare);
+    return version;
+}

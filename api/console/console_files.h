@@ -1,0 +1,26 @@
+/* The files of the console, put into the program as they are in this folder.
+ * Any thread. */
+#ifndef API_CONSOLE_FILES_H
+#define API_CONSOLE_FILES_H
+
+#include "kindex.h"
+
+struct console_file {
+    const char *name; /* "app.js" */
+    const char *type; /* its media type */
+    struct kx_slice bytes;
+    struct kx_slice packed; /* by zstd; empty when there was no memory */
+};
+
+/* NULL: the console has no such file. It lives as long as the program. */
+const struct console_file *console_file_find(struct kx_slice name);
+
+/* The text of index.html, in which {{nonce}} and {{base}} are replaced for each
+ * request. */
+struct kx_slice console_page_text(void);
+
+/* "~" and the beginning of the hash of all files: it changes when one of them
+ * does. */
+const char *console_version(void);
+
+#endif

@@ -1,0 +1,18 @@
+/* Handlers of the console, the pages for a browser. They follow handler_fn in
+ * http/request.h. None of them needs a store. */
+#ifndef API_CONSOLE_HANDLERS_H
+#define API_CONSOLE_HANDLERS_H
+
+#include "http/request.h"
+
+/* GET /console: the page, with a nonce that is used once. With --console off
+ * it and the files are not found. */
+handler_fn console_page;
+/* GET /console/{version}/{file}: a file of the page. It never changes, because
+ * another version has another address. */
+handler_fn console_file;
+/* GET /: leads a browser, which asks for HTML, to the page, and answers as
+ * ops_service to all others. */
+handler_fn console_or_service;
+
+#endif

@@ -1,0 +1,35 @@
+// The dialog that asks for an access token. It is a form with a password, so
+// that the browser's own store of passwords can keep the token if its owner
+// wants that.
+import { h } from './dom.js';
+import { send, setToken } from './api.js';
+import { form } from './dialog.js';
+
+export const signOut = () => setToken(null);
+
+// Resolves when the server has taken a token.
+export function signIn(reason) {
+  const field = h('input', { type: 'password', name: 'token', autocomplete: 'current-password',
+    required: true, spellcheck: false, autofocus: true });
+  const keep = h('input', { type: 'checkbox', name: 'keep' });
+  return form({ id: 'sign-in', title: 'Access token', action: 'Sign in', cancel: false,
+    body: [h('p', {}, reason ?? 'This server needs an access token.', ' ',
+      h('code', {}, 'kindex token create me all'), ' makes one.'),
+    h('input.hidden', { type: 'text', name: 'username', autocomplete: 'username', value: 'kindex',
+      tabIndex: -1, 'aria-hidden': 'true' }),
+    h('label', {}, 'Token', field),
+    h('label.check', {}, keep, 'Keep it until this tab is closed')],
+    submit: async () => {
+      if (!setToken(field.value.trim(), keep.checked)) {
+        throw new Error('This is not a token: it has characters that no token has.');
+      }
+      try {
+        await send('GET', '/indexes');
+      } catch (error) {
+        setToken(null);
+        field.select();
+        throw error;
+      }
+      field.value = '';
+    } });
+}

@@ -1,0 +1,25 @@
+// Values as text.
+import { compact, format, mistake } from './json.js';
+
+const FORMAT_MAX = 262144; // characters; longer texts are shown as they are
+const HEX_MAX = 8192; // bytes shown
+
+// How a text is shown, and written again: what has no white space gets some for
+// the eye and loses it when it is saved; any other text stays as it is.
+export function layout(text) {
+  const small = text.length <= FORMAT_MAX && mistake(text) === null;
+  if (!small || compact(text) !== text) return { shown: text, stored: (edited) => edited };
+  return { shown: format(text), stored: compact };
+}
+
+// Bytes as lines of hexadecimal digits and characters.
+export function dump(content) {
+  const lines = [];
+  for (let at = 0; at < Math.min(content.length, HEX_MAX); at += 16) {
+    const row = [...content.subarray(at, at + 16)];
+    const hex = row.map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
+    const text = row.map((byte) => (byte > 31 && byte < 127 ? String.fromCharCode(byte) : '·'));
+    lines.push(`${at.toString(16).padStart(6, '0')}  ${hex.padEnd(48)} ${text.join('')}`);
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,112 @@
+// The modules that need no browser. KX_CONSOLE is a folder with a copy of them,
+// where Node takes them as modules.
+import assert from 'node:assert';
+import fs from 'node:fs';
+import { test } from 'node:test';
+import serve from '../lib/serve.js';
+
+const { withServer } = serve;
+
+const from = process.env.KX_CONSOLE;
+const { compact, format, mistake, place, tokens } = await import(`${from}/json.js`);
+const { begins, fromFragment, parse, same, toFragment, write } = await import(`${from}/key.js`);
+const { layout } = await import(`${from}/value.js`);
+const { firstRow, scrollTo } = await import(`${from}/rows.js`);
+
+const GOOD = ['null', ' 1.50e+3 ', '-0', '"\\u00e9\\ud83d\\ude00"', '[]', '{}', '[1,[2,{"a":[]}]]', '{"a":1,"b":2}',
+  '12345678901234567890.123', '"\u2028"', '\n\t[\r\n1 ]'];
+const BAD = ['', ' ', '01', '1.', '.5', '+1', 'nul', "'a'", '[1,]', '{"a":1,}', '{a:1}', '[1 2]', '{"a" 1}', '"\n"',
+  '"\\x"', '"\\ud800"', '"\\udc00\\ud800"', '1 1', ']', '{"a":}', '[', '{"a":1', '"', '\ufeff1', 'NaN', '1e400', '{"a":1,"\\u0061":2}',
+  '['.repeat(65) + ']'.repeat(65)];
+
+test('JSON texts and others', () => {
+  for (const text of GOOD) assert.equal(mistake(text), null, text);
+  for (const text of BAD) assert.notEqual(mistake(text), null, text);
+  assert.equal(mistake('['.repeat(64) + ']'.repeat(64)), null);
+});
+
+test('a mistake has its place', () => {
+  const text = '{\n  "a": 1,\n  "b" 2\n}';
+  assert.equal(place(text, mistake(text).at), 'line 3, column 7');
+  assert.match(mistake(text).message, /":" is expected/);
+  assert.match(mistake('[1').message, /"," or "\]" is missing at the end/);
+});
+
+test('format and compact change white space only', () => {
+  for (const text of GOOD) {
+    const parts = (t) => [...tokens(t)].map(([, a, b]) => t.slice(a, b)).join('\0');
+    assert.equal(parts(format(text)), parts(text));
+    assert.equal(parts(compact(text)), parts(text));
+    assert.equal(compact(format(text)), compact(text));
+  }
+  assert.equal(format('{"a":[1,{}],"b":[]}'), '{\n  "a": [\n    1,\n    {}\n  ],\n  "b": []\n}');
+});
+
+test('what is shown and stored unchanged has the same bytes', () => {
+  for (const text of [...GOOD, '{ "a": 1 }', '{"a":1}\n', 'x'.repeat(10), '{"n":9007199254740993,"m":1.0}']) {
+    const { shown, stored } = layout(text);
+    assert.equal(stored(shown), text);
+  }
+});
+
+test('a long text in one line is read in time', () => {
+  const text = `{"a":"${'x'.repeat(1 << 20)}","b":[${'1,'.repeat(20000)}1]}`;
+  assert.equal(mistake(text), null);
+});
+
+const KEYS = [['users', 'ada'], ['orders', 42], ['a/b', '=x', '', ' s '], ['[x'], [true, false], [0.5, -7, 1e21],
+  [{ type: 'bigint', value: '-9007199254740993' }], [{ type: 'Uint8Array', value: 'AQID' }],
+  [{ type: 'number', value: 'NaN' }, { type: 'number', value: '-0' }], ['"', '\\', '\u0000', 'a"b/c'], ['100%', 'ü€😀'], ['a', '']];
+
+test('a key is written and read again', () => {
+  for (const key of KEYS) {
+    assert.deepEqual(parse(write(key)), key, write(key));
+    assert.deepEqual(fromFragment(toFragment(key)), key, toFragment(key));
+    assert.deepEqual(parse(JSON.stringify(key)), key);
+    assert.ok(!/[#?\s]/.test(toFragment(key)));
+  }
+});
+
+test('what a person types', () => {
+  assert.deepEqual(parse(''), []);
+  assert.deepEqual(parse('users/'), ['users']);
+  assert.deepEqual(parse('=42/=42n/=-0/x'), [42, { type: 'bigint', value: '42' }, { type: 'number', value: '-0' }, 'x']);
+  for (const text of ['=abc', '=', '=b64:**', '=1.2.3', '["a"']) assert.throws(() => parse(text), Error, text);
+  assert.ok(begins(['a', 1, 'x'], ['a', 1]) && !begins(['a'], ['a', 1]) && !same(['1'], [1]));
+});
+
+test('rows: the first in view follows the scroll bar, to the last', () => {
+  for (const total of [0, 1, 30, 1000, 285715, 1e6, 1e7]) {
+    const shape = { view: 600, height: 28, total };
+    const last = Math.max(0, total - 600 / 28);
+    for (const first of [0, last / 3, last]) {
+      const back = firstRow({ scroll: scrollTo({ first, ...shape }), ...shape });
+      assert.ok(Math.abs(back - first) < 0.01, `${total}: ${first} became ${back}`);
+    }
+    const most = Math.max(0, Math.min(total * 28, 8000000) - 600);
+    assert.ok(Math.abs(firstRow({ scroll: most, ...shape }) - last) < 0.01);
+  }
+});
+
+// The server's verdict on each text of the corpus and on random ones.
+test('the verdict on a text is the server\'s', async () => {
+  const corpus = fs.readFileSync(new URL('../fuzz/corpus/json.txt', import.meta.url), 'latin1').split('\n');
+  const letters = { n: '\n', r: '\r', t: '\t', '\\': '\\' };
+  const texts = corpus.map((line) => Buffer.from(line.slice(line.indexOf(': ') + 2).replace(/\\(x(..)|.)/g,
+    (_, letter, hex) => (hex ? String.fromCharCode(parseInt(hex, 16)) : letters[letter])), 'latin1').toString());
+  let seed = 1;
+  const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
+  const pieces = ['{', '}', '[', ']', ',', ':', '"a"', '"\\n"', '1', '-0.5e3', 'true', 'null', ' ', '"', '\\', '"\\ud83d\\ude00"'];
+  for (let i = 0; i < 500; i++) {
+    texts.push(Array.from({ length: 1 + random(7) }, () => pieces[random(pieces.length)]).join(''));
+  }
+  await withServer(process.env.KINDEX, async (base) => {
+    for (const text of new Set([...texts, ...GOOD, ...BAD])) {
+      if (text.includes('\ufffd')) continue; // it was not UTF-8
+      const { status } = await fetch(`${base}/kv/verdict`, { method: 'PUT', body: text,
+        headers: { 'Content-Type': 'application/json' } });
+      assert.equal(mistake(text) === null, status < 300,
+        `${JSON.stringify(text)}: ${status} ${JSON.stringify(mistake(text))}`);
+    }
+  });
+});

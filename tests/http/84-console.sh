@@ -1,0 +1,83 @@
+#!/bin/bash
+# The console as a browser gets it: the page, its files, and what their headers
+# say. What it does in a browser is in tests/console.
+. "$(dirname "$0")/../lib/http.sh"
+here=$(dirname "$0")
+start_server
+html=(--header 'Accept: text/html,application/xhtml+xml,*/*;q=0.8')
+
+test_case 'a browser is led to the console, other clients are not'
+request GET / '' "${html[@]}"
+is status "$status" 303
+header Location console
+header Vary '*Accept*'
+request GET / '' --header 'Accept: application/json'
+expect 200
+field .links.console /console
+request GET /
+expect 200
+
+test_case 'the page has a nonce that is used once, and a policy with it'
+request GET /console
+expect 200
+header Content-Type 'text/html*'
+header Cache-Control no-store
+header X-Content-Type-Options nosniff
+header Referrer-Policy no-referrer
+header Cross-Origin-Opener-Policy same-origin
+header Cross-Origin-Resource-Policy same-origin
+policy=$(header_value Content-Security-Policy)
+nonce=$(sed -n 's/.*nonce="\([0-9a-f]*\)".*/\1/p' "$answer" | sort -u)
+is 'its length' ${#nonce} 32
+is 'the policy' "$policy" "default-src 'none'; script-src 'nonce-$nonce'; style-src 'nonce-$nonce'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+is 'what is not filled in' "$(grep -c '{{' "$answer")" 0
+cp "$answer" "$work/page"
+request GET /console
+is 'whether the nonce is another' "$(grep -c "$nonce" "$answer")" 0
+
+test_case 'each file is as in the source, for ever, and packed for those that can unpack'
+version=$(grep -o '~[0-9a-f]*' "$work/page" | sort -u)
+is 'the versions in the page' "$(wc -l <<<"$version")" 1
+for file in "$here"/../../api/console/*.{js,css,svg}; do
+    name=${file##*/}
+    request GET "/console/$version/$name"
+    expect 200
+    is "the difference in $name" "$(cmp "$answer" "$file" 2>&1)" ''
+done
+header Cache-Control 'public, max-age=31536000, immutable'
+header Content-Type image/svg+xml
+request GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip, br, zstd'
+expect 200
+header Content-Encoding zstd
+header Content-Type 'text/javascript*'
+header Vary '*Accept-Encoding*'
+is 'the difference' "$(zstd -dc "$answer" | cmp - "$here/../../api/console/app.js" 2>&1)" ''
+request GET "/console/$version/app.js" '' --header 'Accept-Encoding: zstd;q=0'
+header Content-Encoding ''
+
+test_case 'nothing else is there'
+for path in /console/ "/console/$version/none.js" "/console/$version/" /console/~000000000000/app.js /console/app.js \
+    "/console/$version/../../version" "/console/$version/console.c"; do
+    request GET "$path" '' --path-as-is
+    is "status of $path" "$status" 404
+done
+request GET "/console?x=1"
+expect 400
+request GET "/console/$version/app.js?x=1"
+expect 400
+request HEAD /console
+expect 200
+stop_server
+
+test_case 'it can be left out'
+start_server --console off
+for path in /console "/console/$version/app.js"; do
+    request GET "$path"
+    expect 404 not-found
+done
+request GET / '' "${html[@]}"
+expect 200
+"$KINDEX" serve --console maybe --print-config >"$work/out" 2>&1
+is 'the exit status' $? 2
+is 'what is said' "$(cat "$work/out")" 'kindex: --console: "maybe" is not on or off'
+finish

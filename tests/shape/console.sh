@@ -1,0 +1,53 @@
+#!/bin/bash
+# Point 16: the modules of the console. Imports go down: ground, parts, pages, the
+# shell. What turns text into markup or code, and what keeps data in the
+# browser, is not used; each file is in the program's table, and is short.
+. tests/shape/lib.sh
+
+folder=api/console
+LINES_MAX=250
+
+# Each module's level: a module may import those of lower levels, and parts one another.
+ground='dom api json key value merge'
+parts='dialog field rows pages tree bytes diff chart editors signin'
+pages='entry data indexes index draft query watch server access'
+
+level() {
+    case " $ground " in *" $1 "*) echo 1; return ;; esac
+    case " $parts " in *" $1 "*) echo 2; return ;; esac
+    case " $pages " in *" $1 "*) echo 3; return ;; esac
+    [ "$1" = app ] && echo 4
+}
+
+for file in "$folder"/*.js; do
+    name=${file##*/}
+    own=$(level "${name%.js}")
+    [ -n "$own" ] || { echo "$file: has no level in tests/shape/console.sh"; continue; }
+    grep -oE "(from|import\()[ ]*'[^']+'" "$file" | sed -E "s/.*'(.*)'/\1/" | while read -r import; do
+        other=${import#./}
+        at=$(level "${other%.js}")
+        [ "./$other" = "$import" ] && [ -e "$folder/$other" ] && [ -n "$at" ] ||
+            { echo "$file: imports $import, which is no module of the console"; continue; }
+        [ "$at" -le "$own" ] || echo "$file: imports $other, which is above it"
+    done
+done | blamed 16 "imports of the console against their order" 0
+
+for file in "$folder"/*.js; do
+    grep -oE "^import .* from '\./[^']+'" "$file" | sed -E "s|.*'\./(.*)'|${file##*/} \1|"
+done | tsort 2>&1 >/dev/null | sed 's/^tsort: //' | blamed 16 "circles of imports of the console" 0
+
+grep -nE 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|localStorage|setHTMLUnsafe|createContextualFragment|EventSource\(' \
+    "$folder"/*.js | grep -vE '^[^:]*:[0-9]+: *//' | cut -d: -f1,2 |
+    blamed 16 "words that the console may not use" 0
+
+grep -nE "style=\"|[^:]//[a-z]|\b(https?|wss?)://" "$folder"/*.js "$folder"/*.html "$folder"/*.css |
+    grep -vE "xmlns=|location\.origin" | cut -d: -f1,2 | blamed 16 "styles in markup and other addresses" 0
+
+for file in "$folder"/*.{js,css,svg,html}; do
+    grep -q "\"${file##*/}\"" "$folder/console_files.c" || echo "$file: is not in console_files.c"
+done | blamed 16 "files that the program leaves out" 0
+
+for file in "$folder"/*.js; do
+    lines=$(wc -l <"$file")
+    [ "$lines" -le "$LINES_MAX" ] || echo "$file: has $lines lines, more than $LINES_MAX"
+done | blamed 16 "long modules of the console" 0
