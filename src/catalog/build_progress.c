@@ -13,6 +13,14 @@ void build_progress_skip(struct build_progress *build, struct kx_slice key)
     sample->size = key.size;
 }
 
+void build_progress_begin(struct build_progress *build)
+{
+    if (build->run_started_ns != 0)
+        return;
+    build->run_started_ns = kx_monotonic_ns();
+    build->run_base = build->done;
+}
+
 static json_t *samples_to_json(const struct kx_sample *samples, size_t count)
 {
     json_t *list = json_array();

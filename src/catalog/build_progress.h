@@ -29,6 +29,9 @@ struct build_progress {
  * key is not too long. */
 void build_progress_skip(struct build_progress *build, struct kx_slice key);
 
+/* The build's rate is measured from its first step in this process. */
+void build_progress_begin(struct build_progress *build);
+
 /* The stored form, a new JSON object; NULL when memory ran out. */
 json_t *build_progress_to_json(const struct build_progress *build);
 

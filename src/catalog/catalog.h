@@ -129,10 +129,12 @@ static inline bool index_adopts(const struct index *index)
     return index->adoption.asked && !index->adoption.done;
 }
 
-/* Does its build still have entries to read? */
+/* Does its build still have entries to read, from which it gathers rows? (The
+ * rows of an aggregate index are added up instead.) */
 static inline bool index_gathers(const struct index *index)
 {
-    return index->state == KX_INDEX_BUILDING && !index->adoption.gathered;
+    return index->state == KX_INDEX_BUILDING && !index->adoption.gathered &&
+           !declaration_aggregates(index->declaration);
 }
 
 /* Do commits update its rows? Also those of a failed index while the entries

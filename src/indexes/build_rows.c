@@ -73,15 +73,6 @@ static void join(struct build_rows *rows, struct kx_slice start)
     rows->from = kx_slice(build->resume, build->resume_size);
 }
 
-/* The build's rate is measured from its first scan in this process. */
-static void begin_clock(struct build_progress *build)
-{
-    if (build->run_started_ns != 0)
-        return;
-    build->run_started_ns = kx_monotonic_ns();
-    build->run_base = build->done;
-}
-
 /* True if the window contains the beginning of what the index has to read. */
 static bool lies_in(const struct build_rows *rows)
 {
@@ -102,7 +93,7 @@ enum kx_status build_rows_create(void *mem, struct index *index,
     rows->index = index;
     rows->build = index->build;
     rows->pace = index->pace;
-    begin_clock(&rows->build);
+    build_progress_begin(&rows->build);
     rows->window = window;
     kx_buffer_init(&rows->to, rows);
     extract_init(&rows->extract, rows);

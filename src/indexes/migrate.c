@@ -54,6 +54,15 @@ static enum kx_status check_change(struct migration *migration)
     struct kx_slice want = migration->want->text;
     struct kx_fault *fault = &migration->commit->refusal.fault;
     struct kx_slice name;
+    if (!kx_equal(have, want) &&
+        (declaration_aggregates(migration->index->declaration) ||
+         declaration_aggregates(migration->want))) {
+        kx_fail(fault, KX_BAD_INDEX,
+                "an aggregate index cannot be changed, and no other index can "
+                "become one: declare another index");
+        snprintf(fault->pointer, sizeof fault->pointer, "/store");
+        return KX_BAD_INDEX;
+    }
     if (!find_change(have, want, &name) && !find_change(want, have, &name))
         return KX_OK;
     kx_fail(fault, KX_BAD_INDEX,

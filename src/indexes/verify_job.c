@@ -14,7 +14,7 @@
 bool verify_possible(const struct index *index)
 {
     return index->state == KX_INDEX_READY && index->form.target == NULL &&
-           !index_adopts(index);
+           !index_adopts(index) && !declaration_aggregates(index->declaration);
 }
 
 bool verify_waits(const struct index *index)
@@ -90,6 +90,14 @@ static struct index *find(const struct writer *writer, struct kx_commit *commit)
     struct index *index = catalog_named(writer->base.catalog, commit);
     if (index == NULL || verify_possible(index))
         return index;
+    if (declaration_aggregates(index->declaration)) {
+        commit->status =
+            kx_fail(&commit->refusal.fault, KX_INDEX_NOT_READY,
+                    "index %.*s is an aggregate index, which cannot be "
+                    "verified: declare it again under another name to compare",
+                    (int)name.size, (const char *)name.data);
+        return NULL;
+    }
     commit->status =
         kx_fail(&commit->refusal.fault, KX_INDEX_NOT_READY,
                 "index %.*s cannot be verified while it is being built, is "

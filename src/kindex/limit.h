@@ -23,6 +23,9 @@ enum kx_limit {
     KX_FIELDS_MAX = 16,          /* fields of one index */
     KX_PROJECTION_MAX = 16,      /* members that a read asks for */
     KX_STORED_MAX = 16,       /* members that the entries of an index store */
+    KX_SUMS_MAX = 8,          /* sums of one index */
+    KX_SCALE_MAX = 20,        /* decimals of a sum */
+    KX_SUM_DIGITS_MAX = 400,  /* digits of a number that is summed up */
     KX_WHERE_MAX = 16,        /* conditions of one index */
     KX_WHERE_VALUES_MAX = 64, /* values of an `in` */
     KX_POINTER_MAX = 512,     /* bytes of a JSON Pointer */

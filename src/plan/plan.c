@@ -39,6 +39,7 @@ struct plan *plan_create(const struct plan_base *base)
     extract_init(&plan->now, plan);
     kx_buffer_init(&plan->record, plan);
     kx_buffer_init(&plan->value, plan);
+    kx_buffer_init(&plan->group_totals, plan);
     return plan;
 }
 
@@ -130,7 +131,7 @@ static enum kx_status remove_expired(struct plan *plan, struct kx_slice key,
     return status == KX_OK ? plan_index_update(plan) : status;
 }
 
-/* Uses up no stamp: nothing that can be seen changes. */
+/* Nothing that can be seen changes, except totals. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms)
 {

@@ -53,6 +53,7 @@ struct plan {
     struct extract now;
     struct kx_buffer record;
     struct kx_buffer value;
+    struct kx_buffer group_totals; /* of a row of an aggregate index */
     struct count_delta deltas[KX_INDEXES_MAX + 1]; /* of the present commit */
     size_t delta_count;
     struct count_delta totals[KX_INDEXES_MAX + 1]; /* of the kept ones */
@@ -81,8 +82,9 @@ struct plan *plan_create(const struct plan_base *base);
 void plan_commit(struct plan *plan, struct kx_commit *commit);
 
 /* Removes the entry under key that has expired at expires_at_ms, with its index
- * entries. KX_OK also when it is gone; KX_NO_MEMORY, KX_FAILED: the plan is as
- * it was before. */
+ * entries. Rows of aggregate indexes change with it and get the plan's stamp.
+ * KX_OK also when it is gone; KX_NO_MEMORY, KX_FAILED: the plan is as it was
+ * before. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms);
 
@@ -196,6 +198,14 @@ void plan_count_adopted(struct plan *plan, struct index *index,
                         enum kx_adopted kind);
 /* Adds the counts of the present commit, which holds, to the plan's. */
 void plan_counts_keep(struct plan *plan);
+
+/* Reads the record of a client's entry. False if there is none: a row that a
+ * dropped index left is no client's entry. */
+static inline bool plan_client_record(struct kx_slice bytes,
+                                      struct record *record_out)
+{
+    return record_read(bytes, record_out) && record_out->index == 0;
+}
 
 /* The refusal of the present commit. */
 static inline struct kx_refusal *plan_refusal(struct plan *plan)

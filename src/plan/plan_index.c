@@ -10,6 +10,7 @@
  * another entry may have taken the value over, while the expired one is still
  * stored. So an index entry is removed only if its owner is still the same. */
 #include "plan/plan_adopt.h"
+#include "plan/plan_aggregate.h"
 #include "plan/conflict_rows.h"
 #include "schema/extract.h"
 #include "catalog/row_form.h"
@@ -316,12 +317,6 @@ static enum kx_status add_new(struct plan *plan, const struct effect *effect)
     return status;
 }
 
-/* A row that a dropped index left is no client's entry. */
-static bool client_record(struct kx_slice bytes, struct record *record_out)
-{
-    return record_read(bytes, record_out) && record_out->index == 0;
-}
-
 /* Makes the index entry of an owner that had only a conflict row. */
 static enum kx_status promote_owner(struct plan *plan, struct index *index,
                                     struct kx_slice index_key,
@@ -337,7 +332,7 @@ static enum kx_status promote_owner(struct plan *plan, struct index *index,
     effect.key = kx_buffer_slice(&key);
     if (!key.failed)
         status = overlay_get(plan->overlay, effect.key, &bytes);
-    if (status == KX_OK && !client_record(bytes, &effect.now))
+    if (status == KX_OK && !plan_client_record(bytes, &effect.now))
         status = KX_FAILED;
     if (status == KX_OK)
         status = conflict_rows_remove(plan, index, index_key, owner);
@@ -367,11 +362,12 @@ static enum kx_status each_effect(struct plan *plan, size_t count,
     for (size_t i = 0; i < count; i++) {
         struct change change = overlay_change(plan->overlay, i);
         struct effect effect = {.key = change.key};
-        effect.had = client_record(change.before, &effect.before);
-        effect.has = client_record(change.now, &effect.now);
+        effect.had = plan_client_record(change.before, &effect.before);
+        effect.has = plan_client_record(change.now, &effect.now);
         for (size_t n = 0; n < catalog->count; n++) {
             effect.index = catalog->indexes[n];
             if (!index_maintained(effect.index) ||
+                declaration_aggregates(effect.index->declaration) ||
                 !declaration_covers(effect.index->declaration, effect.key))
                 continue;
             enum kx_status status = step(plan, &effect);
@@ -434,8 +430,8 @@ enum kx_status plan_index_update(struct plan *plan)
     for (size_t i = 0; i < count; i++) {
         struct change change = overlay_change(plan->overlay, i);
         struct record record;
-        int64_t delta = client_record(change.now, &record);
-        delta -= client_record(change.before, &record);
+        int64_t delta = plan_client_record(change.now, &record);
+        delta -= plan_client_record(change.before, &record);
         if (delta != 0)
             plan_count(plan, NULL, delta);
     }
@@ -446,5 +442,5 @@ enum kx_status plan_index_update(struct plan *plan)
         status = each_effect(plan, count, promote);
     if (status == KX_OK)
         status = each_effect(plan, count, add_new);
-    return status;
+    return status == KX_OK ? plan_aggregate_all(plan, count) : status;
 }

@@ -226,6 +226,8 @@ static enum kx_status find_index(struct plan *plan,
     if (mutation->by == NULL)
         return check_range(plan, mutation);
     enum kx_status status = plan_by_index(plan, mutation->by, index_out);
+    if (status == KX_OK && declaration_aggregates((*index_out)->declaration))
+        return plan_refuse_range(plan->commit, *index_out);
     if (status == KX_OK)
         plan_refusal(plan)->by = NULL;
     return status;

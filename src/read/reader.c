@@ -29,6 +29,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
     kx_buffer_init(&reader->primary, reader);
     kx_buffer_init(&reader->record, reader);
     kx_buffer_init(&reader->row, reader);
+    kx_buffer_init(&reader->totals, reader);
     enum kx_status status = engine_view_open(
         reader, store->engine, &store->view.shadow, &reader->view);
     if (status == KX_OK)
@@ -166,6 +167,7 @@ uint64_t kx_read_end(struct kx_reader *reader)
     engine_range_end(reader->primaries);
     trim(&reader->record);
     trim(&reader->row);
+    TALLOC_FREE(reader->due);
     if (reader->resolved != 0)
         atomic_fetch_add(&reader->store->counters.resolved, reader->resolved);
     reader->resolved = 0;
@@ -225,14 +227,6 @@ static enum kx_status read_table(struct kx_reader *reader, struct kx_slice key,
     return status;
 }
 
-enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
-                           struct kx_slice *bytes_out)
-{
-    if (shadow_find(&reader->store->view.shadow, key, bytes_out))
-        return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
-    return engine_range_find(reader->primaries, key, bytes_out);
-}
-
 enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *bytes, struct record *record_out)
 {
@@ -260,6 +254,26 @@ void kx_read_ahead(struct kx_reader *reader, const struct kx_slice *keys,
         engine_prefetch(reader->view, keys, count);
 }
 
+/* A row of an index as clients see it, in `bytes`, where it lies already. */
+static enum kx_status show_row(struct kx_reader *reader,
+                               const struct index *index, struct kx_slice key,
+                               struct kx_buffer *bytes, struct record *row)
+{
+    row_form_show(index, row);
+    if (!declaration_aggregates(index->declaration))
+        return KX_OK;
+    if (reader->cache_only)
+        return KX_AGAIN;
+    struct kx_slice stored = row->value;
+    enum kx_status status = reader_totals(reader, key, row);
+    if (status != KX_OK || row->value.data == stored.data)
+        return status;
+    kx_buffer_clear(bytes);
+    kx_add_slice(bytes, row->value);
+    row->value = kx_buffer_slice(bytes);
+    return bytes->failed ? KX_NO_MEMORY : KX_OK;
+}
+
 enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault)
@@ -274,7 +288,7 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
     struct record found;
     enum kx_status status = reader_record(reader, key, record, &found);
     if (status == KX_OK && owner != NULL && found.index != 0)
-        row_form_show(owner, &found);
+        status = show_row(reader, owner, key, record, &found);
     if (status == KX_OK)
         record_show(&found, key, entry_out);
     return status;

@@ -134,11 +134,16 @@ enum kx_status reader_resolve(struct kx_reader *reader,
     struct kx_store *store = reader->store;
     if (row->index != index->id || record_expired(row, reader->now_ms))
         return KX_ABSENT;
+    struct record shown = *row;
+    row_form_pick(index, &shown);
+    if (declaration_aggregates(index->declaration)) {
+        enum kx_status status = reader_totals(reader, key, &shown);
+        record_show(&shown, key, entry_out);
+        return status;
+    }
     struct kx_slice primary = primary_key(reader, index, row, key);
     if (reader->primary.failed)
         return KX_NO_MEMORY;
-    struct record shown = *row;
-    row_form_pick(index, &shown);
     if (holds_entry(reader, index, &shown)) {
         record_show(&shown, primary, entry_out);
         return KX_OK;
@@ -167,7 +172,7 @@ enum kx_status kx_index_get(struct kx_reader *reader,
     enum kx_status status = reader_index(reader, name, &index, fault);
     if (status != KX_OK)
         return status;
-    if (!index->declaration->unique)
+    if (declaration_ends_in_owner(index->declaration))
         return kx_fail(fault, KX_INDEX_NOT_UNIQUE,
                        "index %.*s may hold several entries for one value",
                        (int)name.size, (const char *)name.data);

@@ -73,14 +73,12 @@ void reader_resume(struct kx_reader *reader, struct kx_slice name,
     struct kx_buffer *bound = reader->reverse ? &reader->end : &reader->start;
     kx_buffer_clear(bound);
     kx_add_slice(bound, name);
-    if (reader->reverse && declaration != NULL && declaration->unique)
+    bool owned = declaration != NULL && declaration_ends_in_owner(declaration);
+    if (reader->reverse && declaration != NULL && !owned)
         after.size = fields;
     kx_add_slice(bound, after);
     if (!reader->reverse)
-        kx_add_byte(bound, declaration != NULL && !declaration->unique &&
-                                   after.size == fields
-                               ? 0xff
-                               : 0x00);
+        kx_add_byte(bound, owned && after.size == fields ? 0xff : 0x00);
 }
 
 /* A range that is wider than the index's entries is scanned without them. */
@@ -139,8 +137,11 @@ enum kx_status reader_show(struct kx_reader *reader, struct kx_slice key,
         return reader_resolve(reader, reader->index, key, &record, entry_out);
     if (!catalog_show(reader->store->catalog, &record, reader->now_ms))
         return KX_ABSENT;
+    enum kx_status status = KX_OK;
+    if (reader_shows_totals(reader, &record))
+        status = reader_totals(reader, key, &record);
     record_show(&record, key, entry_out);
-    return KX_OK;
+    return status;
 }
 
 /* The index that owns the row at which the scan is, if all its rows are hidden;

@@ -46,6 +46,8 @@ struct kx_reader {
     struct kx_buffer row;      /* of an index, looked up */
     struct kx_buffer primary;  /* key that the last index entry points to */
     struct conflict_group group;
+    struct due_totals *due;  /* read in this view (reader_totals.c), or NULL */
+    struct kx_buffer totals; /* of the last group */
     struct reader_ranges *ranges; /* a scan of several; else NULL */
 };
 
@@ -78,8 +80,14 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
 
 /* The record under a key as this view sees the table, for a series of look-ups
  * (range_find): KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
-enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
-                           struct kx_slice *bytes_out);
+static inline enum kx_status reader_find(struct kx_reader *reader,
+                                         struct kx_slice key,
+                                         struct kx_slice *bytes_out)
+{
+    if (shadow_find(&reader->store->view.shadow, key, bytes_out))
+        return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
+    return engine_range_find(reader->primaries, key, bytes_out);
+}
 
 /* Sets the bounds of a scan from a range that is relative to a name (encoded,
  * empty: none). Without memory reader->start.failed or end.failed is set. */
@@ -140,5 +148,16 @@ enum kx_status reader_resolve(struct kx_reader *reader,
                               const struct index *index, struct kx_slice key,
                               const struct record *row,
                               struct kx_entry *entry_out);
+
+/* reader_totals.c: the rows of aggregate indexes, without the entries that have
+ * expired. Is this a row of an aggregate index? */
+bool reader_shows_totals(const struct kx_reader *reader,
+                         const struct record *row);
+
+/* Takes from the totals of the row under this key what expired entries add
+ * to them. The value of the row then lies in the reader until the next call.
+ * KX_OK; KX_ABSENT: nothing is left in the group; KX_NO_MEMORY, KX_FAILED. */
+enum kx_status reader_totals(struct kx_reader *reader, struct kx_slice group,
+                             struct record *row);
 
 #endif

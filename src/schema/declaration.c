@@ -157,7 +157,7 @@ static enum kx_status check_whole(struct declaration_parse *parse)
         return declaration_parse_bad(parse,
                                      "a declaration needs a prefix, such as "
                                      "[\"users\"]");
-    if (declaration->field_count == 0)
+    if (declaration->field_count == 0 && !declaration_aggregates(declaration))
         return declaration_parse_bad(parse,
                                      "a declaration needs at least one field, "
                                      "such as \"/email\"");
@@ -171,7 +171,8 @@ static enum kx_status check_whole(struct declaration_parse *parse)
                                      "the prefix lies within the index's own "
                                      "entries: choose another name");
     }
-    return declaration_check_fields(parse, "fields");
+    enum kx_status status = declaration_check_aggregate(parse);
+    return status == KX_OK ? declaration_check_fields(parse, "fields") : status;
 }
 
 enum kx_status declaration_parse(void *mem, struct kx_slice text,

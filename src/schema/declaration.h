@@ -22,9 +22,16 @@ static inline bool field_of_value(const struct field *field)
 }
 
 enum index_store {
-    STORE_POINTER, /* the primary key's parts after the prefix */
-    STORE_VALUE,   /* a copy of the whole value */
-    STORE_FIELDS   /* a JSON object with some of its members */
+    STORE_POINTER,  /* the primary key's parts after the prefix */
+    STORE_VALUE,    /* a copy of the whole value */
+    STORE_FIELDS,   /* a JSON object with some of its members */
+    STORE_AGGREGATE /* the totals of all entries with these fields */
+};
+
+/* The numbers at this path are summed up, as integers of 10^-scale. */
+struct declared_sum {
+    struct kx_slice path;
+    size_t scale;
 };
 
 enum index_missing {
@@ -75,12 +82,27 @@ struct declaration {
     struct kx_slice stored[KX_STORED_MAX]; /* JSON Pointers of STORE_FIELDS;
                                               none covers another */
     size_t stored_count;
+    struct declared_sum sums[KX_SUMS_MAX]; /* of STORE_AGGREGATE */
+    size_t sum_count;
     enum index_missing missing;
     struct condition where[KX_WHERE_MAX]; /* all must hold */
     size_t where_count;
     struct kx_slice text; /* canonical JSON with all defaults: equal texts mean
                              equal declarations */
 };
+
+/* Are its entries totals of groups, each of any number of entries? */
+static inline bool declaration_aggregates(const struct declaration *declaration)
+{
+    return declaration->store == STORE_AGGREGATE;
+}
+
+/* Does the key of an index entry end with the key of its owner? */
+static inline bool
+declaration_ends_in_owner(const struct declaration *declaration)
+{
+    return !declaration->unique && !declaration_aggregates(declaration);
+}
 
 /* Reads a declaration into talloc context mem. The text need not be checked
  * before. KX_OK; KX_BAD_JSON; KX_JSON_TOO_DEEP; KX_BAD_INDEX with pointer,

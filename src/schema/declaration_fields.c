@@ -129,33 +129,11 @@ static enum kx_status read_field(struct declaration_parse *parse,
     return KX_OK;
 }
 
-/* Calls `read` for each element of an array. */
-static enum kx_status read_elements(
-    struct declaration_parse *parse, struct kx_slice array,
-    enum kx_status (*read)(struct declaration_parse *, struct kx_slice))
-{
-    struct kx_json_iter iter;
-    struct kx_slice none;
-    struct kx_slice element;
-    enum kx_status status = KX_OK;
-    if (kx_json_type(array) != KX_JSON_ARRAY || !kx_json_iterate(array, &iter))
-        return declaration_parse_bad(
-            parse, "%s must be an array of JSON Pointers, such as [\"/email\"]",
-            parse->member->name);
-    for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
-         i++) {
-        size_t end = declaration_parse_enter_element(parse, i);
-        status = read(parse, element);
-        declaration_parse_leave(parse, end);
-    }
-    return status;
-}
-
 enum kx_status declaration_read_fields(struct declaration_parse *parse,
                                        struct kx_slice value, void *target)
 {
     (void)target;
-    return read_elements(parse, value, read_field);
+    return declaration_parse_elements(parse, value, read_field);
 }
 
 /* ---- Store -------------------------------------------------------------- */
@@ -208,7 +186,8 @@ enum kx_status declaration_read_stored(struct declaration_parse *parse,
                                        struct kx_slice value, void *target)
 {
     (void)target;
-    enum kx_status status = read_elements(parse, value, read_stored);
+    enum kx_status status =
+        declaration_parse_elements(parse, value, read_stored);
     if (status == KX_OK && parse->declaration->stored_count == 0)
         return declaration_parse_bad(parse,
                                      "at least one path is expected here");
@@ -217,6 +196,7 @@ enum kx_status declaration_read_stored(struct declaration_parse *parse,
 
 static const struct declaration_member store_members[] = {
     {"fields", declaration_read_stored},
+    {"aggregate", declaration_read_aggregate},
     {NULL, NULL},
 };
 
@@ -231,16 +211,17 @@ enum kx_status declaration_read_store(struct declaration_parse *parse,
         declaration->store = STORE_FIELDS;
         enum kx_status status = declaration_parse_members(
             parse, value, store_members, "store", NULL);
-        if (status == KX_OK && declaration->stored_count == 0)
+        if (status == KX_OK && declaration->stored_count == 0 &&
+            !declaration_aggregates(declaration))
             return declaration_parse_bad(parse, "store needs fields, such as "
                                                 "{\"fields\":[\"/name\"]}");
         return status;
     }
     enum kx_status status = declaration_parse_word(parse, value, words, &word);
     if (status == KX_BAD_INDEX)
-        return declaration_parse_bad(parse,
-                                     "store is \"pointer\", \"value\" or "
-                                     "{\"fields\":[\"/name\"]}");
+        return declaration_parse_bad(parse, "store is \"pointer\", \"value\", "
+                                            "{\"fields\":[\"/name\"]} or "
+                                            "{\"aggregate\":{\"count\":true}}");
     declaration->store = word;
     return status;
 }

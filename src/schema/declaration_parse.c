@@ -256,3 +256,24 @@ enum kx_status declaration_parse_word(struct declaration_parse *parse,
     }
     return declaration_parse_bad(parse, "only %s can stand here", list);
 }
+
+enum kx_status declaration_parse_elements(
+    struct declaration_parse *parse, struct kx_slice array,
+    enum kx_status (*read)(struct declaration_parse *, struct kx_slice))
+{
+    struct kx_json_iter iter;
+    struct kx_slice none;
+    struct kx_slice element;
+    enum kx_status status = KX_OK;
+    if (kx_json_type(array) != KX_JSON_ARRAY || !kx_json_iterate(array, &iter))
+        return declaration_parse_bad(
+            parse, "%s must be an array of JSON Pointers, such as [\"/email\"]",
+            parse->member->name);
+    for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
+         i++) {
+        size_t end = declaration_parse_enter_element(parse, i);
+        status = read(parse, element);
+        declaration_parse_leave(parse, end);
+    }
+    return status;
+}

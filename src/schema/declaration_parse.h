@@ -92,6 +92,15 @@ declaration_member_fn declaration_read_stored;
 declaration_member_fn declaration_read_fields;
 declaration_member_fn declaration_read_store;
 declaration_member_fn declaration_read_where;
+declaration_member_fn declaration_read_aggregate;
+
+/* Calls `read` for each element of an array of paths. */
+enum kx_status declaration_parse_elements(
+    struct declaration_parse *parse, struct kx_slice array,
+    enum kx_status (*read)(struct declaration_parse *, struct kx_slice));
+
+/* Refuses what an aggregate index cannot have as well: KX_OK, KX_BAD_INDEX. */
+enum kx_status declaration_check_aggregate(struct declaration_parse *parse);
 
 /* Refuses `each` for a part of the key: KX_BAD_INDEX. */
 enum kx_status declaration_no_array(struct declaration_parse *parse);
@@ -106,6 +115,10 @@ enum kx_status declaration_no_part(struct declaration_parse *parse,
 
 /* Appends one condition as canonical JSON. */
 void declaration_write_condition(const struct condition *condition,
+                                 struct kx_buffer *out);
+
+/* Appends the `store` of an aggregate index as canonical JSON. */
+void declaration_write_aggregate(const struct declaration *declaration,
                                  struct kx_buffer *out);
 
 /* Appends the canonical JSON of a checked declaration to its text. KX_OK,

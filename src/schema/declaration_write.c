@@ -50,6 +50,9 @@ static void write_store(const struct declaration *declaration,
     case STORE_VALUE:
         kx_add_text(out, "\"value\"");
         return;
+    case STORE_AGGREGATE:
+        declaration_write_aggregate(declaration, out);
+        return;
     case STORE_FIELDS:
         break;
     }

@@ -6,11 +6,15 @@
  * and after the element are computed once. */
 #include "schema/extract.h"
 
+#include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
 
 #include "schema/indexable.h"
 #include "schema/predicate.h"
+#include "schema/totals.h"
 
 void extract_init(struct extract *extract, void *owner)
 {
@@ -143,7 +147,7 @@ static enum kx_status keep_key(struct extract *extract, size_t at,
         return obstructed(extract, OBSTACLE_TOO_LONG, 0);
     }
     uint16_t owner_at = 0;
-    if (!extract->declaration->unique)
+    if (declaration_ends_in_owner(extract->declaration))
         owner_at = (uint16_t)(size - owner_size);
     extract->keys[extract->count++] = (struct index_key){
         .at = (uint32_t)at, .size = (uint16_t)size, .owner_at = owner_at};
@@ -164,7 +168,7 @@ static enum kx_status add_only_key(struct extract *extract)
         add_fields(extract, 0, declaration->field_count, bytes);
     if (status != KX_OK)
         return status;
-    if (!declaration->unique)
+    if (declaration_ends_in_owner(declaration))
         add_owner(extract, bytes);
     return keep_key(extract, 0, owner_size(extract));
 }
@@ -243,7 +247,7 @@ static enum kx_status add_each_key(struct extract *extract)
                             declaration->field_count, &extract->scratch);
     if (status != KX_OK)
         return status;
-    if (!declaration->unique)
+    if (declaration_ends_in_owner(declaration))
         add_owner(extract, &extract->scratch);
     if (extract->scratch.failed)
         return KX_NO_MEMORY;
@@ -252,6 +256,55 @@ static enum kx_status add_each_key(struct extract *extract)
                       declaration->fields[declaration->each].path, &array))
         return obstructed(extract, OBSTACLE_MISSING, declaration->each);
     return add_elements(extract, array);
+}
+
+/* ---- Totals ------------------------------------------------------------- */
+
+/* The number of a KvU64 counter, of which it is the whole value. */
+static enum kx_status add_counter(const struct record *record, size_t scale,
+                                  struct kx_buffer *out)
+{
+    char digits[32];
+    uint64_t number;
+    memcpy(&number, record->value.data, sizeof number);
+    snprintf(digits, sizeof digits, "%" PRIu64, le64toh(number));
+    return totals_number(kx_text(digits), scale, out);
+}
+
+static enum kx_status add_sum(struct extract *extract, size_t n)
+{
+    const struct declared_sum *sum = &extract->declaration->sums[n];
+    const struct record *record = extract->record;
+    struct kx_buffer *out = &extract->stored;
+    struct kx_slice token;
+    enum kx_status status = KX_ABSENT;
+    kx_add_text(out, n == 0 ? ",\"sum\":{" : ",");
+    kx_json_escape(sum->path, out);
+    kx_add_text(out, ":\"");
+    if (record->encoding == KX_LE64 && sum->path.size == 0)
+        status = add_counter(record, sum->scale, out);
+    else if (extract->document.size != 0 &&
+             kx_json_find(extract->document, sum->path, &token))
+        status = totals_number(token, sum->scale, out);
+    kx_add_byte(out, '"');
+    if (status == KX_OK || status == KX_NO_MEMORY)
+        return status;
+    return obstructed(
+        extract, status == KX_ABSENT ? OBSTACLE_NO_NUMBER : OBSTACLE_DIGITS,
+        extract->declaration->field_count + n);
+}
+
+/* What the entry adds to each of its groups. Without one of the numbers it adds
+ * nothing: count and sums are of the same entries. */
+static enum kx_status add_totals(struct extract *extract)
+{
+    enum kx_status status = KX_OK;
+    size_t count = extract->declaration->sum_count;
+    kx_add_text(&extract->stored, "{\"count\":1");
+    for (size_t n = 0; status == KX_OK && n < count; n++)
+        status = add_sum(extract, n);
+    kx_add_text(&extract->stored, count == 0 ? "}" : "}}");
+    return extract->stored.failed ? KX_NO_MEMORY : status;
 }
 
 /* ---- Order -------------------------------------------------------------- */
@@ -342,8 +395,10 @@ static enum kx_status make_keys(struct extract *extract)
         if (status != KX_OK)
             return extract->excluded ? KX_OK : status;
     }
-    status =
-        declaration->has_each ? add_each_key(extract) : add_only_key(extract);
+    status = declaration_aggregates(declaration) ? add_totals(extract) : KX_OK;
+    if (status == KX_OK)
+        status = declaration->has_each ? add_each_key(extract)
+                                       : add_only_key(extract);
     status = judge(extract, status);
     sort_keys(extract);
     return status;

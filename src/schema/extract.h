@@ -14,7 +14,7 @@
 enum { EXTRACT_VERSION = 3 };
 
 /* One index key: its position in the extraction's bytes, and the position of
- * the owner in the key (0 for a unique index). */
+ * the owner in the key (0 for a unique or aggregate index). */
 struct index_key {
     uint32_t at;
     uint16_t size;
@@ -24,12 +24,15 @@ struct index_key {
 /* The reason why an entry cannot be indexed. */
 enum obstacle {
     OBSTACLE_NONE,
-    OBSTACLE_MISSING,  /* nothing is at the path */
-    OBSTACLE_TYPE,     /* null, an array or an object */
-    OBSTACLE_NO_ARRAY, /* a field with each, but no array */
-    OBSTACLE_NO_PART,  /* the key has no such part */
-    OBSTACLE_TOO_LONG, /* the index key would be too long */
-    OBSTACLE_TOO_MANY  /* an array has too many elements */
+    OBSTACLE_MISSING,   /* nothing is at the path */
+    OBSTACLE_TYPE,      /* null, an array or an object */
+    OBSTACLE_NO_ARRAY,  /* a field with each, but no array */
+    OBSTACLE_NO_PART,   /* the key has no such part */
+    OBSTACLE_NO_NUMBER, /* what is to be summed up is no number */
+    OBSTACLE_DIGITS,    /* it has more decimals than the scale, or too many
+                         * digits */
+    OBSTACLE_TOO_LONG,  /* the index key would be too long */
+    OBSTACLE_TOO_MANY   /* an array has too many elements */
 };
 
 /* The index entries of one entry. The buffers are reused for one entry after
@@ -44,7 +47,7 @@ struct extract {
     size_t count;
     bool excluded;          /* `where` does not hold */
     enum obstacle obstacle; /* the first one, also if the entry is skipped */
-    size_t field;           /* of the obstacle */
+    size_t field;           /* of the obstacle; from field_count on: a sum */
     size_t element; /* of the obstacle; OBSTACLE_TOO_MANY: their number */
     /* Internal. */
     size_t capacity;
@@ -52,7 +55,8 @@ struct extract {
     struct kx_slice document; /* size 0: the value has no members */
     struct index_document decoded; /* the document of a V8 value */
     struct kx_buffer scratch;      /* conditions; the key parts after `each` */
-    struct kx_buffer stored; /* value of STORE_FIELDS; empty until needed */
+    struct kx_buffer stored;       /* value of STORE_FIELDS, empty until needed;
+                                    * what the entry adds to STORE_AGGREGATE */
     enum kx_encoding stored_encoding;
 };
 
@@ -95,6 +99,13 @@ size_t extract_find(const struct extract *extract, struct kx_slice key);
  * KX_OK, KX_NO_MEMORY. */
 enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
                               struct record *record_out);
+
+/* What the entry adds to the totals of an aggregate index under each of its
+ * keys (totals.h). In the extraction's memory. */
+static inline struct kx_slice extract_totals(const struct extract *extract)
+{
+    return kx_buffer_slice(&extract->stored);
+}
 
 /* Makes further records by another declaration, which may differ only in
  * `store`. */

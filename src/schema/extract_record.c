@@ -80,6 +80,12 @@ enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
         record_out->media_type = record->media_type;
         record_out->value = record->value;
     }
+    if (declaration_aggregates(declaration)) {
+        record_out->encoding = KX_JSON;
+        record_out->expires_at_ms = 0;
+        record_out->owner = kx_slice(NULL, 0);
+        record_out->value = extract_totals(extract);
+    }
     if (declaration->store != STORE_FIELDS)
         return KX_OK;
     enum kx_status status = KX_OK;
@@ -90,8 +96,7 @@ enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
     return status;
 }
 
-/* ---- Sentences
- * -------------------------------------------------------------- */
+/* ---- Sentences ---------------------------------------------------------- */
 
 static const char *describe(enum obstacle obstacle)
 {
@@ -107,6 +112,11 @@ static const char *describe(enum obstacle obstacle)
         return "there is no array at ";
     case OBSTACLE_NO_PART:
         return "after the prefix the key has no part ";
+    case OBSTACLE_NO_NUMBER:
+        return "there is no number to sum up at ";
+    case OBSTACLE_DIGITS:
+        return "the sum has fewer decimals than the number, or the number too "
+               "many digits, at ";
     case OBSTACLE_TOO_LONG:
         return "the index key would be longer than a key may be";
     }
@@ -124,15 +134,28 @@ static void describe_elements(const struct extract *extract,
     kx_add_text(detail, text);
 }
 
+static void describe_sum(const struct extract *extract,
+                         struct kx_buffer *detail, struct kx_buffer *field_out)
+{
+    const struct declaration *declaration = extract->declaration;
+    size_t n = extract->field - declaration->field_count;
+    kx_add_slice(field_out, declaration->sums[n].path);
+    kx_json_escape(kx_buffer_slice(field_out), detail);
+}
+
 void extract_describe(const struct extract *extract, struct kx_buffer *detail,
                       struct kx_buffer *field_out)
 {
     const struct declaration *declaration = extract->declaration;
-    const struct field *field = &declaration->fields[extract->field];
     char number[24];
     kx_add_text(detail, describe(extract->obstacle));
     if (extract->obstacle == OBSTACLE_TOO_LONG)
         return;
+    if (extract->field >= declaration->field_count) {
+        describe_sum(extract, detail, field_out);
+        return;
+    }
+    const struct field *field = &declaration->fields[extract->field];
     if (field->key_part != 0) {
         snprintf(number, sizeof number, "%zu", field->key_part);
         kx_add_text(detail, number);

@@ -10,6 +10,7 @@
 
 #include "commit/store_counters.h"
 #include "commit/job.h"
+#include "commit/settle.h"
 #include "engine/engine.h"
 #include "store/retry_job.h"
 
@@ -71,6 +72,34 @@ static enum kx_status plan_due(struct writer *writer, struct batch *batch,
     return KX_OK;
 }
 
+static bool any_aggregates(const struct catalog *catalog)
+{
+    size_t i = 0;
+    while (i < catalog->count &&
+           !declaration_aggregates(catalog->indexes[i]->declaration))
+        i++;
+    return i < catalog->count;
+}
+
+/* Clients see the rows of aggregate indexes that it changes, so these get a
+ * versionstamp, and replies that show them wait for the disk. */
+static enum kx_status apply(struct writer *writer, struct batch *batch,
+                            bool aggregates)
+{
+    uint64_t number = 0;
+    if (!aggregates)
+        return job_apply(writer, batch);
+    batch->stamp = batch->plan->stamp;
+    enum kx_status status = batch_apply(writer, batch, &number);
+    if (status == KX_OK) {
+        settle_batch(writer->settle, number);
+        return KX_OK;
+    }
+    job_failed(writer, "expiry", status);
+    talloc_free(batch->plan);
+    return status;
+}
+
 /* The expiry row is removed in the same batch as its entry. On failure both
  * stay, and the next step finds them again. Returns when that is due. */
 static int64_t expire_entries(struct writer *writer)
@@ -78,14 +107,17 @@ static int64_t expire_entries(struct writer *writer)
     struct batch batch = {.plan = plan_create(&writer->base)};
     int64_t next = kx_now_ms() + RETRY_MS;
     enum kx_status status = KX_NO_MEMORY;
-    if (batch.plan != NULL)
+    bool aggregates = any_aggregates(writer->base.catalog);
+    if (batch.plan != NULL) {
+        batch.plan->stamp += aggregates;
         batch.writes = talloc_array(batch.plan, struct row_write,
                                     (unsigned)writer->job_size);
+    }
     if (batch.writes != NULL)
         status = plan_due(writer, &batch, &next);
     if (status != KX_OK || batch.write_count == 0)
         talloc_free(batch.plan);
-    else if (job_apply(writer, &batch) == KX_OK)
+    else if (apply(writer, &batch, aggregates) == KX_OK)
         atomic_fetch_add(&writer->counters->expired, batch.write_count);
     else
         next = kx_now_ms() + RETRY_MS;

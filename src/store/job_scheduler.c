@@ -4,6 +4,7 @@
 #include "store/job_scheduler.h"
 
 #include "indexes/adopt_job.h"
+#include "indexes/aggregate_build.h"
 #include "indexes/build_job.h"
 #include "indexes/drop_job.h"
 #include "store/expire_job.h"
@@ -60,15 +61,18 @@ static bool expiry_due(const struct kx_store *store)
 
 static bool index_waiting(const struct kx_store *store)
 {
-    return adopt_next(store->catalog) != NULL ||
+    return aggregate_build_next(store->catalog) != NULL ||
+           adopt_next(store->catalog) != NULL ||
            migrate_next(store->catalog) != NULL ||
            verify_next(&store->writer) != NULL;
 }
 
 static void work_on_index(struct kx_store *store)
 {
-    struct index *index = adopt_next(store->catalog);
+    struct index *index = aggregate_build_next(store->catalog);
     if (index != NULL)
+        aggregate_build_step(&store->writer, index);
+    else if ((index = adopt_next(store->catalog)) != NULL)
         adopt_step(&store->writer, index);
     else if ((index = migrate_next(store->catalog)) != NULL)
         migrate_step(&store->writer, index);

@@ -1,0 +1,211 @@
+/* Entries that have expired are still in the totals of an aggregate index until
+ * the expiry job has removed them, usually some milliseconds later. A view that
+ * shows such totals takes them off: the table of expiries names them. */
+#include "read/reader_state.h"
+
+#include <stdlib.h>
+#include <talloc.h>
+
+#include "engine/engine.h"
+#include "schema/extract.h"
+#include "schema/totals.h"
+
+enum { TIME_BYTES = 8 /* at the beginning of an expiry row's key */ };
+
+/* What an expired entry still adds to one group. */
+struct due_part {
+    struct kx_slice group; /* key of the row */
+    struct kx_slice totals;
+};
+
+struct due_totals {
+    struct due_part *parts; /* in the order of groups */
+    size_t count;
+};
+
+static struct kx_slice copy(void *mem, struct kx_slice bytes)
+{
+    void *data = talloc_memdup(mem, bytes.data, bytes.size);
+    return kx_slice(data, data == NULL ? 0 : bytes.size);
+}
+
+static enum kx_status add_part(struct due_totals *due, struct kx_slice group,
+                               struct kx_slice totals)
+{
+    struct due_part part = {.group = copy(due, group),
+                            .totals = copy(due, totals)};
+    if ((due->count & (due->count - 1)) == 0) {
+        size_t capacity = due->count == 0 ? 1 : due->count * 2;
+        struct due_part *parts = talloc_realloc(
+            due, due->parts, struct due_part, (unsigned)capacity);
+        if (parts == NULL)
+            return KX_NO_MEMORY;
+        due->parts = parts;
+    }
+    due->parts[due->count++] = part;
+    return part.group.size != 0 && part.totals.size != 0 ? KX_OK : KX_NO_MEMORY;
+}
+
+/* What the entry adds to one index. */
+static enum kx_status add_parts(struct due_totals *due, struct extract *extract,
+                                const struct declaration *declaration,
+                                struct kx_slice key,
+                                const struct record *record)
+{
+    enum kx_status status = extract_keys(extract, declaration, key, record);
+    for (size_t n = 0; status == KX_OK && n < extract->count; n++)
+        status =
+            add_part(due, extract_key(extract, n), extract_totals(extract));
+    return status == KX_NOT_INDEXABLE ? KX_OK : status;
+}
+
+/* The entry under a key, if it expires then: an entry that was written again
+ * has another time. */
+static enum kx_status find_entry(struct kx_reader *reader, struct kx_slice key,
+                                 int64_t expires_at_ms,
+                                 struct record *record_out)
+{
+    struct kx_slice bytes;
+    enum kx_status status = reader_find(reader, key, &bytes);
+    if (status != KX_OK)
+        return status;
+    if (!record_read(bytes, record_out))
+        return KX_FAILED;
+    return record_out->index == 0 && record_out->expires_at_ms == expires_at_ms
+               ? KX_OK
+               : KX_ABSENT;
+}
+
+static enum kx_status add_entry(struct kx_reader *reader,
+                                struct due_totals *due, struct extract *extract,
+                                struct kx_slice key, int64_t expires_at_ms)
+{
+    const struct catalog *catalog = reader->store->catalog;
+    struct record record = {.encoding = 0};
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; status == KX_OK && i < catalog->count; i++) {
+        const struct declaration *declaration =
+            catalog->indexes[i]->declaration;
+        if (!declaration_aggregates(declaration) ||
+            !declaration_covers(declaration, key))
+            continue;
+        if (record.encoding == 0)
+            status = find_entry(reader, key, expires_at_ms, &record);
+        if (status == KX_OK)
+            status = add_parts(due, extract, declaration, key, &record);
+    }
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
+static int64_t row_time(struct kx_slice row)
+{
+    uint64_t time = 0;
+    for (size_t i = 0; i < TIME_BYTES && i < row.size; i++)
+        time = time << 8 | row.data[i];
+    return (int64_t)time;
+}
+
+static enum kx_status add_entries(struct kx_reader *reader,
+                                  struct due_totals *due,
+                                  struct engine_range *range)
+{
+    struct kx_slice none = kx_slice(NULL, 0);
+    struct extract extract;
+    struct kx_slice row;
+    struct kx_slice nothing;
+    extract_init(&extract, range);
+    enum kx_status status = engine_range_begin(range, none, none);
+    while (status == KX_OK) {
+        status = engine_range_next(range, &row, &nothing);
+        if (status != KX_OK || row_time(row) > reader->now_ms)
+            break;
+        status =
+            add_entry(reader, due, &extract,
+                      kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES),
+                      row_time(row));
+    }
+    engine_range_end(range);
+    return status == KX_END ? KX_OK : status;
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const struct due_part *left = a;
+    const struct due_part *right = b;
+    return kx_compare(left->group, right->group);
+}
+
+/* Once for each view, when it shows the first totals. */
+static enum kx_status load(struct kx_reader *reader)
+{
+    struct engine_range *range = NULL;
+    struct due_totals *due = talloc_zero(reader, struct due_totals);
+    if (due == NULL)
+        return KX_NO_MEMORY;
+    enum kx_status status =
+        engine_range_create(due, reader->view, TABLE_EXPIRY, &range);
+    if (status == KX_OK)
+        status = add_entries(reader, due, range);
+    talloc_free(range);
+    if (status != KX_OK) {
+        talloc_free(due);
+        return status;
+    }
+    if (due->count > 1)
+        qsort(due->parts, due->count, sizeof due->parts[0], by_group);
+    reader->due = due;
+    return KX_OK;
+}
+
+/* The first part of a group that is not less than this one. */
+static size_t find_part(const struct due_totals *due, struct kx_slice group)
+{
+    size_t first = 0;
+    size_t end = due->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (kx_compare(due->parts[middle].group, group) < 0)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+static enum kx_status take_off(struct kx_reader *reader, struct record *row,
+                               struct kx_slice part, uint64_t *count_out)
+{
+    struct kx_buffer less;
+    kx_buffer_init(&less, reader);
+    enum kx_status status =
+        totals_add(row->value, part, true, &less, count_out);
+    kx_buffer_free(&reader->totals);
+    reader->totals = less;
+    row->value = kx_buffer_slice(&reader->totals);
+    return status;
+}
+
+enum kx_status reader_totals(struct kx_reader *reader, struct kx_slice group,
+                             struct record *row)
+{
+    enum kx_status status = reader->due == NULL ? load(reader) : KX_OK;
+    uint64_t count = 1;
+    if (status != KX_OK)
+        return status;
+    const struct due_totals *due = reader->due;
+    for (size_t n = find_part(due, group); status == KX_OK && n < due->count &&
+                                           kx_equal(due->parts[n].group, group);
+         n++)
+        status = take_off(reader, row, due->parts[n].totals, &count);
+    return status == KX_OK && count == 0 ? KX_ABSENT : status;
+}
+
+bool reader_shows_totals(const struct kx_reader *reader,
+                         const struct record *row)
+{
+    if (row->index == 0)
+        return false;
+    const struct index *index =
+        catalog_by_id(reader->store->catalog, row->index);
+    return index != NULL && declaration_aggregates(index->declaration);
+}
