@@ -34,6 +34,7 @@ enum kx_mismatch {
     KX_MISMATCH_COVERS_MORE, /* the query's prefix begins with the index's */
     KX_MISMATCH_COVERS_LESS, /* the index's prefix begins with the query's */
     KX_MISMATCH_OTHER_DEPTH,
+    KX_MISMATCH_TOTALS,     /* it holds totals of groups, no entries */
     KX_MISMATCH_PARTIAL,    /* its `where` may exclude matching entries */
     KX_MISMATCH_LEAVES_OUT, /* it omits entries that lack one of its fields */
     KX_MISMATCH_REPEATS,    /* it has an entry for each element of an array */

@@ -288,6 +288,8 @@ static void check_prefix(struct matcher *matcher)
         mismatch(matcher, KX_MISMATCH_COVERS_LESS);
     if (matcher->index->depth != matcher->asked->depth)
         mismatch(matcher, KX_MISMATCH_OTHER_DEPTH);
+    if (declaration_aggregates(matcher->index))
+        mismatch(matcher, KX_MISMATCH_TOTALS);
 }
 
 /* ---- What is left for the client ---------------------------------------- */

@@ -24,6 +24,8 @@ static const struct {
                                  "the entries."},
     [KX_MISMATCH_OTHER_DEPTH] =
         {"other-depth", "It covers keys with another number of parts."},
+    [KX_MISMATCH_TOTALS] = {"totals",
+                            "It holds totals of groups, not entries."},
     [KX_MISMATCH_PARTIAL] =
         {"partial", "Its `where` leaves out entries that the query asks for."},
     [KX_MISMATCH_LEAVES_OUT] =

@@ -114,6 +114,9 @@ enum kx_status declaration_check_aggregate(struct declaration_parse *parse)
     if (declaration->stored_count != 0)
         return declaration_parse_bad(
             parse, "store has either fields or aggregate, not both");
+    if (declaration->feed)
+        return declaration_parse_bad(
+            parse, "an aggregate index has no versionstamp among its fields");
     if (declaration->unique)
         return declaration_parse_bad(
             parse, "an aggregate index counts entries of one value, so it "

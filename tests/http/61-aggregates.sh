@@ -176,6 +176,10 @@ until_field .state ready GET /indexes/sum2
 request GET /kv/sum2
 body_is '{"count":2,"sum":{"/total":"3"}}'
 
+test_case 'explanations pass over it'
+request POST /explain '{"prefix":["orders"],"where":[{"path":"/status","eq":"open"}]}'
+field '[.indexes[] | select(.index=="by_status") | .reasons[].code]' '["totals"]'
+
 test_case 'declarations that make no sense say why'
 request POST /indexes '{"name":"x","prefix":["a"],"fields":["/a"],"unique":true,"store":{"aggregate":{"count":true}}}'
 expect 400 bad-index-definition

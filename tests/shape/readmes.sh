@@ -8,7 +8,7 @@ for tree in src api; do
     sed -E '/^#/d; s/:.*//' $tree/ROOMS | while read -r room; do
         file=$tree/$room/README.md
         case $file in
-        src/indexes/*) cap=260 ;;
+        src/indexes/*) cap=220 ;;
         api/rest/*) cap=110 ;;
         src/backup/* | api/access/*) cap=75 ;;
         *) cap=60 ;;
