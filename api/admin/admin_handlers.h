@@ -24,6 +24,11 @@ handler_fn ops_service;
 /* GET /problems/{code}: one row of the error table. */
 handler_fn ops_problem;
 
+/* ---- history.c --------------------------------------------------------- */
+
+/* GET /metrics/history: what the figures were, as columns. */
+handler_fn history_show;
+
 /* ---- ready.c ----------------------------------------------------------- */
 
 /* GET /readyz: the store serves; ?verbose lists the checks. */

@@ -21,5 +21,9 @@ void metrics_write_requests(const struct service *service,
 void metrics_write_indexes(struct kx_reader *reader, struct kx_buffer *out);
 /* Appends the figures of the process. */
 void metrics_write_process(int64_t started_at_ms, struct kx_buffer *out);
+/* The processor time that all threads have used. */
+double metrics_cpu_seconds(void);
+/* Resident memory; 0 where there is no /proc. */
+double metrics_resident_bytes(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static void write_memory(struct kx_buffer *out)
+static void read_memory(double *whole_out, double *resident_out)
 {
     unsigned long long whole = 0;
     unsigned long long resident = 0;
@@ -21,10 +21,32 @@ static void write_memory(struct kx_buffer *out)
             whole = resident = 0;
         fclose(file);
     }
+    *whole_out = (double)whole * page;
+    *resident_out = (double)resident * page;
+}
+
+double metrics_resident_bytes(void)
+{
+    double whole, resident;
+    read_memory(&whole, &resident);
+    return resident;
+}
+
+double metrics_cpu_seconds(void)
+{
+    struct timespec cpu = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    return (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9;
+}
+
+static void write_memory(struct kx_buffer *out)
+{
+    double whole, resident;
+    read_memory(&whole, &resident);
     metrics_text_gauge(out, "process_resident_memory_bytes", "Resident memory.",
-                       (double)resident * page);
+                       resident);
     metrics_text_gauge(out, "process_virtual_memory_bytes", "Virtual memory.",
-                       (double)whole * page);
+                       whole);
 }
 
 static double open_files(void)
@@ -47,12 +69,10 @@ static double open_files_max(void)
 
 void metrics_write_process(int64_t started_at_ms, struct kx_buffer *out)
 {
-    struct timespec cpu = {0};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
     metrics_text_head(out, "process_cpu_seconds_total", "counter",
                       "CPU time used.");
     metrics_text_add(out, "process_cpu_seconds_total %.3f\n",
-                     (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9);
+                     metrics_cpu_seconds());
     write_memory(out);
     metrics_text_gauge(out, "process_open_fds", "Open file descriptors.",
                        open_files());

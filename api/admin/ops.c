@@ -3,13 +3,15 @@
  * /readyz, which says whether to send it work, is in ready.c. */
 #include "admin/admin_handlers.h"
 
+#include <stdio.h>
+
 #include "rest/answer.h"
 #include "admin/metrics.h"
 #include "admin/openapi.h"
 #include "rest/query_params.h"
 #include "http/service.h"
 
-/* A reply that is always the same. */
+/* A reply to a request without parameters. */
 static enum progress constant(struct request *request, struct reply *reply,
                               const char *json)
 {
@@ -28,8 +30,12 @@ enum progress ops_live(struct request *request, struct reply *reply)
 
 enum progress ops_version(struct request *request, struct reply *reply)
 {
-    return constant(request, reply,
-                    "{\"name\":\"kindex\",\"version\":\"" KX_VERSION "\"}");
+    char text[120];
+    snprintf(text, sizeof text,
+             "{\"name\":\"kindex\",\"version\":\"" KX_VERSION
+             "\",\"startedAt\":%lld}",
+             (long long)request->service->started_at_ms);
+    return constant(request, reply, text);
 }
 
 enum progress ops_service(struct request *request, struct reply *reply)

@@ -96,19 +96,23 @@ enum progress slow_requests_list(struct request *request, struct reply *reply)
 {
     struct service *service = request->service;
     size_t limit = SLOW_LOG_LIMIT_DEFAULT;
+    int64_t since_ms = 0;
     struct account account;
     struct query_params query;
     struct input_error error;
     char text[48];
-    if (!query_params_read(request->query, TAKES_LIMIT, request->memory, &query,
-                           &error) ||
-        !query_params_limit(&query, &limit, &error))
+    if (!query_params_read(request->query, TAKES_LIMIT | TAKES_SINCE,
+                           request->memory, &query, &error) ||
+        !query_params_limit(&query, &limit, &error) ||
+        !query_params_since(&query, &since_ms, &error))
         return input_error_reply(request, reply, &error);
     answer_json(reply, 200);
     snprintf(text, sizeof text, "{\"slowMs\":%llu,\"requests\":[",
              (unsigned long long)service->options->slow_ms);
     kx_add_text(&reply->body, text);
-    for (size_t n = 0; n < limit && slow_log_last(&service->slow, n, &account);
+    for (size_t n = 0;
+         n < limit && slow_log_last(&service->slow, n, &account) &&
+         account.ended_at_ms > since_ms;
          n++) {
         if (n > 0)
             kx_add_byte(&reply->body, ',');

@@ -50,6 +50,7 @@ struct cli {
     const char *order;
     const char *fields;
     const char *share;
+    const char *step;
     const char *preview;
     const char *type;
     const char *ttl;
@@ -175,6 +176,7 @@ int cli_token_create(struct cli *cli);
 int cli_token_ls(struct cli *cli);
 int cli_token_show(struct cli *cli);
 int cli_token_self(struct cli *cli);
+int cli_history(struct cli *cli);
 int cli_token_revoke(struct cli *cli);
 int cli_token_generate(struct cli *cli);
 int cli_import(struct cli *cli);

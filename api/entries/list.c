@@ -27,17 +27,12 @@ static const unsigned SELECTION =
 static bool read_shape(const struct query_params *query, struct page *page,
                        struct input_error *error)
 {
-    struct kx_buffer conditions;
-    kx_buffer_init(&conditions, query->memory);
     page->shape.previews = query_params_has(query, PARAMETER_PREVIEW);
-    if (!query_params_flag(query, PARAMETER_KEYS, &page->shape.keys_only,
-                           error) ||
-        !projection_read(query, &page->shape.fields, error) ||
-        !query_params_preview(query, &page->shape.preview, error) ||
-        !query_params_where(query, &page->where, &conditions, error))
-        return false;
-    page->conditions = kx_buffer_slice(&conditions);
-    return true;
+    return query_params_flag(query, PARAMETER_KEYS, &page->shape.keys_only,
+                             error) &&
+           projection_read(query, &page->shape.fields, error) &&
+           query_params_preview(query, &page->shape.preview, error) &&
+           list_where_read(query, page, error);
 }
 
 /* Of one range, or of several. */

@@ -16,6 +16,38 @@ enum {
     ADVICE_MAX = 2048         /* bytes of a header */
 };
 
+/* The place in the parameter is told in the detail: `pointer` is for bodies. */
+static bool bad_where(const struct kx_fault *fault, struct input_error *error)
+{
+    input_error_condition(error, fault);
+    if (fault->status != KX_NO_MEMORY)
+        input_error_set(error, PROBLEM_BAD_PARAMETER,
+                        "The parameter where is not a condition: %s%s%s.",
+                        fault->detail, fault->pointer[0] != '\0' ? ", at " : "",
+                        fault->pointer);
+    error->parameter = kx_text(query_params_name(PARAMETER_WHERE));
+    error->pointer[0] = '\0';
+    return false;
+}
+
+bool list_where_read(const struct query_params *query, struct page *page,
+                     struct input_error *error)
+{
+    struct kx_fault fault = {0};
+    struct kx_buffer text;
+    kx_buffer_init(&text, query->memory);
+    if (!query_params_has(query, PARAMETER_WHERE))
+        return true;
+    if (!query_params_text(query, PARAMETER_WHERE, &text, error))
+        return false;
+    page->conditions = kx_buffer_slice(&text);
+    fault.status = kx_json_check(page->conditions, &fault);
+    if (fault.status == KX_OK)
+        fault.status = kx_where_read(query->memory, page->conditions,
+                                     &page->where, &fault);
+    return fault.status == KX_OK || bad_where(&fault, error);
+}
+
 enum kx_status list_where_test(struct page *page, const struct kx_entry *entry)
 {
     enum kx_status status = kx_where_holds(page->where, &entry->value);

@@ -7,6 +7,12 @@
 #include "entries/page.h"
 #include "http/request.h"
 
+/* Reads the parameter where: conditions as a JSON object, or an array of them.
+ * page->where, in the query's memory, and page->conditions are unchanged when
+ * it is not given. */
+bool list_where_read(const struct query_params *query, struct page *page,
+                     struct input_error *error);
+
 /* Answers with the page, of which `where` is set. It is copied for the next
  * slices, which list_where_page makes from request->state. The caller has
  * checked the rights for each. */

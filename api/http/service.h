@@ -14,6 +14,7 @@
 #include "http/slow_log.h"
 
 struct address_limit;
+struct metrics_history;
 struct tls_keyring;
 
 enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
@@ -60,6 +61,7 @@ struct service {
     handler_fn *forward;         /* in place of the handler of a route, where
                                   * the active node answers; NULL: there are
                                   * no other nodes */
+    struct metrics_history *history; /* added to by the main thread */
     int64_t started_at_ms;
     bool closed;          /* every request needs an access token */
     atomic_bool opened;   /* `store` may be used */

@@ -33,7 +33,12 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_WHERE] = "where",
     [PARAMETER_IN] = "in",
     [PARAMETER_ORDER] = "order",
+    [PARAMETER_STEP] = "step",
+    [PARAMETER_SINCE] = "since",
 };
+
+/* Milliseconds: the last time that a Date of JavaScript can be. */
+static const size_t TIME_MAX = 8640000000000000;
 
 const char *query_params_name(enum parameter parameter)
 {
@@ -293,65 +298,67 @@ bool query_params_limit(const struct query_params *query, size_t *limit_out,
     return true;
 }
 
+/* A whole number up to `most`; unchanged when it is not given. */
+static bool read_whole(const struct query_params *query,
+                       enum parameter parameter, size_t most,
+                       size_t *number_out, struct input_error *error)
+{
+    size_t number;
+    char reason[80];
+    if (!query_params_has(query, parameter))
+        return true;
+    if (read_number(query->raw[parameter], most, &number) && number <= most) {
+        *number_out = number;
+        return true;
+    }
+    snprintf(reason, sizeof reason, "takes a whole number from 0 to %zu", most);
+    return bad(error, parameter, reason);
+}
+
 bool query_params_preview(const struct query_params *query, size_t *size_out,
                           struct input_error *error)
 {
-    size_t size;
-    char reason[64];
-    if (!query_params_has(query, PARAMETER_PREVIEW))
-        return true;
-    if (read_number(query->raw[PARAMETER_PREVIEW], KX_PREVIEW_MAX, &size) &&
-        size <= KX_PREVIEW_MAX) {
-        *size_out = size;
-        return true;
-    }
-    snprintf(reason, sizeof reason, "takes a whole number from 0 to %d",
-             KX_PREVIEW_MAX);
-    return bad(error, PARAMETER_PREVIEW, reason);
+    return read_whole(query, PARAMETER_PREVIEW, KX_PREVIEW_MAX, size_out,
+                      error);
 }
 
-/* The place in the parameter is told in the detail: `pointer` is for bodies. */
-static bool bad_where(const struct kx_fault *fault, struct input_error *error)
-{
-    input_error_condition(error, fault);
-    if (fault->status != KX_NO_MEMORY)
-        input_error_set(error, PROBLEM_BAD_PARAMETER,
-                        "The parameter where is not a condition: %s%s%s.",
-                        fault->detail, fault->pointer[0] != '\0' ? ", at " : "",
-                        fault->pointer);
-    error->parameter = kx_text(NAMES[PARAMETER_WHERE]);
-    error->pointer[0] = '\0';
-    return false;
-}
-
-bool query_params_where(const struct query_params *query,
-                        struct kx_where **where_out, struct kx_buffer *text,
+bool query_params_since(const struct query_params *query, int64_t *since_ms_out,
                         struct input_error *error)
 {
-    struct kx_fault fault = {0};
-    if (!query_params_has(query, PARAMETER_WHERE))
+    size_t since = (size_t)*since_ms_out;
+    bool good = read_whole(query, PARAMETER_SINCE, TIME_MAX, &since, error);
+    *since_ms_out = (int64_t)since;
+    return good;
+}
+
+/* Is the parameter the second of two words? It is the first one when it is not
+ * given. */
+static bool read_either(const struct query_params *query,
+                        enum parameter parameter, const char *const words[2],
+                        bool *second_out, struct input_error *error)
+{
+    char reason[120];
+    struct kx_slice text = query->raw[parameter];
+    bool given = query_params_has(query, parameter);
+    *second_out = given && kx_equal(text, kx_text(words[1]));
+    if (!given || is_either(text, words[0], words[1]))
         return true;
-    if (!query_params_text(query, PARAMETER_WHERE, text, error))
-        return false;
-    fault.status = kx_json_check(kx_buffer_slice(text), &fault);
-    if (fault.status == KX_OK)
-        fault.status = kx_where_read(text->owner, kx_buffer_slice(text),
-                                     where_out, &fault);
-    return fault.status == KX_OK || bad_where(&fault, error);
+    snprintf(reason, sizeof reason, "takes %s or %s", words[0], words[1]);
+    return bad(error, parameter, reason);
 }
 
 bool query_params_order(const struct query_params *query, bool *merge_out,
                         struct input_error *error)
 {
-    struct kx_slice text = query->raw[PARAMETER_ORDER];
-    *merge_out = false;
-    if (!query_params_has(query, PARAMETER_ORDER))
-        return true;
-    *merge_out = kx_equal(text, kx_text("merge"));
-    return *merge_out || kx_equal(text, kx_text("concat")) ||
-           bad(error, PARAMETER_ORDER,
-               "takes merge (by what follows the values of in) or concat (one "
-               "range after another)");
+    static const char *const WORDS[] = {"concat", "merge"};
+    return read_either(query, PARAMETER_ORDER, WORDS, merge_out, error);
+}
+
+bool query_params_step(const struct query_params *query, bool *minutes_out,
+                       struct input_error *error)
+{
+    static const char *const WORDS[] = {"10s", "1m"};
+    return read_either(query, PARAMETER_STEP, WORDS, minutes_out, error);
 }
 
 bool query_params_share(const struct query_params *query, double *share_out,

@@ -30,6 +30,8 @@ enum parameter {
     PARAMETER_WHERE,
     PARAMETER_IN,
     PARAMETER_ORDER,
+    PARAMETER_STEP,
+    PARAMETER_SINCE,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -59,6 +61,8 @@ enum parameter_bit {
     TAKES_WHERE = 1 << PARAMETER_WHERE,
     TAKES_IN = 1 << PARAMETER_IN, /* any number of times: see keys */
     TAKES_ORDER = 1 << PARAMETER_ORDER,
+    TAKES_STEP = 1 << PARAMETER_STEP,
+    TAKES_SINCE = 1 << PARAMETER_SINCE,
     TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 
@@ -109,12 +113,6 @@ bool query_params_flag(const struct query_params *query,
 bool query_params_limit(const struct query_params *query, size_t *limit_out,
                         struct input_error *error);
 
-/* where: conditions as a JSON object, or an array of them. `*where_out`, in the
- * query's memory, and the decoded text are unchanged when it is not given. */
-bool query_params_where(const struct query_params *query,
-                        struct kx_where **where_out, struct kx_buffer *text,
-                        struct input_error *error);
-
 /* preview: 0 to KX_PREVIEW_MAX; `*size_out` is unchanged when it is not
  * given. */
 bool query_params_preview(const struct query_params *query, size_t *size_out,
@@ -122,6 +120,15 @@ bool query_params_preview(const struct query_params *query, size_t *size_out,
 
 /* order: whether it is `merge`; else `concat`, also when it is not given. */
 bool query_params_order(const struct query_params *query, bool *merge_out,
+                        struct input_error *error);
+
+/* step: whether it is `1m`; else `10s`, also when it is not given. */
+bool query_params_step(const struct query_params *query, bool *minutes_out,
+                       struct input_error *error);
+
+/* since: Unix time in milliseconds; `*since_ms_out` is unchanged when it is not
+ * given. */
+bool query_params_since(const struct query_params *query, int64_t *since_ms_out,
                         struct input_error *error);
 
 /* share: 0 to 1; `*share_out` is unchanged when it is not given. */

@@ -14,6 +14,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "admin/history.h"
+#include "admin/metrics_history.h"
 #include "forward/forward.h"
 #include "server/heap.h"
 #include "http1/mhd_socket.h"
@@ -35,6 +37,7 @@ enum {
 struct server {
     struct options options; /* connections_max as far as the system allows */
     struct service service;
+    struct metrics_history history;
     struct listen_sockets sockets;
     struct loop *loops[LOOPS_MAX];
     size_t loop_count;
@@ -202,31 +205,6 @@ static bool is_standby(const struct server *server)
     return server->service.store == NULL;
 }
 
-/* What a start has to write again is what the last checkpoint lacks. */
-static void look_at_floor(const struct options *options)
-{
-    if (options->disk_floor != 0 && options->engine == NULL &&
-        options->disk_floor < options->checkpoint_log)
-        kx_log(KX_LOG_WARNING, "disk-floor",
-               "detail=\"--disk-floor is below --checkpoint-log: after a crash "
-               "on a full disk there may be too little space to start\"");
-}
-
-/* Such a value is never accepted, or only by PUT: not by POST /atomic, an
- * import or KV Connect. */
-static void look_at_sizes(const struct options *options)
-{
-    if (options->value_max > options->bodies_max)
-        kx_log(KX_LOG_WARNING, "value-max",
-               "detail=\"--value-max is above --bodies-max: the largest values "
-               "are always refused\"");
-    else if (options->value_max > options->body_max)
-        kx_log(KX_LOG_WARNING, "value-max",
-               "detail=\"--value-max is above --body-max: the largest values "
-               "are taken by PUT, and refused in commits of several "
-               "mutations, imports and KV Connect\"");
-}
-
 /* Are there addresses where clients need a token? */
 static bool is_closed(const struct options *options)
 {
@@ -365,6 +343,7 @@ static bool wait_for_end(struct server *server)
         if (poll(&signals, 1, pause_ms) > 0 && take_signal(server))
             return true;
         heap_tend(&server->service.counters);
+        history_tend(&server->service);
         if (is_standby(server) ? !look_at_lease(server) : store_is_lost(server))
             return false;
     }
@@ -415,6 +394,9 @@ static void init_service(struct server *server)
     role_init(&service->role, server->options.engine != NULL,
               server->options.node);
     pthread_mutex_init(&service->slow.lock, NULL);
+    pthread_mutex_init(&server->history.lock, NULL);
+    service->history = &server->history;
+    history_open(service);
 }
 
 int server_run(const struct options *options)
@@ -432,8 +414,7 @@ int server_run(const struct options *options)
     }
     fit_connections(&server.options);
     warn_of_file_limit();
-    look_at_floor(options);
-    look_at_sizes(options);
+    store_options_warn(options);
     if (!catch_signals(&server) || !start_framing(options) ||
         !start_visits(&server))
         return 1;

@@ -39,3 +39,34 @@ void store_options_set(const struct options *options,
     store_out->disk_floor = options->disk_floor;
     store_out->answer = loops_answer;
 }
+
+/* What a start has to write again is what the last checkpoint lacks. */
+static void look_at_floor(const struct options *options)
+{
+    if (options->disk_floor != 0 && options->engine == NULL &&
+        options->disk_floor < options->checkpoint_log)
+        kx_log(KX_LOG_WARNING, "disk-floor",
+               "detail=\"--disk-floor is below --checkpoint-log: after a crash "
+               "on a full disk there may be too little space to start\"");
+}
+
+/* Such a value is never accepted, or only by PUT: not by POST /atomic, an
+ * import or KV Connect. */
+static void look_at_sizes(const struct options *options)
+{
+    if (options->value_max > options->bodies_max)
+        kx_log(KX_LOG_WARNING, "value-max",
+               "detail=\"--value-max is above --bodies-max: the largest values "
+               "are always refused\"");
+    else if (options->value_max > options->body_max)
+        kx_log(KX_LOG_WARNING, "value-max",
+               "detail=\"--value-max is above --body-max: the largest values "
+               "are taken by PUT, and refused in commits of several "
+               "mutations, imports and KV Connect\"");
+}
+
+void store_options_warn(const struct options *options)
+{
+    look_at_floor(options);
+    look_at_sizes(options);
+}

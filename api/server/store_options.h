@@ -17,4 +17,7 @@ enum { STORE_OPTIONS_BESIDE_MAX = 6 };
 void store_options_beside(const struct options *options,
                           const char *files[STORE_OPTIONS_BESIDE_MAX]);
 
+/* Logs which options do not fit together: the server starts all the same. */
+void store_options_warn(const struct options *options);
+
 #endif

@@ -141,7 +141,7 @@ refused() {
 }
 refused 'in=open' in 'name it by index'
 refused 'index=by_status&order=merge' order 'give them by in'
-refused "$three&order=newest" order 'takes merge'
+refused "$three&order=newest" order 'takes concat or merge'
 refused "$three&start=open" in 'POST /list'
 refused 'index=by_status&in=' in 'has no value'
 request GET '/list?index=by_status&in=open&in=%5B'

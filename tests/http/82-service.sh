@@ -34,6 +34,7 @@ is 'the checks as lines' "$(cat "$answer")" "$(printf '[+]%s ok\n' $checks)"
 request HEAD /livez
 expect 200
 request GET /version
+is 'it was started just now' "$(($(date +%s) - $(value .startedAt) / 1000 < 600))" 1
 field '[.name, .version]' "[\"kindex\",\"$("$KINDEX" --version | cut -d' ' -f2)\"]"
 
 test_case 'the document of the interface is served as it is in the source'
@@ -72,6 +73,33 @@ request PUT /kv/m/1 '{"n":1}'
 request PUT /kv/m/2 '{"n":1}'
 request GET /kv/m/none
 request GET /list
+
+test_case 'the history of metrics has a column for each series, and grows'
+begun() { request GET /metrics/history; [ "$(value '.series.entries[-1]')" = 1 ]; }
+wait_until begun
+expect 200
+field '[.stepMs, (.series | length), ([.series[] | length] | unique | length)]' '[10000,24,1]'
+field '.from % 10000' 0
+field '[.series.entries[-1], (.series.residentBytes[-1] > 1000000)]' '[1,true]'
+last=$(value '.from + .stepMs * ((.series.entries | length) - 1)')
+is 'its end is now' "$(($(date +%s) * 1000 - last < 60000))" 1
+request GET "/metrics/history?since=$((last - 1))"
+field '.from' "$last"
+request GET '/metrics/history?since=8640000000000000'
+field '[.series[] | length] | unique' '[0]'
+request GET '/metrics/history?step=1m'
+field .stepMs 60000
+for query in step=5s step= since=x since=-1 since=8640000000000001 limit=1; do
+    request GET "/metrics/history?$query"
+    expect 400
+done
+"$KINDEX" history entries requestsPerSecond -n 1 --url "$url" >"$work/said"
+is 'the command has a heading and a line' "$(head -1 "$work/said" | tr -s ' ') $(wc -l <"$work/said")" \
+    'TIME entries requestsPerSecond 2'
+is 'with the value' "$(tail -1 "$work/said" | awk '{ print $2 }')" 1
+"$KINDEX" history nothing --url "$url" >"$work/said" 2>"$work/complaint"
+is 'a series that is not there' "$? $(grep -c 'no such series' "$work/complaint")" '2 1'
+is 'its document' "$("$KINDEX" history --step 1m -o json --url "$url" | jq .stepMs)" 60000
 
 test_case 'metrics are in the text format of Prometheus'
 request GET /metrics

@@ -30,6 +30,7 @@ getReady ready
 getReady verbose
 getReady lines
 listSlow slow
+getHistory history
 getVersion version
 getOpenapi document
 getOpenapiYaml document
@@ -181,7 +182,7 @@ const BOUND = [/^[0-9a-f]{20}$/, /^[0-9A-HJKMNP-TV-Z]{26}$/,
   /^[0-9a-f]{16}$/, /^kindex_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$/];
 // Members of which only the type is compared.
 const FREE = ['databaseId', 'requests', 'createdAt', 'expiresAt', 'startedAt',
-  'endedAt',
+  'endedAt', 'from', 'series',
   'perSecond', 'etaSeconds', 'percent',
   'done', 'total', 'state', 'build', 'detail',
   'bytes', 'reads', 'writes', 'lastReadAt', 'since'];

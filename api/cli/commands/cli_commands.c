@@ -66,6 +66,8 @@ static const struct cli_command COMMANDS[] = {
      "Reads and writes 1000 entries under the prefix (kindex-bench), which must be\nempty before, and removes them. Times are in milliseconds.", ASKS},
     {"top", "", "show what the server is doing", "once every", 0, 0, cli_top,
      "Requests, latencies, batches of the writer, caches, indexes; on a terminal\nthey are drawn repeatedly. Otherwise, or with --once: all since the server\nstarted.", ASKS},
+    {"history", "[SERIES...]", "show what the server's metrics were", "step last", 0, 24, cli_history,
+     "A line for each step. Series: requestsPerSecond, requestP99Ms and so on, as\n-o json names them.", ASKS},
     {"completion", "bash|zsh", "print a script that completes commands and options", "", 1, 1, cli_completion, "For bash: source <(kindex completion bash)", ALONE},
     {"man", "", "print the manual page kindex(1)", "", 0, 0, cli_man, NULL, ALONE},
     {"version", "", "print the version", "", 0, 0, cli_version, NULL, ALONE},
