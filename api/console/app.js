@@ -4,20 +4,29 @@ import { h, fill, say } from './dom.js';
 import { hasToken, onRefused, Problem, send } from './api.js';
 import { signIn, signOut } from './signin.js';
 import { form } from './dialog.js';
+import { holder, loadSession, may, needsToken } from './session.js';
 import { open as openData } from './data.js';
 
 document.getElementById('start').remove();
 
+// Each with the scopes of which a token needs one to see it.
+const lazy = (load) => async (app) => (await load()).open(app);
 const PAGES = {
-  data: { name: 'Data', open: openData },
+  data: { name: 'Data', open: openData, scopes: ['list', 'read'] },
+  indexes: { name: 'Indexes', open: lazy(() => import('./indexes.js')), scopes: ['read'] },
+  query: { name: 'Query', open: lazy(() => import('./query.js')), scopes: ['list'] },
+  watch: { name: 'Watch', open: lazy(() => import('./watch.js')), scopes: ['watch'] },
+  server: { name: 'Server', open: lazy(() => import('./server.js')), scopes: ['monitor', 'admin'] },
+  access: { name: 'Access', open: lazy(() => import('./access.js')), scopes: null },
 };
+const sees = (id) => PAGES[id].scopes === null || may(...PAGES[id].scopes);
 const HEALTH_MS = 5000;
 const IDLE_MS = 30 * 60 * 1000; // without a key or a click the token is forgotten
 
 const KEYS = [['/', 'go to a key'], ['g d', 'Data; g and the first letter of any page'],
   ['↑ ↓ Page Home End', 'move in the tree or the list'], ['→ ←', 'open and close in the tree'],
   ['Enter', 'from the tree to the list, from the list into the entry'], ['e', 'edit the entry'],
-  ['Ctrl S', 'save'], ['Esc', 'one pane back'], ['?', 'these keys']];
+  ['Ctrl S', 'save'], ['n', 'new'], ['w', 'watch what the list shows'], ['Esc', 'one pane back'], ['?', 'these keys']];
 
 const main = h('main', { id: 'main', tabIndex: -1 });
 const health = h('span.health', { role: 'status' });
@@ -59,7 +68,10 @@ function readAddress() {
 }
 
 async function show() {
-  const { id, path } = readAddress();
+  if (needsToken()) { askToken(); return; }
+  const { id: wanted, path } = readAddress();
+  const id = sees(wanted) ? wanted : Object.keys(PAGES).find(sees);
+  for (const link of nav.children) link.hidden = !sees(link.id.slice(4));
   document.title = title(id, path);
   for (const link of nav.children) link.removeAttribute('aria-current');
   document.getElementById(`nav-${id}`).setAttribute('aria-current', 'page');
@@ -82,10 +94,15 @@ async function askToken(reason) {
   asking = true;
   await signIn(reason);
   asking = false;
-  outButton.hidden = !hasToken();
+  showHolder();
   if (!current?.isWhole?.()) show();
 }
 onRefused(() => askToken());
+
+function showHolder() {
+  outButton.hidden = !hasToken();
+  outButton.title = holder() ? `Signed in with ${holder().name}` : '';
+}
 
 // Nothing of the data stays on the page, except text that is not saved.
 function leaveServer(reason) {
@@ -124,7 +141,7 @@ function single(event) {
   chord = pressed === 'g';
   if (wasChord) {
     const id = Object.keys(PAGES).find((page) => page[0] === pressed);
-    if (id) return () => { location.hash = `#/${id}`; };
+    if (id && sees(id)) return () => { location.hash = `#/${id}`; };
   }
   if (pressed === '?') return showKeys;
   return current?.keys?.()[pressed];
@@ -176,6 +193,5 @@ addEventListener('unhandledrejection', (event) => {
   if (error.status !== 401) say(error.text, true);
 });
 addEventListener('hashchange', show);
-outButton.hidden = !hasToken();
 beat();
-show();
+loadSession().catch((error) => { if (error.status !== 401) throw error; }).then(() => { showHolder(); show(); });

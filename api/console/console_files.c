@@ -17,18 +17,27 @@ enum {
 #define CONSOLE_FILES(X)                                                       \
     X(app, "app.js", JS)                                                       \
     X(api, "api.js", JS)                                                       \
+    X(access, "access.js", JS)                                                 \
+    X(chart, "chart.js", JS)                                                   \
     X(data, "data.js", JS)                                                     \
     X(dialog, "dialog.js", JS)                                                 \
     X(dom, "dom.js", JS)                                                       \
+    X(draft, "draft.js", JS)                                                   \
     X(entry, "entry.js", JS)                                                   \
     X(field, "field.js", JS)                                                   \
+    X(index, "index.js", JS)                                                   \
+    X(indexes, "indexes.js", JS)                                               \
     X(json, "json.js", JS)                                                     \
     X(key, "key.js", JS)                                                       \
     X(pages, "pages.js", JS)                                                   \
+    X(query, "query.js", JS)                                                   \
     X(rows, "rows.js", JS)                                                     \
+    X(server, "server.js", JS)                                                 \
+    X(session, "session.js", JS)                                               \
     X(signin, "signin.js", JS)                                                 \
     X(tree, "tree.js", JS)                                                     \
     X(value, "value.js", JS)                                                   \
+    X(watch, "watch.js", JS)                                                   \
     X(style, "console.css", "text/css; charset=utf-8")                         \
     X(icon, "icon.svg", "image/svg+xml")                                       \
     X(page, "index.html", "text/html; charset=utf-8")

@@ -186,7 +186,8 @@ class DataPage {
   }
 
   keys() {
-    return { '/': () => { this.goto.focus(); this.goto.select(); }, e: () => this.entry.focus() };
+    return { '/': () => { this.goto.focus(); this.goto.select(); }, e: () => this.entry.focus(),
+      w: () => { if (this.prefix) location.hash = `#/watch/${toFragment(this.prefix)}`; } };
   }
 
   save() { this.entry.save(); }

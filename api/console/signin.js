@@ -2,7 +2,8 @@
 // that the browser's own store of passwords can keep the token if its owner
 // wants that.
 import { h } from './dom.js';
-import { send, setToken } from './api.js';
+import { setToken } from './api.js';
+import { loadSession, needsToken } from './session.js';
 import { form } from './dialog.js';
 
 export const signOut = () => setToken(null);
@@ -24,7 +25,8 @@ export function signIn(reason) {
         throw new Error('This is not a token: it has characters that no token has.');
       }
       try {
-        await send('GET', '/indexes');
+        await loadSession();
+        if (needsToken()) throw new Error('The server does not know this token.');
       } catch (error) {
         setToken(null);
         field.select();

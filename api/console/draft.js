@@ -1,0 +1,101 @@
+// The declaration of a new index, tried while it is typed.
+import { h, fill, say, bytes, count } from './dom.js';
+import { Problem, post } from './api.js';
+import { parse, write } from './key.js';
+
+const SETTLE_MS = 200; // after the last key
+
+// "users /city /age" and a name for it.
+function readLine(text) {
+  const [prefix, ...fields] = text.trim().split(/[\s,]+/);
+  return { prefix: parse(prefix ?? ''), fields };
+}
+
+const nameFor = ({ prefix, fields }) => {
+  const words = [...prefix.filter((part) => typeof part === 'string'), 'by',
+    ...fields.map((field) => field.split('/').at(-1))];
+  return words.join('_').replace(/[^A-Za-z0-9_-]/g, '_');
+};
+
+const textOf = ({ prefix, fields }) =>
+  [write(prefix), ...fields.map((field) => field.path ?? field)].join(' ');
+
+export class Draft {
+  // done(name) after it was declared. `declaration`: what to begin with.
+  constructor({ declaration, done }) {
+    this.done = done;
+    this.turn = 0;
+    this.extra = declaration ?? {};
+    const input = (name, label, value = '') => {
+      const field = h('input', { name, value, spellcheck: false, autocomplete: 'off' });
+      this[name] = field;
+      return h('label', {}, label, field);
+    };
+    const check = (name, label) => {
+      this[name] = h('input', { type: 'checkbox', name });
+      return h('label.check', {}, this[name], label);
+    };
+    this.result = h('div.estimate', { role: 'status' });
+    this.node = h('form.pane', { 'aria-label': 'New index',
+      oninput: (event) => this.typed(event), onsubmit: (event) => { event.preventDefault(); this.declare(); } },
+    h('h2', {}, 'New index'),
+    input('line', 'Entries under, and fields: users /city /age', declaration ? textOf(declaration) : ''),
+    input('indexName', 'Name', declaration?.name ?? ''),
+    h('div', {}, check('unique', 'unique'), check('fold', 'ignore case')), this.result,
+    h('div.actions', {}, h('button.primary', { type: 'submit' }, 'Declare')));
+    this.unique.checked = declaration?.unique ?? false;
+    this.named = declaration !== undefined;
+    if (declaration) this.attempt();
+  }
+
+  focus() { this.line.focus(); }
+
+  document() {
+    const { prefix, fields } = readLine(this.line.value);
+    return { ...this.extra, name: this.indexName.value, prefix, unique: this.unique.checked,
+      fields: fields.map((path) => (this.fold.checked ? { path, fold: 'lower' } : { path })) };
+  }
+
+  typed(event) {
+    if (event.target === this.indexName) this.named = true;
+    try {
+      if (!this.named) this.indexName.value = nameFor(readLine(this.line.value));
+    } catch { /* the attempt says what is wrong */ }
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.attempt(), SETTLE_MS);
+  }
+
+  refuse(error) {
+    if (error instanceof Problem || !error.status) {
+      fill(this.result, h('p.bad', {}, error.text ?? error.message));
+    }
+  }
+
+  async attempt() {
+    const turn = ++this.turn;
+    try {
+      const { estimate, warnings } = await post('/indexes?dry=1', this.document());
+      if (turn !== this.turn) return;
+      const sign = estimate.exact ? '' : '≈ ';
+      const facts = [['covers', `${sign}${count(estimate.covered)}`], ['leaves out', `${sign}${count(estimate.skipped)}`],
+        ['index entries', `${sign}${count(estimate.entries)}`], ['size', `${sign}${bytes(estimate.bytes)}`],
+        ['build', `≈ ${estimate.seconds.toFixed(1)} s`], ['conflicts', count(estimate.conflicts)]];
+      fill(this.result, h('dl', {}, facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))),
+        warnings.map((text) => h('p.warn', {}, text)));
+    } catch (error) {
+      if (turn === this.turn) this.refuse(error);
+    }
+  }
+
+  async declare() {
+    this.turn++;
+    clearTimeout(this.timer);
+    try {
+      const index = await post('/indexes', this.document());
+      say(`Index ${index.name} is ${index.state}`);
+      this.done(index.name);
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+}

@@ -1,0 +1,136 @@
+// One index: its declaration, its conflicts with a way out, its verification.
+import { h, fill, say, count } from './dom.js';
+import { get, post, query, send } from './api.js';
+import { may } from './session.js';
+import { keyParts } from './tree.js';
+import { toFragment, write } from './key.js';
+import { confirm } from './dialog.js';
+
+const POLL_MS = 300;
+const VALUES = 50; // shown of an index's values
+
+const link = (key) => h('a', { href: `#/data/${toFragment(key)}` }, keyParts(key));
+
+// ---- Conflicts --------------------------------------------------------------
+
+// Entries with the same value: one is chosen, and the others are deleted in one
+// commit that checks that no entry has changed meanwhile.
+async function keepOne(keys, kept) {
+  const { entries } = await post('/get', { keys });
+  const checks = entries.map(({ key, versionstamp }) => ({ key, versionstamp: versionstamp ?? null }));
+  await post('/atomic', { checks,
+    mutations: keys.filter((_, i) => i !== kept).map((key) => ({ type: 'delete', key })) });
+}
+
+function conflictForm(group, done) {
+  const name = `keep-${write(group.value)}`;
+  const note = h('p.bad', { role: 'alert' });
+  return h('form.group-of-conflict', { onsubmit: async (event) => {
+    event.preventDefault();
+    const kept = [...event.target.elements].filter((field) => field.type === 'radio').findIndex((field) => field.checked);
+    if (kept < 0) { note.textContent = 'Choose the entry that stays.'; return; }
+    try {
+      await keepOne(group.keys, kept);
+      say(`Kept ${write(group.keys[kept])}, deleted ${count(group.keys.length - 1)}`);
+      done();
+    } catch (error) { note.textContent = error.text ?? error.message; }
+  } }, h('fieldset', {}, h('legend', {}, 'All have ', keyParts(group.value)),
+    group.keys.map((key) => h('label.check', {}, h('input', { type: 'radio', name }), 'keep ', link(key)))), note,
+  may('write') ? h('button.danger', { type: 'submit' }, `Delete the other${group.keys.length > 2 ? 's' : ''}`) : null);
+}
+
+async function conflicts(host, name, again) {
+  const page = await get(`/indexes/${encodeURIComponent(name)}/conflicts`);
+  fill(host, page.conflicts.length === 0 ? h('p', {}, 'No value is used twice.')
+    : page.conflicts.map((group) => conflictForm(group, again)));
+  host.querySelector('input')?.focus();
+}
+
+// ---- Verification -----------------------------------------------------------
+
+async function verification(host, name) {
+  const at = `/indexes/${encodeURIComponent(name)}/verify`;
+  const out = h('div', { role: 'status' });
+  const start = async (repair) => {
+    let report = await post(at + (repair ? '?repair=true' : ''), '');
+    for (; report.state === 'running'; report = await get(at)) {
+      out.textContent = `${Math.round(report.percent)} %`;
+      await new Promise((resolve) => { setTimeout(resolve, POLL_MS); });
+    }
+    const wrong = ['missing', 'dangling', 'stale', 'duplicate'].filter((kind) => report[kind] > 0);
+    fill(out, h('p', {}, `${count(report.total)} entries compared. `, wrong.length === 0 ? 'Nothing is wrong.'
+      : wrong.map((kind) => `${report[kind]} ${kind}`).join(', ')),
+    report.samples.map((sample) => h('p', {}, sample.damage, ' ', keyParts(sample.indexKey ?? sample.key))));
+  };
+  const run = (repair) => start(repair).catch((error) => fill(out, h('p.bad', {}, error.text ?? error.message)));
+  fill(host, h('div.actions', {}, h('button', { type: 'button', onclick: () => run(false) }, 'Verify'),
+    h('button', { type: 'button', onclick: () => run(true) }, 'Verify and repair')), out);
+}
+
+// ---- Values and declaration -------------------------------------------------
+
+async function values(host, name) {
+  const { children } = await get('/tree' + query({ index: name, limit: VALUES }));
+  fill(host, children.length === 0 ? h('p', {}, 'It has no entries.') : h('table', {}, h('tbody', {}, children.map((child) =>
+    h('tr', {}, h('th', { scope: 'row' }, keyParts(child.key.slice(-1))),
+      h('td.num', {}, child.below ? count(child.below) : '1'))))));
+}
+
+const declaration = (host, index) => fill(host, h('pre.text', { tabIndex: 0, role: 'region', 'aria-label': 'Declaration' },
+  JSON.stringify(index, null, 2)));
+
+async function drop(name, gone) {
+  const yes = await confirm({ title: `Drop ${name}?`, action: 'Drop', type: name,
+    body: h('p', {}, 'Its entries are removed; the entries that it indexes stay.') });
+  if (!yes) return;
+  await send('DELETE', `/indexes/${encodeURIComponent(name)}`);
+  gone();
+}
+
+// Shows an index in `host`.
+export async function openIndex(host, name, { gone }) {
+  let index;
+  try {
+    index = await get(`/indexes/${encodeURIComponent(name)}`);
+  } catch (error) {
+    fill(host, h('p.empty', {}, error.text ?? error.message));
+    return null;
+  }
+  const panel = h('div.pane', { role: 'tabpanel', id: 'panel', tabIndex: 0, 'aria-labelledby': 'tab-Values' });
+  const tabs = [['Values', () => values(panel, name)],
+    ...(index.unique ? [['Conflicts', () => conflicts(panel, name, () => show('Conflicts'))]] : []),
+    ...(may('index') ? [['Verify', () => verification(panel, name)]] : []),
+    ['Declaration', () => declaration(panel, index)]];
+  const buttons = tabs.map(([title]) => h('button', { type: 'button', role: 'tab', id: `tab-${title}`,
+    'aria-controls': 'panel', onclick: () => show(title) }, title));
+  const list = h('div.tabs', { role: 'tablist', 'aria-label': 'About the index', onkeydown: (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const at = (buttons.findIndex((button) => button === document.activeElement) + step + tabs.length) % tabs.length;
+    show(tabs[at][0]);
+    buttons[at].focus();
+  } }, buttons);
+  let shown;
+  async function show(title) {
+    shown = title;
+    tabs.forEach(([other], i) => {
+      buttons[i].setAttribute('aria-selected', String(other === title));
+      buttons[i].tabIndex = other === title ? 0 : -1;
+    });
+    panel.setAttribute('aria-labelledby', `tab-${title}`);
+    try { await tabs.find(([other]) => other === title)[1](); } catch (error) {
+      fill(panel, h('p.bad', {}, error.text ?? error.message));
+    }
+  }
+  const state = h(`span.state.${index.state}`, {}, index.state);
+  fill(host, h('header.bar', {}, h('h2', {}, name), state, h('span.grow'), may('index')
+    ? h('button.danger', { type: 'button', onclick: () => drop(name, gone) }, 'Drop') : null), list, panel);
+  await show(index.state === 'conflicted' ? 'Conflicts' : 'Values');
+  if (index.state !== 'conflicted') buttons[0].focus();
+  return { changed(now) {
+    const other = state.textContent !== now.state;
+    state.className = `state ${now.state}`;
+    state.textContent = now.state;
+    if (other && shown === 'Values') show('Values');
+  } };
+}

@@ -1,0 +1,123 @@
+// The declared indexes: their states as they change, a new one, and one of them.
+import { h, fill, say, bytes, count } from './dom.js';
+import { events, get } from './api.js';
+import { may } from './session.js';
+import { keyParts } from './tree.js';
+import { Draft } from './draft.js';
+import { openIndex } from './index.js';
+
+const COLUMNS = ['Name', 'Entries under', 'Fields', 'State', 'Entries', 'Size', 'Reads', 'Writes'];
+
+export function fieldText(field) {
+  if (typeof field === 'string') return field;
+  const what = field.path ?? (field.versionstamp ? 'versionstamp' : `key part ${field.key}`);
+  const more = [field.fold && field.fold !== 'none' ? field.fold : '', field.each ? 'each' : ''];
+  return [what, ...more].filter(Boolean).join(' ');
+}
+
+class IndexesPage {
+  constructor(app) {
+    this.app = app;
+    this.abort = new AbortController();
+    this.rows = new Map();
+    this.body = h('tbody');
+    this.detail = h('section.detail', { 'aria-label': 'Index' });
+    this.node = h('div.split', {}, h('section.list', { 'aria-label': 'Indexes' },
+      h('header.bar', {}, h('h2', {}, 'Indexes'), h('span.grow'), may('index')
+        ? h('button.primary', { type: 'button', onclick: () => this.create() }, 'New', h('kbd', {}, 'n')) : null),
+      h('div.scroll', { tabIndex: 0, role: 'region', 'aria-label': 'List of indexes' },
+        h('table', {}, h('thead', {}, h('tr', {}, COLUMNS.map((text) =>
+          h('th', { scope: 'col' }, text)))), this.body))), this.detail);
+    fill(this.detail, h('p.empty', {}, 'Choose an index, or declare one.'));
+  }
+
+  async go(path) {
+    if (!this.loaded) {
+      this.loaded = true;
+      const { indexes } = await get('/indexes');
+      // What needs attention comes first.
+      const rank = (index) => ['conflicted', 'failed', 'building'].indexOf(index.state) >>> 0;
+      indexes.sort((a, b) => rank(a) - rank(b));
+      for (const index of indexes) this.show(index);
+      if (indexes.length === 0) fill(this.body, h('tr', {}, h('td', { colSpan: COLUMNS.length }, 'No index is declared.')));
+      this.follow();
+    }
+    const name = decodeURIComponent(path);
+    if (name !== '') await this.choose(name);
+    else this.body.querySelector('a')?.focus();
+  }
+
+  row(index) {
+    const { build } = index;
+    return h('tr', {}, h('th', { scope: 'row' },
+      h('a', { href: `#/indexes/${encodeURIComponent(index.name)}` }, index.name),
+      index.unique ? h('span.tag', {}, 'unique') : null),
+    h('td', {}, h('span.crumbs', {}, index.prefix?.length ? keyParts(index.prefix) : 'all')),
+    h('td', {}, (index.fields ?? []).map(fieldText).join(', ')),
+    h('td', {}, h(`span.state.${index.state}`, {}, index.state),
+      build ? [h('progress', { max: 100, value: build.percent, 'aria-label': 'progress' }),
+        ` ${Math.round(build.percent)} %`] : null),
+    h('td.num', {}, count(index.entries)), h('td.num', {}, index.bytes === undefined ? '–' : bytes(index.bytes)),
+    h('td.num', {}, count(index.use?.reads)), h('td.num', {}, count(index.use?.writes)));
+  }
+
+  show(index) {
+    const before = this.rows.get(index.name);
+    const known = { ...before?.index, ...index };
+    if (!('build' in index)) delete known.build;
+    const node = this.row(known);
+    const focused = before?.node.contains(document.activeElement);
+    if (before) before.node.replaceWith(node);
+    else {
+      if (this.rows.size === 0) fill(this.body);
+      this.body.append(node);
+    }
+    if (focused) node.querySelector('a').focus();
+    this.rows.set(index.name, { index: known, node });
+  }
+
+  // One stream for all indexes.
+  async follow() {
+    try {
+      for await (const event of events('/indexes', this.abort.signal)) {
+        const index = JSON.parse(event.data);
+        if (event.type === 'gone') {
+          this.rows.get(index.name)?.node.remove();
+          this.rows.delete(index.name);
+        } else {
+          this.show(index);
+          if (this.chosen === index.name) this.part?.changed?.(this.rows.get(index.name).index);
+        }
+      }
+    } catch (error) {
+      if (error.name !== 'AbortError') say('The states are no longer followed: ' + error.message, true);
+    }
+  }
+
+  async choose(name) {
+    this.chosen = name;
+    this.part = await openIndex(this.detail, name, { gone: () => {
+      this.chosen = null;
+      this.app.address('indexes', '');
+      fill(this.detail, h('p.empty', {}, `${name} was dropped.`));
+      this.body.querySelector('a')?.focus();
+    } });
+  }
+
+  create(declaration) {
+    if (!may('index')) return;
+    this.chosen = null;
+    const draft = new Draft({ declaration, done: (name) => {
+      this.app.address('indexes', encodeURIComponent(name));
+      this.choose(name);
+    } });
+    fill(this.detail, draft.node);
+    draft.focus();
+  }
+
+  keys() { return { n: () => this.create() }; }
+  back() { this.body.querySelector('a')?.focus(); }
+  leave() { this.abort.abort(); }
+}
+
+export const open = (app) => new IndexesPage(app);

@@ -1,0 +1,119 @@
+// A question to the entries: which index answers it, what it finds, and the
+// declaration of an index that is missing.
+import { h, fill, say, about } from './dom.js';
+import { get, post, query } from './api.js';
+import { may } from './session.js';
+import { parse, toFragment, write } from './key.js';
+import { keyParts } from './tree.js';
+
+const OPERATORS = [['eq', '='], ['ne', '≠'], ['gt', '>'], ['ge', '≥'], ['lt', '<'], ['le', '≤'], ['exists', 'exists']];
+const FOUND = 50; // entries shown
+
+// A value as JSON, or else the text itself.
+function operand(text) {
+  try { return JSON.parse(text); } catch { return text; }
+}
+
+class QueryPage {
+  constructor(app) {
+    this.app = app;
+    this.prefix = h('input', { name: 'prefix', spellcheck: false, autocomplete: 'off' });
+    this.order = h('input', { name: 'order', spellcheck: false, autocomplete: 'off' });
+    this.conditions = h('div');
+    this.answer = h('section.pane', { 'aria-label': 'Answer', 'aria-live': 'polite' });
+    this.node = h('div.scroll', {}, h('form.pane.question', { 'aria-label': 'Question',
+      onsubmit: (event) => { event.preventDefault(); this.ask(); } },
+    h('h2', {}, 'Question'), h('label', {}, 'Entries under', this.prefix), this.conditions,
+    h('label', {}, 'In the order of', this.order),
+    h('div.actions', {}, h('button', { type: 'button', onclick: () => this.add().path.focus() }, 'Add a condition'),
+      h('button.primary', { type: 'submit' }, 'Explain'))), this.answer);
+    this.rows = [];
+  }
+
+  add(condition = {}) {
+    const op = Object.keys(condition).find((name) => OPERATORS.some(([other]) => other === name)) ?? 'eq';
+    const row = {
+      path: h('input', { 'aria-label': 'Field, such as /city', placeholder: '/city', value: condition.path ?? '',
+        spellcheck: false, autocomplete: 'off' }),
+      op: h('select', { 'aria-label': 'Comparison' }, OPERATORS.map(([name, sign]) =>
+        h('option', { value: name, selected: name === op }, sign))),
+      value: h('input', { 'aria-label': 'Value, as JSON or text', placeholder: 'Oslo', spellcheck: false, autocomplete: 'off',
+        value: condition[op] === undefined ? '' : JSON.stringify(condition[op]) }),
+    };
+    this.rows.push(row);
+    this.conditions.append(h('div.condition', {}, row.path, row.op, row.value));
+    return row;
+  }
+
+  // The path is a question as JSON.
+  go(path) {
+    let question = {};
+    try { question = path === '' ? {} : JSON.parse(decodeURIComponent(path)); } catch { say('This is no question.', true); }
+    this.prefix.value = write(question.prefix ?? []);
+    this.order.value = (question.order ?? []).join(' ');
+    this.rows = [];
+    fill(this.conditions);
+    for (const condition of question.where ?? []) this.add(condition);
+    if (this.rows.length === 0) this.add();
+    fill(this.answer);
+    if (question.prefix?.length) this.rows[0].path.focus();
+    else this.prefix.focus();
+  }
+
+  question() {
+    const where = this.rows.filter((row) => row.path.value.trim() !== '').map((row) => ({ path: row.path.value.trim(),
+      [row.op.value]: row.op.value === 'exists' ? row.value.value !== 'false' : operand(row.value.value) }));
+    const order = this.order.value.split(/[\s,]+/).filter(Boolean);
+    return { prefix: parse(this.prefix.value.trim()), where, ...(order.length > 0 ? { order } : {}) };
+  }
+
+  async ask() {
+    try {
+      const question = this.question();
+      this.app.address('query', encodeURIComponent(JSON.stringify(question)), true);
+      this.show(await post('/explain', question));
+    } catch (error) {
+      fill(this.answer, h('p.bad', {}, error.text ?? error.message));
+    }
+  }
+
+  show({ entries, indexes, request, filtered, declaration }) {
+    const line = (name, fit) => h('tr', {}, h('td', {}, fit.answers ? '✓' : '✗'), h('th', { scope: 'row' }, name),
+      h('td', {}, fit.rows === undefined ? '' : `reads ${about(fit.rows, fit.exact)}`),
+      h('td', {}, (fit.reasons ?? []).map((reason) => reason.detail).join(' ')));
+    const declare = declaration && may('index') ? h('button.primary', { type: 'button',
+      onclick: () => this.declare(declaration) }, 'Declare this') : null;
+    const target = request ?? filtered;
+    const run = target ? h('button.primary', { type: 'button', onclick: () => this.run(target) }, request ? 'Run' : 'Run it, reading all') : null;
+    fill(this.answer, h('table', {}, h('tbody', {}, indexes.map((fit) => line(fit.index, fit)), line('the entries', entries))),
+      target ? h('p', {}, h('code', {}, `GET ${target}`)) : null,
+      declaration ? h('p', {}, 'An index in this order would answer it: ',
+        h('code', {}, `${declaration.name} ${declaration.fields.map((field) => field.path ?? field).join(', ')}`)) : null,
+      h('div.actions', {}, run, declare), this.found = h('div', { role: 'region', 'aria-label': 'Found entries', tabIndex: -1 }));
+    (declare ?? run)?.focus();
+  }
+
+  async run(request) {
+    const page = await get(request + (request.includes('?') ? '&' : '?') + query({ limit: FOUND, preview: 200 }).slice(1));
+    fill(this.found, h('p', {}, `${page.entries.length}${page.cursor ? ' or more' : ''} found`),
+      h('table', {}, h('tbody', {}, page.entries.map((entry) => h('tr', {},
+        h('th', { scope: 'row' }, h('a', { href: `#/data/${toFragment(entry.key)}` }, keyParts(entry.key))),
+        h('td', {}, h('code', {}, entry.preview ?? entry.kind)))))));
+    this.found.querySelector('a')?.focus();
+  }
+
+  async declare(declaration) {
+    try {
+      const index = await post('/indexes', declaration, { headers: { Prefer: 'wait=10' } });
+      say(`Index ${index.name} is ${index.state}`);
+      await this.ask();
+    } catch (error) {
+      say(error.text ?? error.message, true);
+    }
+  }
+
+  keys() { return {}; }
+  back() { this.prefix.focus(); }
+}
+
+export const open = (app) => new QueryPage(app);

@@ -1,0 +1,191 @@
+// The other pages: their journeys by keyboard, with the keys counted; and what
+// axe says of each.
+'use strict';
+
+const assert = require('node:assert');
+const { after, test } = require('node:test');
+const { accessible, clientOf, finish, fits, launch, openPage, server, withConsole } = require('./lib.js');
+
+after(finish);
+
+const json = { 'Content-Type': 'application/json' };
+const ready = (page) => page.locator('.tree > li').first().waitFor();
+
+test('journey 6: an index is declared, and its cost is known before', () => withConsole(async ({ client, open }) => {
+  const page = await open();
+  await ready(page);
+  page.countFromHere();
+  await page.key('g');
+  await page.key('i');
+  await page.getByText('Choose an index').waitFor();
+  await page.key('n');
+  assert.equal(await page.locator('input[name=line]').inputValue(), '');
+  await page.type('users /citty');
+  await page.getByText('did you mean /city?').waitFor();
+  await page.key('Control+a');
+  await page.keyboard.type('users /city');
+  await page.locator('.estimate dd').filter({ hasText: '301' }).first().waitFor();
+  assert.equal(await page.locator('input[name=indexName]').inputValue(), 'users_by_city');
+  await accessible(page, page.context());
+  await page.key('Enter');
+  await page.locator('.split .list').getByText('users_by_city').waitFor();
+  await page.locator('.split .list .state.ready').first().waitFor();
+  assert.ok(page.keys <= 6, `${page.keys} keys`); // with one more for the mistake
+  await page.getByRole('tab', { name: 'Values' }).waitFor();
+  await page.locator('.detail').getByText('Oslo').waitFor();
+  assert.deepEqual((await (await client('GET', '/indexes/users_by_city')).json()).prefix, ['users']);
+  await page.fine();
+}));
+
+test('journey 8: a conflict is resolved in one commit', () => withConsole(async ({ client, open }) => {
+  for (const name of ['a', 'b', 'c']) await client('PUT', `/kv/people/${name}`, JSON.stringify({ mail: 'same' }), json);
+  await client('POST', '/indexes', JSON.stringify({ name: 'people_by_mail', prefix: ['people'], fields: ['/mail'], unique: true }),
+    { ...json, Prefer: 'wait=30' });
+  const page = await open();
+  await ready(page);
+  page.countFromHere();
+  await page.key('g');
+  await page.key('i');
+  await page.waitForFunction(() => document.activeElement.textContent === 'people_by_mail');
+  await page.key('Enter');
+  await page.getByText('All have').waitFor();
+  await page.waitForFunction(() => document.activeElement.type === 'radio');
+  await accessible(page, page.context());
+  await page.key('Space');
+  await page.key('Enter');
+  await page.getByText('Kept people/a, deleted 2').first().waitFor();
+  assert.ok(page.keys <= 5, `${page.keys} keys`);
+  await client('GET', '/kv/people/a');
+  await client('GET', '/kv/people/b', undefined, {}, [404]);
+  await page.locator('.split .list .state.ready').first().waitFor();
+  await page.getByRole('tab', { name: 'Verify' }).click();
+  await page.getByRole('button', { name: 'Verify', exact: true }).click();
+  await page.getByText('Nothing is wrong.').waitFor();
+  await page.getByRole('button', { name: 'Drop' }).click();
+  await page.type('people_by_mail');
+  await page.key('Enter');
+  await page.getByText('was dropped').waitFor();
+  await client('GET', '/indexes/people_by_mail', undefined, {}, [404]);
+  await page.fine();
+}, { options: ['--scan-max', '9999'] }));
+
+test('journey 7: from a slow request to an index', () => withConsole(async ({ client, open }) => {
+  for (let i = 0; i < 20; i++) await client('PUT', `/kv/users/${i}`, JSON.stringify({ city: i % 2 ? 'Oslo' : 'Rome' }), json);
+  await client('GET', '/list?prefix=users');
+  const page = await open();
+  await ready(page);
+  await client('GET', '/list?prefix=users');
+  page.countFromHere();
+  await page.key('g');
+  await page.key('s');
+  const row = page.locator('main tr a').filter({ hasText: 'GET /list?prefix=users' }).first();
+  await row.waitFor();
+  await row.focus(); // another request may have come first
+  await page.key('Enter');
+  await page.waitForFunction(() => document.activeElement.getAttribute('aria-label')?.startsWith('Field'));
+  assert.equal(await page.locator('input[name=prefix]').inputValue(), 'users');
+  await page.type('/city');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('Oslo');
+  await page.key('Enter');
+  await page.getByRole('button', { name: 'Declare this' }).waitFor();
+  await accessible(page, page.context());
+  await page.key('Enter');
+  await page.getByText('✓').waitFor();
+  assert.ok(page.keys <= 6, `${page.keys} keys`);
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.getByText('10 found').waitFor();
+  await page.fine();
+}, { options: ['--slow-ms', '0'] }));
+
+test('journey 9: what changes now, with one key', () => withConsole(async ({ client, open }) => {
+  const page = await open('#/data/users');
+  await page.locator('.row').nth(3).waitFor();
+  page.countFromHere();
+  await page.key('w');
+  await page.getByText('from here on every change').waitFor();
+  assert.equal(page.keys, 1);
+  await client('PUT', '/kv/users/watched', '{"n":1}', json);
+  await page.locator('.tail li').filter({ hasText: 'set' }).filter({ hasText: 'watched' }).waitFor();
+  await client('DELETE', '/kv/users/watched');
+  await page.locator('.tail li').filter({ hasText: 'gone' }).waitFor();
+  await accessible(page, page.context());
+  await fits(page);
+  await page.fine();
+}));
+
+test('journey 10: a token for an app', async () => {
+  const { base, client } = await server('tokens');
+  const { token } = await (await client('POST', '/tokens', JSON.stringify({ name: 'all',
+    grants: [{ scopes: ['read', 'write', 'list', 'watch', 'index', 'admin', 'monitor'], prefix: [] }] }), json)).json();
+  const all = clientOf(base, token);
+  await all('PUT', '/kv/users/ada', '{"name":"Ada"}', json);
+  await all('PUT', '/kv/secret/x', '{"name":"x"}', json);
+  const context = await (await launch()).newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
+  const page = await openPage(context, `${base}/console#/data`, ['401']);
+  await page.getByRole('dialog').waitFor();
+  await page.type(token);
+  await page.key('Enter');
+  await ready(page);
+  page.countFromHere();
+  await page.key('g');
+  await page.key('a');
+  await page.getByText('You use all').waitFor();
+  await page.key('n');
+  await page.getByRole('dialog').waitFor();
+  await accessible(page, context);
+  await page.type('app');
+  await page.keyboard.press('Tab');
+  await page.type('users');
+  await page.key('Enter');
+  await page.getByText('It is shown this once').waitFor();
+  await accessible(page, context);
+  await page.getByRole('button', { name: 'Copy' }).press('Enter');
+  await page.getByText('Copied').first().waitFor();
+  assert.ok(page.keys <= 7, `${page.keys} keys`);
+  const made = await page.evaluate(() => navigator.clipboard.readText());
+  await page.locator('th').filter({ hasText: 'app' }).waitFor();
+  await page.fine();
+  await context.close();
+
+  // What that token may not do is not shown.
+  const other = await (await launch()).newContext();
+  const limited = await openPage(other, `${base}/console`, ['401']);
+  await limited.getByRole('dialog').waitFor();
+  await limited.type(made);
+  await limited.key('Enter');
+  await ready(limited);
+  assert.deepEqual(await limited.locator('.tree > li').allInnerTexts().then((all) => all.map((text) => text.split(/\s/)[0])), ['users']);
+  assert.deepEqual(await limited.locator('nav[aria-label=Pages] a:visible').allInnerTexts(), ['Data', 'Indexes', 'Query', 'Access']);
+  for (const id of ['indexes', 'query', 'access', 'data']) {
+    await limited.goto(`${base}/console#/${id}`);
+    await limited.locator(`#nav-${id}[aria-current]`).waitFor();
+  }
+  await limited.fine();
+  await other.close();
+});
+
+for (const scheme of ['light', 'dark']) {
+  for (const [name, size] of [['wide', { width: 1280, height: 800 }], ['a phone', { width: 390, height: 844 }]]) {
+    test(`each page: axe, and nothing too wide: ${scheme}, ${name}`, () => withConsole(async ({ client, open }) => {
+      await client('POST', '/indexes', JSON.stringify({ name: 'users_by_age', prefix: ['users'], fields: ['/age'] }), json);
+      const page = await open();
+      await ready(page);
+      for (const [id, sign] of [['indexes/users_by_age', '[role=tab]'], ['query', 'input[name=prefix]'], ['watch/users', '.tail'],
+        ['server', '.chart .line[points]'], ['access', '.warn']]) {
+        await page.goto(page.url().replace(/#.*|$/, `#/${id}`));
+        await page.locator(sign).first().waitFor({ state: 'attached' });
+        await accessible(page, page.context());
+        await fits(page);
+      }
+      const colours = await page.evaluate(() => { location.hash = '#/server'; return null; });
+      assert.equal(colours, null);
+      await page.locator('.chart .line[points]').first().waitFor({ state: 'attached' });
+      const strokes = await page.locator('.line').evaluateAll((lines) => lines.map((line) => getComputedStyle(line).stroke));
+      assert.equal(new Set(strokes).size, 2, 'the lines have two colours');
+      assert.ok(strokes.every((stroke) => stroke !== 'none' && stroke !== 'rgb(0, 0, 0)'), strokes.join());
+      await page.fine();
+    }, { scheme, size }));
+  }
+}
