@@ -163,15 +163,17 @@ static char *where_json(void *mem, const struct index_shape *shape)
 
 char *shape_json(void *mem, const struct index_shape *shape)
 {
-    static const char *const stores[] = {"\"pointer\"", "\"value\"",
-                                         "{\"fields\":[\"/t\",\"/n/x\"]}",
-                                         "{\"fields\":[\"/t\"]}"};
+    static const char *const stores[] = {
+        "\"pointer\"", "\"value\"", "{\"fields\":[\"/t\",\"/n/x\"]}",
+        "{\"fields\":[\"/t\"]}", "{\"aggregate\":{\"count\":true}}"};
     int store = shape->store;
     char *fields = talloc_strdup(mem, "");
     for (size_t i = 0; i < shape->field_count; i++)
         fields = talloc_strdup_append(fields, field_json(mem, shape, i));
     if (store == 2 && !shape->store_x)
         store = 3;
+    if (shape->aggregate)
+        store = 4;
     return talloc_asprintf(
         mem,
         "{\"name\":\"%s\",\"prefix\":[\"p\"],%s\"fields\":[%s],\"unique\":%s,"

@@ -64,6 +64,7 @@ struct index_shape {
     bool unique;
     int store; /* pointer, value, fields */
     bool store_x;
+    bool aggregate; /* it counts the entries; set by the caller */
     bool error;
     bool deep; /* depth 2 */
     int where; /* a row of `comparisons`, or -1 */

@@ -53,8 +53,8 @@ static const char *have(struct run *run, const struct index_shape *shape)
     kx_read_begin(run->test.reader);
     assert_int_equal(kx_scan(run->test.reader, &range, NULL), KX_OK);
     while (kx_scan_next(run->test.reader, &entry) == KX_OK)
-        out = talloc_strdup_append(out,
-                                   line_text(run, &entry, shape->store == 0));
+        out = talloc_strdup_append(
+            out, line_text(run, &entry, shape->store == 0 || shape->aggregate));
     kx_read_end(run->test.reader);
     return out;
 }
@@ -91,7 +91,7 @@ static struct line make_line(struct run *run, const struct index_shape *shape,
     kx_buffer_init(&key, run->data.mem);
     kx_key_add_string(&key, kx_text(shape->name));
     kx_add_slice(&key, value);
-    if (!shape->unique)
+    if (!shape->unique && !shape->aggregate)
         kx_add_slice(&key, owner);
     entry.key = kx_buffer_slice(&key);
     if (shape->store == 0)
@@ -101,6 +101,23 @@ static struct line make_line(struct run *run, const struct index_shape *shape,
             run->data.mem, shape, &run->data.slots[slot].document, run->flaw));
     return (struct line){.key = entry.key,
                          .text = line_text(run, &entry, shape->store == 0)};
+}
+
+/* Puts the number of lines with one key in the place of these lines, which are
+ * in the order of keys. Returns how many lines remain. */
+static size_t count_groups(struct run *run, struct line *lines, size_t count)
+{
+    size_t groups = 0;
+    for (size_t i = 0, n = 0; i < count; i += n, groups++) {
+        for (n = 1; i + n < count && kx_equal(lines[i].key, lines[i + n].key);)
+            n++;
+        struct kx_entry entry = {.key = lines[i].key,
+                                 .value = test_json(talloc_asprintf(
+                                     run->data.mem, "{\"count\":%zu}", n))};
+        lines[groups] = (struct line){.key = entry.key,
+                                      .text = line_text(run, &entry, true)};
+    }
+    return groups;
 }
 
 /* All entries that it must have. */
@@ -122,6 +139,8 @@ static const char *want(struct run *run, const struct index_shape *shape)
                 make_line(run, shape, slot, kx_buffer_slice(&values.list[n]));
     }
     qsort(lines, count, sizeof lines[0], by_key);
+    if (shape->aggregate)
+        count = count_groups(run, lines, count);
     char *out = talloc_strdup(run->data.mem, "");
     for (size_t i = 0; i < count; i++)
         out = talloc_strdup_append(out, lines[i].text);
@@ -277,6 +296,15 @@ static void run_commit(struct run *run)
 
 /* ---- Runs --------------------------------------------------------------- */
 
+/* Makes it an index of totals. */
+static void count_entries(struct index_shape *shape)
+{
+    shape->aggregate = true;
+    shape->unique = false;
+    if (shape->fields[shape->field_count - 1] == FROM_STAMP)
+        shape->field_count--;
+}
+
 static void begin_run(struct run *run, uint64_t seed, enum model_flaw flaw)
 {
     *run = (struct run){.data = {.seed = seed, .now = 1000000, .flaw = flaw},
@@ -286,6 +314,8 @@ static void begin_run(struct run *run, uint64_t seed, enum model_flaw flaw)
     test_store_new(&run->test);
     for (size_t i = 0; i < SHAPES; i++) {
         run->shapes[i] = random_shape(&run->data.seed, i);
+        if (i % 3 == 2)
+            count_entries(&run->shapes[i]);
         assert_int_equal(
             test_declare(&run->test, run->data.mem,
                          shape_json(run->data.mem, &run->shapes[i])),
