@@ -11,14 +11,16 @@
 #include "plan/plan_refuse.h"
 #include "schema/totals.h"
 
-/* The row that the index has for this group; KX_ABSENT. */
+/* The row that the index has for this group; KX_ABSENT, and no totals: there is
+ * none, or one that a dropped index of the same name has left. */
 static enum kx_status find_row(struct plan *plan, const struct index *index,
                                struct kx_slice group, struct record *row_out)
 {
     enum kx_status status = overlay_record(plan->overlay, group, row_out);
-    if (status == KX_OK && row_out->index != index->id)
-        return KX_ABSENT;
-    return status;
+    if (status == KX_OK && row_out->index == index->id)
+        return KX_OK;
+    *row_out = (struct record){.index = 0};
+    return status == KX_OK ? KX_ABSENT : status;
 }
 
 static enum kx_status put_row(struct plan *plan, const struct index *index,
@@ -41,7 +43,7 @@ enum kx_status plan_aggregate_add(struct plan *plan, struct index *index,
                                   struct kx_slice group, struct kx_slice totals,
                                   bool negate)
 {
-    struct record row = {.value = kx_slice(NULL, 0)};
+    struct record row;
     uint64_t count = 0;
     enum kx_status status = find_row(plan, index, group, &row);
     if (status != KX_OK && status != KX_ABSENT)

@@ -1,4 +1,4 @@
-// The declared indexes of the crash test: one that is always there, and two that
+// The declared indexes of the crash test: one that is always there, and three that
 // are declared and dropped all the time; and what each must hold.
 'use strict';
 const { pause } = require('./server.js');
@@ -7,6 +7,8 @@ const DECLARATIONS = [
   { name: 'by_email', prefix: ['users'], fields: ['/email'], unique: true },
   { name: 'by_color', prefix: ['users'], fields: ['/color'] },
   { name: 'copy_by_n', prefix: ['users'], fields: ['/n'], store: 'value' },
+  { name: 'totals', prefix: ['users'], fields: ['/color'],
+    store: { aggregate: { count: true, sum: [{ path: '/n', scale: 1 }] } } },
 ];
 const BREAK_MS = 60;
 const LOOK_MS = 5;
@@ -39,7 +41,7 @@ class Declarer {
   async run(server, until) {
     try {
       while (!until.stopped) {
-        const declaration = DECLARATIONS[1 + this.random(2)];
+        const declaration = DECLARATIONS[1 + this.random(3)];
         await this.change(server, declaration, this.random(2) === 0);
         await pause(this.random(BREAK_MS));
       }
@@ -75,8 +77,21 @@ async function built(server) {
   }
 }
 
+// The groups with their totals, of whole numbers.
+function expectedTotals(declaration, users) {
+  const groups = new Map();
+  for (const { color, n } of users.values()) {
+    if (color === undefined || n === undefined) continue;
+    const { count, sum } = groups.get(color) ?? { count: 0, sum: 0n };
+    groups.set(color, { count: count + 1, sum: sum + BigInt(n) });
+  }
+  return [...groups].map(([color, { count, sum }]) => JSON.stringify(
+    [[declaration.name, color], { count, sum: { '/n': `${sum}.0` } }])).sort();
+}
+
 function expected(declaration, users) {
   const lines = [];
+  if (declaration.store?.aggregate) return expectedTotals(declaration, users);
   for (const [user, value] of users) {
     const field = value[declaration.fields[0].slice(1)];
     if (field === undefined) continue;

@@ -163,6 +163,15 @@ until_field .state ready GET /indexes/by_g
 is 'the groups' "$(totals_of by_g)" \
     '[[[0],12,"6.0"],[[1],12,"6.0"],[[2],12,"6.0"],[[7],3,"6.0"]]'
 
+test_case 'one that is dropped and declared again counts from the beginning'
+for n in 1 2 3; do
+    request DELETE /indexes/by_g
+    request POST /indexes '{"name":"by_g","prefix":["items"],"fields":["/g"],
+        "store":{"aggregate":{"sum":[{"path":"/total","scale":1}]}}}' --header 'Prefer: wait=60'
+    is 'the groups' "$(totals_of by_g)" \
+        '[[[0],12,"6.0"],[[1],12,"6.0"],[[2],12,"6.0"],[[7],3,"6.0"]]'
+done
+
 test_case 'a build that meets an entry which must not be left out fails, and begins again'
 request PUT /kv/strict2/1 '{"total":"x"}'
 request PUT /kv/strict2/2 '{"total":2}'
