@@ -26,6 +26,8 @@ void entryjson_write_stamp(uint64_t stamp, struct kx_buffer *out)
  * expiresAt. */
 static void write_tail(const struct kx_entry *entry, struct kx_buffer *out)
 {
+    if (entry->deleted)
+        add_constant(out, ",\"deleted\":true");
     add_constant(out, ",\"versionstamp\":");
     entryjson_write_stamp(entry->stamp, out);
     if (entry->expires_at_ms != 0) {
@@ -117,13 +119,16 @@ static void write_preview(const struct kx_entry *entry, size_t most,
 
 void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out)
 {
-    write_value(entry, NULL, out);
+    if (entry->deleted)
+        write_key(entry, out);
+    else
+        write_value(entry, NULL, out);
 }
 
 void entryjson_write_shaped(const struct kx_entry *entry,
                             const struct shape *shape, struct kx_buffer *out)
 {
-    if (shape->keys_only)
+    if (shape->keys_only || entry->deleted)
         write_key(entry, out);
     else if (shape->previews)
         write_preview(entry, shape->preview, out);

@@ -65,7 +65,8 @@ bool restore_end(const char *directory)
 
 /* ---- Replaying ---------------------------------------------------------- */
 
-/* The raised versionstamp is on disk before the first commit. */
+/* The raised versionstamp is on disk before the first commit. The history of
+ * changes begins there: what was read of the lost store may be gone. */
 static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
 {
     struct row_write write;
@@ -74,6 +75,8 @@ static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
     if (catalog->stamp > known)
         known = catalog->stamp;
     catalog->stamp = by_clock > known ? by_clock : known + LEAP;
+    for (size_t i = 0; i < catalog->count; i++)
+        catalog->indexes[i]->history = catalog->stamp;
     if (!catalog_facts_write(catalog, catalog, &write))
         return KX_NO_MEMORY;
     return engine_write_now(catalog->engine, &write, 1);

@@ -128,9 +128,10 @@ size_t catalog_rows_per_change(const struct catalog *catalog)
 {
     size_t rows = 1;
     for (size_t i = 0; i < catalog->count; i++)
-        rows += catalog->indexes[i]->declaration->has_each
-                    ? KX_INDEX_ENTRIES_MAX
-                    : 1;
+        rows +=
+            (catalog->indexes[i]->declaration->has_each ? KX_INDEX_ENTRIES_MAX
+                                                        : 1) *
+            (catalog->indexes[i]->declaration->tombstones_ms != 0 ? 2 : 1);
     return rows;
 }
 

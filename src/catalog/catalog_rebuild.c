@@ -31,6 +31,7 @@ static enum kx_status make_fresh(struct catalog *catalog,
     fresh->build.total = old->entries;
     fresh->build.started_at_ms = kx_now_ms();
     fresh->id = ++catalog->last_id;
+    fresh->history = catalog->stamp;
     fresh->pace = old->pace;
     fresh->adoption.asked = index_adopts(old);
     *fresh_out = fresh;

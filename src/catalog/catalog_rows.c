@@ -3,7 +3,9 @@
  *   "format"      version of the rows (format.h)
  *   "facts"       last stamp (8), last index id (4), clients' entries (8), then
  *                 id (4) and entries (8) of each index, followed by its id with
- *                 a mark and its conflict rows if it has any; little endian
+ *                 a mark and its conflict rows if it has any, and by its id
+ *                 with another and its history if it has tombstones; little
+ *                 endian
  *   "id"          the store's UUID as text
  *   "index/<id>"  JSON: id, state, declaration, progress of the build, the
  *                 version of Unicode by which its text is folded; for changes
@@ -44,6 +46,15 @@ static uint64_t get(struct kx_slice bytes, size_t at, size_t size)
 /* An id with this bit is followed by the number of conflict rows. */
 enum { FACTS_BYTES = 20, FACTS_INDEX_BYTES = 12 };
 static const uint32_t CONFLICTS_OF = UINT32_C(1) << 31;
+static const uint32_t HISTORY_OF = UINT32_C(1) << 30;
+
+static void put_marked(struct kx_buffer *out, uint32_t id, uint64_t number)
+{
+    if (number == 0)
+        return;
+    put(out, id, 4);
+    put(out, number, 8);
+}
 
 static void put_counts(struct kx_buffer *out, struct index *const *list,
                        size_t count)
@@ -51,10 +62,9 @@ static void put_counts(struct kx_buffer *out, struct index *const *list,
     for (size_t i = 0; i < count; i++) {
         put(out, list[i]->id, 4);
         put(out, list[i]->entries, 8);
-        if (list[i]->conflicts == 0)
-            continue;
-        put(out, list[i]->id | CONFLICTS_OF, 4);
-        put(out, list[i]->conflicts, 8);
+        put_marked(out, list[i]->id | CONFLICTS_OF, list[i]->conflicts);
+        if (list[i]->declaration->tombstones_ms != 0)
+            put_marked(out, list[i]->id | HISTORY_OF, list[i]->history);
     }
 }
 
@@ -83,13 +93,17 @@ static void read_facts(struct catalog *catalog, struct kx_slice facts)
     for (size_t at = FACTS_BYTES; at + FACTS_INDEX_BYTES <= facts.size;
          at += FACTS_INDEX_BYTES) {
         uint32_t id = (uint32_t)get(facts, at, 4);
-        struct index *index = catalog_by_id(catalog, id & ~CONFLICTS_OF);
+        uint64_t number = get(facts, at + 4, 8);
+        struct index *index =
+            catalog_by_id(catalog, id & ~(CONFLICTS_OF | HISTORY_OF));
         if (index == NULL)
             continue;
-        if ((id & CONFLICTS_OF) == 0)
-            index->entries = get(facts, at + 4, 8);
+        if ((id & CONFLICTS_OF) != 0)
+            index->conflicts = number;
+        else if ((id & HISTORY_OF) != 0)
+            index->history = number;
         else
-            index->conflicts = get(facts, at + 4, 8);
+            index->entries = number;
     }
 }
 

@@ -31,7 +31,8 @@ struct index *batch_catalog_other(const struct catalog *catalog,
     return NULL;
 }
 
-/* Adds the plan's counts, or with sign -1 subtracts them again. */
+/* Adds the plan's counts, or with sign -1 subtracts them again. (A history that
+ * begins later than need be does no harm.) */
 static void add_counts(struct catalog *catalog, const struct plan *plan,
                        int sign)
 {
@@ -44,6 +45,8 @@ static void add_counts(struct catalog *catalog, const struct plan *plan,
         }
         index->entries += (uint64_t)(delta->entries * sign);
         index->conflicts += (uint64_t)(delta->conflicts * sign);
+        if (delta->history > index->history)
+            index->history = delta->history;
         atomic_fetch_add(&index->usage.writes,
                          (uint64_t)(delta->writes * sign));
         for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
@@ -146,6 +149,7 @@ static void act(struct catalog *catalog, struct batch *batch)
     switch (batch->action) {
     case CATALOG_ADD:
         catalog->last_id = batch->index->id;
+        batch->index->history = catalog->stamp;
         break;
     case CATALOG_DROP:
         begin_drop(batch->index);
@@ -154,6 +158,7 @@ static void act(struct catalog *catalog, struct batch *batch)
         set_build(batch->index, batch);
         break;
     case CATALOG_AGAIN:
+        batch->index->history = catalog->stamp;
         set_build(batch->index, batch);
         set_pace(batch->index, batch);
         break;

@@ -21,21 +21,25 @@ static void add_row(struct rows *rows, struct row_write write)
     rows->list[rows->count++] = write;
 }
 
-/* When a client's entry expires; 0: never, or no entry. Index entries have no
- * row in the expiry table: they are removed with the entry that they belong to.
- */
+/* When a client's entry expires, or a tombstone is to be removed; 0: never, or
+ * no entry. Other index entries have no row in the expiry table: they are
+ * removed with the entry that they belong to. */
 static int64_t expiry_of(struct kx_slice bytes)
 {
     struct record record;
-    if (!record_read(bytes, &record) || record.index != 0)
+    if (!record_read(bytes, &record) || (record.index != 0 && !record.deleted))
         return 0;
     return record.expires_at_ms;
 }
 
-/* Big endian, so that the first row of the table is the next to expire. */
+/* Big endian, so that the first row of the table is the next to expire. The row
+ * of a tombstone has a value: the row that it names may be gone with its index.
+ */
 static void add_expiry_row(struct rows *rows, enum row_write_type type,
-                           int64_t expires_at_ms, struct kx_slice key)
+                           int64_t expires_at_ms,
+                           const struct net_change *change)
 {
+    struct kx_slice key = change->key;
     uint8_t *bytes = talloc_size(rows->mem, 8 + key.size);
     if (bytes == NULL) {
         rows->failed = true;
@@ -44,9 +48,11 @@ static void add_expiry_row(struct rows *rows, enum row_write_type type,
     for (int i = 0; i < 8; i++)
         bytes[i] = (uint8_t)((uint64_t)expires_at_ms >> (56 - 8 * i));
     memcpy(bytes + 8, key.data, key.size);
+    bool tombstone = type == ROW_PUT && record_of_index(change->now);
     add_row(rows, (struct row_write){.type = type,
                                      .table = TABLE_EXPIRY,
-                                     .key = kx_slice(bytes, 8 + key.size)});
+                                     .key = kx_slice(bytes, 8 + key.size),
+                                     .value = kx_text(tombstone ? "t" : "")});
 }
 
 /* A presumption is tested by an insertion, even of an entry that the batch
@@ -79,9 +85,9 @@ static void add_change(struct writer *writer, struct rows *rows,
     if (before == now)
         return;
     if (before != 0)
-        add_expiry_row(rows, ROW_DELETE, before, change->key);
+        add_expiry_row(rows, ROW_DELETE, before, change);
     if (now != 0)
-        add_expiry_row(rows, ROW_PUT, now, change->key);
+        add_expiry_row(rows, ROW_PUT, now, change);
     if (now != 0 && now < writer->next_expiry_ms)
         writer->next_expiry_ms = now;
 }

@@ -80,8 +80,10 @@ enum kx_status job_settle(struct writer *writer, struct batch *batch)
 {
     uint64_t number = 0;
     enum kx_status status = KX_NO_MEMORY;
-    batch->plan = plan_writes(writer, batch);
-    batch->write_count = 0;
+    if (batch->plan == NULL) {
+        batch->plan = plan_writes(writer, batch);
+        batch->write_count = 0;
+    }
     if (batch->plan != NULL)
         status = batch_apply(writer, batch, &number);
     if (status == KX_OK) {

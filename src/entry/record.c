@@ -10,6 +10,7 @@ enum {
     STAMP_SHIFT = 5,
     /* Bits of the two bytes with the owner's position. */
     OWNER_MASK = 0x0fff,
+    TOMBSTONE = 0x1000,
     OWN_STAMP = 0x2000,
     ODD_FORM = 0x4000,
     OTHER_FORM = 0x8000
@@ -47,6 +48,7 @@ static bool read_owner(struct kx_slice *rest, struct record *record)
     record->index = (uint32_t)take(rest, 4);
     unsigned owner = (unsigned)take(rest, 2);
     record->owner_at = (uint16_t)(owner & OWNER_MASK);
+    record->deleted = (owner & TOMBSTONE) != 0;
     record->own = (owner & OWN_STAMP) != 0;
     record->odd = (owner & ODD_FORM) != 0;
     if ((owner & OTHER_FORM) != 0 && !take_slice(rest, 4, &record->other))
@@ -72,7 +74,7 @@ bool record_read(struct kx_slice bytes, struct record *record_out)
         (head & EXPIRES) != 0 ? (int64_t)take(&rest, 8) : 0;
     record_out->index = 0;
     record_out->owner_at = 0;
-    record_out->odd = record_out->own = false;
+    record_out->odd = record_out->own = record_out->deleted = false;
     record_out->other = record_out->owner = record_out->media_type = none;
     if ((head & INDEX_ENTRY) != 0 && !read_owner(&rest, record_out))
         return false;
@@ -99,6 +101,8 @@ static size_t significant_bytes(uint64_t number)
 static void put_owner(struct kx_buffer *out, const struct record *record)
 {
     unsigned owner = record->owner_at;
+    if (record->deleted)
+        owner |= TOMBSTONE;
     if (record->own)
         owner |= OWN_STAMP;
     if (record->odd)
@@ -154,6 +158,7 @@ static void show_value(const struct record *record, struct kx_slice key,
     value_out->encoding = record->encoding;
     value_out->media_type = record->media_type;
     value_out->data = record->encoding == KX_POINTER ? record_owner(record, key)
+                      : record->deleted              ? kx_text("null")
                                                      : record->value;
 }
 
@@ -162,7 +167,8 @@ void record_show(const struct record *record, struct kx_slice key,
 {
     entry_out->key = key;
     entry_out->stamp = record->stamp;
-    entry_out->expires_at_ms = record->expires_at_ms;
+    entry_out->expires_at_ms = record->deleted ? 0 : record->expires_at_ms;
+    entry_out->deleted = record->deleted;
     show_value(record, key, &entry_out->value);
 }
 

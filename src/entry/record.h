@@ -10,8 +10,8 @@
  *   If bit 4 is set:
  *   4        id of the index
  *   2        bits 0-11: position of the owner in the row's own key, or 0;
- *            bit 13: a client's copy with another stamp (plan_adopt.h);
- *            bit 14: this is the odd form; bit 15: the other form follows
+ *            bit 12: a tombstone; bit 13: a client's copy with another stamp
+ * (plan_adopt.h); bit 14: this is the odd form; bit 15: the other form follows
  *   4 + n    size and record of the other form, if bit 15 is set
  *   2 + n    size and bytes of the owner, if its position is 0
  *
@@ -36,6 +36,8 @@ struct record {
     uint16_t owner_at;
     bool odd;              /* this is the odd form (row_form.h) */
     struct kx_slice other; /* the other form's record, or empty */
+    bool deleted; /* a tombstone: the row of an index that says that an entry is
+                   * gone; its time is up when it may be forgotten */
     bool own; /* a copy by a client: stamp and bytes differ from its owner's */
     struct kx_slice owner; /* primary key after the prefix, if owner_at is 0 */
     struct kx_slice media_type;
@@ -56,9 +58,12 @@ struct kx_slice record_owner(const struct record *record, struct kx_slice key);
 /* True if the bytes begin the record of an index entry. */
 bool record_of_index(struct kx_slice bytes);
 
+/* A tombstone does not expire: it is there until it is removed, since what its
+ * absence means is noted in the same batch (plan_tombstone.c). */
 static inline bool record_expired(const struct record *record, int64_t now_ms)
 {
-    return record->expires_at_ms != 0 && record->expires_at_ms <= now_ms;
+    return record->expires_at_ms != 0 && record->expires_at_ms <= now_ms &&
+           !record->deleted;
 }
 
 /* The entry as clients see it. Nothing is copied: it is valid as long as key

@@ -128,6 +128,8 @@ static enum kx_status take_row(struct step *step, struct kx_slice key,
     if (!record_read(bytes, &row) || row.index != step->index->id)
         return KX_OK;
     build->done++;
+    if (row.deleted) /* the same in any form */
+        return KX_OK;
     return rewrite(step, key, bytes, &row);
 }
 

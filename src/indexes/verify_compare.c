@@ -98,9 +98,10 @@ static enum kx_status check_content(struct verify *job, struct kx_slice key,
     return status == KX_OK ? found(job, KX_STALE, key, owner, 0) : status;
 }
 
-/* A row that cannot be read, or an entry of a client, may be in the place of a
- * right row, which the other direction then finds missing. An expired entry of
- * a client is left to the expiry job. */
+/* A tombstone has no entry to be compared with. A row that cannot be read, or
+ * an entry of a client, may be in the place of a right row, which the other
+ * direction then finds missing. An expired entry of a client is left to the
+ * expiry job. */
 enum kx_status verify_row(struct verify *job, struct kx_slice key,
                           struct kx_slice bytes)
 {
@@ -115,6 +116,8 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
         return KX_OK; /* of another index of this name, built or dropped */
     job->next->report.done++;
     job->next->rows++;
+    if (row.deleted)
+        return KX_OK;
     row_form_pick(job->index, &row);
     enum kx_status status = row_source_find(&job->source, key, &row);
     if (status == KX_ABSENT)

@@ -20,6 +20,8 @@ struct kx_entry {
     struct kx_value value;
     uint64_t stamp;        /* versionstamp; never 0 */
     int64_t expires_at_ms; /* Unix time, or 0 for never */
+    bool deleted; /* a tombstone in an index: the entry was removed with this
+                   * versionstamp; its value is null */
 };
 
 #endif

@@ -42,7 +42,8 @@ enum kx_mismatch {
     KX_MISMATCH_UNUSED,     /* no condition concerns its first field */
     KX_MISMATCH_CONDITIONS, /* its order does not answer all conditions */
     KX_MISMATCH_ORDER,
-    KX_MISMATCH_COUNT /* number of reasons */
+    KX_MISMATCH_TOMBSTONES, /* it has removals as well */
+    KX_MISMATCH_COUNT       /* number of reasons */
 };
 /* The code of a reason in JSON, such as "other-order", and a sentence for it.
  */

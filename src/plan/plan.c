@@ -131,15 +131,19 @@ static enum kx_status remove_expired(struct plan *plan, struct kx_slice key,
     return status == KX_OK ? plan_index_update(plan) : status;
 }
 
-/* Nothing that can be seen changes, except totals. */
+/* Uses up a stamp only for tombstones: nothing else that can be seen changes,
+ * except totals. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms)
 {
     struct kx_commit no_commit = {.command.kind = KX_WRITE};
     plan->commit = &no_commit;
     plan->delta_count = 0;
+    bool leaves = plan_leaves_tombstone(plan, key);
+    plan->stamp += leaves;
     enum kx_status status = remove_expired(plan, key, expires_at_ms);
     if (status != KX_OK) {
+        plan->stamp -= leaves;
         overlay_undo(plan->overlay);
         return status;
     }

@@ -22,6 +22,7 @@ struct count_delta {
     int64_t entries;
     int64_t conflicts; /* conflict rows */
     int64_t writes;    /* rows put or removed */
+    uint64_t history;  /* stamp of the last tombstone that is forgotten, or 0 */
     uint64_t adopted[KX_ADOPTED_KINDS];
 };
 
@@ -82,9 +83,9 @@ struct plan *plan_create(const struct plan_base *base);
 void plan_commit(struct plan *plan, struct kx_commit *commit);
 
 /* Removes the entry under key that has expired at expires_at_ms, with its index
- * entries. Rows of aggregate indexes change with it and get the plan's stamp.
- * KX_OK also when it is gone; KX_NO_MEMORY, KX_FAILED: the plan is as it was
- * before. */
+ * entries. Rows of aggregate indexes change with it and get the plan's stamp; a
+ * removal that leaves tombstones takes the next one. KX_OK also when it is
+ * gone; KX_NO_MEMORY, KX_FAILED: the plan is as it was before. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms);
 
@@ -172,6 +173,18 @@ void plan_results_drop(struct kx_commit *commit);
  * KX_OK, KX_UNIQUE_VIOLATION or KX_NOT_INDEXABLE with the refusal filled,
  * KX_COMMIT_TOO_LARGE, errors. */
 enum kx_status plan_index_update(struct plan *plan);
+/* plan_tombstone.c: what a removal leaves in an index. The first puts a
+ * tombstone for the n-th key of plan->before, which the commit takes from the
+ * index, unless the index has none or plan->now has a key of the same fields.
+ * The second: does any index keep one if this entry is removed? KX_OK,
+ * KX_NO_MEMORY, KX_FAILED. */
+enum kx_status plan_tombstone(struct plan *plan, struct index *index, size_t n);
+bool plan_leaves_tombstone(const struct plan *plan, struct kx_slice key);
+/* Removes the tombstone whose time is up at expires_at_ms, and notes it in the
+ * index's history; as plan_expire. */
+enum kx_status plan_forget(struct plan *plan, struct kx_slice key,
+                           int64_t expires_at_ms);
+
 /* plan_owned.c: a mutation on a key that belongs to an index must say what the
  * index holds after the commit. KX_OK, KX_INDEX_OWNED_KEY with the refusal
  * filled, errors. After plan_index_update only. */
@@ -193,6 +206,9 @@ void plan_count_conflicts(struct plan *plan, struct index *index,
                           int64_t conflicts);
 /* And to the number of its rows that were put or removed. */
 void plan_count_write(struct plan *plan, struct index *index);
+/* A tombstone with this stamp is removed: history begins after it. */
+void plan_count_forgotten(struct plan *plan, struct index *index,
+                          uint64_t stamp);
 /* Counts a hand-kept entry that was taken over. */
 void plan_count_adopted(struct plan *plan, struct index *index,
                         enum kx_adopted kind);

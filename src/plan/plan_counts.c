@@ -11,6 +11,8 @@ static void add_delta(struct count_delta *list, size_t *count,
             list[i].entries += delta.entries;
             list[i].conflicts += delta.conflicts;
             list[i].writes += delta.writes;
+            if (delta.history > list[i].history)
+                list[i].history = delta.history;
             for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
                 list[i].adopted[kind] += delta.adopted[kind];
             return;
@@ -37,6 +39,14 @@ void plan_count_conflicts(struct plan *plan, struct index *index,
 void plan_count_write(struct plan *plan, struct index *index)
 {
     struct count_delta delta = {.index = index, .writes = 1};
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_count_forgotten(struct plan *plan, struct index *index,
+                          uint64_t stamp)
+{
+    struct count_delta delta = {
+        .index = index, .entries = -1, .writes = 1, .history = stamp};
     add_delta(plan->deltas, &plan->delta_count, delta);
 }
 

@@ -1,9 +1,8 @@
 /* Keeping index entries in step with the entries they are taken from.
  *
- * extract.c makes the index keys of each changed entry, as it was before the
- * commit and as it is after it; only differences are written. Index entries
- * that become wrong are removed before any is added, so that two entries can
- * swap a unique value in one commit.
+ * Only differences of an entry's index keys (extract.c) before and after the
+ * commit are written; those that become wrong are removed before any is added,
+ * so that two entries can swap a unique value in one commit.
  *
  * An index entry belongs to the entry that made it, its owner. In a unique
  * index the key alone does not tell the owner: once an owner has expired
@@ -257,8 +256,7 @@ static enum kx_status both_keys(struct plan *plan, const struct effect *effect)
     return status;
 }
 
-/* An entry that could not be indexed when the index was declared had no index
- * entry. One that cannot be indexed now is refused by add_new. */
+/* One that could not be indexed had no index entry; add_new refuses one now. */
 static enum kx_status old_keys(struct plan *plan, const struct effect *effect)
 {
     enum kx_status status = both_keys(plan, effect);
@@ -283,6 +281,8 @@ static enum kx_status remove_old(struct plan *plan, const struct effect *effect)
         struct kx_slice key = extract_key(&plan->before, n);
         if (!keeps_key(plan, effect, &plan->now, key))
             status = remove_entry(plan, effect, n);
+        if (status == KX_OK)
+            status = plan_tombstone(plan, effect->index, n);
     }
     return status;
 }

@@ -76,7 +76,8 @@ static enum kx_status entry_of_row(struct range_walk *walk, struct kx_slice key,
     if (!record_read(bytes, &row))
         return KX_FAILED;
     uint32_t owner = walk->index == NULL ? 0 : walk->index->id;
-    if (row.index != owner || record_expired(&row, walk->plan->now_ms))
+    if (row.index != owner || row.deleted ||
+        record_expired(&row, walk->plan->now_ms))
         return KX_ABSENT;
     walk->row.size = walk->key.size = 0;
     kx_add_slice(&walk->row, key);

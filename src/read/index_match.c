@@ -377,6 +377,8 @@ enum kx_status index_match_make(void *mem, const struct declaration *index,
     check_room(&matcher);
     check_fields(&matcher);
     check_where(&matcher);
+    if (index->tombstones_ms != 0)
+        mismatch(&matcher, KX_MISMATCH_TOMBSTONES);
     match_out->followed = query_reads_entries(query->asked, index);
     return status;
 }

@@ -43,6 +43,8 @@ static const struct {
         {"conditions-left",
          "Its order cannot answer the conditions in `left`."},
     [KX_MISMATCH_ORDER] = {"other-order", "Its entries have another order."},
+    [KX_MISMATCH_TOMBSTONES] = {"tombstones",
+                                "It has tombstones of removed entries, too."},
 };
 
 const char *kx_mismatch_code(enum kx_mismatch mismatch)

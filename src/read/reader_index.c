@@ -144,6 +144,10 @@ enum kx_status reader_resolve(struct kx_reader *reader,
     struct kx_slice primary = primary_key(reader, index, row, key);
     if (reader->primary.failed)
         return KX_NO_MEMORY;
+    if (row->deleted) {
+        record_show(row, primary, entry_out);
+        return KX_OK;
+    }
     if (holds_entry(reader, index, &shown)) {
         record_show(&shown, primary, entry_out);
         return KX_OK;

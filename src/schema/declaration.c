@@ -119,6 +119,7 @@ static const struct declaration_member members[] = {
     {"store", declaration_read_store},
     {"missing", read_missing},
     {"where", declaration_read_where},
+    {"tombstones", declaration_read_tombstones},
     {"adopt", read_adopt},
     {NULL, NULL},
 };
@@ -161,6 +162,9 @@ static enum kx_status check_whole(struct declaration_parse *parse)
         return declaration_parse_bad(parse,
                                      "a declaration needs at least one field, "
                                      "such as \"/email\"");
+    if (declaration->tombstones_ms != 0 && !declaration->feed)
+        return declaration_parse_bad(
+            parse, "tombstones need a last field {\"versionstamp\":true}");
     if (declaration->feed && declaration->unique)
         return declaration_parse_bad(
             parse, "an index with a versionstamp is not unique: each change "

@@ -72,10 +72,11 @@ struct declaration {
     size_t depth; /* number of key parts after prefix; 0: any */
     struct field fields[KX_FIELDS_MAX];
     size_t field_count;
-    size_t each;   /* the field with `each`, if has_each */
-    bool has_each; /* an entry may have any number of index entries */
-    bool feed;     /* the last field is the versionstamp */
-    bool folds;    /* a field has a fold: keys depend on Unicode's version */
+    size_t each;           /* the field with `each`, if has_each */
+    bool has_each;         /* an entry may have any number of index entries */
+    bool feed;             /* the last field is the versionstamp */
+    int64_t tombstones_ms; /* how long a removal is kept in it; 0: not */
+    bool folds; /* a field has a fold: keys depend on Unicode's version */
     bool unique;
     bool adopt; /* take over entries under the name; not part of the text */
     enum index_store store;

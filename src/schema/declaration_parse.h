@@ -92,6 +92,7 @@ declaration_member_fn declaration_read_stored;
 declaration_member_fn declaration_read_fields;
 declaration_member_fn declaration_read_store;
 declaration_member_fn declaration_read_where;
+declaration_member_fn declaration_read_tombstones;
 declaration_member_fn declaration_read_aggregate;
 
 /* Calls `read` for each element of an array of paths. */
@@ -120,6 +121,10 @@ void declaration_write_condition(const struct condition *condition,
 /* Appends the `store` of an aggregate index as canonical JSON. */
 void declaration_write_aggregate(const struct declaration *declaration,
                                  struct kx_buffer *out);
+
+/* Appends the member `tombstones`, if the declaration has it. */
+void declaration_write_tombstones(const struct declaration *declaration,
+                                  struct kx_buffer *out);
 
 /* Appends the canonical JSON of a checked declaration to its text. KX_OK,
  * KX_NO_MEMORY. */

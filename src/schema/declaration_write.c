@@ -135,6 +135,7 @@ enum kx_status declaration_write(struct declaration *declaration)
                           ? ",\"missing\":\"error\""
                           : ",\"missing\":\"skip\"");
     write_where(declaration, &out);
+    declaration_write_tombstones(declaration, &out);
     kx_add_byte(&out, '}');
     declaration->text = kx_buffer_slice(&out);
     return out.failed ? KX_NO_MEMORY : KX_OK;

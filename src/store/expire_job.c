@@ -1,5 +1,5 @@
-/* Removes expired entries. Readers no longer see them; this frees their space
- * and the space of their index entries.
+/* Removes expired entries, and tombstones that may be forgotten. Readers no
+ * longer see them; this frees their space and the space of their index entries.
  *
  * TABLE_EXPIRY has a row for each entry that expires, in the order of time.
  * batch_rows.c keeps it in step with the entries, so the first row tells when
@@ -34,6 +34,16 @@ static bool is_full(const struct writer *writer, const struct batch *batch)
            overlay_bytes(batch->plan->overlay) >= JOB_BYTES_MAX;
 }
 
+/* A row with a value is of a tombstone. */
+static enum kx_status plan_row(struct plan *plan, struct kx_slice row,
+                               struct kx_slice value)
+{
+    struct kx_slice key =
+        kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES);
+    return value.size > 0 ? plan_forget(plan, key, row_time(row))
+                          : plan_expire(plan, key, row_time(row));
+}
+
 /* Plans the removal of the entries due by now, as many as fit into a job.
  * KX_OK, and *next_out: when the first remaining one is due, which may be now.
  */
@@ -50,17 +60,15 @@ static enum kx_status plan_due(struct writer *writer, struct batch *batch,
     int64_t next = INT64_MAX;
     while (status == KX_OK) {
         struct kx_slice row;
-        struct kx_slice nothing;
-        status = engine_range_next(range, &row, &nothing);
+        struct kx_slice value;
+        status = engine_range_next(range, &row, &value);
         if (status != KX_OK)
             break;
         if (row_time(row) > plan->now_ms || is_full(writer, batch)) {
             next = row_time(row);
             break;
         }
-        status = plan_expire(
-            plan, kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES),
-            row_time(row));
+        status = plan_row(plan, row, value);
         if (status == KX_OK && !job_remove(plan, batch, TABLE_EXPIRY, row))
             status = KX_NO_MEMORY;
     }
@@ -81,23 +89,14 @@ static bool any_aggregates(const struct catalog *catalog)
     return i < catalog->count;
 }
 
-/* Clients see the rows of aggregate indexes that it changes, so these get a
- * versionstamp, and replies that show them wait for the disk. */
-static enum kx_status apply(struct writer *writer, struct batch *batch,
-                            bool aggregates)
+/* Clients see tombstones and the rows of aggregate indexes that it changes, so
+ * these get a versionstamp, and replies that show them wait for the disk. */
+static enum kx_status apply(struct writer *writer, struct batch *batch)
 {
-    uint64_t number = 0;
-    if (!aggregates)
+    if (!plan_changes(batch->plan))
         return job_apply(writer, batch);
     batch->stamp = batch->plan->stamp;
-    enum kx_status status = batch_apply(writer, batch, &number);
-    if (status == KX_OK) {
-        settle_batch(writer->settle, number);
-        return KX_OK;
-    }
-    job_failed(writer, "expiry", status);
-    talloc_free(batch->plan);
-    return status;
+    return job_settle(writer, batch);
 }
 
 /* The expiry row is removed in the same batch as its entry. On failure both
@@ -117,7 +116,7 @@ static int64_t expire_entries(struct writer *writer)
         status = plan_due(writer, &batch, &next);
     if (status != KX_OK || batch.write_count == 0)
         talloc_free(batch.plan);
-    else if (apply(writer, &batch, aggregates) == KX_OK)
+    else if (apply(writer, &batch) == KX_OK)
         atomic_fetch_add(&writer->counters->expired, batch.write_count);
     else
         next = kx_now_ms() + RETRY_MS;

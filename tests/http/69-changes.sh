@@ -117,4 +117,82 @@ is 'the order' "$(listed changes)" '["b","c","d","a","e"]'
 test_case 'an expired entry is not in it'
 request PUT '/kv/docs/f?ttl=50ms' 1
 until_field '[.entries[].key[1]] | contains(["f"])' false GET '/list?index=changes'
+
+test_case 'a removal leaves a tombstone, after all that was changed before'
+declare_index '{"name":"log","prefix":["t"],"fields":[{"versionstamp":true}],"tombstones":"168h","where":{"path":"/hidden","ne":true}}'
+request GET /indexes/log
+field .tombstones 7d
+request PUT /kv/t/a '{"n":1}'
+request PUT /kv/t/b '{"n":2}'
+request DELETE /kv/t/a
+stamp=$(header_value ETag)
+request GET '/list?index=log'
+field '[.entries[] | [.key[1], .value.n, .deleted]]' '[["b",2,null],["a",null,true]]'
+request GET '/list?index=log&keys=true'
+field '[.entries[] | has("deleted")]' '[false,true]'
+request GET '/list?index=log&fields=n'
+field '[.entries[] | has("value")]' '[true,false]'
+request GET '/indexes/log'
+field .entries 2
+request GET '/list?prefix=log'
+field '[.entries[] | [.key[2], .value, .deleted]]' '[["b","b",null],["a",null,true]]'
+
+test_case 'so does leaving the where, and an expiry'
+request PATCH /kv/t/b '{"hidden":true}'
+request GET '/list?index=log&reverse=1&limit=1'
+field '[.entries[] | [.key[1], .deleted]]' '[["b",true]]'
+request PUT '/kv/t/c?ttl=30ms' '{"n":3}'
+until_field '[.entries[] | [.key[1], .deleted]]' '[["c",true]]' GET '/list?index=log&reverse=1&limit=1'
+request GET '/list?index=log'
+field '[.entries[].versionstamp] | . == (sort | unique)' true
+
+test_case 'an entry that is written again follows its tombstone'
+request PUT /kv/t/a '{"n":4}'
+request GET '/list?index=log'
+field '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",null]]'
+
+test_case 'changes of a range pass over tombstones'
+request DELETE '/list?index=log&start=0&limit=10'
+expect 200
+request GET /kv/t/a
+expect 404 key-not-found
+request GET '/list?index=log'
+field '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",true]]'
+
+test_case 'they survive a restart, a migration and a verification'
+request PATCH /indexes/log '{"store":"value"}'
+until_field .state ready GET /indexes/log
+request POST '/indexes/log/verify?repair=true'
+until_field .state done GET /indexes/log/verify
+field '[.missing, .dangling, .stale]' '[0,0,0]'
+stop_server
+start_server
+request GET '/list?index=log'
+field '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",true]]'
+
+test_case 'it is not offered for queries of entries'
+request POST /explain '{"prefix":["t"],"order":[{"versionstamp":true}]}'
+field '[.indexes[] | select(.index == "log") | .reasons[].code]' '["partial","tombstones"]'
+
+test_case 'tombstones are a time, and need a versionstamp'
+refused '"fields":["/n"],"tombstones":"7d"'
+for time in '"7"' '"d"' '7' '"0d"' '"-1d"' '"3661d"' '"99999999999999999999d"' '"1w"' null; do
+    refused '"fields":[{"versionstamp":true}],"tombstones":'"$time"
+    field .pointer /tombstones
+done
+
+test_case 'they are removed when their time is up'
+declare_index '{"name":"brief","prefix":["s"],"fields":[{"versionstamp":true}],"tombstones":"20ms"}'
+request PUT /kv/s/a 1
+request DELETE /kv/s/a
+until_field .entries 0 GET /indexes/brief
+
+test_case 'a dropped index takes its tombstones with it'
+request DELETE /indexes/log
+expect 204
+request GET /kv/t/a
+expect 404 key-not-found
+declare_index '{"name":"log","prefix":["t"],"fields":[{"versionstamp":true}],"tombstones":"7d"}'
+request GET '/list?index=log'
+field '[.entries[].key[1]]' '["b"]'
 finish

@@ -42,6 +42,8 @@ export interface IndexOptions {
   store?: "pointer" | "value" | { fields: readonly string[] };
   where?: object | readonly object[];
   missing?: "skip" | "error";
+  /** How long an index of changes keeps removals, such as "7d". */
+  tombstones?: string;
   depth?: number;
 }
 export type Indexes = Record<string, IndexOptions>;
