@@ -52,6 +52,7 @@
 /* Other services of an open store. */
 #include "kindex/watch.h"
 #include "kindex/backup.h"
+#include "kindex/copy.h"
 #include "kindex/token.h"
 #include "kindex/figures.h"
 #include "kindex/clock.h"

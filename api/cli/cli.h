@@ -70,6 +70,9 @@ struct cli {
     const char *data;
     const char *archive;
     const char *to;
+    const char *from;
+    const char *copy_to;
+    const char *engine_password_file;
     uint64_t limit;
     uint64_t depth;
     uint64_t jobs;
@@ -87,6 +90,7 @@ struct cli {
     bool dry_run;
     bool help;
     bool keys;
+    bool engine_insecure;
     bool estimate;
     bool merge;
     bool ops;
@@ -183,6 +187,7 @@ int cli_import(struct cli *cli);
 int cli_export(struct cli *cli);
 int cli_backup(struct cli *cli);
 int cli_restore(struct cli *cli);
+int cli_engine_copy(struct cli *cli);
 int cli_doctor(struct cli *cli);
 int cli_ready(struct cli *cli);
 int cli_top(struct cli *cli);

@@ -3,6 +3,9 @@
  *
  *   1  directories of programs that did not write the file "format"
  *   2  has the file; each store has an id from its beginning
+ *
+ * While rows are copied into a store the row has a word in place of the number,
+ * so that no program takes them for a store.
  */
 #include "catalog/format_rows.h"
 
@@ -12,6 +15,7 @@
 #include "base/uuid.h"
 
 enum { NUMBER_BYTES = 16 };
+static const char COPYING[] = "copying";
 
 static struct row_write catalog_put(const char *name, const char *value)
 {
@@ -32,6 +36,23 @@ bool format_write(void *mem, struct row_write *write_out)
     if (number != NULL)
         *write_out = catalog_put("format", number);
     return number != NULL;
+}
+
+struct row_write format_copying(void)
+{
+    return catalog_put("format", COPYING);
+}
+
+struct row_write format_copied(struct kx_slice value)
+{
+    struct row_write write = catalog_put("format", "");
+    write.value = value;
+    return write;
+}
+
+bool format_is_row(enum table table, struct kx_slice key)
+{
+    return table == TABLE_CATALOG && kx_equal(key, kx_text("format"));
 }
 
 static enum kx_status give_id(struct engine *engine, struct engine_view *view)
@@ -72,22 +93,33 @@ static enum kx_status step(struct engine *engine, struct engine_view *view,
     return status;
 }
 
-/* KX_ABSENT when the catalog has none. */
-static enum kx_status read_row(struct engine_view *view,
-                               unsigned long *number_out,
-                               struct kx_fault *fault)
+static enum kx_status read_number(struct kx_buffer *row,
+                                  unsigned long *number_out,
+                                  struct kx_fault *fault)
+{
+    if (kx_equal(kx_buffer_slice(row), kx_text(COPYING)))
+        return kx_fail(fault, KX_BAD_DIRECTORY,
+                       "a copy into it did not end; remove what it has, then "
+                       "copy again");
+    kx_add_byte(row, 0);
+    if (row->failed)
+        return KX_NO_MEMORY;
+    if (!format_number_read((const char *)row->data, number_out))
+        return kx_fail(fault, KX_BAD_DIRECTORY,
+                       "its catalog has no number of a data format");
+    return *number_out > FORMAT_NUMBER ? format_too_new(*number_out, fault)
+                                       : KX_OK;
+}
+
+enum kx_status format_read(struct engine_view *view, unsigned long *number_out,
+                           struct kx_fault *fault)
 {
     struct kx_buffer row;
     kx_buffer_init(&row, NULL);
     enum kx_status status =
         engine_get(view, TABLE_CATALOG, kx_text("format"), &row);
-    kx_add_byte(&row, 0);
-    if (status == KX_OK && row.failed)
-        status = KX_NO_MEMORY;
-    else if (status == KX_OK &&
-             !format_number_read((const char *)row.data, number_out))
-        status = kx_fail(fault, KX_BAD_DIRECTORY,
-                         "its catalog has no number of a data format");
+    if (status == KX_OK)
+        status = read_number(&row, number_out, fault);
     kx_buffer_free(&row);
     return status;
 }
@@ -96,9 +128,7 @@ enum kx_status format_upgrade(struct engine *engine, struct engine_view *view,
                               struct kx_fault *fault)
 {
     unsigned long number = 0;
-    enum kx_status status = read_row(view, &number, fault);
-    if (status == KX_OK && number > FORMAT_NUMBER)
-        return format_too_new(number, fault);
+    enum kx_status status = format_read(view, &number, fault);
     for (; status == KX_OK && number < FORMAT_NUMBER; number++)
         status = step(engine, view, number);
     return status;

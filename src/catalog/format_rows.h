@@ -12,6 +12,20 @@
 enum kx_status format_upgrade(struct engine *engine, struct engine_view *view,
                               struct kx_fault *fault);
 
+/* Reads the number of the rows' format. KX_OK: it is at most FORMAT_NUMBER;
+ * KX_ABSENT: there is no catalog yet; KX_BAD_DIRECTORY with a sentence, also
+ * while rows are being copied, or a copy did not end; KX_NO_MEMORY, KX_FAILED,
+ * KX_UNREACHABLE. */
+enum kx_status format_read(struct engine_view *view, unsigned long *number_out,
+                           struct kx_fault *fault);
+
+/* For a copy of all rows: the write that comes first, after which nothing can
+ * open the store; the one that comes last, of the value that the source's row
+ * has; and which row of the source that is. */
+struct row_write format_copying(void);
+struct row_write format_copied(struct kx_slice value);
+bool format_is_row(enum table table, struct kx_slice key);
+
 /* The write of a new catalog's number; the value lives in talloc context mem.
  * False when memory ran out. */
 bool format_write(void *mem, struct row_write *write_out);

@@ -53,6 +53,8 @@ static const struct cli_command COMMANDS[] = {
      "The file is created only when it is complete and its checksums are correct.\nWithout a name it goes to standard output, which must not be a terminal.", ASKS},
     {"restore", "[FILE]", "create a data directory from a backup or an archive", "data archive to", 0, 1, cli_restore,
      "Verifies every checksum and every index. --to, with --archive, restores the\nstate at a versionstamp or a time, without later commits. FILE may be - for\nstandard input. Files that root restores belong to the owner of the directory,\nif it existed.", ALONE},
+    {"engine copy", "", "copy a store from a data directory to a database, or back", "from copy-to engine-password-file engine-insecure", 0, 0, cli_engine_copy,
+     "No server may run on either of them. Everything is copied as it is, with\nversionstamps, indexes and tokens; then every index is verified.", ALONE},
     {"token create", "NAME GRANT...", "create an access token and print it this once", "ttl", 2, -1, cli_token_create,
      "A grant is SCOPES:PREFIX, such as read,list:users, or all: every scope for all\nkeys. Scopes: read, write, list, watch, index, admin, monitor. The first token\nmust have all.", ASKS},
     {"token ls", "", "list the access tokens", "", 0, 0, cli_token_ls, NULL, ASKS},

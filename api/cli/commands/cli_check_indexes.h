@@ -1,0 +1,13 @@
+/* For commands that make a store without a server. */
+#ifndef API_CLI_CHECK_INDEXES_H
+#define API_CLI_CHECK_INDEXES_H
+
+#include "cli/cli.h"
+#include "kindex.h"
+
+/* Opens the store, which says where it is, and compares every index with its
+ * entries; the other options are set here. Returns the exit status: CLI_OK, or
+ * CLI_ERROR after a message. */
+int cli_check_indexes(struct cli *cli, struct kx_options *options);
+
+#endif

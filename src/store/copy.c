@@ -1,0 +1,261 @@
+/* Rows are read in key order and applied in batches of neighbours. What makes
+ * the target a store, the row "format" of its catalog, has a word in place of
+ * the number until everything else is on disk (catalog/format_rows.h). */
+#include "kindex/copy.h"
+
+#include <talloc.h>
+
+#include "base/arena.h"
+#include "catalog/format_rows.h"
+#include "store/copy_place.h"
+
+enum {
+    BATCH_ROWS = 8192,
+    BATCH_BYTES = 4 << 20, /* of keys and values, after which it ends */
+    FLUSH_BATCHES = 16     /* between two looks at the free space */
+};
+
+/* The rows of the next batch. */
+struct copy_batch {
+    struct row_write writes[BATCH_ROWS];
+    size_t count;
+    size_t bytes;
+    void *mem; /* of keys and values */
+    struct arena arena;
+};
+
+/* A copy under way. */
+struct copying {
+    struct kx_copy *copy;
+    struct kx_store *from;
+    struct kx_store *to;
+    struct copy_batch *batch;
+    unsigned batches;
+    struct row_write format; /* comes last */
+};
+
+static enum kx_status empty(struct copying *copying)
+{
+    struct copy_batch *batch = copying->batch;
+    talloc_free(batch->mem);
+    batch->mem = talloc_new(batch);
+    batch->count = 0;
+    batch->bytes = 0;
+    arena_init(&batch->arena, batch->mem);
+    return batch->mem != NULL ? KX_OK : KX_NO_MEMORY;
+}
+
+/* What was flushed frees no space that is counted before. */
+static enum kx_status flush(struct copying *copying)
+{
+    struct engine *to = copying->to->engine;
+    enum kx_status status = engine_flush(to);
+    if (status == KX_OK && engine_space(to) != SPACE_ENOUGH)
+        return KX_DISK_FULL;
+    return status;
+}
+
+static enum kx_status apply(struct copying *copying)
+{
+    struct copy_batch *batch = copying->batch;
+    struct engine_batch rows = {.writes = batch->writes,
+                                .count = batch->count,
+                                .order = ROWS_NEIGHBOURS};
+    if (batch->count == 0)
+        return KX_OK;
+    enum kx_status status = engine_apply(copying->to->engine, &rows);
+    if (status == KX_OK && ++copying->batches % FLUSH_BATCHES == 0)
+        status = flush(copying);
+    if (status != KX_OK)
+        return status;
+    copying->copy->rows += batch->count;
+    if (copying->copy->progress != NULL)
+        copying->copy->progress(copying->copy->context, copying->copy->rows);
+    return empty(copying);
+}
+
+static bool keep(void *mem, struct arena *arena, struct kx_slice *bytes)
+{
+    if (bytes->size == 0)
+        return true;
+    uint8_t *copy = arena != NULL
+                        ? arena_copy(arena, bytes->data, bytes->size)
+                        : talloc_memdup(mem, bytes->data, bytes->size);
+    bytes->data = copy;
+    return copy != NULL;
+}
+
+static enum kx_status add(struct copying *copying, enum table table,
+                          struct kx_slice key, struct kx_slice value)
+{
+    struct copy_batch *batch = copying->batch;
+    if (format_is_row(table, key)) {
+        copying->format = format_copied(value);
+        return keep(batch, NULL, &copying->format.value) ? KX_OK : KX_NO_MEMORY;
+    }
+    if (!keep(batch, &batch->arena, &key) ||
+        !keep(batch, &batch->arena, &value))
+        return KX_NO_MEMORY;
+    batch->writes[batch->count++] = (struct row_write){
+        .type = ROW_INSERT, .table = table, .key = key, .value = value};
+    batch->bytes += key.size + value.size;
+    return batch->count == BATCH_ROWS || batch->bytes >= BATCH_BYTES
+               ? apply(copying)
+               : KX_OK;
+}
+
+/* Calls of a range between two of engine_apply: the source is another engine.
+ */
+static enum kx_status copy_table(struct copying *copying,
+                                 struct engine_view *view, enum table table)
+{
+    struct engine_range *range = NULL;
+    struct kx_slice key;
+    struct kx_slice value;
+    enum kx_status status =
+        engine_range_create(copying->batch, view, table, &range);
+    if (status != KX_OK)
+        return status;
+    status = engine_range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0));
+    while (status == KX_OK &&
+           (status = engine_range_next(range, &key, &value)) == KX_OK)
+        status = add(copying, table, key, value);
+    engine_range_end(range);
+    talloc_free(range);
+    return status == KX_END ? apply(copying) : status;
+}
+
+/* The row "format" is written when all others are on disk, unless the source
+ * was taken over meanwhile. */
+static enum kx_status copy_rows(struct copying *copying,
+                                struct engine_view *view)
+{
+    struct row_write marker = format_copying();
+    enum kx_status status = engine_write_now(copying->to->engine, &marker, 1);
+    for (int table = 0; status == KX_OK && table < TABLE_COUNT; table++)
+        status = copy_table(copying, view, (enum table)table);
+    if (status == KX_OK)
+        status = engine_flush(copying->to->engine);
+    if (status == KX_OK && !engine_holds(copying->from->engine))
+        status = KX_UNREACHABLE;
+    if (status == KX_OK)
+        status = engine_write_now(copying->to->engine, &copying->format, 1);
+    copying->copy->rows++;
+    return status;
+}
+
+/* KX_ABSENT: the table has no row. */
+static enum kx_status first_row(struct engine_view *view, enum table table)
+{
+    struct engine_range *range = NULL;
+    struct kx_slice key;
+    struct kx_slice value;
+    enum kx_status status = engine_range_create(NULL, view, table, &range);
+    if (status != KX_OK)
+        return status;
+    status = engine_range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0));
+    if (status == KX_OK)
+        status = engine_range_next(range, &key, &value);
+    engine_range_end(range);
+    talloc_free(range);
+    return status == KX_END ? KX_ABSENT : status;
+}
+
+static enum kx_status check_target(struct copying *copying,
+                                   struct kx_fault *fault)
+{
+    struct engine_view *view;
+    unsigned long number;
+    enum kx_status status =
+        engine_view_open(copying->batch, copying->to->engine, NULL, &view);
+    if (status != KX_OK)
+        return status;
+    status = format_read(view, &number, fault);
+    for (int table = 0; status == KX_ABSENT && table < TABLE_COUNT; table++)
+        status = first_row(view, (enum table)table);
+    talloc_free(view);
+    if (status == KX_ABSENT)
+        return KX_OK;
+    return status != KX_OK
+               ? status
+               : kx_fail(fault, KX_BAD_DIRECTORY,
+                         "there is a store in it; copy into an empty one");
+}
+
+static enum kx_status check_source(struct engine_view *view,
+                                   struct kx_fault *fault)
+{
+    unsigned long number;
+    enum kx_status status = format_read(view, &number, fault);
+    return status == KX_ABSENT
+               ? kx_fail(fault, KX_BAD_DIRECTORY, "there is no store in it")
+               : status;
+}
+
+/* Puts the name of the place in front of the fault's sentence. */
+static enum kx_status blame(const char *place, enum kx_status status,
+                            struct kx_fault *fault)
+{
+    struct kx_fault why = *fault;
+    if (status == KX_OK)
+        return KX_OK;
+    return kx_fail(fault, status, "%s: %s", place,
+                   why.detail[0] != '\0' ? why.detail
+                                         : kx_status_title(status));
+}
+
+static enum kx_status run(struct copying *copying, struct kx_fault *fault)
+{
+    struct engine_view *view = NULL;
+    struct kx_copy *copy = copying->copy;
+    enum kx_status status =
+        engine_view_open(copying->batch, copying->from->engine, NULL, &view);
+    if (status == KX_OK)
+        status = blame(copy->from, check_source(view, fault), fault);
+    if (status == KX_OK)
+        status = blame(copy->to, check_target(copying, fault), fault);
+    if (status == KX_OK) {
+        status = empty(copying);
+        if (status == KX_OK)
+            status = copy_rows(copying, view);
+        if (status != KX_OK)
+            kx_fail(fault, status,
+                    "%s: the copy has stopped: %s; remove what it has, then "
+                    "copy again",
+                    copy->to, kx_status_title(status));
+    }
+    talloc_free(view);
+    return status;
+}
+
+/* The source is opened first: without it nothing is made. */
+static enum kx_status open_both(struct copying *copying, struct kx_fault *fault)
+{
+    struct kx_copy *copy = copying->copy;
+    enum kx_status status = KX_OK;
+    if (!kx_is_database(copy->from) && !copy_place_has_store(copy->from))
+        status = kx_fail(fault, KX_BAD_DIRECTORY, "there is no store in it");
+    if (status == KX_OK)
+        status = copy_place_open(copy, copy->from, &copying->from, fault);
+    if (status != KX_OK)
+        return blame(copy->from, status, fault);
+    status = copy_place_open(copy, copy->to, &copying->to, fault);
+    return blame(copy->to, status, fault);
+}
+
+enum kx_status kx_copy_store(struct kx_copy *copy, struct kx_fault *fault)
+{
+    struct copying copying = {.copy = copy};
+    copy->rows = 0;
+    fault->detail[0] = '\0';
+    copying.batch = talloc_zero(NULL, struct copy_batch);
+    if (copying.batch == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    enum kx_status status = open_both(&copying, fault);
+    if (status == KX_OK)
+        status = run(&copying, fault);
+    copy_place_close(copying.to);
+    copy_place_close(copying.from);
+    talloc_free(copying.batch);
+    return status;
+}
