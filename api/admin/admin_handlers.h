@@ -56,6 +56,13 @@ handler_fn token_revoke_finish;
 /* GET /slow: the last requests that took long, the newest first. */
 handler_fn slow_requests_list;
 
+/* ---- cluster.c --------------------------------------------------------- */
+
+/* GET /cluster: the nodes that use the database, and what they know. */
+handler_fn cluster_show;
+/* POST /cluster/step-down: another node is to become active. */
+handler_fn cluster_step_down;
+
 /* ---- backup.c ---------------------------------------------------------- */
 
 /* GET /backup: the whole store as a file that can be restored. */

@@ -31,7 +31,11 @@ static void check_role(struct service *service, bool opened,
 {
     struct kx_holder holder;
     if (!opened && !role_holder(&service->role, &holder))
-        checks[ROLE] = (struct check){CHECK_FAILING, "No node is active."};
+        checks[ROLE] = (struct check){
+            CHECK_FAILING,
+            holder.lost ? "The database lacks commits that were acknowledged: "
+                          "see kindex cluster accept-loss."
+                        : "No node is active."};
     if (opened && !kx_store_holds(service->store))
         checks[ROLE] = (struct check){
             CHECK_FAILING, "The lease of this node was not renewed in time."};

@@ -72,6 +72,7 @@ struct cli {
     const char *to;
     const char *from;
     const char *copy_to;
+    const char *engine;
     const char *engine_password_file;
     uint64_t limit;
     uint64_t depth;
@@ -188,6 +189,10 @@ int cli_export(struct cli *cli);
 int cli_backup(struct cli *cli);
 int cli_restore(struct cli *cli);
 int cli_engine_copy(struct cli *cli);
+int cli_cluster_status(struct cli *cli);
+int cli_cluster_step_down(struct cli *cli);
+int cli_cluster_accept_loss(struct cli *cli);
+int cli_cluster_upgrade(struct cli *cli);
 int cli_doctor(struct cli *cli);
 int cli_ready(struct cli *cli);
 int cli_top(struct cli *cli);

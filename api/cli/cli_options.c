@@ -81,6 +81,7 @@ static const struct cli_option TABLE[] = {
     {{"to", OPTION_TEXT, offsetof(struct cli, to), NULL, 0, 0, "restore the state at this versionstamp, or at this time (2026-11-21T17:30:00Z)"}, "POINT", 0, false, NULL},
     {{"from", OPTION_TEXT, offsetof(struct cli, from), NULL, 0, 0, "the store: a data directory, or a database (postgresql://...)"}, "PLACE", 0, false, NULL},
     {{"to", OPTION_TEXT, offsetof(struct cli, copy_to), NULL, 0, 0, "where the copy is made: a database or a directory, without a store"}, "PLACE", 0, false, "copy-to"},
+    {{"engine", OPTION_TEXT, offsetof(struct cli, engine), NULL, 0, 0, "the database (postgresql://...)"}, "ADDRESS", 0, false, NULL},
     {{"engine-password-file", OPTION_TEXT, offsetof(struct cli, engine_password_file), NULL, 0, 0, "file whose first line is the password of the database"}, "FILE", 0, false, NULL},
     {{"engine-insecure", OPTION_FLAG, offsetof(struct cli, engine_insecure), NULL, 0, 0, "use a database on another machine without TLS that verifies it"}, NULL, 0, false, NULL},
     {{"all", OPTION_FLAG, offsetof(struct cli, all), NULL, 0, 0, "also export the entries of declared indexes"}, NULL, 'a', false, NULL},

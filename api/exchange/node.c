@@ -40,7 +40,11 @@ bool node_admit(struct request *request, struct reply *reply)
     }
     if (!role_holder(&service->role, &holder)) {
         problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
-                "This node is a standby, and no node is active now.");
+                holder.lost ? "The database lacks commits that were "
+                              "acknowledged: no node becomes active before "
+                              "kindex cluster accept-loss."
+                            : "This node is a standby, and no node is active "
+                              "now.");
         return false;
     }
     if (service->options->forward == FORWARD_PROXY &&

@@ -201,6 +201,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "\"out\": \"clamp\" stores the bound, \"skip\" leaves the entry as "
          "it is.",
          NULL},
+    [PROBLEM_NO_CLUSTER] = {"no-cluster", 409,
+                            "The server is not one of several nodes",
+                            "Start it with --engine to have several.", NULL},
     [PROBLEM_PRECONDITION_FAILED] =
         {"precondition-failed", 412,
          "The entry is not in the state that the request requires",

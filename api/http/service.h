@@ -63,9 +63,10 @@ struct service {
                                   * no other nodes */
     struct metrics_history *history; /* added to by the main thread */
     int64_t started_at_ms;
-    bool closed;          /* every request needs an access token */
-    atomic_bool opened;   /* `store` may be used */
-    atomic_bool stopping; /* /readyz answers 503 from now on */
+    bool closed;               /* every request needs an access token */
+    atomic_bool opened;        /* `store` may be used */
+    atomic_bool stepping_down; /* the main thread is to give the lease up */
+    atomic_bool stopping;      /* /readyz answers 503 from now on */
     struct role role;
     struct counters counters;
     struct slow_log slow;

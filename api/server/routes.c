@@ -78,6 +78,8 @@ static const struct route ROWS[] = {
     {METHOD_GET, "/metrics",         "getMetrics", SCOPE_MONITOR, BODY_NONE, ops_metrics, NULL, true},
     {METHOD_GET, "/metrics/history", "getHistory", SCOPE_MONITOR, BODY_NONE, history_show, NULL, false},
     {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN,   BODY_NONE, slow_requests_list,   NULL, false},
+    {METHOD_GET, "/cluster",         "getCluster", SCOPE_ADMIN,   BODY_NONE, cluster_show, NULL, false},
+    {METHOD_POST, "/cluster/step-down", "stepDown", SCOPE_ADMIN, BODY_NONE, cluster_step_down, NULL, false},
     {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE,    BODY_NONE, ops_openapi, NULL, false},
     {METHOD_GET, "/openapi.yaml",    "getOpenapiYaml", SCOPE_NONE, BODY_NONE, ops_openapi_yaml, NULL, false},
     {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE,    BODY_NONE, ops_problem, NULL, false},

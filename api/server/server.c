@@ -46,8 +46,7 @@ struct server {
     int signal_fd;
 };
 
-/* For the person at the terminal, before the log means anything to them.
- * Returns false, so that a step can end with it. */
+/* For the person at the terminal. False, so that a step can end with it. */
 static bool complain(const char *what, const char *which, const char *why)
 {
     fprintf(stderr, "kindex: %s %s: %s\n", what, which, why);
@@ -77,8 +76,7 @@ static bool catch_signals(struct server *server)
 }
 
 /* Raises the process's limit of open files as far as it may, and otherwise
- * lowers connections_max to what fits: refusing a connection with 503 is better
- * than failing to accept it. */
+ * lowers connections_max to what fits: a 503 is better than no answer. */
 static void fit_connections(struct options *options)
 {
     struct rlimit limit;
@@ -114,8 +112,7 @@ static void warn_of_file_limit(void)
                (unsigned long long)limit.rlim_cur);
 }
 
-/* Which route a body is for is not known here: the largest limit counts, and
- * the route's own is admission.c's. */
+/* The largest limit of bodies counts; the route's own is admission.c's. */
 static bool start_framing(const struct options *options)
 {
     uint64_t body_max = options->value_max > options->body_max
@@ -187,8 +184,7 @@ static bool open_directory(struct server *server, struct kx_options *store)
                                             : kx_status_title(status));
 }
 
-/* Without a data directory the server may begin as a standby, and open the
- * store later. */
+/* With a database the server may be a standby, and open the store later. */
 static bool open_store(struct server *server)
 {
     struct kx_options store;
@@ -250,8 +246,7 @@ static bool offer_store(struct server *server)
     return true;
 }
 
-/* The sockets belong to their loop from here on, also when it does not
- * start. */
+/* The sockets belong to their loop from here on, also if it does not start. */
 static bool start_loops(struct server *server)
 {
     for (size_t i = 0; i < server->options.loops; i++) {
@@ -264,8 +259,7 @@ static bool start_loops(struct server *server)
     return true;
 }
 
-/* All loops are told before any is waited for, so that they end side by
- * side. */
+/* All loops are told before any is waited for: they end side by side. */
 static void stop_loops(struct server *server)
 {
     server->service.stopping = true;
@@ -277,8 +271,7 @@ static void stop_loops(struct server *server)
 
 /* ---- Serving ------------------------------------------------------------ */
 
-/* Written to another file first and renamed, so that a reader sees the whole
- * number. */
+/* Written to another file and renamed: a reader sees the whole number. */
 static bool write_port_file(const struct server *server)
 {
     const char *path = server->options.port_file;
@@ -323,18 +316,23 @@ static bool look_at_lease(struct server *server)
 }
 
 /* Of a data directory only a new start, which recovers it, can help then. */
-static bool store_is_lost(struct server *server)
+static bool must_begin_again(struct server *server)
 {
-    if (!kx_store_failed(server->service.store))
+    bool shared = server->service.role.shared;
+    bool failed = kx_store_failed(server->service.store);
+    if (!failed && !standby_steps_down(&server->service))
         return false;
-    server->again = server->service.role.shared;
-    kx_log(KX_LOG_ERROR, server->again ? "restarting" : "stopping",
-           server->again ? "reason=lease-lost" : "reason=storage-failed");
+    server->again = shared;
+    kx_log(failed ? KX_LOG_ERROR : KX_LOG_INFO,
+           shared ? "restarting" : "stopping", "reason=%s",
+           !failed  ? "step-down"
+           : shared ? "lease-lost"
+                    : "storage-failed");
     return true;
 }
 
-/* Waits for a signal to stop, or until the server has to end. True: it was a
- * signal. */
+/* Waits for a signal to stop, or until the server has to end. True: a signal.
+ */
 static bool wait_for_end(struct server *server)
 {
     struct pollfd signals = {.fd = server->signal_fd, .events = POLLIN};
@@ -344,7 +342,8 @@ static bool wait_for_end(struct server *server)
             return true;
         heap_tend(&server->service.counters);
         history_tend(&server->service);
-        if (is_standby(server) ? !look_at_lease(server) : store_is_lost(server))
+        if (is_standby(server) ? !look_at_lease(server)
+                               : must_begin_again(server))
             return false;
     }
 }

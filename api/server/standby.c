@@ -24,6 +24,10 @@ static void see(struct standby *standby, const struct kx_holder *holder)
         kx_log(KX_LOG_INFO, "standby", "active=%s epoch=%llu url=%s",
                holder->node, (unsigned long long)holder->epoch,
                holder->address);
+    if (holder->lost && !before.lost)
+        kx_log(KX_LOG_ERROR, "lost",
+               "detail=\"the database lacks commits that were acknowledged; no "
+               "node becomes active before kindex cluster accept-loss\"");
     role_see(role, holder);
     standby->away = false;
 }
@@ -84,6 +88,14 @@ enum standby_state standby_begin(struct standby *standby,
            kx_monotonic_ns() < until_ns)
         usleep(STANDBY_LOOK_MS * 1000);
     return state;
+}
+
+bool standby_steps_down(struct service *service)
+{
+    bool wanted = atomic_load(&service->stepping_down);
+    if (wanted)
+        kx_step_down(service->store);
+    return wanted;
 }
 
 void standby_end(struct standby *standby)

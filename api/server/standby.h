@@ -33,6 +33,10 @@ enum standby_state standby_begin(struct standby *standby,
  * service->opened. */
 enum standby_state standby_look(struct standby *standby);
 
+/* Returns whether this node, which is active, is to step down; kx_close then
+ * leaves the lease to the others. */
+bool standby_steps_down(struct service *service);
+
 /* Leaves the nodes; harmless when the service has the store. */
 void standby_end(struct standby *standby);
 

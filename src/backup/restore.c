@@ -24,15 +24,6 @@ static const char MARKER[] = "restoring";
 
 enum { PATH_SIZE = 4096 };
 static const uint64_t CACHE_BYTES = 64 << 20;
-/* No versionstamp of the lost store may be given again, nor any of another
- * store that was restored from the same backup, of which nothing is known here.
- * So versionstamps continue with the clock: 2^10 for each millisecond since
- * 1970, more than any store gives. They stay below 2^53, exact as a double. If
- * that is lower than the known versionstamps, they continue LEAP above those.
- */
-enum { CLOCK_SHIFT = 10 };
-static const uint64_t LEAP = 1ull << 40;
-
 static const char *join(char *path, const char *directory, const char *name)
 {
     snprintf(path, PATH_SIZE, "%s/%s", directory, name);
@@ -64,23 +55,6 @@ bool restore_end(const char *directory)
 }
 
 /* ---- Replaying ---------------------------------------------------------- */
-
-/* The raised versionstamp is on disk before the first commit. The history of
- * changes begins there: what was read of the lost store may be gone. */
-static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
-{
-    struct row_write write;
-    int64_t now_ms = kx_now_ms();
-    uint64_t by_clock = now_ms < 0 ? 0 : (uint64_t)now_ms << CLOCK_SHIFT;
-    if (catalog->stamp > known)
-        known = catalog->stamp;
-    catalog->stamp = by_clock > known ? by_clock : known + LEAP;
-    for (size_t i = 0; i < catalog->count; i++)
-        catalog->indexes[i]->history = catalog->stamp;
-    if (!catalog_facts_write(catalog, catalog, &write))
-        return KX_NO_MEMORY;
-    return engine_write_now(catalog->engine, &write, 1);
-}
 
 /* Recovers from all of the log. */
 static enum kx_status open_restored(void *mem, const char *directory,
@@ -117,7 +91,7 @@ static enum kx_status raise_restored(struct env *env, const char *directory,
     if (status != KX_OK)
         return status;
     *stamp_out = catalog->stamp;
-    status = raise_stamp(catalog, known);
+    status = catalog_raise_stamp(catalog, known);
     if (status != KX_OK)
         kx_fail(fault, status, "%s: its versionstamp cannot be raised",
                 directory);

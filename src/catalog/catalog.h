@@ -68,6 +68,11 @@ enum kx_status catalog_load(void *mem, struct engine *engine,
                             struct catalog **catalog_out,
                             struct kx_fault *fault);
 
+/* Raises the versionstamp above `known` and all that a lost or forgotten state
+ * of this store may have given; it is on disk before the first commit. As
+ * engine_apply. Before the writer starts. */
+enum kx_status catalog_raise_stamp(struct catalog *catalog, uint64_t known);
+
 /* The index with this name, or NULL. */
 struct index *catalog_find(const struct catalog *catalog, struct kx_slice name);
 

@@ -354,6 +354,31 @@ static enum kx_status write_new(struct catalog *catalog)
     return status;
 }
 
+/* No versionstamp of a lost store may be given again, nor any of another store
+ * that was restored from the same backup, of which nothing is known here. So
+ * versionstamps continue with the clock: 2^10 for each millisecond since 1970,
+ * more than any store gives. They stay below 2^53, exact as a double. If that
+ * is lower than the known versionstamps, they continue LEAP above those. The
+ * history of changes begins there: what was read of the lost store may be
+ * gone. */
+enum { CLOCK_SHIFT = 10 };
+static const uint64_t LEAP = 1ull << 40;
+
+enum kx_status catalog_raise_stamp(struct catalog *catalog, uint64_t known)
+{
+    struct row_write write;
+    int64_t now_ms = kx_now_ms();
+    uint64_t by_clock = now_ms < 0 ? 0 : (uint64_t)now_ms << CLOCK_SHIFT;
+    if (catalog->stamp > known)
+        known = catalog->stamp;
+    catalog->stamp = by_clock > known ? by_clock : known + LEAP;
+    for (size_t i = 0; i < catalog->count; i++)
+        catalog->indexes[i]->history = catalog->stamp;
+    if (!catalog_facts_write(catalog, catalog, &write))
+        return KX_NO_MEMORY;
+    return engine_write_now(catalog->engine, &write, 1);
+}
+
 static enum kx_status read_id(struct catalog *catalog, struct kx_buffer *row)
 {
     enum kx_status status =

@@ -20,6 +20,39 @@ struct kx_holder {
                  1]; /* where others reach it; empty: unknown */
     uint64_t epoch;  /* grows with each time it is taken */
     bool alive;      /* it has renewed the lease since the first look */
+    bool lost;       /* the database lacks commits that were acknowledged: no
+                      * node becomes active until that is accepted */
+};
+
+enum { KX_NODES_MAX = 64 };
+
+/* A node, as it has said of itself. */
+struct kx_node {
+    char node[KX_NODE_MAX + 1];
+    char address[KX_NODE_ADDRESS_MAX + 1];
+    char role[16];    /* "active", "standby", "lost" */
+    char version[16]; /* of its program */
+    uint64_t epoch;   /* the position that it knows */
+    uint64_t batch;
+    uint64_t age_ms; /* when it was seen */
+};
+
+/* The nodes that were seen in the last ten minutes, by name, and the position
+ * of the database: `batch` counts what was applied. */
+struct kx_cluster {
+    uint64_t epoch;
+    uint64_t batch;
+    bool replicated; /* the database's commits wait for a standby of it */
+    size_t count;
+    struct kx_node nodes[KX_NODES_MAX];
+};
+
+/* What the database has lost. */
+struct kx_loss {
+    bool lost;
+    uint64_t epoch, batch;             /* of the database */
+    uint64_t known_epoch, known_batch; /* that a node has seen */
+    char node[KX_NODE_MAX + 1];        /* that one */
 };
 
 /* Begins to wait for the store in the database options->engine: connects, and
@@ -43,5 +76,26 @@ enum kx_status kx_take(struct kx_store *store, struct kx_holder *holder_out,
  * good once another node has taken it; kx_store_failed then says so. Any
  * thread. */
 bool kx_store_holds(const struct kx_store *store);
+
+/* Copies what the active node has read last of its cluster, at most a second
+ * ago while the database answers. False: a data directory, or nothing was read
+ * yet. Any thread. */
+bool kx_cluster_known(struct kx_store *store, struct kx_cluster *cluster_out);
+
+/* kx_close gives the lease to the other nodes: the next start of this one waits
+ * for the time of a lease. Nothing for a data directory. */
+void kx_step_down(struct kx_store *store);
+
+/* Accepts that the database has lost commits: nodes may become active again,
+ * and versionstamps continue above all that were given. Also without a loss, as
+ * after the database was restored: then they leap when a node becomes active
+ * next. With dry_run it only fills in *loss_out. As kx_join. */
+enum kx_status kx_cluster_accept(const struct kx_options *options, bool dry_run,
+                                 struct kx_loss *loss_out,
+                                 struct kx_fault *fault);
+
+/* Turns tables of an older format into those of this version. As kx_join. */
+enum kx_status kx_cluster_upgrade(const struct kx_options *options,
+                                  struct kx_fault *fault);
 
 #endif

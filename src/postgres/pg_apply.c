@@ -129,7 +129,7 @@ static enum kx_status begin(struct pg_engine *engine)
     if (status != KX_OK)
         return status == KX_FAILED ? KX_FAILED : KX_UNREACHABLE;
     pg_params_number(&fence, (int64_t)engine->epoch);
-    pg_params_number(&fence, (int64_t)engine->batch + 1);
+    pg_params_number(&fence, (int64_t)atomic_load(&engine->batch) + 1);
     pg_params_number(&fence, kx_now_ms());
     engine->applying = pg_conn_text(conn, "BEGIN", NULL) &&
                        pg_conn_statement(conn, PG_FENCE, &fence);
@@ -166,11 +166,12 @@ static bool send_end(struct pg_engine *engine)
     struct pg_params note = {.count = 0};
     struct pg_params trim = {.count = 0};
     uuid_make(engine->id);
-    pg_params_number(&note, (int64_t)engine->batch + 1);
+    pg_params_number(&note, (int64_t)atomic_load(&engine->batch) + 1);
     pg_params_number(&note, (int64_t)engine->epoch);
     pg_params_bytes(&note, kx_text(engine->id));
     pg_params_number(&note, kx_now_ms());
-    pg_params_number(&trim, (int64_t)engine->batch + 1 - LOG_KEPT);
+    pg_params_number(&trim,
+                     (int64_t)atomic_load(&engine->batch) + 1 - LOG_KEPT);
     return pg_conn_statement(conn, PG_NOTE, &note) &&
            pg_conn_statement(conn, PG_TRIM, &trim) &&
            pg_conn_text(conn, "COMMIT", NULL);
@@ -229,7 +230,7 @@ static enum kx_status end(struct pg_engine *engine)
     engine->applying = false;
     if (status != KX_OK)
         return resolve(engine);
-    engine->batch++;
+    atomic_fetch_add(&engine->batch, 1);
     return KX_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "postgres/pg_apply.h"
 #include "postgres/pg_keeper.h"
 #include "postgres/pg_lease.h"
+#include "postgres/pg_nodes.h"
 #include "postgres/pg_range.h"
 
 /* What is applied is on disk, also if the lease was lost after that. */
@@ -76,8 +77,8 @@ static const char *text_or_empty(const char *text)
 }
 
 /* The look at the lease must be over before the lease can be. */
-enum kx_status pg_engine_join(void *mem, const struct kx_options *options,
-                              struct engine **engine_out,
+static enum kx_status connect(void *mem, const struct kx_options *options,
+                              bool upgrade, struct pg_engine **engine_out,
                               struct kx_fault *fault)
 {
     struct pg_engine *engine = talloc_zero(mem, struct pg_engine);
@@ -91,21 +92,81 @@ enum kx_status pg_engine_join(void *mem, const struct kx_options *options,
     engine->conn.patience_ms = KX_LEASE_MS;
     engine->node = text_or_empty(options->node);
     engine->address = text_or_empty(options->advertise);
+    engine->joined_ns = kx_monotonic_ns();
+    engine->nodes = pg_nodes_create(engine);
     uuid_make(engine->holder);
     enum kx_status status =
-        pg_target_read(engine, options, &engine->target, &why);
+        engine->nodes != NULL
+            ? pg_target_read(engine, options, &engine->target, &why)
+            : kx_fail(&why, KX_NO_MEMORY, "no memory");
     if (status == KX_OK)
         status = pg_conn_open(&engine->conn, &why);
     if (status == KX_OK)
-        status = pg_lease_make_tables(engine, &why);
+        status = pg_lease_make_tables(engine, upgrade, &why);
     if (status != KX_OK) {
         if (fault != NULL)
             *fault = why;
         talloc_free(engine);
         return status;
     }
-    *engine_out = &engine->engine;
+    *engine_out = engine;
     return KX_OK;
+}
+
+enum kx_status pg_engine_join(void *mem, const struct kx_options *options,
+                              struct engine **engine_out,
+                              struct kx_fault *fault)
+{
+    struct pg_engine *engine;
+    enum kx_status status = connect(mem, options, false, &engine, fault);
+    if (status == KX_OK)
+        *engine_out = &engine->engine;
+    return status;
+}
+
+enum kx_status kx_cluster_upgrade(const struct kx_options *options,
+                                  struct kx_fault *fault)
+{
+    struct pg_engine *engine;
+    enum kx_status status = connect(NULL, options, true, &engine, fault);
+    if (status == KX_OK)
+        talloc_free(engine);
+    return status;
+}
+
+enum kx_status kx_cluster_accept(const struct kx_options *options, bool dry_run,
+                                 struct kx_loss *loss_out,
+                                 struct kx_fault *fault)
+{
+    struct pg_engine *engine;
+    enum kx_status status = connect(NULL, options, false, &engine, fault);
+    if (status != KX_OK)
+        return status;
+    status = pg_nodes_accept_lost(engine, dry_run, loss_out);
+    if (status != KX_OK && fault != NULL)
+        *fault = engine->conn.fault;
+    talloc_free(engine);
+    return status;
+}
+
+bool pg_engine_cluster(struct engine *engine, struct kx_cluster *cluster_out)
+{
+    return pg_nodes_known(pg_engine_of(engine), cluster_out);
+}
+
+bool pg_engine_leaps(const struct engine *engine)
+{
+    return pg_engine_of(engine)->leaps;
+}
+
+enum kx_status pg_engine_leapt(struct engine *engine)
+{
+    return pg_nodes_forget_lost(pg_engine_of(engine));
+}
+
+void pg_engine_step_down(struct engine *engine)
+{
+    pg_engine_of(engine)->stepping_down = true;
 }
 
 enum kx_status pg_engine_take(struct engine *base, struct kx_holder *holder_out,

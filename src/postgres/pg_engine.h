@@ -20,6 +20,17 @@ enum kx_status pg_engine_take(struct engine *engine,
                               struct kx_holder *holder_out,
                               struct kx_fault *fault);
 
+/* What the keeper has read last: as kx_cluster. */
+bool pg_engine_cluster(struct engine *engine, struct kx_cluster *cluster_out);
+
+/* Returns whether the loss of batches was accepted, so that versionstamps must
+ * be raised before the first commit; ends that. Writer. */
+bool pg_engine_leaps(const struct engine *engine);
+enum kx_status pg_engine_leapt(struct engine *engine);
+
+/* pg_engine_close lets other nodes take the lease first. */
+void pg_engine_step_down(struct engine *engine);
+
 /* Gives the lease back and closes. Views must have been closed. */
 void pg_engine_close(struct engine *engine);
 

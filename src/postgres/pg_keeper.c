@@ -6,6 +6,7 @@
 
 #include "base/cond_wait.h"
 #include "postgres/pg_lease.h"
+#include "postgres/pg_nodes.h"
 
 enum { RENEW_MS = 500 };
 
@@ -34,8 +35,10 @@ static bool wait_for_next(struct pg_keeper *keeper)
 static void *run(void *argument)
 {
     struct pg_keeper *keeper = argument;
-    while (wait_for_next(keeper) && !atomic_load(&keeper->engine->failed))
+    while (wait_for_next(keeper) && !atomic_load(&keeper->engine->failed)) {
         pg_lease_renew(keeper->engine, &keeper->conn);
+        pg_nodes_beat(keeper->engine, &keeper->conn, "active");
+    }
     pg_conn_close(&keeper->conn);
     return NULL;
 }

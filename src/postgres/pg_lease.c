@@ -8,6 +8,7 @@
 
 #include <time.h>
 
+#include "postgres/pg_nodes.h"
 #include "postgres/pg_server.h"
 
 /* By so much the two clocks may drift apart in the time of a lease. */
@@ -35,8 +36,25 @@ bool pg_lease_holds(const struct pg_engine *engine)
 
 /* ---- Tables ------------------------------------------------------------- */
 
-/* KX_ABSENT: they are missing, or of an older format. */
-static enum kx_status look_at_format(struct pg_conn *conn)
+static enum kx_status judge_format(int64_t format, bool upgrade,
+                                   struct kx_fault *fault)
+{
+    if (format > PG_FORMAT)
+        return kx_fail(fault, KX_BAD_DIRECTORY,
+                       "the tables have format %lld; this version of kindex "
+                       "knows formats up to %d: use a newer one",
+                       (long long)format, PG_FORMAT);
+    if (format < PG_FORMAT && !upgrade)
+        return kx_fail(fault, KX_BAD_DIRECTORY,
+                       "the tables have format %lld, this version of kindex "
+                       "uses format %d: when no node with an older version is "
+                       "left, run kindex cluster upgrade",
+                       (long long)format, PG_FORMAT);
+    return format < PG_FORMAT ? KX_ABSENT : KX_OK;
+}
+
+/* KX_ABSENT: some are missing, or they are to be of a newer format. */
+static enum kx_status look_at_format(struct pg_conn *conn, bool upgrade)
 {
     PGresult *rows = NULL;
     if (!pg_conn_text(conn, pg_sql_format, NULL))
@@ -44,22 +62,20 @@ static enum kx_status look_at_format(struct pg_conn *conn)
     enum kx_status status = pg_conn_finish(conn, &rows);
     if (status == KX_OK && PQntuples(rows) != 1)
         status = KX_ABSENT;
-    int64_t format = status == KX_OK ? pg_number(rows, 0, 0) : 0;
+    if (status == KX_OK)
+        status = judge_format(pg_number(rows, 0, 0), upgrade, &conn->fault);
+    if (status == KX_OK && pg_number(rows, 0, 1) != PG_LATER_TABLES)
+        status = KX_ABSENT;
     PQclear(rows);
-    if (format > PG_FORMAT)
-        return kx_fail(&conn->fault, KX_BAD_DIRECTORY,
-                       "the tables have format %lld; this version of kindex "
-                       "knows formats up to %d: use a newer one",
-                       (long long)format, PG_FORMAT);
-    return status == KX_OK && format < PG_FORMAT ? KX_ABSENT : status;
+    return status;
 }
 
 /* In one transaction, because several processes may begin at the same time. */
-enum kx_status pg_lease_make_tables(struct pg_engine *engine,
+enum kx_status pg_lease_make_tables(struct pg_engine *engine, bool upgrade,
                                     struct kx_fault *fault)
 {
     struct pg_conn *conn = &engine->conn;
-    enum kx_status status = look_at_format(conn);
+    enum kx_status status = look_at_format(conn, upgrade);
     if (status == KX_ABSENT) {
         bool sent = pg_conn_text(conn, pg_server_schema_lock, NULL);
         for (size_t i = 0; sent && pg_sql_schema[i] != NULL; i++)
@@ -127,7 +143,53 @@ static void copy_text(char *to, size_t size, struct kx_slice from)
     snprintf(to, size, "%.*s", (int)from.size, (const char *)from.data);
 }
 
-/* KX_OK: the lease has ended. KX_IN_USE: it has not. */
+/* Has the database less than this node has seen in it? Then all nodes are to
+ * know. */
+static bool look_for_loss(struct pg_engine *engine, const PGresult *rows)
+{
+    uint64_t epoch = (uint64_t)pg_number(rows, 0, 6);
+    uint64_t batch = (uint64_t)pg_number(rows, 0, 7);
+    engine->leaps = pg_number(rows, 0, 9) > 0;
+    if (epoch < engine->known_epoch || batch < engine->known_batch) {
+        pg_nodes_note_lost(engine, &engine->conn, engine->known_epoch,
+                           engine->known_batch);
+        return true;
+    }
+    engine->known_epoch = epoch;
+    engine->known_batch = batch;
+    return pg_number(rows, 0, 8) > 0;
+}
+
+/* Has this node stepped down just now? Another one is to be active, if there is
+ * one. */
+static bool defers(const struct pg_engine *engine,
+                   const struct kx_holder *holder, const PGresult *rows)
+{
+    return pg_number(rows, 0, 5) > 0 &&
+           strcmp(holder->node, engine->node) == 0 &&
+           kx_monotonic_ns() <
+               engine->joined_ns + (uint64_t)KX_LEASE_MS * KX_MS_NS;
+}
+
+static enum kx_status read_lease(struct pg_engine *engine, const PGresult *rows,
+                                 struct kx_holder *holder)
+{
+    int64_t until_ms = pg_number(rows, 0, 1);
+    bool ended = pg_number(rows, 0, 2) != 0;
+    if (engine->first_until_ms == 0)
+        engine->first_until_ms = until_ms;
+    holder->epoch = (uint64_t)pg_number(rows, 0, 0);
+    copy_text(holder->node, sizeof holder->node, pg_bytes(rows, 0, 3));
+    copy_text(holder->address, sizeof holder->address, pg_bytes(rows, 0, 4));
+    holder->lost = look_for_loss(engine, rows);
+    holder->alive =
+        !ended && !holder->lost && until_ms != engine->first_until_ms;
+    return ended && !holder->lost && !defers(engine, holder, rows) ? KX_OK
+                                                                   : KX_IN_USE;
+}
+
+/* KX_OK: the lease has ended, and this node may take it. KX_IN_USE: it may not.
+ */
 static enum kx_status look(struct pg_engine *engine, struct kx_holder *holder)
 {
     struct pg_conn *conn = &engine->conn;
@@ -138,19 +200,8 @@ static enum kx_status look(struct pg_engine *engine, struct kx_holder *holder)
     if (status == KX_ABSENT || (status == KX_OK && PQntuples(rows) != 1))
         status = kx_fail(&conn->fault, KX_BAD_DIRECTORY,
                          "the table kindex.lease is missing or empty");
-    if (status == KX_OK) {
-        int64_t until_ms = pg_number(rows, 0, 1);
-        if (engine->first_until_ms == 0)
-            engine->first_until_ms = until_ms;
-        if (pg_number(rows, 0, 2) == 0)
-            status = KX_IN_USE;
-        holder->alive =
-            status == KX_IN_USE && until_ms != engine->first_until_ms;
-        holder->epoch = (uint64_t)pg_number(rows, 0, 0);
-        copy_text(holder->node, sizeof holder->node, pg_bytes(rows, 0, 3));
-        copy_text(holder->address, sizeof holder->address,
-                  pg_bytes(rows, 0, 4));
-    }
+    if (status == KX_OK)
+        status = read_lease(engine, rows, holder);
     PQclear(rows);
     return status;
 }
@@ -169,14 +220,18 @@ enum kx_status pg_lease_take(struct pg_engine *engine,
                              struct kx_fault *fault)
 {
     struct pg_conn *conn = &engine->conn;
+    uint64_t batch = 0;
     *holder_out = (struct kx_holder){.alive = false};
     enum kx_status status = look(engine, holder_out);
     if (status == KX_OK)
-        status = hold(engine, conn, pg_server_take, &engine->batch);
+        status = hold(engine, conn, pg_server_take, &batch);
     if (status == KX_OK) {
+        atomic_store(&engine->batch, batch);
         name_self(engine, holder_out);
         return pg_conn_prepare(conn, fault);
     }
+    if (status == KX_IN_USE)
+        pg_nodes_beat(engine, conn, holder_out->lost ? "lost" : "standby");
     if (status == KX_IN_USE || status == KX_ABSENT || status == KX_AGAIN)
         return kx_fail(fault, KX_IN_USE,
                        "the store in this database is in use by another "
@@ -200,6 +255,16 @@ void pg_lease_lost(struct pg_engine *engine)
     fail_for_good(engine, "another kindex has taken the store over", NULL);
 }
 
+/* The database was replaced by one that lacks batches of this process. */
+static void find_loss(struct pg_engine *engine, struct pg_conn *conn,
+                      uint64_t epoch, uint64_t batch)
+{
+    pg_nodes_note_lost(engine, conn, epoch, batch);
+    fail_for_good(engine, "the database lacks commits that were acknowledged",
+                  NULL);
+}
+
+/* What is applied meanwhile only raises the number in the database. */
 void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
 {
     struct pg_params params = {.count = 0};
@@ -209,13 +274,16 @@ void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
     pg_params_bytes(&params, kx_text(engine->holder));
     pg_params_number(&params, KX_LEASE_MS);
     uint64_t sent_ns = now_ns();
+    uint64_t batch = atomic_load(&engine->batch);
     if (!pg_conn_text(conn, pg_sql_renew, &params) ||
         pg_conn_finish(conn, &rows) != KX_OK)
         return;
-    if (PQntuples(rows) == 1)
-        note_renewal(engine, sent_ns);
-    else
+    if (PQntuples(rows) != 1)
         pg_lease_lost(engine);
+    else if ((uint64_t)pg_number(rows, 0, 0) < batch)
+        find_loss(engine, conn, atomic_load(&engine->epoch), batch);
+    else
+        note_renewal(engine, sent_ns);
     PQclear(rows);
 }
 
@@ -232,7 +300,7 @@ static enum kx_status look_in_log(const struct pg_engine *engine,
 {
     struct pg_params params = {.count = 0};
     PGresult *rows = NULL;
-    int64_t number = (int64_t)engine->batch + 1;
+    int64_t number = (int64_t)atomic_load(&engine->batch) + 1;
     pg_params_number(&params, number);
     if (!pg_conn_text(conn, pg_sql_find_batch, &params))
         return KX_UNREACHABLE;
@@ -264,28 +332,44 @@ static enum kx_status settle_lost(struct pg_engine *engine,
     return kx_fail(fault, KX_FAILED, "the lease was lost");
 }
 
+/* With the lease under a new epoch: are the batches of the database those of
+ * this process? */
+static enum kx_status compare_batches(struct pg_engine *engine,
+                                      struct pg_conn *conn, uint64_t epoch,
+                                      uint64_t batch, struct kx_fault *fault)
+{
+    enum batch_trace trace = NOT_APPLIED;
+    if (batch != engine->batch && engine->outcome != PG_SETTLED) {
+        enum kx_status status = look_in_log(engine, conn, &trace);
+        if (status != KX_OK)
+            return status;
+    }
+    if (trace == APPLIED && engine->outcome == PG_GIVEN_UP)
+        return fail_for_good(engine,
+                             "a batch whose outcome was unknown is applied, "
+                             "and has to be read from the database",
+                             fault);
+    if (batch < engine->batch)
+        find_loss(engine, conn, epoch, engine->batch);
+    if (batch != engine->batch + (trace == APPLIED))
+        return fail_for_good(engine,
+                             "the database has other batches than this kindex "
+                             "has applied",
+                             fault);
+    return KX_OK;
+}
+
 enum kx_status pg_lease_resume(void *context, struct pg_conn *conn,
                                struct kx_fault *fault)
 {
     struct pg_engine *engine = context;
     uint64_t batch = 0;
-    enum batch_trace trace = NOT_APPLIED;
+    uint64_t epoch = atomic_load(&engine->epoch);
     enum kx_status status = hold(engine, conn, pg_server_resume, &batch);
     if (status == KX_ABSENT)
         return settle_lost(engine, conn, fault);
-    if (status == KX_OK && batch != engine->batch &&
-        engine->outcome != PG_SETTLED)
-        status = look_in_log(engine, conn, &trace);
-    if (status == KX_OK && trace == APPLIED && engine->outcome == PG_GIVEN_UP)
-        return fail_for_good(engine,
-                             "a batch whose outcome was unknown is applied, "
-                             "and has to be read from the database",
-                             fault);
-    if (status == KX_OK && batch != engine->batch + (trace == APPLIED))
-        return fail_for_good(engine,
-                             "the database has other batches than this kindex "
-                             "has applied",
-                             fault);
+    if (status == KX_OK)
+        status = compare_batches(engine, conn, epoch, batch, fault);
     if (status != KX_OK)
         return status;
     engine->batch = batch;
@@ -297,6 +381,8 @@ void pg_lease_release(struct pg_engine *engine)
 {
     struct pg_params params = {.count = 0};
     pg_params_bytes(&params, kx_text(engine->holder));
+    pg_params_bytes(&params, kx_text(engine->stepping_down ? PG_STEPPED_DOWN
+                                                           : engine->holder));
     if (pg_conn_text(&engine->conn, pg_sql_release, &params))
         (void)pg_conn_finish(&engine->conn, NULL);
 }

@@ -8,9 +8,10 @@
 
 #include "postgres/pg_state.h"
 
-/* Makes the tables that are missing, or are of an older format. As
- * pg_engine_join. */
-enum kx_status pg_lease_make_tables(struct pg_engine *engine,
+/* Makes the tables that are missing, and with `upgrade` turns those of an older
+ * format into these. As pg_engine_join; without `upgrade` KX_BAD_DIRECTORY for
+ * an older format as well. */
+enum kx_status pg_lease_make_tables(struct pg_engine *engine, bool upgrade,
                                     struct kx_fault *fault);
 
 /* Takes the lease if it has ended, and learns the position. KX_OK; KX_IN_USE:

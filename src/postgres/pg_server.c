@@ -35,5 +35,13 @@ const char *const pg_server_lock_timeout =
 
 const char *const pg_server_take =
     HOLD "(SELECT one FROM kindex.lease WHERE one = 1 AND until < "
-         "clock_timestamp() FOR UPDATE SKIP LOCKED)";
+         "clock_timestamp() AND NOT EXISTS (SELECT 1 FROM kindex.lost WHERE "
+         "accepted = 0) FOR UPDATE SKIP LOCKED)";
 const char *const pg_server_resume = HOLD "1 AND holder = $1::text";
+
+const char *const pg_server_nodes =
+    "SELECT m.epoch, m.batch, (CASE WHEN "
+    "current_setting('synchronous_standby_names') = '' THEN 0 ELSE 1 "
+    "END)::int8, s.node, s.address, s.role, s.version, s.epoch, s.batch, "
+    "(extract(epoch FROM clock_timestamp() - s.at) * 1000)::int8 FROM "
+    "kindex.meta AS m, kindex.seen AS s ORDER BY s.node, s.address";

@@ -25,4 +25,9 @@ extern const char *const pg_server_lock_timeout;
 extern const char *const pg_server_take;
 extern const char *const pg_server_resume;
 
+/* A row for each node: epoch and batch of meta, whether commits wait for a
+ * standby of the database, then the node, its address, role, version, epoch and
+ * batch, and how many milliseconds ago it was seen. */
+extern const char *const pg_server_nodes;
+
 #endif

@@ -78,14 +78,28 @@ const char *const pg_sql_schema[] = {
     "SELECT 1, "
     "epoch, '1970-01-01', '', '', '' FROM kindex.meta ON CONFLICT (one) DO "
     "NOTHING",
+    "CREATE TABLE IF NOT EXISTS kindex.seen (node text, address text, role "
+    "text NOT NULL, version text NOT NULL, epoch int8 NOT NULL, batch int8 NOT "
+    "NULL, at timestamptz NOT NULL, PRIMARY KEY (node, address))",
+    "CREATE TABLE IF NOT EXISTS kindex.lost (one int4 PRIMARY KEY CHECK (one = "
+    "1), epoch int8 NOT NULL, batch int8 NOT NULL, node text NOT NULL, "
+    "accepted int8 NOT NULL)",
     NULL};
 
-const char *const pg_sql_format = "SELECT format FROM kindex.meta";
+const char *const pg_sql_format =
+    "SELECT format, (SELECT count(*) FROM information_schema.tables WHERE "
+    "table_schema = 'kindex' AND table_name IN ('seen', 'lost')) FROM "
+    "kindex.meta";
+
+#define LOST "(SELECT count(*) FROM kindex.lost WHERE accepted = 0)"
+#define ACCEPTED "(SELECT count(*) FROM kindex.lost WHERE accepted = 1)"
 
 const char *const pg_sql_look =
-    "SELECT epoch, (extract(epoch FROM until) * 1000)::int8, (CASE WHEN until "
-    "< clock_timestamp() THEN 1 ELSE 0 END)::int8, node, address FROM "
-    "kindex.lease";
+    "SELECT l.epoch, (extract(epoch FROM l.until) * 1000)::int8, (CASE WHEN "
+    "l.until < clock_timestamp() THEN 1 ELSE 0 END)::int8, l.node, l.address, "
+    "(CASE WHEN l.holder = '" PG_STEPPED_DOWN
+    "' THEN 1 ELSE 0 END)::int8, m.epoch, m.batch, " LOST ", " ACCEPTED
+    " FROM kindex.lease AS l JOIN kindex.meta AS m USING (one)";
 
 const char *const pg_sql_begin_epoch =
     "UPDATE kindex.meta SET epoch = lease.epoch FROM kindex.lease WHERE "
@@ -94,11 +108,47 @@ const char *const pg_sql_begin_epoch =
 
 const char *const pg_sql_renew =
     "UPDATE kindex.lease SET until = clock_timestamp() + $2::int8 * interval "
-    "'1 millisecond' WHERE one = 1 AND holder = $1::text RETURNING epoch";
+    "'1 millisecond' WHERE one = 1 AND holder = $1::text AND " LOST
+    " = 0 RETURNING (SELECT batch FROM kindex.meta)";
 
 const char *const pg_sql_release =
-    "UPDATE kindex.lease SET until = '1970-01-01', pid = NULL, pid_since = "
-    "NULL WHERE one = 1 AND holder = $1::text";
+    "UPDATE kindex.lease SET until = '1970-01-01', holder = $2::text, pid = "
+    "NULL, pid_since = NULL WHERE one = 1 AND holder = $1::text";
+
+const char *const pg_sql_note_lost =
+    "INSERT INTO kindex.lost (one, epoch, batch, node, accepted) SELECT 1, "
+    "$1::int8, $2::int8, $3::text, 0 FROM kindex.meta WHERE meta.epoch < "
+    "$1::int8 OR meta.batch < $2::int8 ON CONFLICT (one) DO UPDATE SET epoch = "
+    "greatest(lost.epoch, excluded.epoch), batch = greatest(lost.batch, "
+    "excluded.batch), node = excluded.node, accepted = 0";
+
+const char *const pg_sql_see_lost =
+    "SELECT m.epoch, m.batch, coalesce(l.epoch, 0), coalesce(l.batch, 0), "
+    "coalesce(l.node, ''), coalesce(1 - l.accepted, 0) FROM kindex.meta AS m "
+    "LEFT JOIN kindex.lost AS l USING (one)";
+
+const char *const pg_sql_accept_lost[] = {
+    "INSERT INTO kindex.lost (one, epoch, batch, node, accepted) VALUES (1, 0, "
+    "0, '', 1) ON CONFLICT (one) DO UPDATE SET accepted = 1",
+    "UPDATE kindex.meta SET epoch = greatest(meta.epoch, lost.epoch), batch = "
+    "greatest(meta.batch, lost.batch) FROM kindex.lost WHERE meta.one = 1 AND "
+    "lost.one = 1",
+    NULL};
+
+const char *const pg_sql_forget_lost =
+    "DELETE FROM kindex.lost WHERE accepted = 1";
+
+const char *const pg_sql_beat =
+    "INSERT INTO kindex.seen (node, address, role, version, epoch, batch, at) "
+    "SELECT $1::text, $2::text, $3::text, '" KX_VERSION
+    "', greatest(epoch, $4::int8), greatest(batch, $5::int8), "
+    "clock_timestamp() FROM kindex.meta ON CONFLICT (node, address) DO UPDATE "
+    "SET role = excluded.role, version = excluded.version, epoch = "
+    "excluded.epoch, batch = excluded.batch, at = excluded.at";
+
+const char *const pg_sql_trim_seen =
+    "DELETE FROM kindex.seen WHERE at < clock_timestamp() - interval '10 "
+    "minutes'";
 
 const char *const pg_sql_find_batch =
     "SELECT batch, id FROM kindex.log WHERE batch >= $1::int8 ORDER BY batch "

@@ -61,21 +61,53 @@ extern const char *const pg_sql_schema[];
 
 /* ---- The lease ---- */
 
-/* The format of the tables. */
+/* The format of the tables, and how many there are of those that came without
+ * a format: PG_LATER_TABLES. */
+enum { PG_LATER_TABLES = 2 };
 extern const char *const pg_sql_format;
 
+/* In place of a holder: it has given the lease to the other nodes. */
+#define PG_STEPPED_DOWN "stepped-down"
+
 /* One row: the epoch, the end of the lease in milliseconds, whether it has
- * ended by the database's clock, and the holder's node and address. */
+ * ended by the database's clock, the holder's node and address, whether it has
+ * stepped down; epoch and batch of meta; whether batches are lost, and whether
+ * that was accepted. */
 extern const char *const pg_sql_look;
 
 /* Gives meta the epoch of the lease of the process $1: epoch and batch, or no
  * row. It waits for a batch that is being applied. */
 extern const char *const pg_sql_begin_epoch;
 
-/* Renews the lease of the process $1 for $2 ms: a row, or none if it is
- * another's; ends it at once. */
+/* Renews the lease of the process $1 for $2 ms: the batch of meta, or no row if
+ * it is another's, or batches are lost; ends it at once, with $2 as holder. */
 extern const char *const pg_sql_renew;
 extern const char *const pg_sql_release;
+
+/* ---- Lost batches ---- */
+
+/* Notes in lost that the node $3 has known the epoch $1 and the batch $2, if
+ * meta is below one of them: an asynchronous standby of the database, or a
+ * backup, has taken its place. */
+extern const char *const pg_sql_note_lost;
+
+/* One row: epoch and batch of meta, then those of lost, its node, and whether
+ * that is to be accepted. */
+extern const char *const pg_sql_see_lost;
+
+/* Accept it, ended by NULL: meta gets the numbers that are lost, so that none
+ * comes twice. The row stays until the next holder has raised versionstamps,
+ * and forgets it. */
+extern const char *const pg_sql_accept_lost[];
+extern const char *const pg_sql_forget_lost;
+
+/* ---- Nodes ---- */
+
+/* Notes that the node $1 with the address $2 lives, in the role $3, and knows
+ * the epoch $4 and the batch $5, if they are above meta; removes nodes that
+ * have not been seen for long. */
+extern const char *const pg_sql_beat;
+extern const char *const pg_sql_trim_seen;
 
 /* The first row of log from the batch $1 on: batch and id, or no row. */
 extern const char *const pg_sql_find_batch;

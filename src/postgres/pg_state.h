@@ -15,6 +15,8 @@ enum pg_outcome {
     PG_GIVEN_UP /* the same, and its commits have been answered */
 };
 
+struct pg_nodes;
+
 struct pg_engine {
     struct engine engine; /* first, so that one pointer is both */
     struct pg_target target;
@@ -23,11 +25,17 @@ struct pg_engine {
     const char *address;    /* where they reach it; empty: unknown */
     char holder[UUID_SIZE]; /* this process, in the lease */
     struct pg_keeper *keeper;
+    bool stepping_down; /* the next holder is to be another */
+    bool leaps;         /* versionstamps are to be raised */
+    uint64_t joined_ns; /* kx_monotonic_ns */
+    /* The highest that the looks at the lease have shown. */
+    uint64_t known_epoch, known_batch;
+    struct pg_nodes *nodes;
     int64_t first_until_ms; /* of the lease at the first look; 0: none yet */
     atomic_uint_fast64_t held_until_ns; /* pg_lease_holds */
     atomic_uint_fast64_t epoch;         /* of the lease; a batch with another is
                                          * refused */
-    uint64_t batch;                     /* number of the last one */
+    atomic_uint_fast64_t batch;         /* number of the last one */
     bool applying;                      /* a transaction is open */
     enum pg_outcome outcome;
     char id[UUID_SIZE]; /* of the batch that was sent */

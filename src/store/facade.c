@@ -4,6 +4,7 @@
 #include "commit/watch.h"
 #include "store/tokens.h"
 #include "engine/engine.h"
+#include "postgres/pg_engine.h"
 
 const char *kx_store_id(const struct kx_store *store)
 {
@@ -18,6 +19,18 @@ bool kx_store_failed(const struct kx_store *store)
 bool kx_store_holds(const struct kx_store *store)
 {
     return engine_holds(store->engine);
+}
+
+bool kx_cluster_known(struct kx_store *store, struct kx_cluster *cluster_out)
+{
+    return store->options.engine != NULL &&
+           pg_engine_cluster(store->engine, cluster_out);
+}
+
+void kx_step_down(struct kx_store *store)
+{
+    if (store->options.engine != NULL)
+        pg_engine_step_down(store->engine);
 }
 
 /* ---- Commits ------------------------------------------------------------ */

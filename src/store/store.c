@@ -79,6 +79,19 @@ static bool is_embedded(const struct kx_store *store)
     return store->options.engine == NULL;
 }
 
+/* After commits were lost their versionstamps must not come twice. */
+static enum kx_status leap(struct kx_store *store)
+{
+    if (is_embedded(store) || !pg_engine_leaps(store->engine))
+        return KX_OK;
+    enum kx_status status = catalog_raise_stamp(store->catalog, 0);
+    if (status != KX_OK)
+        return status;
+    kx_log(KX_LOG_WARNING, "versionstamps-raised", "versionstamp=%016llx0000",
+           (unsigned long long)store->catalog->stamp);
+    return pg_engine_leapt(store->engine);
+}
+
 /* What the engine gives, and memory for the rest. Half of the cache holds
  * single records. */
 static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
@@ -91,6 +104,8 @@ static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
                               fault);
     if (status == KX_OK)
         status = catalog_rebuild(store->catalog);
+    if (status == KX_OK)
+        status = leap(store);
     if (status == KX_OK)
         status =
             engine_range_create(store, base->view, TABLE_ENTRIES, &base->range);

@@ -226,15 +226,23 @@ field .name Gil
 stop_server
 is 'its exit status' $? 0
 
-test_case 'tables of an earlier format are converted'
+test_case 'tables of an earlier format are refused, until they are upgraded by a command; newer ones always'
 postgres_query store "ALTER TABLE kindex.meta ADD holder text NOT NULL DEFAULT '',
     ADD pid int4, ADD pid_since timestamptz, ADD node text, ADD address text, ADD until timestamptz"
-postgres_query store 'UPDATE kindex.meta SET format = 1; DROP TABLE kindex.lease'
+postgres_query store 'UPDATE kindex.meta SET format = 1; DROP TABLE kindex.lease, kindex.seen'
+wanted='run kindex cluster upgrade' refused --engine "$address"
+"$KINDEX" cluster upgrade --engine "$address" 2>"$work/null"
+is 'the exit status' $? 0
 serve
 request GET /kv/people/7
 field .name Gil
 is 'the format' "$(postgres_query store 'SELECT format FROM kindex.meta')" 2
 stop_server
+postgres_query store 'UPDATE kindex.meta SET format = 3'
+wanted='use a newer one' refused --engine "$address"
+"$KINDEX" cluster upgrade --engine "$address" 2>"$work/null"
+is 'the exit status' $? 1
+postgres_query store 'UPDATE kindex.meta SET format = 2'
 
 test_case 'a database that acknowledges before it syncs is refused'
 postgres_query store 'ALTER ROLE kindex SET synchronous_commit = off'

@@ -260,6 +260,8 @@ row("exchangeMetadata", "POST", "/", { ok: 200, body: '{"supportedVersions":[3]}
 row("getMetrics", "GET", "/metrics", { needs: [["monitor", []]], ok: 200 });
 row("getHistory", "GET", "/metrics/history", { needs: [["monitor", []]], ok: 200 });
 row("listSlow", "GET", "/slow", { needs: [["admin", []]], ok: 200 });
+row("getCluster", "GET", "/cluster", { needs: [["admin", []]], ok: 200 });
+row("stepDown", "POST", "/cluster/step-down", { needs: [["admin", []]], ok: 409 });
 row("getBackup", "GET", "/backup", { needs: [["admin", []]], ok: 200, endless: true });
 for (const [operation, path] of [["getService", "/"], ["getLive", "/livez"], ["getReady", "/readyz"],
   ["getVersion", "/version"], ["getOpenapi", "/openapi.json"],

@@ -194,6 +194,8 @@ static const struct request_row {
     {METHOD_GET, "/backup", NOTHING, NULL, 200},
     {METHOD_GET, "/metrics", NOTHING, NULL, 200},
     {METHOD_GET, "/slow", NOTHING, NULL, 200},
+    {METHOD_GET, "/cluster", NOTHING, NULL, 200},
+    {METHOD_POST, "/cluster/step-down", NOTHING, NULL, 409},
     {METHOD_GET, "/openapi.json", NOTHING, NULL, 200},
     {METHOD_GET, "/openapi.yaml", NOTHING, NULL, 200},
     {METHOD_GET, "/problems/key-not-found", NOTHING, NULL, 200},

@@ -1,0 +1,33 @@
+/* The nodes that use the database: each writes a row of the table seen twice a
+ * second. And the table lost, by which a node tells all others that the
+ * database has less than it has seen there. */
+#ifndef PG_NODES_H
+#define PG_NODES_H
+
+#include "postgres/pg_state.h"
+
+/* In talloc context engine; NULL: no memory. */
+struct pg_nodes *pg_nodes_create(struct pg_engine *engine);
+
+/* Notes through conn that this node lives and has this role, and reads what is
+ * noted of all, at most twice a second. What fails is tried again next time.
+ * The thread of conn. */
+void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
+                   const char *role);
+
+/* Copies what was read last. False: nothing yet. Any thread. */
+bool pg_nodes_known(struct pg_engine *engine, struct kx_cluster *cluster_out);
+
+/* Notes that this node has known this epoch and batch, if the database is below
+ * one of them. The thread of conn. */
+void pg_nodes_note_lost(struct pg_engine *engine, struct pg_conn *conn,
+                        uint64_t epoch, uint64_t batch);
+
+/* Reads what is lost, and unless dry_run accepts it. As pg_conn_finish. */
+enum kx_status pg_nodes_accept_lost(struct pg_engine *engine, bool dry_run,
+                                    struct kx_loss *loss_out);
+
+/* Ends the acceptance. As pg_conn_finish. */
+enum kx_status pg_nodes_forget_lost(struct pg_engine *engine);
+
+#endif

@@ -1,0 +1,177 @@
+#!/bin/bash
+# kindex cluster: which nodes there are; the active one steps down; commits that the
+# database has lost keep every node from being active until an operator accepts it.
+ENGINE=bdb # this story says itself which server has which database
+. "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/postgres.sh"
+needs psql
+start_cluster
+postgres_database store || exit 1
+address=$found
+declare -A pids ports
+free_ports 2
+read -r ports[one] ports[two] <<<"$found"
+
+node_start() { # NAME
+    start_server --engine "$address" --node "$1" --listen "127.0.0.1:${ports[$1]}" \
+        --advertise "http://127.0.0.1:${ports[$1]}" "${@:2}"
+    pids[$1]=$server
+    server=''
+}
+at() {
+    url=http://127.0.0.1:${ports[$1]}
+    export KINDEX_URL=$url
+}
+# stepped_down TIMES: since the beginning, as the log says
+stepped_down() {
+    [ "$(grep -c 'event=restarting reason=step-down' "$log")" = "$1" ]
+}
+end_nodes() {
+    local pid
+    for pid in "${pids[@]}"; do
+        kill -KILL "$pid" 2>"$work/null"
+        wait "$pid" 2>"$work/null"
+    done
+    leave
+}
+trap end_nodes EXIT
+
+test_case 'both nodes are seen, with role, address, position and version, at either'
+node_start one
+node_start two
+for name in one two; do
+    at $name
+    until_field '[.nodes[] | [.node, .role]] == [["one","active"],["two","standby"]]' true GET /cluster
+    field '[.nodes[].url]' "[\"http://127.0.0.1:${ports[one]}\",\"http://127.0.0.1:${ports[two]}\"]"
+    field '[.nodes[].version] | unique | length' 1
+    field '.replicated' false
+done
+request PUT /kv/a '1'
+expect 201
+request GET /cluster
+before=$(jq .batch "$answer")
+request PUT /kv/a '2'
+until_field ".batch > $before and .nodes[0].batch > $before and .nodes[1].batch > $before" true GET /cluster
+field '[.nodes[].lag] | max < 100' true
+
+test_case 'the command line shows them as a table and as JSON'
+kindex cluster status
+ends 0
+is 'lines' "$(wc -l <"$work/out")" 3
+is 'the active one' "$(grep -c "^one  *active .*http://127.0.0.1:${ports[one]}$" "$work/out")" 1
+kindex cluster status -o json
+is 'nodes' "$(jq '.nodes | length' "$work/out")" 2
+
+test_case 'the active node steps down, asked at a standby, and the other one is active at once'
+at two
+kindex cluster step-down
+ends 0
+complains 'one steps down'
+wait_until stepped_down 1
+until_status 200 GET /kv/a
+body_is 2
+header Kindex-Node two
+until_field '[.nodes[] | [.node, .role]] == [["one","standby"],["two","active"]]' true GET /cluster
+is 'the process that stepped down' "$(kill -0 "${pids[one]}" && echo there)" there
+
+test_case 'without another node it takes the lease again'
+kill -TERM "${pids[one]}"
+wait "${pids[one]}"
+at two
+kindex cluster step-down
+ends 0
+wait_until stepped_down 2
+until_status 200 GET /kv/a
+header Kindex-Node two
+
+test_case 'nothing is lost: that is said, and shown without a change'
+kindex cluster accept-loss --engine "$address" --dry-run
+ends 0
+complains 'no node has seen more than the database has'
+is 'what is noted' "$(postgres_query store 'SELECT count(*) FROM kindex.lost')" 0
+kindex cluster accept-loss
+ends 2
+kindex cluster upgrade
+ends 2
+
+# As an asynchronous standby of the database that lacks the last commits, and is
+# promoted: the numbers and rows are those of an earlier state.
+older_state() {
+    postgres_query store "BEGIN; UPDATE kindex.meta SET batch = batch - 1; UPDATE kindex.entries
+        SET v = old.v FROM old WHERE entries.k = old.k; UPDATE kindex.facts SET v = old.v
+        FROM old WHERE facts.k = old.k;
+        DELETE FROM kindex.log WHERE batch > (SELECT batch FROM kindex.meta); COMMIT"
+}
+test_case 'commits that the database lost are noticed: no node is active, and all say why'
+node_start one
+at two
+until_field '.nodes | length' 2 GET /cluster
+postgres_query store 'CREATE TABLE old AS SELECT k, v FROM kindex.entries UNION ALL
+    SELECT k, v FROM kindex.facts'
+request PUT /kv/a '3'
+expect 200
+lost=$(jq -r .versionstamp "$answer")
+until_field '[.nodes[].batch] | unique | length' 1 GET /cluster
+older_state
+for name in one two; do
+    at $name
+    until_status 503 GET /kv/a
+    until_field '.detail | contains("accept-loss")' true GET /kv/a
+    until_field '[.checks[] | select(.name == "role").detail | contains("accept-loss")]' '[true]' \
+        GET '/readyz?verbose=1'
+done
+kindex cluster accept-loss --engine "$address" --dry-run
+ends 0
+complains 'has seen epoch'
+for _ in {1..100}; do # more than a lease takes
+    request GET /kv/a
+    [ "$status" = 503 ] || break
+    pass_a_moment
+done
+expect 503 no-active-node
+
+test_case 'after it was accepted a node is active, and no versionstamp comes twice'
+kindex cluster accept-loss --engine "$address"
+ends 0
+complains 'accepted'
+until_status 200 GET /kv/a
+body_is 2
+request PUT /kv/a '4'
+expect 200
+is 'above what was lost' "$(jq -r --arg lost "$lost" '.versionstamp > $lost' "$answer")" true
+is 'the leap' "$(grep -c 'event=versionstamps-raised' "$log")" 1
+is 'what is noted' "$(postgres_query store 'SELECT count(*) FROM kindex.lost')" 0
+until_field '[.nodes[].role] | sort' '["active","standby"]' GET /cluster
+
+# What the nodes would do without the memory of what they have seen.
+test_case 'nodes that have seen nothing serve the older state, and give a versionstamp twice'
+for name in one two; do
+    kill -TERM "${pids[$name]}"
+    wait "${pids[$name]}"
+done
+node_start one
+at one
+postgres_query store 'DROP TABLE old; CREATE TABLE old AS SELECT k, v FROM kindex.entries UNION ALL
+    SELECT k, v FROM kindex.facts' >"$work/null"
+request PUT /kv/a '5'
+lost=$(jq -r .versionstamp "$answer")
+kill -KILL "${pids[one]}"
+wait "${pids[one]}" 2>"$work/null"
+older_state
+node_start one
+until_status 200 GET /kv/a
+body_is 4
+request PUT /kv/a '6'
+is 'the versionstamp again' "$(jq -r .versionstamp "$answer")" "$lost"
+
+test_case 'so after a restore of the database, its versionstamps are made to leap'
+kindex cluster accept-loss --engine "$address"
+kindex cluster step-down
+wait_until stepped_down 3
+until_status 200 GET /kv/a
+request PUT /kv/a '7'
+is 'far above' "$(jq -r --arg lost "$lost" '.versionstamp > $lost' "$answer")" true
+is 'the leaps' "$(grep -c 'event=versionstamps-raised' "$log")" 2
+
+finish
