@@ -207,7 +207,7 @@ void metrics_write(struct service *service, struct kx_reader *reader,
     else
         write_standby(service, out);
     metrics_write_requests(service, out);
-    if (reader != NULL)
+    if (reader != NULL && kx_read_try_hold(reader))
         metrics_write_indexes(reader, out);
     metrics_write_process(service->started_at_ms, out);
 }

@@ -7,8 +7,10 @@
 #include "http/service.h"
 
 /* Appends all figures. Labels are rows of the route table, index names and
- * states; never keys. Opens a view on reader. On a standby, whose callers are
- * not known, reader is NULL, and the figures are those of the process only. */
+ * states; never keys. If reader can hold a view now, or holds one, those of the
+ * indexes are there, and it holds it afterwards. On a standby, whose callers
+ * are not known, reader is NULL, and the figures are those of the process only.
+ */
 void metrics_write(struct service *service, struct kx_reader *reader,
                    struct kx_buffer *out);
 

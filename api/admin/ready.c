@@ -70,9 +70,15 @@ static void check_store(struct service *service, struct check *checks)
 }
 
 /* An index that is being built is nothing to worry about. */
-static void check_indexes(struct kx_reader *reader, struct check *checks)
+static void check_indexes(const struct request *request, struct check *checks)
 {
+    struct kx_reader *reader = request->reader;
     struct kx_index_info info;
+    if (!request_holds_view(request)) {
+        checks[INDEXES] = (struct check){
+            CHECK_WARNING, "The database did not answer in time."};
+        return;
+    }
     kx_read_begin(reader);
     for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
         if (info.state == KX_INDEX_FAILED ||
@@ -178,8 +184,10 @@ enum progress ready_show(struct request *request, struct reply *reply)
     bool opened = request->reader != NULL;
     check_service(request->service, opened, checks);
     if (verbose && opened && checks[STORAGE].state == CHECK_OK) {
+        if (!request_holds_view(request) && !request->viewless)
+            return VIEW;
         check_store(request->service, checks);
-        check_indexes(request->reader, checks);
+        check_indexes(request, checks);
     }
     if (checks[STORAGE].state == CHECK_OK &&
         checks[ACCEPTING].state == CHECK_OK && checks[ROLE].state == CHECK_OK)

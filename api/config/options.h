@@ -77,6 +77,7 @@ struct options {
     const char *node;      /* NULL: the host's name */
     const char *advertise; /* where other nodes reach this one; NULL: none */
     int forward;           /* enum forward_mode */
+    uint64_t read_workers; /* threads that read rows in a database */
     const char *peer_ca;   /* authorities of other nodes; NULL: the system's */
     const char *archive;   /* NULL: none */
     uint64_t archive_interval_ms;

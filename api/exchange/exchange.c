@@ -10,7 +10,9 @@
 #include "exchange/body_worker.h"
 #include "access/cors.h"
 #include "exchange/exchange_wait.h"
+#include "exchange/exchange_half.h"
 #include "exchange/exchange_share.h"
+#include "exchange/read_workers.h"
 #include "exchange/exchange_stream.h"
 #include "exchange/node.h"
 #include "exchange/request_log.h"
@@ -143,14 +145,9 @@ static enum exchange_next handle_again(struct exchange *exchange);
 static enum exchange_next proceed(struct exchange *exchange,
                                   enum progress progress)
 {
-    bool commits = progress == COMMIT &&
-                   admission_commit(&exchange->request, &exchange->reply) &&
-                   access_commit(&exchange->request, &exchange->reply);
-    if (exchange->request.reader != NULL)
-        kx_read_release(exchange->request.reader);
     switch (progress) {
     case COMMIT:
-        if (commits && may_submit(exchange) && submit(exchange))
+        if (may_submit(exchange) && submit(exchange))
             return EXCHANGE_PARK;
         break;
     case VIEW:
@@ -174,46 +171,11 @@ static enum exchange_next proceed(struct exchange *exchange,
     return complete(exchange);
 }
 
-/* Has the caller all rights on all keys that the first half may need? What a
- * commit does may also need the right to read or to list (access_commit). */
-static bool is_free(const struct request *request)
-{
-    const struct kx_slice all = kx_slice(NULL, 0);
-    const struct route *route = request->route;
-    return request->caller.token == NULL ||
-           (access_covers(request, route->scope, all) &&
-            (route->finish == NULL ||
-             (access_covers(request, SCOPE_READ, all) &&
-              access_covers(request, SCOPE_LIST, all))));
-}
-
-/* The rights of a token that does not cover all keys depend on the declared
- * indexes, and thus need a view. */
-static bool needs_view(const struct exchange *exchange)
-{
-    return exchange->views || exchange->request.route->views ||
-           !is_free(&exchange->request);
-}
-
 /* Is the first half to begin beside the loop? */
 static bool is_for_worker(const struct exchange *exchange)
 {
     return !exchange->read && exchange->body.size > BODY_ON_LOOP_MAX &&
            exchange->queue->worker != NULL;
-}
-
-/* Calls the first half, unless the body worker has: then what it returned
- * holds, once, except that it needs a view. */
-static enum progress run_first_half(struct exchange *exchange)
-{
-    struct request *request = &exchange->request;
-    enum progress progress = exchange->progress;
-    kx_reader_count(request->reader, &exchange->reads);
-    if (!exchange->read || progress == VIEW)
-        progress = request->route->handle(request, &exchange->reply);
-    exchange->progress = VIEW;
-    request->slices++;
-    return progress;
 }
 
 /* Without a store: the handlers that are admitted there end at once, or the
@@ -224,6 +186,23 @@ static enum exchange_next handle_on_standby(struct exchange *exchange)
     handler_fn *handler = request->caller.elsewhere ? request->service->forward
                                                     : request->route->handle;
     return proceed(exchange, handler(request, &exchange->reply));
+}
+
+/* Runs the current half, when and where there is the view that it needs. */
+static enum exchange_next run_half(struct exchange *exchange)
+{
+    bool views = exchange_needs_view(exchange);
+    if (views && exchange->queue->service->read_workers != NULL) {
+        if (exchange_await_reader(exchange, EXCHANGE_AWAITS_READER))
+            return EXCHANGE_PARK;
+        problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
+                "%d requests are waiting to read the database.",
+                READ_QUEUE_MAX);
+        return complete(exchange);
+    }
+    if (views && !exchange_hold_view(exchange, EXCHANGE_AWAITS_VIEW))
+        return EXCHANGE_PARK;
+    return proceed(exchange, exchange_half(exchange));
 }
 
 /* Runs the first half. Checks the token again, which may have been revoked
@@ -239,29 +218,13 @@ static enum exchange_next handle(struct exchange *exchange)
         exchange_await_reading(exchange);
         return EXCHANGE_PARK;
     }
-    if (needs_view(exchange) &&
-        !exchange_hold_view(exchange, EXCHANGE_AWAITS_VIEW))
-        return EXCHANGE_PARK;
-    return proceed(exchange, run_first_half(exchange));
-}
-
-/* Most refusals, and replies about indexes, read the declared indexes and thus
- * need a view. */
-static bool finish_needs_view(const struct exchange *exchange)
-{
-    return exchange->views || exchange->request.commit.status != KX_OK ||
-           exchange->request.route->scope == SCOPE_INDEX;
+    return run_half(exchange);
 }
 
 static enum exchange_next finish(struct exchange *exchange)
 {
     exchange->finishing = true;
-    if (finish_needs_view(exchange) &&
-        !exchange_hold_view(exchange, EXCHANGE_AWAITS_VIEW))
-        return EXCHANGE_PARK;
-    kx_reader_count(exchange->request.reader, &exchange->reads);
-    return proceed(exchange, exchange->request.route->finish(&exchange->request,
-                                                             &exchange->reply));
+    return run_half(exchange);
 }
 
 /* Calls the current half of the handler: again after AGAIN, WAIT or VIEW, or
@@ -362,8 +325,13 @@ static enum exchange_next take_answer(struct exchange *exchange)
     case EXCHANGE_AWAITS_NEWS:
     case EXCHANGE_AWAITS_VIEW:
         return handle_again(exchange);
+    case EXCHANGE_AWAITS_READER:
+        return proceed(exchange, exchange->half);
     case EXCHANGE_AWAITS_FLUSH:
         return complete(exchange);
+    case EXCHANGE_CHUNK_AWAITS_READER:
+        exchange->phase = EXCHANGE_READY;
+        return exchange_stream_made(exchange);
     case EXCHANGE_CHUNK_AWAITS_TURN:
     case EXCHANGE_CHUNK_AWAITS_VIEW:
         exchange->phase = EXCHANGE_READY;
@@ -380,6 +348,19 @@ static enum exchange_next take_answer(struct exchange *exchange)
     return EXCHANGE_REPLY;
 }
 
+/* For an exchange that a read worker has ended with: if its client is gone and
+ * the core has request.wait, that is taken back first. True: the exchange has
+ * been continued, or will be. */
+static bool leave_news(struct exchange *exchange)
+{
+    if (!exchange->client_gone || !exchange_awaits_reader(exchange) ||
+        exchange->request.wait.cancel == NULL || exchange->news_came)
+        return false;
+    exchange_await_news(exchange, EXCHANGE_AWAITS_NEWS);
+    exchange_wake(exchange);
+    return true;
+}
+
 void exchange_continue(struct exchange *exchange)
 {
     struct kx_store *store = exchange->queue->service->store;
@@ -387,7 +368,10 @@ void exchange_continue(struct exchange *exchange)
     exchange_note_wait(exchange);
     if (exchange_awaits_news(exchange))
         run_queue_end_news(exchange->queue, exchange);
-    exchange->request.wait.cancel = NULL;
+    if (leave_news(exchange))
+        return;
+    if (!exchange_awaits_reader(exchange))
+        exchange->request.wait.cancel = NULL;
     bool client_gone = exchange->client_gone;
     if (client_gone || take_answer(exchange) == EXCHANGE_REPLY) {
         if (!client_gone)

@@ -27,11 +27,13 @@ enum exchange_phase {
     EXCHANGE_AWAITS_TURN,
     EXCHANGE_AWAITS_NEWS,        /* what request.wait says */
     EXCHANGE_AWAITS_VIEW,        /* a batch is being applied */
+    EXCHANGE_AWAITS_READER,      /* a read worker has it (read_workers.h) */
     EXCHANGE_READY,              /* the reply can be sent */
     EXCHANGE_CHUNK_AWAITS_FLUSH, /* a stream's next chunk is made, not shown */
     EXCHANGE_CHUNK_AWAITS_TURN,  /* it is not made yet */
     EXCHANGE_CHUNK_AWAITS_NEWS,  /* it is not made until request.wait ends */
-    EXCHANGE_CHUNK_AWAITS_VIEW
+    EXCHANGE_CHUNK_AWAITS_VIEW,
+    EXCHANGE_CHUNK_AWAITS_READER
 };
 
 enum exchange_next { EXCHANGE_REPLY, EXCHANGE_PARK };
@@ -84,6 +86,10 @@ struct exchange {
     bool read;              /* the first half has run beside the loop */
     enum progress progress; /* then: what it returned; VIEW: what follows is
                              * called on the loop's thread */
+    enum progress half;     /* what the half returned that a read worker ran */
+    uint64_t read_until_ns; /* when the worker gives up */
+    bool news_came;         /* before the worker had ended: request.wait is
+                             * over */
     bool client_gone; /* the client is gone. A parked exchange is then made
                        * `ready` without further work */
     const struct exchange_protocol *protocol; /* set before exchange_open */

@@ -2,6 +2,7 @@
 #include "exchange/exchange_loop.h"
 
 #include "exchange/exchange.h"
+#include "exchange/exchange_wait.h"
 
 bool exchange_loop_answers(struct run_queue *queue)
 {
@@ -9,8 +10,10 @@ bool exchange_loop_answers(struct run_queue *queue)
     bool any = ticket != NULL;
     while (ticket != NULL) {
         struct kx_ticket *next = ticket->next;
-        queue->awaited--;
-        exchange_continue(ticket->owner);
+        if (!exchange_note_early_news(ticket->owner, ticket)) {
+            queue->awaited--;
+            exchange_continue(ticket->owner);
+        }
         ticket = next;
     }
     return any;

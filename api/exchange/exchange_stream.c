@@ -13,27 +13,31 @@
  * The client could not tell a longer wait from a stream without news. */
 static const uint64_t SHORT_NS = 10000ull * KX_MS_NS;
 
-/* Makes the next chunk. True when the exchange is parked: for a view, until the
- * chunk's flush, or, if the chunk is empty, for news or another turn. */
-static bool make_chunk(struct exchange *exchange)
+void exchange_stream_slice(struct exchange *exchange)
+{
+    struct stream *stream = exchange->reply.stream;
+    struct kx_reader *reader = stream->request->reader;
+    uint64_t began_ns = kx_monotonic_ns();
+    exchange->reply.flush = 0;
+    if (reader != NULL)
+        kx_reader_count(reader, &exchange->reads);
+    exchange->last =
+        !stream->next(stream, &exchange->reply.body, &exchange->reply.flush);
+    if (reader != NULL)
+        kx_read_release(reader);
+    exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;
+}
+
+/* The next chunk is made. True when the exchange is parked: until the chunk's
+ * flush or, if the chunk is empty, for news or another turn. */
+static bool settle_chunk(struct exchange *exchange)
 {
     struct stream *stream = exchange->reply.stream;
     struct kx_buffer *chunk = &exchange->reply.body;
-    uint64_t flush = 0;
-    if (!stream->viewless &&
-        !exchange_hold_view(exchange, EXCHANGE_CHUNK_AWAITS_VIEW))
-        return true;
-    uint64_t began_ns = kx_monotonic_ns();
-    struct kx_reader *reader = stream->request->reader;
-    if (reader != NULL)
-        kx_reader_count(reader, &exchange->reads);
-    exchange->last = !stream->next(stream, chunk, &flush);
-    if (reader != NULL)
-        kx_read_release(reader);
     exchange->streamed += chunk->size;
     exchange_count_memory(exchange);
-    exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;
-    if (exchange_await_flush(exchange, flush, EXCHANGE_CHUNK_AWAITS_FLUSH))
+    if (exchange_await_flush(exchange, exchange->reply.flush,
+                             EXCHANGE_CHUNK_AWAITS_FLUSH))
         return true;
     if (chunk->size > 0 || exchange->last || chunk->failed)
         return false;
@@ -42,6 +46,23 @@ static bool make_chunk(struct exchange *exchange)
     else
         exchange_await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
     return true;
+}
+
+enum exchange_next exchange_stream_made(struct exchange *exchange)
+{
+    return settle_chunk(exchange) ? EXCHANGE_PARK : EXCHANGE_REPLY;
+}
+
+/* True when the exchange is parked: also for the view that the chunk needs. */
+static bool make_chunk(struct exchange *exchange)
+{
+    bool views = !exchange->reply.stream->viewless;
+    if (views && exchange->queue->service->read_workers != NULL)
+        return exchange_await_reader(exchange, EXCHANGE_CHUNK_AWAITS_READER);
+    if (views && !exchange_hold_view(exchange, EXCHANGE_CHUNK_AWAITS_VIEW))
+        return true;
+    exchange_stream_slice(exchange);
+    return settle_chunk(exchange);
 }
 
 /* Has the stream waited for memory for SHORT_NS? */

@@ -4,6 +4,7 @@
 
 #include "access/access.h"
 #include "exchange/body_worker.h"
+#include "exchange/read_workers.h"
 
 bool exchange_await_flush(struct exchange *exchange, uint64_t flush,
                           enum exchange_phase phase)
@@ -51,6 +52,23 @@ void exchange_await_reading(struct exchange *exchange)
     body_worker_put(exchange->queue->worker, exchange);
 }
 
+bool exchange_await_reader(struct exchange *exchange, enum exchange_phase phase)
+{
+    exchange->phase = phase;
+    exchange->news_came = false;
+    exchange->request.wait.cancel = NULL;
+    if (!read_workers_put(exchange->queue->service->read_workers, exchange))
+        return false;
+    exchange->queue->awaited++;
+    return true;
+}
+
+bool exchange_awaits_reader(const struct exchange *exchange)
+{
+    return exchange->phase == EXCHANGE_AWAITS_READER ||
+           exchange->phase == EXCHANGE_CHUNK_AWAITS_READER;
+}
+
 void exchange_await_turn(struct exchange *exchange, enum exchange_phase phase)
 {
     exchange->phase = phase;
@@ -66,10 +84,18 @@ void exchange_await_memory(struct exchange *exchange)
     run_queue_later(exchange->queue, exchange);
 }
 
-/* The wait ends at the latest when the token expires. */
+/* The wait ends at the latest when the token expires. News that have come
+ * already are seen in another turn. */
 void exchange_await_news(struct exchange *exchange, enum exchange_phase phase)
 {
     struct wait *wait = &exchange->request.wait;
+    if (exchange->news_came) {
+        exchange->news_came = false;
+        exchange_await_turn(exchange, phase == EXCHANGE_AWAITS_NEWS
+                                          ? EXCHANGE_AWAITS_TURN
+                                          : EXCHANGE_CHUNK_AWAITS_TURN);
+        return;
+    }
     uint64_t until_ns = access_until_ns(&exchange->request);
     if (until_ns != 0 && (wait->until_ns == 0 || until_ns < wait->until_ns))
         wait->until_ns = until_ns;
@@ -83,6 +109,16 @@ bool exchange_awaits_news(const struct exchange *exchange)
 {
     return exchange->phase == EXCHANGE_AWAITS_NEWS ||
            exchange->phase == EXCHANGE_CHUNK_AWAITS_NEWS;
+}
+
+bool exchange_note_early_news(struct exchange *exchange,
+                              const struct kx_ticket *ticket)
+{
+    if (ticket != &exchange->request.wait.ticket ||
+        !exchange_awaits_reader(exchange))
+        return false;
+    exchange->news_came = true;
+    return true;
 }
 
 /* The waits of a stream's chunks are not part of the request's times. The wait

@@ -24,6 +24,12 @@ bool exchange_awaits_view(const struct exchange *exchange);
 /* Waits until the body worker has run the handler. That takes time of the
  * handler and not of a wait (timing.h). */
 void exchange_await_reading(struct exchange *exchange);
+/* Waits until a read worker has run the next half, or made the next chunk. That
+ * takes time of the handler, too. False, and not parked: too many wait. */
+bool exchange_await_reader(struct exchange *exchange,
+                           enum exchange_phase phase);
+/* Is it parked by exchange_await_reader? */
+bool exchange_awaits_reader(const struct exchange *exchange);
 /* Waits until its turn comes. */
 void exchange_await_turn(struct exchange *exchange, enum exchange_phase phase);
 /* Waits for what request.wait says; the core already has its ticket. */
@@ -34,6 +40,10 @@ void exchange_await_memory(struct exchange *exchange);
 
 /* Is it parked for news? */
 bool exchange_awaits_news(const struct exchange *exchange);
+/* News that come while a read worker still has the exchange, which has just
+ * asked for them. True: the ticket is of such news, and they are noted. */
+bool exchange_note_early_news(struct exchange *exchange,
+                              const struct kx_ticket *ticket);
 
 /* Adds the wait that has ended to the times of the request, by the phase. */
 void exchange_note_wait(struct exchange *exchange);

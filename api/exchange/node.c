@@ -7,12 +7,6 @@
 
 #include "http/problem.h"
 
-/* Routes that need no store: /livez, /readyz, /metrics and the documents. */
-static bool is_local(const struct route *route)
-{
-    return route->scope == SCOPE_NONE || route->scope == SCOPE_MONITOR;
-}
-
 /* The path and the query are neighbours in the target. */
 static void redirect(struct request *request, struct reply *reply,
                      const char *url)
@@ -30,7 +24,7 @@ bool node_admit(struct request *request, struct reply *reply)
 {
     struct kx_holder holder;
     struct service *service = request->service;
-    if (is_local(request->route))
+    if (node_is_local(request->route))
         return true;
     if (request->header(request, NODE_HOP) != NULL) {
         problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
@@ -87,7 +81,7 @@ void node_settle(struct exchange *exchange)
     struct request *request = &exchange->request;
     struct service *service = request->service;
     bool uses_store = request->reader != NULL && request->route != NULL &&
-                      !is_local(request->route);
+                      !node_is_local(request->route);
     if (uses_store && exchange->reply.status != 503 && !is_settled(exchange) &&
         !kx_store_holds(service->store))
         problem(request, &exchange->reply, PROBLEM_NO_ACTIVE_NODE,

@@ -18,6 +18,13 @@ bool node_admit(struct request *request, struct reply *reply);
  * over meanwhile. Only where role.shared. */
 void node_settle(struct exchange *exchange);
 
+/* Returns whether the route needs no rows of the store, and nothing of it that
+ * must be certain: /livez, /readyz, /metrics and the documents. */
+static inline bool node_is_local(const struct route *route)
+{
+    return route->scope == SCOPE_NONE || route->scope == SCOPE_MONITOR;
+}
+
 /* Returns whether the store is certainly as this process has it. */
 static inline bool node_holds(const struct service *service)
 {

@@ -26,7 +26,11 @@ static struct exchange *exchange_of(struct alarm *alarm)
 
 static bool open_reader(struct run_queue *queue)
 {
-    return kx_reader_open(queue->service->store, &queue->reader) == KX_OK;
+    if (kx_reader_open(queue->service->store, &queue->reader) != KX_OK)
+        return false;
+    if (queue->service->read_workers != NULL)
+        kx_reader_confine(queue->reader);
+    return true;
 }
 
 bool run_queue_open(struct run_queue *queue, struct service *service,

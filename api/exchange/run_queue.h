@@ -29,8 +29,9 @@ struct exchange *turns_take(struct turns *turns);
 
 struct run_queue {
     struct service *service;
-    struct kx_reader *reader;   /* of the loop's thread; NULL: the store is not
-                                 * open (a standby) */
+    struct kx_reader *reader;   /* of the loop's thread; where there are read
+                                 * workers, of memory only. NULL: the store is
+                                 * not open (a standby) */
     struct body_worker *worker; /* of the loop; without one (NULL) large
                                  * bodies are read on the loop's thread */
     struct forward *forward;    /* of the loop; NULL: there are no other

@@ -2,9 +2,11 @@
  * here: HTTP/1.1 and HTTP/2 (the protocol side) fill the same struct request
  * and send the same struct reply.
  *
- * A handler runs on the event-loop thread and never blocks. If the request has
- * a large body (api/exchange/body_worker.h) its first half begins on another
- * thread, without a reader. So the first half of a route of BODY_VALUE,
+ * A handler runs on the event-loop thread and never blocks; where the rows are
+ * on another machine, a half that needs a view runs on a read worker
+ * (api/exchange/read_workers.h), each time perhaps on another. If the request
+ * has a large body (api/exchange/body_worker.h) its first half begins on
+ * another thread, without a reader. So the first half of a route of BODY_VALUE,
  * BODY_ENVELOPE, BODY_LINES or BODY_MESSAGE reads its body first, and keeps
  * what it read in request->state if it needs a view for what follows.
  *
@@ -85,7 +87,7 @@ struct caller {
  * and memory belong to the writer while the commit is with it. */
 struct request {
     struct service *service;  /* the store, the options, the counters */
-    struct kx_reader *reader; /* of this event-loop thread; NULL beside it */
+    struct kx_reader *reader; /* of this thread; NULL on the body worker */
     enum method method;
     struct kx_slice path;  /* raw: not decoded, without the query */
     struct kx_slice query; /* raw, without '?'; empty without a query */
@@ -103,6 +105,8 @@ struct request {
     struct kx_slice tail;     /* raw remainder of the path for a pattern that
                                * ends in /... (without the leading '/') */
     bool has_tail;            /* the path had that '/' */
+    bool viewless;            /* no view could be had in time: a route that
+                               * needs no rows does without */
     struct wait wait;         /* for WAIT */
     unsigned slices;          /* calls of the handler before this one */
     void *state;              /* what the handler keeps between its calls */

@@ -16,6 +16,7 @@
 struct address_limit;
 struct metrics_history;
 struct tls_keyring;
+struct read_workers;
 
 enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
 
@@ -62,6 +63,7 @@ struct service {
                                   * the active node answers; NULL: there are
                                   * no other nodes */
     struct metrics_history *history; /* added to by the main thread */
+    struct read_workers *read_workers; /* NULL: the loops read by themselves */
     int64_t started_at_ms;
     bool closed;               /* every request needs an access token */
     atomic_bool opened;        /* `store` may be used */

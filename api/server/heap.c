@@ -14,11 +14,14 @@
 enum {
     MAPPED_MIN = 128 << 10, /* bytes of a piece that is mapped by itself */
     TOP_MAX = 1 << 20,      /* free at the end of a heap before it shrinks */
+    HEAPS_MAX = 2,          /* of many threads: each heap has its own holes */
     FALL_MIN = 16 << 20 /* of the bodies' bytes, before holes are looked for */
 };
 
-void heap_configure(void)
+void heap_configure(bool many)
 {
+    if (many)
+        mallopt(M_ARENA_MAX, HEAPS_MAX);
     mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
     mallopt(M_TRIM_THRESHOLD, TOP_MAX);
 }

@@ -5,8 +5,8 @@
 
 #include "http/service.h"
 
-/* Once, before there is a second thread. */
-void heap_configure(void);
+/* Once, before there is a second thread. many: the process has many threads. */
+void heap_configure(bool many);
 /* Called now and then by one thread. Gives free memory back to the system when
  * the bodies of requests and replies take much less than their peak since the
  * last time. */

@@ -72,7 +72,7 @@ static const struct route ROWS[] = {
     /* The service itself. */
     {METHOD_GET, "/",                "getService", SCOPE_NONE,    BODY_NONE, console_or_service, NULL, false},
     {METHOD_GET, "/livez",           "getLive",    SCOPE_NONE,    BODY_NONE, ops_live,    NULL, false},
-    {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE,    BODY_NONE, ready_show,  NULL, true},
+    {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE,    BODY_NONE, ready_show,  NULL, false},
     {METHOD_GET, "/version",         "getVersion", SCOPE_NONE,    BODY_NONE, ops_version, NULL, false},
     {METHOD_GET, "/backup",          "getBackup",  SCOPE_ADMIN,   BODY_NONE, backup_get,  NULL, false},
     {METHOD_GET, "/metrics",         "getMetrics", SCOPE_MONITOR, BODY_NONE, ops_metrics, NULL, true},

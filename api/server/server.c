@@ -10,15 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "admin/history.h"
 #include "admin/metrics_history.h"
+#include "exchange/read_workers.h"
 #include "forward/forward.h"
 #include "server/heap.h"
 #include "http1/mhd_socket.h"
+#include "server/limits.h"
 #include "server/listen_sockets.h"
 #include "server/routes.h"
 #include "server/loop.h"
@@ -29,10 +30,7 @@
 #include "server/store_options.h"
 #include "net/connection.h"
 
-enum {
-    LOOK_AT_STORE_MS = 500,
-    SPARE_DESCRIPTORS = 64 /* for what is no connection: database, epoll */
-};
+enum { LOOK_AT_STORE_MS = 500 };
 
 struct server {
     struct options options; /* connections_max as far as the system allows */
@@ -53,7 +51,7 @@ static bool complain(const char *what, const char *which, const char *why)
     return false;
 }
 
-/* ---- Signals and limits ------------------------------------------------- */
+/* ---- Signals ------------------------------------------------------------ */
 
 /* Before any thread is made: all of them inherit the mask. SIGUSR1, which log
  * rotation sends to daemons, must not end this one, whose log is its standard
@@ -75,44 +73,8 @@ static bool catch_signals(struct server *server)
            complain("cannot", "watch signals", strerror(errno));
 }
 
-/* Raises the process's limit of open files as far as it may, and otherwise
- * lowers connections_max to what fits: a 503 is better than no answer. */
-static void fit_connections(struct options *options)
-{
-    struct rlimit limit;
-    uint64_t forwarding = options->engine != NULL ? FORWARD_CONNECTIONS_MAX : 0;
-    uint64_t wanted = options->connections_max + forwarding + SPARE_DESCRIPTORS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    if (limit.rlim_cur < wanted && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-    if (limit.rlim_cur >= wanted)
-        return;
-    uint64_t room = limit.rlim_cur > 2 * SPARE_DESCRIPTORS
-                        ? limit.rlim_cur - SPARE_DESCRIPTORS
-                        : limit.rlim_cur / 2;
-    if (options->connections_max > room)
-        options->connections_max = room;
-    kx_log(KX_LOG_WARNING, "connections-limited",
-           "connections-max=%llu open-files=%llu",
-           (unsigned long long)options->connections_max,
-           (unsigned long long)limit.rlim_cur);
-}
-
-/* A file of the store that may not grow further looks like a full disk. */
-static void warn_of_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        kx_log(KX_LOG_WARNING, "file-size-limited",
-               "bytes=%llu detail=\"no file of the store can be larger; raise "
-               "LimitFSIZE of the unit, or ulimit -f\"",
-               (unsigned long long)limit.rlim_cur);
-}
-
-/* The largest limit of bodies counts; the route's own is admission.c's. */
+/* Which route a body is for is not known here: the largest limit counts, and
+ * the route's own is admission.c's. */
 static bool start_framing(const struct options *options)
 {
     uint64_t body_max = options->value_max > options->body_max
@@ -246,7 +208,20 @@ static bool offer_store(struct server *server)
     return true;
 }
 
-/* The sockets belong to their loop from here on, also if it does not start. */
+/* The loops do not wait for a database. */
+static bool start_workers(struct server *server)
+{
+    struct service *service = &server->service;
+    if (server->options.engine == NULL)
+        return true;
+    service->read_workers =
+        read_workers_open(service, server->options.read_workers);
+    return service->read_workers != NULL ||
+           complain("cannot", "start", "threads or memory ran out");
+}
+
+/* The sockets belong to their loop from here on, also when it does not
+ * start. */
 static bool start_loops(struct server *server)
 {
     for (size_t i = 0; i < server->options.loops; i++) {
@@ -361,7 +336,8 @@ static void say_end(const struct server *server)
 static bool serve(struct server *server)
 {
     bool good = (is_standby(server) || offer_store(server)) &&
-                start_loops(server) && write_port_file(server);
+                start_workers(server) && start_loops(server) &&
+                write_port_file(server);
     if (good) {
         greeting_print(&server->service, &server->sockets.bound);
         sd_notify_send("READY=1");
@@ -369,6 +345,7 @@ static bool serve(struct server *server)
     }
     say_end(server);
     stop_loops(server);
+    read_workers_close(server->service.read_workers);
     standby_end(&server->standby);
     if (!is_standby(server)) {
         good = good && !kx_store_failed(server->service.store);
@@ -401,7 +378,7 @@ static void init_service(struct server *server)
 int server_run(const struct options *options)
 {
     static struct server server;
-    heap_configure();
+    heap_configure(options->engine != NULL);
     server.options = *options;
     init_service(&server);
     kx_log_level((enum kx_log_level)options->log_level);
@@ -411,8 +388,8 @@ int server_run(const struct options *options)
         complain_open(options);
         return 1;
     }
-    fit_connections(&server.options);
-    warn_of_file_limit();
+    limits_fit(&server.options);
+    limits_warn();
     store_options_warn(options);
     if (!catch_signals(&server) || !start_framing(options) ||
         !start_visits(&server))

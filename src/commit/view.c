@@ -29,11 +29,13 @@ enum kx_status view_init(struct view *view, kx_answer_fn *answer,
     pthread_rwlockattr_destroy(&attr);
     pthread_mutex_init(&view->tries, NULL);
     pthread_cond_init(&view->tried, NULL);
+    pthread_cond_init(&view->opened, NULL);
     return error == 0 ? KX_OK : KX_NO_MEMORY;
 }
 
 void view_finish(struct view *view)
 {
+    pthread_cond_destroy(&view->opened);
     pthread_cond_destroy(&view->tried);
     pthread_mutex_destroy(&view->tries);
     pthread_rwlock_destroy(&view->memory);
@@ -76,17 +78,58 @@ bool view_enter_or_park(struct view *view, struct kx_ticket *ticket)
     return true;
 }
 
-/* A call after the writer has stopped waiting finds `owed` at 0. */
-void view_tried(struct view *view)
+/* A call after the writer has stopped waiting finds `owed` at 0. True: it was
+ * the last try that is owed. */
+static bool count_try(struct view *view)
 {
     unsigned owed = atomic_load(&view->owed);
     while (owed > 0 &&
            !atomic_compare_exchange_weak(&view->owed, &owed, owed - 1))
         ;
-    if (owed != 1)
+    return owed == 1;
+}
+
+void view_tried(struct view *view)
+{
+    if (!count_try(view))
         return;
     pthread_mutex_lock(&view->tries);
     pthread_cond_signal(&view->tried);
+    pthread_mutex_unlock(&view->tries);
+}
+
+/* The lock is released before `waiting` is looked at, and a waiting thread
+ * tries after it is counted there: so it gets in, or is woken. A thread that
+ * has waited owes one try for each opening. */
+bool view_enter_until(struct view *view, uint64_t until_ns)
+{
+    if (view_try_enter(view))
+        return true;
+    pthread_mutex_lock(&view->tries);
+    atomic_fetch_add(&view->waiting, 1);
+    uint64_t seen = view->openings;
+    bool timely = true;
+    bool entered = view_try_enter(view);
+    while (!entered && timely) {
+        timely = cond_wait_until(&view->opened, &view->tries, until_ns);
+        entered = view_try_enter(view);
+        for (; seen < view->openings; seen++)
+            if (count_try(view))
+                pthread_cond_signal(&view->tried);
+    }
+    atomic_fetch_sub(&view->waiting, 1);
+    pthread_mutex_unlock(&view->tries);
+    return entered;
+}
+
+static void wake_waiting(struct view *view)
+{
+    if (atomic_load(&view->waiting) == 0)
+        return;
+    pthread_mutex_lock(&view->tries);
+    atomic_fetch_add(&view->owed, atomic_load(&view->waiting));
+    view->openings++;
+    pthread_cond_broadcast(&view->opened);
     pthread_mutex_unlock(&view->tries);
 }
 
@@ -128,6 +171,11 @@ void view_leave(struct view *view)
 void view_glance_begin(struct view *view)
 {
     pthread_rwlock_rdlock(&view->memory);
+}
+
+bool view_glance_try(struct view *view)
+{
+    return pthread_rwlock_tryrdlock(&view->memory) == 0;
 }
 
 void view_glance_end(struct view *view)
@@ -188,6 +236,7 @@ void view_open(struct view *view)
 {
     unsigned count;
     pthread_rwlock_unlock(&view->lock);
+    wake_waiting(view);
     struct kx_ticket *list = take_parked(view, &count);
     if (list == NULL)
         return;

@@ -32,9 +32,12 @@ struct view {
     struct kx_ticket closed;
     kx_answer_fn *answer; /* tells them that views may be entered */
     void *answer_context;
-    atomic_uint owed; /* answered ones that have not tried again */
-    pthread_mutex_t tries;
-    pthread_cond_t tried; /* `owed` is 0 */
+    atomic_uint owed;      /* answered ones that have not tried again */
+    pthread_mutex_t tries; /* guards what follows */
+    pthread_cond_t tried;  /* `owed` is 0 */
+    pthread_cond_t opened; /* `openings` has grown */
+    uint64_t openings;     /* that threads waited for (view_enter_until) */
+    atomic_uint waiting;   /* these threads; changed inside */
     /* Changed under both locks, read under either. */
     uint64_t applied;              /* number of the last applied batch */
     _Atomic uint64_t flushed;      /* number of the last batch on disk */
@@ -60,15 +63,23 @@ void view_leave(struct view *view);
 /* Enters a view if that needs no waiting, else returns false. */
 bool view_try_enter(struct view *view);
 
-/* The same. If false, the ticket will be answered when another try is worth it.
- * After that try, or when no try will follow, view_tried is called once. The
- * writer waits a moment for that before it keeps views out again, so that
- * parked callers get in between two batches, or two slices of one. */
+/* The same, but waits until then (kx_monotonic_ns) before it returns false.
+ * Each opening between two batches is tried, and the writer waits a moment for
+ * that as for parked callers. */
+bool view_enter_until(struct view *view, uint64_t until_ns);
+
+/* As view_try_enter. If false, the ticket will be answered when another try is
+ * worth it. After that try, or when no try will follow, view_tried is called
+ * once. The writer waits a moment for that before it keeps views out again, so
+ * that parked callers get in between two batches, or two slices of one. */
 bool view_enter_or_park(struct view *view, struct kx_ticket *ticket);
 void view_tried(struct view *view);
 
-/* Waits while a batch is published, which takes some microseconds. */
+/* Waits while a batch is published, which takes some microseconds, but for a
+ * batch that changes more of the catalog than its counts also while it is
+ * applied. try: does not wait, but returns false. */
 void view_glance_begin(struct view *view);
+bool view_glance_try(struct view *view);
 void view_glance_end(struct view *view);
 
 /* Inside a view or glance: the number of the flush to wait for when the key, or

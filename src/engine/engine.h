@@ -99,6 +99,8 @@ struct engine_calls {
     enum kx_status (*view_open)(void *mem, struct engine *engine,
                                 const struct shadow *shadow,
                                 struct engine_view **view_out);
+    void (*view_limit)(struct engine_view *view,
+                       uint64_t until_ns); /* NULL unless remote */
     void (*view_end)(struct engine_view *view);
     enum kx_status (*get)(struct engine_view *view, enum table table,
                           struct kx_slice key, struct kx_buffer *value);
@@ -227,6 +229,16 @@ static inline enum kx_status engine_view_open(void *mem, struct engine *engine,
                                               struct engine_view **view_out)
 {
     return engine->calls->view_open(mem, engine, shadow, view_out);
+}
+
+/* Reads of this view that are not answered by then (kx_monotonic_ns) fail with
+ * KX_UNREACHABLE, if the engine is remote; until the next call of this
+ * function. 0: as late as by themselves. */
+static inline void engine_view_limit(struct engine_view *view,
+                                     uint64_t until_ns)
+{
+    if (view->calls->view_limit != NULL)
+        view->calls->view_limit(view, until_ns);
 }
 
 /* The state is no longer needed; the next call shows a later one. */

@@ -48,8 +48,17 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
 bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket);
 bool kx_read_try_hold(struct kx_reader *reader);
 void kx_read_tried(struct kx_store *store);
+/* The same for a thread that may wait, until then (kx_monotonic_ns). What is
+ * read by then from rows on another machine fails with KX_UNREACHABLE after it,
+ * until kx_read_release. */
+bool kx_read_hold_until(struct kx_reader *reader, uint64_t until_ns);
 /* Harmless without a hold. Not inside a view. */
 void kx_read_release(struct kx_reader *reader);
+
+/* From now on the reader reads memory only, because its thread must not wait
+ * for rows on another machine: kx_read_alone says KX_AGAIN where a view is
+ * needed, no hold succeeds, and no view may be begun. */
+void kx_reader_confine(struct kx_reader *reader);
 
 /* A hint inside a view: the entries under these keys are read next. Rows on
  * another machine are then read with one round trip. */

@@ -89,6 +89,8 @@ static bool wait_result(struct pg_conn *conn)
 {
     int patience_ms = conn->patience_ms != 0 ? conn->patience_ms : ANSWER_MS;
     uint64_t until_ns = kx_monotonic_ns() + (uint64_t)patience_ms * KX_MS_NS;
+    if (conn->until_ns != 0 && conn->until_ns < until_ns)
+        until_ns = conn->until_ns;
     for (;;) {
         int unsent = PQflush(conn->libpq);
         if (unsent < 0 || PQstatus(conn->libpq) != CONNECTION_OK)
@@ -310,7 +312,9 @@ enum kx_status pg_conn_open(struct pg_conn *conn, struct kx_fault *fault)
     if (pass_over(conn) == KX_OK)
         return KX_OK;
     enum kx_status status = KX_UNREACHABLE;
-    if (kx_monotonic_ns() >= conn->rest_until_ns) {
+    uint64_t now_ns = kx_monotonic_ns();
+    if (now_ns >= conn->rest_until_ns &&
+        (conn->until_ns == 0 || now_ns < conn->until_ns)) {
         status = connect(conn);
         if (status == KX_OK && conn->ready != NULL)
             status = conn->ready(conn->context, conn, &conn->fault);

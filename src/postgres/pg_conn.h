@@ -24,7 +24,9 @@ struct pg_conn {
     const struct pg_target *target;
     pg_ready_fn *ready; /* or NULL */
     void *context;
-    int patience_ms; /* for an answer; 0: more than a statement may take */
+    int patience_ms;   /* for an answer; 0: more than a statement may take */
+    uint64_t until_ns; /* 0, or: after it no answer is waited for, and no
+                        * connection is made */
     /* Kept here. */
     PGconn *libpq;          /* NULL: there is no connection */
     unsigned unread;        /* answers that are on their way, unwanted */

@@ -49,6 +49,7 @@ static const struct engine_calls CALLS = {
     .epoch = epoch,
     .space = space,
     .view_open = pg_view_open,
+    .view_limit = pg_view_limit,
     .view_end = pg_view_end,
     .get = pg_view_get,
     .get_head = pg_view_head,

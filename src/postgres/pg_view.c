@@ -54,6 +54,11 @@ enum kx_status pg_view_open(void *mem, struct engine *base,
     return KX_OK;
 }
 
+void pg_view_limit(struct engine_view *view, uint64_t until_ns)
+{
+    view_of(view)->own.until_ns = until_ns;
+}
+
 void pg_view_end(struct engine_view *base)
 {
     struct pg_view *view = view_of(base);

@@ -9,6 +9,7 @@
 enum kx_status pg_view_open(void *mem, struct engine *engine,
                             const struct shadow *shadow,
                             struct engine_view **view_out);
+void pg_view_limit(struct engine_view *view, uint64_t until_ns);
 void pg_view_end(struct engine_view *view);
 enum kx_status pg_view_get(struct engine_view *view, enum table table,
                            struct kx_slice key, struct kx_buffer *value);

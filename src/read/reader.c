@@ -73,9 +73,22 @@ bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket)
 
 bool kx_read_try_hold(struct kx_reader *reader)
 {
-    if (!reader->held)
+    if (!reader->held && !reader->confined)
         reader->held = view_try_enter(&reader->store->view);
     return reader->held;
+}
+
+bool kx_read_hold_until(struct kx_reader *reader, uint64_t until_ns)
+{
+    if (!reader->held)
+        reader->held = view_enter_until(&reader->store->view, until_ns);
+    engine_view_limit(reader->view, until_ns);
+    return reader->held;
+}
+
+void kx_reader_confine(struct kx_reader *reader)
+{
+    reader->confined = true;
 }
 
 void kx_read_tried(struct kx_store *store)
@@ -299,7 +312,10 @@ static enum kx_status glance(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *record,
                              struct kx_entry *entry_out, struct kx_fault *fault)
 {
-    view_glance_begin(&reader->store->view);
+    if (!reader->confined)
+        view_glance_begin(&reader->store->view);
+    else if (!view_glance_try(&reader->store->view))
+        return KX_AGAIN;
     begin(reader);
     reader->cache_only = true;
     enum kx_status status = kx_read(reader, key, record, entry_out, fault);
@@ -312,7 +328,8 @@ uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault)
 {
-    if (!reader->held && !view_try_enter(&reader->store->view)) {
+    if (!reader->held &&
+        (reader->confined || !view_try_enter(&reader->store->view))) {
         fault->status = glance(reader, key, record, entry_out, fault);
         return reader->flush;
     }

@@ -21,6 +21,7 @@ struct kx_reader {
     uint64_t flush;  /* what kx_read_end will return */
     bool held;       /* the view is entered until kx_read_release */
     bool cache_only; /* it may read the cache but no table */
+    bool confined;   /* kx_reader_confine */
     struct engine_view *view;
     struct engine_range *rows; /* the scan */
     struct engine_range

@@ -5,9 +5,11 @@
 
 #include "exchange/body_worker.h"
 #include "exchange/exchange_loop.h"
+#include "exchange/read_workers.h"
 #include "server/routes.h"
 
 struct house *house;
+size_t house_read_workers;
 
 static void to_the_queue(void *context, struct kx_ticket *first)
 {
@@ -56,6 +58,11 @@ int begin_house(void **state)
     house->service.routes = &ROUTES;
     house->service.store = house->test.store;
     house->service.counters.connections = 2; /* no request is alone */
+    if (house_read_workers > 0) {
+        house->service.read_workers =
+            read_workers_open(&house->service, house_read_workers);
+        assert_non_null(house->service.read_workers);
+    }
     assert_true(run_queue_open(&house->queue, &house->service, 0));
     house->queue.worker = body_worker_open();
     assert_non_null(house->queue.worker);
@@ -67,6 +74,8 @@ int finish_house(void **state)
 {
     (void)state;
     body_worker_close(house->queue.worker);
+    read_workers_close(house->service.read_workers);
+    house_read_workers = 0;
     run_queue_close(&house->queue);
     test_store_remove(&house->test);
     return talloc_free(house);

@@ -25,6 +25,10 @@ struct house {
 
 extern struct house *house; /* of the present test */
 
+/* Set before begin_house: that many read workers, as in front of a database; 0:
+ * none. finish_house sets it back. */
+extern size_t house_read_workers;
+
 /* Setup and teardown. The store has the entries ["a"], 1 and ["b"], 2. */
 int begin_house(void **state);
 int finish_house(void **state);

@@ -19,6 +19,7 @@ static void what_needs_no_view_is_answered(void **state)
     assert_reply(get("/kv/a", EXCHANGE_REPLY), 200, "1");
     view_apply_begin(view);
     assert_reply(get("/livez", EXCHANGE_REPLY), 200, "");
+    assert_reply(get("/readyz", EXCHANGE_REPLY), 200, "");
     assert_reply(get("/kv/a", EXCHANGE_REPLY), 200, "1");
     assert_reply(get("/version", EXCHANGE_REPLY), 200, "");
     view_apply_cancel(view);
@@ -38,7 +39,7 @@ static void what_needs_one_goes_on_when_it_can_have_it(void **state)
         {"/count", 200, "\"count\":2"},
         {"/indexes", 200, "[]"},
         {"/indexes/none", 404, "index-not-found"},
-        {"/readyz", 200, "ok"},
+        {"/readyz?verbose=true", 200, "indexes"},
         {"/metrics", 200, "kindex_build_info"},
     };
     enum { READS = sizeof reads / sizeof *reads };

@@ -17,6 +17,7 @@
 static _Thread_local bool on_loop;
 static bool shut;       /* the next attempt to get a view fails */
 static unsigned waited; /* views begun that were not held */
+static unsigned tried;  /* attempts to get one */
 
 void __real_view_enter(struct view *view);
 bool __real_view_try_enter(struct view *view);
@@ -33,12 +34,14 @@ void __wrap_view_enter(struct view *view)
 
 bool __wrap_view_try_enter(struct view *view)
 {
+    tried += on_loop;
     return !(on_loop && shut) && __real_view_try_enter(view);
 }
 
 /* The ticket is answered at once, so that the exchange tries again. */
 bool __wrap_view_enter_or_park(struct view *view, struct kx_ticket *ticket)
 {
+    tried += on_loop;
     if (!on_loop || !shut)
         return __real_view_enter_or_park(view, ticket);
     shut = false;
@@ -285,7 +288,8 @@ static struct sent send_row(const struct request_row *row)
     on_loop = true;
     shut = true;
     if (exchange_run(exchange) == EXCHANGE_PARK) {
-        parked = exchange_awaits_view(exchange);
+        parked =
+            exchange_awaits_view(exchange) || exchange_awaits_reader(exchange);
         let_work(exchange);
     }
     if (!exchange->client_gone && exchange->reply.stream != NULL)
@@ -365,6 +369,20 @@ static void none_waits_for_a_caller_with_some(void **state)
     send_all(false);
 }
 
+/* In front of a database the loop's thread does not even try. */
+static void none_tries_where_there_are_read_workers(void **state)
+{
+    (void)state;
+    use_token(ALL_RIGHTS);
+    send_all(true);
+    assert_int_equal(tried, 0);
+    use_token("[{\"prefix\":[\"p\"],\"scopes\":[\"read\",\"list\",\"watch\","
+              "\"write\",\"index\"]},{\"prefix\":[\"b\"],"
+              "\"scopes\":[\"write\"]}]");
+    send_all(false);
+    assert_int_equal(tried, 0);
+}
+
 /* ---- The test finds those that do --------------------------------------- */
 
 static enum progress begin_a_view(struct request *request, struct reply *reply)
@@ -408,12 +426,20 @@ static void a_half_that_begins_one_is_found(void **state)
         assert_int_equal(sent.parked, i == 0);
         assert_int_equal(waited, i);
     }
+    assert_true(tried > 0);
 }
 
 static int begin_unheld(void **state)
 {
     waited = 0;
+    tried = 0;
     return begin_house(state);
+}
+
+static int begin_with_workers(void **state)
+{
+    house_read_workers = 2;
+    return begin_unheld(state);
 }
 
 int main(void)
@@ -425,6 +451,8 @@ int main(void)
                                         begin_unheld, finish_house),
         cmocka_unit_test_setup_teardown(none_waits_for_a_caller_with_some,
                                         begin_unheld, finish_house),
+        cmocka_unit_test_setup_teardown(none_tries_where_there_are_read_workers,
+                                        begin_with_workers, finish_house),
         cmocka_unit_test_setup_teardown(a_half_that_begins_one_is_found,
                                         begin_unheld, finish_house),
     };

@@ -1,0 +1,201 @@
+/* Two queues of exchanges, which are linked by next, and the threads of each. A
+ * thread opens its reader at its first exchange: a standby has no store yet. */
+#include "exchange/read_workers.h"
+
+#include <talloc.h>
+
+#include "exchange/exchange_half.h"
+#include "exchange/node.h"
+
+struct read_lane {
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t wake;
+    struct turns turns;
+    size_t waiting;
+    bool closing;
+};
+
+struct read_worker {
+    pthread_t thread;
+    struct read_lane *lane;
+    struct service *service;
+    struct kx_reader *reader;
+};
+
+struct read_workers {
+    struct read_lane rows;  /* for requests that read rows */
+    struct read_lane local; /* for those that do not */
+    struct read_worker *all;
+    size_t count; /* of those that run */
+};
+
+/* ---- Queues ------------------------------------------------------------- */
+
+static bool lane_open(struct read_lane *lane)
+{
+    if (pthread_mutex_init(&lane->lock, NULL) != 0)
+        return false;
+    if (pthread_cond_init(&lane->wake, NULL) == 0)
+        return true;
+    pthread_mutex_destroy(&lane->lock);
+    return false;
+}
+
+static void lane_end(struct read_lane *lane)
+{
+    pthread_mutex_lock(&lane->lock);
+    lane->closing = true;
+    pthread_cond_broadcast(&lane->wake);
+    pthread_mutex_unlock(&lane->lock);
+}
+
+static void lane_close(struct read_lane *lane)
+{
+    pthread_cond_destroy(&lane->wake);
+    pthread_mutex_destroy(&lane->lock);
+}
+
+/* Waits for the next exchange; NULL: the workers are closing. */
+static struct exchange *lane_take(struct read_lane *lane)
+{
+    pthread_mutex_lock(&lane->lock);
+    while (lane->turns.first == NULL && !lane->closing)
+        pthread_cond_wait(&lane->wake, &lane->lock);
+    struct exchange *exchange = turns_take(&lane->turns);
+    lane->waiting -= exchange != NULL;
+    pthread_mutex_unlock(&lane->lock);
+    return exchange;
+}
+
+static bool lane_put(struct read_lane *lane, struct exchange *exchange,
+                     bool refusable)
+{
+    pthread_mutex_lock(&lane->lock);
+    bool taken = !refusable || lane->waiting < READ_QUEUE_MAX;
+    if (taken) {
+        turns_append(&lane->turns, exchange);
+        lane->waiting++;
+        pthread_cond_signal(&lane->wake);
+    }
+    pthread_mutex_unlock(&lane->lock);
+    return taken;
+}
+
+/* What has begun, or tells the outcome of a commit, is not refused. */
+static bool has_begun(const struct exchange *exchange)
+{
+    return exchange->finishing || exchange->request.slices > 0 ||
+           exchange->phase == EXCHANGE_CHUNK_AWAITS_READER;
+}
+
+bool read_workers_put(struct read_workers *workers, struct exchange *exchange)
+{
+    bool local = node_is_local(exchange->request.route);
+    exchange->read_until_ns =
+        kx_monotonic_ns() +
+        (uint64_t)(local ? READ_LOCAL_MS : READ_MS) * KX_MS_NS;
+    return lane_put(local ? &workers->local : &workers->rows, exchange,
+                    !has_begun(exchange));
+}
+
+/* ---- Threads ------------------------------------------------------------ */
+
+/* Without the lease nothing may be shown, so a route that can do without its
+ * view does not wait for it. */
+static bool hold_view(const struct read_worker *worker,
+                      const struct exchange *exchange)
+{
+    uint64_t until_ns = exchange->read_until_ns;
+    if (node_is_local(exchange->request.route) && !node_holds(worker->service))
+        return false;
+    return kx_monotonic_ns() < until_ns &&
+           kx_read_hold_until(worker->reader, until_ns);
+}
+
+/* The loop's reader is taken away meanwhile: it is in use, and is no reader of
+ * rows. */
+static void serve(struct read_worker *worker, struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    struct kx_reader *reader = request->reader;
+    if (worker->reader == NULL &&
+        kx_reader_open(worker->service->store, &worker->reader) != KX_OK) {
+        exchange->reply.body.failed = true;
+        exchange->half = DONE;
+    } else {
+        request->reader = worker->reader;
+        exchange_read(exchange, hold_view(worker, exchange));
+        kx_reader_count(worker->reader, NULL);
+        request->reader = reader;
+    }
+    exchange->ticket = (struct kx_ticket){.owner = exchange};
+    run_queue_put(exchange->queue, &exchange->ticket);
+}
+
+static void *run(void *closure)
+{
+    struct read_worker *worker = closure;
+    struct exchange *exchange;
+    while ((exchange = lane_take(worker->lane)) != NULL)
+        serve(worker, exchange);
+    kx_reader_close(worker->reader);
+    return NULL;
+}
+
+static bool start(struct read_workers *workers, struct service *service,
+                  size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct read_worker *worker = &workers->all[i];
+        worker->service = service;
+        worker->lane = i == 0 ? &workers->local : &workers->rows;
+        if (pthread_create(&worker->thread, NULL, run, worker) != 0)
+            return false;
+        workers->count++;
+    }
+    return true;
+}
+
+static void end(struct read_workers *workers)
+{
+    lane_end(&workers->rows);
+    lane_end(&workers->local);
+    for (size_t i = 0; i < workers->count; i++)
+        pthread_join(workers->all[i].thread, NULL);
+    lane_close(&workers->local);
+    lane_close(&workers->rows);
+}
+
+static bool open_lanes(struct read_workers *workers)
+{
+    if (!lane_open(&workers->rows))
+        return false;
+    if (lane_open(&workers->local))
+        return true;
+    lane_close(&workers->rows);
+    return false;
+}
+
+struct read_workers *read_workers_open(struct service *service, size_t count)
+{
+    struct read_workers *workers = talloc_zero(NULL, struct read_workers);
+    if (workers == NULL)
+        return NULL;
+    workers->all = talloc_zero_array(workers, struct read_worker, count + 1);
+    if (workers->all == NULL || !open_lanes(workers)) {
+        talloc_free(workers);
+        return NULL;
+    }
+    if (start(workers, service, count + 1))
+        return workers;
+    read_workers_close(workers);
+    return NULL;
+}
+
+void read_workers_close(struct read_workers *workers)
+{
+    if (workers == NULL)
+        return;
+    end(workers);
+    talloc_free(workers);
+}

@@ -1,0 +1,38 @@
+/* Threads that read a store whose rows are on another machine, each with its
+ * own reader and so its own connection. They run what an event loop cannot
+ * without waiting: halves of handlers that need a view, and slices of streams.
+ * The loops share them. A data directory has none: its loops read by
+ * themselves.
+ *
+ * One thread more serves the routes that need no rows (node_is_local): nothing
+ * that reads rows holds them up. */
+#ifndef API_READ_WORKERS_H
+#define API_READ_WORKERS_H
+
+#include "exchange/exchange.h"
+
+enum {
+    READ_QUEUE_MAX = 1024, /* requests that wait for a worker; further ones are
+                            * refused before they begin */
+    READ_MS = 10000,       /* for one half or slice, from its wait for a worker
+                            * on; a connection that is made by then may take the
+                            * time of its own limit longer */
+    READ_LOCAL_MS = 1000   /* the same for a route that needs no rows */
+};
+
+/* Starts the threads, `count` and the one more, for requests of this service.
+ * NULL when memory or threads ran out. */
+struct read_workers *read_workers_open(struct service *service, size_t count);
+/* Ends the threads, before the store is closed. No exchange may be with them.
+ * NULL is allowed. */
+void read_workers_close(struct read_workers *workers);
+
+/* Hands an exchange over, in the order of the calls. A worker calls
+ * exchange_read and puts the exchange's ticket into its run queue. Until then
+ * the exchange, without its links and what only exchange_wait.c uses, belongs
+ * to that thread. False, and not taken: too many wait, and this one has not
+ * begun.
+ */
+bool read_workers_put(struct read_workers *workers, struct exchange *exchange);
+
+#endif
