@@ -209,6 +209,7 @@ static const struct request_row {
     /* From the first token on every request needs one. */
     {METHOD_POST, "/tokens", TEXT("{\"name\":\"u\"," GRANTS), NULL, 201},
     {METHOD_GET, "/tokens", NOTHING, NULL, 200},
+    {METHOD_GET, "/tokens/self", NOTHING, NULL, 200},
     {METHOD_GET, "/tokens/ID", NOTHING, NULL, 200},
     {METHOD_DELETE, "/tokens/ID", NOTHING, NULL, 204},
 };
