@@ -192,6 +192,8 @@ static const struct request_row {
 
     {METHOD_GET, "/", NOTHING, NULL, 200},
     {METHOD_GET, "/livez", NOTHING, NULL, 200},
+    {METHOD_GET, "/console", NOTHING, NULL, 200},
+    {METHOD_GET, "/console/1/none.js", NOTHING, NULL, 404},
     {METHOD_GET, "/readyz", NOTHING, NULL, 200},
     {METHOD_GET, "/version", NOTHING, NULL, 200},
     {METHOD_GET, "/backup", NOTHING, NULL, 200},
