@@ -4,7 +4,6 @@
 
 #include <talloc.h>
 
-#include "exchange/exchange_half.h"
 #include "exchange/node.h"
 
 struct read_lane {
@@ -19,6 +18,7 @@ struct read_worker {
     pthread_t thread;
     struct read_lane *lane;
     struct service *service;
+    read_workers_fn *read;
     struct kx_reader *reader;
 };
 
@@ -124,7 +124,7 @@ static void serve(struct read_worker *worker, struct exchange *exchange)
         exchange->half = DONE;
     } else {
         request->reader = worker->reader;
-        exchange_read(exchange, hold_view(worker, exchange));
+        worker->read(exchange, hold_view(worker, exchange));
         kx_reader_count(worker->reader, NULL);
         request->reader = reader;
     }
@@ -143,11 +143,12 @@ static void *run(void *closure)
 }
 
 static bool start(struct read_workers *workers, struct service *service,
-                  size_t count)
+                  size_t count, read_workers_fn *read)
 {
     for (size_t i = 0; i < count; i++) {
         struct read_worker *worker = &workers->all[i];
         worker->service = service;
+        worker->read = read;
         worker->lane = i == 0 ? &workers->local : &workers->rows;
         if (pthread_create(&worker->thread, NULL, run, worker) != 0)
             return false;
@@ -176,7 +177,8 @@ static bool open_lanes(struct read_workers *workers)
     return false;
 }
 
-struct read_workers *read_workers_open(struct service *service, size_t count)
+struct read_workers *read_workers_open(struct service *service, size_t count,
+                                       read_workers_fn *read)
 {
     struct read_workers *workers = talloc_zero(NULL, struct read_workers);
     if (workers == NULL)
@@ -186,7 +188,7 @@ struct read_workers *read_workers_open(struct service *service, size_t count)
         talloc_free(workers);
         return NULL;
     }
-    if (start(workers, service, count + 1))
+    if (start(workers, service, count + 1, read))
         return workers;
     read_workers_close(workers);
     return NULL;

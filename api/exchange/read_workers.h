@@ -20,15 +20,20 @@ enum {
     READ_LOCAL_MS = 1000   /* the same for a route that needs no rows */
 };
 
+/* What a thread does with an exchange: exchange_read (exchange_half.h), as the
+ * server says: this file does not call back into the exchange. */
+typedef void read_workers_fn(struct exchange *exchange, bool view);
+
 /* Starts the threads, `count` and the one more, for requests of this service.
  * NULL when memory or threads ran out. */
-struct read_workers *read_workers_open(struct service *service, size_t count);
+struct read_workers *read_workers_open(struct service *service, size_t count,
+                                       read_workers_fn *read);
 /* Ends the threads, before the store is closed. No exchange may be with them.
  * NULL is allowed. */
 void read_workers_close(struct read_workers *workers);
 
 /* Hands an exchange over, in the order of the calls. A worker calls
- * exchange_read and puts the exchange's ticket into its run queue. Until then
+ * its function and puts the exchange's ticket into its run queue. Until then
  * the exchange, without its links and what only exchange_wait.c uses, belongs
  * to that thread. False, and not taken: too many wait, and this one has not
  * begun.

@@ -15,6 +15,7 @@
 
 #include "admin/history.h"
 #include "admin/metrics_history.h"
+#include "exchange/exchange_half.h"
 #include "exchange/read_workers.h"
 #include "forward/forward.h"
 #include "server/heap.h"
@@ -215,7 +216,7 @@ static bool start_workers(struct server *server)
     if (server->options.engine == NULL)
         return true;
     service->read_workers =
-        read_workers_open(service, server->options.read_workers);
+        read_workers_open(service, server->options.read_workers, exchange_read);
     return service->read_workers != NULL ||
            complain("cannot", "start", "threads or memory ran out");
 }

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "exchange/body_worker.h"
+#include "exchange/exchange_half.h"
 #include "exchange/exchange_loop.h"
 #include "exchange/read_workers.h"
 #include "server/routes.h"
@@ -59,8 +60,8 @@ int begin_house(void **state)
     house->service.store = house->test.store;
     house->service.counters.connections = 2; /* no request is alone */
     if (house_read_workers > 0) {
-        house->service.read_workers =
-            read_workers_open(&house->service, house_read_workers);
+        house->service.read_workers = read_workers_open(
+            &house->service, house_read_workers, exchange_read);
         assert_non_null(house->service.read_workers);
     }
     assert_true(run_queue_open(&house->queue, &house->service, 0));
