@@ -198,6 +198,7 @@ static const struct request_row {
     {METHOD_GET, "/version", NOTHING, NULL, 200},
     {METHOD_GET, "/backup", NOTHING, NULL, 200},
     {METHOD_GET, "/metrics", NOTHING, NULL, 200},
+    {METHOD_GET, "/metrics/history", NOTHING, NULL, 200},
     {METHOD_GET, "/slow", NOTHING, NULL, 200},
     {METHOD_GET, "/cluster", NOTHING, NULL, 200},
     {METHOD_POST, "/cluster/step-down", NOTHING, NULL, 409},
