@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include "admin/metrics_history.h"
 #include "exchange/body_worker.h"
 #include "exchange/exchange_half.h"
 #include "exchange/exchange_loop.h"
@@ -58,6 +59,8 @@ int begin_house(void **state)
     house->service.options = &house->options;
     house->service.routes = &ROUTES;
     house->service.store = house->test.store;
+    house->service.history = talloc_zero(house, struct metrics_history);
+    pthread_mutex_init(&house->service.history->lock, NULL);
     house->service.counters.connections = 2; /* no request is alone */
     if (house_read_workers > 0) {
         house->service.read_workers = read_workers_open(
