@@ -207,11 +207,11 @@ static bool may_adopt(struct request *request, struct reply *reply,
 /* An invalid declaration is left to the core, which refuses it before it reads
  * anything. The refusal does not tell whether an index exists that the caller
  * may not see. */
-static bool may_declare(struct request *request, struct reply *reply)
+static bool may_declare(struct request *request, struct reply *reply,
+                        struct kx_slice declaration)
 {
     struct kx_declared declared;
-    if (kx_declared_read(request->memory, request->commit.command.declaration,
-                         &declared) != KX_OK)
+    if (kx_declared_read(request->memory, declaration, &declared) != KX_OK)
         return true;
     if (!access_prefix(request, reply, SCOPE_INDEX, declared.prefix))
         return false;
@@ -220,6 +220,44 @@ static bool may_declare(struct request *request, struct reply *reply)
         return access_refuse_key(request, reply, SCOPE_INDEX,
                                  &declared.name_key);
     return !declared.adopts || may_adopt(request, reply, &declared);
+}
+
+/* Sets the names of the indexes that the caller could drop, if not all. */
+static bool find_prunable(struct request *request, struct kx_index_set *set)
+{
+    static const enum scope DROPS[] = {SCOPE_INDEX};
+    if (covers_all(request, DROPS, 1))
+        return true;
+    struct kx_index_info info;
+    bool good = true;
+    struct kx_slice *names =
+        talloc_array(request->commit.memory, struct kx_slice, KX_INDEXES_MAX);
+    set->prunable = names;
+    set->prunable_count = 0;
+    kx_read_begin(request->reader);
+    for (size_t n = 0; names != NULL && n < KX_INDEXES_MAX &&
+                       kx_index_at(request->reader, n, &info) == KX_OK;
+         n++) {
+        if (!access_covers(request, SCOPE_INDEX, info.prefix))
+            continue;
+        void *name = talloc_memdup(names, info.name.data, info.name.size);
+        good = good && name != NULL;
+        names[set->prunable_count++] = kx_slice(name, info.name.size);
+    }
+    kx_read_end(request->reader);
+    return good && names != NULL;
+}
+
+static bool may_declare_set(struct request *request, struct reply *reply,
+                            struct kx_index_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (!may_declare(request, reply, set->declarations[i]))
+            return false;
+    if (!set->prune || find_prunable(request, set))
+        return true;
+    reply->body.failed = true;
+    return false;
 }
 
 bool access_commit(struct request *request, struct reply *reply)
@@ -232,7 +270,9 @@ bool access_commit(struct request *request, struct reply *reply)
     case KX_WRITE:
         return may_check(request, reply) && may_mutate(request, reply);
     case KX_DECLARE_INDEX:
-        return may_declare(request, reply);
+        return may_declare(request, reply, commit->command.declaration);
+    case KX_DECLARE_INDEXES:
+        return may_declare_set(request, reply, commit->command.set);
     case KX_DROP_INDEX:
     case KX_MIGRATE_INDEX:
     case KX_UNDO_MIGRATION:

@@ -24,7 +24,13 @@ enum cli_exit {
     CLI_INTERRUPTED = 128 + 2 /* as a shell shows SIGINT */
 };
 
-enum cli_output { CLI_DEFAULT, CLI_JSON, CLI_TABLE, CLI_RAW };
+enum cli_output {
+    CLI_DEFAULT,
+    CLI_JSON,
+    CLI_TABLE,
+    CLI_RAW,
+    CLI_DECLARATIONS /* of index ls only */
+};
 
 /* A parsed command line. The texts lie in argv and the environment. */
 struct cli {
@@ -98,6 +104,7 @@ struct cli {
     bool once;
     bool overwrite;
     bool paused;
+    bool prune;
     bool repair;
     bool reverse;
     bool undo;
@@ -166,6 +173,7 @@ int cli_watch(struct cli *cli);
 int cli_atomic(struct cli *cli);
 int cli_explain(struct cli *cli);
 int cli_index_add(struct cli *cli);
+int cli_index_apply(struct cli *cli);
 int cli_index_ls(struct cli *cli);
 int cli_index_show(struct cli *cli);
 int cli_index_get(struct cli *cli);

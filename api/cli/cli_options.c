@@ -54,6 +54,10 @@ static const struct cli_option TABLE[] = {
     {{"file", OPTION_TEXT, offsetof(struct cli, file), NULL, 0, 0, "write to this file"}, "PATH", 'f', false, "out"},
     {{"dry-run", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "show what would happen, change nothing"}, NULL, 0, false, NULL},
 
+    {{"plan", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "show what would happen, with size, time and conflicts; change nothing"}, NULL, 0, false, NULL},
+    {{"prune", OPTION_FLAG, offsetof(struct cli, prune), NULL, 0, 0, "drop the indexes that the file does not name"}, NULL, 0, false, NULL},
+    {{"wait", OPTION_FLAG, offsetof(struct cli, wait), NULL, 0, 0, "wait until all indexes of the file are ready, and show their progress"}, NULL, 0, false, "wait-all"},
+
     {{"unique", OPTION_FLAG, offsetof(struct cli, unique), NULL, 0, 0, "no two entries may have the same values in the fields"}, NULL, 'u', false, NULL},
     {{"not-unique", OPTION_FLAG, offsetof(struct cli, not_unique), NULL, 0, 0, "entries may have the same values in the fields again"}, NULL, 0, false, NULL},
     {{"store", OPTION_TEXT, offsetof(struct cli, store), NULL, 0, 0, "what index entries store: pointer, value, or a list of members such as /name,/city"}, "WHAT", 0, false, NULL},
@@ -230,6 +234,9 @@ static bool read_output(struct cli *cli)
     for (enum cli_output form = CLI_JSON; form <= CLI_RAW; form++)
         if (strcmp(cli->output, NAMES[form]) == 0)
             cli->form = form;
+    if (strcmp(cli->output, "declarations") == 0 &&
+        strcmp(cli->command->name, "index ls") == 0)
+        cli->form = CLI_DECLARATIONS;
     if (cli->form == CLI_DEFAULT)
         cli_misuse(cli, "--output: \"%s\" is not json, table or raw",
                    cli->output);

@@ -9,7 +9,8 @@
 
 /* ---- indexes.c, index_conflicts.c: /indexes ---------------------------- */
 
-/* GET /indexes: all declarations and their states; as events, their changes. */
+/* GET /indexes: all declarations and their states; as events, their changes;
+ * or, with `declarations`, the body of a PUT that would change nothing. */
 handler_fn index_list;
 /* POST /indexes: declares an index; 201, 202 while it is built, 200 when the
  * same was declared before. */
@@ -26,6 +27,14 @@ handler_fn index_drop_finish;
 handler_fn index_get;
 /* GET /indexes/{name}/conflicts: the groups of entries with the same value. */
 handler_fn index_conflicts;
+
+/* ---- index_set.c ------------------------------------------------------- */
+
+/* PUT /indexes: declares, changes and, with `prune`, drops what makes the
+ * indexes those of the body; 200, 202 while any of them is built. */
+handler_fn index_declare_set;
+/* Answers index_declare_set. */
+handler_fn index_declare_set_finish;
 
 /* ---- index_throttle.c -------------------------------------------------- */
 

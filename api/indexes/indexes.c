@@ -37,30 +37,56 @@ static bool wants_events(const struct request *request)
                        MAKES_JSON | MAKES_EVENTS) == FORM_EVENTS;
 }
 
-/* Those that the caller may read by. */
-enum progress index_list(struct request *request, struct reply *reply)
+/* Appends the index as a member of a document of declarations: as it is, or as
+ * it will be after the migration that it is in. */
+static void write_declaration(const struct kx_index_info *info,
+                              struct kx_buffer *out)
+{
+    bool migrates =
+        info->target.size != 0 && info->migration != KX_INDEX_FAILED;
+    kx_json_escape(info->name, out);
+    kx_add_byte(out, ':');
+    kx_json_merge(migrates ? info->target : info->declaration,
+                  kx_text("{\"name\":null}"), out);
+}
+
+/* Appends those that the caller may read by; returns the flush to wait for. */
+static uint64_t write_all(struct request *request, bool declarations,
+                          struct kx_buffer *out)
 {
     struct kx_index_info info;
-    struct input_error error;
     bool some = false;
-    if (!query_params_none(request, &error))
-        return input_error_reply(request, reply, &error);
-    access_asked(request);
-    if (wants_events(request))
-        return send_events(request, reply, kx_slice(NULL, 0));
-    answer_json(reply, 200);
-    kx_add_text(&reply->body, "{\"indexes\":[");
     kx_read_begin(request->reader);
     for (size_t n = 0; kx_index_at(request->reader, n, &info) == KX_OK; n++) {
         if (!access_covers(request, SCOPE_READ, info.prefix))
             continue;
-        if (some)
-            kx_add_byte(&reply->body, ',');
-        indexjson_write_used(&info, request->reader, &reply->body);
+        kx_add(out, ",", some);
+        if (declarations)
+            write_declaration(&info, out);
+        else
+            indexjson_write_used(&info, request->reader, out);
         some = true;
     }
-    reply->flush = kx_read_end(request->reader);
-    kx_add_text(&reply->body, "]}");
+    return kx_read_end(request->reader);
+}
+
+enum progress index_list(struct request *request, struct reply *reply)
+{
+    struct query_params query;
+    struct input_error error;
+    bool declarations = false;
+    if (!query_params_read(request->query, TAKES_DECLARATIONS, request->memory,
+                           &query, &error) ||
+        !query_params_flag(&query, PARAMETER_DECLARATIONS, &declarations,
+                           &error))
+        return input_error_reply(request, reply, &error);
+    access_asked(request);
+    if (!declarations && wants_events(request))
+        return send_events(request, reply, kx_slice(NULL, 0));
+    answer_json(reply, 200);
+    kx_add_text(&reply->body, declarations ? "{" : "{\"indexes\":[");
+    reply->flush = write_all(request, declarations, &reply->body);
+    kx_add_text(&reply->body, declarations ? "}" : "]}");
     return DONE;
 }
 

@@ -222,9 +222,8 @@ void indexjson_write_used(const struct kx_index_info *info,
     kx_add_byte(out, '}');
 }
 
-void indexjson_write_preview(const struct kx_preview *preview,
-                             const struct kx_adoption *adoption,
-                             struct kx_buffer *out)
+void indexjson_write_estimate(const struct kx_preview *preview,
+                              struct kx_buffer *out)
 {
     char text[320];
     snprintf(text, sizeof text,
@@ -238,10 +237,18 @@ void indexjson_write_preview(const struct kx_preview *preview,
              (unsigned long long)preview->entries,
              (unsigned long long)preview->bytes, preview->seconds,
              (unsigned long long)preview->conflicts);
-    kx_add_text(out, "{\"dry\":true,\"declaration\":");
+    kx_add_text(out, "\"declaration\":");
     kx_add_slice(out, preview->declaration);
     kx_add_text(out, text);
     kx_add_slice(out, preview->warnings);
+}
+
+void indexjson_write_preview(const struct kx_preview *preview,
+                             const struct kx_adoption *adoption,
+                             struct kx_buffer *out)
+{
+    kx_add_text(out, "{\"dry\":true,");
+    indexjson_write_estimate(preview, out);
     if (adoption != NULL)
         write_adoption(adoption, out);
     kx_add_byte(out, '}');

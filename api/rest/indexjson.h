@@ -22,6 +22,11 @@ void indexjson_write_build(const struct kx_index_info *info,
 /* The estimated seconds until the build ends, at least 1; 0 when unknown. */
 uint64_t indexjson_eta(const struct kx_index_info *info);
 
+/* Appends declaration, estimate and warnings of a dry declaration as members.
+ */
+void indexjson_write_estimate(const struct kx_preview *preview,
+                              struct kx_buffer *out);
+
 /* Appends the result of a dry declaration, and what it would adopt (NULL:
  * nothing to adopt). */
 void indexjson_write_preview(const struct kx_preview *preview,

@@ -43,6 +43,7 @@ static const struct route ROWS[] = {
     /* Declared indexes. */
     {METHOD_GET,    "/indexes",                  "listIndexes",     SCOPE_READ,  BODY_NONE,     index_list,           NULL, true},
     {METHOD_POST,   "/indexes",                  "declareIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_declare,        index_declare_finish, false},
+    {METHOD_PUT,    "/indexes",                  "declareIndexes",  SCOPE_INDEX, BODY_ENVELOPE, index_declare_set,    index_declare_set_finish, false},
     {METHOD_GET,    "/indexes/{name}",           "getIndex",        SCOPE_READ,  BODY_NONE,     index_show,           NULL, true},
     {METHOD_DELETE, "/indexes/{name}",           "dropIndex",       SCOPE_INDEX, BODY_NONE,     index_drop,           index_drop_finish, false},
     {METHOD_PATCH,  "/indexes/{name}",           "migrateIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_migrate,        index_migrate_finish, false},

@@ -101,30 +101,38 @@ static enum kx_status apply_last(struct writer *writer, struct rows *rows,
 static enum kx_status apply_rest(struct writer *writer, struct rows *rows,
                                  struct batch *batch)
 {
-    struct former former; /* large: filled only as far as it is used */
-    enum kx_status status = apply_last(writer, rows, batch, &former);
+    struct former first; /* large: filled only as far as it is used */
+    struct former *former = &first;
+    if (batch->also_count > 0)
+        former = talloc_array(rows->mem, struct former,
+                              (unsigned)batch->also_count + 1);
+    if (former == NULL) {
+        engine_take_back(writer->base.engine);
+        return KX_NO_MEMORY;
+    }
+    enum kx_status status = apply_last(writer, rows, batch, former);
     if (status == KX_OK && batch->durable) {
-        batch_catalog_restore(writer->base.catalog, batch, &former);
+        batch_catalog_restore(writer->base.catalog, batch, former);
         status = flush_unseen(writer);
-        batch_catalog_change(writer->base.catalog, batch, &former);
+        batch_catalog_change(writer->base.catalog, batch, former);
     }
     view_publish(writer->view);
     if (status == KX_OK)
         publish(writer, rows, batch);
     else
-        batch_catalog_restore(writer->base.catalog, batch, &former);
+        batch_catalog_restore(writer->base.catalog, batch, former);
     return status;
 }
 
 /* Notes the batch for watches and waiters for index news. Their tickets are
  * answered later: those of watches with the next answers (watch.h). */
 static void announce(struct writer *writer, const struct batch *batch,
-                     enum kx_index_state before, const struct rows *rows)
+                     const struct rows *rows)
 {
     bool resolved = plan_resolves(batch->plan);
     if (resolved)
         watch_note_all(writer->watches);
-    watch_batch(writer->watches, batch, before, rows->list, rows->count);
+    watch_batch(writer->watches, batch, rows->list, rows->count);
     if (resolved || batch->action != CATALOG_KEEP)
         index_news_note(writer->news);
 }
@@ -135,7 +143,7 @@ enum kx_status batch_apply(struct writer *writer, struct batch *batch,
                            uint64_t *number_out)
 {
     struct rows rows = {.mem = talloc_new(NULL)};
-    batch->other = batch_catalog_other(writer->base.catalog, batch);
+    batch_catalog_note(writer->base.catalog, batch);
     size_t net_count = 0;
     struct net_change *net =
         batch->plan ? overlay_net(batch->plan->overlay, &net_count) : NULL;
@@ -152,8 +160,6 @@ enum kx_status batch_apply(struct writer *writer, struct batch *batch,
     }
     batch_rows_add(&rows, writer, batch, net, net_count);
     struct plan *last = writer->plan;
-    enum kx_index_state before =
-        batch->index != NULL ? batch->index->state : KX_INDEX_READY;
     view_apply_begin(writer->view);
     if (!rows.failed)
         status = batch_apply_slices(writer, &rows, net, settled);
@@ -163,7 +169,7 @@ enum kx_status batch_apply(struct writer *writer, struct batch *batch,
         *number_out = view_apply_end(writer->view, net, net_count);
         if (writer->touched != NULL)
             touched_keys_note(writer->touched, net, net_count);
-        announce(writer, batch, before, &rows);
+        announce(writer, batch, &rows);
         writer->plan = batch->plan;
         if (last != batch->plan)
             talloc_free(last);

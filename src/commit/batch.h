@@ -51,7 +51,14 @@ struct batch {
     struct kx_adoption *adoption; /* CATALOG_BUILD: changes places with the
                                    * index's; NULL: that stays */
 
-    struct index *other; /* set by batch_apply: dropped together with it */
+    /* More changes of the catalog in the same transaction, each of another
+     * index. Of them only the members about one index are used. */
+    struct batch *also;
+    size_t also_count;
+
+    /* Set by batch_apply. */
+    struct index *other;        /* dropped together with `index` */
+    enum kx_index_state before; /* that `index` was in */
 };
 
 /* Applies the batch. KX_OK: it is visible, and on disk after the next flush;

@@ -31,6 +31,19 @@ struct index *batch_catalog_other(const struct catalog *catalog,
     return NULL;
 }
 
+static void note_action(const struct catalog *catalog, struct batch *batch)
+{
+    batch->other = batch_catalog_other(catalog, batch);
+    batch->before = batch->index != NULL ? batch->index->state : KX_INDEX_READY;
+}
+
+void batch_catalog_note(const struct catalog *catalog, struct batch *batch)
+{
+    note_action(catalog, batch);
+    for (size_t i = 0; i < batch->also_count; i++)
+        note_action(catalog, &batch->also[i]);
+}
+
 /* Adds the plan's counts, or with sign -1 subtracts them again. (A history that
  * begins later than need be does no harm.) */
 static void add_counts(struct catalog *catalog, const struct plan *plan,
@@ -177,8 +190,8 @@ static void act(struct catalog *catalog, struct batch *batch)
     }
 }
 
-void batch_catalog_change(struct catalog *catalog, struct batch *batch,
-                          struct former *former_out)
+static void change_one(struct catalog *catalog, struct batch *batch,
+                       struct former *former_out)
 {
     struct index *index = batch->index;
     former_out->stamp = catalog->stamp;
@@ -205,10 +218,18 @@ void batch_catalog_change(struct catalog *catalog, struct batch *batch,
     index->replaces = 0;
 }
 
-/* Undoes batch_catalog_change in the reverse order: the plan's counts of an
- * index were added before the batch's own values. */
-void batch_catalog_restore(struct catalog *catalog, struct batch *batch,
-                           const struct former *former)
+void batch_catalog_change(struct catalog *catalog, struct batch *batch,
+                          struct former *former_out)
+{
+    change_one(catalog, batch, former_out);
+    for (size_t i = 0; i < batch->also_count; i++)
+        change_one(catalog, &batch->also[i], former_out + 1 + i);
+}
+
+/* Undoes change_one in the reverse order: the plan's counts of an index were
+ * added before the batch's own values. */
+static void restore_one(struct catalog *catalog, struct batch *batch,
+                        const struct former *former)
 {
     struct index *index = batch->index;
     if (index != NULL) {
@@ -226,7 +247,15 @@ void batch_catalog_restore(struct catalog *catalog, struct batch *batch,
     catalog->stamp = former->stamp;
 }
 
-void batch_catalog_rearrange(struct catalog *catalog, const struct batch *batch)
+void batch_catalog_restore(struct catalog *catalog, struct batch *batch,
+                           const struct former *former)
+{
+    for (size_t i = batch->also_count; i > 0; i--)
+        restore_one(catalog, &batch->also[i - 1], &former[i]);
+    restore_one(catalog, batch, former);
+}
+
+static void rearrange_one(struct catalog *catalog, const struct batch *batch)
 {
     if (batch->action == CATALOG_ADD)
         catalog_add(catalog, batch->index);
@@ -236,4 +265,11 @@ void batch_catalog_rearrange(struct catalog *catalog, const struct batch *batch)
         catalog_forget(catalog, batch->index);
     if (batch->other != NULL)
         catalog_drop(catalog, batch->other);
+}
+
+void batch_catalog_rearrange(struct catalog *catalog, const struct batch *batch)
+{
+    rearrange_one(catalog, batch);
+    for (size_t i = 0; i < batch->also_count; i++)
+        rearrange_one(catalog, &batch->also[i]);
 }

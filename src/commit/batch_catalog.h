@@ -30,9 +30,12 @@ struct former {
  * or one that would have replaced it or has failed to; or NULL. */
 struct index *batch_catalog_other(const struct catalog *catalog,
                                   const struct batch *batch);
+/* Sets `other` and `before` of the batch and of batch->also. */
+void batch_catalog_note(const struct catalog *catalog, struct batch *batch);
 
-/* Gives the catalog the batch's values, also those of batch->other. No lists
- * change: batch_catalog_restore undoes all of it. */
+/* Gives the catalog the batch's values, also those of batch->other, and those
+ * of batch->also. No lists change: batch_catalog_restore undoes all of it.
+ * former_out has one element, and one more for each of batch->also. */
 void batch_catalog_change(struct catalog *catalog, struct batch *batch,
                           struct former *former_out);
 void batch_catalog_restore(struct catalog *catalog, struct batch *batch,

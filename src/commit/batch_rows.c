@@ -153,16 +153,24 @@ static void add_outcomes(struct writer *writer, struct rows *rows,
         writer->next_expiry_ms = plan_retry_due_ms(plan);
 }
 
-void batch_rows_add_catalog(struct rows *rows, const struct catalog *catalog,
-                            const struct batch *batch)
+/* The rows of the indexes that one action concerns. */
+static void add_action(struct rows *rows, const struct batch *batch)
 {
     if (batch->action == CATALOG_FORGET)
         add_removal(rows, batch->index);
     else if (batch->action != CATALOG_KEEP)
         add_index_row(rows, batch->index);
-    add_index_rows(rows, batch->plan);
     if (batch->other != NULL)
         add_index_row(rows, batch->other);
+}
+
+void batch_rows_add_catalog(struct rows *rows, const struct catalog *catalog,
+                            const struct batch *batch)
+{
+    add_action(rows, batch);
+    for (size_t i = 0; i < batch->also_count; i++)
+        add_action(rows, &batch->also[i]);
+    add_index_rows(rows, batch->plan);
     add_facts(rows, catalog);
 }
 

@@ -22,11 +22,9 @@ void watch_note(struct watch_set *set, const struct row_write *rows,
 /* The state of an index has changed, and with it the readable keys: all watches
  * will be answered. */
 void watch_note_all(struct watch_set *set);
-/* A batch was applied, as these rows: calls one of the two above, as needed.
- * before: the former state of its index. */
+/* A batch was applied, as these rows: calls one of the two above, as needed. */
 void watch_batch(struct watch_set *set, const struct batch *batch,
-                 enum kx_index_state before, const struct row_write *rows,
-                 size_t count);
+                 const struct row_write *rows, size_t count);
 
 /* The tickets to be answered now, linked by next, in front of `list`. The
  * changes that were noted are on disk. */

@@ -3,7 +3,7 @@
 #include "commit/watch.h"
 
 /* Have a name's keys become readable, or stopped being readable? */
-static bool changes_view(const struct batch *batch, enum kx_index_state before)
+static bool changes_view(const struct batch *batch)
 {
     switch (batch->action) {
     case CATALOG_KEEP:
@@ -21,16 +21,18 @@ static bool changes_view(const struct batch *batch, enum kx_index_state before)
     case CATALOG_AGAIN:
         break;
     }
-    return batch->state != before;
+    return batch->state != batch->before;
 }
 
 /* Rows of an index that is not readable yet are not reported. That it has
  * become readable is. */
 void watch_batch(struct watch_set *set, const struct batch *batch,
-                 enum kx_index_state before, const struct row_write *rows,
-                 size_t count)
+                 const struct row_write *rows, size_t count)
 {
-    if (changes_view(batch, before))
+    bool all = changes_view(batch);
+    for (size_t i = 0; !all && i < batch->also_count; i++)
+        all = changes_view(&batch->also[i]);
+    if (all)
         watch_note_all(set);
     else if (!batch->new_index_rows)
         watch_note(set, rows, count);

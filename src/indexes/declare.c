@@ -140,12 +140,12 @@ static enum kx_status check_adopt(const struct catalog *catalog,
 /* An index owns all keys under its name, so there must be none yet, unless the
  * declaration adopts them. Rows of a dropped index of this name, which have its
  * id, do not count as conflicts. */
-static enum kx_status check_new(struct writer *writer, struct kx_commit *commit,
-                                struct index *index)
+static enum kx_status check_new(struct writer *writer,
+                                const struct catalog *catalog,
+                                struct kx_commit *commit, struct index *index)
 {
     const struct declaration *want = index->declaration;
     struct kx_fault *fault = &commit->refusal.fault;
-    const struct catalog *catalog = writer->base.catalog;
     if (catalog->count + catalog->dropping_count >= KX_INDEXES_MAX)
         return kx_fail(fault, KX_TOO_MANY_INDEXES,
                        "there are already %d indexes, including dropped ones "
@@ -197,54 +197,55 @@ static enum kx_status start_state(struct writer *writer,
     return status;
 }
 
-/* A failed index restarts when it is declared again. */
-static bool restarts(const struct catalog *catalog, const struct index *have)
+bool declare_restarts(const struct catalog *catalog, const struct index *have)
 {
     return have->state == KX_INDEX_FAILED &&
            catalog_successor(catalog, have) == NULL;
 }
 
-/* Restarts the build and keeps the adopted entries, which can be read and which
- * commits have kept up to date. */
-static enum kx_status restart_adoption(struct writer *writer,
-                                       struct kx_commit *commit,
-                                       struct index *index,
-                                       const struct build_progress *build,
-                                       uint64_t *number_out)
+/* A restarted index gets another id, so that the rows that the failed one,
+ * `have`, has written belong to no index. One that adopts stays, with its
+ * adopted entries, which can be read and which commits have kept up to date. */
+static void fill(const struct catalog *catalog, const struct kx_commit *commit,
+                 struct index *index, struct index *have,
+                 struct batch *batch_out)
 {
-    struct batch batch = {.action = CATALOG_AGAIN,
-                          .index = index,
-                          .state = KX_INDEX_BUILDING,
-                          .failure = "",
-                          .build = *build,
-                          .pace = index->pace,
-                          .durable = true,
-                          .stamp = writer->base.catalog->stamp + 1};
-    batch.pace.paused = commit->command.pace.paused;
-    enum kx_status status = batch_apply(writer, &batch, number_out);
-    commit->created = status == KX_OK;
-    return status;
-}
-
-/* A restarted index gets another id, unless it adopts. So the rows that the
- * failed one, `have`, has written belong to no index. */
-static enum kx_status begin(struct writer *writer, struct kx_commit *commit,
-                            struct index *index, struct index *have,
-                            uint64_t *number_out)
-{
-    if (have != NULL && index_adopts(have))
-        return restart_adoption(writer, commit, have, &index->build,
-                                number_out);
-    index->id = writer->base.catalog->last_id + 1;
+    *batch_out = (struct batch){.action = CATALOG_ADD,
+                                .index = index,
+                                .durable = true,
+                                .stamp = catalog->stamp + 1};
+    index->id = catalog->last_id + 1;
     if (have != NULL)
         index->pace.per_second = have->pace.per_second;
     index->pace.paused = commit->command.pace.paused;
-    struct batch batch = {.action = CATALOG_ADD,
-                          .index = index,
-                          .durable = true,
-                          .stamp = writer->base.catalog->stamp + 1};
-    enum kx_status status = batch_apply(writer, &batch, number_out);
-    commit->created = status == KX_OK;
+    if (have == NULL || !index_adopts(have))
+        return;
+    index->id = 0; /* the catalog has the other one */
+    batch_out->action = CATALOG_AGAIN;
+    batch_out->index = have;
+    batch_out->state = KX_INDEX_BUILDING;
+    batch_out->failure = "";
+    batch_out->build = index->build;
+    batch_out->pace = have->pace;
+    batch_out->pace.paused = commit->command.pace.paused;
+}
+
+enum kx_status declare_plan(struct writer *writer,
+                            const struct catalog *catalog,
+                            struct kx_commit *commit, struct index *index,
+                            struct batch *batch_out)
+{
+    struct index *have = catalog_find(catalog, index->declaration->name);
+    if (have != NULL &&
+        !kx_equal(have->declaration->text, index->declaration->text))
+        return refuse_other(commit, have, index->declaration);
+    if (have != NULL && !declare_restarts(catalog, have))
+        return KX_END;
+    enum kx_status status = check_new(writer, catalog, commit, index);
+    if (status == KX_OK)
+        status = start_state(writer, commit, index);
+    if (status == KX_OK)
+        fill(catalog, commit, index, have, batch_out);
     return status;
 }
 
@@ -254,23 +255,17 @@ static enum kx_status begin(struct writer *writer, struct kx_commit *commit,
 static enum kx_status declare(struct writer *writer, struct kx_commit *commit,
                               struct index *index, uint64_t *number_out)
 {
-    struct index *have =
-        catalog_find(writer->base.catalog, index->declaration->name);
-    if (have != NULL &&
-        !kx_equal(have->declaration->text, index->declaration->text))
-        return refuse_other(commit, have, index->declaration);
-    if (have != NULL && !restarts(writer->base.catalog, have))
-        return commit->dry ? declare_preview_index(writer, commit,
-                                                   have->declaration, true)
-                           : KX_OK;
-    enum kx_status status = check_new(writer, commit, index);
-    if (status == KX_OK && commit->dry)
-        return declare_preview_index(writer, commit, index->declaration, false);
-    if (status == KX_OK)
-        status = start_state(writer, commit, index);
+    struct batch batch;
+    enum kx_status status =
+        declare_plan(writer, writer->base.catalog, commit, index, &batch);
+    if (commit->dry && (status == KX_OK || status == KX_END))
+        return declare_preview_index(writer, commit, index->declaration,
+                                     status == KX_END);
     if (status != KX_OK)
-        return status;
-    return begin(writer, commit, index, have, number_out);
+        return status == KX_END ? KX_OK : status;
+    status = batch_apply(writer, &batch, number_out);
+    commit->created = status == KX_OK;
+    return status;
 }
 
 /* After that the catalog owns the index, or it is freed here. */

@@ -4,7 +4,19 @@
 #ifndef DECLARE_H
 #define DECLARE_H
 
-#include "commit/writer_state.h"
+#include "commit/batch.h"
+
+/* Plans the declaration of an index, which has only its declaration. `catalog`
+ * is the one that the index will be added to: the writer's, or a copy with
+ * changes that belong to the same commit. KX_OK: the index is filled in, and
+ * *batch_out is the change; KX_END: it is declared already. Otherwise the
+ * commit's fault is set, as below. */
+enum kx_status declare_plan(struct writer *writer,
+                            const struct catalog *catalog,
+                            struct kx_commit *commit, struct index *index,
+                            struct batch *batch_out);
+/* Does a failed index begin its build again when it is declared again? */
+bool declare_restarts(const struct catalog *catalog, const struct index *have);
 
 /* Carries out a KX_DECLARE_INDEX or KX_DROP_INDEX commit and sets its result;
  * *number_out is the batch to flush, unchanged when nothing was applied.

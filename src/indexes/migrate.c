@@ -5,15 +5,6 @@
 #include <stdio.h>
 #include <talloc.h>
 
-/* A migration that was asked for. The declaration belongs to the successor if
- * there is one, otherwise to the index itself. */
-struct migration {
-    struct writer *writer;
-    struct kx_commit *commit;
-    struct index *index;
-    struct declaration *want;
-};
-
 static enum kx_status fail(struct kx_commit *commit, enum kx_status status,
                            const char *format, const struct index *index)
 {
@@ -48,15 +39,16 @@ static bool find_change(struct kx_slice a, struct kx_slice b,
     return false;
 }
 
-static enum kx_status check_change(struct migration *migration)
+static enum kx_status check_change(struct kx_commit *commit,
+                                   const struct declaration *old,
+                                   const struct declaration *new)
 {
-    struct kx_slice have = migration->index->declaration->text;
-    struct kx_slice want = migration->want->text;
-    struct kx_fault *fault = &migration->commit->refusal.fault;
+    struct kx_slice have = old->text;
+    struct kx_slice want = new->text;
+    struct kx_fault *fault = &commit->refusal.fault;
     struct kx_slice name;
     if (!kx_equal(have, want) &&
-        (declaration_aggregates(migration->index->declaration) ||
-         declaration_aggregates(migration->want))) {
+        (declaration_aggregates(old) || declaration_aggregates(new))) {
         kx_fail(fault, KX_BAD_INDEX,
                 "an aggregate index cannot be changed, and no other index can "
                 "become one: declare another index");
@@ -74,11 +66,12 @@ static enum kx_status check_change(struct migration *migration)
     return KX_BAD_INDEX;
 }
 
-/* Applies the patch to the present declaration; the result is allocated in mem.
+/* Applies the patch to the present declaration; the result is the successor's.
  */
-static enum kx_status read_patch(struct migration *migration, void *mem)
+static enum kx_status read_patch(struct kx_commit *commit,
+                                 const struct index *index,
+                                 struct index *successor)
 {
-    struct kx_commit *commit = migration->commit;
     struct kx_fault *fault = &commit->refusal.fault;
     enum kx_status status = kx_json_check(commit->command.declaration, fault);
     if (status != KX_OK)
@@ -88,13 +81,11 @@ static enum kx_status read_patch(struct migration *migration, void *mem)
                        "a merge patch of a declaration is a JSON object");
     struct kx_buffer text;
     kx_buffer_init(&text, commit->memory);
-    kx_json_merge(migration->index->declaration->text,
-                  commit->command.declaration, &text);
+    kx_json_merge(index->declaration->text, commit->command.declaration, &text);
     if (text.failed)
         return KX_NO_MEMORY;
-    status =
-        declaration_parse(mem, kx_buffer_slice(&text), &migration->want, fault);
-    return status == KX_OK ? check_change(migration) : status;
+    return declaration_parse(successor, kx_buffer_slice(&text),
+                             &successor->declaration, fault);
 }
 
 /* The declaration that the index migrates to. A failed migration does not
@@ -121,122 +112,141 @@ static bool may_migrate(const struct index *index,
 }
 
 /* KX_END: there is nothing to do. */
-static enum kx_status check_state(struct migration *migration)
+static enum kx_status check_state(const struct catalog *catalog,
+                                  struct kx_commit *commit,
+                                  const struct index *index,
+                                  const struct declaration *want)
 {
-    const struct index *index = migration->index;
-    const struct declaration *target =
-        target_of(migration->writer->base.catalog, index);
+    const struct declaration *target = target_of(catalog, index);
     struct kx_slice have =
         target != NULL ? target->text : index->declaration->text;
-    if (kx_equal(have, migration->want->text)) /* NOLINT: read_patch sets it */
+    if (kx_equal(have, want->text))
         return KX_END;
     if (target != NULL)
-        return fail(migration->commit, KX_INDEX_BUSY,
+        return fail(commit, KX_INDEX_BUSY,
                     "index %s is already migrating to another declaration: "
                     "wait until it has finished, or undo it",
                     index);
-    if (!may_migrate(index, migration->want))
-        return fail(migration->commit, KX_INDEX_NOT_READY,
-                    "index %s is not ready", index);
+    if (!may_migrate(index, want))
+        return fail(commit, KX_INDEX_NOT_READY, "index %s is not ready", index);
     return KX_OK;
 }
 
-/* All views that saw the former declarations have ended, so that these can be
- * freed. */
+void migrate_note(const struct index *index, struct migrate_former *former_out)
+{
+    *former_out = (struct migrate_former){
+        {index->declaration, index->form.target, index->form.failed}};
+}
+
+/* All views that saw the former declarations have ended. */
+void migrate_free(const struct index *index,
+                  const struct migrate_former *former)
+{
+    for (int i = 0; i < 3; i++)
+        if (former->list[i] != index->declaration &&
+            former->list[i] != index->form.target &&
+            former->list[i] != index->form.failed)
+            talloc_free(former->list[i]);
+}
+
 enum kx_status migrate_change(struct writer *writer, struct batch *batch,
                               uint64_t *number_out)
 {
-    struct index *index = batch->index;
-    const struct row_form *form = &index->form;
-    struct declaration *former[] = {index->declaration, form->target,
-                                    form->failed};
+    struct migrate_former former;
+    migrate_note(batch->index, &former);
     enum kx_status status = batch_apply(writer, batch, number_out);
-    for (int i = 0; status == KX_OK && i < 3; i++)
-        if (former[i] != index->declaration && former[i] != form->target &&
-            former[i] != form->failed)
-            talloc_free(former[i]);
-    return status;
-}
-
-static enum kx_status migrate_form(struct migration *migration,
-                                   uint64_t *number_out)
-{
-    struct index *index = migration->index;
-    struct batch batch = {.action = CATALOG_FORM,
-                          .index = index,
-                          .declaration = index->declaration,
-                          .form = index->form,
-                          .failure = "",
-                          .durable = true,
-                          .stamp = migration->writer->base.catalog->stamp + 1};
-    batch.build.started_at_ms = kx_now_ms();
-    batch.build.total = index->entries;
-    batch.form.target = migration->want;
-    batch.form.failed = NULL;
-    batch.form.mixed = true;
-    enum kx_status status =
-        migrate_change(migration->writer, &batch, number_out);
-    migration->commit->created = status == KX_OK;
     if (status == KX_OK)
-        talloc_steal(index, migration->want);
+        migrate_free(batch->index, &former);
     return status;
 }
 
-/* Adds the successor, a hidden index with the name of the other one. */
-static enum kx_status migrate_keys(struct migration *migration,
-                                   struct index *successor,
-                                   uint64_t *number_out)
+static void fill_form(struct index *index, struct declaration *want,
+                      struct batch *batch_out)
 {
-    struct catalog *catalog = migration->writer->base.catalog;
-    if (catalog->count + catalog->dropping_count == KX_INDEXES_MAX)
+    batch_out->action = CATALOG_FORM;
+    batch_out->index = index;
+    batch_out->declaration = index->declaration;
+    batch_out->form = index->form;
+    batch_out->failure = "";
+    batch_out->build.started_at_ms = kx_now_ms();
+    batch_out->build.total = index->entries;
+    batch_out->form.target = want;
+    batch_out->form.failed = NULL;
+    batch_out->form.mixed = true;
+}
+
+/* The successor is a hidden index with the name of the other one. */
+static enum kx_status fill_keys(const struct catalog *catalog,
+                                struct kx_commit *commit,
+                                const struct index *have,
+                                struct index *successor,
+                                struct batch *batch_out)
+{
+    if (catalog->count + catalog->dropping_count >= KX_INDEXES_MAX)
         return kx_fail(
-            &migration->commit->refusal.fault, KX_TOO_MANY_INDEXES,
+            &commit->refusal.fault, KX_TOO_MANY_INDEXES,
             "a migration counts as one more index, and there are already %d",
             KX_INDEXES_MAX);
     successor->id = catalog->last_id + 1;
     successor->state = KX_INDEX_BUILDING;
-    successor->replaces = migration->index->id;
-    successor->declaration = migration->want;
+    successor->replaces = have->id;
     successor->build.started_at_ms = kx_now_ms();
-    successor->build.total = migration->index->entries;
-    successor->pace = migration->index->pace;
-    struct batch batch = {.action = CATALOG_ADD,
-                          .index = successor,
-                          .durable = true,
-                          .stamp = catalog->stamp + 1};
-    enum kx_status status = batch_apply(migration->writer, &batch, number_out);
-    migration->commit->created = status == KX_OK;
-    return status;
+    successor->build.total = have->entries;
+    successor->pace = have->pace;
+    batch_out->action = CATALOG_ADD;
+    batch_out->index = successor;
+    return KX_OK;
+}
+
+enum kx_status migrate_plan(const struct catalog *catalog,
+                            struct kx_commit *commit, struct index *have,
+                            struct index *successor, struct batch *batch_out)
+{
+    struct declaration *want = successor->declaration;
+    enum kx_status status = check_change(commit, have->declaration, want);
+    if (status == KX_OK)
+        status = check_state(catalog, commit, have, want);
+    if (status != KX_OK)
+        return status;
+    *batch_out = (struct batch){.durable = true, .stamp = catalog->stamp + 1};
+    if (want->unique != have->declaration->unique)
+        return fill_keys(catalog, commit, have, successor, batch_out);
+    fill_form(have, want, batch_out);
+    return KX_OK;
 }
 
 /* The declaration is parsed in the memory of the successor, which a migration
  * of keys adds. A migration of the form moves it to the index itself. */
-static enum kx_status migrate(struct migration *migration,
-                              struct index *successor, uint64_t *number_out)
+static enum kx_status migrate(struct writer *writer, struct kx_commit *commit,
+                              struct index *have, struct index *successor,
+                              uint64_t *number_out)
 {
-    enum kx_status status = read_patch(migration, successor);
+    struct batch batch;
+    enum kx_status status = read_patch(commit, have, successor);
     if (status == KX_OK)
-        status = check_state(migration);
+        status =
+            migrate_plan(writer->base.catalog, commit, have, successor, &batch);
     if (status != KX_OK)
         return status == KX_END ? KX_OK : status;
-    if (migration->want->unique != migration->index->declaration->unique)
-        return migrate_keys(migration, successor, number_out);
-    return migrate_form(migration, number_out);
+    if (batch.action != CATALOG_FORM)
+        return batch_apply(writer, &batch, number_out);
+    status = migrate_change(writer, &batch, number_out);
+    if (status == KX_OK)
+        talloc_steal(have, successor->declaration);
+    return status;
 }
 
 void migrate_begin(struct writer *writer, struct kx_commit *commit,
                    uint64_t *number_out)
 {
-    struct migration migration = {
-        .writer = writer,
-        .commit = commit,
-        .index = catalog_named(writer->base.catalog, commit)};
-    if (migration.index == NULL)
+    struct index *have = catalog_named(writer->base.catalog, commit);
+    if (have == NULL)
         return;
     struct index *successor = talloc_zero(NULL, struct index);
     commit->status = KX_NO_MEMORY;
     if (successor != NULL)
-        commit->status = migrate(&migration, successor, number_out);
+        commit->status = migrate(writer, commit, have, successor, number_out);
+    commit->created = *number_out != 0;
     if (successor != NULL &&
         catalog_by_id(writer->base.catalog, successor->id) != successor)
         talloc_free(successor);

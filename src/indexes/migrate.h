@@ -24,6 +24,24 @@ void migrate_begin(struct writer *writer, struct kx_commit *commit,
 void migrate_undo(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out);
 
+/* Plans the migration of an index, `have`, to the declaration of `successor`,
+ * which has nothing else. `catalog` as for declare_plan. KX_OK: *batch_out is
+ * the change; KX_END: the index already is, or becomes, so. Otherwise the
+ * commit's fault is set, as above. */
+enum kx_status migrate_plan(const struct catalog *catalog,
+                            struct kx_commit *commit, struct index *have,
+                            struct index *successor, struct batch *batch_out);
+
+/* The declarations that an index has before a change of its form. After the
+ * change migrate_free frees those that it no longer has, unless the change was
+ * refused. */
+struct migrate_former {
+    struct declaration *list[3];
+};
+void migrate_note(const struct index *index, struct migrate_former *former_out);
+void migrate_free(const struct index *index,
+                  const struct migrate_former *former);
+
 /* Applies a CATALOG_FORM batch and frees the declarations that the index no
  * longer has. As batch_apply. */
 enum kx_status migrate_change(struct writer *writer, struct batch *batch,

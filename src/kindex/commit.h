@@ -196,7 +196,8 @@ struct kx_refusal {
     struct kx_fault fault;
     struct kx_failed_check *checks; /* KX_CHECK_FAILED */
     size_t check_count;
-    size_t mutation;        /* number of the mutation concerned */
+    size_t mutation;        /* number of the mutation concerned, or of the
+                             * declaration */
     const struct kx_by *by; /* what could not be found by its value, or NULL */
     char index[KX_INDEX_NAME_MAX + 1]; /* KX_UNIQUE_VIOLATION,
                                         * KX_INDEX_OWNED_KEY, KX_NOT_INDEXABLE;
@@ -214,19 +215,21 @@ struct kx_refusal {
 };
 
 struct kx_token;
+struct kx_index_set;
 
 /* What a commit is besides its checks and mutations. Each kind names the
  * members of kx_command that it uses. */
 enum kx_command_kind {
-    KX_WRITE,          /* no command: checks and mutations */
-    KX_DECLARE_INDEX,  /* declaration; pace.paused: the build waits */
-    KX_DROP_INDEX,     /* index_name */
-    KX_MIGRATE_INDEX,  /* index_name; declaration is a merge patch */
-    KX_UNDO_MIGRATION, /* index_name */
-    KX_PACE_INDEX,     /* index_name, pace */
-    KX_VERIFY_INDEX,   /* index_name, repair */
-    KX_ADD_TOKEN,      /* token */
-    KX_REVOKE_TOKEN    /* token_id; answers waiting watches and kx_news_wait */
+    KX_WRITE,           /* no command: checks and mutations */
+    KX_DECLARE_INDEX,   /* declaration; pace.paused: the build waits */
+    KX_DECLARE_INDEXES, /* set */
+    KX_DROP_INDEX,      /* index_name */
+    KX_MIGRATE_INDEX,   /* index_name; declaration is a merge patch */
+    KX_UNDO_MIGRATION,  /* index_name */
+    KX_PACE_INDEX,      /* index_name, pace */
+    KX_VERIFY_INDEX,    /* index_name, repair */
+    KX_ADD_TOKEN,       /* token */
+    KX_REVOKE_TOKEN     /* token_id; answers waiting watches and kx_news_wait */
 };
 
 /* The speed of background work on an index. Stored with the index.
@@ -244,6 +247,7 @@ struct kx_command {
     enum kx_command_kind kind;
     struct kx_slice index_name;
     struct kx_slice declaration; /* JSON text */
+    struct kx_index_set *set;
     struct kx_pace pace;
     bool repair;                  /* correct the differences that are found */
     const struct kx_token *token; /* copied */
@@ -281,8 +285,8 @@ struct kx_commit {
     const struct kx_claim *claims; /* each must hold when the commit is
                                     * applied, else KX_BUSY */
     size_t claim_count;
-    bool dry; /* compute the result, change nothing; for writes and for
-               * KX_DECLARE_INDEX */
+    bool dry;               /* compute the result, change nothing; for writes,
+                             * KX_DECLARE_INDEX and KX_DECLARE_INDEXES */
     struct kx_retry *retry; /* NULL: the commit is carried out however often it
                              * comes */
     void *memory;           /* talloc context for results; no other

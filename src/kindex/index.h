@@ -142,6 +142,36 @@ struct kx_preview {
     struct kx_slice warnings;    /* JSON array of sentences */
 };
 
+/* What a set of declarations changes about one index. */
+enum kx_index_change {
+    KX_INDEX_STAYS,
+    KX_INDEX_ADDED,   /* it was not declared before */
+    KX_INDEX_AGAIN,   /* it had failed, and its build begins again */
+    KX_INDEX_CHANGED, /* it begins to migrate */
+    KX_INDEX_DROPPED
+};
+struct kx_planned_index {
+    struct kx_slice name; /* in the commit's memory */
+    enum kx_index_change change;
+    struct kx_preview *preview; /* of a dry run, unless it stays or is
+                                 * dropped */
+};
+
+/* The declarations that are to hold after a KX_DECLARE_INDEXES: all that they
+ * change is one change of the catalog. */
+struct kx_index_set {
+    /* Set by the caller. */
+    const struct kx_slice *declarations; /* JSON texts, of different names */
+    size_t count;
+    bool prune;                      /* other indexes are dropped, */
+    const struct kx_slice *prunable; /* but only these; NULL: all */
+    size_t prunable_count;
+    /* Result, in the commit's memory: the declared indexes in the order of the
+     * declarations, then the dropped ones. */
+    struct kx_planned_index *planned;
+    size_t planned_count;
+};
+
 /* A counter that grows whenever something about an index changes: its state,
  * the progress of its build, its pace. Read it before the indexes, so that no
  * change is missed. Any thread. */

@@ -15,6 +15,7 @@
 
 #include "commit/batch.h"
 #include "indexes/declare.h"
+#include "indexes/declare_set.h"
 #include "plan/plan_retry.h"
 #include "store/job_scheduler.h"
 #include "indexes/migrate.h"
@@ -195,9 +196,10 @@ typedef void command_fn(struct writer *writer, struct kx_commit *commit,
 
 static command_fn *const COMMANDS[] = {
     [KX_DECLARE_INDEX] = declare_index, [KX_DROP_INDEX] = declare_drop,
-    [KX_MIGRATE_INDEX] = migrate_begin, [KX_UNDO_MIGRATION] = migrate_undo,
-    [KX_PACE_INDEX] = declare_throttle, [KX_VERIFY_INDEX] = verify_begin,
-    [KX_ADD_TOKEN] = tokens_add,        [KX_REVOKE_TOKEN] = tokens_revoke,
+    [KX_DECLARE_INDEXES] = declare_set, [KX_MIGRATE_INDEX] = migrate_begin,
+    [KX_UNDO_MIGRATION] = migrate_undo, [KX_PACE_INDEX] = declare_throttle,
+    [KX_VERIFY_INDEX] = verify_begin,   [KX_ADD_TOKEN] = tokens_add,
+    [KX_REVOKE_TOKEN] = tokens_revoke,
 };
 
 /* One batch from the head of the list through all four steps. Returns the

@@ -65,6 +65,25 @@ static enum kx_status run_preview(struct world *world)
     return test_commit(&world->test, &commit);
 }
 
+/* An index of each kind of change. */
+static enum kx_status run_set(struct world *world)
+{
+    struct kx_slice texts[] = {
+        kx_text(BY_N),
+        kx_text("{\"name\":\"by_e\",\"prefix\":[\"u\"],\"fields\":[{"
+                "\"path\":\"/e\",\"fold\":\"lower\"}],\"unique\":true,"
+                "\"store\":\"value\"}")};
+    struct kx_index_set set = {
+        .declarations = texts, .count = 2, .prune = true};
+    struct kx_commit commit = {.command.kind = KX_DECLARE_INDEXES,
+                               .command.set = &set,
+                               .memory = world->mem};
+    enum kx_status status = test_commit(&world->test, &commit);
+    if (status == KX_OK)
+        status = wait_index(world, "by_n", index_is_built);
+    return status == KX_OK ? wait_index(world, "by_e", index_is_built) : status;
+}
+
 static const char ADOPTED[] =
     "{\"name\":\"x\",\"prefix\":[\"u\"],\"fields\":[\"/e\"],\"unique\":true,"
     "\"adopt\":true}";
@@ -109,6 +128,13 @@ static enum kx_status run_migrate(struct world *world)
 static void undo_migrate(struct world *world)
 {
     done(migrate(world, "{\"store\":\"pointer\"}"), "undoing");
+}
+
+static void undo_set(struct world *world)
+{
+    drop(world, "by_n");
+    undo_drop(world);
+    undo_migrate(world);
 }
 
 static enum kx_status run_verify(struct world *world)
@@ -180,6 +206,7 @@ static const struct operation OPERATIONS[] = {
     {"dry run", furnish, run_dry_run, NULL},
     {"adopt", furnish, run_adopt, undo_adopt},
     {"migrate", furnish, run_migrate, undo_migrate},
+    {"set", furnish, run_set, undo_set},
     {"verify", furnish, run_verify, NULL},
     {"pace", furnish, run_pace, undo_pace},
     {"conflicts", furnish_many, run_conflicts, undo_build},

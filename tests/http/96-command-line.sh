@@ -455,6 +455,32 @@ complains 'kindex index ls lists'
 kindex explain '{"prefix":["users"],"where":[{"path":"/email","fold":"lower","eq":"bo@x.org"}]}'
 is request "$(jq -r .request "$work/out")" /list?index=by_email'&'prefix=bo%40x.org
 
+test_case 'a file of declarations is shown, applied, read back, and pruned'
+kindex index ls -o declarations
+ends 0
+jq '. + {by_age: {prefix: ["users"], fields: ["/age"]}, by_no: {prefix: ["nothing"], fields: ["/a"]}}' "$work/out" >"$work/indexes.json"
+kindex index apply "$work/indexes.json" --plan -o table
+ends 0
+grep -q '^by_age  *declared  .* entries .* bytes .* s 0 conflicts' "$work/out" || is 'the plan of by_age' "$(cat "$work/out")" 'declared'
+grep -q '^"there are no entries' "$work/out" || is 'the warning' "$(cat "$work/out")" 'no entries'
+kindex index show by_age
+ends 3
+kindex index apply "$work/indexes.json" --wait -o json
+ends 0
+given <"$work/indexes.json"
+kindex index apply - -o json
+is 'twice is once' "$(jq -c '[.indexes[].change] | unique' "$work/out")" '["unchanged"]'
+jq 'del(.by_no)' "$work/indexes.json" >"$work/fewer.json"
+kindex index apply "$work/fewer.json" --prune -o json
+is 'what is dropped' "$(jq -c '[.indexes[] | select(.change != "unchanged") | [.name, .change]]' "$work/out")" '[["by_no","dropped"]]'
+kindex index apply "$work/fewer.json" --plan --wait
+ends 2
+kindex index apply "$work/none.json"
+ends 1
+kindex index rm by_age
+kindex ls -o declarations
+ends 2
+
 test_case 'watch prints an entry, and again when it changes'
 exchange='kindex watch'
 timeout "$longest" "$KINDEX" watch watched -n 3 >"$work/seen" 2>&1 &

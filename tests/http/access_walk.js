@@ -217,6 +217,7 @@ for (const [name, source] of Object.entries(SOURCES)) {
   row("getEntry", "GET", `/kv?key=${json([name, 1, "none"])}`, { ...read, ok: 404 });
   row("listEntries", "GET", `/list?prefix=${json([name])}`, { ...list, ok: 200 });
   row("declareIndex", "POST", "/indexes", { ...change, ok: 200, body: JSON.stringify(declaration(name, source)) });
+  row("declareIndexes", "PUT", "/indexes", { ...change, ok: 200, body: JSON.stringify({ [name]: declaration(name, source) }) });
   // What is written there is compared with what the index holds: with something for
   // the value 1, and with nothing for 2.
   const own = { route: "write", needs: [["write", source], ["read", source]] };
@@ -244,6 +245,10 @@ row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index"
 // An existing declaration is told only to clients that may see it.
 row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index", ["ia"]], ["index", ["a"]]], ok: 409,
   body: JSON.stringify({ ...declaration("ia", ["a"]), unique: true }) });
+row("declareIndexes", "PUT", "/indexes?dry=1", { route: "index", needs: [["index", ["ia"]], ["index", ["a"]]], ok: 400,
+  body: JSON.stringify({ ia: { ...declaration("ia", ["a"]), fields: ["/y"] } }) });
+// What a token may not drop stays, and is not in the answer.
+row("declareIndexes", "PUT", "/indexes?dry=1&prune=1", { route: "index", ok: 200, body: "{}" });
 row("listIndexes", "GET", "/indexes", { route: "read", ok: 200 });
 
 // Tokens: an administrator of ["a"] deals with what is for ["a"], and gives what it has.

@@ -137,6 +137,7 @@ declareIndex adopt
 declareIndex orders
 declareIndex items
 declareIndex dry
+declareIndexes file
 migrateIndex pointer
 migrateIndex bad-index-definition
 undoMigration no-migration

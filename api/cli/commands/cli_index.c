@@ -104,8 +104,21 @@ static void show_index(const struct cli *cli, void *target,
         show_row(cli, index);
 }
 
+static int show_declarations(struct cli *cli)
+{
+    struct cli_reply reply;
+    struct cli_call call = {.method = "GET",
+                            .path = kx_text("/indexes?declarations=true")};
+    int status = cli_ask(cli, &call, &reply);
+    if (status == CLI_OK)
+        cli_show_document(cli, kx_buffer_slice(&reply.body));
+    return status;
+}
+
 int cli_index_ls(struct cli *cli)
 {
+    if (cli->form == CLI_DECLARATIONS)
+        return show_declarations(cli);
     bool headed = false;
     int status =
         cli_pages(cli, kx_text("/indexes"), "indexes", show_index, &headed);

@@ -57,6 +57,9 @@ static const struct {
      "{\"name\":\"i\",\"prefix\":[\"p\"],"
      "\"fields\":[\"/x\"]}",
      201, "\"name\":\"i\""},
+    {METHOD_PUT, "/indexes", "{\"i\":{\"prefix\":[\"p\"],\"fields\":[\"/x\"]}}",
+     200, "\"change\":\"unchanged\""},
+    {METHOD_PUT, "/indexes", "{\"i\":7}", 400, "bad-index-definition"},
     {METHOD_PATCH, "/indexes/none", "{\"unique\":true}", 404,
      "index-not-found"},
     {METHOD_PUT, "/indexes/none/get/5", "{\"x\":5}", 404, "index-not-found"},

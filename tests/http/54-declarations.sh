@@ -1,0 +1,176 @@
+#!/bin/bash
+# A file of declarations: what it would change, what it changes in one commit,
+# and that the same file again changes nothing.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+changes='[.indexes[] | [.name, .change]]'
+for i in 1 2 3; do
+    request PUT "/kv/users/$i" "{\"email\":\"e$i@x.org\",\"age\":$((i / 3)),\"tag\":\"t\"}"
+done
+file='{"by_email":{"prefix":["users"],"fields":["/email"],"unique":true},
+       "by_age":{"prefix":["users"],"fields":["/age"],"store":"value"}}'
+
+test_case 'a plan says what would be declared, how large it is, and changes nothing'
+request PUT '/indexes?dry=1' "$file"
+expect 200
+field .dry true
+field "$changes" '[["by_email","declared"],["by_age","declared"]]'
+field '[.indexes[].estimate | .entries, .conflicts, (.bytes > 0), (.seconds >= 0)]' '[3,0,true,true,3,0,true,true]'
+field '[.indexes[] | .warnings, .declaration.missing, has("state")]' '[[],"skip",false,[],"skip",false]'
+request GET /indexes
+field .indexes '[]'
+request PUT '/indexes?dry=1' '{"by_tag":{"prefix":["users"],"fields":["/tag"],"unique":true}}'
+field '.indexes[0].estimate.conflicts' 2
+
+test_case 'the file is declared by one commit, and twice is once'
+request PUT /indexes "$file"
+field .dry false
+field "$changes" '[["by_email","declared"],["by_age","declared"]]'
+until_field '[.indexes[].state]' '["ready","ready"]' GET /indexes
+request GET /list?index=by_age\&keys=true
+field '[.entries[].key[1]]' '["1","2","3"]'
+request PUT /indexes "$file"
+expect 200
+field "$changes" '[["by_email","unchanged"],["by_age","unchanged"]]'
+field '[.indexes[] | .state, .entries, (.bytes > 0)]' '["ready",3,true,"ready",3,true]'
+
+test_case 'the declarations can be read as such a file'
+request GET '/indexes?declarations=1'
+expect 200
+field '.by_email' '{"prefix":["users"],"fields":[{"path":"/email"}],"unique":true,"store":"pointer","missing":"skip"}'
+field 'keys' '["by_age","by_email"]'
+cp "$answer" "$work/indexes.json"
+request PUT '/indexes?prune=true' "@$work/indexes.json"
+expect 200
+field '[.indexes[].change] | unique' '["unchanged"]'
+
+test_case 'what can be changed in place migrates, what the file does not name stays'
+changed='{"by_age":{"prefix":["users"],"fields":["/age"],"store":"pointer"}}'
+request PUT '/indexes?dry=1' "$changed"
+field "$changes" '[["by_age","changed"]]'
+field '.indexes[0] | [.state, .estimate.entries, .declaration.store]' '["ready",3,"pointer"]'
+request PUT /indexes "$changed"
+field "$changes" '[["by_age","changed"]]'
+request PUT /indexes "$changed"
+field "$changes" '[["by_age","unchanged"]]'
+until_field '[.state,.store]' '["ready","pointer"]' GET /indexes/by_age
+request GET /indexes/by_email
+field .state ready
+changed='{"by_email":{"prefix":["users"],"fields":["/email"],"store":"value"},
+          "by_age":{"prefix":["users"],"fields":["/age"],"store":{"fields":["/tag"]}}}'
+request PUT /indexes "$changed"
+field "$changes" '[["by_email","changed"],["by_age","changed"]]'
+until_field '[.state,.store,.unique]' '["ready","value",false]' GET /indexes/by_email
+until_field '[.state,.store]' '["ready",{"fields":["/tag"]}]' GET /indexes/by_age
+
+test_case 'of a refused file nothing is changed, and the answer points at the place'
+request GET '/indexes?declarations=1'
+cp "$answer" "$work/before"
+while IFS='|' read -r body status code pointer; do
+    request PUT /indexes "$body"
+    expect "$status" "$code"
+    field .pointer "$pointer"
+    request PUT '/indexes?dry=1' "$body"
+    expect "$status" "$code"
+    request GET '/indexes?declarations=1'
+    cmp -s "$answer" "$work/before" || is 'the declarations' changed 'as before'
+done <<'END'
+{"first":{"prefix":["a"],"fields":["/a"]},"second":{"prefix":["a"],"feilds":["/a"]}}|400|bad-index-definition|/second/feilds
+{"first":{"prefix":["a"],"fields":["/a"]},"by_age":{"prefix":["a"],"fields":["/age"]}}|400|bad-index-definition|/by_age/prefix
+{"first":{"prefix":["a"],"fields":["/a"]},"second":{"prefix":["first"],"fields":["/a"]}}|400|bad-index-definition|/second/prefix
+{"first":{"prefix":["a"],"fields":["/a"]},"users":{"prefix":["a"],"fields":["/a"]}}|400|bad-index-definition|/users/name
+{"first":{"prefix":["a"],"fields":["/a"]},"no name":{"prefix":["a"],"fields":["/a"]}}|400|bad-index-definition|/no name/name
+END
+request PUT /kv/taken/1 1
+request PUT /indexes '{"first":{"prefix":["a"],"fields":["/a"]},"taken":{"prefix":["a"],"fields":["/a"]}}'
+expect 409 index-name-used
+field .index taken
+for body in '[]' '{"a":1}' '{"a":{"name":"b","prefix":["a"],"fields":["/a"]}}' \
+    "$(jq -cn '[range(257) | {key: "i\(.)", value: {prefix: ["a"], fields: ["/a"]}}] | from_entries')"; do
+    request PUT /indexes "$body"
+    expect 400 bad-index-definition
+done
+request PUT /indexes '{"a":'
+expect 400 bad-json
+request PUT /indexes?paused=1 '{}'
+expect 400 unknown-parameter
+request PUT /indexes "$(jq -cn '[range(256) | {key: "i\(.)", value: {prefix: ["a"], fields: ["/a"]}}] | from_entries')"
+expect 409 too-many-indexes
+request GET '/indexes?declarations=1'
+cmp -s "$answer" "$work/before" || is 'the declarations' changed 'as before'
+
+test_case 'with prune others are dropped, and their names can be used in the same file'
+request PUT /indexes '{"old":{"prefix":["a"],"fields":["/a"]},"on_old":{"prefix":["b"],"fields":["/a"]}}'
+swap='{"by_age":{"prefix":["users"],"fields":["/age"],"store":{"fields":["/tag"]}},"new":{"prefix":["old"],"fields":["/a"]}}'
+request PUT /indexes "$swap"
+expect 400 bad-index-definition
+request PUT '/indexes?prune=1&dry=1' "$swap"
+expect 200
+field "$changes" '[["by_age","unchanged"],["new","declared"],["by_email","dropped"],["old","dropped"],["on_old","dropped"]]'
+field '.indexes[2] | [.entries, (.bytes > 0)]' '[3,true]'
+request PUT '/indexes?prune=1' "$swap"
+expect 200
+field "$changes" '[["by_age","unchanged"],["new","declared"],["by_email","dropped"],["old","dropped"],["on_old","dropped"]]'
+request GET '/indexes?declarations=1'
+field keys '["by_age","new"]'
+request PUT '/indexes?prune=1' '{}'
+field "$changes" '[["by_age","dropped"],["new","dropped"]]'
+request PUT '/indexes?prune=1' '{}'
+expect 200
+field .indexes '[]'
+
+test_case 'what is being changed is refused another change, and shown as what it will be'
+request PUT /indexes '{"m":{"prefix":["users"],"fields":["/tag"]}}'
+until_field .state ready GET /indexes/m
+request POST /indexes/m/pause
+request PATCH /indexes/m '{"store":"value"}'
+request GET '/indexes?declarations=1'
+field .m.store value
+request PUT /indexes '{"m":{"prefix":["users"],"fields":["/tag"],"store":"value"}}'
+expect 202
+field "$changes" '[["m","unchanged"]]'
+request PUT /indexes '{"m":{"prefix":["users"],"fields":["/tag"]}}'
+expect 409 index-migrating
+field .index m
+request PUT '/indexes?prune=1' '{}'
+field "$changes" '[["m","dropped"]]'
+
+test_case 'a failed build begins again'
+request PUT /kv/users/4 '{"email":1}'
+request PUT /indexes '{"f":{"prefix":["users"],"fields":["/tag"],"missing":"error"}}'
+until_field .state failed GET /indexes/f
+request PUT /kv/users/4 '{"tag":1}'
+request PUT /indexes '{"f":{"prefix":["users"],"fields":["/tag"],"missing":"error"}}'
+field "$changes" '[["f","rebuilt"]]'
+until_field .state ready GET /indexes/f
+
+# Another node would first have to wait for the lease.
+if [ "$ENGINE" = bdb ]; then
+    test_case 'a kill between two files leaves the indexes of one of them'
+    request PUT '/indexes?prune=1' '{}'
+    for name in a b; do
+        jq -cn --arg name "$name" '[range(20) | {key: "\($name)\(.)", value: {prefix: ["users"], fields: ["/\($name)"]}}] | from_entries' >"$work/$name.json"
+    done
+    request PUT '/indexes?prune=1' "@$work/a.json"
+    alternate() {
+        while curl -sf -o "$work/null" -X PUT -H 'Content-Type: application/json' --data-binary "@$work/b.json" "$url/indexes?prune=1" &&
+            echo >>"$work/turns" &&
+            curl -sf -o "$work/null" -X PUT -H 'Content-Type: application/json' --data-binary "@$work/a.json" "$url/indexes?prune=1"; do
+            echo >>"$work/turns"
+        done
+    }
+    for round in 1 2 3; do
+        : >"$work/turns"
+        alternate &
+        turns=0
+        while [ "$turns" -lt $((2 + round)) ] && kill -0 $!; do turns=$(wc -l <"$work/turns"); done
+        { kill -KILL "$server"; wait "$server"; } 2>"$work/null"
+        wait
+        start_server
+        request GET '/indexes?declarations=1'
+        is 'the indexes are those of one file' "$(value '[keys[] | .[:1]] | group_by(.) | map([.[0], length])' | sed 's/a/b/')" '[["b",20]]'
+    done
+fi
+
+finish
