@@ -67,5 +67,9 @@ handler_fn cluster_step_down;
 
 /* GET /backup: the whole store as a file that can be restored. */
 handler_fn backup_get;
+/* POST /backup/tickets: 201 with an address for one download. */
+handler_fn backup_ticket_create;
+/* GET /backup/tickets/{ticket}: the backup, without a token. */
+handler_fn backup_by_ticket;
 
 #endif

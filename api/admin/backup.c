@@ -1,9 +1,14 @@
 /* GET /backup: a backup of the store as it is sent. Only a slice of it is in
  * memory: for a client that reads slowly it takes longer, not more memory. */
+#include <stdio.h>
 #include <talloc.h>
 
+#include "access/access.h"
+#include "access/audit.h"
 #include "admin/admin_handlers.h"
+#include "admin/backup_tickets.h"
 #include "http/problem.h"
+#include "rest/answer.h"
 #include "rest/query_params.h"
 #include "http/service.h"
 
@@ -23,18 +28,14 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
     return status == KX_OK;
 }
 
-enum progress backup_get(struct request *request, struct reply *reply)
+static enum progress send_backup(struct request *request, struct reply *reply)
 {
-    struct input_error error;
     struct kx_fault fault;
-    struct query_params query;
     struct backing *backing = talloc_zero(request->memory, struct backing);
     if (backing == NULL) {
         reply->body.failed = true;
         return DONE;
     }
-    if (!query_params_read(request->query, 0, request->memory, &query, &error))
-        return input_error_reply(request, reply, &error);
     enum kx_status status = kx_backup_begin(request->service->store, backing,
                                             &backing->backup, &fault);
     if (status == KX_ABSENT)
@@ -56,4 +57,77 @@ enum progress backup_get(struct request *request, struct reply *reply)
                   (unsigned long long)kx_backup_size(backing->backup));
     reply->stream = &backing->stream;
     return DONE;
+}
+
+enum progress backup_get(struct request *request, struct reply *reply)
+{
+    struct input_error error;
+    return query_params_none(request, &error)
+               ? send_backup(request, reply)
+               : input_error_reply(request, reply, &error);
+}
+
+/* ---- Tickets ------------------------------------------------------------ */
+
+enum progress backup_ticket_create(struct request *request, struct reply *reply)
+{
+    struct input_error error;
+    struct backup_ticket ticket;
+    const struct kx_token *token = request->caller.token;
+    char end[64];
+    if (!query_params_none(request, &error))
+        return input_error_reply(request, reply, &error);
+    enum kx_status status = backup_tickets_make(request->service->tickets,
+                                                token != NULL ? token->id : "",
+                                                kx_now_ms(), &ticket);
+    if (status == KX_BUSY)
+        return problem(request, reply, PROBLEM_OVERLOADED,
+                       "%d tickets for backups are open; each ends when it is "
+                       "used, or after a minute.",
+                       BACKUP_TICKETS_MAX);
+    if (status != KX_OK)
+        return problem(request, reply, PROBLEM_INTERNAL,
+                       "There are no random numbers.");
+    answer_json(reply, 201);
+    reply_headerf(request, reply, "Location", "/backup/tickets/%s",
+                  ticket.text);
+    reply_header(reply, "Cache-Control", "no-store");
+    kx_add_text(&reply->body, "{\"address\":\"/backup/tickets/");
+    kx_add_text(&reply->body, ticket.text);
+    snprintf(end, sizeof end, "\",\"expiresAt\":%lld}",
+             (long long)ticket.expires_at_ms);
+    kx_add_text(&reply->body, end);
+    return DONE;
+}
+
+/* The request is then one of the client that made the ticket: it ends with that
+ * client's token, too. */
+static bool take_ticket(struct request *request, const char *token)
+{
+    struct kx_store *store = request->service->store;
+    kx_token_release(request->caller.token);
+    request->caller.token = NULL;
+    if (token[0] == '\0')
+        return !kx_tokens_any(store);
+    request->caller.token = kx_token_find(store, kx_text(token));
+    return request->caller.token != NULL && access_holds(request);
+}
+
+/* What the log says of the request must not have the ticket. */
+enum progress backup_by_ticket(struct request *request, struct reply *reply)
+{
+    struct input_error error;
+    struct backup_ticket ticket;
+    request->subject = kx_slice(NULL, 0);
+    if (!query_params_none(request, &error))
+        return input_error_reply(request, reply, &error);
+    access_asked(request);
+    if (!backup_tickets_take(request->service->tickets, request->argument,
+                             kx_now_ms(), &ticket) ||
+        !take_ticket(request, ticket.token))
+        return problem(request, reply, PROBLEM_NOT_FOUND,
+                       "There is no such ticket, or it was used, or has "
+                       "expired; POST /backup/tickets makes another one.");
+    audit_action(request, 200);
+    return send_backup(request, reply);
 }

@@ -98,6 +98,7 @@ struct cli {
     bool help;
     bool keys;
     bool engine_insecure;
+    bool link;
     bool estimate;
     bool merge;
     bool ops;

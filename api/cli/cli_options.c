@@ -76,6 +76,8 @@ static const struct cli_option TABLE[] = {
     {{"step", OPTION_TEXT, offsetof(struct cli, step), NULL, 0, 0, "10s (of the last hour) or 1m (of the last day); 10s if not given"}, "TIME", 0, false, NULL},
     {{"limit", OPTION_NUMBER, offsetof(struct cli, limit), NULL, 1, 1440, "show the last N steps; 20 if not given"}, "N", 'n', false, "last"},
 
+    {{"link", OPTION_FLAG, offsetof(struct cli, link), NULL, 0, 0, "print an address for one download within a minute, without a token"}, NULL, 0, false, NULL},
+
     {{"overwrite", OPTION_FLAG, offsetof(struct cli, overwrite), NULL, 0, 0, "replace existing entries, which otherwise stay unchanged"}, NULL, 0, false, NULL},
     {{"deno", OPTION_FLAG, offsetof(struct cli, deno), NULL, 0, 0, "use the lines that Deno's kv-utils write and read"}, NULL, 0, false, NULL},
     {{"from-key", OPTION_TEXT, offsetof(struct cli, from_key), NULL, 0, 0, "begin at this key"}, "KEY", 0, false, NULL},

@@ -53,12 +53,25 @@ void request_log_reply(struct exchange *exchange)
 
 /* ---- Requests that have ended ------------------------------------------- */
 
+/* What is kept of the target. A ticket in a path is a right, and is not kept.
+ */
+static struct kx_slice shown_target(const struct exchange *exchange)
+{
+    const struct route *route = exchange->request.route;
+    struct kx_slice target =
+        kx_slice(exchange->target.data, exchange->target.size);
+    if (route != NULL && route->scope == SCOPE_OPTIONAL &&
+        exchange->request.argument.size > 0)
+        target = kx_text(route->pattern);
+    if (target.size > SLOW_LOG_TARGET_MAX)
+        target.size = SLOW_LOG_TARGET_MAX;
+    return target;
+}
+
 static void fill_account(struct exchange *exchange, struct account *account)
 {
     struct request *request = &exchange->request;
-    size_t size = exchange->target.size < SLOW_LOG_TARGET_MAX
-                      ? exchange->target.size
-                      : SLOW_LOG_TARGET_MAX;
+    struct kx_slice target = shown_target(exchange);
     trace_request_id(request);
     *account =
         (struct account){.ended_at_ms = kx_now_ms(),
@@ -79,8 +92,8 @@ static void fill_account(struct exchange *exchange, struct account *account)
         account->checks = request->commit.check_count;
         account->mutations = request->commit.mutation_count;
     }
-    if (size > 0)
-        memcpy(account->target, exchange->target.data, size);
+    if (target.size > 0)
+        memcpy(account->target, target.data, target.size);
     if (request->advice != NULL &&
         strlen(request->advice) <= SLOW_LOG_ADVICE_MAX)
         memcpy(account->advice, request->advice, strlen(request->advice));

@@ -14,6 +14,7 @@
 #include "http/slow_log.h"
 
 struct address_limit;
+struct backup_tickets;
 struct metrics_history;
 struct tls_keyring;
 struct read_workers;
@@ -62,6 +63,7 @@ struct service {
     handler_fn *forward;         /* in place of the handler of a route, where
                                   * the active node answers; NULL: there are
                                   * no other nodes */
+    struct backup_tickets *tickets;
     struct metrics_history *history; /* added to by the main thread */
     struct read_workers *read_workers; /* NULL: the loops read by themselves */
     int64_t started_at_ms;

@@ -76,6 +76,8 @@ static const struct route ROWS[] = {
     {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE,    BODY_NONE, ready_show,  NULL, false},
     {METHOD_GET, "/version",         "getVersion", SCOPE_NONE,    BODY_NONE, ops_version, NULL, false},
     {METHOD_GET, "/backup",          "getBackup",  SCOPE_ADMIN,   BODY_NONE, backup_get,  NULL, false},
+    {METHOD_POST, "/backup/tickets", "createBackupTicket", SCOPE_ADMIN, BODY_NONE, backup_ticket_create, NULL, false},
+    {METHOD_GET, "/backup/tickets/{ticket}", "getBackupByTicket", SCOPE_OPTIONAL, BODY_NONE, backup_by_ticket, NULL, false},
     {METHOD_GET, "/metrics",         "getMetrics", SCOPE_MONITOR, BODY_NONE, ops_metrics, NULL, true},
     {METHOD_GET, "/metrics/history", "getHistory", SCOPE_MONITOR, BODY_NONE, history_show, NULL, false},
     {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN,   BODY_NONE, slow_requests_list,   NULL, false},

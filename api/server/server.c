@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "admin/backup_tickets.h"
 #include "admin/history.h"
 #include "admin/metrics_history.h"
 #include "exchange/exchange_half.h"
@@ -36,6 +37,7 @@ enum { LOOK_AT_STORE_MS = 500 };
 struct server {
     struct options options; /* connections_max as far as the system allows */
     struct service service;
+    struct backup_tickets tickets;
     struct metrics_history history;
     struct listen_sockets sockets;
     struct loop *loops[LOOPS_MAX];
@@ -371,7 +373,9 @@ static void init_service(struct server *server)
     role_init(&service->role, server->options.engine != NULL,
               server->options.node);
     pthread_mutex_init(&service->slow.lock, NULL);
+    pthread_mutex_init(&server->tickets.lock, NULL);
     pthread_mutex_init(&server->history.lock, NULL);
+    service->tickets = &server->tickets;
     service->history = &server->history;
     history_open(service);
 }

@@ -268,6 +268,8 @@ row("listSlow", "GET", "/slow", { needs: [["admin", []]], ok: 200 });
 row("getCluster", "GET", "/cluster", { needs: [["admin", []]], ok: 200 });
 row("stepDown", "POST", "/cluster/step-down", { needs: [["admin", []]], ok: 409 });
 row("getBackup", "GET", "/backup", { needs: [["admin", []]], ok: 200, endless: true });
+row("createBackupTicket", "POST", "/backup/tickets", { needs: [["admin", []]], ok: [201, 503] });
+row("getBackupByTicket", "GET", "/backup/tickets/0", { route: "optional", ok: 404 });
 for (const [operation, path] of [["getService", "/"], ["getLive", "/livez"], ["getReady", "/readyz"],
   ["getVersion", "/version"], ["getOpenapi", "/openapi.json"],
   ["getOpenapiYaml", "/openapi.yaml"], ["getConsole", "/console"], ["getProblem", "/problems/forbidden"]])

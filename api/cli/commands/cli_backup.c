@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "cli/cli_http.h"
+#include "cli/cli_json.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_output_file.h"
+#include "cli/cli_show.h"
 
 enum { MB = 1000000 };
 
@@ -61,10 +63,29 @@ static const char *path_of(const struct cli *cli)
     return path == NULL || strcmp(path, "-") == 0 ? NULL : path;
 }
 
+static int print_link(struct cli *cli)
+{
+    struct cli_reply reply;
+    struct cli_call call = {.method = "POST",
+                            .path = kx_text("/backup/tickets")};
+    int status = cli_ask(cli, &call, &reply);
+    if (status != CLI_OK)
+        return status;
+    const char *address =
+        cli_text(cli, kx_buffer_slice(&reply.body), "address");
+    if (cli->form == CLI_JSON || address == NULL)
+        cli_show_document(cli, kx_buffer_slice(&reply.body));
+    else
+        printf("%s%s\n", cli->url, address);
+    return CLI_OK;
+}
+
 int cli_backup(struct cli *cli)
 {
     struct backup_download backup = {.bytes = 0};
     const char *path = path_of(cli);
+    if (cli->link)
+        return print_link(cli);
     if (path == NULL && isatty(STDOUT_FILENO))
         return cli_misuse(
             cli, "a backup cannot be written to a terminal: name a file");

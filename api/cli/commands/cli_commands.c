@@ -51,7 +51,7 @@ static const struct cli_command COMMANDS[] = {
      "The lines have the format of export and of GET /list. Existing entries stay,\nunless --overwrite is given; so of several lines with one key the first is\nstored, or with --overwrite the last. With --state an interrupted import\ncontinues.", ASKS},
     {"export", "[PREFIX]", "print entries, one per line (NDJSON)", "prefix start end from-key reverse limit deno all out", 0, 1, cli_export,
      "Entries of declared indexes are left out: the declarations create them again. A\nfile gets its name when it is complete. An interrupted export leaves FILE.part;\n--from-key continues it in another file.", ASKS},
-    {"backup", "[FILE]", "write a backup of the running server", "out", 0, 1, cli_backup,
+    {"backup", "[FILE]", "write a backup of the running server", "out link", 0, 1, cli_backup,
      "The file is created only when it is complete and its checksums are correct.\nWithout a name it goes to standard output, which must not be a terminal.", ASKS},
     {"restore", "[FILE]", "create a data directory from a backup or an archive", "data archive to", 0, 1, cli_restore,
      "Verifies every checksum and every index. --to, with --archive, restores the\nstate at a versionstamp or a time, without later commits. FILE may be - for\nstandard input. Files that root restores belong to the owner of the directory,\nif it existed.", ALONE},

@@ -1,0 +1,95 @@
+#!/bin/bash
+# Addresses of a backup that are good once: for a download without a token.
+. "$(dirname "$0")/../lib/http.sh"
+needs zstd
+program() {
+    code=0
+    KINDEX_URL=$url timeout "$longest" "$KINDEX" "$@" >"$work/said" 2>"$work/complaint" || code=$?
+}
+# The members of the backup in the last answer.
+members() { zstd -dcq "$answer" 2>"$work/null" | tar -t 2>"$work/null"; }
+start_server --slow-ms 0
+request PUT /kv/a 1
+
+test_case 'a ticket is an address of one backup'
+request POST /backup/tickets
+expect 201
+header Cache-Control no-store
+address=$(value .address)
+header Location "$address"
+is 'it ends within a minute' "$(($(value .expiresAt) / 1000 - $(date +%s) <= 60))" 1
+request GET "$address"
+expect 200
+header Content-Type application/zstd
+header Content-Disposition 'attachment; filename="backup.tar.zst"'
+is 'the last member' "$(members | tail -1)" SHA256SUMS
+request GET "$address"
+expect 404 not-found
+is 'what to do is told' "$(value .detail | grep -c 'POST /backup/tickets')" 1
+request GET "/backup/tickets/${address:16:20}"
+expect 404 not-found
+request POST '/backup/tickets?x=1'
+expect 400 unknown-parameter
+request POST /backup/tickets x
+expect 413 payload-too-large
+
+test_case 'the command prints the whole address'
+program backup --link
+is 'exit status' $code 0
+link=$(cat "$work/said")
+is 'it begins with the server' "${link:0:${#url}}" "$url"
+request GET "${link:${#url}}"
+expect 200
+
+test_case 'no log and no list of slow requests has a ticket'
+request GET /slow
+field '[.requests[] | select(.route == "/backup/tickets/{ticket}") | .target] | unique' '["/backup/tickets/{ticket}"]'
+is 'what has it' "$(grep -c "${address:16}" "$answer") $(grep -c "${address:16}" "$log")" '0 0'
+
+test_case 'only so many are open, and a used one makes room'
+for ((i = 0; i < 16; i++)); do
+    request POST /backup/tickets
+    expect 201
+done
+address=$(value .address)
+request POST /backup/tickets
+expect 503 overloaded
+request GET "$address"
+expect 200
+request POST /backup/tickets
+expect 201
+
+test_case 'with tokens only an administrator for all keys makes one, and it needs none'
+old=$(value .address)
+program token create operator all
+operator=$(cat "$work/said")
+request GET "$old"
+expect 404 not-found
+stop_server
+start_server
+request POST /backup/tickets
+expect 401 unauthorized
+export KINDEX_TOKEN=$operator
+program token create narrow admin,read:a
+request POST /backup/tickets '' --header "Authorization: Bearer $(cat "$work/said")"
+expect 403 forbidden
+program token create keeper admin:
+keeper=$(cat "$work/said")
+request POST /backup/tickets '' --header "Authorization: Bearer $keeper"
+expect 201
+request GET "$(value .address)"
+expect 200
+is 'the last member' "$(members | tail -1)" SHA256SUMS
+is 'the audit has its maker, and not the ticket' \
+    "$(grep 'operation=getBackupByTicket' "$log" | grep -c "token=${keeper:7:16} status=200")" 1
+
+test_case 'a ticket ends with the token of its maker'
+request POST /backup/tickets '' --header "Authorization: Bearer $keeper"
+expect 201
+address=$(value .address)
+program token revoke "${keeper:7:16}"
+request GET "$address"
+expect 404 not-found
+stop_server
+
+finish

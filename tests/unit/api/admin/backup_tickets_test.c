@@ -1,0 +1,91 @@
+/* Tickets for backups: good once, for a minute, and not too many. */
+#include "admin/backup_tickets.h"
+
+#include "unit.h"
+
+static struct backup_tickets tickets;
+static struct backup_ticket ticket;
+
+static void begin(void)
+{
+    memset(&tickets, 0, sizeof tickets);
+    pthread_mutex_init(&tickets.lock, NULL);
+}
+
+static void a_ticket_is_good_once(void **state)
+{
+    struct backup_ticket taken;
+    (void)state;
+    begin();
+    assert_int_equal(
+        backup_tickets_make(&tickets, "0123456789abcdef", 1000, &ticket),
+        KX_OK);
+    assert_int_equal(strlen(ticket.text), BACKUP_TICKET_SIZE);
+    assert_int_equal(ticket.expires_at_ms, 1000 + BACKUP_TICKET_MS);
+    assert_true(
+        backup_tickets_take(&tickets, kx_text(ticket.text), 2000, &taken));
+    assert_string_equal(taken.token, "0123456789abcdef");
+    assert_false(
+        backup_tickets_take(&tickets, kx_text(ticket.text), 2000, &taken));
+}
+
+static void a_ticket_ends(void **state)
+{
+    struct backup_ticket taken;
+    (void)state;
+    begin();
+    backup_tickets_make(&tickets, "", 1000, &ticket);
+    assert_false(backup_tickets_take(&tickets, kx_text(ticket.text),
+                                     1000 + BACKUP_TICKET_MS, &taken));
+    assert_true(backup_tickets_take(&tickets, kx_text(ticket.text),
+                                    999 + BACKUP_TICKET_MS, &taken));
+    assert_string_equal(taken.token, "");
+}
+
+static void other_texts_are_no_tickets(void **state)
+{
+    struct backup_ticket taken;
+    (void)state;
+    begin();
+    static const char *const texts[] = {"", "0",
+                                        "00000000000000000000000000000000"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_false(
+            backup_tickets_take(&tickets, kx_text(texts[i]), 0, &taken));
+    backup_tickets_make(&tickets, "", 1000, &ticket);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_false(
+            backup_tickets_take(&tickets, kx_text(texts[i]), 0, &taken));
+    ticket.text[BACKUP_TICKET_SIZE - 1] ^= 1;
+    assert_false(
+        backup_tickets_take(&tickets, kx_text(ticket.text), 2000, &taken));
+}
+
+static void places_of_used_and_of_old_tickets_are_free_again(void **state)
+{
+    struct backup_ticket taken;
+    (void)state;
+    begin();
+    for (int i = 0; i < BACKUP_TICKETS_MAX; i++)
+        assert_int_equal(backup_tickets_make(&tickets, "", 1000 + i, &ticket),
+                         KX_OK);
+    assert_int_equal(backup_tickets_make(&tickets, "", 2000, &taken), KX_BUSY);
+    assert_true(
+        backup_tickets_take(&tickets, kx_text(ticket.text), 2000, &taken));
+    assert_int_equal(backup_tickets_make(&tickets, "", 2000, &ticket), KX_OK);
+    assert_int_equal(backup_tickets_make(&tickets, "", 2000, &ticket), KX_BUSY);
+    assert_int_equal(
+        backup_tickets_make(&tickets, "", 1000 + BACKUP_TICKET_MS, &ticket),
+        KX_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ticket_is_good_once),
+        cmocka_unit_test(a_ticket_ends),
+        cmocka_unit_test(other_texts_are_no_tickets),
+        cmocka_unit_test(places_of_used_and_of_old_tickets_are_free_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
