@@ -80,7 +80,7 @@ export async function get(target, options) {
 }
 
 export async function post(target, document, options = {}) {
-  const body = typeof document === 'string' ? document : JSON.stringify(document);
+  const body = typeof document === 'string' || document === undefined ? document : JSON.stringify(document);
   const text = await (await send(options.method ?? 'POST', target, { ...options, body })).text();
   return text === '' ? null : JSON.parse(text);
 }

@@ -19,6 +19,7 @@ enum {
     X(api, "api.js", JS)                                                       \
     X(access, "access.js", JS)                                                 \
     X(chart, "chart.js", JS)                                                   \
+    X(conflict, "conflict.js", JS)                                             \
     X(data, "data.js", JS)                                                     \
     X(dialog, "dialog.js", JS)                                                 \
     X(dom, "dom.js", JS)                                                       \
@@ -29,7 +30,9 @@ enum {
     X(indexes, "indexes.js", JS)                                               \
     X(json, "json.js", JS)                                                     \
     X(key, "key.js", JS)                                                       \
+    X(merge, "merge.js", JS)                                                   \
     X(pages, "pages.js", JS)                                                   \
+    X(prefix, "prefix.js", JS)                                                 \
     X(query, "query.js", JS)                                                   \
     X(rows, "rows.js", JS)                                                     \
     X(server, "server.js", JS)                                                 \

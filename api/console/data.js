@@ -6,6 +6,8 @@ import { Rows } from './rows.js';
 import { Pages } from './pages.js';
 import { Tree, keyParts } from './tree.js';
 import { Entry, hasDrafts } from './entry.js';
+import { createEntry, deletePrefix, exportPrefix } from './prefix.js';
+import { may } from './session.js';
 
 const ROW_HEIGHT = 28; // pixels, as in the style sheet
 const OPEN_MS = 30; // a list that is run through opens where it stops
@@ -46,12 +48,12 @@ class DataPage {
     this.indexes = indexes;
     fill(this.group, indexes.length ? h('h3', {}, 'Indexes') : null, indexes.map((index) =>
       h('a', { href: `#/indexes/${encodeURIComponent(index.name)}` }, index.name)));
-    return this.tree.load();
+    this.loaded = await this.tree.load() + 1;
   }
 
   // The path of the address: of an entry, or of a prefix.
   async go(path) {
-    if (!this.loaded) this.loaded = await this.load() + 1;
+    if (!this.loaded) await this.load();
     if (path === '') {
       this.showTop();
       this.tree.node.querySelector('[tabindex="0"]')?.focus();
@@ -130,7 +132,8 @@ class DataPage {
       pick: (i) => this.pick(pages, i), enter: () => this.entry.focus() });
     await pages.open();
     Object.assign(this, { prefix, pages, rows, title: h('span.tag', {}) });
-    fill(this.list, h('header.bar', {}, h('h2.crumbs', {}, keyParts(prefix)), this.title), rows.node);
+    fill(this.list, h('header.bar', {}, h('h2.crumbs', {}, keyParts(prefix)), this.title,
+      h('span.grow'), this.actions(prefix, pages)), rows.node);
     rows.setTotal(pages.total);
     this.describe();
     this.tree.reveal(prefix);
@@ -139,6 +142,30 @@ class DataPage {
     rows.redraw(0, Infinity);
     rows.centre(i);
     rows.mark(i);
+  }
+
+  actions(prefix, pages) {
+    const button = (text, onclick, kind = 'button') => h(kind, { type: 'button', onclick }, text);
+    return [button('Export', () => exportPrefix(prefix, pages.total)),
+      may('write') ? [button('Delete all', () => this.deleteAll(prefix), 'button.danger'),
+        button(['New', h('kbd', {}, 'n')], () => this.create(), 'button.primary')] : null];
+  }
+
+  async create() {
+    if (!may('write')) return;
+    const key = await createEntry(this.prefix);
+    if (!key) return;
+    await this.load();
+    this.app.address('data', toFragment(key));
+    await this.openKey(key);
+    this.entry.focus();
+  }
+
+  async deleteAll(prefix) {
+    if (!await deletePrefix(prefix)) return;
+    await this.load();
+    this.app.address('data', '');
+    this.go('');
   }
 
   describe() {
@@ -187,6 +214,7 @@ class DataPage {
 
   keys() {
     return { '/': () => { this.goto.focus(); this.goto.select(); }, e: () => this.entry.focus(),
+      n: () => this.create(),
       w: () => { if (this.prefix) location.hash = `#/watch/${toFragment(this.prefix)}`; } };
   }
 

@@ -4,12 +4,13 @@ import { h, fill, say, bytes, duration } from './dom.js';
 import { Problem, query, requests, send } from './api.js';
 import { format, mistake, place } from './json.js';
 import { write } from './key.js';
+import { may } from './session.js';
 import { keyParts } from './tree.js';
-import { dump, layout } from './value.js';
+import { decode, dump, kindOf, layout } from './value.js';
 import { Field } from './field.js';
-import { confirm } from './dialog.js';
+import { confirm, form } from './dialog.js';
+import { showConflict } from './conflict.js';
 
-const JSON_TYPES = { 'application/json': 'JSON', 'application/vnd.kindex.typed+json': 'typed' };
 
 const drafts = new Map(); // of keys: {text, etag}
 
@@ -19,9 +20,9 @@ async function read(key) {
   const response = await send('GET', '/kv' + query({ key }));
   const content = new Uint8Array(await response.arrayBuffer());
   const type = response.headers.get('Content-Type') ?? '';
-  return { key, content, type, kind: JSON_TYPES[type.split(';')[0]],
+  return { key, content, type, kind: kindOf(type, content),
     etag: response.headers.get('ETag'),
-    expiresAt: response.headers.get('Kindex-Expires-At') };
+    expiresAt: Number(response.headers.get('Kindex-Expires-At')) || null };
 }
 
 export class Entry {
@@ -64,38 +65,48 @@ export class Entry {
     this.note = h('span.note', { role: 'status' });
     this.conflict = h('div.conflict', { hidden: true });
     const head = h('header.bar', {}, h('h2.crumbs', {}, keyParts(state.key)), h('span.grow'),
-      h('span.tag', {}, state.kind ?? state.type.split(';')[0]));
+      h('span.tag', {}, state.kind === 'bytes' || state.kind === 'text' ? state.type.split(';')[0] : state.kind));
     const expiry = state.expiresAt === null ? 'expires never'
-      : `expires in ${duration(new Date(state.expiresAt) - Date.now())}`;
+      : `expires in ${duration(state.expiresAt - Date.now())}`;
     const facts = `${bytes(state.content.length)} · ${expiry} · ${state.etag.replaceAll('"', '')}`;
-    const remove = h('button.danger', { type: 'button', onclick: () => this.remove() }, 'Delete');
     state.facts = facts;
     this.note.textContent = facts;
-    if (state.kind === 'JSON') this.drawJson(head, remove);
-    else this.drawOther(head, remove);
+    const more = may('write') ? [h('button', { type: 'button', onclick: () => this.setExpiry() }, 'Expiry'),
+      h('button.danger', { type: 'button', onclick: () => this.remove() }, 'Delete')] : null;
+    if (state.kind === 'bytes') this.drawBytes(head, more);
+    else this.drawText(head, more);
   }
 
-  drawOther(head, remove) {
+  drawBytes(head, more) {
     const { state } = this;
     this.field = null;
-    const text = state.kind ? layout(new TextDecoder().decode(state.content)).shown
-      : dump(state.content);
-    fill(this.host, head, h('pre.text', { tabIndex: 0, role: 'region', 'aria-label': 'Value' }, text),
-      h('footer.bar', {}, this.note, h('span.grow'), remove));
+    const file = h('input.hidden', { type: 'file', tabIndex: -1, 'aria-label': 'File with the new bytes',
+      onchange: async () => this.store(await file.files[0].arrayBuffer()) });
+    fill(this.host, head, h('pre.text', { tabIndex: 0, role: 'region', 'aria-label': 'Value' }, dump(state.content)),
+      h('footer.bar', {}, h('button', { type: 'button', onclick: () => this.download() }, 'Download'), file,
+        may('write') ? h('button', { type: 'button', onclick: () => file.click() }, 'Replace by a file') : null,
+        this.note, h('span.grow'), more));
   }
 
-  drawJson(head, remove) {
+  download() {
+    const address = URL.createObjectURL(new Blob([this.state.content], { type: 'application/octet-stream' }));
+    h('a', { href: address, download: write(this.state.key).replace(/[^A-Za-z0-9._-]+/g, '-') }).click();
+    URL.revokeObjectURL(address);
+  }
+
+  drawText(head, more) {
     const { state } = this;
-    state.base = new TextDecoder().decode(state.content);
-    Object.assign(state, layout(state.base));
-    this.field = new Field({ text: state.shown, label: `Value of ${write(state.key)}`,
-      changed: () => this.check() });
+    const isText = state.kind === 'text';
+    const text = decode(state.content);
+    Object.assign(state, isText ? { shown: text, stored: (edited) => edited } : layout(text));
+    this.field = new Field({ text: state.shown, label: `Value of ${write(state.key)}`, json: !isText,
+      readOnly: !may('write'), changed: () => this.check() });
     this.saveButton = h('button.primary', { type: 'button', onclick: () => this.save() },
       'Save', h('kbd', {}, 'Ctrl S'));
     fill(this.host, head, this.conflict, this.field.node, h('footer.bar', {}, this.saveButton,
       h('button', { type: 'button', onclick: () => this.revert() }, 'Revert'),
-      h('button', { type: 'button', onclick: () => this.format() }, 'Format'),
-      this.note, h('span.grow'), remove));
+      isText ? null : h('button', { type: 'button', onclick: () => this.format() }, 'Format'),
+      this.note, h('span.grow'), more));
     const draft = drafts.get(write(state.key));
     if (draft) {
       Object.assign(state, { etag: draft.etag, shown: draft.shown });
@@ -107,7 +118,7 @@ export class Entry {
   check() {
     const { state, field } = this;
     const { text } = field;
-    const bad = mistake(text);
+    const bad = state.kind === 'text' ? null : mistake(text);
     const same = text === state.shown;
     this.saveButton.disabled = bad !== null || same;
     this.note.classList.toggle('bad', bad !== null);
@@ -135,20 +146,25 @@ export class Entry {
   }
 
   async save() {
-    const { state, field } = this;
-    if (!field || this.saveButton.disabled) return;
+    if (!this.field || this.saveButton.disabled) return;
     this.saveButton.disabled = true;
+    await this.store(this.state.stored(this.field.text));
+  }
+
+  // Stores a body if no other client has changed the entry; keeps its time to live, or
+  // sets another one.
+  async store(body, ttl) {
+    const { state } = this;
     try {
-      await send('PUT', '/kv' + query({ key: state.key, ttl: state.expiresAt ? 'keep' : undefined }),
-        { body: state.stored(field.text), headers: { 'Content-Type': state.type,
-          'If-Match': state.etag } });
+      await send('PUT', '/kv' + query({ key: state.key, ttl: ttl ?? (state.expiresAt ? 'keep' : undefined) }),
+        { body, headers: { 'Content-Type': state.type, 'If-Match': state.etag } });
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      if (error.status === 412) return this.compare();
-      this.saveButton.disabled = false;
+      if (error.status === 412 && this.field) { this.compare(); return; }
+      if (this.saveButton) this.saveButton.disabled = false;
       this.note.classList.add('bad');
-      this.note.textContent = error.text;
-      return undefined;
+      this.note.textContent = error.status === 412 ? 'Not saved: another client has changed it.' : error.text;
+      return;
     }
     drafts.delete(write(state.key));
     say(`Saved ${write(state.key)} in ${requests.last_ms.toFixed(1)} ms`);
@@ -156,28 +172,49 @@ export class Entry {
     const focused = this.host.contains(document.activeElement);
     await this.open(state.key);
     if (focused) this.focus();
-    return undefined;
   }
 
   // The entry was changed by another client after it was opened here.
   async compare() {
     const { state, field } = this;
-    const now = await read(state.key).catch(() => null);
-    const theirs = now?.kind === 'JSON' ? layout(new TextDecoder().decode(now.content)).shown : '';
-    const pane = (title, text) => h('section', {}, h('h4', {}, title), h('pre', { tabIndex: 0 }, text));
-    const keep = h('button', { type: 'button', onclick: () => {
-      this.conflict.hidden = true;
-      state.etag = now?.etag ?? state.etag;
-      this.saveButton.disabled = false;
-      this.save();
-    } }, 'Keep mine');
-    const take = h('button', { type: 'button', onclick: () => this.revert() }, 'Take theirs');
-    fill(this.conflict, h('h3', {}, 'This entry was changed by another client since you opened it'),
-      h('div.three', {}, pane('You opened', state.shown),
-        pane('Stored now', now ? theirs : 'It was deleted.'), pane('Yours', field.text)),
-      h('div.actions', {}, keep, take));
-    this.conflict.hidden = false;
-    keep.focus();
+    const now = await read(state.key).catch((error) => {
+      if (error.status !== 404) throw error;
+      return null;
+    });
+    const theirs = now === null ? null : layout(decode(now.content)).shown;
+    showConflict(this.conflict, { base: state.shown, theirs, mine: field.text,
+      theirsTaken: () => this.revert(), close: () => { this.check(); this.focus(); },
+      take: (text) => {
+        this.conflict.hidden = true;
+        this.focus();
+        field.text = text;
+        if (now === null) this.again(text);
+        else { state.etag = now.etag; this.store(state.stored(text)); }
+      } });
+  }
+
+  // The entry was deleted meanwhile: it is made again.
+  async again(text) {
+    const { state } = this;
+    await send('PUT', '/kv' + query({ key: state.key }), { body: state.stored(text),
+      headers: { 'Content-Type': state.type, 'If-None-Match': '*' } });
+    drafts.delete(write(state.key));
+    this.changed(state.key);
+    await this.open(state.key);
+    this.focus();
+  }
+
+  async setExpiry() {
+    const { state } = this;
+    const field = h('input', { name: 'ttl', autofocus: true, autocomplete: 'off', spellcheck: false, placeholder: '30m, 12h, 7d, none' });
+    let ttl;
+    await form({ id: 'expiry', title: 'Time to live', action: 'Set', body: [h('p', {}, state.expiresAt
+      ? `It expires at ${new Date(state.expiresAt).toLocaleString('en-GB')}.` : 'It does not expire.'),
+    h('label', {}, 'It expires after', field)], submit: () => {
+      ttl = field.value.trim();
+      if (!/^(\d+(ms|s|m|h|d)|none)$/.test(ttl)) throw new Error('Write a time such as 30m, 12h or 7d, or none.');
+    } });
+    if (ttl !== undefined) await this.store(state.content, ttl);
   }
 
   async remove() {

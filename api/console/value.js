@@ -23,3 +23,20 @@ export function dump(content) {
   }
   return lines.join('\n');
 }
+
+const JSON_TYPES = { 'application/json': 'JSON', 'application/vnd.kindex.typed+json': 'typed' };
+
+// How a value is edited, by its media type and bytes: 'JSON', 'typed', 'text' or 'bytes'.
+export function kindOf(type, content) {
+  const [essence] = type.split(';');
+  if (JSON_TYPES[essence]) return JSON_TYPES[essence];
+  if (!essence.startsWith('text/') || content.includes(13)) return 'bytes'; // a field loses CR
+  try {
+    new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
+    return 'text';
+  } catch {
+    return 'bytes';
+  }
+}
+
+export const decode = (content) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(content);

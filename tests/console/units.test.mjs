@@ -10,7 +10,8 @@ const { withServer } = serve;
 const from = process.env.KX_CONSOLE;
 const { compact, format, mistake, place, tokens } = await import(`${from}/json.js`);
 const { begins, fromFragment, parse, same, toFragment, write } = await import(`${from}/key.js`);
-const { layout } = await import(`${from}/value.js`);
+const { kindOf, layout } = await import(`${from}/value.js`);
+const { merge } = await import(`${from}/merge.js`);
 const { firstRow, scrollTo } = await import(`${from}/rows.js`);
 
 const GOOD = ['null', ' 1.50e+3 ', '-0', '"\\u00e9\\ud83d\\ude00"', '[]', '{}', '[1,[2,{"a":[]}]]', '{"a":1,"b":2}',
@@ -109,4 +110,59 @@ test('the verdict on a text is the server\'s', async () => {
         `${JSON.stringify(text)}: ${status} ${JSON.stringify(mistake(text))}`);
     }
   });
+});
+
+test('two changes of different members are merged, and nothing else moves', () => {
+  const base = '{ "a": 1,  "b": [1, 2], "c": {"x": 1, "y": 2} }';
+  const theirs = '{ "a": 1,  "b": [1, 2, 3], "c": {"x": 1, "y": 5}, "n": 12345678901234567890 }';
+  const all = (mine) => merge(base, theirs, mine)?.text;
+  assert.equal(all(base), theirs);
+  assert.equal(all('{"a":7,"b":[1,2],"c":{"x":1,"y":2}}'), theirs.replace('"a": 1', '"a": 7'));
+  assert.equal(all('{"a":1,"b":[1,2],"c":{"x":9,"y":2}}'), theirs.replace('"x": 1', '"x": 9'));
+  assert.equal(all('{"b":[1,2],"c":{"x":1,"y":2}}'), theirs.replace('"a": 1,  ', ''));
+  assert.equal(compact(all('{"a":1,"b":[1,2],"c":{"x":1,"y":2},"d":1.0}')), compact(theirs).replace(/}$/, ',"d":1.0}'));
+  assert.equal(all('{"a":1,"b":[1],"c":{"x":1,"y":2}}'), undefined);
+  assert.equal(all('{"a":1,"b":[1,2],"c":{"x":1,"y":3}}'), undefined);
+  assert.equal(merge('[1]', '[2]', '[1,3]'), null);
+  assert.deepEqual(merge('{"a":1}', '{"a":1,"b":2}', '{"a":2}').names, ['a']);
+});
+
+// Against values: a model of the same rule, on random objects.
+test('a merge has what both have changed', () => {
+  let seed = 7;
+  const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
+  const object = () => Object.fromEntries(['a', 'b', 'c', 'd'].filter(() => random(3)).map((name) => [name, random(3)]));
+  const change = (from) => {
+    const to = { ...from };
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      if (random(4) === 0) { if (random(2)) delete to[name]; else to[name] = random(9); }
+    }
+    return to;
+  };
+  let merged = 0;
+  for (let i = 0; i < 3000; i++) {
+    const base = object();
+    const [theirs, mine] = [change(base), change(base)];
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const both = names.some((name) => mine[name] !== base[name] && theirs[name] !== base[name] && mine[name] !== theirs[name]);
+    const found = merge(...[base, theirs, mine].map((value) => format(JSON.stringify(value))));
+    if (both) { assert.equal(found, null, JSON.stringify([base, theirs, mine])); continue; }
+    const expected = Object.fromEntries(names.map((name) => [name, mine[name] !== base[name] ? mine[name] : theirs[name]])
+      .filter(([, value]) => value !== undefined));
+    assert.notEqual(found, null, JSON.stringify([base, theirs, mine]));
+    assert.equal(mistake(found.text), null, found.text);
+    assert.deepEqual(JSON.parse(found.text), expected, JSON.stringify([base, theirs, mine]));
+    merged++;
+  }
+  assert.ok(merged > 1000);
+});
+
+test('the kind of a value', () => {
+  const of = (type, text) => kindOf(type, new TextEncoder().encode(text));
+  assert.equal(of('application/json', '1'), 'JSON');
+  assert.equal(of('application/vnd.kindex.typed+json', '{}'), 'typed');
+  assert.equal(of('text/plain; charset=utf-8', 'ü'), 'text');
+  assert.equal(of('text/plain', 'a\r\n'), 'bytes');
+  assert.equal(kindOf('text/plain', new Uint8Array([0xff])), 'bytes');
+  assert.equal(of('image/png', 'x'), 'bytes');
 });
