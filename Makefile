@@ -41,7 +41,7 @@ $(BUILD)/%.o: %.c
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) $(INCLUDE) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tests/%.o: INCLUDE += -Itests/lib
-$(EMBEDS): openapi.yaml $(filter-out %.c %.h %.md,$(wildcard api/console/*))
+$(EMBEDS): openapi.yaml $(filter-out %.c %.h %.md %.png,$(wildcard api/console/*))
 $(DOORS) $(UNITAPI:$(BUILD)/%=$(BUILD)/tests/%.o): | $(MESSAGES).h
 $(MESSAGES).o: %.o: %.c ; $(CC) $(STD) $(CFLAGS) $(HARDEN) -c -o $@ $<
 $(MESSAGES).c $(MESSAGES).h &: api/kvconnect/datapath.proto

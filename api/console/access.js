@@ -8,6 +8,7 @@ import { confirm, form } from './dialog.js';
 const PRESETS = [['read and list', ['read', 'list']], ['read, list and watch', ['read', 'list', 'watch']],
   ['read and write', ['read', 'write', 'list', 'watch']],
   ['all, for an operator', ['read', 'write', 'list', 'watch', 'index', 'admin', 'monitor']], ['metrics only', ['monitor']]];
+const OPERATOR = 3; // the first token must have all
 const DAYS = 90;
 
 const grantText = (grant) => `${grant.scopes.join(', ')} ${grant.prefix.length ? `under ${write(grant.prefix)}` : 'for all keys'}`;
@@ -49,8 +50,8 @@ class AccessPage {
     if (!may('admin')) return;
     const name = h('input', { name: 'name', required: true, autofocus: true, autocomplete: 'off', spellcheck: false });
     const prefix = h('input', { name: 'prefix', autocomplete: 'off', spellcheck: false, placeholder: 'all keys' });
-    const preset = h('select', { name: 'preset' }, PRESETS.map(([text], i) => h('option', { value: i }, text)));
-    const days = h('input', { name: 'days', type: 'number', min: 0, value: DAYS });
+    const preset = h('select', { name: 'preset' }, PRESETS.map(([text], i) => h('option', { value: i, selected: i === (isOpen() ? OPERATOR : 0) }, text)));
+    const days = h('input', { name: 'days', type: 'number', min: 0, value: isOpen() ? 0 : DAYS });
     let made;
     await form({ id: 'new-token', title: 'New access token', action: 'Make it',
       body: [h('label', {}, 'Name', name), h('label', {}, 'For keys under', prefix), h('label', {}, 'It may', preset),

@@ -4,7 +4,6 @@ import { h } from './dom.js';
 const SVG = 'http://www.w3.org/2000/svg';
 const WIDTH = 400;
 const HEIGHT = 100;
-const POINTS = 150;
 
 function svg(name, attributes) {
   const node = document.createElementNS(SVG, name);
@@ -20,7 +19,7 @@ export function nice(value) {
 
 export class Chart {
   constructor(title, unit, series) {
-    Object.assign(this, { unit, series, points: series.map(() => []) });
+    Object.assign(this, { unit, series });
     this.lines = series.map((_, i) => svg('polyline', { class: `line s${i}`, fill: 'none' }));
     this.picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': title });
     this.picture.append(...this.lines);
@@ -29,16 +28,18 @@ export class Chart {
     this.node = h('figure.chart', {}, h('figcaption', {}, h('b', {}, title), this.top, h('span.grow'), this.legend), this.picture);
   }
 
-  add(values) {
-    values.forEach((value, i) => {
-      this.points[i].push(value);
-      if (this.points[i].length > POINTS) this.points[i].shift();
-    });
-    const most = nice(Math.max(1e-6, ...this.points.flat()));
+  // Draws columns, one for each line, of `room` points at most, the newest at the
+  // right. null: nothing was measured.
+  set(columns, room) {
+    const most = nice(Math.max(1e-6, ...columns.flat()));
     this.top.textContent = `up to ${this.unit(most)}`;
-    this.points.forEach((points, i) => this.lines[i].setAttribute('points', points.map((value, at) =>
-      `${((POINTS - points.length + at) / (POINTS - 1)) * WIDTH},${HEIGHT - (value / most) * (HEIGHT - 4) - 2}`).join(' ')));
-    this.legend.replaceChildren(...this.series.map((name, i) =>
-      h(`span.s${i}`, {}, `${name} ${this.unit(values[i])} `)));
+    columns.forEach((column, i) => this.lines[i].setAttribute('points', column.map((value, at) => {
+      const x = ((room - column.length + at) / (room - 1)) * WIDTH;
+      return value === null ? '' : `${x.toFixed(1)},${(HEIGHT - (value / most) * (HEIGHT - 4) - 2).toFixed(1)}`;
+    }).join(' ').trim()));
+    this.legend.replaceChildren(...this.series.map((name, i) => {
+      const value = columns[i].at(-1);
+      return h(`span.s${i}`, {}, `${name} ${value === null || value === undefined ? '–' : this.unit(value)} `);
+    }));
   }
 }

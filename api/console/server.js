@@ -1,46 +1,30 @@
-// What the server does: figures, plots since this page was opened, slow
-// requests, its checks, a backup.
-import { h, fill, say, bytes, count } from './dom.js';
+// What the server does: figures and plots of the last hour or day, its checks,
+// slow requests, a backup.
+import { h, fill, bytes, count } from './dom.js';
 import { get, hasToken, send } from './api.js';
 import { may } from './session.js';
 import { fromFragment, parse } from './key.js';
 import { Chart } from './chart.js';
 
-const EACH_MS = 2000;
+const EACH_MS = 10000; // a new point comes
 const SLOW = 20;
+const SPANS = { '10s': ['the last hour', 360], '1m': ['the last day', 1440] };
 
-// The text of /metrics as [name, labels, value] lines.
-export function readMetrics(text) {
-  return text.split('\n').filter((line) => line !== '' && line[0] !== '#').map((line) => {
-    const [, name, labels, value] = /^([a-zA-Z_:0-9]+)(\{.*\})? (\S+)/.exec(line);
-    return [name, labels ?? '', Number(value)];
-  });
-}
-const sum = (lines, name, label = '') => lines.filter(([n, labels]) => n === name && labels.includes(label))
-  .reduce((total, [, , value]) => total + value, 0);
+const ms = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+const rate = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)}/s`;
+const number = (value) => count(Math.round(value));
 
-// The quantile of what a histogram has counted since `before`.
-export function quantile(now, before, name, q) {
-  const buckets = new Map();
-  for (const [lines, sign] of [[now, 1], [before, -1]]) {
-    for (const [n, labels, value] of lines) {
-      if (n !== `${name}_bucket`) continue;
-      const limit = /le="([^"]+)"/.exec(labels)[1];
-      buckets.set(limit, (buckets.get(limit) ?? 0) + sign * value);
-    }
-  }
-  const list = [...buckets].map(([limit, n]) => [limit === '+Inf' ? Infinity : Number(limit), n]).sort((a, b) => a[0] - b[0]);
-  const total = list.at(-1)?.[1] ?? 0;
-  let low = 0;
-  let below = 0;
-  for (const [limit, n] of list) {
-    if (n >= q * total && total > 0) {
-      return limit === Infinity ? low : low + ((limit - low) * (q * total - below)) / Math.max(1, n - below);
-    }
-    [low, below] = [limit, n];
-  }
-  return 0;
-}
+// Title, unit, and the series of each plot.
+const PLOTS = [
+  ['Requests', rate, { all: 'requestsPerSecond', errors: 'serverErrorsPerSecond' }],
+  ['Time of requests', ms, { p50: 'requestP50Ms', p99: 'requestP99Ms' }],
+  ['Commits', rate, { commits: 'commitsPerSecond', flushes: 'flushesPerSecond' }],
+  ['Connections', number, { open: 'connections', watches: 'watches' }],
+  ['Commits that wait', number, { queued: 'commitsQueued' }],
+  ['Processor', (value) => `${Math.round(value * 100)} %`, { used: 'cpuSecondsPerSecond' }],
+];
+const TILES = [['Entries', number, 'entries'], ['On disk', bytes, 'storeBytes'], ['Log', bytes, 'logBytes'],
+  ['Disk free', bytes, 'diskFreeBytes'], ['Memory', bytes, 'residentBytes'], ['Requests', rate, 'requestsPerSecond']];
 
 // The question that a slow request asked, for the page Query.
 function questionOf(target) {
@@ -54,15 +38,14 @@ function questionOf(target) {
 
 class ServerPage {
   constructor() {
-    const ms = (value) => `${(value * 1000).toPrecision(2)} ms`;
-    const rate = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)}/s`;
-    this.charts = [new Chart('Requests', rate, ['all', 'errors']), new Chart('Time of requests', ms, ['p50', 'p99']),
-      new Chart('Commits', rate, ['commits', 'flushes']), new Chart('Connections', (value) => String(Math.round(value)), ['open', 'watches'])];
+    this.charts = PLOTS.map(([title, unit, series]) => new Chart(title, unit, Object.keys(series)));
+    this.span = h('select', { 'aria-label': 'Time shown', onchange: () => this.draw() },
+      Object.entries(SPANS).map(([step, [text]]) => h('option', { value: step }, text)));
     this.tiles = h('div.tiles');
     this.checks = h('div');
     this.slow = h('tbody');
     this.node = h('div.scroll.pane', { tabIndex: 0, role: 'region', 'aria-label': 'Server' },
-      may('monitor') ? [this.tiles, h('div.charts', {}, this.charts.map((chart) => chart.node))] : null,
+      may('monitor') ? [h('header.bar', {}, h('h2', {}, 'Server'), h('span.grow'), this.span), this.tiles, h('div.charts', {}, this.charts.map((chart) => chart.node))] : null,
       h('h2', {}, 'Checks'), this.checks,
       may('admin') ? [h('h2', {}, 'Slow requests'), h('table', {}, h('thead', {}, h('tr', {}, ['Ended', 'Request', 'Time', 'Where', 'Read'].map((text) =>
         h('th', { scope: 'col' }, text)))), this.slow), h('h2', {}, 'Backup'), this.backup()] : null);
@@ -91,32 +74,17 @@ class ServerPage {
 
   async tick() {
     this.timer = setTimeout(() => this.tick(), EACH_MS);
-    if (document.hidden) return;
-    let now;
-    try { now = readMetrics(await (await send('GET', '/metrics')).text()); } catch (error) {
-      if (error.status !== 401) say(error.text ?? error.message, true);
-      return;
-    }
-    const time = performance.now();
-    if (this.before) this.plot(now, this.before, (time - this.time) / 1000);
-    Object.assign(this, { before: now, time });
-    const hits = sum(now, 'kindex_record_cache_hits_total');
-    const reads = hits + sum(now, 'kindex_record_cache_misses_total');
-    fill(this.tiles, [['Entries', count(sum(now, 'kindex_keys'))], ['On disk', bytes(sum(now, 'kindex_store_bytes'))],
-      ['Log', bytes(sum(now, 'kindex_log_bytes'))], ['Disk free', bytes(sum(now, 'kindex_disk_free_bytes'))],
-      ['Cache hits', reads ? `${((hits / reads) * 100).toFixed(1)} %` : '–'],
-      ['Memory', bytes(sum(now, 'process_resident_memory_bytes'))]].map(([name, value]) =>
-      h('div.tile', {}, h('span', {}, name), h('b', {}, value))));
+    if (!document.hidden) await this.draw();
   }
 
-  plot(now, before, seconds) {
-    const rate = (name, label) => Math.max(0, sum(now, name, label) - sum(before, name, label)) / seconds;
-    const requests = 'kindex_http_requests_total';
-    const time = 'kindex_http_request_duration_seconds';
-    this.charts[0].add([rate(requests), rate(requests, 'status="4') + rate(requests, 'status="5')]);
-    this.charts[1].add([quantile(now, before, time, 0.5), quantile(now, before, time, 0.99)]);
-    this.charts[2].add([rate('kindex_txn_total', 'result="commit"'), rate('kindex_flushes_total')]);
-    this.charts[3].add([sum(now, 'kindex_http_connections'), sum(now, 'kindex_watch_streams')]);
+  async draw() {
+    const step = this.span.value;
+    const { series } = await get(`/metrics/history?step=${step}`);
+    this.charts.forEach((chart, i) => chart.set(Object.values(PLOTS[i][2]).map((name) => series[name]), SPANS[step][1]));
+    fill(this.tiles, TILES.map(([title, unit, name]) => {
+      const value = series[name].at(-1);
+      return h('div.tile', {}, h('span', {}, title), h('b', {}, value === undefined ? '–' : unit(value)));
+    }));
   }
 
   keys() { return {}; }

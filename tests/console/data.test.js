@@ -3,7 +3,7 @@
 
 const assert = require('node:assert');
 const { after, test } = require('node:test');
-const { EVENTS, accessible, finish, fits, withConsole } = require('./lib.js');
+const { EVENTS, accessible, finish, fits, picture, withConsole } = require('./lib.js');
 
 after(finish);
 
@@ -205,6 +205,7 @@ for (const scheme of ['light', 'dark']) {
       await value(page).filter({ hasText: 'London' }).waitFor();
       await accessible(page, page.context());
       await fits(page);
+      await picture(page, `data-${scheme}-${size.width}`);
       await page.key('?');
       await page.getByRole('dialog').waitFor();
       await accessible(page, page.context());

@@ -116,6 +116,12 @@ async function accessible(page, context, options = {}) {
   await session.detach();
 }
 
+// A picture of the page in the folder KX_SCREENSHOTS, if that is set.
+async function picture(page, name) {
+  const folder = process.env.KX_SCREENSHOTS;
+  if (folder) await page.screenshot({ path: path.join(folder, `${name}.png`) });
+}
+
 // No element is wider than its pane, and the page does not scroll sideways.
 async function fits(page) {
   const wide = await page.evaluate(() => {
@@ -182,4 +188,4 @@ async function withConsole(use, { scheme = 'light', size = { width: 1280, height
 }
 
 module.exports = { AXE, EVENTS, PEOPLE, PROGRAM, accessible, clientOf, entries, fill, finish, fits,
-  launch, openPage, server, withConsole };
+  launch, openPage, picture, server, withConsole };

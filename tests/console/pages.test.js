@@ -4,7 +4,7 @@
 
 const assert = require('node:assert');
 const { after, test } = require('node:test');
-const { accessible, clientOf, finish, fits, launch, openPage, server, withConsole } = require('./lib.js');
+const { accessible, clientOf, finish, fits, launch, openPage, picture, server, withConsole } = require('./lib.js');
 
 after(finish);
 
@@ -178,12 +178,14 @@ for (const scheme of ['light', 'dark']) {
         await page.locator(sign).first().waitFor({ state: 'attached' });
         await accessible(page, page.context());
         await fits(page);
+        await picture(page, `${id.split('/')[0]}-${scheme}-${size.width}`);
       }
-      const colours = await page.evaluate(() => { location.hash = '#/server'; return null; });
-      assert.equal(colours, null);
+      await page.goto(page.url().replace(/#.*/, '#/server'));
       await page.locator('.chart .line[points]').first().waitFor({ state: 'attached' });
+      await page.locator('.tile').filter({ hasText: /Entries ?\d/ }).waitFor(); // a point comes every 10 s
       const strokes = await page.locator('.line').evaluateAll((lines) => lines.map((line) => getComputedStyle(line).stroke));
       assert.equal(new Set(strokes).size, 2, 'the lines have two colours');
+      assert.match(await page.locator('.line').first().getAttribute('points'), /^\d/);
       assert.ok(strokes.every((stroke) => stroke !== 'none' && stroke !== 'rgb(0, 0, 0)'), strokes.join());
       await page.fine();
     }, { scheme, size }));

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The console: its modules in Node, its pages in a real browser, and flaws that
 # are planted and must be found. BUILD says where the program was built; with
-# arguments only these test files. Ends with "N passed, N failed".
+# arguments only these test files; KX_SCREENSHOTS is a folder for pictures. Ends with "N passed, N failed".
 set -u
 cd "$(dirname "$0")"
 KINDEX=$(cd ../.. && realpath "${BUILD:-build}")/kindex
