@@ -1,7 +1,7 @@
 # Kindex in a container:
-#   docker build -t kindex:0.1.0 .
+#   docker build -t kindex:0.2.0 .
 #   docker run -d --name kindex --read-only -p 127.0.0.1:4512:4512 \
-#     -v kindex:/data kindex:0.1.0
+#     -v kindex:/data kindex:0.2.0
 #   docker exec kindex cat /data/token
 # Every command here is a target of the Makefile, or a script that the Makefile
 # runs as well.

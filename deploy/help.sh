@@ -7,6 +7,7 @@ make test             install what is missing, build, run all tests
 make all              build build/kindex (also without a target)
 make install          program, manual page, completion, unit (DESTDIR, PREFIX)
 make deb              a Debian package in build/deb
+make release          everything that a release has, in build/release
 make deps-GROUP       install the packages of a group: build, test, try, bench ..
 make clean            remove build
 make help             print this help

@@ -18,8 +18,8 @@
 #ifndef KINDEX_H
 #define KINDEX_H
 
-#define KX_VERSION "0.1.0"
-#define KX_DATE "2026-11-21" /* of this version */
+#define KX_VERSION "0.2.0"
+#define KX_DATE "2026-11-26" /* of this version */
 
 /* Basics: limits, status, bytes, text. */
 #include "kindex/limit.h"

@@ -22,12 +22,12 @@ refused() {
 test_case 'the program says its version'
 program --version
 is 'its exit status' $code 0
-is 'what it says' "$(cat "$answer")" 'kindex 0.1.0'
+is 'what it says' "$(cat "$answer")" 'kindex 0.2.0'
 
 for version in version -V; do
     program $version
     is 'its exit status' $code 0
-    is 'what it says' "$(cat "$answer")" 'kindex 0.1.0'
+    is 'what it says' "$(cat "$answer")" 'kindex 0.2.0'
 done
 
 test_case 'help names the commands, and each option with its default'

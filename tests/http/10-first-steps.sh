@@ -9,7 +9,7 @@ expect 200
 field .name kindex
 request GET /version
 expect 200
-field .version 0.1.0
+field .version 0.2.0
 
 test_case 'a key that was never set is not found, with a hint about types'
 request GET /kv/users/ada

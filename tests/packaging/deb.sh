@@ -23,6 +23,7 @@ expected() {
 -rw-r--r-- root/root ./usr/share/doc/kindex/api/rest/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/changelog.gz
 -rw-r--r-- root/root ./usr/share/doc/kindex/copyright
+-rw-r--r-- root/root ./usr/share/doc/kindex/deploy/CHANGELOG.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/deploy/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/deploy/berkeley-db.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/openapi.yaml
@@ -113,6 +114,7 @@ places() {
             ./share/doc/kindex/api/kvconnect/README.md \
             ./share/doc/kindex/api/rest/README.md \
             ./share/doc/kindex/copyright \
+            ./share/doc/kindex/deploy/CHANGELOG.md \
             ./share/doc/kindex/deploy/README.md \
             ./share/doc/kindex/deploy/berkeley-db.md \
             ./share/doc/kindex/openapi.yaml \

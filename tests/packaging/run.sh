@@ -39,6 +39,7 @@ not() {
 . tests/packaging/unit.sh
 . tests/packaging/syscalls.sh
 . tests/packaging/manual.sh
+. tests/packaging/release.sh
 
 tests/lib/npm.sh tests/openapi
 check 'image, compose file and Kubernetes manifests agree with the program' \

@@ -33,7 +33,8 @@ it('many are set in one commit', async () => {
   const entries = Array.from({ length: 1001 }, (_, n) => ({ key: `m${n}`, value: n }));
   await keyv.setMany(entries);
   const stamps = new Set();
-  for await (const { versionstamp } of db.list({ prefix: ['keyv'] })) {
+  const names = { start: ['keyv', 'keyv:m'], end: ['keyv', 'keyv:n'] };
+  for await (const { versionstamp } of db.list(names)) {
     stamps.add(versionstamp);
   }
   expect(stamps.size).toBe(2);

@@ -1,0 +1,138 @@
+# A release: made twice it is the same, byte for byte, and its parts work. The program
+# is the one of the test, and of compiling it only some objects are tried; `make
+# release` compiles all of it.
+
+# released DIRECTORY: a release there, made at another place and under another mask.
+released() {
+    mkdir -p "$work/$1/tmp" &&
+        (umask 077 && TMPDIR=$work/$1/tmp BUILD=$work/$1 deploy/release.sh "$BUILD/kindex")
+}
+check 'make release makes a release' released first
+check 'and another' released second
+release=$work/first/release
+version=$(git show HEAD:src/kindex.h | sed -n 's/^#define KX_VERSION "\(.*\)"$/\1/p')
+
+check 'both are equal' diff -r "$release" "$work/second/release"
+check 'the sums are those of the files' env -C "$release" sha256sum --check --quiet SHA256SUMS
+summed() {
+    diff <(cd "$release" && ls | grep -vx SHA256SUMS) <(awk '{ print $2 }' "$release/SHA256SUMS")
+}
+check 'all files have sums' summed
+
+# compiled DIRECTORY COMMAND...: objects of a tree in that directory.
+compiled() {
+    mkdir -p "$work/$1" && tar -xzf "$release/kindex-$version.tar.gz" -C "$work/$1" \
+        --strip-components 1 && "${@:2}" "$work/$1" build/src/base/bytes.o build/api/main.o
+}
+plainly() {
+    env -u MAKEFLAGS -u MAKELEVEL make -s -C "$1" "${@:2}" BUILD=build
+}
+same_objects() {
+    cmp "$work/$1/build/src/base/bytes.o" "$work/$2/build/src/base/bytes.o" &&
+        cmp "$work/$1/build/api/main.o" "$work/$2/build/api/main.o"
+}
+check 'its sources compile' compiled here deploy/release/compile.sh
+check 'and at another place' compiled elsewhere/deep deploy/release/compile.sh
+check 'to the same objects' same_objects here elsewhere/deep
+compiled plain plainly
+refuses 'planted: an object that names its place is found' same_objects here plain
+
+notes() {
+    head -n 1 "$release/NOTES.md" | grep -q "^## $version," &&
+        grep -q "^\* $(git rev-parse --short=12 HEAD) " "$release/NOTES.md"
+}
+check 'the notes have the changes of the version and its last commit' notes
+npm_packages() {
+    local package
+    for package in kindex kindex-adapters; do
+        tar -xOzf "$release/$package-$version.tgz" package/package.json |
+            jq -e --arg version "$version" '.version == $version' || return
+    done
+}
+check 'the npm packages have the version' npm_packages
+wheel() {
+    [ "$(PYTHONPATH=$(echo "$release"/*.whl) /usr/bin/python3 -c \
+        'import importlib.metadata, kindex; print(importlib.metadata.version("kindex"))')" = "$version" ]
+}
+check 'the Python package can be imported, and has the version' wheel
+
+# ---- The image ----------------------------------------------------------------
+
+image=$work/image
+mkdir -p "$image/root"
+tar -xf "$release"/*.oci.tar -C "$image"
+# blob DIGEST
+blob() {
+    echo "$image/blobs/${1/://}"
+}
+intact() {
+    local file
+    for file in "$image"/blobs/sha256/*; do
+        [ "$(sha256sum <"$file" | cut -d ' ' -f 1)" = "${file##*/}" ] || return
+    done
+}
+check 'its blobs have their digests' intact
+manifest=$(blob "$(jq -r '.manifests[0].digest' "$image/index.json")")
+layer=$(blob "$(jq -r '.layers[0].digest' "$manifest")")
+config=$(blob "$(jq -r '.config.digest' "$manifest")")
+sizes() {
+    jq -e --argjson layer "$(stat -c %s "$layer")" --argjson config "$(stat -c %s "$config")" \
+        '.layers[0].size == $layer and .config.size == $config' "$manifest"
+}
+check 'its parts have their sizes' sizes
+unpacked() {
+    [ "sha256:$(zcat "$layer" | sha256sum | cut -d ' ' -f 1)" = "$(jq -r '.rootfs.diff_ids[0]' "$config")" ]
+}
+check 'and its layer the digest of what is in it' unpacked
+tar -xzf "$layer" -C "$image/root" --no-same-owner
+owned() {
+    tar --numeric-owner -tvzf "$layer" | grep -qE '^drwx------ 10001/10001 .* \./data/$'
+}
+check 'the directory of the data is its user'\''s' owned
+
+# inside COMMAND...: becomes that command in the image, as its user where that can
+# be; so it is called in a subshell.
+inside() {
+    if [ "$(id -u)" -eq 0 ]; then
+        chown 10001:10001 "$image/root/data"
+        exec chroot --userspec=10001:10001 "$image/root" "$@"
+    fi
+    exec unshare --map-root-user chroot "$image/root" "$@"
+}
+serves() {
+    local server status=1 command
+    export KINDEX_DATA=/data KINDEX_LISTEN=127.0.0.1:0
+    readarray -t command < <(jq -r '.config.Entrypoint[], .config.Cmd[]' "$config")
+    inside "/usr/bin/${command[0]}" "${command[@]:1}" --port-file /data/port &
+    server=$!
+    while [ ! -s "$image/root/data/port" ] && kill -0 $server; do sleep 0.05; done
+    url=http://127.0.0.1:$(cat "$image/root/data/port")
+    (inside /usr/bin/kindex ready --url "$url") &&
+        [ "$(curl -s -o "$work/out" -w '%{http_code}' "$url/kv/a")" = 401 ] &&
+        curl -sf --oauth2-bearer "$(cat "$image/root/data/token")" -X PUT "$url/kv/a" --json 1 &&
+        status=0
+    kill -TERM "$server"
+    wait "$server" && return $status
+}
+check 'the image serves' serves
+incomplete() {
+    rm "$image"/root/usr/lib/*/libdb-5.3.so && (inside /usr/bin/kindex --version)
+}
+refuses 'planted: without a library it does not' incomplete
+
+# ---- What it is made of --------------------------------------------------------
+
+spdx=$(echo "$release"/*.spdx.json)
+complete() {
+    jq -e '.spdxVersion == "SPDX-2.3" and
+        ([.packages[].SPDXID] | length == (unique | length)) and
+        ([.packages[].SPDXID] as $ids | [.relationships[].relatedSpdxElement] - $ids == [])' \
+        "$1" >"$work/spdx" || return
+    dpkg-deb -f "$release"/*.deb Depends | sed 's/([^)]*)//g' | tr -d ' ' | tr , '\n' |
+        grep -vx adduser | sort >"$work/depends"
+    jq -r '.packages[].name' "$1" | sort | comm -23 "$work/depends" - >"$work/lacking"
+    [ -s "$work/depends" ] && [ ! -s "$work/lacking" ]
+}
+check 'the SPDX document has what the package depends on' complete "$spdx"
+jq 'del(.packages[] | select(.name == "libdb5.3"))' "$spdx" >"$work/short.json"
+refuses 'planted: a document without a library is found' complete "$work/short.json"
