@@ -64,7 +64,7 @@ struct service {
                                   * the active node answers; NULL: there are
                                   * no other nodes */
     struct backup_tickets *tickets;
-    struct metrics_history *history; /* added to by the main thread */
+    struct metrics_history *history;   /* added to by the main thread */
     struct read_workers *read_workers; /* NULL: the loops read by themselves */
     int64_t started_at_ms;
     bool closed;               /* every request needs an access token */

@@ -2,7 +2,7 @@
 planted data.test.js 'journey 2' app.js 'beat();' "beat(); document.body.innerHTML += '';"
 planted data.test.js 'journey 2' app.js 'beat();' "beat(); document.body.setAttribute('style', 'color: red');"
 planted data.test.js 'axe.*light, wide' field.js "'aria-label': label, " ''
-planted data.test.js 'axe.*light, a phone' console.css '.bar { display: flex;' '.bar { display: flex; min-width: 900px;'
+planted data.test.js 'axe.*light, a phone' console.css '.bar { display: flex;' '.bar { display: flex; width: 900px;'
 planted data.test.js 'text that is not saved' entry.js 'else drafts.set' 'else if (false) drafts.set'
 planted data.test.js 'an entry is edited' entry.js "'If-Match': state.etag } });" '} });'
 planted data.test.js 'any place' pages.js 'share: start / this.total, ' ''

@@ -624,7 +624,7 @@ ends 0
 is usage "$(head -1 "$work/out")" 'usage: kindex serve [options]'
 kindex help token
 ends 0
-is commands "$(awk '{ print $3 }' "$work/out" | tr '\n' ' ')" 'create ls show revoke generate '
+is commands "$(awk '{ print $3 }' "$work/out" | tr '\n' ' ')" 'create ls show self revoke generate '
 kindex index
 ends 2
 complains 'kindex help index'
