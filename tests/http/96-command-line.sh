@@ -532,8 +532,8 @@ complains '--prefix excludes keys'
 
 test_case 'help, completion and the manual page know every command'
 kindex --help
-commands=$(awk '$1 == "kindex" { print $2, $3 }' "$work/out" | grep -oE '^((index|token) )?[a-z]+' |
-    grep -vx 'serve\|COMMAND\|help\|index\|token')
+commands=$(awk '$1 == "kindex" { print $2, $3 }' "$work/out" | grep -oE '^((index|token|engine|cluster) )?[a-z-]+' |
+    grep -vx 'serve\|COMMAND\|help\|index\|token\|engine\|cluster')
 is 'some commands' "$([ "$(wc -l <<<"$commands")" -ge 15 ] && echo yes)" yes
 kindex man
 cp "$work/out" "$work/page"
@@ -541,7 +541,7 @@ kindex completion bash
 cp "$work/out" "$work/completion"
 while read -r command; do
     is "help of $command" "$("$KINDEX" help $command | head -1 | grep -c "^usage: kindex $command")" 1
-    is "$command in the page" "$(grep -cF "\\fBkindex $command\\fR" "$work/page")" 1
+    is "$command in the page" "$(grep -cF "\\fBkindex ${command//-/\\-}\\fR" "$work/page")" 1
     is "$command in completion" "$(grep -cE "^ *'$command ?'\\*?\\)" "$work/completion")" 1
 done <<<"$commands"
 for command in restore man 'completion bash' 'token generate'; do
