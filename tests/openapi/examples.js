@@ -30,6 +30,8 @@ getReady ready
 getReady verbose
 getReady lines
 listSlow slow
+getCluster alone
+stepDown no-cluster
 getHistory history
 getVersion version
 getOpenapi document
@@ -186,7 +188,7 @@ const BOUND = [/^\/backup\/tickets\/[0-9a-f]{32}$/,
   /^[0-9a-f]{16}$/, /^kindex_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$/];
 // Members of which only the type is compared.
 const FREE = ['databaseId', 'requests', 'createdAt', 'expiresAt', 'startedAt',
-  'endedAt', 'from', 'series',
+  'endedAt', 'from', 'node', 'series',
   'perSecond', 'etaSeconds', 'percent',
   'done', 'total', 'state', 'build', 'detail',
   'bytes', 'reads', 'writes', 'lastReadAt', 'since'];
