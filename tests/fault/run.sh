@@ -141,7 +141,7 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed careless indexes/build_job 's/if (writes != NULL)$/if (writes != NULL \&\& count % 5 != 0)/' &&
     flawed oneform plan/plan_index '/^static enum kx_status settle_entry/,/^}/s/form.target != NULL/form.target == NULL \&\& false/' &&
     flawed leaking commit/batch 's/talloc_free(last);/(void)last;/' &&
-    flawed doubling read/reader_scan '/^static void resume/,/^}/s/? 0xff/? 0x00/' &&
+    flawed doubling read/reader_scan '/^void reader_resume/,/^}/s/? 0xff/? 0x00/' &&
     flawed unroomed storage/disk_guard 's/env_log_since_checkpoint(disk->env)/0/' &&
     flawed starving indexes/drop_job '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
     flawed unfenced postgres/pg_sql 's/ELSE -1 END, at_ms/ELSE $2::int8 END, at_ms/' \
