@@ -159,9 +159,9 @@ test('by mouse: a prefix, an entry, its deletion', () => withConsole(async ({ cl
   await page.locator('.tree .label').filter({ hasText: 'other' }).click();
   await page.locator('.row').filter({ hasText: 'removed' }).click();
   await value(page).filter({ hasText: 'London' }).waitFor();
-  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await accessible(page, page.context());
-  await page.locator('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByText('Deleted other/removed').first().waitFor();
   await client('GET', '/kv/other/removed', undefined, {}, [404]);
   await page.locator('.row').filter({ hasText: 'edited' }).waitFor();

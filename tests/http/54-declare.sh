@@ -96,7 +96,7 @@ request POST /indexes '{"name":"i","prefix":["a"],"fields":[]}'
 expect 400 bad-index-definition
 for store in '"copy"' 1; do
     request POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],\"fields\":[\"/a\"],\"store\":$store}"
-    field .detail 'store is "pointer", "value" or {"fields":["/name"]}'
+    field .detail 'store is "pointer", "value", {"fields":["/name"]} or {"aggregate":{"count":true}}'
 done
 
 test_case 'a name has at most 128 bytes, and an index at most 16 fields'
