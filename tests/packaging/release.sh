@@ -38,7 +38,7 @@ compiled plain plainly
 refuses 'planted: an object that names its place is found' same_objects here plain
 
 notes() {
-    head -n 1 "$release/NOTES.md" | grep -q "^## $version," &&
+    head -n 1 "$release/NOTES.md" | grep -q "^## $version " &&
         grep -q "^\* $(git rev-parse --short=12 HEAD) " "$release/NOTES.md"
 }
 check 'the notes have the changes of the version and its last commit' notes

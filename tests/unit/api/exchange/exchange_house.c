@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include "admin/backup_tickets.h"
 #include "admin/metrics_history.h"
 #include "exchange/body_worker.h"
 #include "exchange/exchange_half.h"
@@ -59,6 +60,8 @@ int begin_house(void **state)
     house->service.options = &house->options;
     house->service.routes = &ROUTES;
     house->service.store = house->test.store;
+    house->service.tickets = talloc_zero(house, struct backup_tickets);
+    pthread_mutex_init(&house->service.tickets->lock, NULL);
     house->service.history = talloc_zero(house, struct metrics_history);
     pthread_mutex_init(&house->service.history->lock, NULL);
     house->service.counters.connections = 2; /* no request is alone */

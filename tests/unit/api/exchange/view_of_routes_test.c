@@ -201,6 +201,8 @@ static const struct request_row {
     {METHOD_GET, "/readyz", NOTHING, NULL, 200},
     {METHOD_GET, "/version", NOTHING, NULL, 200},
     {METHOD_GET, "/backup", NOTHING, NULL, 200},
+    {METHOD_POST, "/backup/tickets", NOTHING, NULL, 201},
+    {METHOD_GET, "/backup/tickets/none", NOTHING, NULL, 404},
     {METHOD_GET, "/metrics", NOTHING, NULL, 200},
     {METHOD_GET, "/metrics/history", NOTHING, NULL, 200},
     {METHOD_GET, "/slow", NOTHING, NULL, 200},
