@@ -52,6 +52,7 @@ enum progress ops_service(struct request *request, struct reply *reply)
                     "\"tokens\":\"/tokens\",\"backup\":\"/backup\","
                     "\"live\":\"/livez\",\"ready\":\"/readyz\","
                     "\"metrics\":\"/metrics\",\"slow\":\"/slow\","
+                    "\"cluster\":\"/cluster\","
                     "\"version\":\"/version\","
                     "\"console\":\"/console\"}}");
 }
