@@ -285,7 +285,7 @@ bash_words() {
 }
 
 test_case 'bash completes commands, options and their values'
-is commands "$(bash_words kindex e)" 'explain export '
+is commands "$(bash_words kindex e)" 'engine explain export '
 is 'second words' "$(bash_words kindex index p)" 'pause '
 is 'second words of another' "$(bash_words kindex token gen)" 'generate '
 is options "$(bash_words kindex ls --re)" '--reverse '
