@@ -69,7 +69,11 @@ async function verification(host, name) {
 
 // ---- Values and declaration -------------------------------------------------
 
-async function values(host, name) {
+async function values(host, { name, state }) {
+  if (state === 'building') {
+    fill(host, h('p', {}, 'It can be read when it is built.'));
+    return;
+  }
   const { children } = await get('/tree' + query({ index: name, limit: VALUES }));
   fill(host, children.length === 0 ? h('p', {}, 'It has no entries.') : h('table', {}, h('tbody', {}, children.map((child) =>
     h('tr', {}, h('th', { scope: 'row' }, keyParts(child.key.slice(-1))),
@@ -97,7 +101,7 @@ export async function openIndex(host, name, { gone }) {
     return null;
   }
   const panel = h('div.pane', { role: 'tabpanel', id: 'panel', tabIndex: 0, 'aria-labelledby': 'tab-Values' });
-  const tabs = [['Values', () => values(panel, name)],
+  const tabs = [['Values', () => values(panel, index)],
     ...(index.unique ? [['Conflicts', () => conflicts(panel, name, () => show('Conflicts'))]] : []),
     ...(may('index') ? [['Verify', () => verification(panel, name)]] : []),
     ['Declaration', () => declaration(panel, index)]];
@@ -130,7 +134,7 @@ export async function openIndex(host, name, { gone }) {
   return { changed(now) {
     const other = state.textContent !== now.state;
     state.className = `state ${now.state}`;
-    state.textContent = now.state;
+    state.textContent = index.state = now.state;
     if (other && shown === 'Values') show('Values');
   } };
 }
