@@ -15,6 +15,7 @@
  * that. */
 static const char *const SENT[] = {
     "Accept",
+    "Accept-Encoding",
     "Authorization",
     "Content-Encoding",
     "Content-Range",
