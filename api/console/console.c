@@ -3,13 +3,13 @@
  * same origin; and no text can become markup or a script ('none'). */
 #include "console/console_handlers.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <talloc.h>
 
 #include "admin/admin_handlers.h"
 #include "console/console_files.h"
+#include "http/accept.h"
 #include "http/problem.h"
 #include "http/service.h"
 #include "rest/query_params.h"
@@ -51,8 +51,7 @@ static const char *make_nonce(struct request *request)
     if (text == NULL ||
         getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return NULL;
-    for (int i = 0; i < NONCE_BYTES; i++)
-        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    kx_hex_write(kx_slice(bytes, sizeof bytes), text);
     return text;
 }
 
@@ -123,8 +122,8 @@ static enum progress lead(struct reply *reply)
 enum progress console_or_service(struct request *request, struct reply *reply)
 {
     const char *accept = request->header(request, "Accept");
-    bool browser = accept != NULL && strstr(accept, "text/html") != NULL;
-    if (browser && !is_off(request) && request->query.size == 0)
+    if (accept_names(accept, "text/html") && !is_off(request) &&
+        request->query.size == 0)
         return lead(reply);
     return ops_service(request, reply);
 }
@@ -142,13 +141,6 @@ static bool is_this_version(const struct request *request)
                     kx_text(console_version()));
 }
 
-static bool takes_zstd(const struct request *request)
-{
-    const char *accept = request->header(request, "Accept-Encoding");
-    return accept != NULL && strstr(accept, "zstd") != NULL &&
-           strstr(accept, "zstd;q=0") == NULL;
-}
-
 enum progress console_file(struct request *request, struct reply *reply)
 {
     struct input_error error;
@@ -160,7 +152,8 @@ enum progress console_file(struct request *request, struct reply *reply)
     reply->status = 200;
     reply->content_type = file->type;
     reply->constant = file->bytes;
-    if (file->packed.size > 0 && takes_zstd(request)) {
+    const char *codings = request->header(request, "Accept-Encoding");
+    if (file->packed.size > 0 && accept_names(codings, "zstd")) {
         reply->constant = file->packed;
         reply_header(reply, "Content-Encoding", "zstd");
     }

@@ -3,7 +3,6 @@
 #include "console/console_files.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <zstd.h>
 
@@ -61,7 +60,9 @@ struct embedded {
 #define ROW(id, name, type)                                                    \
     {name, type, console_##id##_start, console_##id##_end},
 static const struct embedded TABLE[] = {CONSOLE_FILES(ROW)};
-enum { COUNT = sizeof TABLE / sizeof *TABLE };
+/* The page is the last row: it is filled in for each request, and is no file.
+ */
+enum { COUNT = sizeof TABLE / sizeof *TABLE, PAGE = COUNT - 1 };
 
 static struct console_file files[COUNT];
 static char version[1 + 2 * VERSION_BYTES + 1];
@@ -94,14 +95,13 @@ static void prepare(void)
     }
     kx_sha256(kx_slice(hashes, sizeof hashes), hash);
     version[0] = '~';
-    for (int i = 0; i < VERSION_BYTES; i++)
-        snprintf(version + 1 + 2 * i, 3, "%02x", hash[i]);
+    kx_hex_write(kx_slice(hash, VERSION_BYTES), version + 1);
 }
 
 const struct console_file *console_file_find(struct kx_slice name)
 {
     pthread_once(&once, prepare);
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < PAGE; i++)
         if (kx_equal(name, kx_text(files[i].name)))
             return &files[i];
     return NULL;
@@ -109,8 +109,8 @@ const struct console_file *console_file_find(struct kx_slice name)
 
 struct kx_slice console_page_text(void)
 {
-    return kx_slice(console_page_start,
-                    (size_t)(console_page_end - console_page_start));
+    pthread_once(&once, prepare);
+    return files[PAGE].bytes;
 }
 
 const char *console_version(void)

@@ -3,7 +3,6 @@
  * ignored. */
 #include "http/accept.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -56,4 +55,17 @@ enum accept_form accept_form(const char *accept, unsigned makes)
         accept += strcspn(accept, ",");
     }
     return FORM_OTHER;
+}
+
+bool accept_names(const char *accept, const char *name)
+{
+    size_t size = strlen(name);
+    while (accept != NULL && *accept != '\0') {
+        accept += strspn(accept, " \t,");
+        if (strcspn(accept, " \t,;") == size &&
+            strncasecmp(accept, name, size) == 0 && !is_unwanted(accept))
+            return true;
+        accept += strcspn(accept, ",");
+    }
+    return false;
 }

@@ -6,6 +6,8 @@
 #ifndef API_ACCEPT_H
 #define API_ACCEPT_H
 
+#include <stdbool.h>
+
 enum accept_form {
     FORM_JSON,
     FORM_NDJSON, /* named before JSON, or alone */
@@ -23,5 +25,9 @@ enum {
 /* The form, out of the set `makes`, for which a value of Accept asks. NULL and
  * "" ask for JSON. FORM_OTHER: none fits; the caller answers 406. */
 enum accept_form accept_form(const char *accept, unsigned makes);
+
+/* Is the media range or coding in a value of Accept or Accept-Encoding, with a
+ * weight other than 0? Wildcards do not count. NULL names nothing. */
+bool accept_names(const char *accept, const char *name);
 
 #endif

@@ -14,6 +14,10 @@ header Vary '*Accept*'
 request GET / '' --header 'Accept: application/json'
 expect 200
 field .links.console /console
+for accept in 'text/html;q=0, */*' 'application/xhtml+xml' 'text/htmlx'; do
+    request GET / '' --header "Accept: $accept"
+    expect 200
+done
 request GET /
 expect 200
 
@@ -52,12 +56,17 @@ header Content-Encoding zstd
 header Content-Type 'text/javascript*'
 header Vary '*Accept-Encoding*'
 is 'the difference' "$(zstd -dc "$answer" | cmp - "$here/../../api/console/app.js" 2>&1)" ''
-request GET "/console/$version/app.js" '' --header 'Accept-Encoding: zstd;q=0'
-header Content-Encoding ''
+for codings in gzip 'zstd;q=0' 'zstd; q=0.0, gzip' zstdx; do
+    request GET "/console/$version/app.js" '' --header "Accept-Encoding: $codings"
+    header Content-Encoding ''
+    is "the difference for $codings" "$(cmp "$answer" "$here/../../api/console/app.js" 2>&1)" ''
+done
+request GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip, ZSTD;q=0.5'
+header Content-Encoding zstd
 
 test_case 'nothing else is there'
 for path in /console/ "/console/$version/none.js" "/console/$version/" /console/~000000000000/app.js /console/app.js \
-    "/console/$version/../../version" "/console/$version/console.c"; do
+    "/console/$version/../../version" "/console/$version/console.c" "/console/$version/index.html"; do
     request GET "$path" '' --path-as-is
     is "status of $path" "$status" 404
 done
