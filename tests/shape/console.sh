@@ -23,7 +23,7 @@ for file in "$folder"/*.js; do
     name=${file##*/}
     own=$(level "${name%.js}")
     [ -n "$own" ] || { echo "$file: has no level in tests/shape/console.sh"; continue; }
-    grep -oE "(from|import\()[ ]*'[^']+'" "$file" | sed -E "s/.*'(.*)'/\1/" | while read -r import; do
+    grep -oE "(from|import\(?)[ ]*'[^']+'" "$file" | sed -E "s/.*'(.*)'/\1/" | while read -r import; do
         other=${import#./}
         at=$(level "${other%.js}")
         [ "./$other" = "$import" ] && [ -e "$folder/$other" ] && [ -n "$at" ] ||

@@ -163,6 +163,18 @@ for n in {1..50}; do echo "struct planted$n { int n; };" | tee -a src/base/plant
 # The two checks that run as parts of their own.
 echo 'int  planted;' >"$work/planted.c"
 echo 'struct unknown planted;' >"$work/planted.h"
+planted console "imports of the console against" 'dom.js: imports app.js' <<<"echo \"import './app.js';\" >>api/console/dom.js"
+planted console "imports of the console against" 'new.js: has no level' <<<'touch api/console/new.js'
+planted console "circles of imports" pages.js <<'END'
+echo "import { Pages } from './pages.js';" >>api/console/rows.js
+echo "import { Rows } from './rows.js';" >>api/console/pages.js
+END
+planted console "words that the console" dom.js <<<"echo \"node.innerHTML = '';\" >>api/console/dom.js"
+planted console "styles in markup" index.html <<<"echo '<p style=\"color: red\">' >>api/console/index.html"
+planted console "styles in markup" dom.js <<<"echo \"fetch('https://example.com');\" >>api/console/dom.js"
+planted console "files that the program" new.css <<<'touch api/console/new.css'
+planted console "long modules" dom.js <<<'yes "" | head -250 >>api/console/dom.js'
+
 for check in "format.sh $work/planted.c" "clang.sh -Wall $work/planted.h"; do
     # shellcheck disable=SC2086 # a command and its arguments
     if tests/shape/$check 2>&1 | grep -q '^0 passed, 1 failed$'; then
