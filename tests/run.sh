@@ -3,8 +3,9 @@
 # they wait now and then; shows name, result and time of each, that of the
 # processors as well, and ends with the sum: "N passed, N failed". A part is a make
 # target; the last line "N passed, N failed" that it prints is its count. A part
-# that fails, or that counts nothing, fails the whole; what it printed is shown, and
-# kept in $BUILD/test-logs. With arguments: these parts.
+# that fails, or that counts nothing, fails the whole; what it printed is shown, its
+# end once more at the end of all, and kept in $BUILD/test-logs. With arguments:
+# these parts.
 #
 # Unit tests and stories run under sanitizers here. With the optimized program
 # that users get run some stories, and all that follows; `make unit` and
@@ -87,6 +88,10 @@ done
 rm -f "$logs"/*.count
 sed '/^$/d' <<<"$parts" |
     xargs -d '\n' -n 1 -P $(($(nproc) + 1)) bash -c 'run_part "$1"' run_part
+for count in "$logs"/*.count; do
+    read -r _ bad <"$count"
+    [ "$bad" -eq 0 ] || { echo "the end of ${count%.count}.log:" && tail -n 40 "${count%.count}.log"; }
+done
 read_spent "$logs/all.times"
 echo "in $SECONDS s, $spent s of CPU"
 cat "$logs"/*.count | awk -v parts="$(grep -c . <<<"$parts")" '
