@@ -114,14 +114,15 @@ bool access_admit(struct request *request, struct reply *reply)
            check_scope(request, reply);
 }
 
-/* A request that was admitted without a token ends when there are tokens. */
+/* A request that was admitted without a token ends when there are tokens,
+ * unless its route needs none. */
 bool access_holds(const struct request *request)
 {
-    const struct kx_token *token = request->caller.token;
-    if (token != NULL)
-        return !is_over(token);
-    return request->route->scope <= SCOPE_OPTIONAL ||
-           request->caller.elsewhere || !kx_tokens_any(request->service->store);
+    const struct caller *caller = &request->caller;
+    if (caller->token != NULL)
+        return !is_over(caller->token);
+    return (request->route->scope <= SCOPE_OPTIONAL && !caller->ticket) ||
+           caller->elsewhere || !kx_tokens_any(request->service->store);
 }
 
 bool access_admit_again(struct request *request, struct reply *reply)

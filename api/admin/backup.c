@@ -101,16 +101,17 @@ enum progress backup_ticket_create(struct request *request, struct reply *reply)
 }
 
 /* The request is then one of the client that made the ticket: it ends with that
- * client's token, too. */
+ * client's token, or, if there were no tokens, with the first one that is made.
+ */
 static bool take_ticket(struct request *request, const char *token)
 {
-    struct kx_store *store = request->service->store;
-    kx_token_release(request->caller.token);
-    request->caller.token = NULL;
-    if (token[0] == '\0')
-        return !kx_tokens_any(store);
-    request->caller.token = kx_token_find(store, kx_text(token));
-    return request->caller.token != NULL && access_holds(request);
+    struct caller *caller = &request->caller;
+    kx_token_release(caller->token);
+    caller->ticket = true;
+    caller->token = token[0] != '\0'
+                        ? kx_token_find(request->service->store, kx_text(token))
+                        : NULL;
+    return (caller->token != NULL || token[0] == '\0') && access_holds(request);
 }
 
 /* What the log says of the request must not have the ticket. */

@@ -74,6 +74,8 @@ struct caller {
     struct kx_token *token; /* NULL: none is needed */
     const char *origin;     /* of a page that may read the reply, or NULL */
     bool elsewhere;         /* the active node checks its rights and answers */
+    bool ticket;            /* what it may do is what the maker of its ticket
+                             * may, although its route needs no token */
     bool asked;             /* its rights on keys were checked */
     bool own_checks;        /* the commit's checks are the service's own */
     bool streaming;         /* counted among the token's streams */

@@ -50,6 +50,7 @@ test_case 'only so many are open, and a used one makes room'
 for ((i = 0; i < 16; i++)); do
     request POST /backup/tickets
     expect 201
+    [ $i -gt 0 ] || first=$(value .address)
 done
 address=$(value .address)
 request POST /backup/tickets
@@ -58,11 +59,34 @@ request GET "$address"
 expect 200
 request POST /backup/tickets
 expect 201
+second=$(value .address)
 
-test_case 'with tokens only an administrator for all keys makes one, and it needs none'
+test_case 'a download that was begun without tokens is cut off when the first one is made'
+request GET "$first"
+request GET "$second"
+for i in {1..400}; do
+    printf '{"key":["rows",%d],"value":"%s"}\n' $i "$(head -c 45000 /dev/urandom | base64 -w 0)"
+done >"$work/rows"
+program import "$work/rows"
+is 'exit status' $code 0
+request POST /backup/tickets
 old=$(value .address)
+request POST /backup/tickets
+expect 201
+mkfifo "$work/pipe"
+{ curl --silent --max-time "$longest" "$url$(value .address)"
+    echo $? >"$work/exit"; } >"$work/pipe" &
+curl=$!
+exec 3<"$work/pipe"
+is 'it has begun' "$(head -c 1 <&3 | wc -c)" 1
 program token create operator all
 operator=$(cat "$work/said")
+cat <&3 >"$work/torn"
+exec 3<&-
+wait $curl
+is 'curl misses the end' "$(cat "$work/exit")" 18
+
+test_case 'with tokens only an administrator for all keys makes one, and it needs none'
 request GET "$old"
 expect 404 not-found
 stop_server
