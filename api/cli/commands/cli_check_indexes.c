@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <talloc.h>
 #include <time.h>
 
 #include "cli/cli_progress.h"
@@ -48,14 +47,19 @@ static enum kx_status carry_out(struct verifying *verifying,
     return commit->status;
 }
 
-/* Reads the n-th index. False: no such index. */
+/* Copies the name of the n-th index, and the state of its verification if it
+ * has one. False: no such index. */
 static bool look(struct verifying *verifying, size_t n,
-                 struct kx_index_info *info, struct kx_verification *now)
+                 char name[KX_INDEX_NAME_MAX + 1], struct kx_verification *now)
 {
+    struct kx_index_info info;
     kx_read_begin(verifying->reader);
-    bool found = kx_index_at(verifying->reader, n, info) == KX_OK;
-    if (found && info->verification != NULL)
-        *now = *info->verification;
+    bool found = kx_index_at(verifying->reader, n, &info) == KX_OK;
+    if (found)
+        snprintf(name, KX_INDEX_NAME_MAX + 1, "%.*s", (int)info.name.size,
+                 (const char *)info.name.data);
+    if (found && info.verification != NULL)
+        *now = *info.verification;
     kx_read_end(verifying->reader);
     return found;
 }
@@ -64,24 +68,20 @@ static void await(struct verifying *verifying, size_t n,
                   struct kx_verification *now)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * KX_MS_NS};
-    struct kx_index_info info;
-    while (look(verifying, n, &info, now) && now->running) {
+    char name[KX_INDEX_NAME_MAX + 1];
+    while (look(verifying, n, name, now) && now->running) {
         cli_progress_show(&verifying->progress, now->done, now->done,
                           now->total);
         nanosleep(&pause, NULL);
     }
 }
 
-static void verify(struct verifying *verifying, size_t n, void *memory)
+static void verify(struct verifying *verifying, size_t n, const char *name,
+                   void *memory)
 {
-    struct kx_index_info info;
     struct kx_verification now = {.running = false};
-    look(verifying, n, &info, &now);
-    char *name =
-        talloc_strndup(memory, (const char *)info.name.data, info.name.size);
     struct kx_commit commit = {.command.kind = KX_VERIFY_INDEX,
-                               .command.index_name =
-                                   kx_text(name != NULL ? name : ""),
+                               .command.index_name = kx_text(name),
                                .memory = memory};
     enum kx_status status = carry_out(verifying, &commit);
     if (status == KX_INDEX_NOT_READY) {
@@ -113,29 +113,29 @@ static void report_indexes(const struct verifying *verifying)
 
 static int verify_all(struct cli *cli, struct verifying *verifying)
 {
-    struct kx_index_info info;
+    char name[KX_INDEX_NAME_MAX + 1];
     struct kx_verification now;
-    size_t n = 0;
     cli_progress_begin(&verifying->progress, "verified");
-    for (; look(verifying, n, &info, &now); n++)
-        verify(verifying, n, cli->memory);
+    for (size_t n = 0; look(verifying, n, name, &now); n++)
+        verify(verifying, n, name, cli->memory);
     cli_progress_clear(&verifying->progress);
     if (verifying->wrong == 0)
         report_indexes(verifying);
     return verifying->wrong == 0 ? CLI_OK : CLI_ERROR;
 }
 
-int cli_check_indexes(struct cli *cli, struct kx_options *options)
+int cli_check_indexes(struct cli *cli, const struct kx_options *options)
 {
     struct verifying verifying = {.lock = PTHREAD_MUTEX_INITIALIZER,
                                   .answered = PTHREAD_COND_INITIALIZER};
+    struct kx_options offline = *options;
     struct kx_fault fault;
-    options->cache_bytes = CACHE_BYTES;
-    options->disk_floor = 0;
-    options->unpaced = true;
-    options->answer = take_answer;
-    options->answer_context = &verifying;
-    if (kx_open(options, &verifying.store, &fault) != KX_OK)
+    offline.cache_bytes = CACHE_BYTES;
+    offline.disk_floor = 0;
+    offline.unpaced = true;
+    offline.answer = take_answer;
+    offline.answer_context = &verifying;
+    if (kx_open(&offline, &verifying.store, &fault) != KX_OK)
         return cli_fail("%s", fault.detail);
     int status = CLI_ERROR;
     if (kx_reader_open(verifying.store, &verifying.reader) == KX_OK) {

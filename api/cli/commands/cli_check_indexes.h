@@ -5,9 +5,8 @@
 #include "cli/cli.h"
 #include "kindex.h"
 
-/* Opens the store, which says where it is, and compares every index with its
- * entries; the other options are set here. Returns the exit status: CLI_OK, or
- * CLI_ERROR after a message. */
-int cli_check_indexes(struct cli *cli, struct kx_options *options);
+/* Opens the store that the options name, and compares every index with its
+ * entries. Returns the exit status: CLI_OK, or CLI_ERROR after a message. */
+int cli_check_indexes(struct cli *cli, const struct kx_options *options);
 
 #endif

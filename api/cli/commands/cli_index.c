@@ -10,11 +10,17 @@
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
 
-void cli_index_path(struct cli *cli, const char *tail, struct kx_buffer *path)
+void cli_index_address(struct cli *cli, const char *name,
+                       struct kx_buffer *path)
 {
     kx_buffer_init(path, cli->memory);
     kx_add_text(path, "/indexes/");
-    cli_add_key(path, cli->words[0]);
+    cli_add_key(path, name);
+}
+
+void cli_index_path(struct cli *cli, const char *tail, struct kx_buffer *path)
+{
+    cli_index_address(cli, cli->words[0], path);
     kx_add_text(path, tail);
 }
 

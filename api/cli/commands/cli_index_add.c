@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <talloc.h>
 
 #include "cli/cli_input.h"
 #include "cli/cli_json.h"
@@ -190,13 +189,9 @@ static int read_declaration(struct cli *cli, struct kx_buffer *body)
 /* With a file the name of the index is taken from the server's answer. */
 static int follow(struct cli *cli, const struct cli_reply *reply)
 {
-    char **words = talloc(cli->memory, char *);
-    if (words != NULL)
-        words[0] = cli_text(cli, kx_buffer_slice(&reply->body), "name");
-    if (words == NULL || words[0] == NULL)
-        return cli_fail("the server's answer has no name");
-    cli->words = words;
-    return cli_index_follow(cli);
+    const char *name = cli_text(cli, kx_buffer_slice(&reply->body), "name");
+    return name != NULL ? cli_index_follow(cli, name)
+                        : cli_fail("the server's answer has no name");
 }
 
 int cli_index_add(struct cli *cli)
@@ -250,7 +245,7 @@ static int migrate_and_follow(struct cli *cli, struct kx_slice patch)
     struct cli_call call = {
         .method = "PATCH", .path = cli_whole(&path), .body = patch};
     int status = cli_ask(cli, &call, &reply);
-    return status == CLI_OK ? cli_index_follow(cli) : status;
+    return status == CLI_OK ? cli_index_follow(cli, cli->words[0]) : status;
 }
 
 int cli_index_migrate(struct cli *cli)

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <talloc.h>
 
 #include "cli/cli_input.h"
 #include "cli/cli_json.h"
@@ -86,12 +85,11 @@ static int follow_all(struct cli *cli, const struct cli_reply *reply)
         return CLI_OK;
     fflush(stdout);
     while (kx_json_next(&iter, &name, &planned)) {
-        char *word = cli_text(cli, planned, "name");
-        if (word == NULL ||
+        const char *index = cli_text(cli, planned, "name");
+        if (index == NULL ||
             is_change(cli_text(cli, planned, "change"), "dropped"))
             continue;
-        cli->words = &word;
-        int followed = cli_index_follow(cli);
+        int followed = cli_index_follow(cli, index);
         status = status == CLI_OK ? followed : status;
     }
     return status;

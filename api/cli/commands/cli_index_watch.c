@@ -53,12 +53,12 @@ static bool take_line(void *target, struct kx_slice line)
     return !following->ended;
 }
 
-int cli_index_follow(struct cli *cli)
+int cli_index_follow(struct cli *cli, const char *name)
 {
     struct following following = {.cli = cli};
     struct kx_buffer path;
     struct cli_reply reply;
-    cli_index_path(cli, "", &path);
+    cli_index_address(cli, name, &path);
     cli_progress_begin(&following.progress, "indexed");
     struct cli_call call = {.method = "GET",
                             .path = cli_whole(&path),
@@ -141,5 +141,6 @@ static int overlook(struct cli *cli)
 
 int cli_index_watch(struct cli *cli)
 {
-    return cli->count == 0 ? overlook(cli) : cli_index_follow(cli);
+    return cli->count == 0 ? overlook(cli)
+                           : cli_index_follow(cli, cli->words[0]);
 }
