@@ -43,6 +43,15 @@ void audit_action(struct request *request, int status)
            request->commit.dry ? " dry=1" : "", trace_request_id(request));
 }
 
+void audit_index(struct request *request, struct kx_slice name,
+                 const char *change)
+{
+    kx_log(KX_LOG_INFO, "audit",
+           "operation=%s token=%s subject=%.*s change=%s id=%s",
+           request->route->operation, name_of(request), (int)name.size,
+           (const char *)name.data, change, trace_request_id(request));
+}
+
 static void describe(const struct kx_slice *key, char *out, size_t size)
 {
     uint8_t digest[KX_SHA256_SIZE];

@@ -7,6 +7,7 @@
 #include <talloc.h>
 
 #include "access/access.h"
+#include "access/audit.h"
 #include "indexes/index_find.h"
 #include "rest/answer.h"
 #include "rest/body.h"
@@ -214,12 +215,22 @@ static bool write_all(struct request *request, const struct kx_index_set *set,
     return builds;
 }
 
+/* What was changed is in the log also if the token has ended meanwhile. */
+static void audit_all(struct request *request, const struct kx_index_set *set)
+{
+    for (size_t i = 0; !request->commit.dry && i < set->planned_count; i++)
+        if (set->planned[i].change != KX_INDEX_STAYS)
+            audit_index(request, set->planned[i].name,
+                        change_text(set->planned[i].change));
+}
+
 enum progress index_declare_set_finish(struct request *request,
                                        struct reply *reply)
 {
     const struct declared_set *list = request->state;
     if (request->commit.status != KX_OK)
         return refused(request, reply, list);
+    audit_all(request, &list->set);
     if (!access_admit_again(request, reply))
         return DONE;
     kx_add_text(&reply->body, request->commit.dry

@@ -24,6 +24,8 @@ lines() {
     sed -n "s/^level=[a-z]* \(event=audit.*\) id=$id\$/\1/p" "$log"
 }
 audited() { is 'audit lines' "$(lines)" "$1"; }
+# A build may have ended before the answer.
+audited_set() { is 'audit lines' "$(lines | sed 's/status=202/status=200/')" "$1"; }
 
 test_case 'each change of an index has a line, and what is refused as well'
 act "$admin" POST /indexes "$declaration"
@@ -41,6 +43,24 @@ audited "event=audit operation=dropIndex token=$admin_id status=204 subject=by_n
 act "$admin" DELETE /indexes/by_n
 expect 404
 audited "event=audit operation=dropIndex token=$admin_id status=404 subject=by_n"
+
+test_case 'so has each index that a set of declarations changes'
+set='{"by_n":{"prefix":["users"],"fields":["/n"]},"by_m":{"prefix":["users"],"fields":["/m"]}}'
+act "$admin" PUT '/indexes?dry=1' "$set"
+audited_set "event=audit operation=declareIndexes token=$admin_id status=200 dry=1"
+act "$admin" PUT /indexes '{"by_n":{"prefix":["users"],"fields":["/n"]}}'
+audited_set "event=audit operation=declareIndexes token=$admin_id subject=by_n change=declared
+event=audit operation=declareIndexes token=$admin_id status=200"
+act "$admin" PUT /indexes "$set"
+audited_set "event=audit operation=declareIndexes token=$admin_id subject=by_m change=declared
+event=audit operation=declareIndexes token=$admin_id status=200"
+act "$admin" PUT '/indexes?prune=1' '{"by_n":{"prefix":["users"],"fields":["/n"],"unique":true}}'
+audited_set "event=audit operation=declareIndexes token=$admin_id subject=by_n change=changed
+event=audit operation=declareIndexes token=$admin_id subject=by_m change=dropped
+event=audit operation=declareIndexes token=$admin_id status=200"
+act "$admin" PUT /indexes '{"by_m":{}}'
+expect 400
+audited_set "event=audit operation=declareIndexes token=$admin_id status=400"
 
 test_case 'so has each token that is made or revoked'
 act "$admin" POST /tokens "$grant"
