@@ -6,9 +6,10 @@
 # bytes; the difference of two counts is what those requests cost. Left out is
 # libmicrohttpd's zeroing of its connection memory, which valgrind counts as one
 # instruction per byte and a processor does not, and what is done by the clock
-# (compaction, the checkpointer, the log of slow requests). Commits that come
-# together make more or fewer batches, by chance: a PUT is given as if they made
-# one.
+# (compaction, the checkpointer, samples of the metrics, the log of slow
+# requests). Commits that come together make more or fewer batches, by chance: a
+# PUT is given as if they made one, and a GET as if the commits before it had
+# made as many in both runs.
 #
 # In one more run there are PUTs with an Idempotency-Key, another one each time:
 # their outcomes are stored as well. In another one there are sums with bounds and
@@ -73,7 +74,7 @@ start_server() {
 }
 
 # Functions whose instructions are set apart: by the clock, or for requests.
-by_clock='compact_job_step|checkpointer_run'
+by_clock='compact_job_step|checkpointer_run|history_tend'
 for_requests='call_handlers|resume_suspended_connections|exchange_loop_answers|run_batch'
 for name in ${by_clock//|/ } ${for_requests//|/ }; do
     nm "$build/kindex" | grep -q " $name\$" || give_up "kindex has no function $name"
@@ -155,7 +156,8 @@ measure() {
     run $few $few
     local base=$counted base_served=$served base_batches=$batches extra
     run $many $few
-    get=$(((counted - base) / (many - few)))
+    extra=$(((batches - base_batches) * batch))
+    get=$(((counted - base - extra) / (many - few)))
     without=$((served - base_served))
     run $few $many
     extra=$(((batches - base_batches - (many - few) / clients) * batch))
