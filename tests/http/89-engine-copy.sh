@@ -4,10 +4,7 @@
 ENGINE=bdb # this story says itself which server has which place
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/cli.sh"
-. "$(dirname "$0")/../lib/postgres.sh"
-needs psql
-start_cluster
-postgres_database store || exit 1
+own_database
 database=$found
 postgres_database empty || exit 1
 empty=$found

@@ -5,10 +5,7 @@
 # complete again when the database is.
 ENGINE=bdb # this story says itself which server has which database
 . "$(dirname "$0")/../lib/http.sh"
-. "$(dirname "$0")/../lib/postgres.sh"
-needs psql
-start_cluster
-postgres_database store || exit 1
+own_database
 start_server --engine "$found" --read-workers 4
 
 # The processes of the cluster: the first, and its children.

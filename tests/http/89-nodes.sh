@@ -4,44 +4,14 @@
 # acknowledged the next one has.
 ENGINE=bdb # this story says itself which server has which database
 . "$(dirname "$0")/../lib/http.sh"
-. "$(dirname "$0")/../lib/postgres.sh"
-needs psql
-start_cluster
-postgres_database store || exit 1
-address=$found
-declare -A pids ports
-# The advertised address has to be known before.
-free_ports 2
-read -r ports[one] ports[two] <<<"$found"
+. "$(dirname "$0")/../lib/nodes.sh"
+have_nodes one two
 
-# node NAME OPTION...
-node_start() {
-    start_server --engine "$address" --node "$1" --listen "127.0.0.1:${ports[$1]}" \
-        --advertise "http://127.0.0.1:${ports[$1]}" "${@:2}"
-    pids[$1]=$server
-    server=''
-}
-at() {
-    url=http://127.0.0.1:${ports[$1]}
-}
 takes() { # EXPECTED: whether it is active, and how often it became so
     request GET /metrics
     is 'active, takes' "$(grep -E '^kindex_(node_active|takes_total) ' "$answer" |
         sed 's/.* //' | paste -sd ' ')" "$1"
 }
-signal() {
-    kill "-$2" "${pids[$1]}"
-}
-end_nodes() {
-    local pid
-    for pid in "${pids[@]}"; do
-        kill -CONT "$pid" 2>"$work/null"
-        kill -KILL "$pid" 2>"$work/null"
-        wait "$pid" 2>"$work/null"
-    done
-    leave
-}
-trap end_nodes EXIT
 
 test_case 'the first one is active'
 node_start one
@@ -87,8 +57,7 @@ request GET /nowhere
 expect 404 not-found
 
 test_case 'with --forward redirect it points there, with the same path and query'
-signal two TERM
-wait "${pids[two]}"
+node_end two TERM
 node_start two --forward redirect
 curl --silent --head --request GET "$url/kv/a%20b?x=%26" >"$work/redirect"
 is 'its status' "$(head -1 "$work/redirect" | grep -c ' 307')" 1
@@ -100,8 +69,7 @@ expect 201
 header Kindex-Node one
 
 test_case 'when the active one stops, the other one takes over at once'
-signal one TERM
-wait "${pids[one]}"
+node_end one TERM
 is 'its exit status' $? 0
 until_status 200 GET /kv/b
 body_is 2
@@ -112,8 +80,7 @@ takes '1 1'
 
 test_case 'when it is killed as well, and the one that comes back is a standby'
 node_start one --forward redirect
-signal two KILL
-wait "${pids[two]}" 2>"$work/null"
+node_end two KILL
 at one
 until_status 200 GET /kv/b
 body_is 3
@@ -184,8 +151,7 @@ wait $session
 is 'the session' "$(grep -c 'terminating connection' "$work/session")" 1
 
 test_case 'where that session cannot be found, the store is taken after its end'
-signal one TERM
-wait "${pids[one]}"
+node_end one TERM
 lock 'pid = NULL'
 node_start one
 request GET /kv/b

@@ -4,11 +4,8 @@
 # database there are clear answers. Several nodes are in 89-nodes.sh.
 ENGINE=bdb # this story says itself which server has which database
 . "$(dirname "$0")/../lib/http.sh"
-. "$(dirname "$0")/../lib/postgres.sh"
-needs psql
 # Not the cluster of the run: this story stops its cluster.
-start_cluster
-postgres_database store || exit 1
+own_database
 address=$found
 serve() {
     start_server --engine "$address" "$@"

@@ -57,6 +57,13 @@ start_cluster() {
     own_cluster=yes
     postgres_start "$work.postgres" || exit 1
 }
+# The same, with a new database in it: its URL in $found.
+own_database() {
+    . "$(dirname "${BASH_SOURCE[0]}")/postgres.sh"
+    needs psql
+    start_cluster
+    postgres_database store || exit 1
+}
 use_database() {
     . "$(dirname "${BASH_SOURCE[0]}")/postgres.sh"
     [ -n "${KX_POSTGRES-}" ] || start_cluster
