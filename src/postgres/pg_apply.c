@@ -9,6 +9,7 @@
 #include <talloc.h>
 
 #include "postgres/pg_lease.h"
+#include "postgres/pg_nodes.h"
 
 enum {
     LIST_ROWS = 1024,      /* of one statement */
@@ -210,7 +211,7 @@ static enum kx_status refused(struct pg_engine *engine, enum kx_status status)
     pg_apply_take_back(&engine->engine);
     switch ((int)status) {
     case KX_IN_USE:
-        pg_lease_lost(engine);
+        pg_lease_lost(engine, &engine->conn);
         return KX_FAILED;
     case KX_AGAIN:
         return KX_UNREACHABLE;
@@ -230,7 +231,7 @@ static enum kx_status end(struct pg_engine *engine)
     engine->applying = false;
     if (status != KX_OK)
         return resolve(engine);
-    atomic_fetch_add(&engine->batch, 1);
+    pg_nodes_applied(engine);
     return KX_OK;
 }
 

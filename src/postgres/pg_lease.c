@@ -143,20 +143,22 @@ static void copy_text(char *to, size_t size, struct kx_slice from)
     snprintf(to, size, "%.*s", (int)from.size, (const char *)from.data);
 }
 
-/* Has the database less than this node has seen in it? Then all nodes are to
- * know. */
-static bool look_for_loss(struct pg_engine *engine, const PGresult *rows)
+/* Has the database less than this node has seen in it, or something else in its
+ * place? Then all nodes are to know. */
+static bool look_for_loss(struct pg_engine *engine, const struct pg_seen *seen,
+                          const PGresult *rows)
 {
+    char id[UUID_SIZE];
     uint64_t epoch = (uint64_t)pg_number(rows, 0, 6);
     uint64_t batch = (uint64_t)pg_number(rows, 0, 7);
     engine->leaps = pg_number(rows, 0, 9) > 0;
-    if (epoch < engine->known_epoch || batch < engine->known_batch) {
-        pg_nodes_note_lost(engine, &engine->conn, engine->known_epoch,
-                           engine->known_batch);
+    if (epoch < seen->epoch || batch < seen->batch ||
+        pg_number(rows, 0, 11) > 0) {
+        pg_nodes_note_lost(engine, &engine->conn);
         return true;
     }
-    engine->known_epoch = epoch;
-    engine->known_batch = batch;
+    copy_text(id, sizeof id, pg_bytes(rows, 0, 10));
+    pg_nodes_saw(engine, epoch, batch, id);
     return pg_number(rows, 0, 8) > 0;
 }
 
@@ -171,8 +173,9 @@ static bool defers(const struct pg_engine *engine,
                engine->joined_ns + (uint64_t)KX_LEASE_MS * KX_MS_NS;
 }
 
-static enum kx_status read_lease(struct pg_engine *engine, const PGresult *rows,
-                                 struct kx_holder *holder)
+static enum kx_status read_lease(struct pg_engine *engine,
+                                 const struct pg_seen *seen,
+                                 const PGresult *rows, struct kx_holder *holder)
 {
     int64_t until_ms = pg_number(rows, 0, 1);
     bool ended = pg_number(rows, 0, 2) != 0;
@@ -181,7 +184,7 @@ static enum kx_status read_lease(struct pg_engine *engine, const PGresult *rows,
     holder->epoch = (uint64_t)pg_number(rows, 0, 0);
     copy_text(holder->node, sizeof holder->node, pg_bytes(rows, 0, 3));
     copy_text(holder->address, sizeof holder->address, pg_bytes(rows, 0, 4));
-    holder->lost = look_for_loss(engine, rows);
+    holder->lost = look_for_loss(engine, seen, rows);
     holder->alive =
         !ended && !holder->lost && until_ms != engine->first_until_ms;
     return ended && !holder->lost && !defers(engine, holder, rows) ? KX_OK
@@ -193,15 +196,19 @@ static enum kx_status read_lease(struct pg_engine *engine, const PGresult *rows,
 static enum kx_status look(struct pg_engine *engine, struct kx_holder *holder)
 {
     struct pg_conn *conn = &engine->conn;
+    struct pg_seen seen = pg_nodes_seen(engine);
+    struct pg_params params = {.count = 0};
     PGresult *rows = NULL;
-    if (!pg_conn_text(conn, pg_sql_look, NULL))
+    pg_params_number(&params, (int64_t)seen.batch);
+    pg_params_bytes(&params, kx_text(seen.id));
+    if (!pg_conn_text(conn, pg_sql_look, &params))
         return KX_UNREACHABLE;
     enum kx_status status = pg_conn_finish(conn, &rows);
     if (status == KX_ABSENT || (status == KX_OK && PQntuples(rows) != 1))
         status = kx_fail(&conn->fault, KX_BAD_DIRECTORY,
                          "the table kindex.lease is missing or empty");
     if (status == KX_OK)
-        status = read_lease(engine, rows, holder);
+        status = read_lease(engine, &seen, rows, holder);
     PQclear(rows);
     return status;
 }
@@ -226,6 +233,7 @@ enum kx_status pg_lease_take(struct pg_engine *engine,
     if (status == KX_OK)
         status = hold(engine, conn, pg_server_take, &batch);
     if (status == KX_OK) {
+        pg_nodes_saw(engine, atomic_load(&engine->epoch), batch, NULL);
         atomic_store(&engine->batch, batch);
         name_self(engine, holder_out);
         return pg_conn_prepare(conn, fault);
@@ -250,16 +258,16 @@ static enum kx_status fail_for_good(struct pg_engine *engine, const char *why,
     return kx_fail(fault, KX_FAILED, "%s", why);
 }
 
-void pg_lease_lost(struct pg_engine *engine)
+void pg_lease_lost(struct pg_engine *engine, struct pg_conn *conn)
 {
+    pg_nodes_note_lost(engine, conn);
     fail_for_good(engine, "another kindex has taken the store over", NULL);
 }
 
 /* The database was replaced by one that lacks batches of this process. */
-static void find_loss(struct pg_engine *engine, struct pg_conn *conn,
-                      uint64_t epoch, uint64_t batch)
+static void find_loss(struct pg_engine *engine, struct pg_conn *conn)
 {
-    pg_nodes_note_lost(engine, conn, epoch, batch);
+    pg_nodes_note_lost(engine, conn);
     fail_for_good(engine, "the database lacks commits that were acknowledged",
                   NULL);
 }
@@ -279,9 +287,9 @@ void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
         pg_conn_finish(conn, &rows) != KX_OK)
         return;
     if (PQntuples(rows) != 1)
-        pg_lease_lost(engine);
+        pg_lease_lost(engine, conn);
     else if ((uint64_t)pg_number(rows, 0, 0) < batch)
-        find_loss(engine, conn, atomic_load(&engine->epoch), batch);
+        find_loss(engine, conn);
     else
         note_renewal(engine, sent_ns);
     PQclear(rows);
@@ -325,18 +333,19 @@ static enum kx_status settle_lost(struct pg_engine *engine,
         enum kx_status status = look_in_log(engine, conn, &trace);
         if (status != KX_OK)
             return status;
-        engine->batch += trace == APPLIED;
+        if (trace == APPLIED)
+            pg_nodes_applied(engine);
         engine->outcome = trace == FORGOTTEN ? PG_GIVEN_UP : PG_SETTLED;
     }
-    pg_lease_lost(engine);
+    pg_lease_lost(engine, conn);
     return kx_fail(fault, KX_FAILED, "the lease was lost");
 }
 
 /* With the lease under a new epoch: are the batches of the database those of
  * this process? */
 static enum kx_status compare_batches(struct pg_engine *engine,
-                                      struct pg_conn *conn, uint64_t epoch,
-                                      uint64_t batch, struct kx_fault *fault)
+                                      struct pg_conn *conn, uint64_t batch,
+                                      struct kx_fault *fault)
 {
     enum batch_trace trace = NOT_APPLIED;
     if (batch != engine->batch && engine->outcome != PG_SETTLED) {
@@ -350,7 +359,7 @@ static enum kx_status compare_batches(struct pg_engine *engine,
                              "and has to be read from the database",
                              fault);
     if (batch < engine->batch)
-        find_loss(engine, conn, epoch, engine->batch);
+        find_loss(engine, conn);
     if (batch != engine->batch + (trace == APPLIED))
         return fail_for_good(engine,
                              "the database has other batches than this kindex "
@@ -364,15 +373,16 @@ enum kx_status pg_lease_resume(void *context, struct pg_conn *conn,
 {
     struct pg_engine *engine = context;
     uint64_t batch = 0;
-    uint64_t epoch = atomic_load(&engine->epoch);
     enum kx_status status = hold(engine, conn, pg_server_resume, &batch);
     if (status == KX_ABSENT)
         return settle_lost(engine, conn, fault);
     if (status == KX_OK)
-        status = compare_batches(engine, conn, epoch, batch, fault);
+        status = compare_batches(engine, conn, batch, fault);
     if (status != KX_OK)
         return status;
-    engine->batch = batch;
+    if (batch != engine->batch)
+        pg_nodes_applied(engine);
+    pg_nodes_saw(engine, atomic_load(&engine->epoch), batch, NULL);
     engine->outcome = PG_SETTLED;
     return pg_conn_prepare(conn, fault);
 }

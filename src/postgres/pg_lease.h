@@ -39,8 +39,9 @@ void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn);
  * clock of this machine and the last renewal. Any thread. */
 bool pg_lease_holds(const struct pg_engine *engine);
 
-/* The lease is another's: the engine has failed. */
-void pg_lease_lost(struct pg_engine *engine);
+/* The lease is another's: the engine has failed. Notes through conn, which
+ * works on nothing, if batches of this process are lost with it. */
+void pg_lease_lost(struct pg_engine *engine, struct pg_conn *conn);
 
 /* Other processes need not wait for the lease. */
 void pg_lease_release(struct pg_engine *engine);

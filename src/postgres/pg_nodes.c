@@ -12,8 +12,9 @@ enum { BEAT_MS = 500 };
 struct pg_nodes {
     uint64_t next_ns; /* the thread that beats */
     pthread_mutex_t lock;
-    bool known; /* under `lock`, as the next */
+    bool known; /* under `lock`, as what follows */
     struct kx_cluster cluster;
+    struct pg_seen seen;
 };
 
 static int finish(struct pg_nodes *nodes)
@@ -69,6 +70,7 @@ void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
                    const char *role)
 {
     struct pg_nodes *nodes = engine->nodes;
+    struct pg_seen seen = pg_nodes_seen(engine);
     struct pg_params params = {.count = 0};
     PGresult *rows = NULL;
     uint64_t now_ns = kx_monotonic_ns();
@@ -78,8 +80,8 @@ void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
     pg_params_bytes(&params, kx_text(engine->node));
     pg_params_bytes(&params, kx_text(engine->address));
     pg_params_bytes(&params, kx_text(role));
-    pg_params_number(&params, (int64_t)engine->known_epoch);
-    pg_params_number(&params, (int64_t)engine->known_batch);
+    pg_params_number(&params, (int64_t)seen.epoch);
+    pg_params_number(&params, (int64_t)seen.batch);
     if (pg_conn_text(conn, pg_sql_beat, &params) &&
         pg_conn_text(conn, pg_sql_trim_seen, NULL) &&
         pg_conn_text(conn, pg_server_nodes, NULL) &&
@@ -101,15 +103,50 @@ bool pg_nodes_known(struct pg_engine *engine, struct kx_cluster *cluster_out)
 
 /* ---- Lost batches ------------------------------------------------------- */
 
-void pg_nodes_note_lost(struct pg_engine *engine, struct pg_conn *conn,
-                        uint64_t epoch, uint64_t batch)
+void pg_nodes_saw(struct pg_engine *engine, uint64_t epoch, uint64_t batch,
+                  const char *id)
 {
+    struct pg_nodes *nodes = engine->nodes;
+    struct pg_seen *seen = &nodes->seen;
+    pthread_mutex_lock(&nodes->lock);
+    if (id != NULL || batch != seen->batch)
+        snprintf(seen->id, sizeof seen->id, "%s", id != NULL ? id : "");
+    seen->epoch = epoch;
+    seen->batch = batch;
+    pthread_mutex_unlock(&nodes->lock);
+}
+
+/* Seen first: the keeper notes what was seen when the database has less than
+ * engine->batch. */
+void pg_nodes_applied(struct pg_engine *engine)
+{
+    uint64_t batch = atomic_load(&engine->batch) + 1;
+    pg_nodes_saw(engine, atomic_load(&engine->epoch), batch, engine->id);
+    atomic_store(&engine->batch, batch);
+}
+
+struct pg_seen pg_nodes_seen(struct pg_engine *engine)
+{
+    struct pg_nodes *nodes = engine->nodes;
+    pthread_mutex_lock(&nodes->lock);
+    struct pg_seen seen = nodes->seen;
+    pthread_mutex_unlock(&nodes->lock);
+    return seen;
+}
+
+/* The id is noted once: after the loss is accepted, the other batch of that
+ * number is there to stay. */
+void pg_nodes_note_lost(struct pg_engine *engine, struct pg_conn *conn)
+{
+    struct pg_seen seen = pg_nodes_seen(engine);
     struct pg_params params = {.count = 0};
-    pg_params_number(&params, (int64_t)epoch);
-    pg_params_number(&params, (int64_t)batch);
+    pg_params_number(&params, (int64_t)seen.epoch);
+    pg_params_number(&params, (int64_t)seen.batch);
     pg_params_bytes(&params, kx_text(engine->node));
-    if (pg_conn_text(conn, pg_sql_note_lost, &params))
-        (void)pg_conn_finish(conn, NULL);
+    pg_params_bytes(&params, kx_text(seen.id));
+    if (pg_conn_text(conn, pg_sql_note_lost, &params) &&
+        pg_conn_finish(conn, NULL) == KX_OK)
+        pg_nodes_saw(engine, seen.epoch, seen.batch, "");
 }
 
 enum kx_status pg_nodes_accept_lost(struct pg_engine *engine, bool dry_run,

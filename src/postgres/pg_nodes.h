@@ -18,10 +18,27 @@ void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
 /* Copies what was read last. False: nothing yet. Any thread. */
 bool pg_nodes_known(struct pg_engine *engine, struct kx_cluster *cluster_out);
 
-/* Notes that this node has known this epoch and batch, if the database is below
- * one of them. The thread of conn. */
-void pg_nodes_note_lost(struct pg_engine *engine, struct pg_conn *conn,
-                        uint64_t epoch, uint64_t batch);
+/* The last batch that this process has seen in the database, and the epoch. */
+struct pg_seen {
+    uint64_t epoch, batch;
+    char id[UUID_SIZE]; /* of the batch, in log; empty: unknown */
+};
+
+/* Remembers it. id NULL: unknown, unless it is the batch seen last. Any
+ * thread. */
+void pg_nodes_saw(struct pg_engine *engine, uint64_t epoch, uint64_t batch,
+                  const char *id);
+
+/* The batch that was sent is applied: engine->batch is its number, and it is
+ * the last one seen. The writer's thread. */
+void pg_nodes_applied(struct pg_engine *engine);
+
+/* Copies it. Any thread. */
+struct pg_seen pg_nodes_seen(struct pg_engine *engine);
+
+/* Notes what this process has seen, if the database is below it, or has another
+ * batch of that number. The thread of conn. */
+void pg_nodes_note_lost(struct pg_engine *engine, struct pg_conn *conn);
 
 /* Reads what is lost, and unless dry_run accepts it. As pg_conn_finish. */
 enum kx_status pg_nodes_accept_lost(struct pg_engine *engine, bool dry_run,

@@ -99,7 +99,10 @@ const char *const pg_sql_look =
     "l.until < clock_timestamp() THEN 1 ELSE 0 END)::int8, l.node, l.address, "
     "(CASE WHEN l.holder = '" PG_STEPPED_DOWN
     "' THEN 1 ELSE 0 END)::int8, m.epoch, m.batch, " LOST ", " ACCEPTED
-    " FROM kindex.lease AS l JOIN kindex.meta AS m USING (one)";
+    ", coalesce((SELECT log.id FROM kindex.log WHERE log.batch = m.batch), "
+    "''), (SELECT count(*) FROM kindex.log WHERE log.batch = $1::int8 AND "
+    "$2::text <> '' AND log.id <> $2::text) FROM kindex.lease AS l JOIN "
+    "kindex.meta AS m USING (one)";
 
 const char *const pg_sql_begin_epoch =
     "UPDATE kindex.meta SET epoch = lease.epoch FROM kindex.lease WHERE "
@@ -118,9 +121,11 @@ const char *const pg_sql_release =
 const char *const pg_sql_note_lost =
     "INSERT INTO kindex.lost (one, epoch, batch, node, accepted) SELECT 1, "
     "$1::int8, $2::int8, $3::text, 0 FROM kindex.meta WHERE meta.epoch < "
-    "$1::int8 OR meta.batch < $2::int8 ON CONFLICT (one) DO UPDATE SET epoch = "
-    "greatest(lost.epoch, excluded.epoch), batch = greatest(lost.batch, "
-    "excluded.batch), node = excluded.node, accepted = 0";
+    "$1::int8 OR meta.batch < $2::int8 OR EXISTS (SELECT 1 FROM kindex.log "
+    "WHERE log.batch = $2::int8 AND $4::text <> '' AND log.id <> $4::text) ON "
+    "CONFLICT (one) DO UPDATE SET epoch = greatest(lost.epoch, "
+    "excluded.epoch), batch = greatest(lost.batch, excluded.batch), node = "
+    "excluded.node, accepted = 0";
 
 const char *const pg_sql_see_lost =
     "SELECT m.epoch, m.batch, coalesce(l.epoch, 0), coalesce(l.batch, 0), "

@@ -72,7 +72,8 @@ extern const char *const pg_sql_format;
 /* One row: the epoch, the end of the lease in milliseconds, whether it has
  * ended by the database's clock, the holder's node and address, whether it has
  * stepped down; epoch and batch of meta; whether batches are lost, and whether
- * that was accepted. */
+ * that was accepted; the id of the batch of meta in log, or nothing, and
+ * whether log has another id than $2 for the batch $1. */
 extern const char *const pg_sql_look;
 
 /* Gives meta the epoch of the lease of the process $1: epoch and batch, or no
@@ -86,9 +87,9 @@ extern const char *const pg_sql_release;
 
 /* ---- Lost batches ---- */
 
-/* Notes in lost that the node $3 has known the epoch $1 and the batch $2, if
- * meta is below one of them: an asynchronous standby of the database, or a
- * backup, has taken its place. */
+/* Notes in lost that the node $3 has known the epoch $1 and the batch $2 with
+ * the id $4, if meta is below one of them, or log has another id: an
+ * asynchronous standby of the database, or a backup, has taken its place. */
 extern const char *const pg_sql_note_lost;
 
 /* One row: epoch and batch of meta, then those of lost, its node, and whether

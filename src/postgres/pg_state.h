@@ -28,8 +28,6 @@ struct pg_engine {
     bool stepping_down; /* the next holder is to be another */
     bool leaps;         /* versionstamps are to be raised */
     uint64_t joined_ns; /* kx_monotonic_ns */
-    /* The highest that the looks at the lease have shown. */
-    uint64_t known_epoch, known_batch;
     struct pg_nodes *nodes;
     int64_t first_until_ms; /* of the lease at the first look; 0: none yet */
     atomic_uint_fast64_t held_until_ns; /* pg_lease_holds */

@@ -4,38 +4,13 @@
 ENGINE=bdb # this story says itself which server has which database
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/cli.sh"
-. "$(dirname "$0")/../lib/postgres.sh"
-needs psql
-start_cluster
-postgres_database store || exit 1
-address=$found
-declare -A pids ports
-free_ports 2
-read -r ports[one] ports[two] <<<"$found"
+. "$(dirname "$0")/../lib/nodes.sh"
+have_nodes one two three
 
-node_start() { # NAME
-    start_server --engine "$address" --node "$1" --listen "127.0.0.1:${ports[$1]}" \
-        --advertise "http://127.0.0.1:${ports[$1]}" "${@:2}"
-    pids[$1]=$server
-    server=''
-}
-at() {
-    url=http://127.0.0.1:${ports[$1]}
-    export KINDEX_URL=$url
-}
 # stepped_down TIMES: since the beginning, as the log says
 stepped_down() {
     [ "$(grep -c 'event=restarting reason=step-down' "$log")" = "$1" ]
 }
-end_nodes() {
-    local pid
-    for pid in "${pids[@]}"; do
-        kill -KILL "$pid" 2>"$work/null"
-        wait "$pid" 2>"$work/null"
-    done
-    leave
-}
-trap end_nodes EXIT
 
 test_case 'both nodes are seen, with role, address, position and version, at either'
 node_start one
@@ -76,8 +51,7 @@ until_field '[.nodes[] | [.node, .role]] == [["one","standby"],["two","active"]]
 is 'the process that stepped down' "$(kill -0 "${pids[one]}" && echo there)" there
 
 test_case 'without another node it takes the lease again'
-kill -TERM "${pids[one]}"
-wait "${pids[one]}"
+node_end one TERM
 at two
 kindex cluster step-down
 ends 0
@@ -147,8 +121,7 @@ until_field '[.nodes[].role] | sort' '["active","standby"]' GET /cluster
 # What the nodes would do without the memory of what they have seen.
 test_case 'nodes that have seen nothing serve the older state, and give a versionstamp twice'
 for name in one two; do
-    kill -TERM "${pids[$name]}"
-    wait "${pids[$name]}"
+    node_end $name TERM
 done
 node_start one
 at one
@@ -156,8 +129,7 @@ postgres_query store 'DROP TABLE old; CREATE TABLE old AS SELECT k, v FROM kinde
     SELECT k, v FROM kindex.facts' >"$work/null"
 request PUT /kv/a '5'
 lost=$(jq -r .versionstamp "$answer")
-kill -KILL "${pids[one]}"
-wait "${pids[one]}" 2>"$work/null"
+node_end one KILL
 older_state
 node_start one
 until_status 200 GET /kv/a
@@ -173,5 +145,29 @@ until_status 200 GET /kv/a
 request PUT /kv/a '7'
 is 'far above' "$(jq -r --arg lost "$lost" '.versionstamp > $lost' "$answer")" true
 is 'the leaps' "$(grep -c 'event=versionstamps-raised' "$log")" 2
+
+test_case 'another batch in the place of one that was lost is noticed by the node that made that one'
+postgres_query store 'DROP TABLE old; CREATE TABLE old AS SELECT k, v FROM kindex.entries UNION ALL
+    SELECT k, v FROM kindex.facts' >"$work/null"
+request PUT /kv/a '8'
+expect 200
+signal one STOP
+older_state
+node_start three
+at three
+until_status 200 GET /kv/a
+body_is 7
+request PUT /kv/a '9'
+expect 200
+signal one CONT
+until_status 503 GET /kv/a
+until_field '.detail | contains("accept-loss")' true GET /kv/a
+kindex cluster accept-loss --engine "$address" --dry-run
+ends 0
+complains 'another batch'
+kindex cluster accept-loss --engine "$address"
+ends 0
+until_status 200 GET /kv/a
+body_is 9
 
 finish

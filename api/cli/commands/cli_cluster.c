@@ -96,7 +96,13 @@ int cli_cluster_accept_loss(struct cli *cli)
         kx_cluster_accept(&options, cli->dry_run, &loss, &fault);
     if (status != KX_OK)
         return fail(status, &fault);
-    if (loss.lost)
+    bool below = loss.epoch < loss.known_epoch || loss.batch < loss.known_batch;
+    if (loss.lost && !below)
+        fprintf(stderr,
+                "the database has another batch %llu than %s has seen: it "
+                "lacks that one, and nodes have gone on without it\n",
+                (unsigned long long)loss.known_batch, or_dash(loss.node));
+    else if (loss.lost)
         fprintf(stderr,
                 "the database has epoch %llu and batch %llu; %s has seen epoch "
                 "%llu and batch %llu\n",
