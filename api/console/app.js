@@ -1,9 +1,7 @@
 // The shell: the bar, the pages by the fragment of the address, the keys, and
 // whether the server answers.
 import { h, fill, say } from './dom.js';
-import { hasToken, onRefused, Problem, send } from './api.js';
-import { signIn, signOut } from './signin.js';
-import { form } from './dialog.js';
+import { hasToken, onRefused, Problem, send, setToken } from './api.js';
 import { holder, loadSession, may, needsToken } from './session.js';
 import { open as openData } from './data.js';
 
@@ -92,9 +90,10 @@ let asking = false;
 async function askToken(reason) {
   if (asking) return;
   asking = true;
-  await signIn(reason);
+  await (await import('./signin.js')).signIn(reason);
   asking = false;
   showHolder();
+  touched();
   if (!current?.isWhole?.()) show();
 }
 onRefused(() => askToken());
@@ -106,9 +105,10 @@ function showHolder() {
 
 // Nothing of the data stays on the page, except text that is not saved.
 function leaveServer(reason) {
-  signOut();
+  setToken(null);
   outButton.hidden = true;
   current?.leave?.();
+  for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close();
   current = currentId = null;
   fill(main);
   askToken(reason);
@@ -128,7 +128,8 @@ for (const type of ['keydown', 'pointerdown']) addEventListener(type, touched, {
 
 const FIELDS = 'input, textarea, select, [contenteditable="plaintext-only"]';
 
-function showKeys() {
+async function showKeys() {
+  const { form } = await import('./dialog.js');
   form({ id: 'keys', title: 'Keys', action: 'Close', cancel: false, submit: () => true,
     body: h('table.keys', {}, h('tbody', {}, KEYS.map(([key, what]) =>
       h('tr', {}, h('th', { scope: 'row' }, h('kbd', {}, key)), h('td', {}, what))))) });
@@ -194,4 +195,4 @@ addEventListener('unhandledrejection', (event) => {
 });
 addEventListener('hashchange', show);
 beat();
-loadSession().catch((error) => { if (error.status !== 401) throw error; }).then(() => { showHolder(); show(); });
+loadSession().catch((error) => { if (error.status !== 401) throw error; }).then(() => { showHolder(); touched(); show(); });

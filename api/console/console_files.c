@@ -17,24 +17,32 @@ enum {
     X(app, "app.js", JS)                                                       \
     X(api, "api.js", JS)                                                       \
     X(access, "access.js", JS)                                                 \
+    X(bytes, "bytes.js", JS)                                                   \
+    X(change, "change.js", JS)                                                 \
     X(chart, "chart.js", JS)                                                   \
+    X(columns, "columns.js", JS)                                               \
     X(conflict, "conflict.js", JS)                                             \
+    X(counter, "counter.js", JS)                                               \
     X(data, "data.js", JS)                                                     \
     X(dialog, "dialog.js", JS)                                                 \
     X(dom, "dom.js", JS)                                                       \
     X(draft, "draft.js", JS)                                                   \
     X(entry, "entry.js", JS)                                                   \
+    X(expiry, "expiry.js", JS)                                                 \
     X(field, "field.js", JS)                                                   \
     X(index, "index.js", JS)                                                   \
     X(indexes, "indexes.js", JS)                                               \
+    X(indexed, "indexed.js", JS)                                               \
     X(json, "json.js", JS)                                                     \
     X(key, "key.js", JS)                                                       \
+    X(list, "list.js", JS)                                                     \
     X(merge, "merge.js", JS)                                                   \
     X(pages, "pages.js", JS)                                                   \
     X(prefix, "prefix.js", JS)                                                 \
     X(query, "query.js", JS)                                                   \
     X(rows, "rows.js", JS)                                                     \
     X(server, "server.js", JS)                                                 \
+    X(service, "service.js", JS)                                               \
     X(session, "session.js", JS)                                               \
     X(signin, "signin.js", JS)                                                 \
     X(tree, "tree.js", JS)                                                     \

@@ -1,18 +1,13 @@
-// The entries: the tree of key parts, a list of any length, and one entry.
-import { h, fill, say, about } from './dom.js';
+// The entries: the tree of key parts, the list of a prefix, and one entry. A phone
+// shows one of the three panes at a time. List and entry are loaded when they are
+// first shown.
+import { h, fill, say } from './dom.js';
 import { get, query } from './api.js';
 import { fromFragment, parse, same, toFragment, write } from './key.js';
-import { Rows } from './rows.js';
-import { Pages } from './pages.js';
-import { Tree, keyParts } from './tree.js';
-import { Entry, hasDrafts } from './entry.js';
-import { createEntry, deletePrefix, exportPrefix } from './prefix.js';
+import { Tree } from './tree.js';
 import { may } from './session.js';
 
-const ROW_HEIGHT = 28; // pixels, as in the style sheet
-const OPEN_MS = 30; // a list that is run through opens where it stops
-
-addEventListener('beforeunload', (event) => { if (hasDrafts()) event.preventDefault(); });
+const PHONE = matchMedia('(max-width: 640px)'); // as in the style sheet
 
 // What is known of a key: {entry, below}; below 0 and no entry: nothing is there.
 async function look(key) {
@@ -24,22 +19,23 @@ async function look(key) {
 
 class DataPage {
   constructor(app) {
-    this.app = app;
-    this.indexes = [];
+    Object.assign(this, { app, indexes: [], list: null, entry: null, turn: 0 });
     this.goto = h('input', { id: 'goto', type: 'text', spellcheck: false, autocomplete: 'off',
       placeholder: 'Go to key  /', 'aria-label': 'Go to key, such as users/ada or orders/=42',
       onkeydown: (event) => { if (event.key === 'Enter') this.goTo(this.goto.value); } });
-    this.tree = new Tree({ pick: (key) => this.openPrefix(key),
+    this.tree = new Tree({ pick: (key, tapped) => this.openPrefix(key, tapped),
       enter: (key) => this.enter(key), hidden: (key) => this.isIndex(key) });
     this.group = h('nav.group', { 'aria-label': 'Index entries' });
-    this.list = h('section.list', { 'aria-label': 'Entries' });
-    const detail = h('section.detail', { 'aria-label': 'Entry' });
-    this.entry = new Entry(detail, { changed: () => this.refresh(), back: () => this.focusList() });
-    this.entry.close();
-    this.node = h('div.data', {}, h('aside', { 'aria-label': 'Keys' },
-      h('div.bar', {}, this.goto), this.tree.node, this.group), this.list, detail);
-    this.prefix = null;
+    this.listPane = h('section.list', { 'aria-label': 'Entries' });
+    this.detail = h('section.detail', { 'aria-label': 'Entry' });
+    this.node = h('div.data.panes', {}, h('aside', { 'aria-label': 'Keys' },
+      h('div.bar', {}, this.goto), this.tree.node, this.group), this.listPane, this.detail);
+    this.close();
+    this.show(0);
   }
+
+  // Shows the first, second or third pane where there is room for one.
+  show(pane) { this.node.dataset.pane = pane; }
 
   isIndex(key) { return this.indexes.some((index) => index.name === key[0]); }
 
@@ -56,11 +52,13 @@ class DataPage {
     if (!this.loaded) await this.load();
     if (path === '') {
       this.showTop();
-      this.tree.node.querySelector('[tabindex="0"]')?.focus();
+      this.focusTree();
       return;
     }
     try {
-      await this.openKey(fromFragment(path));
+      const key = fromFragment(path);
+      if (PHONE.matches && this.list && same(key, this.list.prefix)) this.focusList(); // as it was left
+      else await this.openKey(key);
     } catch (error) {
       say(error.text ?? error.message, true);
     }
@@ -75,164 +73,169 @@ class DataPage {
   }
 
   async openKey(key) {
+    const turn = ++this.turn;
     const found = await look(key);
-    if (found.below !== 0) {
-      await this.showPrefix(key);
-      if (found.entry) this.entry.open(key);
-      else this.entry.close();
-      this.focusList();
-      return;
-    }
-    if (key.length > 1) await this.showPrefix(key.slice(0, -1), found.entry ? key : undefined);
+    if (turn !== this.turn) return;
+    if (found.below !== 0) await this.showPrefix(key);
+    else if (key.length > 1) await this.showPrefix(key.slice(0, -1), found.entry ? key : undefined);
     else this.showTop();
-    if (found.entry) await this.entry.open(key);
-    else this.entry.close(`There is no entry at ${write(key)}, and none below it.`);
-    this.focusList();
+    if (turn !== this.turn) return;
+    await this.openEntry(found, found.below === 0 ? `There is no entry at ${write(key)}, and none below it.` : undefined);
+    if (turn !== this.turn) return;
+    this.show(found.below === 0 ? 2 : 1);
+    if (found.below !== 0 || !PHONE.matches) this.focusList();
+    else this.focusBack();
   }
 
   showTop() {
-    this.prefix = null;
-    this.rows = null;
-    this.entry.close();
-    fill(this.list, h('div.overview', {},
+    this.list?.leave();
+    this.list = null;
+    this.close();
+    const create = may('write') ? h('p', {}, h('button.primary', { type: 'button', onclick: () => this.create() },
+      'New', h('kbd', {}, 'n'))) : null;
+    fill(this.listPane, h('div.overview', {},
       this.loaded > 1 ? [h('h2', {}, 'Entries'),
         h('p', {}, 'Choose a key on the left, or press / and type one: users/ada, orders/=42.')]
         : [h('h2', {}, 'There are no entries yet'),
           h('p', {}, 'Write the first one from a shell:'),
-          h('pre', { tabIndex: 0 }, `curl -X PUT ${location.origin}/kv/users/ada --json '{"name":"Ada"}'`)]));
+          h('pre', { tabIndex: 0 }, `curl -X PUT ${location.origin}/kv/users/ada --json '{"name":"Ada"}'`)], create));
+    this.show(this.loaded > 1 ? 0 : 1);
   }
 
-  openPrefix(key) {
+  openPrefix(key, tapped) {
     this.app.address('data', toFragment(key));
-    return this.openQuietly(key);
+    return this.openQuietly(key, tapped);
   }
 
-  async openQuietly(key) {
-    const turn = this.turn = (this.turn ?? 0) + 1;
+  async openQuietly(key, tapped) {
+    const turn = ++this.turn;
     const found = await look(key);
     if (turn !== this.turn) return;
     if (found.below !== 0) await this.showPrefix(key);
     else if (key.length === 1) this.showTop();
-    if (found.entry) await this.entry.open(key);
-    else this.entry.close();
+    if (turn !== this.turn) return;
+    await this.openEntry(found);
+    if (turn !== this.turn) return;
+    this.isLeaf = found.below === 0;
+    if (tapped && PHONE.matches) this.step(this.isLeaf ? 2 : 1);
   }
 
   async enter(key) {
     await this.openQuietly(key);
-    this.focusList();
+    if (this.isLeaf) this.focusEntry();
+    else this.focusList();
   }
+
+  // Shows a pane by itself, and focuses what leads back.
+  step(pane) {
+    this.show(pane);
+    this.focusBack();
+  }
+
+  // Shows the entry that was found, or why it is not there.
+  async openEntry(found, text) {
+    if (!found.entry) { this.close(text); return; }
+    const { turn } = this;
+    this.loading ??= import('./entry.js').then(({ Entry }) => {
+      this.entry = new Entry(this.detail, { changed: () => this.list?.refresh(),
+        back: () => this.focusList(), closed: (why) => this.close(why) });
+    });
+    await this.loading;
+    if (turn === this.turn) await this.entry.open(found.key);
+  }
+
+  close(text) {
+    this.entry?.leave();
+    fill(this.detail, this.backButton(), h('p.empty', {}, text ?? 'Choose an entry to see its value.'));
+  }
+
+  backButton() { return h('button.back', { type: 'button', onclick: () => this.focusList() }, '‹ Entries'); }
 
   // The list of a prefix, at the entry with this key if one is given.
   async showPrefix(prefix, key) {
-    const pages = new Pages(prefix, { changed: (from, to) => rows.redraw(from, to),
-      resized: () => { rows.setTotal(pages.total); this.describe(); },
-      moved: (by) => rows.move(by) });
-    const rows = new Rows({ height: ROW_HEIGHT, label: `Entries under ${write(prefix)}`,
-      draw: (i) => this.row(pages, i), need: (from, to) => pages.need(from, to),
-      pick: (i) => this.pick(pages, i), enter: () => this.entry.focus() });
-    await pages.open();
-    Object.assign(this, { prefix, pages, rows, title: h('span.tag', {}) });
-    fill(this.list, h('header.bar', {}, h('h2.crumbs', {}, keyParts(prefix)), this.title,
-      h('span.grow'), this.actions(prefix, pages)), rows.node);
-    rows.setTotal(pages.total);
-    this.describe();
+    const { turn } = this;
+    const { EntryList } = await import('./list.js');
+    const list = new EntryList(prefix, { back: () => this.focusTree(), enter: () => this.focusEntry(),
+      create: () => this.create(), removed: () => this.reload(''),
+      pick: (picked, tapped) => this.pick(picked, tapped) });
+    await list.open(key);
+    if (turn !== this.turn) return;
+    this.list?.leave();
+    this.list = list;
+    fill(this.listPane, list.node);
     this.tree.reveal(prefix);
-    if (key === undefined) return;
-    const i = await pages.find(key);
-    rows.redraw(0, Infinity);
-    rows.centre(i);
-    rows.mark(i);
+    await list.settle();
   }
 
-  actions(prefix, pages) {
-    const button = (text, onclick, kind = 'button') => h(kind, { type: 'button', onclick }, text);
-    return [button('Export', () => exportPrefix(prefix, pages.total)),
-      may('write') ? [button('Delete all', () => this.deleteAll(prefix), 'button.danger'),
-        button(['New', h('kbd', {}, 'n')], () => this.create(), 'button.primary')] : null];
+  // An entry of the list. What was tapped on a phone is one step of Back.
+  async pick(key, tapped) {
+    const turn = ++this.turn;
+    const alone = tapped && PHONE.matches;
+    this.app.address('data', toFragment(key), !alone);
+    await this.openEntry({ key, entry: true });
+    if (turn === this.turn && alone) this.step(2);
   }
 
   async create() {
     if (!may('write')) return;
-    const key = await createEntry(this.prefix);
+    const key = await (await import('./prefix.js')).createEntry(this.list?.prefix);
     if (!key) return;
+    await this.reload(toFragment(key));
+    this.focusEntry();
+  }
+
+  // Reads the tree again, and opens an address.
+  async reload(path) {
     await this.load();
-    this.app.address('data', toFragment(key));
-    await this.openKey(key);
-    this.entry.focus();
+    this.app.address('data', path);
+    await this.go(path);
   }
 
-  async deleteAll(prefix) {
-    if (!await deletePrefix(prefix)) return;
-    await this.load();
-    this.app.address('data', '');
-    this.go('');
-  }
-
-  describe() {
-    const { pages } = this;
-    if (!pages) return;
-    this.title.textContent = pages.exact && pages.total === 1 ? '1 entry'
-      : `${about(pages.total, pages.exact)} entries`;
-  }
-
-  row(pages, i) {
-    const entry = pages.at(i);
-    if (!entry) return h('div.row', {}, '…');
-    const below = entry.key.slice(pages.prefix.length);
-    const value = entry.preview ?? `${entry.mediaType ?? entry.kind}, ${entry.size} B`;
-    return h('div.row', {}, h('span.key', {}, below.length ? keyParts(below) : h('i', {}, 'itself')),
-      h('span.value', {}, value, entry.cut ? ' …' : ''), h('span.size', {}, `${entry.size} B`));
-  }
-
-  // The entry of the row opens when it has arrived and the selection rests there.
-  pick(pages, i) {
-    clearTimeout(this.picking);
-    const open = async () => {
-      const entry = await pages.entry(i);
-      if (!entry || pages !== this.pages || this.rows.selected !== i) return;
-      this.app.address('data', toFragment(entry.key), true);
-      await this.entry.open(entry.key);
-    };
-    if (pages.at(i)) open();
-    else this.picking = setTimeout(open, OPEN_MS);
+  focusTree() {
+    this.show(0);
+    if (PHONE.matches) this.app.address('data', '', true);
+    (this.tree.node.querySelector('[tabindex="0"]') ?? this.goto).focus();
   }
 
   focusList() {
-    if (this.rows) this.rows.node.focus();
-    else (this.tree.node.querySelector('[tabindex="0"]') ?? this.goto).focus();
+    if (!this.list) { this.focusTree(); return; }
+    this.show(1);
+    if (PHONE.matches) this.app.address('data', toFragment(this.list.prefix), true);
+    this.list.focus();
   }
 
-  // Reads the list again after a change.
-  async refresh() {
-    const { pages, rows } = this;
-    if (!pages || !rows) return;
-    await pages.open();
-    pages.clear(pages.base);
-    rows.setTotal(pages.total);
-    this.describe();
+  focusEntry() {
+    if (!this.entry?.state) return;
+    this.show(2);
+    this.entry.focus();
+  }
+
+  // To what leads to the pane before, which only a phone has.
+  focusBack() {
+    const pane = this.node.children[this.node.dataset.pane];
+    pane.querySelector('.back')?.focus();
   }
 
   keys() {
-    return { '/': () => { this.goto.focus(); this.goto.select(); }, e: () => this.entry.focus(),
-      n: () => this.create(),
-      w: () => { if (this.prefix) location.hash = `#/watch/${toFragment(this.prefix)}`; } };
+    return { '/': () => { this.show(0); this.goto.focus(); this.goto.select(); }, e: () => this.focusEntry(),
+      n: () => this.create(), w: () => this.list?.watch() };
   }
 
-  save() { this.entry.save(); }
+  save() { this.entry?.save(); }
 
   // Is all there, after a token was asked for? Then the text in the field stays.
-  isWhole() { return this.entry.state !== null; }
+  isWhole() { return Boolean(this.entry?.state); }
 
   // Esc: one pane back.
   back() {
-    if (this.rows && this.rows.node === document.activeElement) {
-      (this.tree.node.querySelector('[tabindex="0"]') ?? this.goto).focus();
-    } else {
-      this.focusList();
-    }
+    if (this.list?.hasFocus() || this.node.dataset.pane === '1') this.focusTree();
+    else this.focusList();
   }
 
-  leave() { clearTimeout(this.picking); }
+  leave() {
+    this.turn++;
+    this.list?.leave();
+  }
 }
 
 export const open = (app) => new DataPage(app);

@@ -1,7 +1,8 @@
 // The declaration of a new index, tried while it is typed.
-import { h, fill, say, bytes, count } from './dom.js';
+import { h, fill, say } from './dom.js';
 import { Problem, post } from './api.js';
 import { parse, write } from './key.js';
+import { estimateFacts } from './change.js';
 
 const SETTLE_MS = 200; // after the last key
 
@@ -76,11 +77,7 @@ export class Draft {
     try {
       const { estimate, warnings } = await post('/indexes?dry=1', this.document());
       if (turn !== this.turn) return;
-      const sign = estimate.exact ? '' : '≈ ';
-      const facts = [['covers', `${sign}${count(estimate.covered)}`], ['leaves out', `${sign}${count(estimate.skipped)}`],
-        ['index entries', `${sign}${count(estimate.entries)}`], ['size', `${sign}${bytes(estimate.bytes)}`],
-        ['build', `≈ ${estimate.seconds.toFixed(1)} s`], ['conflicts', count(estimate.conflicts)]];
-      fill(this.result, h('dl', {}, facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))),
+      fill(this.result, estimateFacts(estimate),
         warnings.map((text) => h('p.warn', {}, text)));
     } catch (error) {
       if (turn === this.turn) this.refuse(error);

@@ -6,15 +6,17 @@ import { format, mistake, place } from './json.js';
 import { write } from './key.js';
 import { may } from './session.js';
 import { keyParts } from './tree.js';
-import { decode, dump, kindOf, layout } from './value.js';
+import { decode, kindOf, layout } from './value.js';
+import { bytesView } from './bytes.js';
 import { Field } from './field.js';
-import { confirm, form } from './dialog.js';
+import { confirm } from './dialog.js';
 import { showConflict } from './conflict.js';
-
+import { counterForm, numberOf } from './counter.js';
+import { chooseExpiry } from './expiry.js';
 
 const drafts = new Map(); // of keys: {text, etag}
 
-export const hasDrafts = () => drafts.size > 0;
+addEventListener('beforeunload', (event) => { if (drafts.size > 0) event.preventDefault(); });
 
 async function read(key) {
   const response = await send('GET', '/kv' + query({ key }));
@@ -27,8 +29,9 @@ async function read(key) {
 
 export class Entry {
   // changed(key): it was stored or deleted. back(): the focus goes elsewhere.
-  constructor(host, { changed, back }) {
-    Object.assign(this, { host, changed, back, turn: 0, key: null, state: null });
+  // closed(why): it is no longer shown.
+  constructor(host, { changed, back, closed }) {
+    Object.assign(this, { host, changed, back, closed, turn: 0, key: null, state: null });
     host.addEventListener('keydown', (event) => this.press(event));
   }
 
@@ -39,10 +42,9 @@ export class Entry {
     }
   }
 
-  close(text) {
+  leave() {
     this.turn++;
     Object.assign(this, { key: null, state: null, field: null });
-    fill(this.host, h('p.empty', {}, text ?? 'Choose an entry to see its value.'));
   }
 
   async open(key) {
@@ -53,7 +55,7 @@ export class Entry {
       state = await read(key);
     } catch (error) {
       if (turn !== this.turn || !(error instanceof Problem)) throw error;
-      this.close(error.status === 404 ? 'This entry is gone: it was deleted, or has expired.'
+      this.closed(error.status === 404 ? 'This entry is gone: it was deleted, or has expired.'
         : error.text);
       return;
     }
@@ -64,7 +66,9 @@ export class Entry {
     this.state = state;
     this.note = h('span.note', { role: 'status' });
     this.conflict = h('div.conflict', { hidden: true });
-    const head = h('header.bar', {}, h('h2.crumbs', {}, keyParts(state.key)), h('span.grow'),
+    const head = h('header.bar', {}, h('button.back', { type: 'button', onclick: () => this.back() }, '‹ Entries'),
+      h('h2.crumbs', {}, keyParts(state.key)), h('span.grow'),
+      h('button', { type: 'button', onclick: async () => (await import('./indexed.js')).showIndexes(state.key, state.kind, decode(state.content)) }, 'Indexes'),
       h('span.tag', {}, state.kind === 'bytes' || state.kind === 'text' ? state.type.split(';')[0] : state.kind));
     const expiry = state.expiresAt === null ? 'expires never'
       : `expires in ${duration(state.expiresAt - Date.now())}`;
@@ -78,20 +82,9 @@ export class Entry {
   }
 
   drawBytes(head, more) {
-    const { state } = this;
     this.field = null;
-    const file = h('input.hidden', { type: 'file', tabIndex: -1, 'aria-label': 'File with the new bytes',
-      onchange: async () => this.store(await file.files[0].arrayBuffer()) });
-    fill(this.host, head, h('pre.text', { tabIndex: 0, role: 'region', 'aria-label': 'Value' }, dump(state.content)),
-      h('footer.bar', {}, h('button', { type: 'button', onclick: () => this.download() }, 'Download'), file,
-        may('write') ? h('button', { type: 'button', onclick: () => file.click() }, 'Replace by a file') : null,
-        this.note, h('span.grow'), more));
-  }
-
-  download() {
-    const address = URL.createObjectURL(new Blob([this.state.content], { type: 'application/octet-stream' }));
-    h('a', { href: address, download: write(this.state.key).replace(/[^A-Za-z0-9._-]+/g, '-') }).click();
-    URL.revokeObjectURL(address);
+    const { shown, buttons } = bytesView(this.state, may('write') ? (content) => this.store(content) : null);
+    fill(this.host, head, shown, h('footer.bar', {}, buttons, this.note, h('span.grow'), more));
   }
 
   drawText(head, more) {
@@ -103,7 +96,7 @@ export class Entry {
       readOnly: !may('write'), changed: () => this.check() });
     this.saveButton = h('button.primary', { type: 'button', onclick: () => this.save() },
       'Save', h('kbd', {}, 'Ctrl S'));
-    fill(this.host, head, this.conflict, this.field.node, h('footer.bar', {}, this.saveButton,
+    fill(this.host, head, this.counter(text), this.conflict, this.field.node, h('footer.bar', {}, this.saveButton,
       h('button', { type: 'button', onclick: () => this.revert() }, 'Revert'),
       isText ? null : h('button', { type: 'button', onclick: () => this.format() }, 'Format'),
       this.note, h('span.grow'), more));
@@ -113,6 +106,20 @@ export class Entry {
       this.field.text = draft.text;
     }
     this.check();
+  }
+
+  // A KvU64 has buttons that change it in one mutation.
+  counter(text) {
+    const { key, kind } = this.state;
+    const digits = kind === 'typed' && may('write') ? numberOf(text) : null;
+    if (digits === null) return null;
+    return counterForm(key, digits, { refused: (error) => say(error.text ?? error.message, true),
+      done: async (label) => {
+        say(`Changed ${write(key)} by ${label}`);
+        this.changed(key);
+        await this.open(key);
+        [...this.host.querySelectorAll('.counter button')].find((button) => button.textContent === label)?.focus();
+      } });
   }
 
   check() {
@@ -206,14 +213,7 @@ export class Entry {
 
   async setExpiry() {
     const { state } = this;
-    const field = h('input', { name: 'ttl', autofocus: true, autocomplete: 'off', spellcheck: false, placeholder: '30m, 12h, 7d, none' });
-    let ttl;
-    await form({ id: 'expiry', title: 'Time to live', action: 'Set', body: [h('p', {}, state.expiresAt
-      ? `It expires at ${new Date(state.expiresAt).toLocaleString('en-GB')}.` : 'It does not expire.'),
-    h('label', {}, 'It expires after', field)], submit: () => {
-      ttl = field.value.trim();
-      if (!/^(\d+(ms|s|m|h|d)|none)$/.test(ttl)) throw new Error('Write a time such as 30m, 12h or 7d, or none.');
-    } });
+    const ttl = await chooseExpiry(state.expiresAt);
     if (ttl !== undefined) await this.store(state.content, ttl);
   }
 
@@ -231,7 +231,7 @@ export class Entry {
     }
     drafts.delete(write(state.key));
     say(`Deleted ${write(state.key)}`);
-    this.close('Deleted.');
+    this.closed('Deleted.');
     this.changed(state.key);
     this.back();
   }

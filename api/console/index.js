@@ -5,6 +5,7 @@ import { may } from './session.js';
 import { keyParts } from './tree.js';
 import { toFragment, write } from './key.js';
 import { confirm } from './dialog.js';
+import { change, pace } from './change.js';
 
 const POLL_MS = 300;
 const VALUES = 50; // shown of an index's values
@@ -59,7 +60,7 @@ async function verification(host, name) {
     }
     const wrong = ['missing', 'dangling', 'stale', 'duplicate'].filter((kind) => report[kind] > 0);
     fill(out, h('p', {}, `${count(report.total)} entries compared. `, wrong.length === 0 ? 'Nothing is wrong.'
-      : wrong.map((kind) => `${report[kind]} ${kind}`).join(', ')),
+      : wrong.map((kind) => `${report[kind]} ${kind}${report.repair && kind !== 'duplicate' ? ', repaired' : ''}`).join(', ')),
     report.samples.map((sample) => h('p', {}, sample.damage, ' ', keyParts(sample.indexKey ?? sample.key))));
   };
   const run = (repair) => start(repair).catch((error) => fill(out, h('p.bad', {}, error.text ?? error.message)));
@@ -103,7 +104,8 @@ export async function openIndex(host, name, { gone }) {
   const panel = h('div.pane', { role: 'tabpanel', id: 'panel', tabIndex: 0, 'aria-labelledby': 'tab-Values' });
   const tabs = [['Values', () => values(panel, index)],
     ...(index.unique ? [['Conflicts', () => conflicts(panel, name, () => show('Conflicts'))]] : []),
-    ...(may('index') ? [['Verify', () => verification(panel, name)]] : []),
+    ...(may('index') ? [['Verify', () => verification(panel, name)],
+      ['Change', () => change(panel, index, () => again('Change'))], ['Pace', () => pace(panel, index, () => again('Pace'))]] : []),
     ['Declaration', () => declaration(panel, index)]];
   const buttons = tabs.map(([title]) => h('button', { type: 'button', role: 'tab', id: `tab-${title}`,
     'aria-controls': 'panel', onclick: () => show(title) }, title));
@@ -115,6 +117,11 @@ export async function openIndex(host, name, { gone }) {
     buttons[at].focus();
   } }, buttons);
   let shown;
+  // Reads the index again, and shows a tab of it.
+  async function again(title) {
+    index = await get(`/indexes/${encodeURIComponent(name)}`);
+    await show(title);
+  }
   async function show(title) {
     shown = title;
     tabs.forEach(([other], i) => {
@@ -136,5 +143,6 @@ export async function openIndex(host, name, { gone }) {
     state.className = `state ${now.state}`;
     state.textContent = index.state = now.state;
     if (other && shown === 'Values') show('Values');
+    if (shown === 'Change' && ('migration' in now || index.migration)) again('Change');
   } };
 }

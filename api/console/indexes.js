@@ -22,14 +22,25 @@ class IndexesPage {
     this.rows = new Map();
     this.body = h('tbody');
     this.detail = h('section.detail', { 'aria-label': 'Index' });
-    this.node = h('div.split', {}, h('section.list', { 'aria-label': 'Indexes' },
+    this.node = h('div.split.panes', {}, h('section.list', { 'aria-label': 'Indexes' },
       h('header.bar', {}, h('h2', {}, 'Indexes'), h('span.grow'), may('index')
         ? h('button.primary', { type: 'button', onclick: () => this.create() }, 'New', h('kbd', {}, 'n')) : null),
       h('div.scroll', { tabIndex: 0, role: 'region', 'aria-label': 'List of indexes' },
         h('table', {}, h('thead', {}, h('tr', {}, COLUMNS.map((text) =>
           h('th', { scope: 'col' }, text)))), this.body))), this.detail);
-    fill(this.detail, h('p.empty', {}, 'Choose an index, or declare one.'));
+    this.pane(0);
+    this.close('Choose an index, or declare one.');
   }
+
+  // Shows the first or second pane where there is room for one.
+  pane(number) { this.node.dataset.pane = number; }
+
+  // The detail is what stands below what leads back to the list.
+  fillDetail(...nodes) {
+    fill(this.detail, h('button.back', { type: 'button', onclick: () => this.back() }, '‹ Indexes'), nodes);
+  }
+
+  close(text) { this.fillDetail(h('p.empty', {}, text)); }
 
   async go(path) {
     if (!this.loaded) {
@@ -44,7 +55,7 @@ class IndexesPage {
     }
     const name = decodeURIComponent(path);
     if (name !== '') await this.choose(name);
-    else this.body.querySelector('a')?.focus();
+    else this.back();
   }
 
   row(index) {
@@ -96,11 +107,14 @@ class IndexesPage {
 
   async choose(name) {
     this.chosen = name;
-    this.part = await openIndex(this.detail, name, { gone: () => {
+    const host = h('div.column');
+    this.fillDetail(host);
+    this.pane(1);
+    this.part = await openIndex(host, name, { gone: () => {
       this.chosen = null;
       this.app.address('indexes', '');
-      fill(this.detail, h('p.empty', {}, `${name} was dropped.`));
-      this.body.querySelector('a')?.focus();
+      this.close(`${name} was dropped.`);
+      this.back();
     } });
   }
 
@@ -111,12 +125,18 @@ class IndexesPage {
       this.app.address('indexes', encodeURIComponent(name));
       this.choose(name);
     } });
-    fill(this.detail, draft.node);
+    this.fillDetail(draft.node);
+    this.pane(1);
     draft.focus();
   }
 
   keys() { return { n: () => this.create() }; }
-  back() { this.body.querySelector('a')?.focus(); }
+  back() {
+    this.pane(0);
+    const chosen = this.rows.get(this.chosen)?.node;
+    (chosen ?? this.body).querySelector('a')?.focus();
+  }
+
   leave() { this.abort.abort(); }
 }
 

@@ -2,19 +2,32 @@
 // are exact; a jump asks for the entry at that share of the range, so that its
 // number is an estimate. Where pages meet they are compared: an entry that an
 // estimate would hide makes the pages after it be read again.
-import { get, query } from './api.js';
+import { get, query, send } from './api.js';
 import { same } from './key.js';
+import { exactly } from './value.js';
 
 const PAGE = 200; // entries
 const PAGES_MAX = 30; // pages in memory
 const PREVIEW = 240; // bytes of a value
 const SETTLE_MS = 50; // a moving scroll bar asks for nothing
 
+// A member of a value as the text of a cell.
+const cell = (value) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
+const nameOf = (field) => field.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
+
+// The entries of a list with the members that `fields` asks for, as `cells`.
+function withCells(text, fields) {
+  const values = exactly(text).entries.map((entry) => entry.value ?? entry.typed?.value ?? {});
+  return JSON.parse(text).entries.map(({ key }, i) =>
+    ({ key, cells: fields.map((field) => cell(values[i][nameOf(field)])) }));
+}
+
 export class Pages {
   // changed(from, to): rows have arrived; resized(): `total` has changed;
-  // moved(by): all entries have other numbers.
-  constructor(prefix, { changed, resized, moved }) {
-    Object.assign(this, { prefix, changed, resized, moved, total: 0, exact: true, from: 0 });
+  // moved(by): all entries have other numbers. `fields`: JSON pointers of members
+  // to read instead of the beginning of each value.
+  constructor(prefix, { changed, resized, moved, fields }) {
+    Object.assign(this, { prefix, changed, resized, moved, fields, total: 0, exact: true, from: 0 });
     this.clear(0);
   }
 
@@ -41,9 +54,10 @@ export class Pages {
   }
 
   async list(more) {
-    const { entries } = await get('/list' +
-      query({ prefix: this.prefix, limit: PAGE, preview: PREVIEW, ...more }));
-    return entries;
+    const { prefix, fields } = this;
+    const target = '/list' + query({ prefix, limit: PAGE, fields, preview: fields ? undefined : PREVIEW, ...more });
+    if (fields) return withCells(await (await send('GET', target)).text(), fields);
+    return (await get(target)).entries;
   }
 
   // The number of the entry with this key, or of the next one.

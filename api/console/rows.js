@@ -20,7 +20,8 @@ export function scrollTo({ first, view, height, total }) {
 }
 
 // draw(i) makes the element of a row; need(from, to) is told which rows are in
-// view; pick(i, by) which one was selected, enter(i) which one was entered.
+// view; pick(i, tapped) which one was selected, and whether by a pointer; enter(i)
+// which one was entered.
 export class Rows {
   constructor({ height, draw, need, pick, enter, label }) {
     Object.assign(this, { height, draw, need, pick, enter, total: 0, selected: -1 });
@@ -119,12 +120,12 @@ export class Rows {
     this.paint();
   }
 
-  select(i) {
+  select(i, tapped = false) {
     if (this.total === 0) return;
     this.selected = Math.max(0, Math.min(this.total - 1, i));
     this.show(this.selected);
     this.mark(this.selected);
-    this.pick(this.selected);
+    this.pick(this.selected, tapped);
   }
 
   press(event) {
@@ -141,6 +142,6 @@ export class Rows {
 
   click(event) {
     const row = event.target.closest('[role=option]');
-    if (row) this.select(Number(row.dataset.index));
+    if (row) this.select(Number(row.dataset.index), true);
   }
 }

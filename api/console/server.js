@@ -1,8 +1,9 @@
 // What the server does: figures and plots of the last hour or day, its checks,
 // slow requests, a backup.
 import { h, fill, bytes, count } from './dom.js';
-import { get, hasToken, send } from './api.js';
+import { get, send } from './api.js';
 import { may } from './session.js';
+import { Backup, nodes } from './service.js';
 import { fromFragment, parse } from './key.js';
 import { Chart } from './chart.js';
 
@@ -44,17 +45,13 @@ class ServerPage {
     this.tiles = h('div.tiles');
     this.checks = h('div');
     this.slow = h('tbody');
+    this.nodes = h('div');
+    this.backup = new Backup();
     this.node = h('div.scroll.pane', { tabIndex: 0, role: 'region', 'aria-label': 'Server' },
       may('monitor') ? [h('header.bar', {}, h('h2', {}, 'Server'), h('span.grow'), this.span), this.tiles, h('div.charts', {}, this.charts.map((chart) => chart.node))] : null,
-      h('h2', {}, 'Checks'), this.checks,
+      h('h2', {}, 'Checks'), this.checks, this.nodes,
       may('admin') ? [h('h2', {}, 'Slow requests'), h('table', {}, h('thead', {}, h('tr', {}, ['Ended', 'Request', 'Time', 'Where', 'Read'].map((text) =>
-        h('th', { scope: 'col' }, text)))), this.slow), h('h2', {}, 'Backup'), this.backup()] : null);
-  }
-
-  // A download cannot send a token: with one the command is shown.
-  backup() {
-    if (!hasToken()) return h('p', {}, h('a', { href: './backup', download: 'kindex-backup' }, 'Download a backup'));
-    return h('p', {}, 'From a shell: ', h('code', {}, `KINDEX_TOKEN=… kindex backup --url ${location.origin}`));
+        h('th', { scope: 'col' }, text)))), this.slow), h('h2', {}, 'Backup'), this.backup.node] : null);
   }
 
   async go() {
@@ -62,6 +59,8 @@ class ServerPage {
     const { checks } = await (await send('GET', '/readyz?verbose').catch((error) => ({ json: () => error.body }))).json();
     fill(this.checks, h('p', {}, (checks ?? []).map((check) => h(`span.tag.check-${check.state}`, {}, `${check.name}: ${check.state}`))));
     if (!may('admin')) return;
+    fill(this.nodes, nodes(await get('/cluster')));
+    await this.backup.show();
     const { requests } = await get('/slow' + `?limit=${SLOW}`);
     fill(this.slow, requests.length === 0 ? h('tr', {}, h('td', { colSpan: 5 }, 'None since the server started.'))
       : requests.map((request) => h('tr', {}, h('td', {}, new Date(request.endedAt).toLocaleTimeString('en-GB')),

@@ -6,8 +6,6 @@ import { setToken } from './api.js';
 import { loadSession, needsToken } from './session.js';
 import { form } from './dialog.js';
 
-export const signOut = () => setToken(null);
-
 // Resolves when the server has taken a token.
 export function signIn(reason) {
   const field = h('input', { type: 'password', name: 'token', autocomplete: 'current-password',

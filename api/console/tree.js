@@ -14,8 +14,8 @@ export const keyParts = (key) =>
   key.map((value, i) => [i > 0 ? h('span.sep', {}, '/') : null, part(value)]);
 
 export class Tree {
-  // pick(key, child): an item was chosen; enter(key): entered; hidden(key): left
-  // out at the top.
+  // pick(key, tapped): an item was chosen, and whether by a pointer; enter(key):
+  // entered; hidden(key): left out at the top.
   constructor({ pick, enter, hidden }) {
     Object.assign(this, { pick, enter, hidden });
     this.node = h('ul.tree', { role: 'tree', 'aria-label': 'Keys',
@@ -64,9 +64,13 @@ export class Tree {
 
   click(event, item) {
     event.stopPropagation();
-    this.choose(item);
-    if (event.target.closest('.twist')) this.toggle(item);
-    else this.toggle(item, true);
+    if (event.target.closest('.twist')) {
+      this.focus(item);
+      this.toggle(item);
+      return;
+    }
+    this.choose(item, true);
+    this.toggle(item, true);
   }
 
   focus(item) {
@@ -82,10 +86,10 @@ export class Tree {
     item?.setAttribute('aria-selected', 'true');
   }
 
-  choose(item) {
+  choose(item, tapped = false) {
     this.mark(item);
     this.focus(item);
-    if (item.key) this.pick(item.key);
+    if (item.key) this.pick(item.key, tapped);
   }
 
   // Marks the item of a key, if it is drawn.

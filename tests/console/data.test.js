@@ -110,7 +110,7 @@ test('any place of a long list, and every entry on the way', () => withConsole(a
 }));
 
 test('an entry is edited and saved, and other clients\' changes are not lost', () => withConsole(async ({ client, open }) => {
-  const page = await open('#/data/other/edited', ['412']);
+  const page = await open('#/data/other/edited', ['412 /kv']);
   await value(page).filter({ hasText: 'London' }).waitFor();
   await page.key('e');
   assert.equal(await focused(page), 'text');

@@ -20,7 +20,7 @@ const stored = async (client, key) => {
 
 test('journey 5: a value that another client changes meanwhile is merged, with 3 keys', () => withConsole(async ({ client, open }) => {
   await client('PUT', '/kv/merge/user', '{"name":"User 42","city":"Paris","id":9007199254740993}', json);
-  const page = await open('#/data/merge/user', ['412', '404']);
+  const page = await open('#/data/merge/user', ['412 /kv', '404 /kv']);
   await text(page).filter({ hasText: 'Paris' }).waitFor();
   await page.key('e');
   await page.key('Control+a');
@@ -150,7 +150,7 @@ test('bytes are shown, downloaded and replaced', () => withConsole(async ({ clie
 
 test('a new entry, an export, and all entries of a prefix deleted', () => withConsole(async ({ client, open }) => {
   for (let i = 0; i < 3; i++) await client('PUT', `/kv/batch/${i}`, String(i), json);
-  const page = await open('#/data/batch', ['412']);
+  const page = await open('#/data/batch', ['412 /kv']);
   await page.locator('.row').nth(2).waitFor();
   await page.key('n');
   await page.getByRole('dialog').waitFor();
@@ -184,5 +184,117 @@ test('a new entry, an export, and all entries of a prefix deleted', () => withCo
   await page.key('Enter');
   await page.getByText('Deleted 4 entries').first().waitFor();
   assert.equal((await (await client('GET', '/count?prefix=batch')).json()).count, 0);
+  await page.fine();
+}));
+
+test('a KvU64 is changed by mutations, so that no change of another client is lost', () => withConsole(async ({ client, open }) => {
+  const typed = { 'Content-Type': TYPED };
+  const sum = (value) => client('POST', '/atomic', JSON.stringify({ mutations: [{ type: 'sum', key: ['kinds', 'hits'], typed: { type: 'KvU64', value } }] }), json);
+  await client('PUT', '/kv/kinds/hits?ttl=1h', '{"type":"KvU64","value":"9007199254740993"}', typed);
+  const page = await open('#/data/kinds/hits');
+  const now = page.locator('.counter output');
+  const press = (name) => page.locator('.counter').getByRole('button', { name, exact: true });
+  await now.filter({ hasText: '9,007,199,254,740,993' }).waitFor();
+  await accessible(page, page.context());
+  await fits(page);
+  await sum('1000'); // which the page does not know of
+  await page.locator('input[name=amount]').fill('5');
+  await press('+').press('Enter');
+  await now.filter({ hasText: '9,007,199,254,741,998' }).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), '+');
+  await page.locator('input[name=amount]').fill('998');
+  await press('−').click();
+  await now.filter({ hasText: '9,007,199,254,741,000' }).waitFor();
+  await page.locator('input[name=amount]').fill('40');
+  await press('max').click();
+  await page.getByText('Changed kinds/hits by max').first().waitFor();
+  await press('min').waitFor();
+  await page.locator('input[name=amount]').fill('40');
+  await press('min').click();
+  await now.filter({ hasText: /^40$/ }).waitFor();
+  await page.locator('input[name=amount]').fill('41');
+  await press('−').click();
+  await page.getByText('would fall below 0').first().waitFor();
+  await page.locator('input[name=amount]').fill('1.5');
+  await press('+').click();
+  await page.getByText('is a whole number').first().waitFor();
+  const found = await stored(client, 'kinds/hits');
+  assert.equal(found.bytes.toString(), '{"type":"KvU64","value":"40"}');
+  assert.ok(found.expires, 'the time to live is kept');
+  await page.fine();
+}));
+
+test('an entry expires at a date', () => withConsole(async ({ client, open }) => {
+  await client('PUT', '/kv/kinds/dated', '1', json);
+  const page = await open('#/data/kinds/dated');
+  await page.getByText('expires never').waitFor();
+  await page.getByRole('button', { name: 'Expiry' }).click();
+  const at = page.locator('input[name=at]');
+  await at.fill('2001-01-01T00:00');
+  await page.getByRole('button', { name: 'Set' }).click();
+  await page.getByText('choose a date to come').waitFor();
+  await accessible(page, page.context());
+  await at.fill('2031-05-04T10:20');
+  await page.getByRole('button', { name: 'Set' }).click();
+  await page.getByText(/expires in \d+ d/).waitFor();
+  const wanted = await page.evaluate(() => new Date('2031-05-04T10:20').getTime());
+  const { expires, bytes } = await stored(client, 'kinds/dated');
+  assert.ok(Math.abs(Number(expires) - wanted) < 600000, `${expires} is about ${wanted}`); // a time to live is sent
+  assert.equal(bytes.toString(), '1');
+  await page.fine();
+}));
+
+test('chosen members are columns, with all digits; the filter is a question', () => withConsole(async ({ client, open }) => {
+  await client('PUT', '/kv/columns/a', '{"id":9007199254740993,"a/b":1.50,"name":"Ada","deep":{"x":12345678901234567890}}', json);
+  await client('PUT', '/kv/columns/b', 'text', { 'Content-Type': 'text/plain' });
+  await client('PUT', '/kv/columns/c', '{"name":"Bob"}', json);
+  const page = await open('#/data/columns');
+  await page.locator('.row').nth(2).waitFor();
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('dialog').waitFor();
+  assert.deepEqual(await page.locator('#columns code').allInnerTexts(), ['/id', '/a~1b', '/name', '/deep']);
+  await accessible(page, page.context());
+  for (const name of ['/id', '/a~1b', '/name', '/deep']) await page.locator('#columns label').filter({ hasText: name }).locator('input').check();
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.locator('.titles').getByText('/a~1b').waitFor();
+  const cells = (name) => page.locator('.rows .row').filter({ has: page.locator('.key', { hasText: new RegExp(`^${name}$`) }) }).locator('.value').allInnerTexts();
+  await page.locator('.rows .row .value').filter({ hasText: 'Ada' }).waitFor();
+  assert.deepEqual(await cells('a'), ['9007199254740993', '1.50', 'Ada', '{"x":12345678901234567890}']);
+  assert.deepEqual(await cells('b'), ['', '', '', '']);
+  assert.deepEqual(await cells('c'), ['', '', 'Bob', '']);
+  await accessible(page, page.context());
+  await fits(page);
+  await page.locator('.rows .row').filter({ hasText: 'Bob' }).click();
+  await text(page).filter({ hasText: 'Bob' }).waitFor();
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.waitForFunction(() => document.activeElement.getAttribute('aria-label')?.startsWith('Field'));
+  assert.equal(await page.locator('input[name=prefix]').inputValue(), 'columns');
+  await page.fine();
+}));
+
+test('an entry shows its index entries, and why an index leaves it out', () => withConsole(async ({ client, open }) => {
+  await client('PUT', '/kv/indexed/a', '{"mail":"Ü@X.org","id":9007199254740993,"tags":["x"],"long":"' + 'y'.repeat(9000) + '"}', json);
+  const declare = (name, fields, more = {}) => client('POST', '/indexes', JSON.stringify({ name, prefix: ['indexed'], fields, ...more }), { ...json, Prefer: 'wait=30' });
+  await declare('i_mail', [{ path: '/mail', fold: 'lower' }], { unique: true });
+  await declare('i_two', ['/id', '/mail']);
+  await declare('i_none', ['/city']);
+  await declare('i_tags', [{ path: '/tags', each: true }]);
+  await declare('i_list', ['/tags']);
+  await declare('i_long', ['/long']);
+  const page = await open('#/data/indexed/a');
+  await page.getByRole('button', { name: 'Indexes' }).click();
+  const row = (name) => page.locator('#indexed tr').filter({ has: page.locator('th', { hasText: name }) }).locator('td');
+  await row('i_mail').filter({ hasText: 'i_mail/ü@x.org' }).waitFor();
+  await accessible(page, page.context());
+  await fits(page);
+  const held = (await (await client('GET', '/list?prefix=i_two&keys=true')).json()).entries[0].key;
+  assert.equal(await row('i_two').innerText(), `i_two/#${held[1]}/Ü@X.org/a`);
+  assert.match(await row('i_none').innerText(), /no value at \/city/);
+  assert.match(await row('i_tags').innerText(), /not looked up here/);
+  assert.match(await row('i_list').innerText(), /no text, number or boolean/);
+  assert.match(await row('i_long').innerText(), /leaves it out/);
+  await page.locator('#indexed a').filter({ hasText: 'i_none' }).click();
+  await page.locator('.split h2').filter({ hasText: 'i_none' }).waitFor();
+  assert.equal(await page.locator('dialog').count(), 0);
   await page.fine();
 }));

@@ -5,6 +5,8 @@
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
+const { spawn } = require('node:child_process');
+const os = require('node:os');
 const { chromium } = require('playwright-core');
 const { withServer } = require('../lib/serve.js');
 
@@ -64,17 +66,27 @@ async function plant(page) {
   });
 }
 
+// Is this console error the expected one?
+function isThat(message, which) {
+  const [what, target] = which.split(' ');
+  const text = message.text();
+  const { url } = message.location();
+  const at = url ? new URL(url).pathname : '';
+  if (/^\d/.test(what)) return text.includes(`a status of ${what} (`) && at === target;
+  return text.includes(what) && at.startsWith(target);
+}
+
 // A page whose every error fails the test: of scripts, of the console, of the
-// policy. `expected`: texts of console errors that belong to the test, such as
-// that of an answer 412.
+// policy. `expected`: the errors that belong to the test, each an answer, as '412 /kv',
+// or the beginning of an address that does not answer, as 'net::ERR_CONNECTION_REFUSED /'.
 async function openPage(context, address, expected = []) {
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
   const wrong = [];
   page.on('pageerror', (error) => wrong.push(`page: ${error.stack ?? error}`));
   page.on('console', (message) => {
-    if (message.type() === 'error' && !expected.some((text) => message.text().includes(text))) {
-      wrong.push(`console: ${message.text()}`);
+    if (message.type() === 'error' && !expected.some((which) => isThat(message, which))) {
+      wrong.push(`console: ${message.text()} ${message.location().url}`);
     }
   });
   await page.addInitScript(() => {
@@ -171,13 +183,49 @@ async function finish() {
   }
 }
 
+// A server that a test starts and ends itself: {base, port, end(signal)}.
+async function runs(options, directory, port = 0) {
+  const portFile = `${directory}.port`;
+  fs.rmSync(portFile, { force: true });
+  const child = spawn(PROGRAM, ['serve', ...options, '--listen', `127.0.0.1:${port}`, '--port-file', portFile],
+    { stdio: 'ignore' });
+  const read = () => (fs.existsSync(portFile) ? Number(fs.readFileSync(portFile, 'utf8')) : 0);
+  while (read() === 0) {
+    assert.equal(child.exitCode, null, 'the server runs');
+    await new Promise((resolve) => { setTimeout(resolve, 10); });
+  }
+  return { base: `http://127.0.0.1:${read()}`, port: read(),
+    end: (signal) => new Promise((resolve) => { child.on('exit', resolve); child.kill(signal); }) };
+}
+
+// use({base, client, kill, start}) with a server that can be killed, and started
+// again with its data at its address.
+async function withMortal(use) {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-'));
+  let own;
+  const start = async () => {
+    own = await runs(['--data', `${directory}/data`], `${directory}/server`, own?.port);
+  };
+  await start();
+  try {
+    await use({ base: own.base, client: clientOf(own.base), start, kill: () => own.end('SIGKILL') });
+  } finally {
+    await own.end('SIGTERM');
+    fs.rmSync(directory, { recursive: true });
+  }
+}
+
 // use({base, client, context, open}) with the server that has the usual entries.
 // Each test has keys that only it changes.
-async function withConsole(use, { scheme = 'light', size = { width: 1280, height: 800 }, empty, options } = {}) {
+// Without a token, with a wrong one, and with one that has ended.
+const SIGN_IN = ['/tokens/self', '/readyz', '/kv', '/list', '/tree', '/count', '/indexes', '/get'].map((target) => `401 ${target}`);
+const PHONE = { width: 390, height: 844 };
+
+async function withConsole(use, { scheme = 'light', size = { width: 1280, height: 800 }, touch = false, empty, options } = {}) {
   const started = await (empty ? server('empty')
     : options ? server(options.join(' '), undefined, options)
       : server('usual', (client) => fill(client, entries())));
-  const context = await (await launch()).newContext({ colorScheme: scheme, viewport: size });
+  const context = await (await launch()).newContext({ colorScheme: scheme, viewport: size, hasTouch: touch, isMobile: touch });
   const open = (hash = '', expected = []) =>
     openPage(context, `${started.base}/console${hash}`, expected);
   try {
@@ -187,5 +235,5 @@ async function withConsole(use, { scheme = 'light', size = { width: 1280, height
   }
 }
 
-module.exports = { AXE, EVENTS, PEOPLE, PROGRAM, accessible, clientOf, entries, fill, finish, fits,
-  launch, openPage, picture, server, withConsole };
+module.exports = { AXE, EVENTS, PEOPLE, PHONE, PROGRAM, SIGN_IN, accessible, clientOf, entries, fill, finish, fits,
+  launch, openPage, picture, runs, server, withConsole, withMortal };

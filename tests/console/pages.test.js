@@ -4,7 +4,7 @@
 
 const assert = require('node:assert');
 const { after, test } = require('node:test');
-const { accessible, clientOf, finish, fits, launch, openPage, picture, server, withConsole } = require('./lib.js');
+const { SIGN_IN, accessible, clientOf, finish, fits, launch, openPage, picture, server, withConsole } = require('./lib.js');
 
 after(finish);
 
@@ -123,7 +123,7 @@ test('journey 10: a token for an app', async () => {
   await all('PUT', '/kv/users/ada', '{"name":"Ada"}', json);
   await all('PUT', '/kv/secret/x', '{"name":"x"}', json);
   const context = await (await launch()).newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
-  const page = await openPage(context, `${base}/console#/data`, ['401']);
+  const page = await openPage(context, `${base}/console#/data`, SIGN_IN);
   await page.getByRole('dialog').waitFor();
   await page.type(token);
   await page.key('Enter');
@@ -151,7 +151,7 @@ test('journey 10: a token for an app', async () => {
 
   // What that token may not do is not shown.
   const other = await (await launch()).newContext();
-  const limited = await openPage(other, `${base}/console`, ['401']);
+  const limited = await openPage(other, `${base}/console`, SIGN_IN);
   await limited.getByRole('dialog').waitFor();
   await limited.type(made);
   await limited.key('Enter');
@@ -191,3 +191,85 @@ for (const scheme of ['light', 'dark']) {
     }, { scheme, size }));
   }
 }
+
+test('an index is changed while it is used, at a pace, and verified', () => withConsole(async ({ client, open }) => {
+  for (const [name, city] of [['a', 'Oslo'], ['b', 'Oslo'], ['c', 'Rome']]) await client('PUT', `/kv/team/${name}`, JSON.stringify({ city, name }), json);
+  await client('POST', '/indexes', JSON.stringify({ name: 'team_by_city', prefix: ['team'], fields: ['/city'] }), { ...json, Prefer: 'wait=30' });
+  const index = async () => (await client('GET', '/indexes/team_by_city')).json();
+  const page = await open('#/indexes/team_by_city');
+  const tab = (name) => page.getByRole('tab', { name }).click();
+  const press = (name) => page.getByRole('button', { name, exact: true }).click();
+  const estimate = page.locator('.estimate');
+
+  // What it would cost is shown before, and what would stop it.
+  await tab('Change');
+  const unique = page.locator('#panel input[name=unique]');
+  await unique.check();
+  await estimate.getByText('the change would stop at them').waitFor();
+  await accessible(page, page.context());
+  await fits(page);
+  await unique.uncheck();
+  await page.locator('select[name=store]').selectOption('fields');
+  await page.locator('input[name=fields]').fill('/name');
+  await estimate.locator('dd').filter({ hasText: /^3$/ }).first().waitFor();
+  assert.equal((await index()).store, 'pointer');
+  await press('Change');
+  await page.getByText('team_by_city is being changed').first().waitFor();
+  await page.waitForFunction(() => document.querySelector('select[name=store]')?.value === 'fields');
+  assert.deepEqual((await index()).store, { fields: ['/name'] });
+
+  // Slower, and not at all: a change waits, and is undone.
+  await tab('Pace');
+  await page.locator('input[name=perSecond]').fill('0');
+  await press('Set');
+  await page.locator('#panel .bad').filter({ hasText: /./ }).waitFor();
+  await page.locator('input[name=perSecond]').fill('100');
+  await press('Set');
+  await page.waitForFunction(() => document.querySelector('#panel .bad')?.textContent === '');
+  assert.deepEqual((await index()).pace, { paused: false, perSecond: 100 });
+  await press('Pause');
+  await page.getByRole('button', { name: 'Resume' }).waitFor();
+  assert.equal((await index()).pace.paused, true);
+  await accessible(page, page.context());
+  await tab('Change');
+  await page.locator('select[name=store]').selectOption('value');
+  await estimate.locator('dd').first().waitFor();
+  await press('Change');
+  await page.getByText('It is changed to store value').waitFor();
+  await press('Undo the change');
+  await page.getByText('team_by_city stays as it was').first().waitFor();
+  await page.waitForFunction(() => document.querySelector('select[name=store]')?.value === 'fields');
+  await tab('Pace');
+  await press('Resume');
+  await page.getByRole('button', { name: 'Pause' }).waitFor();
+  assert.equal((await index()).pace.paused, false);
+  await tab('Verify');
+  await press('Verify and repair');
+  await page.getByText('6 entries compared. Nothing is wrong.').waitFor();
+  await page.fine();
+}));
+
+test('readiness, the last backup and one more, also with a token', async () => {
+  const started = await server('backups');
+  const { token } = await (await started.client('POST', '/tokens', JSON.stringify({ name: 'all',
+    grants: [{ scopes: ['read', 'write', 'list', 'watch', 'index', 'admin', 'monitor'], prefix: [] }] }), json)).json();
+  const context = await (await launch()).newContext();
+  const page = await openPage(context, `${started.base}/console#/server`, SIGN_IN);
+  await page.locator('input[name=token]').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('storage: ok').waitFor();
+  await page.getByText('Last backup: none since the server started. Log: not archived.').waitFor();
+  assert.equal(await page.locator('.nodes').count(), 0); // a data directory has one node
+  await accessible(page, context);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download a backup' }).click()]);
+  assert.ok(!download.url().includes(token));
+  const chunks = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk);
+  assert.equal(Buffer.concat(chunks).readUInt32LE(0), 0xFD2FB528); // zstd
+  assert.equal((await fetch(download.url())).status, 404, 'the address was good once');
+  await page.goto(`${started.base}/console#/data`);
+  await page.goto(`${started.base}/console#/server`);
+  await page.getByText(/Last backup: \d/).waitFor();
+  await page.fine();
+  await context.close();
+});

@@ -1,0 +1,64 @@
+// Which index entries an entry has, and why an index leaves it out.
+import { h } from './dom.js';
+import { get, post } from './api.js';
+import { begins, parse, write } from './key.js';
+import { form } from './dialog.js';
+import { keyParts } from './tree.js';
+import { exactly } from './value.js';
+
+const member = (value, path) => path.slice(1).split('/').reduce((now, name) =>
+  (now !== null && typeof now === 'object' ? now[name.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined), value);
+const isPart = (value) => ['string', 'boolean', 'number'].includes(typeof value) || JSON.isRawJSON?.(value);
+
+// The conditions that find the entry by the fields of the index, or why it has no
+// value for them.
+function conditionsOf(index, value) {
+  const where = [];
+  for (const { path, fold, each } of index.fields) {
+    if (path === undefined || each) return { why: 'it is not looked up here: the index has a field that is no single member' };
+    const found = member(value, path);
+    if (found === undefined || found === null) return { why: `it has no value at ${path}` };
+    if (!isPart(found)) return { why: `its value at ${path} is no text, number or boolean` };
+    where.push({ path, eq: found, ...(fold && fold !== 'none' ? { fold } : {}) });
+  }
+  return { where };
+}
+
+// The key of the index entry. The server says how the values are written in it.
+async function keyIn(index, key, where) {
+  const { indexes } = await post('/explain', { prefix: index.prefix, where });
+  const request = indexes.find((fit) => fit.index === index.name && fit.answers)?.request;
+  if (!request) return null;
+  const values = parse(new URL(request, location.origin).searchParams.get('prefix') ?? '');
+  return [index.name, ...values, ...(index.unique ? [] : key.slice(index.prefix.length))];
+}
+
+// {key} of the index entry, or {why} the index leaves the entry out.
+async function lookUp(index, key, value) {
+  if (index.store.aggregate) return { why: 'it stores totals, not entries' };
+  const { where, why } = conditionsOf(index, value);
+  if (why) return { why };
+  const at = await keyIn(index, key, where);
+  if (at === null) return { why: `it does not answer yet: it is ${index.state}` };
+  const { entries } = await post('/get', { keys: [at] });
+  return entries[0].versionstamp ? { key: at }
+    : { why: 'its values are too long for a key, the index has a condition that it does not meet, or was asked for while it changed' };
+}
+
+// Shows the indexes over a key. `text` is the stored value, as JSON.
+export async function showIndexes(key, kind, text) {
+  const { indexes } = await get('/indexes');
+  const over = indexes.filter((index) => begins(key, index.prefix) && key.length > index.prefix.length &&
+    (index.depth === undefined || key.length - index.prefix.length === index.depth));
+  const parsed = kind === 'JSON' || kind === 'typed' ? exactly(text) : undefined;
+  const value = kind === 'typed' && parsed.type === 'object' ? parsed.value : parsed;
+  const rows = await Promise.all(over.map(async (index) => {
+    const found = await lookUp(index, key, value).catch((error) => ({ why: error.text ?? error.message }));
+    return h('tr', {}, h('th', { scope: 'row' }, h('a', { href: `#/indexes/${encodeURIComponent(index.name)}` }, index.name)),
+      h('td', {}, found.key ? h('span.part', {}, keyParts(found.key)) : `leaves it out: ${found.why}`));
+  }));
+  const dialog = form({ id: 'indexed', title: `Indexes of ${write(key)}`, action: 'Close', cancel: false, submit: () => true,
+    body: rows.length === 0 ? h('p', {}, 'No index is declared for entries with this key.') : h('table', {}, h('tbody', {}, rows)) });
+  addEventListener('hashchange', () => document.getElementById('indexed')?.close(), { once: true });
+  await dialog;
+}
