@@ -8,3 +8,6 @@ planted data.test.js 'an entry is edited' entry.js "'If-Match': state.etag } });
 planted data.test.js 'any place' pages.js 'share: start / this.total, ' ''
 planted entry.test.js 'edited and taken back' value.js 'compact(text) !== text' 'false'
 planted pages.test.js 'each page.*light, wide' console.css '.line.s0 { stroke: var(--series-0); }' ''
+planted phone.test.js 'journeys 1 to 4' console.css 'border: 0; visibility: hidden;' 'border: 0;'
+planted budget.test.js 'first load' data.js "import { may }" "import './entry.js'; import './list.js'; import { may }"
+planted safety.test.js 'after 30 minutes' app.js 'const IDLE_MS = 30' 'const IDLE_MS = 90'

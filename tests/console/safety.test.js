@@ -5,7 +5,8 @@
 const assert = require('node:assert');
 const http = require('node:http');
 const { after, test } = require('node:test');
-const { accessible, clientOf, finish, fits, launch, openPage, server, withConsole } = require('./lib.js');
+const { chromium } = require('playwright-core');
+const { SIGN_IN, accessible, clientOf, finish, fits, launch, openPage, server, withConsole, withMortal } = require('./lib.js');
 
 after(finish);
 
@@ -29,7 +30,7 @@ test('keys and values full of markup are text', () => withConsole(async ({ clien
 test('a stored script or page is no part of the console\'s', () => withConsole(async ({ base, client, context, open }) => {
   await client('PUT', '/kv/other/script', 'globalThis.ran = 1; document.title = "ran"', { 'Content-Type': 'text/javascript' });
   await client('PUT', '/kv/other/page', '<title>t</title><script>document.title = "ran"</script>', { 'Content-Type': 'text/html' });
-  const page = await open('', ['Trusted', 'Content Security Policy', 'Content-Security-Policy']);
+  const page = await open();
   await page.locator('.tree > li').first().waitFor();
   const said = await page.evaluate(async () => {
     const seen = [];
@@ -52,33 +53,59 @@ test('a stored script or page is no part of the console\'s', () => withConsole(a
   assert.notEqual(await stored.title(), 'ran');
 }));
 
-test('no other site frames it, reads it or writes through it', () => withConsole(async ({ base, client, context }) => {
-  await client('PUT', '/kv/other/target', '1', { 'Content-Type': 'application/json' });
-  const evil = http.createServer((request, reply) => {
+// A site of another origin, with this page; `use` gets its address.
+async function otherSite(markup, use) {
+  const site = http.createServer((request, reply) => {
     reply.setHeader('Content-Type', 'text/html');
-    reply.end(`<title>evil</title><iframe src="${base}/console"></iframe>`);
+    reply.end(`<title>evil</title>${markup}`);
   });
-  await new Promise((resolve) => { evil.listen(0, '127.0.0.1', resolve); });
+  await new Promise((resolve) => { site.listen(0, '127.0.0.1', resolve); });
   try {
+    await use(`http://localhost:${site.address().port}/`);
+  } finally {
+    site.close();
+    site.closeAllConnections();
+  }
+}
+
+test('no other site frames it, reads it, writes through it or runs what is stored', () => withConsole(async ({ base, client, context, open }) => {
+  await client('PUT', '/kv/other/target', '1', { 'Content-Type': 'application/json' });
+  await client('PUT', '/kv/other/script', 'document.title = "ran"', { 'Content-Type': 'text/javascript' });
+  const own = await open(); // what a frame would show
+  await own.locator('nav[aria-label=Pages]').waitFor();
+  const script = `<script>addEventListener('error', (event) => { if (event.target.src) event.target.dataset.refused = 1; }, true);</script>`;
+  await otherSite(`${script}<script src="${base}/kv/other/script"></script><iframe src="${base}/console"></iframe>`, async (address) => {
     const page = await context.newPage();
-    await page.goto(`http://localhost:${evil.address().port}/`);
-    const seen = await page.evaluate(async (address) => {
+    const said = [];
+    page.on('console', (message) => said.push(message.text()));
+    await page.goto(address); // until the frame and the script have ended
+    assert.equal(await page.title(), 'evil');
+    assert.equal(await page.locator('script[data-refused]').count(), 1);
+    assert.ok(said.some((text) => /frame-ancestors/.test(text)), said.join());
+    assert.equal(await page.frames()[1].locator('nav').count(), 0);
+    const seen = await page.evaluate(async (target) => {
       const outcome = (promise) => promise.then(() => 'worked', () => 'refused');
-      return [await outcome(fetch(`${address}/kv/other/target`)),
-        await outcome(fetch(`${address}/kv/other/target`, { method: 'PUT', body: '2' }))];
-    }, base);
-    assert.deepEqual(seen, ['refused', 'refused']);
-    for (const frame of page.frames().slice(1)) {
-      assert.equal(await frame.evaluate(() => document.querySelectorAll('nav').length).catch(() => 0), 0);
+      return [await outcome(fetch(target)), await outcome(fetch(target, { method: 'PUT', body: '2' })),
+        await outcome(fetch(target, { method: 'POST', mode: 'no-cors', body: '2' }).then((reply) => { if (reply.type !== 'opaque') throw reply; }))];
+    }, `${base}/kv/other/target`);
+    assert.deepEqual(seen.slice(0, 2), ['refused', 'refused']);
+  });
+  assert.equal(await (await client('GET', '/kv/other/target')).text(), '1');
+}));
+
+test('another name for this address gets nothing', () => withConsole(async ({ base }) => {
+  const bound = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--no-proxy-server', '--host-resolver-rules=MAP evil.example 127.0.0.1'] });
+  try {
+    const page = await bound.newPage();
+    for (const path of ['/', '/console', '/kv/users/ada', '/list']) {
+      const reply = await page.goto(base.replace('127.0.0.1', 'evil.example') + path);
+      assert.equal(reply.status(), 421, path);
+      assert.equal(await page.locator('nav').count(), 0);
     }
   } finally {
-    evil.close();
+    await bound.close();
   }
-  assert.equal(await (await client('GET', '/kv/other/target')).text(), '1');
-  const rebound = await new Promise((resolve, reject) => {
-    http.get(`${base}/console`, { headers: { Host: 'evil.example' } }, (reply) => { reply.resume(); resolve(reply.statusCode); }).on('error', reject);
-  });
-  assert.equal(rebound, 421);
 }));
 
 // ---- Signing in -------------------------------------------------------------
@@ -99,7 +126,9 @@ test('the token is asked for, kept in memory only, and forgotten', async () => {
   const { base, token } = await tokens();
   for (const colorScheme of ['light', 'dark']) {
     const context = await (await launch()).newContext({ colorScheme });
-    const page = await openPage(context, `${base}/console#/data/users/ada`, ['401']);
+    const sent = []; // the address of each request, and the one it came from
+    context.on('request', async (request) => sent.push(request.url(), (await request.allHeaders()).referer ?? ''));
+    const page = await openPage(context, `${base}/console#/data/users/ada`, SIGN_IN);
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
     await accessible(page, context);
@@ -114,6 +143,8 @@ test('the token is asked for, kept in memory only, and forgotten', async () => {
     const places = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
     assert.ok(!places.includes(token), places);
     assert.deepEqual(await context.cookies(), []);
+    assert.ok(sent.length > 0 && sent.every((text) => !text.includes(token) && !text.includes('#')), sent.join(' '));
+    assert.ok(sent.every((text, i) => i % 2 === 0 || text === ''), 'no address is told');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await dialog.waitFor();
     assert.ok(!(await page.locator('main').innerText()).includes('Ada'));
@@ -128,7 +159,7 @@ test('text that is not saved outlives a token that has ended', async () => {
     grants: [{ scopes: ['read', 'write', 'list'], prefix: [] }] }), { 'Content-Type': 'application/json' })).json();
   const first = await make();
   const context = await (await launch()).newContext();
-  const page = await openPage(context, `${base}/console#/data/users/ada`, ['401']);
+  const page = await openPage(context, `${base}/console#/data/users/ada`, SIGN_IN);
   await page.getByRole('dialog').waitFor();
   await page.type(first.token);
   await page.key('Enter');
@@ -148,15 +179,75 @@ test('text that is not saved outlives a token that has ended', async () => {
   await context.close();
 });
 
-test('the first load is small', () => withConsole(async ({ context, open, base }) => {
-  const sizes = [];
-  context.on('response', async (response) => {
-    if (response.url().startsWith(`${base}/console`)) sizes.push(Number(response.headers()['content-length']));
-  });
-  const page = await open();
-  await page.locator('.tree > li').first().waitFor();
-  const sum = sizes.reduce((a, b) => a + b, 0);
-  // The page, its style, and the modules of all pages, which the shell names.
-  assert.ok(sizes.length <= 24 && sum <= 61440, `${sizes.length} files, ${sum} bytes`);
+// Signs in with a token made for it; to an entry that is being edited.
+async function editing(use) {
+  const { base, token, client } = await tokens();
+  await client('PUT', '/kv/users/ada', '{"name":"Ada"}', { 'Content-Type': 'application/json' });
+  const context = await (await launch()).newContext();
+  await context.clock.install();
+  const page = await openPage(context, `${base}/console#/data/users/ada`, SIGN_IN);
+  const signIn = async () => {
+    await page.locator('#sign-in').waitFor();
+    await page.locator('input[name=token]').fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('#sign-in').waitFor({ state: 'detached' });
+  };
+  await signIn();
+  const text = page.locator('.detail .text');
+  await text.filter({ hasText: 'Ada' }).waitFor();
+  await text.fill('{"name":"unsaved"}');
+  await use({ page, context, signIn });
+  await text.filter({ hasText: 'unsaved' }).waitFor();
+  await page.getByRole('button', { name: /^Save/ }).click();
+  await page.getByText(/^Saved users\/ada/).first().waitFor();
+  assert.equal(await (await client('GET', '/kv/users/ada')).text(), '{"name":"unsaved"}');
   await page.fine();
+  await context.close();
+}
+
+const emptied = async (page) => assert.equal(await page.locator('main').innerText(), '');
+
+test('text that is not saved outlives signing out', () => editing(async ({ page, signIn }) => {
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.locator('#sign-in').waitFor();
+  await emptied(page);
+  await signIn();
+}));
+
+test('after 30 minutes without a key or a click nothing is shown; unsaved text is kept', () => editing(async ({ page, context, signIn }) => {
+  await context.clock.fastForward('29:00');
+  await page.keyboard.press('Shift');
+  await context.clock.fastForward('29:59');
+  await page.locator('.detail .text').filter({ hasText: 'unsaved' }).waitFor();
+  assert.equal(await page.locator('#sign-in').count(), 0);
+  await context.clock.fastForward('00:02');
+  await page.getByText('You were signed out after 30 minutes').waitFor();
+  await emptied(page);
+  assert.equal(await page.evaluate(() => Object.keys(sessionStorage).length), 0);
+  await signIn();
+  // Signing in is itself no key: the time begins there.
+  await context.clock.fastForward('30:01');
+  await page.getByText('You were signed out after 30 minutes').waitFor();
+  await signIn();
+}));
+
+test('text that is not saved outlives a server that is killed and started again', () => withMortal(async ({ base, client, kill, start }) => {
+  await client('PUT', '/kv/users/ada', '{"name":"Ada"}', { 'Content-Type': 'application/json' });
+  const context = await (await launch()).newContext();
+  const page = await openPage(context, `${base}/console#/data/users/ada`, ['net::ERR_CONNECTION_REFUSED /', 'net::ERR_CONNECTION_RESET /', 'net::ERR_EMPTY_RESPONSE /']);
+  const text = page.locator('.detail .text');
+  await text.filter({ hasText: 'Ada' }).waitFor();
+  await text.fill('{"name":"unsaved"}');
+  await kill();
+  await page.keyboard.press('Control+s');
+  await page.getByText('The server does not answer.').first().waitFor();
+  await page.locator('.health').filter({ hasText: 'no answer' }).waitFor();
+  await text.filter({ hasText: 'unsaved' }).waitFor();
+  await start();
+  await page.locator('.health').filter({ hasText: 'ready' }).waitFor();
+  await page.keyboard.press('Control+s');
+  await page.getByText(/^Saved users\/ada/).first().waitFor();
+  assert.equal(await (await client('GET', '/kv/users/ada')).text(), '{"name":"unsaved"}');
+  await page.fine();
+  await context.close();
 }));

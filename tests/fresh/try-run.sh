@@ -1,6 +1,6 @@
 #!/bin/bash
 # Inside the fresh system: `make run`, the curl lines that it prints, one after
-# another as they are, then SIGTERM and a clean end.
+# another as they are, the page for browsers, then SIGTERM and a clean end.
 set -u
 log=$(mktemp)
 
@@ -21,6 +21,17 @@ while read -r line; do
     bash -c "curl -sS --fail-with-body ${line#curl }" && echo ||
         { echo "^ failed"; failed=$((failed + 1)); }
 done < <(sed -nE 's/^ *(\$ *)?(curl .*:4512.*)$/\2/p' "$log")
+
+# The console as a browser finds it: led from / to the page, and each of its files.
+address=http://127.0.0.1:4512
+page=$(curl -sSf --location --header 'Accept: text/html' "$address/")
+base=$(sed -nE 's|.*src="(console/[^"]*/)app\.js".*|\1|p' <<<"$page")
+files=0
+for file in api/console/*.{js,css,svg}; do
+    curl -sSf "$address/$base${file##*/}" | cmp - "$file" && files=$((files + 1)) || failed=$((failed + 1))
+done
+echo "console: $files files"
+[ -n "$base" ] && [ $files -gt 0 ] || failed=$((failed + 1))
 
 server=
 for exe in /proc/[0-9]*/exe; do

@@ -1,0 +1,67 @@
+// What the console costs, as counts: files, requests, bytes, entries read. Times are
+// shown, and decide nothing.
+'use strict';
+
+const assert = require('node:assert');
+const { after, test } = require('node:test');
+const { fill, finish, server, launch, openPage, withConsole } = require('./lib.js');
+
+after(finish);
+
+const FILES_MAX = 12; // of the first load
+const BYTES_MAX = 61440;
+const MANY = 300000; // entries: more than a scroll bar has room for
+const REQUESTS_MAX = 2; // of one jump: where it lands may touch two pages
+const READ_MAX = 2 * 203; // entries: two pages, and those that show whether pages meet
+const JUMP_BYTES_MAX = 131072;
+
+test('the first load is small', (t) => withConsole(async ({ context, open, base }) => {
+  const sizes = [];
+  context.on('response', async (response) => {
+    if (response.url().startsWith(`${base}/console`)) sizes.push(Number(response.headers()['content-length']));
+  });
+  const page = await open();
+  await page.locator('.tree > li').first().waitFor();
+  const sum = sizes.reduce((a, b) => a + b, 0);
+  t.diagnostic(`${sizes.length} files, ${sum} bytes`);
+  // The page, its style and the modules that the tree needs: the others come when they are used.
+  assert.ok(sizes.length <= FILES_MAX && sum <= BYTES_MAX, `${sizes.length} files, ${sum} bytes`);
+  await page.fine();
+}));
+
+test('a long list jumps anywhere by a few requests for a few entries', async (t) => {
+  const { base, client } = await server('many', async (filler) => {
+    await fill(filler, Array.from({ length: MANY }, (_, i) => ({ key: ['many', i], value: i })));
+  }, ['--slow-ms', '0']);
+  const context = await (await launch()).newContext();
+  const page = await openPage(context, `${base}/console#/data/many`);
+  await page.locator('.row .key').nth(5).waitFor();
+  const sent = [];
+  page.on('response', async (response) => {
+    if (/\/(list|count|tree|kv|get)\b/.test(new URL(response.url()).pathname)) sent.push(Number(response.headers()['content-length'] ?? 0));
+  });
+  for (const share of [0.5, 0.9, 0.1, 1, 0.73]) {
+    sent.length = 0;
+    const began = performance.now();
+    await page.locator('.rows').evaluate((node, at) => { node.scrollTop = (node.scrollHeight - node.clientHeight) * at; }, share);
+    // Where it landed is drawn when the rows of that place have their entries.
+    await page.waitForFunction((at) => {
+      const rows = [...document.querySelectorAll('.row')];
+      return rows.length > 5 && rows.every((row) => row.querySelector('.key') &&
+        Math.abs(row.dataset.index / row.getAttribute('aria-setsize') - at) < 0.01);
+    }, share);
+    const took = performance.now() - began;
+    const bytes = sent.reduce((a, b) => a + b, 0);
+    const { requests } = await (await client('GET', '/slow?limit=128')).json();
+    const lists = requests.filter(({ target }) => target?.startsWith('/list')).slice(0, sent.length);
+    const read = lists.reduce((sum, request) => sum + request.entriesRead, 0);
+    t.diagnostic(`to ${share}: ${sent.length} requests, ${read} entries, ${bytes} bytes, ${took.toFixed(0)} ms`);
+    assert.ok(sent.length >= 1 && sent.length <= REQUESTS_MAX, `${sent.length} requests`);
+    assert.ok(read > 0 && read <= READ_MAX, `${read} entries read`);
+    assert.ok(bytes <= JUMP_BYTES_MAX, `${bytes} bytes`);
+  }
+  const elements = await page.evaluate(() => document.querySelectorAll('*').length);
+  assert.ok(elements <= 500, `${elements} elements`);
+  await page.fine();
+  await context.close();
+});
