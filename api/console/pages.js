@@ -85,6 +85,8 @@ export class Pages {
       if (!this.known.has(page)) missing.push(page);
     }
     if (missing.length === 0) return;
+    // At the end the last page comes first: the one before is found from it.
+    if (this.end(missing.at(-1)) >= this.total && !this.known.has(missing[0] - 1)) missing.reverse();
     const near = missing.some((page) => this.isNear(page));
     this.timer = setTimeout(async () => {
       for (const page of missing) await this.read(page);

@@ -59,6 +59,8 @@ test('a long list jumps anywhere by a few requests for a few entries', async (t)
     assert.ok(sent.length >= 1 && sent.length <= REQUESTS_MAX, `${sent.length} requests`);
     assert.ok(read > 0 && read <= READ_MAX, `${read} entries read`);
     assert.ok(bytes <= JUMP_BYTES_MAX, `${bytes} bytes`);
+    const keys = await page.locator('.row .key').evaluateAll((all) => all.map((node) => Number(node.textContent.replace('#', ''))));
+    if (share === 1) assert.equal(Math.max(...keys), MANY - 1);
   }
   const elements = await page.evaluate(() => document.querySelectorAll('*').length);
   assert.ok(elements <= 500, `${elements} elements`);

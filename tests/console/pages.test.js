@@ -196,7 +196,7 @@ test('an index is changed while it is used, at a pace, and verified', () => with
   for (const [name, city] of [['a', 'Oslo'], ['b', 'Oslo'], ['c', 'Rome']]) await client('PUT', `/kv/team/${name}`, JSON.stringify({ city, name }), json);
   await client('POST', '/indexes', JSON.stringify({ name: 'team_by_city', prefix: ['team'], fields: ['/city'] }), { ...json, Prefer: 'wait=30' });
   const index = async () => (await client('GET', '/indexes/team_by_city')).json();
-  const page = await open('#/indexes/team_by_city');
+  const page = await open('#/indexes/team_by_city', ['400 /indexes/team_by_city/throttle']);
   const tab = (name) => page.getByRole('tab', { name }).click();
   const press = (name) => page.getByRole('button', { name, exact: true }).click();
   const estimate = page.locator('.estimate');
