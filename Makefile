@@ -71,7 +71,7 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
 
 install deb: $(BUILD)/kindex ; @DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) deploy/$@.sh
 deps-%: ; @deploy/packages.sh $*
-help release: ; @MAKE="$(MAKE)" JOBS=$(JOBS) deploy/$@.sh
+help release cluster: ; @MAKE="$(MAKE)" JOBS=$(JOBS) deploy/$@.sh
 
 # ---- The two commands ----------------------------------------------------
 
@@ -116,5 +116,5 @@ clean: ; rm -rf $(BUILD)
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(filter %.c,$(SOURCES)))
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: all help release install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
+.PHONY: all help release cluster install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
         packaging clients console http-broad http-postgresql prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers fresh quick quick-self-test http-self-test compile_commands.json

@@ -3,6 +3,7 @@
 cat <<'END'
 make run              install what is missing, build, serve (LISTEN, DATA)
 make test             install what is missing, build, run all tests
+make cluster          a PostgreSQL with a standby, and three nodes (CLUSTER, PORTS)
 
 make all              build build/kindex (also without a target)
 make install          program, manual page, completion, unit (DESTDIR, PREFIX)
