@@ -78,6 +78,8 @@ planted sizes "lines of .c files" planted <<<'body 500 >src/planted.c'
 planted sizes "lines of .c files" "" <<'END'
 for n in {1..300}; do { body 10; yes "" | head -300; } >src/planted$n.c; done
 END
+planted sizes "test files with more" tests/unit/planted.c \
+    <<<'mkdir -p tests/unit; body 500 >tests/unit/planted.c'
 planted sizes "lines of functions" "planted has 61 lines" \
     <<<'body 58 >src/planted.c'
 planted sizes "lines of functions" "" \

@@ -25,6 +25,10 @@ row 2 "lines of .c files: median, max ($count)" "$median $max" "220 450" \
     "$(within "$median $max" "220 450")"
 files | awk '$1 > 450 { print "blame|" $2 ": " $1 " lines" }'
 
+find tests -name node_modules -prune -o -name '*.c' -exec wc -l {} + |
+    awk '$1 > 450 && $2 != "total" { print $2 ": " $1 " lines" }' |
+    blamed 2 "test files with more than 450 lines" 0
+
 all=$(functions)
 read -r median p90 max count < <(awk '{ print $3 }' <<<"$all" | spread)
 row 3 "lines of functions: median, p90, max ($count)" "$median $p90 $max" \

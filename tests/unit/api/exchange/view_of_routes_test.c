@@ -5,6 +5,7 @@
  * program calls X.
  */
 #include "exchange_house.h"
+#include "route_requests.h"
 
 #include <poll.h>
 
@@ -49,180 +50,6 @@ bool __wrap_view_enter_or_park(struct view *view, struct kx_ticket *ticket)
     run_queue_put(&house->queue, ticket);
     return false;
 }
-
-/* ---- Requests ----------------------------------------------------------- */
-
-#define TEXT(text) text, sizeof(text) - 1
-#define NOTHING NULL, 0
-#define NDJSON "application/x-ndjson"
-#define INDEX "{\"name\":\"i\",\"prefix\":[\"p\"],\"fields\":[\"/x\"]"
-#define GRANTS "\"grants\":[{\"prefix\":[\"p\"],\"scopes\":[\"read\"]}]}"
-
-/* ID in a target is that of the token created last. */
-static const struct request_row {
-    enum method method;
-    const char *target;
-    const char *body;
-    size_t body_size;
-    const char *wants; /* a media type for Accept, a key in quotes for
-                        * Idempotency-Key, else for Prefer; or NULL */
-    int status;        /* for a token with all rights */
-} ROWS[] = {
-    {METHOD_PUT, "/kv/p/=1", TEXT("{\"x\":1}"), NULL, 201},
-    {METHOD_PUT, "/kv/p/=1", TEXT("{\"x\":"), NULL, 400},
-    {METHOD_PUT, "/kv/p/=1?dry=1", TEXT("{\"x\":1}"), NULL, 400},
-    {METHOD_GET, "/kv/p/=1", NOTHING, NULL, 200},
-    {METHOD_GET, "/kv/none", NOTHING, NULL, 404},
-    {METHOD_GET, "/kv/p", NOTHING, NULL, 404},
-    {METHOD_HEAD, "/kv/b", NOTHING, NULL, 200},
-    {METHOD_PATCH, "/kv/p/=1", TEXT("{\"y\":2}"), NULL, 200},
-    {METHOD_PATCH, "/kv/none?ttl=9s", NOTHING, NULL, 404},
-    {METHOD_POST, "/kv/p", TEXT("{\"x\":3}"), NULL, 201},
-    {METHOD_POST, "/kv/p", TEXT("{\"x\":5}"), "\"once\"", 201},
-    {METHOD_POST, "/kv/p", TEXT("{\"x\":5}"), "\"once\"", 201},
-    {METHOD_POST, "/kv/p", TEXT("{\"x\":6}"), "\"once\"", 422},
-    {METHOD_DELETE, "/kv/a", NOTHING, "return=representation", 200},
-    {METHOD_DELETE, "/kv/a", NOTHING, NULL, 204},
-    {METHOD_DELETE, "/kv/p", NOTHING, NULL, 204},
-
-    {METHOD_POST, "/indexes", TEXT(INDEX ",\"unique\":true}"), NULL, 202},
-    {METHOD_POST, "/indexes", TEXT(INDEX "}"), NULL, 409},
-    {METHOD_POST, "/indexes?dry=true",
-     TEXT("{\"name\":\"k\",\"prefix\":[\"p\"],\"fields\":[\"/x\"]}"), NULL,
-     200},
-    {METHOD_PUT, "/indexes?prune=1&dry=1",
-     TEXT("{\"k\":{\"prefix\":[\"p\"],\"fields\":[\"/x\"]}}"), NULL, 200},
-    {METHOD_PUT, "/indexes", TEXT("{\"k\":{}}"), NULL, 400},
-    {METHOD_GET, "/indexes?declarations=1", NOTHING, NULL, 200},
-    {METHOD_PUT, "/kv/p/=2", TEXT("{\"x\":1}"), NULL, 409},
-    {METHOD_PUT, "/kv/i/=9", TEXT("1"), NULL, 409},
-    {METHOD_DELETE, "/kv/i/=9", NOTHING, NULL, 204},
-    {METHOD_GET, "/indexes", NOTHING, NULL, 200},
-    {METHOD_GET, "/indexes", NOTHING, "text/event-stream", 200},
-    {METHOD_GET, "/indexes/i", NOTHING, NULL, 200},
-    {METHOD_GET, "/indexes/j", NOTHING, NULL, 404},
-    {METHOD_GET, "/indexes/i", NOTHING, "wait=9", 200},
-    {METHOD_GET, "/indexes/i/get/=1", NOTHING, NULL, 200},
-    {METHOD_GET, "/indexes/i/get/=7", NOTHING, NULL, 404},
-    {METHOD_PUT, "/indexes/i/get/=1", TEXT("{\"x\":1}"), NULL, 200},
-    {METHOD_PUT, "/indexes/i/get/=7", TEXT("{\"x\":7}"), NULL, 404},
-    {METHOD_GET, "/indexes/i/conflicts", NOTHING, NULL, 200},
-    {METHOD_POST, "/indexes/i/verify", NOTHING, NULL, 202},
-    {METHOD_POST, "/indexes/j/verify", NOTHING, NULL, 404},
-    {METHOD_GET, "/indexes/i/verify", NOTHING, NULL, 200},
-    {METHOD_POST, "/indexes/i/pause", NOTHING, NULL, 200},
-    {METHOD_POST, "/indexes/i/resume", NOTHING, NULL, 200},
-    {METHOD_POST, "/indexes/i/throttle", TEXT("{\"perSecond\":9999}"), NULL,
-     200},
-    {METHOD_POST, "/indexes/j/throttle", TEXT("{\"perSecond\":9999}"), NULL,
-     404},
-    {METHOD_PATCH, "/indexes/i", TEXT("{\"store\":\"value\"}"), NULL, 202},
-    {METHOD_PATCH, "/indexes/j", TEXT("{\"unique\":true}"), NULL, 404},
-    {METHOD_DELETE, "/indexes/i/migration", NOTHING, NULL, 404},
-    {METHOD_DELETE, "/indexes/j/migration", NOTHING, NULL, 404},
-
-    {METHOD_GET, "/list", NOTHING, NULL, 200},
-    {METHOD_GET, "/list", NOTHING, NDJSON, 200},
-    {METHOD_GET, "/list?index=i&prefix==1", NOTHING, NULL, 200},
-    {METHOD_GET, "/list?index=j", NOTHING, NULL, 404},
-    {METHOD_GET, "/list?prefix=p&x=1", NOTHING, NULL, 400},
-    {METHOD_GET, "/count", NOTHING, NULL, 200},
-    {METHOD_GET, "/count?estimate=true", NOTHING, NULL, 200},
-    {METHOD_GET, "/list?share=0.5", NOTHING, NULL, 200},
-    {METHOD_GET, "/list?where=%7B%22path%22:%22/x%22,%22eq%22:1%7D", NOTHING,
-     NULL, 200},
-    {METHOD_GET, "/list?index=i&in==1&in==2&order=merge", NOTHING, NULL, 200},
-    {METHOD_GET, "/list?index=j&in==1", NOTHING, NULL, 404},
-    {METHOD_POST, "/list", TEXT("{\"ranges\":[{\"prefix\":[]}]}"), NULL, 200},
-    {METHOD_POST, "/list",
-     TEXT("{\"ranges\":[{\"index\":\"i\"},{\"prefix\":[]}]}"), NULL, 200},
-    {METHOD_POST, "/list", TEXT("{\"ranges\":[{\"index\":\"j\"}]}"), NULL, 404},
-    {METHOD_GET, "/tree", NOTHING, NULL, 200},
-    {METHOD_GET, "/tree?index=i", NOTHING, NULL, 200},
-    {METHOD_GET, "/tree?index=j", NOTHING, NULL, 404},
-    {METHOD_DELETE, "/list?prefix=p&dry=true", NOTHING, NULL, 200},
-    {METHOD_DELETE, "/list?index=i&prefix==3", NOTHING, NULL, 200},
-    {METHOD_DELETE, "/list?prefix=i", NOTHING, NULL, 409},
-    {METHOD_PATCH, "/list?prefix=p", TEXT("{\"y\":3}"), NULL, 200},
-    {METHOD_PATCH, "/list?index=i&prefix==1", TEXT("{\"y\":4}"), NULL, 200},
-    {METHOD_PATCH, "/list?index=j&prefix==1", TEXT("{\"y\":4}"), NULL, 404},
-    {METHOD_PATCH, "/list?prefix=i&dry=1", TEXT("{\"y\":4}"), NULL, 409},
-    {METHOD_POST, "/get", TEXT("{\"keys\":[[\"b\"],[\"i\",1]]}"), NULL, 200},
-    {METHOD_POST, "/get", TEXT("{\"ranges\":[{\"index\":\"i\"}]}"), NULL, 200},
-    {METHOD_POST, "/get", TEXT("{\"ranges\":[{\"index\":\"j\"}]}"), NULL, 404},
-    {METHOD_POST, "/explain", TEXT("{\"prefix\":[\"p\"]}"), NULL, 200},
-    {METHOD_POST, "/explain",
-     TEXT("{\"prefix\":[\"p\"],\"where\":{\"path\":\"/x\",\"eq\":1}}"), NULL,
-     200},
-    {METHOD_GET, "/watch?key=b", NOTHING, NULL, 200},
-    {METHOD_GET, "/watch?prefix=p", NOTHING, NULL, 200},
-    {METHOD_POST, "/atomic",
-     TEXT("{\"checks\":[{\"key\":[\"b\"],\"versionstamp\":null}]}"), NULL, 409},
-    {METHOD_POST, "/atomic",
-     TEXT("{\"mutations\":[{\"type\":\"set\",\"key\":[\"p\",4],\"value\":{"
-          "\"x\":4},\"return\":\"new\"}]}"),
-     NULL, 200},
-    {METHOD_POST, "/atomic",
-     TEXT("{\"mutations\":[{\"type\":\"set\",\"key\":[\"p\",5],\"value\":{"
-          "\"x\":4}}]}"),
-     NULL, 409},
-    {METHOD_POST, "/atomic",
-     TEXT("{\"checks\":[{\"by\":{\"index\":\"i\",\"value\":[4]},\"exists\":"
-          "true}],\"mutations\":[]}"),
-     NULL, 200},
-
-    {METHOD_POST, "/bulk",
-     TEXT("{\"key\":[\"p\",6],\"value\":{\"x\":6}}\n{\"type\":\"delete\","
-          "\"by\":{\"index\":\"i\",\"value\":[6]}}\n{\"key\":[\"p\",7],"
-          "\"value\":{\"x\":4}}"),
-     NULL, 200},
-    {METHOD_POST, "/bulk", TEXT("{\"key\":[\"p\",7],\"value\":{\"x\":4}}"),
-     NULL, 409},
-
-    {METHOD_POST, "/", TEXT("{\"supportedVersions\":[3]}"), NULL, 200},
-    {METHOD_POST, "/v2/snapshot_read",
-     TEXT("\x0a\x0d\x0a\x03\x02"
-          "b\0\x12\x04\x02"
-          "b\0\0\x18\x01"),
-     NULL, 200},
-    {METHOD_POST, "/v2/atomic_write",
-     TEXT("\x12\x11\x0a\x03\x02"
-          "b\0\x12\x08\x0a\x04\xff\x0fI\x02\x10\x01\x18\x01"),
-     NULL, 200},
-    {METHOD_POST, "/v2/watch",
-     TEXT("\x0a\x05\x0a\x03\x02"
-          "b\0"),
-     NULL, 200},
-
-    {METHOD_GET, "/", NOTHING, NULL, 200},
-    {METHOD_GET, "/livez", NOTHING, NULL, 200},
-    {METHOD_GET, "/console", NOTHING, NULL, 200},
-    {METHOD_GET, "/console/1/none.js", NOTHING, NULL, 404},
-    {METHOD_GET, "/readyz", NOTHING, NULL, 200},
-    {METHOD_GET, "/version", NOTHING, NULL, 200},
-    {METHOD_GET, "/backup", NOTHING, NULL, 200},
-    {METHOD_POST, "/backup/tickets", NOTHING, NULL, 201},
-    {METHOD_GET, "/backup/tickets/none", NOTHING, NULL, 404},
-    {METHOD_GET, "/metrics", NOTHING, NULL, 200},
-    {METHOD_GET, "/metrics/history", NOTHING, NULL, 200},
-    {METHOD_GET, "/slow", NOTHING, NULL, 200},
-    {METHOD_GET, "/cluster", NOTHING, NULL, 200},
-    {METHOD_POST, "/cluster/step-down", NOTHING, NULL, 409},
-    {METHOD_GET, "/openapi.json", NOTHING, NULL, 200},
-    {METHOD_GET, "/openapi.yaml", NOTHING, NULL, 200},
-    {METHOD_GET, "/problems/key-not-found", NOTHING, NULL, 200},
-    {METHOD_OPTIONS, "/kv/a", NOTHING, NULL, 204},
-    {METHOD_DELETE, "/indexes/j", NOTHING, NULL, 404},
-    {METHOD_DELETE, "/indexes/i", NOTHING, NULL, 204},
-
-    /* From the first token on every request needs one. */
-    {METHOD_POST, "/tokens", TEXT("{\"name\":\"u\"," GRANTS), NULL, 201},
-    {METHOD_GET, "/tokens", NOTHING, NULL, 200},
-    {METHOD_GET, "/tokens/self", NOTHING, NULL, 200},
-    {METHOD_GET, "/tokens/ID", NOTHING, NULL, 200},
-    {METHOD_DELETE, "/tokens/ID", NOTHING, NULL, 204},
-};
-enum { ALL = sizeof ROWS / sizeof *ROWS };
 
 /* ---- Sending them ------------------------------------------------------- */
 
@@ -337,12 +164,12 @@ static bool is_expected(const struct request_row *row, int status)
 static void send_all(bool may_all)
 {
     bool asked[ROUTES_MAX] = {false};
-    for (size_t i = 0; i < ALL; i++) {
-        struct sent sent = send_row(&ROWS[i]);
+    for (size_t i = 0; i < route_request_count; i++) {
+        struct sent sent = send_row(&route_requests[i]);
         if (waited > 0 || sent.status >= 500 ||
-            (may_all && !is_expected(&ROWS[i], sent.status)))
-            fail_msg("%s (row %zu): %d; waited %u times", ROWS[i].target, i,
-                     sent.status, waited);
+            (may_all && !is_expected(&route_requests[i], sent.status)))
+            fail_msg("%s (row %zu): %d; waited %u times",
+                     route_requests[i].target, i, sent.status, waited);
         await_indexes();
         if (sent.route == NULL) /* refused for lack of a token */
             continue;
@@ -424,9 +251,9 @@ static const struct route_table PLANTED_TABLE = {PLANTED, 3};
 static void a_half_that_begins_one_is_found(void **state)
 {
     static const struct request_row rows[] = {
-        {METHOD_GET, "/held", NOTHING, NULL, 200},
-        {METHOD_GET, "/first", NOTHING, NULL, 200},
-        {METHOD_DELETE, "/second", NOTHING, NULL, 200},
+        {METHOD_GET, "/held", NULL, 0, NULL, 200},
+        {METHOD_GET, "/first", NULL, 0, NULL, 200},
+        {METHOD_DELETE, "/second", NULL, 0, NULL, 200},
     };
     (void)state;
     house->service.routes = &PLANTED_TABLE;
