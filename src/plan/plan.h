@@ -215,8 +215,8 @@ void plan_count_adopted(struct plan *plan, struct index *index,
 /* Adds the counts of the present commit, which holds, to the plan's. */
 void plan_counts_keep(struct plan *plan);
 
-/* Reads the record of a client's entry. False if there is none: a row that a
- * dropped index left is no client's entry. */
+/* Reads the record of a client's entry. False if the bytes are not one: a key
+ * without a row, a row of an index, also of one that was dropped, or damage. */
 static inline bool plan_client_record(struct kx_slice bytes,
                                       struct record *record_out)
 {
