@@ -7,32 +7,32 @@
         part, part, part                                                       \
     }
 const struct sample_value sample_values[] = {
-    {"\"a\"", SAME("[\"a\"]"), 's'},
-    {"\"A\"", {"[\"A\"]", "[\"a\"]", "[\"a\"]"}, 's'},
-    {"\"\\u00c9\"", {"[\"É\"]", "[\"é\"]", "[\"é\"]"}, 's'},
-    {"\"é\"", SAME("[\"é\"]"), 's'},
-    {"\"ß\"", {"[\"ß\"]", "[\"ß\"]", "[\"ss\"]"}, 's'},
-    {"\"SS\"", {"[\"SS\"]", "[\"ss\"]", "[\"ss\"]"}, 's'},
-    {"\"\"", SAME("[\"\"]"), 's'},
-    {"\"x\\u0000\"", SAME("[\"x\\u0000\"]"), 's'},
-    {"1", SAME("[1]"), 'n'},
-    {"1.0", SAME("[1]"), 'n'},
-    {"-2.5e0", SAME("[-2.5]"), 'n'},
-    {"1e2", SAME("[100]"), 'n'},
+    {"\"a\"", SAME("[\"a\"]"), 's', 0},
+    {"\"A\"", {"[\"A\"]", "[\"a\"]", "[\"a\"]"}, 's', 0},
+    {"\"\\u00c9\"", {"[\"É\"]", "[\"é\"]", "[\"é\"]"}, 's', 0},
+    {"\"é\"", SAME("[\"é\"]"), 's', 0},
+    {"\"ß\"", {"[\"ß\"]", "[\"ß\"]", "[\"ss\"]"}, 's', 0},
+    {"\"SS\"", {"[\"SS\"]", "[\"ss\"]", "[\"ss\"]"}, 's', 0},
+    {"\"\"", SAME("[\"\"]"), 's', 0},
+    {"\"x\\u0000\"", SAME("[\"x\\u0000\"]"), 's', 0},
+    {"1", SAME("[1]"), 'n', 10},
+    {"1.0", SAME("[1]"), 'n', 10},
+    {"-2.5e0", SAME("[-2.5]"), 'n', -25},
+    {"1e2", SAME("[100]"), 'n', 1000},
     {"{\"type\":\"Date\",\"value\":\"1970-01-01T00:00:00.100Z\"}",
-     SAME("[100]"), 'n'},
+     SAME("[100]"), 'n', 0},
     {"{\"type\":\"bigint\",\"value\":\"7\"}",
-     SAME("[{\"type\":\"bigint\",\"value\":\"7\"}]"), 'i'},
+     SAME("[{\"type\":\"bigint\",\"value\":\"7\"}]"), 'i', 70},
     {"{\"type\":\"bigint\",\"value\":\"-7\"}",
-     SAME("[{\"type\":\"bigint\",\"value\":\"-7\"}]"), 'i'},
-    {"true", SAME("[true]"), 'b'},
-    {"false", SAME("[false]"), 'b'},
-    {"null", SAME(NULL), '0'},
-    {"{}", SAME(NULL), 'o'},
-    {"[1]", SAME(NULL), 'o'},
-    {"{\"type\":\"bigint\",\"value\":\"?\"}", SAME(NULL), 'o'},
+     SAME("[{\"type\":\"bigint\",\"value\":\"-7\"}]"), 'i', -70},
+    {"true", SAME("[true]"), 'b', 0},
+    {"false", SAME("[false]"), 'b', 0},
+    {"null", SAME(NULL), '0', 0},
+    {"{}", SAME(NULL), 'o', 0},
+    {"[1]", SAME(NULL), 'o', 0},
+    {"{\"type\":\"bigint\",\"value\":\"?\"}", SAME(NULL), 'o', 0},
     {"{\"type\":\"Date\",\"value\":\"1970-01-01T00:00:00.100Z\",\"n\":1}",
-     SAME(NULL), 'o'},
+     SAME(NULL), 'o', 0},
 };
 #undef SAME
 
@@ -164,8 +164,12 @@ static char *where_json(void *mem, const struct index_shape *shape)
 char *shape_json(void *mem, const struct index_shape *shape)
 {
     static const char *const stores[] = {
-        "\"pointer\"", "\"value\"", "{\"fields\":[\"/t\",\"/n/x\"]}",
-        "{\"fields\":[\"/t\"]}", "{\"aggregate\":{\"count\":true}}"};
+        "\"pointer\"",
+        "\"value\"",
+        "{\"fields\":[\"/t\",\"/n/x\"]}",
+        "{\"fields\":[\"/t\"]}",
+        "{\"aggregate\":{\"count\":true}}",
+        "{\"aggregate\":{\"sum\":[{\"path\":\"/n/x\",\"scale\":1}]}}"};
     int store = shape->store;
     char *fields = talloc_strdup(mem, "");
     for (size_t i = 0; i < shape->field_count; i++)
@@ -173,7 +177,7 @@ char *shape_json(void *mem, const struct index_shape *shape)
     if (store == 2 && !shape->store_x)
         store = 3;
     if (shape->aggregate)
-        store = 4;
+        store = shape->sum ? 5 : 4;
     return talloc_asprintf(
         mem,
         "{\"name\":\"%s\",\"prefix\":[\"p\"],%s\"fields\":[%s],\"unique\":%s,"
@@ -314,6 +318,12 @@ static void drop_repeated(struct values *values)
     values->count = kept;
 }
 
+int summed_tenths(const struct written *document)
+{
+    const struct sample_value *value = member_of(document, FROM_X);
+    return value == NULL ? 0 : value->tenths;
+}
+
 struct values index_values(void *mem, const struct index_shape *shape,
                            const struct written *document, size_t slot,
                            enum model_flaw flaw, bool *bad)
@@ -332,6 +342,10 @@ struct values index_values(void *mem, const struct index_shape *shape,
         extend(mem, &values, parts, count);
     }
     drop_repeated(&values);
+    if (shape->sum && summed_tenths(document) == 0) {
+        *bad = true;
+        values.count = 0;
+    }
     return values;
 }
 

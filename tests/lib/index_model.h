@@ -14,6 +14,7 @@ struct sample_value {
     const char *json;
     const char *parts[3]; /* none, lower, casefold */
     char type;            /* two of one type can be greater and less */
+    int tenths;           /* the number times ten; 0: a sum does not take it */
 };
 
 enum {
@@ -65,6 +66,7 @@ struct index_shape {
     int store; /* pointer, value, fields */
     bool store_x;
     bool aggregate; /* it counts the entries; set by the caller */
+    bool sum;       /* and adds up their numbers at x */
     bool error;
     bool deep; /* depth 2 */
     int where; /* a row of `comparisons`, or -1 */
@@ -101,6 +103,7 @@ enum model_flaw {
     FLAW_CHECK,  /* nor for a check */
     FLAW_STAMP,  /* the versionstamp of an older commit is taken */
     FLAW_TOUCH,  /* a touch leaves the time as it is */
+    FLAW_SUM,    /* a number has the wrong sign */
     FLAWS
 };
 
@@ -115,6 +118,10 @@ struct values {
     struct kx_buffer list[ELEMENTS];
     size_t count;
 };
+
+/* The number that an index of sums takes from an entry, times ten; 0: there is
+ * no number in it. */
+int summed_tenths(const struct written *document);
 
 /* The values under which an index has an entry. `bad`: something was left
  * out. */

@@ -5,156 +5,11 @@
  * entries. Then the same with mistakes in the model, and with damage in the
  * store, each of which must be seen. KX_TEST_SEED=n replays a run.
  */
-#include "index_changes.h"
+#include "index_run.h"
+
 #include "commit/store_state.h"
 
-enum { STORES = 12, SHAPES = 6, COMMITS = 300, MUTATIONS = 4, CHECKS = 3 };
-
-struct run {
-    struct test_store test;
-    struct data data;
-    enum model_flaw flaw;
-    struct index_shape shapes[SHAPES];
-    char wrong[4000]; /* what was found, "" while all is well */
-};
-
-struct line {
-    struct kx_slice key;
-    const char *text;
-};
-
-/* ---- Entries ------------------------------------------------------------ */
-
-static const char *line_text(struct run *run, const struct kx_entry *entry,
-                             bool pointer)
-{
-    struct kx_buffer text;
-    kx_buffer_init(&text, run->data.mem);
-    test_show(entry, &text);
-    kx_add_byte(&text, 0);
-    return talloc_asprintf(run->data.mem, "%s%lld %llu\n",
-                           (const char *)text.data,
-                           (long long)entry->expires_at_ms,
-                           pointer ? 0 : (unsigned long long)entry->stamp);
-}
-
-/* All entries of an index as they are stored. */
-static const char *have(struct run *run, const struct index_shape *shape)
-{
-    struct kx_slice name = test_key(
-        run->data.mem, talloc_asprintf(run->data.mem, "[\"%s\"]", shape->name));
-    struct kx_buffer end;
-    kx_buffer_init(&end, run->data.mem);
-    kx_add_slice(&end, name);
-    kx_add_byte(&end, 0xff);
-    struct kx_range range = {.start = name, .end = kx_buffer_slice(&end)};
-    struct kx_entry entry;
-    char *out = talloc_strdup(run->data.mem, "");
-    kx_read_begin(run->test.reader);
-    assert_int_equal(kx_scan(run->test.reader, &range, NULL), KX_OK);
-    while (kx_scan_next(run->test.reader, &entry) == KX_OK)
-        out = talloc_strdup_append(
-            out, line_text(run, &entry, shape->store == 0 || shape->aggregate));
-    kx_read_end(run->test.reader);
-    return out;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    return kx_compare(((const struct line *)a)->key,
-                      ((const struct line *)b)->key);
-}
-
-/* The entry as it is stored; false for one that has just expired in reality but
- * not in a model with that flaw. */
-static bool read_primary(struct run *run, size_t slot, struct kx_entry *entry)
-{
-    struct kx_buffer *record = talloc(run->data.mem, struct kx_buffer);
-    kx_buffer_init(record, run->data.mem);
-    kx_read_begin(run->test.reader);
-    enum kx_status status = kx_read(
-        run->test.reader, slot_key(run->data.mem, slot), record, entry, NULL);
-    kx_read_end(run->test.reader);
-    return status == KX_OK;
-}
-
-static struct line make_line(struct run *run, const struct index_shape *shape,
-                             size_t slot, struct kx_slice value)
-{
-    struct kx_slice skip = test_key(run->data.mem, "[\"p\"]");
-    struct kx_slice whole = slot_key(run->data.mem, slot);
-    struct kx_slice owner =
-        kx_slice(whole.data + skip.size, whole.size - skip.size);
-    struct kx_entry entry = {.stamp = 0};
-    struct kx_buffer key;
-    read_primary(run, slot, &entry);
-    kx_buffer_init(&key, run->data.mem);
-    kx_key_add_string(&key, kx_text(shape->name));
-    kx_add_slice(&key, value);
-    if (!shape->unique && !shape->aggregate)
-        kx_add_slice(&key, owner);
-    entry.key = kx_buffer_slice(&key);
-    if (shape->store == 0)
-        entry.value = (struct kx_value){.encoding = KX_POINTER, .data = owner};
-    if (shape->store == 2)
-        entry.value = test_json(stored_json(
-            run->data.mem, shape, &run->data.slots[slot].document, run->flaw));
-    return (struct line){.key = entry.key,
-                         .text = line_text(run, &entry, shape->store == 0)};
-}
-
-/* Puts the number of lines with one key in the place of these lines, which are
- * in the order of keys. Returns how many lines remain. */
-static size_t count_groups(struct run *run, struct line *lines, size_t count)
-{
-    size_t groups = 0;
-    for (size_t i = 0, n = 0; i < count; i += n, groups++) {
-        for (n = 1; i + n < count && kx_equal(lines[i].key, lines[i + n].key);)
-            n++;
-        struct kx_entry entry = {.key = lines[i].key,
-                                 .value = test_json(talloc_asprintf(
-                                     run->data.mem, "{\"count\":%zu}", n))};
-        lines[groups] = (struct line){.key = entry.key,
-                                      .text = line_text(run, &entry, true)};
-    }
-    return groups;
-}
-
-/* All entries that it must have. */
-static const char *want(struct run *run, const struct index_shape *shape)
-{
-    struct line lines[SLOTS * ELEMENTS];
-    size_t count = 0;
-    const struct model_entry *slots =
-        run->flaw == FLAW_STALE ? run->data.before : run->data.slots;
-    for (size_t slot = 0; slot < SLOTS; slot++) {
-        bool bad;
-        if (!(run->flaw == FLAW_EXPIRY ? slots[slot].present
-                                       : alive(&run->data, &slots[slot])))
-            continue;
-        struct values values = index_values(
-            run->data.mem, shape, &slots[slot].document, slot, run->flaw, &bad);
-        for (size_t n = 0; n < values.count; n++)
-            lines[count++] =
-                make_line(run, shape, slot, kx_buffer_slice(&values.list[n]));
-    }
-    qsort(lines, count, sizeof lines[0], by_key);
-    if (shape->aggregate)
-        count = count_groups(run, lines, count);
-    char *out = talloc_strdup(run->data.mem, "");
-    for (size_t i = 0; i < count; i++)
-        out = talloc_strdup_append(out, lines[i].text);
-    return out;
-}
-
-static void compare(struct run *run, const struct index_shape *shape)
-{
-    const char *stored = have(run, shape);
-    const char *computed = want(run, shape);
-    if (strcmp(stored, computed) != 0 && run->wrong[0] == '\0')
-        snprintf(run->wrong, sizeof run->wrong, "%s\nhas\n%s\nnot\n%s\n",
-                 shape_json(run->data.mem, shape), stored, computed);
-}
+enum { STORES = 12, COMMITS = 300, MUTATIONS = 4, CHECKS = 3 };
 
 /* ---- Commits ------------------------------------------------------------ */
 
@@ -297,9 +152,10 @@ static void run_commit(struct run *run)
 /* ---- Runs --------------------------------------------------------------- */
 
 /* Makes it an index of totals. */
-static void count_entries(struct index_shape *shape)
+static void count_entries(struct index_shape *shape, bool sum)
 {
     shape->aggregate = true;
+    shape->sum = sum;
     shape->unique = false;
     if (shape->fields[shape->field_count - 1] == FROM_STAMP)
         shape->field_count--;
@@ -315,7 +171,7 @@ static void begin_run(struct run *run, uint64_t seed, enum model_flaw flaw)
     for (size_t i = 0; i < SHAPES; i++) {
         run->shapes[i] = random_shape(&run->data.seed, i);
         if (i % 3 == 2)
-            count_entries(&run->shapes[i]);
+            count_entries(&run->shapes[i], i > 2);
         assert_int_equal(
             test_declare(&run->test, run->data.mem,
                          shape_json(run->data.mem, &run->shapes[i])),
@@ -333,7 +189,7 @@ static void end_run(struct run *run)
 static void compare_all(struct run *run)
 {
     for (size_t i = 0; i < SHAPES; i++)
-        compare(run, &run->shapes[i]);
+        index_run_compare(run, &run->shapes[i]);
 }
 
 /* Stops at the first thing that is wrong. */
@@ -374,7 +230,7 @@ static void build_and_compare(struct run *run)
                                       shape_json(run->data.mem, &again)),
                          KX_OK);
         wait_ready(run, again.name);
-        compare(run, &again);
+        index_run_compare(run, &again);
     }
 }
 
@@ -427,7 +283,7 @@ static void a_lost_row_is_seen(void **state)
         if (!test_lose_row(&run->test, run->data.mem, run->shapes[i].name))
             continue;
         lost++;
-        compare(run, &run->shapes[i]);
+        index_run_compare(run, &run->shapes[i]);
         assert_string_not_equal(run->wrong, "");
     }
     assert_true(lost > 0);

@@ -1,0 +1,155 @@
+#include "index_run.h"
+
+struct line {
+    struct kx_slice key;
+    const char *text;
+    int tenths; /* for the sum of its group */
+};
+
+static const char *line_text(struct run *run, const struct kx_entry *entry,
+                             bool pointer)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, run->data.mem);
+    test_show(entry, &text);
+    kx_add_byte(&text, 0);
+    return talloc_asprintf(run->data.mem, "%s%lld %llu\n",
+                           (const char *)text.data,
+                           (long long)entry->expires_at_ms,
+                           pointer ? 0 : (unsigned long long)entry->stamp);
+}
+
+/* All entries of an index as they are stored. */
+static const char *have(struct run *run, const struct index_shape *shape)
+{
+    struct kx_slice name = test_key(
+        run->data.mem, talloc_asprintf(run->data.mem, "[\"%s\"]", shape->name));
+    struct kx_buffer end;
+    kx_buffer_init(&end, run->data.mem);
+    kx_add_slice(&end, name);
+    kx_add_byte(&end, 0xff);
+    struct kx_range range = {.start = name, .end = kx_buffer_slice(&end)};
+    struct kx_entry entry;
+    char *out = talloc_strdup(run->data.mem, "");
+    kx_read_begin(run->test.reader);
+    assert_int_equal(kx_scan(run->test.reader, &range, NULL), KX_OK);
+    while (kx_scan_next(run->test.reader, &entry) == KX_OK)
+        out = talloc_strdup_append(
+            out, line_text(run, &entry, shape->store == 0 || shape->aggregate));
+    kx_read_end(run->test.reader);
+    return out;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return kx_compare(((const struct line *)a)->key,
+                      ((const struct line *)b)->key);
+}
+
+/* The entry as it is stored; false for one that has just expired in reality but
+ * not in a model with that flaw. */
+static bool read_primary(struct run *run, size_t slot, struct kx_entry *entry)
+{
+    struct kx_buffer *record = talloc(run->data.mem, struct kx_buffer);
+    kx_buffer_init(record, run->data.mem);
+    kx_read_begin(run->test.reader);
+    enum kx_status status = kx_read(
+        run->test.reader, slot_key(run->data.mem, slot), record, entry, NULL);
+    kx_read_end(run->test.reader);
+    return status == KX_OK;
+}
+
+static struct line make_line(struct run *run, const struct index_shape *shape,
+                             size_t slot, struct kx_slice value)
+{
+    struct kx_slice skip = test_key(run->data.mem, "[\"p\"]");
+    struct kx_slice whole = slot_key(run->data.mem, slot);
+    struct kx_slice owner =
+        kx_slice(whole.data + skip.size, whole.size - skip.size);
+    struct kx_entry entry = {.stamp = 0};
+    struct kx_buffer key;
+    read_primary(run, slot, &entry);
+    kx_buffer_init(&key, run->data.mem);
+    kx_key_add_string(&key, kx_text(shape->name));
+    kx_add_slice(&key, value);
+    if (!shape->unique && !shape->aggregate)
+        kx_add_slice(&key, owner);
+    entry.key = kx_buffer_slice(&key);
+    if (shape->store == 0)
+        entry.value = (struct kx_value){.encoding = KX_POINTER, .data = owner};
+    if (shape->store == 2)
+        entry.value = test_json(stored_json(
+            run->data.mem, shape, &run->data.slots[slot].document, run->flaw));
+    return (struct line){.key = entry.key,
+                         .text = line_text(run, &entry, shape->store == 0),
+                         .tenths =
+                             summed_tenths(&run->data.slots[slot].document)};
+}
+
+/* The totals of so many lines. */
+static const char *totals_text(struct run *run, const struct index_shape *shape,
+                               const struct line *lines, size_t count)
+{
+    int tenths = run->flaw == FLAW_SUM ? -2 * lines[0].tenths : 0;
+    if (!shape->sum)
+        return talloc_asprintf(run->data.mem, "{\"count\":%zu}", count);
+    for (size_t i = 0; i < count; i++)
+        tenths += lines[i].tenths;
+    return talloc_asprintf(
+        run->data.mem, "{\"count\":%zu,\"sum\":{\"/n/x\":\"%s%d.%d\"}}", count,
+        tenths < 0 ? "-" : "", abs(tenths) / 10, abs(tenths) % 10);
+}
+
+/* Puts the totals of the lines with one key in the place of these lines, which
+ * are in the order of keys. Returns how many lines remain. */
+static size_t add_groups(struct run *run, const struct index_shape *shape,
+                         struct line *lines, size_t count)
+{
+    size_t groups = 0;
+    for (size_t i = 0, n = 0; i < count; i += n, groups++) {
+        for (n = 1; i + n < count && kx_equal(lines[i].key, lines[i + n].key);)
+            n++;
+        struct kx_entry entry = {
+            .key = lines[i].key,
+            .value = test_json(totals_text(run, shape, &lines[i], n))};
+        lines[groups] = (struct line){.key = entry.key,
+                                      .text = line_text(run, &entry, true)};
+    }
+    return groups;
+}
+
+/* All entries that it must have. */
+static const char *want(struct run *run, const struct index_shape *shape)
+{
+    struct line lines[SLOTS * ELEMENTS];
+    size_t count = 0;
+    const struct model_entry *slots =
+        run->flaw == FLAW_STALE ? run->data.before : run->data.slots;
+    for (size_t slot = 0; slot < SLOTS; slot++) {
+        bool bad;
+        if (!(run->flaw == FLAW_EXPIRY ? slots[slot].present
+                                       : alive(&run->data, &slots[slot])))
+            continue;
+        struct values values = index_values(
+            run->data.mem, shape, &slots[slot].document, slot, run->flaw, &bad);
+        for (size_t n = 0; n < values.count; n++)
+            lines[count++] =
+                make_line(run, shape, slot, kx_buffer_slice(&values.list[n]));
+    }
+    qsort(lines, count, sizeof lines[0], by_key);
+    if (shape->aggregate)
+        count = add_groups(run, shape, lines, count);
+    char *out = talloc_strdup(run->data.mem, "");
+    for (size_t i = 0; i < count; i++)
+        out = talloc_strdup_append(out, lines[i].text);
+    return out;
+}
+
+void index_run_compare(struct run *run, const struct index_shape *shape)
+{
+    const char *stored = have(run, shape);
+    const char *computed = want(run, shape);
+    if (strcmp(stored, computed) != 0 && run->wrong[0] == '\0')
+        snprintf(run->wrong, sizeof run->wrong, "%s\nhas\n%s\nnot\n%s\n",
+                 shape_json(run->data.mem, shape), stored, computed);
+}
