@@ -90,7 +90,8 @@ void answer_value(struct request *request, struct reply *reply,
                   const struct kx_entry *entry, const struct projection *fields)
 {
     reply->status = 200;
-    answer_etag(request, reply, entry->stamp);
+    if (!entry->reduced)
+        answer_etag(request, reply, entry->stamp);
     if (entry->expires_at_ms != 0)
         reply_headerf(request, reply, "Kindex-Expires-At", "%" PRId64,
                       entry->expires_at_ms);
@@ -129,6 +130,14 @@ static enum progress send_refusal(struct request *request, struct reply *reply,
     return send_unchanged(request, reply, entry, fields);
 }
 
+/* Totals without an entry that has expired are not what a client has under that
+ * versionstamp. */
+static bool holds(const struct kx_check *check, const struct kx_entry *entry)
+{
+    return (entry->reduced && check->condition == KX_IS_NONE_OF) ||
+           kx_check_holds(check, entry->stamp);
+}
+
 enum progress answer_entry(struct request *request, struct reply *reply,
                            const struct kx_entry *entry,
                            const struct projection *fields)
@@ -141,7 +150,7 @@ enum progress answer_entry(struct request *request, struct reply *reply,
         return DONE;
     }
     for (size_t i = 0; i < conditions.count; i++)
-        if (!kx_check_holds(&conditions.checks[i], entry->stamp))
+        if (!holds(&conditions.checks[i], entry))
             return send_refusal(request, reply, entry, fields,
                                 &conditions.checks[i]);
     answer_value(request, reply, entry, fields);

@@ -8,8 +8,8 @@
 #include "rest/projection.h"
 #include "http/request.h"
 
-/* 200 with the entry's value, or only the given fields of it, its ETag, and its
- * time of expiry (Kindex-Expires-At) if it has one. A
+/* 200 with the entry's value, or only the given fields of it, its ETag unless
+ * it is reduced, and its time of expiry (Kindex-Expires-At) if it has one. A
  * condition of the request that fails makes the reply 412 (If-Match) or 304
  * without a body (If-None-Match, RFC 9110 section 13.1). The entry's bytes are
  * copied, so it need not outlive the call. Returns DONE. */

@@ -169,6 +169,7 @@ void record_show(const struct record *record, struct kx_slice key,
     entry_out->stamp = record->stamp;
     entry_out->expires_at_ms = record->deleted ? 0 : record->expires_at_ms;
     entry_out->deleted = record->deleted;
+    entry_out->reduced = false;
     show_value(record, key, &entry_out->value);
 }
 

@@ -33,8 +33,10 @@ void kx_read_begin(struct kx_reader *reader);
 uint64_t kx_read_end(struct kx_reader *reader);
 
 /* The entry with this key: KX_OK, KX_ABSENT (always for the empty key),
- * KX_INDEX_NOT_READY (fault says which index), KX_FAILED, KX_NO_MEMORY. The
- * entry's slices lie in `record`, whose former contents are replaced. */
+ * KX_INDEX_NOT_READY (fault says which index), KX_BUSY (totals, from which too
+ * many entries that have expired would have to be taken), KX_FAILED,
+ * KX_NO_MEMORY. The entry's slices lie in `record`, whose former contents are
+ * replaced. */
 enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);
@@ -105,10 +107,11 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
                              const struct kx_range *range,
                              struct kx_fault *fault);
 /* Next entry, valid until the next call on the reader: KX_OK, KX_END,
- * KX_FAILED. kx_scan_position is then the key to resume after. KX_AGAIN, for a
- * range that yields: many hidden rows were skipped (expired, or of a dropped
- * index), or megabytes were read. Call again; or end the view, so that commits
- * can proceed, and resume after kx_scan_position in another view. */
+ * KX_BUSY (as kx_read), KX_FAILED. kx_scan_position is then the key to resume
+ * after. KX_AGAIN, for a range that yields: many hidden rows were skipped
+ * (expired, or of a dropped index), or megabytes were read. Call again; or end
+ * the view, so that commits can proceed, and resume after kx_scan_position in
+ * another view. */
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out);
 /* The position of the last entry in scan order: its own key or, for an index,

@@ -267,23 +267,19 @@ void kx_read_ahead(struct kx_reader *reader, const struct kx_slice *keys,
         engine_prefetch(reader->view, keys, count);
 }
 
-/* A row of an index as clients see it, in `bytes`, where it lies already. */
-static enum kx_status show_row(struct kx_reader *reader,
-                               const struct index *index, struct kx_slice key,
-                               struct kx_buffer *bytes, struct record *row)
+/* Totals as clients see them, in `bytes`, where the row lies already. */
+static enum kx_status show_totals(struct kx_reader *reader, struct kx_slice key,
+                                  struct kx_buffer *bytes, struct record *row,
+                                  struct kx_entry *entry_out)
 {
-    row_form_show(index, row);
-    if (!declaration_aggregates(index->declaration))
-        return KX_OK;
     if (reader->cache_only)
         return KX_AGAIN;
-    struct kx_slice stored = row->value;
-    enum kx_status status = reader_totals(reader, key, row);
-    if (status != KX_OK || row->value.data == stored.data)
+    enum kx_status status = reader_totals(reader, key, row, entry_out);
+    if (status != KX_OK || !entry_out->reduced)
         return status;
     kx_buffer_clear(bytes);
-    kx_add_slice(bytes, row->value);
-    row->value = kx_buffer_slice(bytes);
+    kx_add_slice(bytes, entry_out->value.data);
+    entry_out->value.data = kx_buffer_slice(bytes);
     return bytes->failed ? KX_NO_MEMORY : KX_OK;
 }
 
@@ -300,11 +296,15 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
         index_usage_read(&owner->usage, reader->now_ms);
     struct record found;
     enum kx_status status = reader_record(reader, key, record, &found);
-    if (status == KX_OK && owner != NULL && found.index != 0)
-        status = show_row(reader, owner, key, record, &found);
-    if (status == KX_OK)
-        record_show(&found, key, entry_out);
-    return status;
+    if (status != KX_OK)
+        return status;
+    if (owner != NULL && found.index != 0) {
+        row_form_show(owner, &found);
+        if (declaration_aggregates(owner->declaration))
+            return show_totals(reader, key, record, &found, entry_out);
+    }
+    record_show(&found, key, entry_out);
+    return KX_OK;
 }
 
 /* A read without a view. KX_AGAIN: a view is necessary. */

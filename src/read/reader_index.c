@@ -136,11 +136,8 @@ enum kx_status reader_resolve(struct kx_reader *reader,
         return KX_ABSENT;
     struct record shown = *row;
     row_form_pick(index, &shown);
-    if (declaration_aggregates(index->declaration)) {
-        enum kx_status status = reader_totals(reader, key, &shown);
-        record_show(&shown, key, entry_out);
-        return status;
-    }
+    if (declaration_aggregates(index->declaration))
+        return reader_totals(reader, key, &shown, entry_out);
     struct kx_slice primary = primary_key(reader, index, row, key);
     if (reader->primary.failed)
         return KX_NO_MEMORY;

@@ -137,11 +137,10 @@ enum kx_status reader_show(struct kx_reader *reader, struct kx_slice key,
         return reader_resolve(reader, reader->index, key, &record, entry_out);
     if (!catalog_show(reader->store->catalog, &record, reader->now_ms))
         return KX_ABSENT;
-    enum kx_status status = KX_OK;
     if (reader_shows_totals(reader, &record))
-        status = reader_totals(reader, key, &record);
+        return reader_totals(reader, key, &record, entry_out);
     record_show(&record, key, entry_out);
-    return status;
+    return KX_OK;
 }
 
 /* The index that owns the row at which the scan is, if all its rows are hidden;

@@ -155,10 +155,11 @@ enum kx_status reader_resolve(struct kx_reader *reader,
 bool reader_shows_totals(const struct kx_reader *reader,
                          const struct record *row);
 
-/* Takes from the totals of the row under this key what expired entries add
- * to them. The value of the row then lies in the reader until the next call.
- * KX_OK; KX_ABSENT: nothing is left in the group; KX_NO_MEMORY, KX_FAILED. */
+/* Shows the totals of the row under this key without what expired entries add
+ * to them. If there is such an entry, the value lies in the reader until the
+ * next call. KX_OK; KX_ABSENT: nothing is left in the group; KX_BUSY: too many
+ * entries have expired and are not removed yet; KX_NO_MEMORY, KX_FAILED. */
 enum kx_status reader_totals(struct kx_reader *reader, struct kx_slice group,
-                             struct record *row);
+                             struct record *row, struct kx_entry *entry_out);
 
 #endif

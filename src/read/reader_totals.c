@@ -10,7 +10,12 @@
 #include "schema/extract.h"
 #include "schema/totals.h"
 
-enum { TIME_BYTES = 8 /* at the beginning of an expiry row's key */ };
+enum {
+    TIME_BYTES = 8, /* at the beginning of an expiry row's key */
+    /* Expired entries that one view looks at, and what they add to groups. If
+     * there are more, views would keep the job that removes them waiting. */
+    DUE_MAX = 10000
+};
 
 /* What an expired entry still adds to one group. */
 struct due_part {
@@ -59,42 +64,71 @@ static enum kx_status add_parts(struct due_totals *due, struct extract *extract,
     return status == KX_NOT_INDEXABLE ? KX_OK : status;
 }
 
-/* The entry under a key, if it expires then: an entry that was written again
- * has another time. */
-static enum kx_status find_entry(struct kx_reader *reader, struct kx_slice key,
-                                 int64_t expires_at_ms,
-                                 struct record *record_out)
-{
-    struct kx_slice bytes;
-    enum kx_status status = reader_find(reader, key, &bytes);
-    if (status != KX_OK)
-        return status;
-    if (!record_read(bytes, record_out))
-        return KX_FAILED;
-    return record_out->index == 0 && record_out->expires_at_ms == expires_at_ms
-               ? KX_OK
-               : KX_ABSENT;
-}
-
-static enum kx_status add_entry(struct kx_reader *reader,
-                                struct due_totals *due, struct extract *extract,
-                                struct kx_slice key, int64_t expires_at_ms)
+/* What an expired entry adds to all indexes. */
+static enum kx_status add_record(const struct kx_reader *reader,
+                                 struct due_totals *due,
+                                 struct extract *extract, struct kx_slice key,
+                                 const struct record *record)
 {
     const struct catalog *catalog = reader->store->catalog;
-    struct record record = {.encoding = 0};
     enum kx_status status = KX_OK;
     for (size_t i = 0; status == KX_OK && i < catalog->count; i++) {
         const struct declaration *declaration =
             catalog->indexes[i]->declaration;
-        if (!declaration_aggregates(declaration) ||
-            !declaration_covers(declaration, key))
-            continue;
-        if (record.encoding == 0)
-            status = find_entry(reader, key, expires_at_ms, &record);
-        if (status == KX_OK)
-            status = add_parts(due, extract, declaration, key, &record);
+        if (declaration_aggregates(declaration) &&
+            declaration_covers(declaration, key))
+            status = add_parts(due, extract, declaration, key, record);
     }
-    return status == KX_ABSENT ? KX_OK : status;
+    return status;
+}
+
+static bool is_counted(const struct catalog *catalog, struct kx_slice key)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (declaration_aggregates(catalog->indexes[i]->declaration) &&
+            declaration_covers(catalog->indexes[i]->declaration, key))
+            return true;
+    return false;
+}
+
+/* The entry of a row of the table. One that was written again has another time,
+ * and another row. Those in the shadow have been added. */
+static enum kx_status add_entry(struct kx_reader *reader,
+                                struct due_totals *due, struct extract *extract,
+                                struct kx_slice key, int64_t expires_at_ms)
+{
+    const struct kx_store *store = reader->store;
+    struct kx_slice bytes;
+    struct record record;
+    if (!is_counted(store->catalog, key) ||
+        shadow_find(&store->view.shadow, key, &bytes))
+        return KX_OK;
+    enum kx_status status = reader_find(reader, key, &bytes);
+    if (status != KX_OK)
+        return status == KX_ABSENT ? KX_OK : status;
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    return record.index == 0 && record.expires_at_ms == expires_at_ms
+               ? add_record(reader, due, extract, key, &record)
+               : KX_OK;
+}
+
+/* Between two slices of a large batch the table has lost the rows of entries
+ * that the batch overwrites, which this view still sees. */
+static enum kx_status add_shadow(const struct kx_reader *reader,
+                                 struct due_totals *due,
+                                 struct extract *extract)
+{
+    const struct shadow *shadow = &reader->store->view.shadow;
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; status == KX_OK && i < shadow->count; i++) {
+        const struct net_change *change = &shadow->changes[i];
+        struct record record;
+        if (record_read(change->stored, &record) && record.index == 0 &&
+            record_expired(&record, reader->now_ms))
+            status = add_record(reader, due, extract, change->key, &record);
+    }
+    return status;
 }
 
 static int64_t row_time(struct kx_slice row)
@@ -114,15 +148,18 @@ static enum kx_status add_entries(struct kx_reader *reader,
     struct kx_slice row;
     struct kx_slice nothing;
     extract_init(&extract, range);
-    enum kx_status status = engine_range_begin(range, none, none);
-    while (status == KX_OK) {
+    enum kx_status status = add_shadow(reader, due, &extract);
+    if (status == KX_OK)
+        status = engine_range_begin(range, none, none);
+    for (size_t read = 0; status == KX_OK; read++) {
         status = engine_range_next(range, &row, &nothing);
         if (status != KX_OK || row_time(row) > reader->now_ms)
             break;
-        status =
-            add_entry(reader, due, &extract,
-                      kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES),
-                      row_time(row));
+        struct kx_slice key =
+            kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES);
+        status = read < DUE_MAX && due->count < DUE_MAX
+                     ? add_entry(reader, due, &extract, key, row_time(row))
+                     : KX_BUSY;
     }
     engine_range_end(range);
     return status == KX_END ? KX_OK : status;
@@ -186,17 +223,21 @@ static enum kx_status take_off(struct kx_reader *reader, struct record *row,
 }
 
 enum kx_status reader_totals(struct kx_reader *reader, struct kx_slice group,
-                             struct record *row)
+                             struct record *row, struct kx_entry *entry_out)
 {
     enum kx_status status = reader->due == NULL ? load(reader) : KX_OK;
     uint64_t count = 1;
     if (status != KX_OK)
         return status;
     const struct due_totals *due = reader->due;
-    for (size_t n = find_part(due, group); status == KX_OK && n < due->count &&
-                                           kx_equal(due->parts[n].group, group);
+    size_t first = find_part(due, group);
+    size_t n = first;
+    for (; status == KX_OK && n < due->count &&
+           kx_equal(due->parts[n].group, group);
          n++)
         status = take_off(reader, row, due->parts[n].totals, &count);
+    record_show(row, group, entry_out);
+    entry_out->reduced = n > first;
     return status == KX_OK && count == 0 ? KX_ABSENT : status;
 }
 

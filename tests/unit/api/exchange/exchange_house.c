@@ -27,6 +27,8 @@ static const char *header(const struct request *request, const char *name)
         return house->authorization;
     if (strcmp(name, "Idempotency-Key") == 0)
         return house->idempotency_key;
+    if (strcmp(name, "If-None-Match") == 0)
+        return house->if_none_match;
     if (strcmp(name, "Kindex-Hop") == 0)
         return house->hop;
     if (strcmp(name, "Prefer") == 0)

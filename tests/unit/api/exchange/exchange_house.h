@@ -18,6 +18,7 @@ struct house {
     const char *accept; /* the request's headers, or NULL */
     const char *prefer;
     const char *idempotency_key;
+    const char *if_none_match;
     const char *authorization;
     const char *hop;
     unsigned ready; /* exchanges that were continued to their reply */
