@@ -24,6 +24,7 @@ enum {
     X(conflict, "conflict.js", JS)                                             \
     X(counter, "counter.js", JS)                                               \
     X(data, "data.js", JS)                                                     \
+    X(date, "date.js", JS)                                                     \
     X(dialog, "dialog.js", JS)                                                 \
     X(dom, "dom.js", JS)                                                       \
     X(draft, "draft.js", JS)                                                   \

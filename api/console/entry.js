@@ -13,6 +13,7 @@ import { confirm } from './dialog.js';
 import { showConflict } from './conflict.js';
 import { counterForm, numberOf } from './counter.js';
 import { chooseExpiry } from './expiry.js';
+import { dateField } from './date.js';
 
 const drafts = new Map(); // of keys: {text, etag}
 
@@ -96,7 +97,7 @@ export class Entry {
       readOnly: !may('write'), changed: () => this.check() });
     this.saveButton = h('button.primary', { type: 'button', onclick: () => this.save() },
       'Save', h('kbd', {}, 'Ctrl S'));
-    fill(this.host, head, this.counter(text), this.conflict, this.field.node, h('footer.bar', {}, this.saveButton,
+    fill(this.host, head, this.counter(text), this.date(), this.conflict, this.field.node, h('footer.bar', {}, this.saveButton,
       h('button', { type: 'button', onclick: () => this.revert() }, 'Revert'),
       isText ? null : h('button', { type: 'button', onclick: () => this.format() }, 'Format'),
       this.note, h('span.grow'), more));
@@ -106,6 +107,15 @@ export class Entry {
       this.field.text = draft.text;
     }
     this.check();
+  }
+
+  // A date has a field with a calendar, which writes into the text.
+  date() {
+    const { kind, shown } = this.state;
+    return kind !== 'typed' || !may('write') ? null : dateField(shown, (text) => {
+      this.field.text = text;
+      this.check();
+    });
   }
 
   // A KvU64 has buttons that change it in one mutation.

@@ -5,10 +5,11 @@ import { form } from './dialog.js';
 const DURATION = /^(\d+(ms|s|m|h|d)|none)$/;
 const MINUTE_MS = 60000;
 
-// A time as a field for dates takes it, in the time zone of the browser.
-export function localTime(ms) {
+// A time as a field for dates takes it, in the time zone of the browser, to the
+// minute or to the millisecond.
+export function localTime(ms, exact = false) {
   const date = new Date(ms);
-  return new Date(ms - date.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16);
+  return new Date(ms - date.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, exact ? 23 : 16);
 }
 
 // Resolves to a time to live for the interface, such as 7d or none; undefined: not chosen.

@@ -1,18 +1,25 @@
 // The declared indexes: their states as they change, a new one, and one of them.
-import { h, fill, say, bytes, count } from './dom.js';
+import { h, fill, say, bytes, count, duration } from './dom.js';
 import { events, get } from './api.js';
 import { may } from './session.js';
 import { keyParts } from './tree.js';
 import { Draft } from './draft.js';
 import { openIndex } from './index.js';
 
-const COLUMNS = ['Name', 'Entries under', 'Fields', 'State', 'Entries', 'Size', 'Reads', 'Writes'];
+const COLUMNS = ['Name', 'Entries under', 'Fields', 'State', 'Entries', 'Size', 'Reads', 'Last read', 'Writes'];
 
 export function fieldText(field) {
   if (typeof field === 'string') return field;
   const what = field.path ?? (field.versionstamp ? 'versionstamp' : `key part ${field.key}`);
   const more = [field.fold && field.fold !== 'none' ? field.fold : '', field.each ? 'each' : ''];
   return [what, ...more].filter(Boolean).join(' ');
+}
+
+// An index that is written and not read only costs.
+function lastRead(use) {
+  if (!use) return '–';
+  if (use.lastReadAt) return `${duration(Date.now() - use.lastReadAt)} ago`;
+  return use.writes > 0 ? h('span.warn', {}, 'not read, only written') : 'not read';
 }
 
 class IndexesPage {
@@ -69,7 +76,8 @@ class IndexesPage {
       build ? [h('progress', { max: 100, value: build.percent, 'aria-label': 'progress' }),
         ` ${Math.round(build.percent)} %`] : null),
     h('td.num', {}, count(index.entries)), h('td.num', {}, index.bytes === undefined ? '–' : bytes(index.bytes)),
-    h('td.num', {}, count(index.use?.reads)), h('td.num', {}, count(index.use?.writes)));
+    h('td.num', {}, count(index.use?.reads)),
+    h('td', {}, lastRead(index.use)), h('td.num', {}, count(index.use?.writes)));
   }
 
   show(index) {
@@ -110,12 +118,17 @@ class IndexesPage {
     const host = h('div.column');
     this.fillDetail(host);
     this.pane(1);
-    this.part = await openIndex(host, name, { gone: () => {
+    this.part = null;
+    const part = await openIndex(host, name, { gone: () => {
       this.chosen = null;
       this.app.address('indexes', '');
       this.close(`${name} was dropped.`);
       this.back();
     } });
+    if (this.chosen !== name) return;
+    this.part = part;
+    const now = this.rows.get(name)?.index; // what was told while it was read
+    if (now) part?.changed(now);
   }
 
   create(declaration) {

@@ -198,6 +198,20 @@ test('Back, Esc, the tree by arrows, an empty store', async () => {
   }, { empty: true });
 });
 
+test('axe has nothing to say with forced colours and without motion', () => withConsole(async ({ open }) => {
+  const page = await open('#/data/users/ada');
+  await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
+  await value(page).filter({ hasText: 'London' }).waitFor();
+  await accessible(page, page.context());
+  await fits(page);
+  assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+  // What is selected can be told from the rest: its colour is that of the system.
+  const [selected_, other] = await page.locator('.row').evaluateAll((rows) => [true, false].map((is) =>
+    getComputedStyle(rows.find((row) => (row.getAttribute('aria-selected') === 'true') === is)).backgroundColor));
+  assert.notEqual(selected_, other);
+  await page.fine();
+}));
+
 for (const scheme of ['light', 'dark']) {
   for (const [name, size] of [['wide', { width: 1280, height: 800 }], ['a phone', { width: 390, height: 844 }], ['at 200 %', { width: 640, height: 400 }]]) {
     test(`axe has nothing to say, and nothing is too wide: ${scheme}, ${name}`, () => withConsole(async ({ open }) => {

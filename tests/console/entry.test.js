@@ -298,3 +298,20 @@ test('an entry shows its index entries, and why an index leaves it out', () => w
   assert.equal(await page.locator('dialog').count(), 0);
   await page.fine();
 }));
+
+test('a typed date has a calendar, and the text around it stays', () => withConsole(async ({ client, open }) => {
+  await client('PUT', '/kv/kinds/day', '{ "type":"Date", "value":"2023-04-23T00:00:00.123Z" }', { 'Content-Type': TYPED });
+  const before = (await stored(client, 'kinds/day')).bytes.toString();
+  const page = await open('#/data/kinds/day');
+  const field = page.locator('input[name=date]');
+  await field.waitFor();
+  await accessible(page, page.context());
+  await fits(page);
+  await field.fill('2031-05-04T10:20:30.456');
+  await page.getByText('changed, not saved').waitFor();
+  await page.getByRole('button', { name: /^Save/ }).click();
+  await saved(page, 'kinds/day');
+  const at = await page.evaluate(() => new Date('2031-05-04T10:20:30.456').toISOString());
+  assert.equal((await stored(client, 'kinds/day')).bytes.toString(), before.replace('2023-04-23T00:00:00.123Z', at));
+  await page.fine();
+}));
