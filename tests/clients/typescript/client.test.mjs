@@ -231,6 +231,32 @@ test('a request is sent again until it has an answer, and done once', async () =
   assert.equal(error.status, 0);
 });
 
+test('an answer that is cut off is no answer', async () => {
+  const asked = [];
+  const cut = connect(process.env.KINDEX_URL, {
+    fetch: async (address, options) => {
+      const response = await fetch(address, options);
+      asked.push(options.headers.get('Idempotency-Key'));
+      if (asked.length % 2 === 0) return response;
+      const { body } = new Response((await response.text()).slice(0, 9));
+      const reader = body.getReader();
+      const half = new ReadableStream({
+        async pull(controller) {
+          const { done, value } = await reader.read();
+          if (done) controller.error(new TypeError('cut off'));
+          else controller.enqueue(value);
+        },
+      });
+      return new Response(half, response);
+    },
+  });
+  const { results } = await cut.atomic().sum(['cut once'], 1, { return: 'new' }).commit();
+  assert.equal(results[0].value, 1);
+  assert.deepEqual([asked.length, new Set(asked).size], [2, 1]);
+  assert.equal((await cut.get(['cut once'])).value, 1);
+  assert.equal(asked.length, 4);
+});
+
 test('a refusal that passes is waited for', async () => {
   const statuses = [503, 429, 503];
   const refusing = connect(process.env.KINDEX_URL, {

@@ -28,7 +28,8 @@ export interface Request extends CallOptions {
   writes?: boolean;
 }
 
-type Attempt = { response: Response } | { error: KindexError; retryAfterMs: number };
+type Read<T> = (response: Response) => T | Promise<T>;
+type Attempt<T> = { result: T } | { error: KindexError; retryAfterMs: number };
 
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 5000;
@@ -76,13 +77,22 @@ export class Transport {
   }
 
   /** The answer if it is a success; throws a KindexError if not. */
-  async send(request: Request): Promise<Response> {
+  send(request: Request): Promise<Response> {
+    return this.#sendAgain(request, (response) => response);
+  }
+
+  /** What its body has. One that is cut off is no answer. */
+  json<T>(request: Request): Promise<T> {
+    return this.#sendAgain(request, (response) => response.json());
+  }
+
+  async #sendAgain<T>(request: Request, read: Read<T>): Promise<T> {
     const again = { ...request, headers: { ...request.headers } };
     if (request.writes) again.headers["Idempotency-Key"] = newIdempotencyKey();
     let wait = FIRST_WAIT_MS;
     for (let left = this.#options.retries ?? 8;; left--) {
-      const attempt = await this.#attempt(again);
-      if ("response" in attempt) return attempt.response;
+      const attempt = await this.#attempt(again, read);
+      if ("result" in attempt) return attempt.result;
       if (left <= 0 || !isTransient(attempt.error)) throw attempt.error;
       const jitter = wait * (0.5 + Math.random() / 2);
       await sleep(Math.max(attempt.retryAfterMs, jitter), request.signal);
@@ -90,10 +100,10 @@ export class Transport {
     }
   }
 
-  async #attempt(request: Request): Promise<Attempt> {
+  async #attempt<T>(request: Request, read: Read<T>): Promise<Attempt<T>> {
     try {
       const response = await this.#fetch(request);
-      if (response.ok) return { response };
+      if (response.ok) return { result: await read(response) };
       const seconds = Number(response.headers.get("Retry-After"));
       return { error: await problemOf(response), retryAfterMs: seconds * 1000 || 0 };
     } catch (cause) {
@@ -125,10 +135,6 @@ export class Transport {
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
       signal: request.signal,
     });
-  }
-
-  async json<T>(request: Request): Promise<T> {
-    return await (await this.send(request)).json() as T;
   }
 }
 
