@@ -185,6 +185,42 @@ test('a collection keeps its indexes', async () => {
   assert.equal((await users.get('ada')).value.logins, 8);
 });
 
+test('the indexes become those of the collections in one commit', async () => {
+  const declare = (indexes) => {
+    const other = connect(process.env.KINDEX_URL);
+    other.collection('pens', { prefix: ['pens', 1n], indexes });
+    return other;
+  };
+  await db.declareIndex({ name: 'pens_others', prefix: ['pens', 1n], fields: ['/x'] });
+  await declare({ byColor: { fields: ['/color'] } }).applyIndexes();
+  await db.put(['pens', 1n, 'a'], { color: 'red', size: 2 });
+  // What is built has entries, and one that is there migrates.
+  const [color, size] = await declare({
+    byColor: { fields: ['/color'], store: 'value' }, bySize: { fields: ['/size'] },
+  }).applyIndexes();
+  assert.deepEqual([color.name, color.state, color.store, color.prefix],
+    ['pens_by_color', 'ready', 'value', ['pens', 1n]]);
+  assert.deepEqual([size.name, size.state, size.entries], ['pens_by_size', 'ready', 1]);
+  assert.equal((await db.getIndex('pens_others')).state, 'ready');
+  // One that is refused leaves all others as they were.
+  const refused = declare({
+    byName: { fields: ['/name'] }, bySize: { fields: ['no pointer'] },
+  });
+  const error = await fails(refused.applyIndexes(), 'bad-index-definition');
+  assert.match(error.problem.pointer, /^\/pens_by_size\//);
+  await fails(db.getIndex('pens_by_name'), 'index-not-found');
+  assert.deepEqual(await connect(process.env.KINDEX_URL).applyIndexes(), []);
+});
+
+test('an index that cannot become ready is an error', async () => {
+  await db.atomic().set(['twice', 1], { a: 'x' }).set(['twice', 2], { a: 'x' }).commit();
+  const twice = connect(process.env.KINDEX_URL);
+  twice.collection('twice', { indexes: { byA: { fields: ['/a'], unique: true } } });
+  const error = await fails(twice.applyIndexes(), 'index-not-ready');
+  assert.match(error.message, /^index twice_by_a is (conflicted|failed)$/);
+  await db.dropIndex('twice_by_a');
+});
+
 test('a watch shows the last state, and ends with its signal', async () => {
   const stop = new AbortController();
   const events = db.watch([['w', 1], ['w', 2]], { signal: stop.signal });

@@ -62,6 +62,7 @@ type Page = { entries: Parameters<typeof toEntry>[0][]; cursor: string | null };
 const WAIT_SECONDS = 60;
 
 const text = (key?: Key) => key && JSON.stringify(toKey(key));
+const toBody = (index: IndexDeclaration) => ({ ...index, prefix: toKey(index.prefix) });
 
 /** A service. Methods throw a KindexError for every answer that is no success. */
 export class Kindex {
@@ -200,18 +201,21 @@ export class Kindex {
 
   /** Declares an index, and resolves when it can be read. Twice is once. */
   async declareIndex(declaration: IndexDeclaration, options?: CallOptions): Promise<Index> {
-    let index = await this.#transport.json<Index>({
+    await this.#transport.send({
       ...options,
       method: "POST",
       path: "/indexes",
-      headers: { Prefer: `wait=${WAIT_SECONDS}` },
-      body: { ...declaration, prefix: toKey(declaration.prefix) },
+      body: toBody(declaration),
     });
-    while (index.state === "building" || index.state === "migrating") {
+    return await this.#settled(declaration.name, options);
+  }
+
+  async #settled(name: string, options?: CallOptions): Promise<Index> {
+    for (;;) {
+      const index = await this.getIndex(name, options);
+      if (index.state !== "building" && index.state !== "migrating") return index;
       await sleep(100, options?.signal);
-      index = await this.getIndex(declaration.name, options);
     }
-    return index;
   }
 
   async getIndex(name: string, options?: CallOptions): Promise<Index> {
@@ -273,16 +277,25 @@ export class Kindex {
     return collection;
   }
 
-  /** Declares the indexes of all collections, and resolves when they can be read. */
+  /**
+   * Makes the indexes those of all collections, in one commit by `PUT /indexes`: what
+   * differs is declared or migrates. Resolves when they can be read. Others stay.
+   */
   async applyIndexes(options?: CallOptions): Promise<Index[]> {
-    const indexes: Index[] = [];
-    for (const declaration of this.#declared.values()) {
-      const index = await this.declareIndex(declaration, options);
-      if (index.state !== "ready") {
-        const detail = `index ${index.name} is ${index.state}`;
-        throw new KindexError(409, { code: "index-not-ready", detail, ...index });
-      }
-      indexes.push(index);
+    const declared = [...this.#declared.values()];
+    await this.#transport.send({
+      ...options,
+      method: "PUT",
+      path: "/indexes",
+      body: Object.fromEntries(declared.map((one) => [one.name, toBody(one)])),
+    });
+    const indexes = await Promise.all(
+      declared.map(({ name }) => this.#settled(name, options)),
+    );
+    for (const index of indexes) {
+      if (index.state === "ready") continue;
+      const detail = `index ${index.name} is ${index.state}`;
+      throw new KindexError(409, { code: "index-not-ready", detail, ...index });
     }
     return indexes;
   }
