@@ -7,6 +7,7 @@ import socket
 import threading
 import unittest
 from datetime import datetime, timezone
+from unittest import mock
 
 import kindex
 from kindex import AsyncKindex, BigInt, By, KindexError, KvU64, Typed
@@ -131,6 +132,30 @@ class Entries(unittest.TestCase):
         self.assertEqual(next(events).entries[0].value, 1)
         self.assertEqual([sent.get("Last-Event-ID") for _, sent in answers], [None, "-"])
         events.close()
+
+    def test_a_watch_outlasts_the_retries_of_a_request(self):
+        db = kindex.connect(URL, retries=0)
+        self.addCleanup(db.close)
+        send = db._transport._exchange
+        asked = []
+
+        def flaky(connection, request, headers):
+            asked.append(request.path)
+            if len(asked) <= 2:
+                raise OSError("cut off")
+            return send(connection, request, headers)
+
+        db._transport._exchange = flaky
+        with mock.patch("kindex.client.RECONNECT_S", 0.01):
+            events = db.watch([("outlasts",)])
+            self.assertIsNone(next(events).entries[0].value)
+            events.close()
+        self.assertEqual(len(asked), 3)
+
+    def test_a_watch_that_is_refused_ends(self):
+        with self.assertRaises(KindexError) as caught:
+            next(self.db.watch([]))
+        self.assertEqual(caught.exception.status, 400)
 
     def test_what_is_not_from_the_service_is_an_error_too(self):
         class Proxy(http.server.BaseHTTPRequestHandler):

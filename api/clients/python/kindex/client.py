@@ -373,22 +373,24 @@ class Kindex:
             if last is not None:
                 headers["Last-Event-ID"] = last
             request = Request("GET", path, headers=headers, streams=True)
-            answer = self._transport.send(request)
+            answer: Optional[Answer] = None
             try:
+                answer = self._transport.send(request)
                 for event in _events(answer):
                     last = event.get("id", last)
                     if event.get("event") == "error":
                         problem = json.loads(event["data"])
-                        if problem["status"] != 503:
-                            raise KindexError(problem["status"], problem)
-                        break
+                        raise KindexError(problem["status"], problem)
                     if event.get("event") in ("change", "reset"):
                         wires = json.loads(event["data"]).get("entries", [])
                         yield Change(event["event"] == "reset", [_entry(w) for w in wires])
+            except KindexError as error:
+                if error.status not in (0, 503):
+                    raise
             except (OSError, http.client.HTTPException):
                 pass  # cut off: it continues with the next connection
             finally:
-                if answer.stream is not None:
+                if answer is not None and answer.stream is not None:
                     answer.stream.close()
             time.sleep(RECONNECT_S)
 
