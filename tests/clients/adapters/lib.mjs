@@ -19,6 +19,28 @@ export async function expectTimeToLive(key, ms, work) {
   expect(expiresAt).toBeLessThanOrEqual(Date.now() + ms);
 }
 
+/**
+ * `set(name, value)` stores a value whose member at `field` must be unique, and is text.
+ * Refusals of the service must be thrown as they are, and nothing be stored.
+ */
+export async function expectRefusals(prefix, field, set) {
+  await db.declareIndex({ name: 'refusing', prefix, fields: [field], unique: true });
+  await set('first', 'x');
+  const [{ key }] = await all(db.list({ prefix, keys: true }));
+  await expect(set('second', 'x')).rejects
+    .toMatchObject({ code: 'unique-violation', existingKey: key });
+  await db.dropIndex('refusing');
+  await expect(set('large', 'x'.repeat(2 ** 20 + 1))).rejects
+    .toMatchObject({ code: 'value-too-large' });
+  expect(await db.count({ prefix })).toBe(1);
+}
+
+async function all(entries) {
+  const found = [];
+  for await (const entry of entries) found.push(entry);
+  return found;
+}
+
 /** Resolves once `found` resolves to a true value. */
 export async function until(found) {
   while (!await found()) await new Promise((resolve) => { setTimeout(resolve, 5); });

@@ -4,8 +4,9 @@ import { kindexDriver } from 'kindex-adapters/unstorage';
 import { createStorage, restoreSnapshot, snapshot } from 'unstorage';
 import denoDriver from 'unstorage/drivers/deno-kv-node';
 import memoryDriver from 'unstorage/drivers/memory';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { db, expectTimeToLive, nowhere, planted, until, url } from './lib.mjs';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { connect } from 'kindex';
+import { db, expectRefusals, expectTimeToLive, nowhere, planted, until, url } from './lib.mjs';
 
 function newDriver() {
   const driver = kindexDriver({ db });
@@ -124,6 +125,55 @@ describe('the driver kindex, further', () => {
     await stop();
   });
 
+  // A client whose watch ends after its first event, and is then refused.
+  const revoked = (statuses) => connect(url, {
+    fetch: async (address, options) => {
+      if (statuses.shift() === 401) {
+        const problem = { status: 401, code: 'unauthorized', detail: 'no such token' };
+        return new Response(JSON.stringify(problem), { status: 401 });
+      }
+      const response = await fetch(address, options);
+      const reader = response.body.getReader();
+      const { value } = await reader.read();
+      await reader.cancel();
+      return new Response(value, response);
+    },
+  });
+
+  it('says why a watch has ended', async () => {
+    const errors = [];
+    const options = { onError: (error) => { errors.push(error); } };
+    const told = createStorage({ driver: kindexDriver({ db: revoked([200, 401]), ...options }) });
+    await told.watch(() => {});
+    await until(() => errors.length > 0);
+    expect(errors.map(({ code }) => code)).toEqual(['unauthorized']);
+
+    const shown = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const quiet = createStorage({ driver: kindexDriver({ db: revoked([200, 401]) }) });
+    await quiet.watch(() => {});
+    await until(() => shown.mock.calls.length > 0);
+    expect(shown.mock.calls[0][0].code).toBe('unauthorized');
+    shown.mockRestore();
+
+    const never = createStorage({ driver: kindexDriver({ db: revoked([401]), ...options }) });
+    await expect(never.watch(() => {})).rejects.toMatchObject({ code: 'unauthorized' });
+    expect(errors.length).toBe(1);
+  });
+
+  it('says nothing of a watch that was stopped', async () => {
+    const errors = [];
+    const own = createStorage({ driver: kindexDriver({ db, onError: (e) => { errors.push(e); } }) });
+    const stop = await own.watch(() => {});
+    await stop();
+    await own.watch(() => {});
+    await own.dispose();
+    await db.get(['x']);
+    expect(errors).toEqual([]);
+  });
+
+  it('makes errors of refusals', () =>
+    expectRefusals(['unstorage'], '', (name, value) => storage.setItem(name, value)));
+
   it('clears a base', async () => {
     const driver = newDriver();
     for (const name of ['a', 'ab', 'a:b', 'a:c:d']) await storage.setItem(name, 1);
@@ -144,5 +194,9 @@ describe('the driver kindex, further', () => {
     await expect(broken.getItem('a')).rejects.toThrow('does not answer');
     await expect(broken.setItem('a', 1)).rejects.toThrow('does not answer');
     await expect(broken.getKeys()).rejects.toThrow('does not answer');
+    await expect(broken.hasItem('a')).rejects.toThrow('does not answer');
+    await expect(broken.getItems(['a'])).rejects.toThrow('does not answer');
+    await expect(broken.removeItem('a')).rejects.toThrow('does not answer');
+    await expect(kindexDriver(nowhere).clear('a')).rejects.toThrow('does not answer');
   });
 });

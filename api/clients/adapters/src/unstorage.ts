@@ -4,6 +4,8 @@ import { batches, opened, type StoreOptions, timeToLive, valuesOf } from "./opti
 export type KindexDriverOptions = StoreOptions & {
   /** Of items that are set without one, in seconds. */
   ttl?: number;
+  /** Called with what has ended a watch, such as a refusal; `console.error` unless given. */
+  onError?: (error: unknown) => void;
 };
 
 type ItemOptions = { ttl?: number } | undefined;
@@ -34,23 +36,21 @@ export function kindexDriver(options: KindexDriverOptions) {
     watches.add(stop);
     const changes = db.watchPrefix(prefix, { signal: stop.signal });
     await changes.next(); // from here on no change is missed
-    void follow(); // an error ends it, and is an unhandled rejection
+    follow().catch((error) => {
+      if (!stop.signal.aborted) (options.onError ?? console.error)(error);
+    });
     return () => {
       watches.delete(stop);
       stop.abort();
     };
 
     async function follow() {
-      try {
-        for await (const { reset, entries } of changes) {
-          for (const { key, versionstamp } of entries) {
-            callback(versionstamp === null ? "remove" : "update", toItem(key));
-          }
-          // Changes were missed: anything that is there may be new.
-          if (reset) for (const item of await getKeys()) callback("update", item);
+      for await (const { reset, entries } of changes) {
+        for (const { key, versionstamp } of entries) {
+          callback(versionstamp === null ? "remove" : "update", toItem(key));
         }
-      } catch (error) {
-        if (!stop.signal.aborted) throw error;
+        // Changes were missed: anything that is there may be new.
+        if (reset) for (const item of await getKeys()) callback("update", item);
       }
     }
   }
