@@ -3,7 +3,7 @@
 import { webcrypto } from 'node:crypto';
 import { kindexStorage } from 'kindex-adapters/better-auth';
 import { afterEach, describe, expect, it } from 'vitest';
-import { db, expectTimeToLive, nowhere, planted, until, url } from './lib.mjs';
+import { db, expectRefusals, expectTimeToLive, nowhere, planted, until } from './lib.mjs';
 
 globalThis.crypto ??= webcrypto; // Node 18
 const { betterAuth } = await import('better-auth');
@@ -75,6 +75,9 @@ describe('secondary storage', () => {
       expect(values.filter((value) => value !== null)).toEqual(['123456']);
     }
   });
+
+  it('makes errors of refusals', () =>
+    expectRefusals(['better-auth'], '', (name, value) => storage.set(name, value, 0.5)));
 
   it('makes errors of errors', async () => {
     const broken = kindexStorage(nowhere);

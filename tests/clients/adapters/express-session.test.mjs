@@ -4,7 +4,7 @@ import session from 'express-session';
 import { KindexStore } from 'kindex-adapters/express-session';
 import { afterEach, describe, expect, it } from 'vitest';
 import { lifecycleTest } from './connect-redis.ts';
-import { db, expectTimeToLive, nowhere, planted, until } from './lib.mjs';
+import { db, expectRefusals, expectTimeToLive, nowhere, planted, until } from './lib.mjs';
 
 class Flawed extends KindexStore {
   async touch(sid, data, callback) {
@@ -73,9 +73,20 @@ describe('a store', () => {
     await db.dropIndex('sessions_by_user');
   });
 
+  it('makes errors of refusals', () =>
+    expectRefusals(['sessions'], '/user', (name, user) =>
+      store.set(name, { ...alive(60_000), user })));
+
   it('makes errors of errors', async () => {
     const broken = newStore(nowhere);
     await expect(broken.get('a')).rejects.toThrow('does not answer');
+    await expect(broken.destroy('a')).rejects.toThrow('does not answer');
+    for (const method of ['clear', 'length', 'ids', 'all']) {
+      await expect(broken[method]()).rejects.toThrow('does not answer');
+    }
+    if (!planted) {
+      await expect(broken.touch('a', alive(60_000))).rejects.toThrow('does not answer');
+    }
     const error = await new Promise((resolve) => {
       broken.set('a', alive(60_000), resolve);
     });

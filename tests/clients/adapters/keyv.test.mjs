@@ -3,7 +3,7 @@ import keyvTestSuite, { keyvIteratorTests } from '@keyv/test-suite';
 import { Keyv } from 'keyv';
 import { KeyvKindex } from 'kindex-adapters/keyv';
 import * as vitest from 'vitest';
-import { db, expectTimeToLive, nowhere, planted, until } from './lib.mjs';
+import { db, expectRefusals, expectTimeToLive, nowhere, planted, until } from './lib.mjs';
 
 const { expect, it } = vitest;
 
@@ -68,4 +68,31 @@ it('errors are errors', async () => {
   keyv.on('error', () => {});
   await expect(keyv.get('a')).rejects.toThrow('does not answer');
   await expect(keyv.set('a', 1)).rejects.toThrow('does not answer');
+  await expect(keyv.has('a')).rejects.toThrow('does not answer');
+  await expect(keyv.delete('a')).rejects.toThrow('does not answer');
+  await expect(keyv.delete(['a', 'b'])).rejects.toThrow('does not answer');
+  await expect(keyv.iterator().next()).rejects.toThrow('does not answer');
+});
+
+it('refusals are errors', async () => {
+  const keyv = new Keyv({ store: store(), throwOnErrors: true, namespace: 'refused' });
+  keyv.on('error', () => {});
+  await db.deleteRange({ prefix: ['keyv'] });
+  await expectRefusals(['keyv'], '', (name, value) => keyv.set(name, value));
+});
+
+it('many are deleted, as many as there are', async () => {
+  const names = Array.from({ length: 100 }, (_, n) => `d${n}`);
+  await store().setMany(names.map((key) => ({ key, value: 1 })));
+  expect(await store().deleteMany([...names, 'none'])).toBe(true);
+  expect(await store().hasMany(names)).toEqual(names.map(() => false));
+  if (!planted) expect(await store().deleteMany(names)).toBe(false);
+});
+
+it('values that are too large for one answer come all the same', async () => {
+  const names = Array.from({ length: 20 }, (_, n) => `large${n}`);
+  const value = 'x'.repeat(2 ** 20 - 100);
+  for (const name of names) await store().set(name, value);
+  expect(await store().getMany(names)).toEqual(names.map(() => value));
+  await store().deleteMany(names);
 });

@@ -1,7 +1,7 @@
-import { opened, type StoreOptions } from "./options.js";
+import { opened, type StoreOptions, timeToLive } from "./options.js";
 
 const text = (value: unknown) => value === null ? null : String(value);
-const seconds = (ttl?: number) => ttl && ttl > 0 ? { ttl: `${ttl}s` } : {};
+const seconds = (ttl = 0) => timeToLive(ttl * 1000);
 
 /** The secondary storage of Better Auth: sessions, verifications, rate limits. */
 export function kindexStorage(options: StoreOptions) {

@@ -1,5 +1,5 @@
 import { type SessionData, Store } from "express-session";
-import { type Key, type Kindex, KindexError } from "kindex";
+import type { Key, Kindex, KindexError } from "kindex";
 import { opened, type StoreOptions, timeToLive } from "./options.js";
 
 export type KindexSessionOptions = StoreOptions & {
@@ -74,7 +74,7 @@ export class KindexStore extends Store {
       try {
         await this.#db.atomic().touch(this.#key(sid), timeToLive(ms)).commit();
       } catch (error) {
-        if (!(error instanceof KindexError && error.code === "key-not-found")) throw error;
+        if ((error as KindexError).code !== "key-not-found") throw error;
       }
     }, callback);
   }

@@ -1,6 +1,9 @@
 import type { Key } from "kindex";
 import { batches, opened, type StoreOptions, timeToLive, valuesOf } from "./options.js";
 
+// So that they do not take all connections that one address may have.
+const DELETES_AT_ONCE = 32;
+
 /** A store for Keyv, whose key `namespace:name` is the last part of an entry's key. */
 export class KeyvKindex {
   // Keyv 5 iterates only over stores of a dialect that it knows.
@@ -61,8 +64,12 @@ export class KeyvKindex {
 
   /** Whether one of them was there. */
   async deleteMany(names: string[]): Promise<boolean> {
-    const found = await Promise.all(names.map((name) => this.delete(name)));
-    return found.includes(true);
+    let found = false;
+    for (const batch of batches(names, DELETES_AT_ONCE)) {
+      const each = await Promise.all(batch.map((name) => this.delete(name)));
+      found ||= each.includes(true);
+    }
+    return found;
   }
 
   async has(name: string): Promise<boolean> {

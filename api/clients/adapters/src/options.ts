@@ -1,4 +1,10 @@
-import { connect, type ConnectOptions, type Key, type Kindex } from "kindex";
+import {
+  connect,
+  type ConnectOptions,
+  type Key,
+  type Kindex,
+  type KindexError,
+} from "kindex";
 
 /** Where an adapter keeps its entries: a client, or what `connect` makes one of. */
 export type StoreOptions =
@@ -18,19 +24,30 @@ export function opened(options: StoreOptions, name: string): { db: Kindex; prefi
 const BATCH_MAX = 1000;
 
 /** @internal */
-export function batches<T>(items: readonly T[]): T[][] {
-  const count = Math.ceil(items.length / BATCH_MAX);
-  return Array.from({ length: count }, (_, n) =>
-    items.slice(n * BATCH_MAX, (n + 1) * BATCH_MAX));
+export function batches<T>(items: readonly T[], size = BATCH_MAX): T[][] {
+  const count = Math.ceil(items.length / size);
+  return Array.from({ length: count }, (_, n) => items.slice(n * size, (n + 1) * size));
 }
 
 /** @internal The values of keys, null without an entry, in the order of the keys. */
 export async function valuesOf(db: Kindex, keys: readonly Key[]): Promise<unknown[]> {
   const values: unknown[] = [];
-  for (const batch of batches(keys)) {
-    for (const { value } of await db.getMany(batch)) values.push(value);
-  }
+  for (const batch of batches(keys)) values.push(...await valuesOfBatch(db, batch));
   return values;
+}
+
+// What is too large for one answer comes in two.
+async function valuesOfBatch(db: Kindex, keys: readonly Key[]): Promise<unknown[]> {
+  try {
+    return (await db.getMany(keys)).map(({ value }) => value);
+  } catch (error) {
+    if ((error as KindexError).status !== 413 || keys.length === 1) throw error;
+  }
+  const half = Math.ceil(keys.length / 2);
+  return [
+    ...await valuesOfBatch(db, keys.slice(0, half)),
+    ...await valuesOfBatch(db, keys.slice(half)),
+  ];
 }
 
 /** @internal The text of a time to live; none without one. */
