@@ -54,6 +54,7 @@
 #include "kindex/backup.h"
 #include "kindex/copy.h"
 #include "kindex/token.h"
+#include "kindex/follower.h"
 #include "kindex/figures.h"
 #include "kindex/clock.h"
 #include "kindex/log.h"

@@ -42,6 +42,19 @@ static bool is_over(const struct kx_token *token)
            (token->expires_at_ms != 0 && token->expires_at_ms <= kx_now_ms());
 }
 
+static bool are_any(const struct request *request)
+{
+    return request->caller.follows ? kx_follower_tokens_any(request->reader)
+                                   : kx_tokens_any(request->service->store);
+}
+
+static struct kx_token *look_up(const struct request *request, const char *id)
+{
+    return request->caller.follows
+               ? kx_follower_token(request->reader, kx_text(id))
+               : kx_token_find(request->service->store, kx_text(id));
+}
+
 /* An unknown id and a wrong secret get the same answer, so that it tells
  * nothing about ids. Only a caller with the right secret learns that the token
  * has expired. */
@@ -55,8 +68,7 @@ static bool find_token(struct request *request, struct reply *reply)
     if (!credential_read(kx_text(text), &credential))
         return refuse_token(request, reply, BAD_TOKEN,
                             "The credential is not a Kindex access token.");
-    struct kx_token *token =
-        kx_token_find(request->service->store, kx_text(credential.id));
+    struct kx_token *token = look_up(request, credential.id);
     if (token != NULL && !credential_fits(&credential, token)) {
         kx_token_release(token);
         token = NULL;
@@ -105,7 +117,7 @@ bool access_admit(struct request *request, struct reply *reply)
 {
     if (request->route->scope == SCOPE_NONE)
         return true;
-    if (!kx_tokens_any(request->service->store))
+    if (!are_any(request))
         return admit_unknown(request, reply);
     if (request->route->scope == SCOPE_OPTIONAL &&
         access_bearer(request) == NULL)
@@ -115,18 +127,28 @@ bool access_admit(struct request *request, struct reply *reply)
 }
 
 /* A request that was admitted without a token ends when there are tokens,
- * unless its route needs none. */
+ * unless its route needs none. A standby looks for these with each slice
+ * (access_admit_again). */
 bool access_holds(const struct request *request)
 {
     const struct caller *caller = &request->caller;
     if (caller->token != NULL)
         return !is_over(caller->token);
     return (request->route->scope <= SCOPE_OPTIONAL && !caller->ticket) ||
-           caller->elsewhere || !kx_tokens_any(request->service->store);
+           caller->elsewhere || (caller->follows && request->reader == NULL) ||
+           !are_any(request);
+}
+
+/* A standby learns that a token was revoked when it looks it up. */
+static void look_again(const struct request *request)
+{
+    if (request->caller.follows && request->caller.token != NULL)
+        kx_token_release(look_up(request, request->caller.token->id));
 }
 
 bool access_admit_again(struct request *request, struct reply *reply)
 {
+    look_again(request);
     return access_holds(request) ||
            refuse_token(request, reply,
                         request->caller.token != NULL ? BAD_TOKEN : NO_TOKEN,

@@ -146,7 +146,8 @@ void cors_preflight(const struct request *request, struct reply *reply)
     reply_header(
         reply, "Access-Control-Allow-Headers",
         "Authorization, Content-Type, Accept, Idempotency-Key, "
-        "If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id, "
+        "If-Match, If-None-Match, Kindex-After, Last-Event-ID, Prefer, "
+        "X-Request-Id, "
         "traceparent, tracestate");
     reply_header(reply, "Access-Control-Max-Age", "86400");
 }
@@ -163,10 +164,11 @@ void cors_expose(const struct request *request, struct reply *reply)
         return;
     }
     reply_header(reply, "Access-Control-Allow-Origin", request->caller.origin);
-    reply_header(reply, "Access-Control-Expose-Headers",
-                 "Content-Location, ETag, Idempotency-Replayed, Kindex-Advice, "
-                 "Kindex-Expires-At, Kindex-Not-Indexed, Link, Location, "
-                 "Preference-Applied, RateLimit, RateLimit-Policy, "
-                 "Retry-After, Server-Timing, "
-                 "X-Request-Id");
+    reply_header(
+        reply, "Access-Control-Expose-Headers",
+        "Content-Location, ETag, Idempotency-Replayed, Kindex-Advice, "
+        "Kindex-At, Kindex-Expires-At, Kindex-Not-Indexed, Link, Location, "
+        "Preference-Applied, RateLimit, RateLimit-Policy, "
+        "Retry-After, Server-Timing, "
+        "X-Request-Id");
 }

@@ -30,8 +30,8 @@ struct count {
  * their entries. NULL with an error. */
 static struct count *begin(struct request *request, struct input_error *error)
 {
-    const unsigned allowed =
-        TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_INDEX | TAKES_ESTIMATE;
+    const unsigned allowed = TAKES_PREFIX | TAKES_START | TAKES_END |
+                             TAKES_INDEX | TAKES_ESTIMATE | TAKES_CONSISTENCY;
     struct query_params query;
     struct count *count = talloc_zero(request->memory, struct count);
     if (count == NULL) {

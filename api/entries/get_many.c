@@ -185,7 +185,7 @@ static struct get_many_read *read_document(struct request *request,
         return NULL;
     }
     targets->memory = request->memory;
-    if (!query_params_none(request, error) || !body_json(request, error) ||
+    if (!query_params_read_only(request, error) || !body_json(request, error) ||
         !get_many_read(request->body, targets, error))
         return NULL;
     request->state = targets;

@@ -39,7 +39,8 @@ enum progress kv_get(struct request *request, struct reply *reply)
     struct kx_fault fault;
     kx_buffer_init(&key, request->memory);
     kx_buffer_init(&record, request->memory);
-    if (!request_key(request, TAKES_FIELDS, &query, &key, &error) ||
+    if (!request_key(request, TAKES_FIELDS | TAKES_CONSISTENCY, &query, &key,
+                     &error) ||
         !projection_read(&query, &fields, &error))
         return input_error_reply(request, reply, &error);
     if (!access_key(request, reply, SCOPE_READ, kx_buffer_slice(&key)))

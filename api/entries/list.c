@@ -21,7 +21,7 @@ enum { ENTRY_GUESS = 256 /* bytes: room made for each entry beforehand */ };
 static const unsigned SELECTION =
     TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_REVERSE | TAKES_LIMIT |
     TAKES_CURSOR | TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS | TAKES_SHARE |
-    TAKES_PREVIEW | TAKES_WHERE | TAKES_IN | TAKES_ORDER;
+    TAKES_PREVIEW | TAKES_WHERE | TAKES_IN | TAKES_ORDER | TAKES_CONSISTENCY;
 
 /* What is shown of entries, and of which ones. */
 static bool read_shape(const struct query_params *query, struct page *page,
@@ -197,7 +197,7 @@ static struct list_document *read_document(struct request *request,
     }
     document->page.limit = PAGE_LIMIT_DEFAULT;
     document->page.share = -1;
-    if (!query_params_none(request, error) || !body_json(request, error) ||
+    if (!query_params_read_only(request, error) || !body_json(request, error) ||
         !list_ranges_read(request->body, &document->list, &document->page,
                           request, error))
         return NULL;

@@ -37,7 +37,8 @@ struct tree_page {
 };
 
 static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
-                                  TAKES_LIMIT | TAKES_CURSOR | TAKES_INDEX;
+                                  TAKES_LIMIT | TAKES_CURSOR | TAKES_INDEX |
+                                  TAKES_CONSISTENCY;
 
 /* The cursor of a list is not one of a tree. */
 static uint64_t list_of(const struct selector *selector)

@@ -71,6 +71,10 @@ static enum exchange_next complete(struct exchange *exchange)
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
     exchange_check_flush(exchange);
+    if (exchange->finishing && exchange->request.commit.status == KX_OK &&
+        exchange->reply.stream == NULL)
+        node_say_position(exchange,
+                          kx_store_position(exchange->queue->service->store));
     if (exchange->queue->service->role.shared)
         node_settle(exchange);
     access_settle(&exchange->request, &exchange->reply);
@@ -178,11 +182,23 @@ static bool is_for_worker(const struct exchange *exchange)
            exchange->queue->worker != NULL;
 }
 
+/* A read worker runs the current half. */
+static enum exchange_next await_reader(struct exchange *exchange)
+{
+    if (exchange_await_reader(exchange, EXCHANGE_AWAITS_READER))
+        return EXCHANGE_PARK;
+    problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
+            "%d requests are waiting to read the database.", READ_QUEUE_MAX);
+    return complete(exchange);
+}
+
 /* Without a store: the handlers that are admitted there end at once, or the
- * active node answers (api/forward). */
+ * active node answers (api/forward), or a follower reads the database. */
 static enum exchange_next handle_on_standby(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
+    if (request->caller.follows)
+        return await_reader(exchange);
     handler_fn *handler = request->caller.elsewhere ? request->service->forward
                                                     : request->route->handle;
     return proceed(exchange, handler(request, &exchange->reply));
@@ -192,14 +208,8 @@ static enum exchange_next handle_on_standby(struct exchange *exchange)
 static enum exchange_next run_half(struct exchange *exchange)
 {
     bool views = exchange_needs_view(exchange);
-    if (views && exchange->queue->service->read_workers != NULL) {
-        if (exchange_await_reader(exchange, EXCHANGE_AWAITS_READER))
-            return EXCHANGE_PARK;
-        problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
-                "%d requests are waiting to read the database.",
-                READ_QUEUE_MAX);
-        return complete(exchange);
-    }
+    if (views && exchange->queue->service->read_workers != NULL)
+        return await_reader(exchange);
     if (views && !exchange_hold_view(exchange, EXCHANGE_AWAITS_VIEW))
         return EXCHANGE_PARK;
     return proceed(exchange, exchange_half(exchange));

@@ -80,22 +80,25 @@ struct exchange {
     size_t sent;          /* bytes sent of the current chunk */
     uint64_t streamed;    /* bytes of all chunks */
     enum exchange_phase phase;
-    bool last;              /* the current chunk is the stream's last one */
-    bool finishing;         /* the handler's second half has begun */
-    bool views;             /* the handler has asked for a view */
-    bool read;              /* the first half has run beside the loop */
-    enum progress progress; /* then: what it returned; VIEW: what follows is
-                             * called on the loop's thread */
-    enum progress half;     /* what the half returned that a read worker ran */
-    uint64_t read_until_ns; /* when the worker gives up */
-    bool news_came;         /* before the worker had ended: request.wait is
-                             * over */
+    bool last;               /* the current chunk is the stream's last one */
+    bool finishing;          /* the handler's second half has begun */
+    bool views;              /* the handler has asked for a view */
+    bool read;               /* the first half has run beside the loop */
+    enum progress progress;  /* then: what it returned; VIEW: what follows is
+                              * called on the loop's thread */
+    enum progress half;      /* what the half returned that a read worker ran */
+    uint64_t read_until_ns;  /* when the worker gives up */
+    uint64_t after_until_ns; /* when a read no longer waits for the position
+                              * that it wants; 0: it has not waited yet */
+    bool news_came;          /* before the worker had ended: request.wait is
+                              * over */
     bool client_gone; /* the client is gone. A parked exchange is then made
                        * `ready` without further work */
     const struct exchange_protocol *protocol; /* set before exchange_open */
     struct timing timing;
     struct kx_reads reads;
     char server_timing[TIMING_TEXT_MAX];
+    char position[2 * 20 + 2]; /* Kindex-At: two numbers of 64 bits */
 };
 
 /* Returns an empty exchange of this run queue. It is in flight until

@@ -175,7 +175,8 @@ static bool is_revoked(const struct exchange *exchange)
 static bool may_show(const struct exchange *exchange)
 {
     const struct service *service = exchange->queue->service;
-    return exchange->request.caller.elsewhere ||
+    const struct caller *caller = &exchange->request.caller;
+    return caller->elsewhere || caller->follows ||
            (!kx_store_failed(service->store) && node_holds(service));
 }
 

@@ -26,6 +26,9 @@ bool node_admit(struct request *request, struct reply *reply)
     struct service *service = request->service;
     if (node_is_local(request->route))
         return true;
+    request->caller.follows = node_follows(request);
+    if (request->caller.follows)
+        return true;
     if (request->header(request, NODE_HOP) != NULL) {
         problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
                 "Another node sent the request here, but this node is a "

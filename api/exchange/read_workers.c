@@ -19,7 +19,8 @@ struct read_worker {
     struct read_lane *lane;
     struct service *service;
     read_workers_fn *read;
-    struct kx_reader *reader;
+    struct kx_reader *reader;   /* NULL: not opened yet, as the next */
+    struct kx_reader *follower; /* for requests that began on a standby */
 };
 
 struct read_workers {
@@ -112,22 +113,41 @@ static bool hold_view(const struct read_worker *worker,
            kx_read_hold_until(worker->reader, until_ns);
 }
 
+/* NULL without memory. */
+static struct kx_reader *reader_for(struct read_worker *worker,
+                                    const struct request *request)
+{
+    const struct service *service = worker->service;
+    if (request->caller.follows)
+        return worker->follower != NULL ||
+                       kx_follower_open(service->joined, &worker->follower) ==
+                           KX_OK
+                   ? worker->follower
+                   : NULL;
+    return worker->reader != NULL ||
+                   kx_reader_open(service->store, &worker->reader) == KX_OK
+               ? worker->reader
+               : NULL;
+}
+
 /* The loop's reader is taken away meanwhile: it is in use, and is no reader of
  * rows. */
 static void serve(struct read_worker *worker, struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     struct kx_reader *reader = request->reader;
-    if (worker->reader == NULL &&
-        kx_reader_open(worker->service->store, &worker->reader) != KX_OK) {
+    request->reader = reader_for(worker, request);
+    if (request->reader == NULL) {
         exchange->reply.body.failed = true;
         exchange->half = DONE;
     } else {
-        request->reader = worker->reader;
-        worker->read(exchange, hold_view(worker, exchange));
-        kx_reader_count(worker->reader, NULL);
-        request->reader = reader;
+        if (request->caller.follows)
+            node_follow(exchange, worker->read);
+        else
+            worker->read(exchange, hold_view(worker, exchange));
+        kx_reader_count(request->reader, NULL);
     }
+    request->reader = reader;
     exchange->ticket = (struct kx_ticket){.owner = exchange};
     run_queue_put(exchange->queue, &exchange->ticket);
 }
@@ -139,6 +159,7 @@ static void *run(void *closure)
     while ((exchange = lane_take(worker->lane)) != NULL)
         serve(worker, exchange);
     kx_reader_close(worker->reader);
+    kx_reader_close(worker->follower);
     return NULL;
 }
 

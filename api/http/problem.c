@@ -285,6 +285,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Nothing was changed; try again a little later, or ask the active "
          "node, whose address is in `node` where it is known.",
          "1"},
+    [PROBLEM_NOT_CAUGHT_UP] =
+        {"not-caught-up", 503, "The position is not visible yet",
+         "Try again a little later, or leave out consistency. A position that "
+         "no answer had, or that the database has lost, may never come.",
+         "1"},
     [PROBLEM_COMMIT_UNKNOWN] = {"commit-unknown", 503,
                                 "It is unknown whether the commit was stored",
                                 "Read the entries before you try again; a "

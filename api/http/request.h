@@ -76,6 +76,8 @@ struct caller {
     bool elsewhere;         /* the active node checks its rights and answers */
     bool ticket;            /* what it may do is what the maker of its ticket
                              * may, although its route needs no token */
+    bool follows;           /* this node answers though it is a standby, on a
+                             * read worker, whose reader is a follower */
     bool asked;             /* its rights on keys were checked */
     bool own_checks;        /* the commit's checks are the service's own */
     bool streaming;         /* counted among the token's streams */

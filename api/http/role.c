@@ -21,6 +21,8 @@ void role_see(struct role *role, const struct kx_holder *holder)
     pthread_mutex_lock(&role->lock);
     role->holder = *holder;
     role->seen_ns = kx_monotonic_ns();
+    if (holder->alive)
+        role->alive_ns = role->seen_ns;
     pthread_mutex_unlock(&role->lock);
 }
 
@@ -31,4 +33,13 @@ bool role_holder(struct role *role, struct kx_holder *holder_out)
     uint64_t age_ns = kx_monotonic_ns() - role->seen_ns;
     pthread_mutex_unlock(&role->lock);
     return holder_out->alive && age_ns < (uint64_t)KX_LEASE_MS * KX_MS_NS;
+}
+
+bool role_saw_active(struct role *role, int ms)
+{
+    pthread_mutex_lock(&role->lock);
+    uint64_t alive_ns = role->alive_ns;
+    pthread_mutex_unlock(&role->lock);
+    return alive_ns != 0 &&
+           kx_monotonic_ns() - alive_ns < (uint64_t)ms * KX_MS_NS;
 }

@@ -21,7 +21,8 @@ struct role {
     /* Under `lock`. */
     pthread_mutex_t lock;
     struct kx_holder holder;
-    uint64_t seen_ns; /* kx_monotonic_ns */
+    uint64_t seen_ns;  /* kx_monotonic_ns */
+    uint64_t alive_ns; /* when a holder was seen last that lives; 0: never */
 };
 
 /* name: NULL for that of the host. Before the loops start. */
@@ -34,5 +35,9 @@ void role_see(struct role *role, const struct kx_holder *holder);
  * known to live, because it has not renewed its lease, or the database has not
  * answered for KX_LEASE_MS. holder_out then has the last one. Any thread. */
 bool role_holder(struct role *role, struct kx_holder *holder_out);
+
+/* Returns whether the database has shown within the last `ms` that a node is
+ * active. Any thread. */
+bool role_saw_active(struct role *role, int ms);
 
 #endif

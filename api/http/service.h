@@ -56,6 +56,8 @@ struct counters {
 
 struct service {
     struct kx_store *store;
+    struct kx_store *joined; /* that followers read (kindex/node.h), from the
+                              * start on; NULL: a data directory */
     const struct options *options;
     const struct route_table *routes; /* all operations (server/routes.c) */
     struct address_limit *address_limit;

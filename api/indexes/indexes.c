@@ -237,7 +237,8 @@ enum progress index_get(struct request *request, struct reply *reply)
     struct kx_fault fault = {0};
     kx_buffer_init(&value, request->memory);
     if (!request_key_index(request, &name, &error) ||
-        !request_key(request, TAKES_FIELDS, &query, &value, &error) ||
+        !request_key(request, TAKES_FIELDS | TAKES_CONSISTENCY, &query, &value,
+                     &error) ||
         !projection_read(&query, &fields, &error))
         return input_error_reply(request, reply, &error);
     struct kx_lookup lookup = {.index = kx_buffer_slice(&name),

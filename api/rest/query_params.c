@@ -37,6 +37,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_ORDER] = "order",
     [PARAMETER_STEP] = "step",
     [PARAMETER_SINCE] = "since",
+    [PARAMETER_CONSISTENCY] = "consistency",
 };
 
 /* Milliseconds: the last time that a Date of JavaScript can be. */
@@ -121,6 +122,13 @@ static bool add_key(struct query_params *query, struct kx_slice value,
     return true;
 }
 
+static bool is_level(struct kx_slice text)
+{
+    return kx_equal(text, kx_text("strong")) ||
+           kx_equal(text, kx_text("session")) ||
+           kx_equal(text, kx_text("eventual"));
+}
+
 static bool take(struct kx_slice name, struct kx_slice value,
                  struct query_params *query, struct input_error *error)
 {
@@ -132,6 +140,8 @@ static bool take(struct kx_slice name, struct kx_slice value,
         (parameter == PARAMETER_KEY && (query->allowed & TAKES_MANY_KEYS) != 0);
     if (query_params_has(query, parameter) && !many)
         return bad(error, parameter, "is given twice");
+    if (parameter == PARAMETER_CONSISTENCY && !is_level(value))
+        return bad(error, parameter, "takes strong, session or eventual");
     query->given |= 1u << parameter;
     query->raw[parameter] = value;
     return !many || add_key(query, value, error);
@@ -178,12 +188,24 @@ bool query_params_read(struct kx_slice raw, unsigned allowed,
     return true;
 }
 
-bool query_params_none(const struct request *request, struct input_error *error)
+static bool takes_only(const struct request *request, unsigned allowed,
+                       struct input_error *error)
 {
     struct query_params query;
     return request->query.size == 0 ||
-           query_params_read(request->query, TAKES_NOTHING, request->memory,
-                             &query, error);
+           query_params_read(request->query, allowed, request->memory, &query,
+                             error);
+}
+
+bool query_params_none(const struct request *request, struct input_error *error)
+{
+    return takes_only(request, TAKES_NOTHING, error);
+}
+
+bool query_params_read_only(const struct request *request,
+                            struct input_error *error)
+{
+    return takes_only(request, TAKES_CONSISTENCY, error);
 }
 
 /* URLSearchParams, and the libraries of most languages, escape brackets and

@@ -34,6 +34,7 @@ enum parameter {
     PARAMETER_ORDER,
     PARAMETER_STEP,
     PARAMETER_SINCE,
+    PARAMETER_CONSISTENCY,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -67,6 +68,10 @@ enum parameter_bit {
     TAKES_ORDER = 1 << PARAMETER_ORDER,
     TAKES_STEP = 1 << PARAMETER_STEP,
     TAKES_SINCE = 1 << PARAMETER_SINCE,
+    TAKES_CONSISTENCY = 1 << PARAMETER_CONSISTENCY, /* checked when it is read:
+                                                     * a node that has the
+                                                     * store needs it for
+                                                     * nothing */
     TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 
@@ -93,6 +98,11 @@ bool query_params_read(struct kx_slice raw, unsigned allowed,
  * ignoring a parameter would suggest that it had an effect. */
 bool query_params_none(const struct request *request,
                        struct input_error *error);
+
+/* The same for a read whose selection is in its body: consistency is allowed.
+ */
+bool query_params_read_only(const struct request *request,
+                            struct input_error *error);
 
 static inline bool query_params_has(const struct query_params *query,
                                     enum parameter parameter)

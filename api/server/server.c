@@ -202,6 +202,15 @@ static bool settle_access(const struct server *server)
            complain_open(options);
 }
 
+/* On a standby too the token of the file is valid; a file that is missing is
+ * created by the node that is active. */
+static bool follow_token_file(const struct server *server)
+{
+    const char *path = server->options.token_file;
+    return path == NULL || access(path, F_OK) != 0 ||
+           token_file_use(path, server->service.joined);
+}
+
 /* The loops may use the store. */
 static bool offer_store(struct server *server)
 {
@@ -338,7 +347,8 @@ static void say_end(const struct server *server)
  * answers. */
 static bool serve(struct server *server)
 {
-    bool good = (is_standby(server) || offer_store(server)) &&
+    bool good = (is_standby(server) ? follow_token_file(server)
+                                    : offer_store(server)) &&
                 start_workers(server) && start_loops(server) &&
                 write_port_file(server);
     if (good) {

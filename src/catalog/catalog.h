@@ -12,6 +12,7 @@
 #include "catalog/throttle.h"
 #include "entry/record.h"
 #include "catalog/index_usage.h"
+#include "base/sha256.h"
 #include "base/uuid.h"
 #include "catalog/verify_report.h"
 
@@ -67,6 +68,25 @@ enum kx_status catalog_load(void *mem, struct engine *engine,
                             struct engine_view *view,
                             struct catalog **catalog_out,
                             struct kx_fault *fault);
+
+/* For a reader of rows that another process changes: brings *catalog, NULL at
+ * first, to the state that the view shows, and writes nothing. It is made again
+ * in talloc context mem when an index has changed. An index that this program
+ * would build otherwise is shown as being built. KX_OK; KX_BAD_DIRECTORY with a
+ * sentence: no store is there, or one of another format; KX_NO_MEMORY,
+ * KX_FAILED, KX_UNREACHABLE: *catalog is as before, or NULL. */
+struct catalog_mark {
+    char digest[SHA256_TEXT]; /* of the rows that it was made from */
+};
+enum kx_status catalog_follow(void *mem, struct engine_view *view,
+                              struct catalog **catalog,
+                              struct catalog_mark *mark,
+                              struct kx_fault *fault);
+
+/* For catalog_follow: reads all rows but the format's into an empty catalog;
+ * the counts from their row. */
+enum kx_status catalog_read_rows(struct catalog *catalog);
+void catalog_read_facts(struct catalog *catalog, struct kx_slice facts);
 
 /* Raises the versionstamp above `known` and all that a lost or forgotten state
  * of this store may have given; it is on disk before the first commit. As

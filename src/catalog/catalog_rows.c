@@ -85,7 +85,7 @@ bool catalog_facts_write(void *mem, const struct catalog *catalog,
     return !value.failed;
 }
 
-static void read_facts(struct catalog *catalog, struct kx_slice facts)
+void catalog_read_facts(struct catalog *catalog, struct kx_slice facts)
 {
     catalog->stamp = get(facts, 0, 8);
     catalog->last_id = (uint32_t)get(facts, 8, 4);
@@ -389,26 +389,30 @@ static enum kx_status read_id(struct catalog *catalog, struct kx_buffer *row)
     return KX_OK;
 }
 
-/* The indexes come first: read_facts sets their numbers of entries. */
-static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
+/* The indexes come first: catalog_read_facts sets their numbers of entries. */
+enum kx_status catalog_read_rows(struct catalog *catalog)
 {
     struct kx_buffer row;
     kx_buffer_init(&row, catalog);
-    enum kx_status status =
-        format_upgrade(catalog->engine, catalog->view, fault);
-    if (status == KX_ABSENT)
-        return write_new(catalog);
-    if (status == KX_OK)
-        status = read_indexes(catalog);
+    enum kx_status status = read_indexes(catalog);
     if (status == KX_OK)
         status =
             engine_get(catalog->view, TABLE_CATALOG, kx_text("facts"), &row);
     if (status == KX_OK)
-        read_facts(catalog, kx_buffer_slice(&row));
+        catalog_read_facts(catalog, kx_buffer_slice(&row));
     if (status == KX_OK)
         status = read_id(catalog, &row);
     kx_buffer_free(&row);
     return status;
+}
+
+static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
+{
+    enum kx_status status =
+        format_upgrade(catalog->engine, catalog->view, fault);
+    if (status == KX_ABSENT)
+        return write_new(catalog);
+    return status == KX_OK ? catalog_read_rows(catalog) : status;
 }
 
 enum kx_status catalog_load(void *mem, struct engine *engine,

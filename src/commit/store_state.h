@@ -31,6 +31,7 @@ struct kx_store {
      * start. */
     struct watch_set *watches;
     struct tokens *tokens;
+    struct tokens *followed; /* of followers; NULL: a data directory */
     struct compaction *compaction;
     struct checkpointer *checkpointer;
     struct archive *archive; /* NULL as well without an archive */

@@ -92,9 +92,12 @@ struct engine_calls {
     void (*take_back)(struct engine *engine);
     enum kx_status (*flush)(struct engine *engine);
     bool (*failed)(const struct engine *engine);
-    /* Both NULL unless remote. */
+    /* The next four are NULL unless remote. */
     bool (*holds)(const struct engine *engine);
     uint64_t (*epoch)(const struct engine *engine);
+    struct kx_position (*position)(const struct engine *engine);
+    enum kx_status (*view_position)(struct engine_view *view,
+                                    struct kx_position *position_out);
     enum engine_space (*space)(const struct engine *engine);
     enum kx_status (*view_open)(void *mem, struct engine *engine,
                                 const struct shadow *shadow,
@@ -202,6 +205,14 @@ static inline uint64_t engine_epoch(const struct engine *engine)
     return engine->calls->epoch != NULL ? engine->calls->epoch(engine) : 0;
 }
 
+/* The position that the writer has reached, not below any batch that was
+ * applied before the call; zeros: only one process can apply. Any thread. */
+static inline struct kx_position engine_position(const struct engine *engine)
+{
+    return engine->calls->position != NULL ? engine->calls->position(engine)
+                                           : (struct kx_position){0};
+}
+
 /* Returns whether a call may take milliseconds, because the rows are on another
  * machine. Any thread. */
 static inline bool engine_remote(const struct engine *engine)
@@ -239,6 +250,14 @@ static inline void engine_view_limit(struct engine_view *view,
 {
     if (view->calls->view_limit != NULL)
         view->calls->view_limit(view, until_ns);
+}
+
+/* The position of the state that the view shows. Only if engine_remote. KX_OK,
+ * KX_UNREACHABLE, KX_NO_MEMORY, KX_FAILED. */
+static inline enum kx_status engine_view_position(struct engine_view *view,
+                                                  struct kx_position *position)
+{
+    return view->calls->view_position(view, position);
 }
 
 /* The state is no longer needed; the next call shows a later one. */

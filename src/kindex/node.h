@@ -55,10 +55,21 @@ struct kx_loss {
     char node[KX_NODE_MAX + 1];        /* that one */
 };
 
+/* A state of the store: all batches up to `batch` are in it. Both numbers are 0
+ * for a data directory. */
+struct kx_position {
+    uint64_t epoch; /* of the node that has applied the last one */
+    uint64_t batch;
+};
+
+/* Returns the position of the active node: what was acknowledged before the
+ * call is in a state that is not below it. Any thread. */
+struct kx_position kx_store_position(const struct kx_store *store);
+
 /* Begins to wait for the store in the database options->engine: connects, and
  * makes the tables if they are missing. Until kx_take has returned KX_OK,
- * *store_out is only for kx_take and kx_close. As kx_open, but never KX_IN_USE.
- */
+ * *store_out is only for kx_take, kx_follower_open, kx_token_fix and kx_close.
+ * As kx_open, but never KX_IN_USE. */
 enum kx_status kx_join(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault);
 

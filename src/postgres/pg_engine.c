@@ -31,6 +31,15 @@ static uint64_t epoch(const struct engine *engine)
     return atomic_load(&pg_engine_of(engine)->epoch);
 }
 
+/* The batch first: the epoch is not below that of the batch then. */
+static struct kx_position position(const struct engine *base)
+{
+    const struct pg_engine *engine = pg_engine_of(base);
+    struct kx_position position = {.batch = atomic_load(&engine->batch)};
+    position.epoch = atomic_load(&engine->epoch);
+    return position;
+}
+
 /* The database says so when a batch has no space. */
 static enum engine_space space(const struct engine *engine)
 {
@@ -47,6 +56,8 @@ static const struct engine_calls CALLS = {
     .failed = failed,
     .holds = holds,
     .epoch = epoch,
+    .position = position,
+    .view_position = pg_view_position,
     .space = space,
     .view_open = pg_view_open,
     .view_limit = pg_view_limit,

@@ -48,6 +48,7 @@ static const char *const TEXTS[PG_STATEMENTS] = {
     [PG_NOTE] = ("INSERT INTO log (batch, epoch, id, at_ms) VALUES ($1::int8, "
                  "$2::int8, $3::text, $4::int8)"),
     [PG_TRIM] = "DELETE FROM log WHERE batch = $1::int8",
+    [PG_WHERE] = "SELECT epoch, batch FROM meta",
 };
 
 #define COLUMNS                                                                \
@@ -138,6 +139,8 @@ const char *const pg_sql_accept_lost[] = {
     "UPDATE kindex.meta SET epoch = greatest(meta.epoch, lost.epoch), batch = "
     "greatest(meta.batch, lost.batch) FROM kindex.lost WHERE meta.one = 1 AND "
     "lost.one = 1",
+    "UPDATE kindex.lease SET epoch = greatest(lease.epoch, lost.epoch) FROM "
+    "kindex.lost WHERE lease.one = 1 AND lost.one = 1",
     NULL};
 
 const char *const pg_sql_forget_lost =

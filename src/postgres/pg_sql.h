@@ -40,6 +40,7 @@ enum pg_statement {
                * lease is another's, or the batch is not the next */
     PG_NOTE,  /* batch, epoch, id, time: the row of log */
     PG_TRIM,  /* batch: removes its row of log */
+    PG_WHERE, /* one row: epoch and batch of meta */
     PG_STATEMENTS
 };
 
@@ -96,9 +97,9 @@ extern const char *const pg_sql_note_lost;
  * that is to be accepted. */
 extern const char *const pg_sql_see_lost;
 
-/* Accept it, ended by NULL: meta gets the numbers that are lost, so that none
- * comes twice. The row stays until the next holder has raised versionstamps,
- * and forgets it. */
+/* Accept it, ended by NULL: meta and lease get the numbers that are lost, so
+ * that none comes twice. The row stays until the next holder has raised
+ * versionstamps, and forgets it. */
 extern const char *const pg_sql_accept_lost[];
 extern const char *const pg_sql_forget_lost;
 

@@ -68,9 +68,25 @@ void pg_view_end(struct engine_view *base)
     pg_prefetch_clear(&view->prefetch);
 }
 
+/* A statement on a table, or one of the others. */
+struct pg_question {
+    bool of_table;
+    enum pg_table_statement of;
+    enum table table;
+    enum pg_statement other;
+    const struct pg_params *params;
+};
+
+static bool send(struct pg_conn *conn, const struct pg_question *question)
+{
+    return question->of_table
+               ? pg_conn_table(conn, question->of, question->table,
+                               question->params)
+               : pg_conn_statement(conn, question->other, question->params);
+}
+
 static enum kx_status ask_once(struct pg_view *view,
-                               enum pg_table_statement statement,
-                               enum table table, const struct pg_params *params,
+                               const struct pg_question *question,
                                PGresult **rows_out)
 {
     enum kx_status status = pg_conn_open(view->conn, NULL);
@@ -83,31 +99,56 @@ static enum kx_status ask_once(struct pg_view *view,
             return KX_UNREACHABLE;
         view->begun = true;
     }
-    if (!pg_conn_table(view->conn, statement, table, params))
+    if (!send(view->conn, question))
         return KX_UNREACHABLE;
     return pg_conn_finish(view->conn, rows_out);
 }
 
 /* The database may have closed the connection since it was last used: then a
  * new one will do, unless the view has shown something already. */
-enum kx_status pg_view_ask(struct engine_view *base,
-                           enum pg_table_statement statement, enum table table,
-                           const struct pg_params *params, PGresult **rows_out)
+static enum kx_status ask(struct pg_view *view,
+                          const struct pg_question *question,
+                          PGresult **rows_out)
 {
-    struct pg_view *view = view_of(base);
     bool fresh = !view->begun;
     *rows_out = NULL;
     if (!fresh && view->conn->libpq == NULL)
         return KX_UNREACHABLE;
-    enum kx_status status = ask_once(view, statement, table, params, rows_out);
+    enum kx_status status = ask_once(view, question, rows_out);
     if (status == KX_UNREACHABLE && fresh && view->conn->libpq == NULL) {
         view->begun = false;
-        status = ask_once(view, statement, table, params, rows_out);
+        status = ask_once(view, question, rows_out);
     }
     if (view->conn->libpq == NULL && fresh)
         view->begun = false;
     if (status != KX_OK && status != KX_UNREACHABLE && status != KX_NO_MEMORY)
         status = KX_FAILED;
+    return status;
+}
+
+enum kx_status pg_view_ask(struct engine_view *base,
+                           enum pg_table_statement statement, enum table table,
+                           const struct pg_params *params, PGresult **rows_out)
+{
+    const struct pg_question question = {
+        .of_table = true, .of = statement, .table = table, .params = params};
+    return ask(view_of(base), &question, rows_out);
+}
+
+enum kx_status pg_view_position(struct engine_view *base,
+                                struct kx_position *position_out)
+{
+    const struct pg_params none = {.count = 0};
+    const struct pg_question question = {.other = PG_WHERE, .params = &none};
+    PGresult *rows;
+    enum kx_status status = ask(view_of(base), &question, &rows);
+    if (status == KX_OK && PQntuples(rows) != 1)
+        status = KX_FAILED;
+    if (status == KX_OK)
+        *position_out =
+            (struct kx_position){.epoch = (uint64_t)pg_number(rows, 0, 0),
+                                 .batch = (uint64_t)pg_number(rows, 0, 1)};
+    PQclear(rows);
     return status;
 }
 

@@ -10,6 +10,8 @@ enum kx_status pg_view_open(void *mem, struct engine *engine,
                             const struct shadow *shadow,
                             struct engine_view **view_out);
 void pg_view_limit(struct engine_view *view, uint64_t until_ns);
+enum kx_status pg_view_position(struct engine_view *view,
+                                struct kx_position *position_out);
 void pg_view_end(struct engine_view *view);
 enum kx_status pg_view_get(struct engine_view *view, enum table table,
                            struct kx_slice key, struct kx_buffer *value);

@@ -21,6 +21,11 @@ bool kx_store_holds(const struct kx_store *store)
     return engine_holds(store->engine);
 }
 
+struct kx_position kx_store_position(const struct kx_store *store)
+{
+    return engine_position(store->engine);
+}
+
 bool kx_cluster_known(struct kx_store *store, struct kx_cluster *cluster_out)
 {
     return store->options.engine != NULL &&
@@ -113,5 +118,10 @@ struct kx_token *kx_token_after(struct kx_store *store, struct kx_slice id)
 enum kx_status kx_token_fix(struct kx_store *store,
                             const struct kx_token *token)
 {
-    return tokens_fix(store->tokens, token);
+    enum kx_status status = KX_OK;
+    if (store->tokens != NULL)
+        status = tokens_fix(store->tokens, token);
+    if (status == KX_OK && store->followed != NULL)
+        status = tokens_fix(store->followed, token);
+    return status;
 }

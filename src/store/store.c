@@ -202,8 +202,11 @@ enum kx_status kx_join(const struct kx_options *options,
     struct kx_store *store = create(options, fault);
     if (store == NULL)
         return KX_NO_MEMORY;
+    store->followed = tokens_create(store);
     enum kx_status status =
-        pg_engine_join(store, &store->options, &store->engine, fault);
+        store->followed != NULL
+            ? pg_engine_join(store, &store->options, &store->engine, fault)
+            : kx_fail(fault, KX_NO_MEMORY, "no memory");
     if (status != KX_OK) {
         talloc_free(store);
         return status;

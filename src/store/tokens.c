@@ -20,6 +20,7 @@ struct tokens {
     struct kx_token **list; /* by id */
     size_t count;
     atomic_bool any;
+    atomic_bool fixed; /* one by tokens_fix is among them */
 };
 
 static int free_all(struct tokens *tokens)
@@ -125,14 +126,22 @@ static enum kx_status read_rows(struct tokens *tokens, struct engine_view *view)
     return status == KX_END ? KX_OK : status;
 }
 
-enum kx_status tokens_load(void *mem, struct engine_view *view,
-                           struct tokens **tokens_out, struct kx_fault *fault)
+struct tokens *tokens_create(void *mem)
 {
     struct tokens *tokens = talloc_zero(mem, struct tokens);
     if (tokens == NULL)
-        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+        return NULL;
     pthread_rwlock_init(&tokens->lock, NULL);
     talloc_set_destructor(tokens, free_all);
+    return tokens;
+}
+
+enum kx_status tokens_load(void *mem, struct engine_view *view,
+                           struct tokens **tokens_out, struct kx_fault *fault)
+{
+    struct tokens *tokens = tokens_create(mem);
+    if (tokens == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
     enum kx_status status = read_rows(tokens, view);
     if (status != KX_OK)
         kx_fail(fault, status, "the access tokens cannot be read");
@@ -186,13 +195,121 @@ enum kx_status tokens_fix(struct tokens *tokens, const struct kx_token *token)
         tokens->count >= KX_TOKENS_MAX ? KX_TOO_MANY_TOKENS : KX_OK;
     if (status == KX_OK && !has_room(tokens))
         status = KX_NO_MEMORY;
-    if (status == KX_OK)
+    if (status == KX_OK) {
         put(tokens, copy);
+        atomic_store(&tokens->fixed, true);
+    }
     pthread_rwlock_unlock(&tokens->lock);
     if (status != KX_OK)
         kx_token_release(copy);
     return status;
 }
+
+/* ---- Following ---------------------------------------------------------- */
+
+static bool is_fixed(const struct kx_token *token)
+{
+    return token != NULL && token->fixed;
+}
+
+/* Inside the lock. Revoked tokens that were not looked up since are still among
+ * them; the limit is for tokens that are there. */
+static void forget_all(struct tokens *tokens)
+{
+    size_t at = 0;
+    while (at < tokens->count)
+        if (tokens->list[at]->fixed)
+            at++;
+        else
+            take_out(tokens, at);
+}
+
+/* Inside the lock: the token in memory becomes that of the row, `fresh`, or
+ * NULL without a row. It stays the same while its secret does, because a token
+ * never changes: its counters are kept. Takes ownership of fresh. */
+static enum kx_status settle(struct tokens *tokens, struct kx_slice id,
+                             struct kx_token *fresh,
+                             struct kx_token **token_out)
+{
+    size_t at;
+    struct kx_token *token = look_up(tokens, id, &at);
+    if (token != NULL && fresh != NULL &&
+        memcmp(token->digest, fresh->digest, sizeof token->digest) == 0) {
+        kx_token_release(fresh);
+        fresh = token;
+    } else if (token != NULL && !token->fixed) {
+        take_out(tokens, at);
+    }
+    if (fresh == NULL)
+        return KX_ABSENT;
+    if (fresh != token) {
+        if (tokens->count >= KX_TOKENS_MAX)
+            forget_all(tokens);
+        if (!has_room(tokens)) {
+            kx_token_release(fresh);
+            return KX_NO_MEMORY;
+        }
+        put(tokens, fresh);
+    }
+    token_keep(fresh);
+    *token_out = fresh;
+    return KX_OK;
+}
+
+/* The row of a token in the state of the view; KX_ABSENT. */
+static enum kx_status read_token(struct engine_view *view, struct kx_slice id,
+                                 struct kx_token **token_out)
+{
+    struct kx_buffer key;
+    struct kx_buffer row;
+    kx_buffer_init(&key, NULL);
+    kx_buffer_init(&row, NULL);
+    kx_add_text(&key, "token/");
+    kx_add_slice(&key, id);
+    enum kx_status status =
+        key.failed
+            ? KX_NO_MEMORY
+            : engine_get(view, TABLE_CATALOG, kx_buffer_slice(&key), &row);
+    if (status == KX_OK)
+        status = token_read(kx_buffer_slice(&row), token_out);
+    kx_buffer_free(&key);
+    kx_buffer_free(&row);
+    return status;
+}
+
+enum kx_status tokens_follow(struct tokens *tokens, struct engine_view *view,
+                             struct kx_slice id, struct kx_token **token_out)
+{
+    struct kx_token *fresh = NULL;
+    *token_out = tokens_find(tokens, id);
+    if (is_fixed(*token_out))
+        return KX_OK;
+    kx_token_release(*token_out);
+    *token_out = NULL;
+    enum kx_status status = read_token(view, id, &fresh);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    pthread_rwlock_wrlock(&tokens->lock);
+    status = settle(tokens, id, fresh, token_out);
+    pthread_rwlock_unlock(&tokens->lock);
+    return status;
+}
+
+enum kx_status tokens_follow_any(const struct tokens *tokens,
+                                 struct engine_range *catalog, bool *any_out)
+{
+    struct kx_slice key;
+    struct kx_slice row;
+    enum kx_status status =
+        engine_range_begin(catalog, kx_text("token/"), kx_text("token0"));
+    if (status == KX_OK)
+        status = engine_range_next(catalog, &key, &row);
+    engine_range_end(catalog);
+    *any_out = status == KX_OK || atomic_load(&tokens->fixed);
+    return status == KX_END ? KX_OK : status;
+}
+
+/* ---- By the writer ------------------------------------------------------- */
 
 /* A token can give other tokens only rights that it has, so one must have every
  * right. */

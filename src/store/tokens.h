@@ -13,6 +13,21 @@ struct tokens;
 enum kx_status tokens_load(void *mem, struct engine_view *view,
                            struct tokens **tokens_out, struct kx_fault *fault);
 
+/* No tokens, in talloc context mem, for a process that does not change them:
+ * tokens_follow and tokens_follow_any. NULL when memory ran out. */
+struct tokens *tokens_create(void *mem);
+
+/* Looks the token up in the state that a view of a database shows, and gives it
+ * as tokens_find does. One that is not there is marked as revoked; a fixed one
+ * needs no row. KX_OK; KX_ABSENT; other errors of the read. Any thread, with
+ * its own view. */
+enum kx_status tokens_follow(struct tokens *tokens, struct engine_view *view,
+                             struct kx_slice id, struct kx_token **token_out);
+
+/* The same for tokens_any; catalog: a range of TABLE_CATALOG. */
+enum kx_status tokens_follow_any(const struct tokens *tokens,
+                                 struct engine_range *catalog, bool *any_out);
+
 /* kx_tokens_any, kx_token_find, kx_token_after and kx_token_fix
  * (kindex/token.h). Any thread. */
 bool tokens_any(const struct tokens *tokens);

@@ -3,7 +3,9 @@
 // active node is killed, frozen until another is active, and stopped, and a standby
 // is killed. Nothing that was acknowledged may be lost, also not by a node that was
 // frozen meanwhile, no versionstamp may come twice, and every sum must be what the
-// clients have added.
+// clients have added. Each client also reads its sum, from whichever node, after the
+// position of what it has written (consistency=session): it may never be less than
+// what was acknowledged before. No read may have a position that is not there yet.
 //
 //   node nodes.js PROGRAM ROUNDS ENGINE [SEED]     the last line: N passed, N failed
 //
@@ -41,9 +43,12 @@ function freePort() {
 
 // Resolves to {status, headers, text, json}; waits for as long as the connection
 // is there, and rejects when it breaks.
-function ask(port, method, target, body) {
+function ask(port, method, target, body, after) {
   const text = body && JSON.stringify(body);
-  const headers = body && { 'content-type': 'application/json' };
+  const headers = {
+    ...body && { 'content-type': 'application/json' },
+    ...after && { 'kindex-after': after },
+  };
   return new Promise((resolve, reject) => {
     http.request({ host: '127.0.0.1', port, method, path: target, headers,
       agent: false }, async (reply) => {
@@ -71,8 +76,8 @@ class Node extends Server {
   }
 
   // The reply of the node that answers, here or where this one points to.
-  async ask(method, target, body) {
-    const first = await ask(this.fixed, method, target, body);
+  async ask(method, target, body, after) {
+    const first = await ask(this.fixed, method, target, body, after);
     if (first.status !== 307) return first;
     return ask(Number(new URL(first.headers.location).port), method, target, body);
   }
@@ -100,6 +105,10 @@ async function soon(what, holds) {
 // What was sent, and what became of it.
 const ledger = { acks: new Map(), sent: 0, unknown: 0, refused: 0, late: 0,
   lastAck: new Map() };
+// Session reads: how many nodes answered themselves while they were standbys, and what
+// was wrong.
+const reads = { answered: 0, refused: 0, unanswered: 0, byStandbys: new Set(), stale: [],
+  early: [] };
 const until = { stopped: false };
 const underWay = new Set();
 
@@ -108,8 +117,47 @@ function note(key, reply, client) {
     ledger.acks.set(key, reply.json.versionstamp);
     ledger.lastAck.set(reply.headers['kindex-node'], performance.now());
     client.acked++;
+    client.position = later(client.position, reply.headers['kindex-at']);
   } else {
     ledger.refused++;
+  }
+}
+
+// The one of two positions that has both. An epoch is not lower in a later batch.
+function later(a, b) {
+  const [epochA, batchA] = a.split('.').map(Number);
+  const [epochB, batchB] = b.split('.').map(Number);
+  return `${Math.max(epochA, epochB)}.${Math.max(batchA, batchB)}`;
+}
+
+// The sum of a client as a node shows it that has this position; undefined without one.
+async function readSum(node, client, position) {
+  const reply = await node.ask('GET', `/kv/sums/=${client.number}?consistency=session`,
+    undefined, position).catch(() => null);
+  if (reply === null) reads.unanswered++;
+  else if (reply.status === 503) reads.refused++;
+  else reads.answered++;
+  if (reply === null || reply.status === 503) return undefined;
+  const shown = reply.headers['kindex-at']; // of a standby
+  if (shown !== undefined) {
+    reads.byStandbys.add(node.name);
+    if (later(shown, position) !== shown)
+      reads.early.push(`${node.name} has ${shown}, not ${position}`);
+  }
+  return reply.status === 200 ? reply.json : 0;
+}
+
+// Now and then it asks for a position that is far ahead.
+async function readOwn(nodes, client) {
+  while (!until.stopped) {
+    const node = nodes[random(nodes.length)];
+    const { acked, position } = client;
+    const [epoch, batch] = position.split('.').map(Number);
+    const wanted = random(8) === 0 ? `${epoch}.${batch + 1e6}` : position;
+    const sum = await Promise.race([readSum(node, client, wanted), pause(PATIENCE_MS)]);
+    if (sum < acked)
+      reads.stale.push(`${node.name} shows ${sum} of ${acked} after ${position}`);
+    await pause(random(20));
   }
 }
 
@@ -222,6 +270,10 @@ async function check(nodes, clients) {
     ...some('versionstamps are of two entries', entries
       .map(({ versionstamp }) => versionstamp)
       .filter((stamp) => seen.size === seen.add(stamp).size)),
+    ...some('reads are older than what their client had written', reads.stale),
+    ...some('reads have a position that was not there yet', reads.early),
+    ...some('are all nodes that answered reads as standbys',
+      reads.byStandbys.size < nodes.length - 1 ? [`${[...reads.byStandbys]}`] : []),
     ...some('sums are wrong', wrongSums.map(({ number, sent, acked: least }) =>
       `${number} has ${sums.get(number)} of ${least} to ${sent}`)),
   ];
@@ -237,7 +289,8 @@ async function run(nodes, clients, figures) {
   for (const node of nodes) node.launch();
   for (const node of nodes) await node.settled();
   if (process.env.KX_NODES_UNFENCED === '1') unfence();
-  const working = clients.map((client) => work(nodes, client));
+  const working = clients.flatMap((client) =>
+    [work(nodes, client), readOwn(nodes, client)]);
   for (figures.rounds = 0; figures.rounds < Number(roundsText); figures.rounds++) {
     await strike(nodes, faults[figures.rounds % faults.length], figures);
     await pause(random(300));
@@ -254,11 +307,13 @@ async function main() {
   for (const [name, forward] of [['one', 'redirect'], ['two', 'proxy'], ['three', 'proxy']])
     nodes.push(new Node(name, await freePort(), forward));
   const clients = Array.from({ length: CLIENTS },
-    (_, number) => ({ number, next: 0, sent: 0, acked: 0 }));
+    (_, number) => ({ number, next: 0, sent: 0, acked: 0, position: '0.0' }));
   const figures = { rounds: 0, kill: [], freeze: [], stop: [] };
   const wrong = await run(nodes, clients, figures).catch((error) => [error.stack]);
   console.log(`${ledger.sent} commits, ${ledger.acks.size} acknowledged, ` +
     `${ledger.late} of them late, ${ledger.refused} refused, ${ledger.unknown} unanswered`);
+  console.log(`${reads.answered} session reads, ${reads.refused} refused, ` +
+    `${reads.unanswered} unanswered`);
   for (const fault of ['kill', 'freeze', 'stop'].filter((one) => figures[one].length > 0))
     console.log(`${fault}: another node acknowledges after ` +
       `${figures[fault].map(Math.round).join(', ')} ms`);

@@ -154,6 +154,8 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
         postgres/pg_server 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' \
         postgres/pg_nodes '/^void pg_nodes_note_lost/,/^{/s/^{/{ return;/' &&
     flawed unended postgres/pg_server 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' &&
+    flawed keeping store/follower 's/record_cache_create(follower, 0)/record_cache_create(follower, 1 << 24)/' &&
+    flawed heedless store/follower 's/if (is_below(&now, least))$/if (is_below(\&now, least) \&\& false)/' &&
     alloc_objects && allocs alloc_core "${nouns[@]}" &&
     allocs alloc_starving "${nouns[@]}" "$work/starving/drop_job.o" &&
     allocs alloc_http "$BUILD"/tests/fault/alloc_{http,client,peer}.o && certificate &&
@@ -231,6 +233,10 @@ part 'the fence alone keeps nodes apart, where a session cannot be ended' \
     env KX_NODES_FAULTS=freeze bash -c "nodes $work/unended/kindex 4"
 part 'a batch that no fence refuses is found' bash -c 'finds "lost:\|twice:\|two entries:" env \
     KX_NODES_UNFENCED=1 KX_NODES_FAULTS=freeze bash -c "nodes $work/unfenced/kindex 8"'
+part 'a standby that keeps what it has read is found' bash -c 'finds "reads are older" env \
+    KX_NODES_FAULTS=standby bash -c "nodes $work/keeping/kindex 4"'
+part 'a position that is not waited for is found' bash -c 'finds "not there yet" env \
+    KX_NODES_FAULTS=standby bash -c "nodes $work/heedless/kindex 4"'
 part "$soak seconds of a steady load" \
     node tests/fault/soak.js "$program" "$soak" 1 "$work/soak.svg"
 part 'a server that leaks is found' bash -c 'finds "FAILED: memory is flat" \

@@ -25,7 +25,8 @@ const SHARED = 'shared';
 // introduction, and what browsers are told.
 const GENERAL = new Set(['date', 'connection', 'content-length', 'content-type',
   'transfer-encoding', 'x-request-id', 'server-timing', 'ratelimit',
-  'ratelimit-policy', 'kindex-node', 'access-control-allow-origin',
+  'ratelimit-policy', 'kindex-node', 'kindex-at',
+  'access-control-allow-origin',
   'access-control-expose-headers', 'cross-origin-resource-policy', 'vary',
   'x-content-type-options', 'content-security-policy']);
 

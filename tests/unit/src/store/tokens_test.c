@@ -1,6 +1,9 @@
 /* Prefixes of grants, and tokens that are kept in a store. */
 #include "store.h"
 
+#include "commit/store_state.h"
+#include "store/tokens.h"
+
 /* What a prefix covers: parts as JSON, from start to end ("": the key alone).
  */
 static const struct {
@@ -207,6 +210,95 @@ static void a_fixed_token_is_not_stored_nor_revoked(void **state)
     assert_false(kx_tokens_any(s->test.store));
 }
 
+/* The tokens of a process that only reads the rows, in a view of the present
+ * ones. */
+struct followed_tokens {
+    struct tokens *tokens;
+    struct engine_view *view;
+    struct engine_range *catalog;
+};
+
+static struct followed_tokens follow(struct story *s)
+{
+    struct followed_tokens following = {.tokens = tokens_create(s->mem)};
+    struct kx_store *store = s->test.store;
+    assert_non_null(following.tokens);
+    assert_int_equal(engine_view_open(s->mem, store->engine,
+                                      &store->view.shadow, &following.view),
+                     KX_OK);
+    assert_int_equal(engine_range_create(s->mem, following.view, TABLE_CATALOG,
+                                         &following.catalog),
+                     KX_OK);
+    return following;
+}
+
+static enum kx_status look(struct story *s, struct followed_tokens *following,
+                           const char *id, struct kx_token **token_out)
+{
+    struct view *view = &s->test.store->view;
+    view_enter(view);
+    enum kx_status status = tokens_follow(following->tokens, following->view,
+                                          kx_text(id), token_out);
+    view_leave(view);
+    return status;
+}
+
+static bool are_any(struct story *s, struct followed_tokens *following)
+{
+    bool any = false;
+    view_enter(&s->test.store->view);
+    assert_int_equal(
+        tokens_follow_any(following->tokens, following->catalog, &any), KX_OK);
+    view_leave(&s->test.store->view);
+    return any;
+}
+
+static void a_reader_of_the_rows_learns_of_tokens_when_it_looks(void **state)
+{
+    struct story *s = *state;
+    struct kx_token admin = token_of(&ADMIN, 'a');
+    struct kx_token other = token_of(&ADMIN, 'b');
+    struct kx_token *first;
+    struct kx_token *second;
+    struct followed_tokens following = follow(s);
+    assert_int_equal(look(s, &following, other.id, &first), KX_ABSENT);
+    assert_null(first);
+    assert_false(are_any(s, &following));
+    add(s, &admin);
+    add(s, &other);
+    assert_true(are_any(s, &following));
+    assert_int_equal(look(s, &following, other.id, &first), KX_OK);
+    assert_int_equal(look(s, &following, other.id, &second), KX_OK);
+    assert_ptr_equal(first, second); /* so their counters are the same */
+    kx_token_release(second);
+    take_back(s, other.id);
+    assert_false(atomic_load(&first->revoked));
+    assert_int_equal(look(s, &following, other.id, &second), KX_ABSENT);
+    assert_null(second);
+    assert_true(atomic_load(&first->revoked));
+    other.digest[0]++; /* another secret under the same id */
+    add(s, &other);
+    assert_int_equal(look(s, &following, other.id, &second), KX_OK);
+    assert_false(atomic_load(&second->revoked));
+    kx_token_release(first);
+    kx_token_release(second);
+}
+
+static void a_fixed_token_needs_no_row(void **state)
+{
+    struct story *s = *state;
+    struct kx_token fixed = token_of(&ADMIN, 'f');
+    struct kx_token *found;
+    struct followed_tokens following = follow(s);
+    assert_int_equal(tokens_fix(following.tokens, &fixed), KX_OK);
+    assert_true(are_any(s, &following));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(look(s, &following, fixed.id, &found), KX_OK);
+        assert_false(atomic_load(&found->revoked));
+        kx_token_release(found);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +316,10 @@ int main(void)
                                         begin, finish),
         cmocka_unit_test_setup_teardown(a_fixed_token_is_not_stored_nor_revoked,
                                         begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_reader_of_the_rows_learns_of_tokens_when_it_looks, begin, finish),
+        cmocka_unit_test_setup_teardown(a_fixed_token_needs_no_row, begin,
+                                        finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

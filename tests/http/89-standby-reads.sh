@@ -1,0 +1,236 @@
+#!/bin/bash
+# Reads that a standby answers itself, from the database: what a client has written is
+# there for it on each node, and reads are answered while no node is active.
+ENGINE=bdb # this story says itself which server has which database
+. "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/nodes.sh"
+have_nodes one two
+
+# What curl shows of a header of the last answer.
+of_header() {
+    sed -n "s/^$1: //Ip" "$head" | tr -d '\r'
+}
+# read_after POSITION PATH
+read_after() {
+    request GET "$2" '' --header "Kindex-After: $1"
+}
+
+test_case 'a write says its position, and a standby answers a read that waits for it'
+node_start one
+node_start two
+at one
+request PUT /kv/users/ada '{"email":"a@example.org","color":"blue"}'
+expect 201
+first=$(of_header Kindex-At)
+is 'its form' "$(grep -cE '^[0-9]+\.[0-9]+$' <<<"$first")" 1
+request GET '/kv/users/ada?consistency=strong'
+expect 200
+header Kindex-Node one
+at two
+for level in session eventual; do
+    read_after "$first" "/kv/users/ada?consistency=$level"
+    expect 200
+    header Kindex-Node two
+    header Kindex-At "$first"
+    field .color blue
+done
+read_after "$first" '/kv/users/ada?consistency=strong'
+header Kindex-Node one
+header Kindex-At ''
+request GET /kv/users/ada
+header Kindex-Node one
+
+test_case 'a write through the standby says its position as well'
+request PUT /kv/users/bob '{"email":"b@example.org","color":"red"}'
+expect 201
+header Kindex-Node one
+read_after "$(of_header Kindex-At)" '/kv/users/bob?consistency=session'
+expect 200
+header Kindex-Node two
+
+test_case 'what a client has written is there when it reads, each time'
+for number in {1..30}; do
+    at one
+    request PUT /kv/counter "$number"
+    position=$(of_header Kindex-At)
+    at two
+    read_after "$position" '/kv/counter?consistency=session'
+    [ "$status $(cat "$answer")" = "200 $number" ] || break
+done
+body_is 30
+
+test_case 'a standby answers each kind of read'
+request GET '/list?prefix=users&consistency=eventual'
+expect 200
+header Kindex-Node two
+field '[.entries[].value.color]' '["blue","red"]'
+request GET '/list?prefix=users&consistency=eventual' '' --header 'Accept: application/x-ndjson'
+expect 200
+header Kindex-Node two
+is 'its lines' "$(grep -c '"email"' "$answer")" 2
+request GET '/count?prefix=users&consistency=eventual'
+header Kindex-Node two
+field .count 2
+request GET '/tree?consistency=eventual'
+header Kindex-Node two
+field '.children | length' 2
+request POST '/get?consistency=eventual' '{"keys":[["users","ada"],["users","none"]]}'
+expect 200
+header Kindex-Node two
+field '[.entries[] | .value.color]' '["blue",null]'
+request POST '/list?consistency=eventual' '{"ranges":[{"prefix":["users"]}]}'
+expect 200
+header Kindex-Node two
+request GET '/kv/users/none?consistency=eventual'
+expect 404 key-not-found
+header Kindex-Node two
+request HEAD '/kv/users/ada?consistency=eventual'
+expect 200
+header Kindex-Node two
+request GET '/kv/users/ada?consistency=eventual&fields=/color'
+header Kindex-Node two
+body_is '{"color":"blue"}'
+
+test_case 'what a client sends that is wrong is said by both nodes'
+for name in one two; do
+    at $name
+    request GET '/kv/users/ada?consistency=weak'
+    expect 400 bad-parameter
+    field '.detail | contains("strong, session or eventual")' true
+    request GET '/kv/users/ada?consistency=eventual&consistency=session'
+    expect 400 bad-parameter
+    request PUT '/kv/users/ada?consistency=eventual' '1'
+    expect 400 unknown-parameter
+done
+at two
+for text in 3 3. .3 3.4.5 3.x -3.4; do
+    read_after "$text" '/kv/users/ada?consistency=session'
+    expect 400 bad-request
+done
+
+test_case 'a position of the future is waited for, and then refused'
+read_after "${first%.*}.99999999" '/kv/users/ada?consistency=session'
+expect 503 not-caught-up
+header Kindex-Node two
+header Retry-After 1
+read_after '99999999.0' '/count?prefix=users&consistency=session'
+expect 503 not-caught-up
+read_after '99999999.0' '/count?prefix=users&consistency=eventual'
+expect 200
+at one
+read_after '99999999.0' '/count?prefix=users&consistency=session'
+expect 200
+
+test_case 'a standby reads by an index from the moment it is declared, and by none that is dropped'
+request POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/email"],"unique":true}'
+until_field .state ready GET /indexes/by_email
+at two
+request GET '/indexes/by_email/get/a@example.org?consistency=eventual'
+expect 200
+header Kindex-Node two
+field .color blue
+request GET '/list?index=by_email&consistency=eventual'
+field '.entries | length' 2
+request GET '/count?index=by_email&consistency=eventual'
+header Kindex-Node two
+field .count 2
+at one
+request PUT /kv/users/cat '{"email":"c@example.org","color":"green"}'
+at two
+read_after "$(of_header Kindex-At)" '/count?index=by_email&consistency=session'
+field .count 3
+at one
+request DELETE /indexes/by_email
+position=$(of_header Kindex-At)
+at two
+read_after "$position" '/list?index=by_email&consistency=session'
+expect 404 index-not-found
+header Kindex-Node two
+
+test_case 'tokens are those of the database: a new one is valid at once, a revoked one never again'
+token() { # NAME RIGHTS
+    timeout "$longest" "$KINDEX" token create "$@"
+}
+with() { # TOKEN PATH
+    request GET "$2" '' --oauth2-bearer "$1"
+}
+at one
+admin=$(token admin all)
+reader=$(KINDEX_TOKEN=$admin token reader read,list:users)
+at two
+request GET '/kv/users/ada?consistency=eventual'
+expect 401 unauthorized
+header Kindex-Node two
+with "${admin}x" '/kv/users/ada?consistency=eventual'
+expect 401 unauthorized
+for path in '/kv/users/ada?' '/count?prefix=users&' '/list?prefix=users&'; do
+    with "$reader" "${path}consistency=eventual"
+    expect 200
+    header Kindex-Node two
+done
+with "$reader" '/kv/counter?consistency=eventual'
+expect 403 forbidden
+header Kindex-Node two
+at one
+with "$admin" /tokens
+request DELETE "/tokens/$(jq -r '.tokens[] | select(.name == "reader").id' "$answer")" '' \
+    --oauth2-bearer "$admin"
+expect 204
+at two
+with "$reader" '/kv/users/ada?consistency=eventual'
+expect 401 unauthorized
+header Kindex-Node two
+with "$admin" '/kv/users/ada?consistency=eventual'
+expect 200
+header Kindex-Node two
+
+# Until it is active itself, which a strong read shows.
+test_case 'while the active node is frozen, reads of these levels are answered'
+signal one STOP
+for _ in {1..1000}; do
+    with "$admin" '/kv/users/ada?consistency=eventual'
+    [ "$status" = 200 ] || break
+    with "$reader" '/kv/users/ada?consistency=eventual'
+    [ "$status" = 401 ] || break
+    with "$admin" '/kv/users/ada'
+    [ "$status" != 200 ] || break
+done
+expect 200
+header Kindex-Node two
+signal one CONT
+at one
+until_field .color blue GET '/kv/users/ada?consistency=eventual' '' --oauth2-bearer "$admin"
+header Kindex-Node one
+
+test_case 'the token of --token-file is valid on a standby that has the file'
+"$KINDEX" token generate >"$work/token"
+chmod 600 "$work/token"
+node_end one TERM
+node_start one --token-file "$work/token"
+at one
+with "$(cat "$work/token")" '/kv/users/ada?consistency=eventual'
+expect 200
+header Kindex-Node one
+with "$(cat "$work/token")" /kv/users/ada
+expect 401 unauthorized
+header Kindex-Node two
+
+test_case 'where no node has been active for seconds, a standby shows nothing'
+postgres_query store "INSERT INTO kindex.lost VALUES (1, 99, 99999999, 'none', 0)"
+for name in one two; do
+    at $name
+    until_status 503 GET '/kv/users/ada?consistency=eventual' '' --oauth2-bearer "$admin"
+    expect 503 no-active-node
+    until_field '.detail | contains("accept-loss")' true GET '/kv/users/ada?consistency=eventual' \
+        '' --oauth2-bearer "$admin"
+done
+kindex cluster accept-loss --engine "$address"
+ends 0
+complains 'accepted'
+for name in one two; do
+    at $name
+    until_status 200 GET '/kv/users/ada?consistency=eventual' '' --oauth2-bearer "$admin"
+done
+
+finish
