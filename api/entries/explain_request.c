@@ -24,12 +24,11 @@ static void select_match(const struct kx_index_match *match, size_t n,
     kx_add_slice(&selection->end, match->end);
 }
 
-static void settle_bounds(struct selection *selection)
+static bool contradicts(const struct selection *selection)
 {
-    if (selection->has_start && selection->has_end &&
-        kx_compare(kx_buffer_slice(&selection->start),
-                   kx_buffer_slice(&selection->end)) > 0)
-        selection->end = selection->start;
+    return selection->has_start && selection->has_end &&
+           kx_compare(kx_buffer_slice(&selection->start),
+                      kx_buffer_slice(&selection->end)) > 0;
 }
 
 bool explain_request_select(const struct kx_index_match *match, size_t n,
@@ -42,8 +41,26 @@ bool explain_request_select(const struct kx_index_match *match, size_t n,
     select_match(match, n, selection);
     if (!selection_fold(selection, request, &error))
         return false;
-    settle_bounds(selection);
+    if (contradicts(selection))
+        selection->end = selection->start;
     return selector_make(selection, request->memory, selector_out, &error);
+}
+
+/* The selection as a client gives it: the index folds and turns its keys. */
+static bool select_shown(const struct kx_index_match *match, size_t n,
+                         const struct request *request,
+                         struct selection *selection)
+{
+    struct selection used;
+    struct selector selector;
+    if (!explain_request_select(match, n, request, &used, &selector))
+        return false;
+    selection_init(selection, request->memory);
+    select_match(match, n, selection);
+    if (used.has_start && used.has_end &&
+        kx_equal(kx_buffer_slice(&used.start), kx_buffer_slice(&used.end)))
+        selection->end = selection->start;
+    return true;
 }
 
 static bool estimate_one(const struct kx_index_match *match, size_t n,
@@ -140,9 +157,8 @@ static bool add_values(const struct kx_index_match *match,
                        struct kx_buffer *out)
 {
     struct selection selection;
-    struct selector selector;
     for (size_t n = 0; n < match->value_count; n++) {
-        if (!explain_request_select(match, n, request, &selection, &selector))
+        if (!select_shown(match, n, request, &selection))
             return false;
         add_key("&in=",
                 kx_slice(selection.prefix.data + given,
@@ -176,10 +192,8 @@ void explain_request_address(const struct kx_index_match *match,
                              struct kx_buffer *out)
 {
     struct selection selection;
-    struct selector selector;
     size_t start = out->size;
-    if (!explain_request_select(match, match->value_count, request, &selection,
-                                &selector)) {
+    if (!select_shown(match, match->value_count, request, &selection)) {
         out->failed = true;
         return;
     }

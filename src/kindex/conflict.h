@@ -6,7 +6,7 @@
 
 /* One of several entries with the same value in a unique index. */
 struct kx_conflict {
-    struct kx_slice value; /* encoded parts after the index's name */
+    struct kx_slice value; /* encoded values of the fields */
     struct kx_slice key;   /* of the entry */
     bool first;            /* of its group */
 };

@@ -94,9 +94,9 @@ enum kx_status kx_find_share(struct kx_reader *reader, struct kx_slice index,
                              struct kx_buffer *bound_out);
 
 /* Replaces out with the encoded parts in the form that the index's entries
- * have: text is folded as the index's fields declare. Folded text stays the
- * same. For bounds of scans; not while a scan is open. KX_OK, KX_INDEX_ABSENT,
- * KX_BAD_KEY, KX_NO_MEMORY. */
+ * have: text is folded, and values of descending fields are turned over, so it
+ * is done once. For bounds of scans; not while a scan is open. KX_OK,
+ * KX_INDEX_ABSENT, KX_BAD_KEY, KX_NO_MEMORY. */
 enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
                              struct kx_slice parts, struct kx_buffer *out);
 

@@ -42,6 +42,7 @@ enum kx_mismatch {
     KX_MISMATCH_UNUSED,     /* no condition concerns its first field */
     KX_MISMATCH_CONDITIONS, /* its order does not answer all conditions */
     KX_MISMATCH_ORDER,
+    KX_MISMATCH_NULLS,      /* it has entries without a value, too */
     KX_MISMATCH_TOMBSTONES, /* it has removals as well */
     KX_MISMATCH_COUNT       /* number of reasons */
 };

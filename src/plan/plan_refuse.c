@@ -69,8 +69,12 @@ enum kx_status plan_refuse_duplicate(struct kx_commit *commit,
     size_t skip = declaration->name_key.size;
     name_index(refusal, duplicate->index);
     refusal->mutation = mutation_of(commit, duplicate->attempted);
-    refusal->index_value =
-        copy(commit, kx_slice(index_key.data + skip, index_key.size - skip));
+    struct kx_buffer value;
+    kx_buffer_init(&value, commit->memory);
+    extract_lookup_values(
+        declaration, kx_slice(index_key.data + skip, index_key.size - skip),
+        &value);
+    refusal->index_value = kx_buffer_slice(&value);
     refusal->attempted_key = copy(commit, duplicate->attempted);
     struct kx_buffer existing;
     kx_buffer_init(&existing, commit->memory);

@@ -4,6 +4,8 @@
  * of their keys. */
 #include "read/index_match.h"
 
+#include "schema/indexable.h"
+
 #include <talloc.h>
 
 /* An index and a query while they are compared. */
@@ -21,6 +23,7 @@ struct matcher {
     bool indexed;               /* the entries are those of an index */
     size_t sorted; /* fields and key parts after the equal ones that the order
                     * asks for */
+    bool turned;   /* the order asked for is the opposite of the index's */
     bool partial;  /* conditions are answered by the index's own */
 };
 
@@ -51,7 +54,8 @@ static bool take_equal(struct matcher *matcher, const struct field *field,
     const struct declaration *asked = matcher->asked;
     for (size_t i = 0; i < asked->where_count; i++) {
         const struct condition *condition = &asked->where[i];
-        if (!is_equal(condition) || !is_about(condition, field))
+        if (!is_equal(condition) || !is_about(condition, field) ||
+            match_values_reach_null(matcher->index, condition))
             continue;
         if (condition->fold != field->fold) {
             mismatch(matcher, KX_MISMATCH_FOLDS);
@@ -77,9 +81,11 @@ static void take_range(struct matcher *matcher, const struct field *field,
                        struct match_bounds *bounds)
 {
     const struct declaration *asked = matcher->asked;
+    uint32_t before = matcher->used;
     for (size_t i = 0; i < asked->where_count; i++) {
         const struct condition *condition = &asked->where[i];
-        if (condition->comparison < WHERE_GT || !is_about(condition, field))
+        if (condition->comparison < WHERE_GT || !is_about(condition, field) ||
+            match_values_reach_null(matcher->index, condition))
             continue;
         if (condition->fold != field->fold)
             mismatch(matcher, KX_MISMATCH_FOLDS);
@@ -91,6 +97,11 @@ static void take_range(struct matcher *matcher, const struct field *field,
         }
     }
     match_bounds_close(bounds);
+    if (field->descending && !match_bounds_turn(bounds)) {
+        matcher->used = before;
+        matcher->ranged = false;
+        bounds->low.size = bounds->high.size = 0;
+    }
 }
 
 /* If the next field is to be one of several values, each of them is a range,
@@ -99,7 +110,8 @@ static bool take_in(struct matcher *matcher, void *mem)
 {
     const struct field *field = &matcher->index->fields[matcher->equal];
     struct kx_buffer suffix;
-    matcher->in = match_values_find(matcher->asked, field, &matcher->used);
+    matcher->in = match_values_find(matcher->index, matcher->asked, field,
+                                    &matcher->used);
     if (matcher->in == NULL)
         return true;
     kx_buffer_init(&suffix, mem);
@@ -154,31 +166,6 @@ static bool is_fixed(const struct matcher *matcher, const struct field *field)
     return false;
 }
 
-/* Do the conditions imply an indexable value at the path? With `each` also
- * indexable elements of an array there. */
-static bool is_said(const struct matcher *matcher, struct kx_slice path,
-                    bool each)
-{
-    const struct declaration *asked = matcher->asked;
-    for (size_t i = 0; i < asked->where_count; i++)
-        if (asked->where[i].key_part == 0 && (each || !asked->where[i].each) &&
-            kx_equal(asked->where[i].path, path) &&
-            match_implied_needs_value(&asked->where[i]))
-            return true;
-    return false;
-}
-
-/* Do all requested entries have this field? Every covered key has one part
- * after the prefix. */
-static bool is_given(const struct matcher *matcher, const struct field *field)
-{
-    if (field->versionstamp)
-        return true;
-    if (field->key_part != 0)
-        return field->key_part == 1 || field->key_part <= matcher->asked->depth;
-    return is_said(matcher, field->path, false);
-}
-
 /* Is it the order of the values of `in`? They are compared as they are given.
  */
 static bool is_by_value(struct matcher *matcher, const struct field *asked)
@@ -188,7 +175,8 @@ static bool is_by_value(struct matcher *matcher, const struct field *asked)
         field->fold != FOLD_NONE || !query_same_field(asked, field))
         return false;
     matcher->by_value = true;
-    match_values_sort(matcher->match);
+    match_values_sort(matcher->match,
+                      matcher->match->reverse != asked->descending);
     return true;
 }
 
@@ -198,7 +186,21 @@ static bool is_settled(struct matcher *matcher, const struct field *asked,
 {
     bool single = matcher->in == NULL || matcher->by_value;
     return is_fixed(matcher, asked) || is_by_value(matcher, asked) ||
-           (alone && single && is_given(matcher, asked));
+           (alone && single && match_implied_given(matcher->asked, asked));
+}
+
+/* Takes the next field of the order asked for. One scan reads all fields either
+ * as they lie or the other way round. */
+static bool take_sorted(struct matcher *matcher, const struct field *asked,
+                        const struct field *place)
+{
+    bool turned = asked->descending != place->descending;
+    if (!query_same_field(asked, place) ||
+        (matcher->sorted > 0 && turned != matcher->turned))
+        return false;
+    matcher->turned = turned;
+    matcher->sorted++;
+    return true;
 }
 
 /* After all fields of a unique index nothing is left to be ordered, but entries
@@ -215,35 +217,39 @@ static void check_order(struct matcher *matcher)
         bool alone = index->unique && at >= index->field_count;
         if (is_settled(matcher, &asked->fields[i], alone))
             continue;
-        bool lacking = at >= index->field_count && !is_given(matcher, &place);
-        if (alone || lacking || !query_same_field(&asked->fields[i], &place)) {
+        bool lacking = at >= index->field_count &&
+                       !match_implied_given(matcher->asked, &place);
+        if (alone || lacking ||
+            !take_sorted(matcher, &asked->fields[i], &place)) {
             mismatch(matcher, KX_MISMATCH_ORDER);
             return;
         }
-        matcher->sorted++;
     }
+    matcher->match->reverse ^= matcher->turned;
     matcher->match->merge =
         matcher->in != NULL && matcher->sorted > 0 && !matcher->by_value;
 }
 
 /* ---- What the index leaves out ------------------------------------------ */
 
-/* An entry that is ordered by a value must have the value. */
-static bool is_ordered(const struct matcher *matcher, struct kx_slice path)
-{
-    const struct declaration *asked = matcher->asked;
-    for (size_t i = 0; i < asked->field_count; i++)
-        if (field_of_value(&asked->fields[i]) &&
-            kx_equal(asked->fields[i].path, path))
-            return true;
-    return false;
-}
-
 static bool is_present(const struct matcher *matcher, const struct field *field)
 {
-    return is_given(matcher, field) ||
-           (field->key_part == 0 && (is_ordered(matcher, field->path) ||
-                                     matcher->index->missing == MISSING_ERROR));
+    if (field->key_part != 0 && matcher->index->missing == MISSING_NULL)
+        return true;
+    return match_implied_given(matcher->asked, field) ||
+           (field->key_part == 0 &&
+            (match_implied_order(matcher->asked, field->path) ||
+             matcher->index->missing == MISSING_ERROR));
+}
+
+/* Does the order asked for begin or end with entries that have no value for it?
+ * Bounds leave them out. */
+static bool has_nulls(const struct matcher *matcher, size_t n)
+{
+    return matcher->index->missing == MISSING_NULL &&
+           n < matcher->equal + matcher->sorted &&
+           !(n == matcher->equal && matcher->ranged) &&
+           !match_implied_given(matcher->asked, &matcher->index->fields[n]);
 }
 
 static void check_fields(struct matcher *matcher)
@@ -253,6 +259,8 @@ static void check_fields(struct matcher *matcher)
         const struct field *field = &index->fields[i];
         if (field->each)
             mismatch(matcher, KX_MISMATCH_REPEATS);
+        if (has_nulls(matcher, i))
+            mismatch(matcher, KX_MISMATCH_NULLS);
         if (i >= matcher->equal + matcher->sorted &&
             !is_present(matcher, field))
             mismatch(matcher, KX_MISMATCH_LEAVES_OUT);
@@ -268,8 +276,8 @@ static void check_where(struct matcher *matcher)
         const struct condition *own = &index->where[i];
         bool exists = own->comparison == WHERE_EXISTS && own->exists;
         if (!match_implied(asked->where, asked->where_count, own) &&
-            !(exists && (is_said(matcher, own->path, true) ||
-                         is_ordered(matcher, own->path))))
+            !(exists && (match_implied_value(asked, own->path, true) ||
+                         match_implied_order(asked, own->path))))
             mismatch(matcher, KX_MISMATCH_PARTIAL);
     }
 }
@@ -294,19 +302,6 @@ static void check_prefix(struct matcher *matcher)
 
 /* ---- What is left for the client ---------------------------------------- */
 
-/* An index has only entries with values of its fields. */
-static bool exists_by_fields(const struct matcher *matcher,
-                             const struct condition *condition)
-{
-    if (condition->comparison != WHERE_EXISTS || !condition->exists)
-        return false;
-    for (size_t i = 0; i < matcher->index->field_count; i++)
-        if (field_of_value(&matcher->index->fields[i]) &&
-            kx_equal(matcher->index->fields[i].path, condition->path))
-            return true;
-    return false;
-}
-
 static bool is_answered(struct matcher *matcher, size_t n)
 {
     const struct declaration *index = matcher->index;
@@ -318,7 +313,7 @@ static bool is_answered(struct matcher *matcher, size_t n)
         return false;
     bool own = match_implied(index->where, index->where_count, condition);
     matcher->partial |= own;
-    if (own || exists_by_fields(matcher, condition))
+    if (own || match_implied_fields(index, condition))
         return true;
     for (size_t i = 0; i < asked->where_count; i++)
         if ((matcher->used >> i & 1) != 0 &&
@@ -410,7 +405,7 @@ static void check_parts(struct matcher *matcher)
     for (size_t i = 0; i < asked->field_count; i++)
         if (asked->fields[i].key_part != 0 &&
             !is_fixed(matcher, &asked->fields[i]) &&
-            !is_given(matcher, &asked->fields[i]))
+            !match_implied_given(matcher->asked, &asked->fields[i]))
             mismatch(matcher, KX_MISMATCH_ORDER);
 }
 

@@ -26,6 +26,24 @@ bool match_implied_needs_value(const struct condition *condition);
  * fold, no each? */
 bool match_implied_is_plain(const struct condition *condition);
 
+/* Do the query's conditions imply an indexable value at the path? With `each`
+ * also indexable elements of an array there. */
+bool match_implied_value(const struct declaration *asked, struct kx_slice path,
+                         bool each);
+
+/* Do all entries that a query asks for have this field? */
+bool match_implied_given(const struct declaration *asked,
+                         const struct field *field);
+
+/* Is the path in the query's order? An entry that is ordered by a value must
+ * have the value. */
+bool match_implied_order(const struct declaration *asked, struct kx_slice path);
+
+/* Does an entry meet this condition (`exists`) because the index has it? Unless
+ * it has those without, an index has only entries with values of its fields. */
+bool match_implied_fields(const struct declaration *index,
+                          const struct condition *condition);
+
 /* Does a plain condition of the list imply this plain condition? */
 bool match_implied(const struct condition *list, size_t count,
                    const struct condition *wanted);
@@ -33,10 +51,16 @@ bool match_implied(const struct condition *list, size_t count,
 /* ---- match_values.c -------------------------------------------------------
  */
 
+/* Would the index find entries without the field as well, because the condition
+ * is about the empty byte string, which is their place? */
+bool match_values_reach_null(const struct declaration *index,
+                             const struct condition *condition);
+
 /* The condition that the field is one of several values, which can be ranges of
- * an index; its bit is set in *used. NULL also if the field has bounds, which
+ * the index; its bit is set in *used. NULL also if the field has bounds, which
  * are simpler. */
-const struct condition *match_values_find(const struct declaration *asked,
+const struct condition *match_values_find(const struct declaration *index,
+                                          const struct declaration *asked,
                                           const struct field *field,
                                           uint32_t *used);
 
@@ -45,9 +69,8 @@ const struct condition *match_values_find(const struct declaration *asked,
 bool match_values_make(void *mem, const struct condition *condition,
                        struct kx_slice suffix, struct kx_index_match *match);
 
-/* Puts them in the order of the index, or with `reverse` of the match in the
- * opposite one. */
-void match_values_sort(struct kx_index_match *match);
+/* Puts them in the order of keys, or in the opposite one. */
+void match_values_sort(struct kx_index_match *match, bool descending);
 
 /* The bytes of the longest. */
 size_t match_values_longest(const struct kx_index_match *match);
@@ -82,5 +105,10 @@ struct kx_slice match_bounds_join(void *mem, struct kx_slice prefix,
 /* Adds a missing bound: the end of the type of the other bound, if the type has
  * one. */
 void match_bounds_close(struct match_bounds *bounds);
+
+/* Turns the closed bounds into those of a descending field: `low` is then the
+ * greatest part, inclusive, and `high` the one before the least, exclusive.
+ * False if there is no such part: no string comes just before another. */
+bool match_bounds_turn(struct match_bounds *bounds);
 
 #endif

@@ -110,6 +110,88 @@ static bool same_type(const struct match_bounds *bounds, struct kx_slice value)
     return other.size == 0 || predicate_comparable(other, value);
 }
 
+/* The last character, which begins no string. */
+#define LAST_TEXT "\xf4\x8f\xbf\xbf"
+
+/* A string or bytes part has one before it only if it ends in a zero: then that
+ * is the same without it. The end of all strings stands for itself. */
+static bool add_shorter(struct kx_part part, struct kx_buffer *out)
+{
+    bool last =
+        part.type == KX_STRING && kx_equal(part.bytes, kx_text(LAST_TEXT));
+    if (!last) {
+        if (part.bytes.size == 0 || part.bytes.data[part.bytes.size - 1] != 0)
+            return false;
+        part.bytes.size--;
+    }
+    return kx_key_add(out, &part) == KX_OK;
+}
+
+static bool add_last_bigint(struct kx_buffer *out)
+{
+    uint8_t bytes[KX_BIGINT_MAX];
+    memset(bytes, 0xff, sizeof bytes);
+    struct kx_part part = {.type = KX_BIGINT,
+                           .bytes = kx_slice(bytes, sizeof bytes)};
+    return kx_key_add(out, &part) == KX_OK;
+}
+
+static bool add_bigint_before(struct kx_part part, struct kx_buffer *out)
+{
+    uint8_t bytes[KX_BIGINT_MAX + 1] = {0};
+    size_t size = part.bytes.size + 1;
+    if (part.bytes.size > 0)
+        memcpy(bytes + 1, part.bytes.data, part.bytes.size);
+    part.negative |= part.bytes.size == 0;
+    step_magnitude(bytes, size, !part.negative);
+    part.bytes = kx_slice(bytes, size);
+    return kx_key_add(out, &part) == KX_OK;
+}
+
+/* The part just before this one; the last of the type before, if this is the
+ * first of a type. False without such a part. */
+static bool part_before(struct kx_slice encoded, struct kx_buffer *out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    size_t start = out->size;
+    if (!read_part(encoded, &reader, &part))
+        return false;
+    switch (part.type) {
+    case KX_BYTES_PART:
+    case KX_STRING:
+        return add_shorter(part, out);
+    case KX_BIGINT:
+        return add_bigint_before(part, out);
+    case KX_NUMBER:
+        if (part.number <= -__builtin_inf())
+            return add_last_bigint(out);
+        kx_add_slice(out, encoded);
+        return !out->failed &&
+               step_magnitude(out->data + start + 1, encoded.size - 1, true);
+    case KX_BOOLEAN:
+        if (part.boolean)
+            return kx_key_add_boolean(out, false) == KX_OK;
+        return kx_key_add_number(out, __builtin_nan("")) == KX_OK;
+    }
+    return false;
+}
+
+bool match_bounds_turn(struct match_bounds *bounds)
+{
+    struct match_bounds turned;
+    kx_buffer_init(&turned.low, bounds->low.owner);
+    kx_buffer_init(&turned.high, bounds->high.owner);
+    bool low = bounds->high.size == 0 ||
+               part_before(kx_buffer_slice(&bounds->high), &turned.low);
+    bool high = bounds->low.size == 0 ||
+                part_before(kx_buffer_slice(&bounds->low), &turned.high);
+    bounds->low.failed |= turned.low.failed | turned.high.failed;
+    if (low && high)
+        *bounds = turned;
+    return low && high;
+}
+
 bool match_bounds_narrow(struct match_bounds *bounds,
                          const struct condition *condition)
 {
@@ -136,7 +218,7 @@ static bool add_first(enum kx_part_type type, struct kx_buffer *out)
         kx_key_add_string(out, kx_text(""));
         return true;
     case KX_BIGINT:
-        kx_key_add_string(out, kx_text("\xf4\x8f\xbf\xbf"));
+        kx_key_add_string(out, kx_text(LAST_TEXT));
         return true;
     case KX_NUMBER:
         kx_key_add_number(out, -__builtin_inf());

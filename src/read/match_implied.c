@@ -81,3 +81,48 @@ bool match_implied(const struct condition *list, size_t count,
             return true;
     return false;
 }
+
+bool match_implied_value(const struct declaration *asked, struct kx_slice path,
+                         bool each)
+{
+    for (size_t i = 0; i < asked->where_count; i++)
+        if (asked->where[i].key_part == 0 && (each || !asked->where[i].each) &&
+            kx_equal(asked->where[i].path, path) &&
+            match_implied_needs_value(&asked->where[i]))
+            return true;
+    return false;
+}
+
+/* Every covered key has one part after the prefix. */
+bool match_implied_given(const struct declaration *asked,
+                         const struct field *field)
+{
+    if (field->versionstamp)
+        return true;
+    if (field->key_part != 0)
+        return field->key_part == 1 || field->key_part <= asked->depth;
+    return match_implied_value(asked, field->path, false);
+}
+
+static bool has_field_at(const struct declaration *declaration,
+                         struct kx_slice path)
+{
+    for (size_t i = 0; i < declaration->field_count; i++)
+        if (field_of_value(&declaration->fields[i]) &&
+            kx_equal(declaration->fields[i].path, path))
+            return true;
+    return false;
+}
+
+bool match_implied_order(const struct declaration *asked, struct kx_slice path)
+{
+    return has_field_at(asked, path);
+}
+
+bool match_implied_fields(const struct declaration *index,
+                          const struct condition *condition)
+{
+    return condition->comparison == WHERE_EXISTS && condition->exists &&
+           index->missing != MISSING_NULL &&
+           has_field_at(index, condition->path);
+}

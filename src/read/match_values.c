@@ -4,7 +4,29 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-/* No index has an entry for null. */
+#include "schema/indexable.h"
+
+static bool is_bytes(struct kx_slice encoded)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    kx_key_read(&reader, encoded);
+    return kx_key_next(&reader, &part) == KX_OK && part.type == KX_BYTES_PART;
+}
+
+/* Bounds among byte strings may include the empty one. */
+bool match_values_reach_null(const struct declaration *index,
+                             const struct condition *condition)
+{
+    bool found = false;
+    for (size_t i = 0; i < condition->value_count; i++)
+        found |= indexable_is_null(condition->values[i]) ||
+                 (condition->comparison >= WHERE_GT &&
+                  is_bytes(condition->values[i]));
+    return found && index->missing == MISSING_NULL;
+}
+
+/* No index has a place for null alone. */
 static bool is_possible(const struct condition *condition)
 {
     if (condition->comparison != WHERE_IN ||
@@ -16,7 +38,8 @@ static bool is_possible(const struct condition *condition)
     return condition->value_count > 0;
 }
 
-const struct condition *match_values_find(const struct declaration *asked,
+const struct condition *match_values_find(const struct declaration *index,
+                                          const struct declaration *asked,
                                           const struct field *field,
                                           uint32_t *used)
 {
@@ -29,7 +52,8 @@ const struct condition *match_values_find(const struct declaration *asked,
             continue;
         if (condition->comparison >= WHERE_GT)
             return NULL;
-        if (condition->fold == field->fold && is_possible(condition)) {
+        if (condition->fold == field->fold && is_possible(condition) &&
+            !match_values_reach_null(index, condition)) {
             found = condition;
             bit = 1u << i;
         }
@@ -67,10 +91,10 @@ static int by_bytes_reversed(const void *a, const void *b)
     return by_bytes(b, a);
 }
 
-void match_values_sort(struct kx_index_match *match)
+void match_values_sort(struct kx_index_match *match, bool descending)
 {
     qsort((void *)match->values, match->value_count, sizeof *match->values,
-          match->reverse ? by_bytes_reversed : by_bytes);
+          descending ? by_bytes_reversed : by_bytes);
 }
 
 size_t match_values_longest(const struct kx_index_match *match)

@@ -6,6 +6,7 @@
  * expired entry is not removed yet, a conflict row may be alone. */
 #include "plan/conflict_rows.h"
 #include "read/reader_state.h"
+#include "schema/extract.h"
 
 /* A scan after a position continues the group of that position. */
 static void resume_group(struct kx_reader *reader, const struct index *index,
@@ -136,9 +137,13 @@ static enum kx_status give(struct kx_reader *reader,
     if (group->open)
         set_primary(reader, group->owner);
     group->open = true;
-    conflict_out->value = kx_buffer_slice(&reader->row);
+    kx_buffer_clear(&reader->bound);
+    extract_lookup_values(group->index->declaration,
+                          kx_buffer_slice(&reader->row), &reader->bound);
+    conflict_out->value = kx_buffer_slice(&reader->bound);
     conflict_out->key = kx_buffer_slice(&reader->primary);
-    return reader->primary.failed ? KX_NO_MEMORY : KX_OK;
+    return reader->primary.failed || reader->bound.failed ? KX_NO_MEMORY
+                                                          : KX_OK;
 }
 
 enum kx_status kx_conflict_next(struct kx_reader *reader,

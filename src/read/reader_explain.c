@@ -31,7 +31,8 @@ static const struct {
     [KX_MISMATCH_LEAVES_OUT] =
         {"leaves-out",
          "It leaves out entries that the query asks for: those without a value "
-         "for one of its fields, or with a value too long for a key."},
+         "that can be indexed for one of its fields, or with one too long for "
+         "a key."},
     [KX_MISMATCH_REPEATS] = {"repeats",
                              "It has a field with `each`, so it has an entry "
                              "several times, once for each element."},
@@ -43,6 +44,9 @@ static const struct {
         {"conditions-left",
          "Its order cannot answer the conditions in `left`."},
     [KX_MISMATCH_ORDER] = {"other-order", "Its entries have another order."},
+    [KX_MISMATCH_NULLS] = {"nulls",
+                           "It has entries without a value for a field of the "
+                           "order, too."},
     [KX_MISMATCH_TOMBSTONES] = {"tombstones",
                                 "It has tombstones of removed entries, too."},
 };

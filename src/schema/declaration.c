@@ -101,8 +101,10 @@ static enum kx_status read_adopt(struct declaration_parse *parse,
 static enum kx_status read_missing(struct declaration_parse *parse,
                                    struct kx_slice value, void *target)
 {
-    static const char *const words[] = {
-        [MISSING_SKIP] = "skip", [MISSING_ERROR] = "error", NULL};
+    static const char *const words[] = {[MISSING_SKIP] = "skip",
+                                        [MISSING_ERROR] = "error",
+                                        [MISSING_NULL] = "null",
+                                        NULL};
     struct declaration *declaration = target;
     size_t word = MISSING_SKIP;
     enum kx_status status = declaration_parse_word(parse, value, words, &word);

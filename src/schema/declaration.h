@@ -11,7 +11,8 @@ struct field {
     struct kx_slice path; /* JSON Pointer into the value, if key_part is 0 */
     size_t key_part;      /* number of a key part after the prefix, from 1 */
     enum fold fold;
-    bool each; /* path is of an array: an index entry for each element */
+    bool descending; /* greater values come first */
+    bool each;       /* path is of an array: an index entry for each element */
     bool versionstamp; /* neither: the versionstamp of the last change */
 };
 
@@ -35,8 +36,10 @@ struct declared_sum {
 };
 
 enum index_missing {
-    MISSING_SKIP, /* an entry that cannot be indexed is left out */
-    MISSING_ERROR /* a write of such an entry is refused */
+    MISSING_SKIP,  /* an entry that cannot be indexed is left out */
+    MISSING_ERROR, /* a write of such an entry is refused */
+    MISSING_NULL /* one without the field, or with null there, comes before all
+                  * others; what else cannot be indexed is left out */
 };
 
 enum comparison {

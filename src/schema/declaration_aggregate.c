@@ -117,6 +117,11 @@ enum kx_status declaration_check_aggregate(struct declaration_parse *parse)
     if (declaration->feed)
         return declaration_parse_bad(
             parse, "an aggregate index has no versionstamp among its fields");
+    for (size_t i = 0; i < declaration->field_count; i++)
+        if (declaration->fields[i].descending)
+            return declaration_parse_bad(
+                parse, "an aggregate index has no order desc: read it with "
+                       "reverse");
     if (declaration->unique)
         return declaration_parse_bad(
             parse, "an aggregate index counts entries of one value, so it "

@@ -54,6 +54,17 @@ static enum kx_status read_each(struct declaration_parse *parse,
     return declaration_parse_flag(parse, value, &draft->field.each);
 }
 
+static enum kx_status read_order(struct declaration_parse *parse,
+                                 struct kx_slice value, void *target)
+{
+    static const char *const words[] = {"asc", "desc", NULL};
+    struct field_draft *draft = target;
+    size_t word = 0;
+    enum kx_status status = declaration_parse_word(parse, value, words, &word);
+    draft->field.descending = word == 1;
+    return status;
+}
+
 static enum kx_status read_versionstamp(struct declaration_parse *parse,
                                         struct kx_slice value, void *target)
 {
@@ -62,11 +73,9 @@ static enum kx_status read_versionstamp(struct declaration_parse *parse,
 }
 
 static const struct declaration_member field_members[] = {
-    {"path", read_path},
-    {"key", read_key},
-    {"fold", read_fold},
-    {"each", read_each},
-    {"versionstamp", read_versionstamp},
+    {"path", read_path},   {"key", read_key},
+    {"fold", read_fold},   {"each", read_each},
+    {"order", read_order}, {"versionstamp", read_versionstamp},
     {NULL, NULL},
 };
 
@@ -89,9 +98,11 @@ static enum kx_status check_field(struct declaration_parse *parse,
         return declaration_parse_bad(
             parse, "a field has either a path, such as \"/email\", or a key, "
                    "such as 1, or \"versionstamp\":true");
-    if (has_stamp && (draft->field.each || draft->field.fold != FOLD_NONE))
+    if (has_stamp && (draft->field.each || draft->field.descending ||
+                      draft->field.fold != FOLD_NONE))
         return declaration_parse_bad(
-            parse, "a versionstamp has neither fold nor each");
+            parse, "a versionstamp has neither fold nor each, nor the order "
+                   "desc: read it with reverse");
     if (has_key && draft->field.each)
         return declaration_no_array(parse);
     if (draft->field.each && declaration->has_each)

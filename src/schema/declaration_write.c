@@ -31,6 +31,8 @@ static void write_subject(const struct field *field, struct kx_buffer *out)
         kx_add_text(out, ",\"fold\":\"casefold\"");
     if (field->each)
         kx_add_text(out, ",\"each\":true");
+    if (field->descending)
+        kx_add_text(out, ",\"order\":\"desc\"");
 }
 
 static void write_field(const struct field *field, struct kx_buffer *out)
@@ -111,6 +113,16 @@ static void write_where(const struct declaration *declaration,
     kx_add_byte(out, ']');
 }
 
+static void write_missing(enum index_missing missing, struct kx_buffer *out)
+{
+    static const char *const words[] = {[MISSING_SKIP] = "skip",
+                                        [MISSING_ERROR] = "error",
+                                        [MISSING_NULL] = "null"};
+    kx_add_text(out, ",\"missing\":\"");
+    kx_add_text(out, words[missing]);
+    kx_add_byte(out, '"');
+}
+
 enum kx_status declaration_write(struct declaration *declaration)
 {
     struct kx_buffer out;
@@ -131,9 +143,7 @@ enum kx_status declaration_write(struct declaration *declaration)
     kx_add_text(&out, declaration->unique ? "],\"unique\":true"
                                           : "],\"unique\":false");
     write_store(declaration, &out);
-    kx_add_text(&out, declaration->missing == MISSING_ERROR
-                          ? ",\"missing\":\"error\""
-                          : ",\"missing\":\"skip\"");
+    write_missing(declaration->missing, &out);
     write_where(declaration, &out);
     declaration_write_tombstones(declaration, &out);
     kx_add_byte(&out, '}');

@@ -6,15 +6,11 @@
  * and after the element are computed once. */
 #include "schema/extract.h"
 
-#include <endian.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
 
 #include "schema/indexable.h"
 #include "schema/predicate.h"
-#include "schema/totals.h"
 
 void extract_init(struct extract *extract, void *owner)
 {
@@ -29,15 +25,25 @@ void extract_init(struct extract *extract, void *owner)
 
 /* ---- Fields ------------------------------------------------------------- */
 
-/* Notes the first obstacle of an entry. */
-static enum kx_status obstructed(struct extract *extract,
-                                 enum obstacle obstacle, size_t field)
+/* Turns the part of field n, which begins at `at`, over if greater values come
+ * first. */
+static enum kx_status in_order(const struct extract *extract, size_t n,
+                               size_t at, struct kx_buffer *out)
 {
-    if (extract->obstacle == OBSTACLE_NONE) {
-        extract->obstacle = obstacle;
-        extract->field = field;
-    }
-    return KX_ABSENT;
+    return extract->declaration->fields[n].descending
+               ? indexable_descend(out, at)
+               : KX_OK;
+}
+
+/* The entry has nothing in field n. */
+static enum kx_status add_missing(struct extract *extract, size_t n,
+                                  enum obstacle obstacle, struct kx_buffer *out)
+{
+    size_t at = out->size;
+    if (extract->declaration->missing != MISSING_NULL)
+        return extract_obstructed(extract, obstacle, n);
+    enum kx_status status = indexable_add_null(out);
+    return status == KX_OK ? in_order(extract, n, at, out) : status;
 }
 
 /* Adds the part of the owner's key that field n names. */
@@ -54,18 +60,26 @@ static enum kx_status add_key_part(struct extract *extract, size_t n,
     }
     size_t size = rest.size == 0 ? 0 : kx_part_size(rest);
     if (size == 0)
-        return obstructed(extract, OBSTACLE_NO_PART, n);
-    return indexable_fold(kx_slice(rest.data, size), field->fold, out);
+        return add_missing(extract, n, OBSTACLE_NO_PART, out);
+    size_t at = out->size;
+    enum kx_status status =
+        indexable_fold(kx_slice(rest.data, size), field->fold, out);
+    return status == KX_OK ? in_order(extract, n, at, out) : status;
 }
 
 static enum kx_status add_value(struct extract *extract, size_t n,
                                 struct kx_slice token, struct kx_buffer *out)
 {
     enum fold fold = extract->declaration->fields[n].fold;
+    size_t at = out->size;
+    if (kx_json_type(token) == KX_JSON_NULL)
+        return add_missing(extract, n, OBSTACLE_TYPE, out);
     enum kx_status status = indexable_add(token, fold, out);
-    if (status == KX_OK || status == KX_NO_MEMORY)
+    if (status == KX_OK)
+        return in_order(extract, n, at, out);
+    if (status == KX_NO_MEMORY)
         return status;
-    return obstructed(extract, OBSTACLE_TYPE, n);
+    return extract_obstructed(extract, OBSTACLE_TYPE, n);
 }
 
 static enum kx_status add_versionstamp(const struct extract *extract,
@@ -87,7 +101,7 @@ static enum kx_status add_field(struct extract *extract, size_t n,
         return add_key_part(extract, n, out);
     if (extract->document.size == 0 ||
         !kx_json_find(extract->document, field->path, &token))
-        return obstructed(extract, OBSTACLE_MISSING, n);
+        return add_missing(extract, n, OBSTACLE_MISSING, out);
     return add_value(extract, n, token, out);
 }
 
@@ -144,7 +158,7 @@ static enum kx_status keep_key(struct extract *extract, size_t at,
     }
     if (size > KX_KEY_MAX) {
         bytes->size = at;
-        return obstructed(extract, OBSTACLE_TOO_LONG, 0);
+        return extract_obstructed(extract, OBSTACLE_TOO_LONG, 0);
     }
     uint16_t owner_at = 0;
     if (declaration_ends_in_owner(extract->declaration))
@@ -215,14 +229,14 @@ static enum kx_status add_elements(struct extract *extract,
     struct kx_slice element;
     size_t n = 0;
     if (!kx_json_iterate(array, &iter) || iter.object)
-        return obstructed(extract, OBSTACLE_NO_ARRAY,
-                          extract->declaration->each);
+        return extract_obstructed(extract, OBSTACLE_NO_ARRAY,
+                                  extract->declaration->each);
     for (; kx_json_next(&iter, &none, &element); n++) {
         if (n == KX_INDEX_ENTRIES_MAX) {
             extract->obstacle = OBSTACLE_NONE;
             extract->element = n + 1 + count_rest(&iter);
-            return obstructed(extract, OBSTACLE_TOO_MANY,
-                              extract->declaration->each);
+            return extract_obstructed(extract, OBSTACLE_TOO_MANY,
+                                      extract->declaration->each);
         }
         bool clear = extract->obstacle == OBSTACLE_NONE;
         enum kx_status status = add_element(extract, head, element);
@@ -232,6 +246,23 @@ static enum kx_status add_elements(struct extract *extract,
             extract->element = n;
     }
     return KX_OK;
+}
+
+/* The array of the field with `each`. With `missing` null, nothing and null are
+ * an array of one null. */
+static bool find_array(const struct extract *extract, struct kx_slice *array)
+{
+    const struct declaration *declaration = extract->declaration;
+    bool found =
+        extract->document.size != 0 &&
+        kx_json_find(extract->document,
+                     declaration->fields[declaration->each].path, array);
+    bool nothing = !found || kx_json_type(*array) == KX_JSON_NULL;
+    if (nothing && declaration->missing == MISSING_NULL) {
+        *array = kx_text("[null]");
+        return true;
+    }
+    return found;
 }
 
 static enum kx_status add_each_key(struct extract *extract)
@@ -251,60 +282,9 @@ static enum kx_status add_each_key(struct extract *extract)
         add_owner(extract, &extract->scratch);
     if (extract->scratch.failed)
         return KX_NO_MEMORY;
-    if (extract->document.size == 0 ||
-        !kx_json_find(extract->document,
-                      declaration->fields[declaration->each].path, &array))
-        return obstructed(extract, OBSTACLE_MISSING, declaration->each);
+    if (!find_array(extract, &array))
+        return extract_obstructed(extract, OBSTACLE_MISSING, declaration->each);
     return add_elements(extract, array);
-}
-
-/* ---- Totals ------------------------------------------------------------- */
-
-/* The number of a KvU64 counter, of which it is the whole value. */
-static enum kx_status add_counter(const struct record *record, size_t scale,
-                                  struct kx_buffer *out)
-{
-    char digits[32];
-    uint64_t number;
-    memcpy(&number, record->value.data, sizeof number);
-    snprintf(digits, sizeof digits, "%" PRIu64, le64toh(number));
-    return totals_number(kx_text(digits), scale, out);
-}
-
-static enum kx_status add_sum(struct extract *extract, size_t n)
-{
-    const struct declared_sum *sum = &extract->declaration->sums[n];
-    const struct record *record = extract->record;
-    struct kx_buffer *out = &extract->stored;
-    struct kx_slice token;
-    enum kx_status status = KX_ABSENT;
-    kx_add_text(out, n == 0 ? ",\"sum\":{" : ",");
-    kx_json_escape(sum->path, out);
-    kx_add_text(out, ":\"");
-    if (record->encoding == KX_LE64 && sum->path.size == 0)
-        status = add_counter(record, sum->scale, out);
-    else if (extract->document.size != 0 &&
-             kx_json_find(extract->document, sum->path, &token))
-        status = totals_number(token, sum->scale, out);
-    kx_add_byte(out, '"');
-    if (status == KX_OK || status == KX_NO_MEMORY)
-        return status;
-    return obstructed(
-        extract, status == KX_ABSENT ? OBSTACLE_NO_NUMBER : OBSTACLE_DIGITS,
-        extract->declaration->field_count + n);
-}
-
-/* What the entry adds to each of its groups. Without one of the numbers it adds
- * nothing: count and sums are of the same entries. */
-static enum kx_status add_totals(struct extract *extract)
-{
-    enum kx_status status = KX_OK;
-    size_t count = extract->declaration->sum_count;
-    kx_add_text(&extract->stored, "{\"count\":1");
-    for (size_t n = 0; status == KX_OK && n < count; n++)
-        status = add_sum(extract, n);
-    kx_add_text(&extract->stored, count == 0 ? "}" : "}}");
-    return extract->stored.failed ? KX_NO_MEMORY : status;
 }
 
 /* ---- Order -------------------------------------------------------------- */
@@ -374,7 +354,7 @@ static enum kx_status judge(struct extract *extract, enum kx_status status)
     if (status == KX_NO_MEMORY)
         return status;
     if (extract->obstacle == OBSTACLE_NONE ||
-        (extract->declaration->missing == MISSING_SKIP &&
+        (extract->declaration->missing != MISSING_ERROR &&
          extract->obstacle != OBSTACLE_TOO_MANY))
         return KX_OK;
     extract->count = 0;
@@ -395,7 +375,9 @@ static enum kx_status make_keys(struct extract *extract)
         if (status != KX_OK)
             return extract->excluded ? KX_OK : status;
     }
-    status = declaration_aggregates(declaration) ? add_totals(extract) : KX_OK;
+    status = declaration_aggregates(declaration)
+                 ? extract_record_totals(extract)
+                 : KX_OK;
     if (status == KX_OK)
         status = declaration->has_each ? add_each_key(extract)
                                        : add_only_key(extract);
@@ -421,24 +403,4 @@ enum kx_status extract_one(struct extract *extract,
     extract->sought = index_key;
     enum kx_status status = make_keys(extract);
     return status == KX_OK && extract->count == 0 ? KX_NOT_INDEXABLE : status;
-}
-
-enum kx_status extract_lookup(const struct declaration *declaration,
-                              struct kx_slice parts, struct kx_buffer *key_out)
-{
-    size_t size = 0;
-    enum kx_status status = KX_OK;
-    kx_buffer_clear(key_out);
-    kx_add_slice(key_out, declaration->name_key);
-    for (size_t i = 0; status == KX_OK && parts.size > 0; i++) {
-        enum fold fold = FOLD_NONE;
-        if (i < declaration->field_count)
-            fold = declaration->fields[i].fold;
-        size = kx_part_size(parts);
-        if (size == 0)
-            return KX_BAD_KEY;
-        status = indexable_fold(kx_slice(parts.data, size), fold, key_out);
-        parts = kx_slice(parts.data + size, parts.size - size);
-    }
-    return key_out->failed ? KX_NO_MEMORY : status;
 }

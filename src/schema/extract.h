@@ -116,6 +116,23 @@ static inline void extract_as(struct extract *extract,
     extract->stored.size = 0;
 }
 
+/* Makes the totals that an entry adds to each of its groups. Without one of the
+ * numbers it adds nothing: count and sums are of the same entries. KX_OK,
+ * KX_ABSENT with the obstacle, KX_NO_MEMORY. */
+enum kx_status extract_record_totals(struct extract *extract);
+
+/* Notes the first obstacle of an entry: KX_ABSENT. */
+static inline enum kx_status extract_obstructed(struct extract *extract,
+                                                enum obstacle obstacle,
+                                                size_t field)
+{
+    if (extract->obstacle == OBSTACLE_NONE) {
+        extract->obstacle = obstacle;
+        extract->field = field;
+    }
+    return KX_ABSENT;
+}
+
 /* Appends one sentence on the obstacle to detail, and the JSON Pointer of the
  * value concerned to field_out. field_out stays empty for a part of the key and
  * for a key that is too long. */
@@ -124,9 +141,16 @@ void extract_describe(const struct extract *extract, struct kx_buffer *detail,
 
 /* Replaces key_out by the beginning of the index keys that a client looks for.
  * parts are the encoded values of the first fields, or of all fields followed
- * by parts of the owner's key. Text is folded as the fields declare. KX_OK,
- * KX_BAD_KEY, KX_NO_MEMORY. */
+ * by parts of the owner's key. Text is folded as the fields declare, and values
+ * of descending fields are turned over. KX_OK, KX_BAD_KEY, KX_NO_MEMORY. */
 enum kx_status extract_lookup(const struct declaration *declaration,
                               struct kx_slice parts, struct kx_buffer *key_out);
+
+/* Appends the values of the fields of which an index key has been made: parts
+ * are those of the key after the index's name, or the first of them. Values of
+ * descending fields are turned back; folded text stays as it is. Without memory
+ * out is marked as failed. */
+void extract_lookup_values(const struct declaration *declaration,
+                           struct kx_slice parts, struct kx_buffer *out);
 
 #endif

@@ -1,9 +1,12 @@
 /* The contents of an index entry, and the sentence on an obstacle. */
+#include <endian.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include <talloc.h>
 
 #include "schema/extract.h"
+#include "schema/totals.h"
 #include "entry/v8_typed.h"
 
 /* Projects the stored members of a V8 value that JSON cannot carry, through its
@@ -94,6 +97,53 @@ enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
     record_out->encoding = extract->stored_encoding;
     record_out->value = kx_buffer_slice(&extract->stored);
     return status;
+}
+
+/* ---- Totals ------------------------------------------------------------- */
+
+/* The number of a KvU64 counter, of which it is the whole value. */
+static enum kx_status add_counter(const struct record *record, size_t scale,
+                                  struct kx_buffer *out)
+{
+    char digits[32];
+    uint64_t number;
+    memcpy(&number, record->value.data, sizeof number);
+    snprintf(digits, sizeof digits, "%" PRIu64, le64toh(number));
+    return totals_number(kx_text(digits), scale, out);
+}
+
+static enum kx_status add_sum(struct extract *extract, size_t n)
+{
+    const struct declared_sum *sum = &extract->declaration->sums[n];
+    const struct record *record = extract->record;
+    struct kx_buffer *out = &extract->stored;
+    struct kx_slice token;
+    enum kx_status status = KX_ABSENT;
+    kx_add_text(out, n == 0 ? ",\"sum\":{" : ",");
+    kx_json_escape(sum->path, out);
+    kx_add_text(out, ":\"");
+    if (record->encoding == KX_LE64 && sum->path.size == 0)
+        status = add_counter(record, sum->scale, out);
+    else if (extract->document.size != 0 &&
+             kx_json_find(extract->document, sum->path, &token))
+        status = totals_number(token, sum->scale, out);
+    kx_add_byte(out, '"');
+    if (status == KX_OK || status == KX_NO_MEMORY)
+        return status;
+    return extract_obstructed(
+        extract, status == KX_ABSENT ? OBSTACLE_NO_NUMBER : OBSTACLE_DIGITS,
+        extract->declaration->field_count + n);
+}
+
+enum kx_status extract_record_totals(struct extract *extract)
+{
+    enum kx_status status = KX_OK;
+    size_t count = extract->declaration->sum_count;
+    kx_add_text(&extract->stored, "{\"count\":1");
+    for (size_t n = 0; status == KX_OK && n < count; n++)
+        status = add_sum(extract, n);
+    kx_add_text(&extract->stored, count == 0 ? "}" : "}}");
+    return extract->stored.failed ? KX_NO_MEMORY : status;
 }
 
 /* ---- Sentences ---------------------------------------------------------- */

@@ -103,3 +103,61 @@ enum kx_status indexable_add(struct kx_slice token, enum fold fold,
     }
     return KX_ABSENT;
 }
+
+/* ---- Order -------------------------------------------------------------- */
+
+static const uint8_t null_part[] = {0x01, 0x00}; /* an empty byte string */
+
+enum kx_status indexable_add_null(struct kx_buffer *key)
+{
+    kx_add(key, null_part, sizeof null_part);
+    return key->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+bool indexable_is_null(struct kx_slice encoded)
+{
+    return kx_equal(encoded, kx_slice(null_part, sizeof null_part));
+}
+
+static void invert(uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)~bytes[i];
+}
+
+enum kx_status indexable_descend(struct kx_buffer *key, size_t at)
+{
+    struct kx_buffer part;
+    kx_buffer_init(&part, key->owner);
+    kx_add(&part, key->data + at, key->size - at);
+    kx_add_byte(&part, 0);
+    enum kx_status status = part.failed || key->failed ? KX_NO_MEMORY : KX_OK;
+    if (status == KX_OK) {
+        invert(part.data, part.size);
+        key->size = at;
+        status = kx_key_add_bytes(key, kx_buffer_slice(&part));
+    }
+    kx_buffer_free(&part);
+    return status;
+}
+
+enum kx_status indexable_ascend(struct kx_slice encoded, struct kx_buffer *key)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    size_t at = key->size;
+    kx_key_read(&reader, encoded);
+    if (kx_key_next(&reader, &part) != KX_OK || part.type != KX_BYTES_PART)
+        return KX_BAD_KEY;
+    if (part.bytes.size == 0 || part.bytes.data[part.bytes.size - 1] != 0xff)
+        return KX_BAD_KEY;
+    kx_add(key, part.bytes.data, part.bytes.size - 1);
+    if (key->failed)
+        return KX_NO_MEMORY;
+    invert(key->data + at, key->size - at);
+    if (kx_part_size(kx_slice(key->data + at, key->size - at)) ==
+        key->size - at)
+        return KX_OK;
+    key->size = at;
+    return KX_BAD_KEY;
+}

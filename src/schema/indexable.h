@@ -19,4 +19,20 @@ enum kx_status indexable_add(struct kx_slice token, enum fold fold,
 enum kx_status indexable_fold(struct kx_slice encoded, enum fold fold,
                               struct kx_buffer *key);
 
+/* Appends the part of an entry without the field: an empty byte string, before
+ * which no other part sorts. KX_OK, KX_NO_MEMORY. */
+enum kx_status indexable_add_null(struct kx_buffer *key);
+bool indexable_is_null(struct kx_slice encoded);
+
+/* Replaces the part from `at` on by a byte string with the opposite order: the
+ * complement of its encoding and a zero. The encoding of one part can begin
+ * that of another, which then continues with FF (an escaped zero); with a zero
+ * after it, it begins no other, and greater parts come first. KX_OK,
+ * KX_NO_MEMORY. */
+enum kx_status indexable_descend(struct kx_buffer *key, size_t at);
+
+/* Appends the part that indexable_descend has replaced by `encoded`. KX_OK,
+ * KX_BAD_KEY: it has made no such part; KX_NO_MEMORY. */
+enum kx_status indexable_ascend(struct kx_slice encoded, struct kx_buffer *key);
+
 #endif

@@ -54,7 +54,7 @@ done <<'END'
 "fields":["/a"],"where":{"path":"/a","in":[]}|/where/in|at least one
 "fields":["/a"],"where":{"path":"/a","in":[1,{}]}|/where/in/1|string
 "fields":["/a"],"where":[{"path":"/a","exists":1}]|/where/0/exists|true or false
-"fields":["/a"],"missing":"fail"|/missing|"skip" or "error"
+"fields":["/a"],"missing":"fail"|/missing|"skip" or "error" or "null"
 END
 request POST /indexes '{"name":"again","prefix":["by_tag"],"fields":["/a"]}'
 expect 400 bad-index-definition

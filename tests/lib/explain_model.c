@@ -110,7 +110,9 @@ int compare_entries(const struct entry *entries, const struct query *query,
         int first = rank(&query->order[i], &entries[a], a);
         int second = rank(&query->order[i], &entries[b], b);
         if (first != second)
-            return query->reverse ? second - first : first - second;
+            return query->reverse != query->order[i].descending
+                       ? second - first
+                       : first - second;
     }
     return 0;
 }
@@ -135,6 +137,8 @@ void write_place(const struct place *place, struct kx_buffer *out)
     kx_add_text(out, places[place->member]);
     if (place->folded)
         kx_add_text(out, ",\"fold\":\"lower\"");
+    if (place->descending)
+        kx_add_text(out, ",\"order\":\"desc\"");
 }
 
 struct query_condition random_wanted(uint64_t *seed)
@@ -184,6 +188,7 @@ static struct place random_order(uint64_t *seed)
     struct place place = random_place(seed);
     if (place.member == 2)
         place.member = 0;
+    place.descending = random_below(seed, 3) == 0;
     return place;
 }
 
@@ -198,7 +203,8 @@ static void ask_several(struct query *query)
     wanted->operands[1] = (wanted->operands[0] + 3) % OPERANDS;
     wanted->operand_count = 2;
     query->wanted_count = query->order_count = 1;
-    query->order[0] = (struct place){.member = 1 - wanted->place.member};
+    query->order[0] = (struct place){.member = 1 - wanted->place.member,
+                                     .descending = query->reverse};
 }
 
 struct query random_query(uint64_t *seed)

@@ -27,6 +27,7 @@ struct entry {
 struct place {
     int member; /* 0: a, 1: b, 2: t with each, 3: part 1 of the key */
     bool folded;
+    bool descending; /* of an order or an index */
 };
 
 enum query_comparison { EQ, NE, GT, GE, LT, LE, IN, EXISTS };

@@ -111,6 +111,7 @@ struct index_shape random_shape(uint64_t *seed, size_t n)
     for (size_t i = 0; i < shape.field_count; i++) {
         shape.fields[i] = random_below(seed, each ? FROM_T : FROM_T + 1);
         shape.folds[i] = (int)random_below(seed, 3);
+        shape.descending[i] = random_below(seed, 3) == 0;
         each |= shape.fields[i] == FROM_T;
     }
     shape.unique = random_below(seed, 3) == 0;
@@ -119,6 +120,7 @@ struct index_shape random_shape(uint64_t *seed, size_t n)
     shape.store = (int)random_below(seed, 3);
     shape.store_x = random_below(seed, 2) > 0;
     shape.error = random_below(seed, 8) == 0;
+    shape.null = !shape.error && random_below(seed, 3) == 0;
     shape.deep = random_below(seed, 4) == 0;
     shape.where = (int)random_below(seed, 16);
     shape.where = shape.where < 8 ? shape.where : -1;
@@ -126,6 +128,12 @@ struct index_shape random_shape(uint64_t *seed, size_t n)
     shape.operand = &sample_values[random_below(seed, PARTS)];
     shape.must_exist = random_below(seed, 2) > 0;
     return shape;
+}
+
+/* An aggregate index has no descending fields. */
+static bool descends(const struct index_shape *shape, size_t i)
+{
+    return shape->descending[i] && !shape->aggregate;
 }
 
 static char *field_json(void *mem, const struct index_shape *shape, size_t i)
@@ -137,8 +145,10 @@ static char *field_json(void *mem, const struct index_shape *shape, size_t i)
     if (shape->fields[i] == FROM_STAMP)
         return talloc_asprintf(mem, "%s{\"versionstamp\":true}",
                                i > 0 ? "," : "");
-    return talloc_asprintf(mem, "%s{%s,\"fold\":\"%s\"}", i > 0 ? "," : "",
-                           sources[shape->fields[i]], folds[shape->folds[i]]);
+    const char *order = descends(shape, i) ? "desc" : "asc";
+    return talloc_asprintf(mem, "%s{%s,\"fold\":\"%s\",\"order\":\"%s\"}",
+                           i > 0 ? "," : "", sources[shape->fields[i]],
+                           folds[shape->folds[i]], order);
 }
 
 char *condition_json(void *mem, const struct index_shape *shape)
@@ -184,7 +194,10 @@ char *shape_json(void *mem, const struct index_shape *shape)
         "\"store\":%s,\"missing\":\"%s\"%s}",
         shape->name, shape->deep ? "\"depth\":2," : "", fields,
         shape->unique ? "true" : "false", stores[store],
-        shape->error ? "error" : "skip", where_json(mem, shape));
+        shape->error  ? "error"
+        : shape->null ? "null"
+                      : "skip",
+        where_json(mem, shape));
 }
 
 /* ---- What an index has of one entry ------------------------------------- */
@@ -247,6 +260,13 @@ bool meets_condition(void *mem, const struct index_shape *shape,
     return either || (shape->where < 6 ? order > 0 : order < 0);
 }
 
+/* What an index has in place of nothing and of null. */
+static const char *part_of(const struct sample_value *value, int fold,
+                           const char *null)
+{
+    return value == NULL || value->type == '0' ? null : value->parts[fold];
+}
+
 /* The parts of one field: how many, and their JSON. `bad` is set when the
  * entry, or an element, cannot be indexed. */
 static size_t field_parts(const struct index_shape *shape, size_t i,
@@ -257,12 +277,18 @@ static size_t field_parts(const struct index_shape *shape, size_t i,
     static char number[NUMBERS][24];
     static char stamp[KX_STAMP_DIGITS + 5];
     int fold = flaw == FLAW_FOLD ? 0 : shape->folds[i];
+    const char *null = shape->null && flaw != FLAW_NULL
+                           ? "[{\"type\":\"Uint8Array\",\"value\":\"\"}]"
+                           : NULL;
     size_t count = 0;
     if (shape->fields[i] == FROM_KEY_1) {
         snprintf(number[slot / SUFFIXES], 24, "[%zu]", slot / SUFFIXES);
         parts[count++] = number[slot / SUFFIXES];
     } else if (shape->fields[i] == FROM_KEY_2) {
-        parts[count++] = suffix_part[slot % SUFFIXES][fold];
+        parts[count] = suffix_part[slot % SUFFIXES][fold];
+        if (parts[count] == NULL)
+            parts[count] = null;
+        count++;
     } else if (shape->fields[i] == FROM_STAMP) {
         char digits[KX_STAMP_DIGITS];
         kx_stamp_text(document->stamp - (flaw == FLAW_STAMP), digits);
@@ -271,13 +297,14 @@ static size_t field_parts(const struct index_shape *shape, size_t i,
     } else if (shape->fields[i] != FROM_T) {
         const struct sample_value *value =
             member_of(document, shape->fields[i]);
-        parts[count++] = value == NULL ? NULL : value->parts[fold];
+        parts[count++] = part_of(value, fold, null);
     } else if (document->json && document->t_count >= 0) {
         for (int n = 0; n < document->t_count; n++)
-            parts[count++] = document->t[n]->parts[fold];
+            parts[count++] = part_of(document->t[n], fold, null);
         count = flaw == FLAW_EACH && count > 1 ? 1 : count;
     } else {
-        parts[count++] = NULL;
+        bool other = document->json && document->t_other != NULL;
+        parts[count++] = other ? NULL : null;
     }
     size_t kept = 0;
     for (size_t n = 0; n < count; n++) {
@@ -288,9 +315,24 @@ static size_t field_parts(const struct index_shape *shape, size_t i,
     return kept;
 }
 
+/* A byte string that sorts the other way: the encoded part and a zero, with all
+ * bits inverted. */
+static struct kx_slice opposite(void *mem, struct kx_slice part)
+{
+    struct kx_buffer out;
+    uint8_t *bytes = talloc_array(mem, uint8_t, part.size + 1);
+    for (size_t i = 0; i < part.size; i++)
+        bytes[i] = part.data[i] ^ 0xff;
+    bytes[part.size] = 0xff;
+    kx_buffer_init(&out, mem);
+    assert_int_equal(kx_key_add_bytes(&out, kx_slice(bytes, part.size + 1)),
+                     KX_OK);
+    return kx_buffer_slice(&out);
+}
+
 /* Each value becomes one for each of the parts (only one field has several). */
 static void extend(void *mem, struct values *values, const char *const *parts,
-                   size_t count)
+                   size_t count, bool descending)
 {
     struct values made = {.count = 0};
     for (size_t n = 0; n < values->count; n++) {
@@ -298,7 +340,8 @@ static void extend(void *mem, struct values *values, const char *const *parts,
             struct kx_buffer *value = &made.list[made.count++];
             kx_buffer_init(value, mem);
             kx_add_slice(value, kx_buffer_slice(&values->list[n]));
-            kx_add_slice(value, test_key(mem, parts[i]));
+            struct kx_slice part = test_key(mem, parts[i]);
+            kx_add_slice(value, descending ? opposite(mem, part) : part);
         }
     }
     *values = made;
@@ -339,7 +382,8 @@ struct values index_values(void *mem, const struct index_shape *shape,
     for (size_t i = 0; i < shape->field_count; i++) {
         const char *parts[ELEMENTS];
         size_t count = field_parts(shape, i, document, slot, flaw, parts, bad);
-        extend(mem, &values, parts, count);
+        extend(mem, &values, parts, count,
+               descends(shape, i) && flaw != FLAW_ORDER);
     }
     drop_repeated(&values);
     if (shape->sum && summed_tenths(document) == 0) {

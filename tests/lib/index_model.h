@@ -61,6 +61,7 @@ struct index_shape {
     char name[16];
     enum field_source fields[3];
     int folds[3];
+    bool descending[3];
     size_t field_count;
     bool unique;
     int store; /* pointer, value, fields */
@@ -68,6 +69,7 @@ struct index_shape {
     bool aggregate; /* it counts the entries; set by the caller */
     bool sum;       /* and adds up their numbers at x */
     bool error;
+    bool null; /* what an entry lacks is indexed before all others */
     bool deep; /* depth 2 */
     int where; /* a row of `comparisons`, or -1 */
     enum field_source where_field;
@@ -93,6 +95,8 @@ bool meets_condition(void *mem, const struct index_shape *shape,
 enum model_flaw {
     FLAW_NONE,
     FLAW_FOLD,   /* text is not folded */
+    FLAW_ORDER,  /* descending fields are as others */
+    FLAW_NULL,   /* what an entry lacks is not indexed */
     FLAW_EACH,   /* only the first element is taken */
     FLAW_WHERE,  /* the condition is not looked at */
     FLAW_STORED, /* a stored member is left out */

@@ -7,7 +7,7 @@
 /* The words that may follow an option. */
 static const char *const VALUES[][2] = {
     {"-o|--output", "json table raw"}, {"--type|-t", "json text bytes typed"},
-    {"--store", "pointer value"},      {"--missing", "skip error"},
+    {"--store", "pointer value"},      {"--missing", "skip error null"},
     {"--fold", "lower casefold"},
 };
 

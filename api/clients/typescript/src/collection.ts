@@ -29,7 +29,7 @@ export class InvalidValueError extends TypeError {
 export type IndexField =
   | { versionstamp: true }
   | (
-    & { fold?: "none" | "lower" | "casefold"; each?: boolean }
+    & { fold?: "none" | "lower" | "casefold"; each?: boolean; order?: "asc" | "desc" }
     & ({ path: string } | { key: number })
   );
 
@@ -41,7 +41,7 @@ export interface IndexOptions {
   fold?: "none" | "lower" | "casefold";
   store?: "pointer" | "value" | { fields: readonly string[] };
   where?: object | readonly object[];
-  missing?: "skip" | "error";
+  missing?: "skip" | "error" | "null";
   /** How long an index of changes keeps removals, such as "7d". */
   tombstones?: string;
   depth?: number;

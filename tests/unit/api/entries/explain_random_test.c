@@ -60,6 +60,8 @@ static bool random_index(struct world *world, size_t number)
     struct kx_buffer text;
     struct place first = random_place(&world->seed);
     struct place second = random_place(&world->seed);
+    first.descending = below(world, 3) == 0;
+    second.descending = below(world, 3) == 0;
     kx_buffer_init(&text, world->story->mem);
     char *name =
         talloc_asprintf(world->story->mem, "{\"name\":\"i%zu\",", number);
@@ -72,6 +74,8 @@ static bool random_index(struct world *world, size_t number)
     }
     kx_add_text(&text, below(world, 2) == 0 ? "}],\"store\":\"value\""
                                             : "}],\"store\":\"pointer\"");
+    if (below(world, 4) == 0)
+        kx_add_text(&text, ",\"missing\":\"null\"");
     struct query_condition own = random_wanted(&world->seed);
     own.place.folded = false;
     if (below(world, 3) == 0 && own.place.member < 2) {

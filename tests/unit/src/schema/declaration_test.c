@@ -10,12 +10,14 @@ static const char full[] =
     "{\"value\":\"-7\",\"type\":\"bigint\"}]},{\"lt\":65,\"path\":\"/age\","
     "\"ge\":18e0}],\"missing\":\"error\",\"store\":{\"fields\":[\"/name\","
     "\"/a/b\"]},\"unique\":true,\"fields\":[\"/\\u0065mail\",{\"key\":2,"
-    "\"fold\":\"lower\"},{\"each\":true,\"path\":\"/tags\",\"fold\":"
+    "\"fold\":\"lower\"},{\"order\":\"desc\",\"each\":true,\"path\":\"/"
+    "tags\",\"fold\":"
     "\"casefold\"}],\"depth\":2,\"prefix\":[\"p\",1],\"name\":\"n\"}";
 static const char canonical[] =
     "{\"name\":\"n\",\"prefix\":[\"p\",1],\"depth\":2,\"fields\":[{\"path\":"
     "\"/email\"},{\"key\":2,\"fold\":\"lower\"},{\"path\":\"/tags\",\"fold\":"
-    "\"casefold\",\"each\":true}],\"unique\":true,\"store\":{\"fields\":["
+    "\"casefold\",\"each\":true,\"order\":\"desc\"}],\"unique\":true,\"store\":"
+    "{\"fields\":["
     "\"/name\",\"/a/b\"]},\"missing\":\"error\",\"where\":[{\"path\":\"/s~1t\","
     "\"in\":[\"a\",1.5,null,true,{\"type\":\"bigint\",\"value\":\"-7\"}]},{"
     "\"path\":\"/age\",\"lt\":65},{\"path\":\"/age\",\"ge\":18}]}";
