@@ -52,6 +52,7 @@ struct cli {
     const char *start;
     const char *end;
     const char *index;
+    const char *since;
     const char *in;
     const char *order;
     const char *fields;

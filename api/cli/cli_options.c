@@ -27,6 +27,8 @@ static const struct cli_option TABLE[] = {
     {{"end", OPTION_TEXT, offsetof(struct cli, end), NULL, 0, 0, "last key, exclusive"}, "KEY", 0, false, NULL},
     {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "in the order of this index; the prefix then gives values of its fields"}, "NAME", 'i', false, NULL},
     {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "the tree of this index's values; --depth is 1 if not given"}, "NAME", 'i', false, "tree-index"},
+    {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "follow this index of changes; the prefix then gives the values before the versionstamp"}, "NAME", 'i', false, "watch-index"},
+    {{"since", OPTION_TEXT, offsetof(struct cli, since), NULL, 0, 0, "with --index: only what has changed after this versionstamp"}, "STAMP", 0, false, NULL},
     {{"in", OPTION_TEXT, offsetof(struct cli, in), NULL, 0, 0, "with --index: only these values of its next field, such as open,paid; a comma in one is %2C"}, "LIST", 0, false, NULL},
     {{"order", OPTION_TEXT, offsetof(struct cli, order), NULL, 0, 0, "of --in: merge (by the field after it) or concat (one value after another); concat if not given"}, "ORDER", 0, false, NULL},
     {{"fields", OPTION_TEXT, offsetof(struct cli, fields), NULL, 0, 0, "only these members of the values, such as name,/address/city"}, "LIST", 0, false, NULL},

@@ -2,7 +2,7 @@
  * entries that have changed since the one before (watch_stream.c). For keys the
  * first event has all of them; for a client that sends what it has seen, only
  * those that differ from that. For a prefix the first event tells the client to
- * list it. */
+ * list it. With an index it follows that (feeds/feed.h). */
 #include "entries/watch_stream.h"
 
 #include <talloc.h>
@@ -15,6 +15,7 @@
 #include "entries/watch_event_id.h"
 #include "http/service.h"
 #include "entries/subkeys.h"
+#include "feeds/feed.h"
 
 /* ---- The request -------------------------------------------------------- */
 
@@ -121,20 +122,31 @@ static bool read_prefix(struct watch_stream *watch,
     return true;
 }
 
-static bool read_request(struct watch_stream *watch, struct input_error *error)
+static bool read_query(struct request *request, struct query_params *query,
+                       struct input_error *error)
 {
-    struct request *request = watch->stream.request;
-    struct query_params query;
     if (!acceptable(request, error) ||
         !query_params_read(request->query,
                            TAKES_KEY | TAKES_MANY_KEYS | TAKES_VERSIONSTAMPS |
-                               TAKES_PREFIX,
-                           request->memory, &query, error))
+                               TAKES_PREFIX | TAKES_INDEX | TAKES_SINCE,
+                           request->memory, query, error))
         return false;
-    if (query_params_has(&query, PARAMETER_PREFIX))
-        return read_prefix(watch, &query, error);
-    return read_all_keys(watch, &query, error) &&
-           read_seen(watch, &query, error);
+    if (query_params_has(query, PARAMETER_INDEX) ||
+        !query_params_has(query, PARAMETER_SINCE))
+        return true;
+    input_error_set(error, PROBLEM_BAD_PARAMETER,
+                    "since is of a watch of an index: add index=NAME.");
+    error->parameter = kx_text("since");
+    return false;
+}
+
+/* What is watched, if it is no index. */
+static bool read_watched(struct watch_stream *watch, struct query_params *query,
+                         struct input_error *error)
+{
+    if (query_params_has(query, PARAMETER_PREFIX))
+        return read_prefix(watch, query, error);
+    return read_all_keys(watch, query, error) && read_seen(watch, query, error);
 }
 
 static bool may_watch(struct watch_stream *watch, struct reply *reply)
@@ -177,7 +189,7 @@ static enum kx_status open_watch(struct watch_stream *watch)
     struct request *request = watch->stream.request;
     struct kx_store *store = request->service->store;
     if (watch->of_prefix)
-        return kx_watch_open_prefix(store, watch->prefix, request->memory,
+        return kx_watch_open_prefix(store, watch->prefix, true, request->memory,
                                     &watch->watch);
     return kx_watch_open(store, watch->keys, watch->count, request->memory,
                          &watch->watch);
@@ -189,14 +201,11 @@ static void begin(struct watch_stream *watch, struct reply *reply)
         reply->body.failed = true;
         return;
     }
-    reply->status = 200;
-    reply->content_type = "text/event-stream";
-    reply_header(reply, "Cache-Control", "no-store");
-    reply_header(reply, "X-Accel-Buffering", "no");
-    reply->stream = &watch->stream;
+    watch_reply(reply, &watch->stream);
 }
 
-enum progress watch_get(struct request *request, struct reply *reply)
+static enum progress watch_entries(struct request *request, struct reply *reply,
+                                   struct query_params *query)
 {
     struct input_error error;
     struct watch_stream *watch =
@@ -211,7 +220,7 @@ enum progress watch_get(struct request *request, struct reply *reply)
                                     .request = request,
                                     .state = watch,
                                     .lasting = true};
-    if (!read_request(watch, &error))
+    if (!read_watched(watch, query, &error))
         return input_error_reply(request, reply, &error);
     if (!may_watch(watch, reply))
         return DONE;
@@ -225,4 +234,15 @@ enum progress watch_get(struct request *request, struct reply *reply)
         prepare_under(watch);
     begin(watch, reply);
     return DONE;
+}
+
+enum progress watch_get(struct request *request, struct reply *reply)
+{
+    struct input_error error;
+    struct query_params query;
+    if (!read_query(request, &query, &error))
+        return input_error_reply(request, reply, &error);
+    return query_params_has(&query, PARAMETER_INDEX)
+               ? feed_watch(request, reply, &query)
+               : watch_entries(request, reply, &query);
 }

@@ -13,15 +13,10 @@
 #include "entries/watch_event_id.h"
 #include "http/service.h"
 #include "entries/subkeys.h"
-#include "http/watch_wait.h"
 
 /* Above this size fewer keys have to be watched, or a prefix has to be
  * listed. */
 enum { EVENT_BYTES_MAX = 16 << 20 };
-
-/* After so long without an event a comment is sent: proxies keep the connection
- * open then, and a client that is gone is noticed. */
-static const uint64_t SILENCE_NS = 15000000000;
 
 /* ---- Events ------------------------------------------------------------- */
 
@@ -111,7 +106,7 @@ static void add_reset(struct watch_stream *watch, struct kx_buffer *chunk)
 {
     watch->lost = false;
     kx_add_text(chunk, "event: reset\ndata: {}\n\n");
-    watch->sent_ns = kx_monotonic_ns();
+    watch->silence.sent_ns = kx_monotonic_ns();
 }
 
 /* Appends an event if there is something to show; false when it is the last
@@ -143,20 +138,7 @@ static bool add_event(struct watch_stream *watch, struct kx_buffer *chunk,
         kx_add_byte(chunk, '\n');
     }
     kx_add_byte(chunk, '\n');
-    watch->sent_ns = kx_monotonic_ns();
-    return true;
-}
-
-/* The first thing is how long a browser shall wait before it connects again:
- * it shows that the watch has begun. */
-static bool add_silence(struct watch_stream *watch, struct kx_buffer *chunk)
-{
-    uint64_t now_ns = kx_monotonic_ns();
-    if (watch->begun && now_ns - watch->sent_ns < SILENCE_NS)
-        return false;
-    kx_add_text(chunk, watch->begun ? ":\n\n" : "retry: 2000\n\n");
-    watch->begun = true;
-    watch->sent_ns = now_ns;
+    watch->silence.sent_ns = kx_monotonic_ns();
     return true;
 }
 
@@ -218,15 +200,16 @@ bool watch_stream_next(struct stream *stream, struct kx_buffer *chunk,
     do {
         if (!may_go_on(watch))
             return false;
-        if (!watch->begun)
-            add_silence(watch, chunk);
+        if (!watch->silence.begun)
+            watch_silence_add(&watch->silence, chunk);
         if (!(watch->of_prefix ? add_changes(watch, chunk, flush_out)
                                : add_event(watch, chunk, flush_out)))
             return false;
-        if (chunk->size > 0 || chunk->failed || add_silence(watch, chunk))
+        if (chunk->size > 0 || chunk->failed ||
+            watch_silence_add(&watch->silence, chunk))
             return true;
     } while (!watch_wait(stream->request, watch->watch,
-                         watch->sent_ns + SILENCE_NS));
+                         watch_silence_end(&watch->silence)));
     watch_wait_release(chunk);
     watch_wait_release(&watch->record);
     return true;

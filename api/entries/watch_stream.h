@@ -3,6 +3,7 @@
 #ifndef API_WATCH_STREAM_H
 #define API_WATCH_STREAM_H
 
+#include "http/watch_wait.h"
 #include "rest/selector.h"
 
 /* Lives in the request's memory. */
@@ -12,8 +13,7 @@ struct watch_stream {
     size_t count;
     struct kx_slice *keys;
     uint64_t *stamps; /* of what was seen; see watch_event_id.h */
-    bool begun;
-    uint64_t sent_ns; /* when the last event was made */
+    struct watch_silence silence;
     struct kx_buffer record;
     /* Of a watch of one key, until its first event: the keys under it. */
     void *under; /* memory of the range, or NULL */

@@ -204,6 +204,12 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_NO_CLUSTER] = {"no-cluster", 409,
                             "The server is not one of several nodes",
                             "Start it with --engine to have several.", NULL},
+    [PROBLEM_HISTORY_GONE] =
+        {"history-gone", 410,
+         "The changes since that versionstamp are no longer all there",
+         "Begin with an empty copy: watch the index without since and "
+         "Last-Event-ID, or list the entries at `listedAt`.",
+         NULL},
     [PROBLEM_PRECONDITION_FAILED] =
         {"precondition-failed", 412,
          "The entry is not in the state that the request requires",

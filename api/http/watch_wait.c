@@ -1,4 +1,5 @@
-/* Parks streams in the core until a watched key changes. */
+/* Parks streams in the core until a watched key changes, and breaks silences.
+ */
 #include "http/watch_wait.h"
 
 enum { WAITING_BUFFER_MAX = 512 /* bytes that each stream keeps */ };
@@ -6,6 +7,9 @@ enum { WAITING_BUFFER_MAX = 512 /* bytes that each stream keeps */ };
 /* Ends of waits are rounded up to a multiple of this, so that the loop wakes at
  * most fifty times a second for any number of streams. */
 static const uint64_t TOGETHER_NS = 20000000;
+
+/* After so long without an event a comment is sent. */
+static const uint64_t SILENCE_NS = 15000000000;
 
 bool watch_wait(struct request *request, struct kx_watch *watch,
                 uint64_t until_ns)
@@ -15,6 +19,37 @@ bool watch_wait(struct request *request, struct kx_watch *watch,
         return false;
     wait->cancel = kx_watch_cancel;
     wait->until_ns = until_ns + TOGETHER_NS - until_ns % TOGETHER_NS;
+    return true;
+}
+
+void watch_reply(struct reply *reply, struct stream *stream)
+{
+    reply->status = 200;
+    reply->content_type = "text/event-stream";
+    reply_header(reply, "Cache-Control", "no-store");
+    reply_header(reply, "X-Accel-Buffering", "no");
+    reply->stream = stream;
+}
+
+uint64_t watch_silence_end(const struct watch_silence *silence)
+{
+    return silence->sent_ns + SILENCE_NS;
+}
+
+bool watch_silence_due(const struct watch_silence *silence)
+{
+    return kx_monotonic_ns() >= watch_silence_end(silence);
+}
+
+/* The first thing is how long a browser shall wait before it connects again:
+ * it shows that the watch has begun. */
+bool watch_silence_add(struct watch_silence *silence, struct kx_buffer *chunk)
+{
+    if (silence->begun && !watch_silence_due(silence))
+        return false;
+    kx_add_text(chunk, silence->begun ? ":\n\n" : "retry: 2000\n\n");
+    silence->begun = true;
+    silence->sent_ns = kx_monotonic_ns();
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* The wait of a stream for a change of the keys that its client watches. The
+/* What the streams of watches share: their beginning, their waits for a change
+ * of the keys that the client watches, and what is sent meanwhile. The
  * loop's thread. */
 #ifndef API_WATCH_WAIT_H
 #define API_WATCH_WAIT_H
@@ -10,6 +11,24 @@
  * change already. */
 bool watch_wait(struct request *request, struct kx_watch *watch,
                 uint64_t until_ns);
+
+/* Makes the reply a stream of server-sent events. */
+void watch_reply(struct reply *reply, struct stream *stream);
+
+/* How long a stream of events has been silent. */
+struct watch_silence {
+    bool begun;
+    uint64_t sent_ns; /* when the last event was made (monotonic clock) */
+};
+
+/* Has it been silent for so long that something has to be sent? Proxies keep
+ * the connection open then, and a client that is gone is noticed. */
+bool watch_silence_due(const struct watch_silence *silence);
+/* When that will be. */
+uint64_t watch_silence_end(const struct watch_silence *silence);
+/* Appends the beginning of the stream, or a comment if one is due; else false.
+ */
+bool watch_silence_add(struct watch_silence *silence, struct kx_buffer *chunk);
 
 /* Frees the buffer if it is large, so that a long wait does not keep it. */
 void watch_wait_release(struct kx_buffer *buffer);

@@ -34,8 +34,8 @@ struct index {
     struct row_form form;
     uint32_t replaces; /* id of the index of the same name that it replaces
                         * when it is ready, or 0 */
-    uint64_t history;  /* with tombstones: those of later removals are all there
-                        */
+    uint64_t history;  /* of an index of changes: those after this stamp are all
+                        * there, removals if it keeps tombstones */
     uint64_t entries;
     uint64_t conflicts; /* conflict rows (conflict_rows.h) */
     struct build_progress build;

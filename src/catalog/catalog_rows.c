@@ -4,7 +4,7 @@
  *   "facts"       last stamp (8), last index id (4), clients' entries (8), then
  *                 id (4) and entries (8) of each index, followed by its id with
  *                 a mark and its conflict rows if it has any, and by its id
- *                 with another and its history if it has tombstones; little
+ *                 with another and its history if it is one of changes; little
  *                 endian
  *   "id"          the store's UUID as text
  *   "index/<id>"  JSON: id, state, declaration, progress of the build, the
@@ -63,7 +63,7 @@ static void put_counts(struct kx_buffer *out, struct index *const *list,
         put(out, list[i]->id, 4);
         put(out, list[i]->entries, 8);
         put_marked(out, list[i]->id | CONFLICTS_OF, list[i]->conflicts);
-        if (list[i]->declaration->tombstones_ms != 0)
+        if (list[i]->declaration->feed)
             put_marked(out, list[i]->id | HISTORY_OF, list[i]->history);
     }
 }

@@ -85,10 +85,12 @@ void settle_answer(struct settle *settle, struct kx_commit *first,
 enum kx_status settle_flush(struct settle *settle, uint64_t number)
 {
     uint64_t began_ns = kx_monotonic_ns();
+    uint64_t stamp = atomic_load(&settle->counters->stamp);
     enum kx_status status = engine_flush(settle->engine);
     if (status != KX_OK)
         return KX_UNKNOWN;
     view_flushed(settle->view, number);
+    atomic_store(&settle->counters->stored, stamp);
     settle->times.applied_ns = began_ns;
     settle->times.flushed_ns = kx_monotonic_ns();
     kx_histogram_add(&settle->counters->flush_times, KX_TIMES,

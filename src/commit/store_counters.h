@@ -9,6 +9,7 @@
 
 struct store_counters {
     _Atomic uint64_t stamp;
+    _Atomic uint64_t stored; /* the last stamp that was on disk when asked */
     _Atomic uint64_t entries;
     _Atomic uint64_t outcomes[KX_STATUS_COUNT]; /* of commits */
     _Atomic uint64_t replayed;

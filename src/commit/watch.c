@@ -44,7 +44,9 @@ struct kx_watch {
     struct kx_ticket *ticket; /* NULL: the owner does not wait */
     bool told;                /* the ticket will go out with the answers */
     bool changed;             /* since the last wait */
-    struct dirty_keys *dirty; /* of a prefix: which keys, else NULL */
+    bool of_prefix;
+    struct dirty_keys *dirty; /* of a prefix: which keys, if it collects them;
+                               * else NULL */
     size_t count;
     struct interest interests[];
 };
@@ -188,7 +190,8 @@ static void note_under(const struct topic *topic, struct kx_slice key)
 {
     struct interest *interest;
     LIST_FOREACH(interest, &topic->interests, others) {
-        dirty_keys_add(interest->watch->dirty, key);
+        if (interest->watch->dirty != NULL)
+            dirty_keys_add(interest->watch->dirty, key);
         tell(interest->watch);
     }
 }
@@ -267,7 +270,7 @@ static int forget(struct kx_watch *watch)
     for (size_t i = 0; i < watch->count; i++)
         leave(set, &watch->interests[i]);
     LIST_REMOVE(watch, all);
-    set->prefixes -= watch->dirty != NULL;
+    set->prefixes -= watch->of_prefix;
     atomic_fetch_sub_explicit(&set->count, 1, memory_order_release);
     dirty_keys_free(watch->dirty);
     pthread_mutex_unlock(&set->lock);
@@ -280,7 +283,7 @@ static bool join_all(struct watch_set *set, struct kx_watch *watch,
     bool joined = true;
     pthread_mutex_lock(&set->lock);
     LIST_INSERT_HEAD(&set->all, watch, all);
-    set->prefixes += watch->dirty != NULL;
+    set->prefixes += watch->of_prefix;
     atomic_fetch_add_explicit(&set->count, 1, memory_order_seq_cst);
     for (size_t i = 0; joined && i < count; i++)
         joined = join(set, watch, keys[i]);
@@ -323,7 +326,7 @@ enum kx_status watch_open(struct watch_set *set, const struct kx_slice *keys,
 }
 
 enum kx_status watch_open_prefix(struct watch_set *set, struct kx_slice prefix,
-                                 const void *memory,
+                                 bool collects, const void *memory,
                                  struct kx_watch **watch_out)
 {
     uint8_t marked[1 + KX_KEY_MAX];
@@ -331,8 +334,10 @@ enum kx_status watch_open_prefix(struct watch_set *set, struct kx_slice prefix,
     struct kx_watch *watch = create(set, 1, memory);
     if (watch == NULL)
         return KX_NO_MEMORY;
-    watch->dirty = dirty_keys_create(&watch->set->dirty_bytes);
-    if (watch->dirty == NULL) {
+    watch->of_prefix = true;
+    if (collects)
+        watch->dirty = dirty_keys_create(&watch->set->dirty_bytes);
+    if (collects && watch->dirty == NULL) {
         talloc_free(watch);
         return KX_NO_MEMORY;
     }

@@ -36,7 +36,7 @@ enum kx_status watch_open(struct watch_set *set, const struct kx_slice *keys,
                           size_t count, const void *memory,
                           struct kx_watch **watch_out);
 enum kx_status watch_open_prefix(struct watch_set *set, struct kx_slice prefix,
-                                 const void *memory,
+                                 bool collects, const void *memory,
                                  struct kx_watch **watch_out);
 bool watch_cancel(struct watch_set *set, struct kx_ticket *ticket);
 

@@ -66,6 +66,19 @@ enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
  * entry is not in the index. Inside a view. */
 bool kx_index_leaves_out_bytes(const struct kx_reader *reader, size_t n,
                                struct kx_slice key);
+/* What has to be known to follow an index of changes. */
+struct kx_changes {
+    size_t groups;    /* fields before the versionstamp */
+    uint64_t history; /* all removals after this versionstamp are in the index,
+                       * if it keeps tombstones, and all other changes */
+    uint64_t stamp;   /* of the last commit in this view */
+    uint64_t stored;  /* not above it: commits up to here are on disk */
+};
+/* Inside a view. KX_OK, KX_INDEX_ABSENT, KX_INDEX_NOT_READY; KX_BAD_INDEX: its
+ * last field is not the versionstamp. */
+enum kx_status kx_index_changes(struct kx_reader *reader, struct kx_slice name,
+                                struct kx_changes *changes_out,
+                                struct kx_fault *fault);
 /* Bytes of the keys and values of the index's entries, estimated from a sample.
  * Inside a view; ends an open scan. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY,
  * KX_FAILED. */

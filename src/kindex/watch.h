@@ -20,10 +20,11 @@ enum kx_status kx_watch_open(struct kx_store *store,
                              const struct kx_slice *keys, size_t count,
                              const void *memory, struct kx_watch **watch_out);
 /* The same for all keys that begin with the parts of the prefix (at most
- * KX_KEY_MAX bytes) and have more parts. The changed keys are collected for
- * kx_watch_take. */
+ * KX_KEY_MAX bytes) and have more parts. collects: the changed keys are
+ * collected for kx_watch_take. */
 enum kx_status kx_watch_open_prefix(struct kx_store *store,
-                                    struct kx_slice prefix, const void *memory,
+                                    struct kx_slice prefix, bool collects,
+                                    const void *memory,
                                     struct kx_watch **watch_out);
 /* Takes the collected keys, before the view that reads them begins:
  * keys[0..*count_out-1], at most KX_WATCH_CHANGES_MAX, in the order in which

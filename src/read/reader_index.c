@@ -36,6 +36,27 @@ enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
     return out->failed ? KX_NO_MEMORY : KX_OK;
 }
 
+enum kx_status kx_index_changes(struct kx_reader *reader, struct kx_slice name,
+                                struct kx_changes *changes_out,
+                                struct kx_fault *fault)
+{
+    struct index *index = NULL;
+    struct kx_store *store = reader->store;
+    enum kx_status status = reader_index(reader, name, &index, fault);
+    if (status != KX_OK)
+        return status;
+    if (!index->declaration->feed)
+        return kx_fail(fault, KX_BAD_INDEX,
+                       "the last field of index %.*s is not the versionstamp",
+                       (int)name.size, (const char *)name.data);
+    *changes_out =
+        (struct kx_changes){.groups = index->declaration->field_count - 1,
+                            .history = index->history,
+                            .stamp = store->catalog->stamp,
+                            .stored = atomic_load(&store->counters.stored)};
+    return KX_OK;
+}
+
 /* The key of the entry that a row stands for, in reader->primary, valid until
  * the next call. Without memory reader->primary.failed is set. */
 static struct kx_slice primary_key(struct kx_reader *reader,

@@ -87,10 +87,12 @@ enum kx_status kx_watch_open(struct kx_store *store,
 }
 
 enum kx_status kx_watch_open_prefix(struct kx_store *store,
-                                    struct kx_slice prefix, const void *memory,
+                                    struct kx_slice prefix, bool collects,
+                                    const void *memory,
                                     struct kx_watch **watch_out)
 {
-    return watch_open_prefix(store->watches, prefix, memory, watch_out);
+    return watch_open_prefix(store->watches, prefix, collects, memory,
+                             watch_out);
 }
 
 bool kx_watch_cancel(struct kx_store *store, struct kx_ticket *ticket)

@@ -71,6 +71,7 @@ static void init_modules(struct kx_store *store)
     index_news_init(&store->news, answer, context);
     init_writer(store);
     atomic_store(&store->counters.stamp, store->catalog->stamp);
+    atomic_store(&store->counters.stored, store->catalog->stamp);
     atomic_store(&store->counters.entries, store->catalog->entries);
 }
 

@@ -13,8 +13,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 operations=20000 patience=600 soak=20 ;;
-prove) kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 operations=300000 patience=2400 soak=1800 ;;
+fault) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 operations=20000 patience=600 soak=20 ;;
+prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 operations=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -169,6 +169,10 @@ part "killed $repeats times, every write comes again until it is answered" \
     node tests/fault/retries.js "$program" "$repeats"
 part 'a repetition that is carried out again is found' bash -c 'finds "the answer" \
     node tests/fault/retries.js "$work/amnesic/kindex" 10'
+part "$commits commits are copied by an index of changes" \
+    node tests/fault/follow.js "$program" "$commits"
+part 'a copy that is not told of removals is found' bash -c \
+    'finds "is in the copy only" env KX_NO_TOMBSTONES=1 node tests/fault/follow.js "$program" 2000'
 part 'wrong index entries are found' \
     node tests/fault/indexes-self-test.js "$program"
 part "builds killed $builds times" node tests/fault/builds.js "$program" "$builds"

@@ -138,17 +138,32 @@ static int watch(struct cli *cli, struct kx_slice path)
     return CLI_UNAVAILABLE;
 }
 
+/* Why the words and options do not fit together; NULL: they do. */
+static const char *contradiction(const struct cli *cli)
+{
+    if (cli->since != NULL && cli->index == NULL)
+        return "--since needs --index";
+    if (cli->index != NULL && cli->count > 0)
+        return "--index excludes keys";
+    if (cli->prefix != NULL && cli->count > 0)
+        return "--prefix excludes keys";
+    if (cli->prefix == NULL && cli->index == NULL && cli->count == 0)
+        return "a key, --prefix or --index is missing";
+    return NULL;
+}
+
 int cli_watch(struct cli *cli)
 {
     struct kx_buffer path;
-    if (cli->prefix != NULL && cli->count > 0)
-        return cli_misuse(cli, "--prefix excludes keys");
-    if (cli->prefix == NULL && cli->count == 0)
-        return cli_misuse(cli, "a key or --prefix is missing");
+    const char *wrong = contradiction(cli);
+    if (wrong != NULL)
+        return cli_misuse(cli, "%s", wrong);
     if (cli->form == CLI_DEFAULT)
         cli->form = CLI_JSON;
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/watch");
+    cli_add_parameter(&path, "index", cli->index);
+    cli_add_parameter(&path, "since", cli->since);
     cli_add_key_parameter(&path, "prefix", cli->prefix);
     if (!add_keys(cli, &path))
         return CLI_MISUSE;

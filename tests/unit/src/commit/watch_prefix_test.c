@@ -7,8 +7,8 @@ static void open_prefix(struct story *s, struct waiter *waiter,
 {
     *waiter = (struct waiter){.ticket.owner = &waiter->told};
     assert_int_equal(kx_watch_open_prefix(s->test.store,
-                                          test_key(s->mem, prefix), s->mem,
-                                          &waiter->watch),
+                                          test_key(s->mem, prefix), true,
+                                          s->mem, &waiter->watch),
                      KX_OK);
 }
 

@@ -1,0 +1,89 @@
+/* Positions in an index of changes: as text and back, and which are gone. */
+#include "feeds/feed_position.h"
+#include "unit.h"
+
+#include <talloc.h>
+
+static void what_is_written_is_read_back(void **state)
+{
+    static const struct {
+        struct feed_position position;
+        const char *text;
+    } cases[] = {
+        {{.stamp = 0x10}, "00000000000000100000"},
+        {{.stamp = 0x10, .began = 0x10}, "00000000000000100000"},
+        {{.stamp = 0x10, .began = 0x1f},
+         "00000000000000100000,000000000000001f0000"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct feed_position read;
+        struct kx_buffer out;
+        kx_buffer_init(&out, NULL);
+        feed_position_write(&cases[i].position, &out);
+        assert_true(kx_equal(kx_buffer_slice(&out), kx_text(cases[i].text)));
+        assert_true(feed_position_read(kx_buffer_slice(&out), &read));
+        assert_int_equal(read.stamp, cases[i].position.stamp);
+        assert_true(read.began == 0 || read.began == cases[i].position.began);
+        kx_buffer_free(&out);
+    }
+}
+
+static void anything_else_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        ",",
+        "-",
+        "1",
+        "0000000000000010000",
+        "000000000000001000000",
+        "00000000000000100000,",
+        ",00000000000000100000",
+        "00000000000000100000,-",
+        "00000000000000100000 00000000000000100000",
+        "00000000000000100000,0000000000000010000g",
+        "00000000000000100000,00000000000000100000,",
+    };
+    struct feed_position read;
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_false(feed_position_read(kx_text(texts[i]), &read));
+}
+
+static bool is_gone(uint64_t stamp, uint64_t began)
+{
+    const struct feed_position position = {.stamp = stamp, .began = began};
+    const struct kx_changes changes = {.history = 10, .stamp = 20};
+    return feed_position_is_gone(&position, &changes);
+}
+
+static void
+a_position_is_gone_when_a_removal_after_it_may_be_missing(void **state)
+{
+    (void)state;
+    assert_true(is_gone(9, 0));
+    assert_false(is_gone(10, 0));
+    assert_false(is_gone(20, 0));
+    assert_true(is_gone(0, 9));
+    assert_false(is_gone(0, 10));
+}
+
+static void so_is_one_that_no_commit_has_reached(void **state)
+{
+    (void)state;
+    assert_true(is_gone(21, 0));
+    assert_true(is_gone(1, 21));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(anything_else_is_refused),
+        cmocka_unit_test(
+            a_position_is_gone_when_a_removal_after_it_may_be_missing),
+        cmocka_unit_test(so_is_one_that_no_commit_has_reached),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
