@@ -48,6 +48,7 @@ async function load(self) {
     await kindex.store(self, 'large', LARGE, (n) => ({
         id: data.itemId(n), value: data.value(n, users, 4096),
     }), LARGE_BATCH);
+    if (wanted('insert counted')) await kindex.declareTotals(self);
     const seconds = ((Date.now() - began) / 1000).toFixed(1);
     return `${records} records and ${users} users were loaded in ${seconds} s`;
 }

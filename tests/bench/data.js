@@ -55,5 +55,5 @@ function sequence(seed) {
 }
 
 module.exports = {
-    VALUE_SIZE, itemId, userId, email, color, value, scattered, sequence,
+    VALUE_SIZE, USERS_PER_COLOR, itemId, userId, email, color, value, scattered, sequence,
 };

@@ -14,6 +14,7 @@ const WRITES = 40000;
 const LISTS = 20000;
 const LARGE = 10000;
 const INSERTS = 90000;
+const GROUPS = 8;
 // Writes are paid for by checkpoints as well, one every few seconds: a step that
 // is compared with another must be long enough for its own ones, or it pays for
 // the step before it.
@@ -113,6 +114,9 @@ function scenarios(servers, { work, records, users }) {
     };
     const plain = (n) => ({ ...ask.insert(n),
                             path: `/kv/plain/${data.userId(n)}` });
+    const counted = (n) => ({ ...ask.insert(n),
+                              path: `/kv/counted/${data.userId(n)}`,
+                              body: data.value(n, GROUPS * data.USERS_PER_COLOR) });
     const at64 = (contender, name, requests, more = {}) => ({
         name, contender, connections: 64, requests, base: 'hello GET c=64',
         ...more,
@@ -124,6 +128,8 @@ function scenarios(servers, { work, records, users }) {
              insertions(inWork('plain'), users, plain), inserting),
         at64(servers.kindex, 'insert indexed',
              insertions(inWork('indexed'), users, ask.insert), inserting),
+        at64(servers.kindex, 'insert counted',
+             insertions(inWork('counted'), users, counted), inserting),
         at64(servers.kindex, 'list 100',
              replay(inWork('list'), LISTS, randomly(users - 100, ask.list))),
         at64(servers.kindex, 'query 100',

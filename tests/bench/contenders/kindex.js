@@ -98,6 +98,13 @@ async function loadCopies(self, users) {
     }));
 }
 
+// An index that counts: every insert below this prefix changes one of few groups.
+async function declareTotals(self) {
+    await declare(self, { name: 'counted_by_color', prefix: ['counted'],
+                          fields: ['/color'],
+                          store: { aggregate: { count: true } } });
+}
+
 // What the scenarios ask, by number of item or user.
 function questions(users) {
     return {
@@ -127,5 +134,6 @@ function questions(users) {
 }
 
 module.exports = {
-    start, store, declare, declareOnly, indexState, drop, loadUsers, loadCopies, questions,
+    start, store, declare, declareOnly, indexState, drop, loadUsers, loadCopies, declareTotals,
+    questions,
 };
