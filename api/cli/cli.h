@@ -101,6 +101,8 @@ struct cli {
     bool engine_insecure;
     bool link;
     bool estimate;
+    bool counts;      /* an index of totals */
+    const char *sums; /* what it adds up */
     bool merge;
     bool ops;
     bool once;
@@ -171,6 +173,7 @@ int cli_del(struct cli *cli);
 int cli_ls(struct cli *cli);
 int cli_tree(struct cli *cli);
 int cli_count(struct cli *cli);
+int cli_aggregate(struct cli *cli);
 int cli_watch(struct cli *cli);
 int cli_atomic(struct cli *cli);
 int cli_explain(struct cli *cli);

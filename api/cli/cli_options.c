@@ -63,6 +63,8 @@ static const struct cli_option TABLE[] = {
     {{"unique", OPTION_FLAG, offsetof(struct cli, unique), NULL, 0, 0, "no two entries may have the same values in the fields"}, NULL, 'u', false, NULL},
     {{"not-unique", OPTION_FLAG, offsetof(struct cli, not_unique), NULL, 0, 0, "entries may have the same values in the fields again"}, NULL, 0, false, NULL},
     {{"store", OPTION_TEXT, offsetof(struct cli, store), NULL, 0, 0, "what index entries store: pointer, value, or a list of members such as /name,/city"}, "WHAT", 0, false, NULL},
+    {{"count", OPTION_FLAG, offsetof(struct cli, counts), NULL, 0, 0, "an index of totals: how many entries each group has; the fields, if any, make the groups"}, NULL, 0, false, NULL},
+    {{"sum", OPTION_TEXT, offsetof(struct cli, sums), NULL, 0, 0, "an index of totals, with sums of these members, such as total:2,/tax:2; the number is that of decimals, 0 if not given"}, "LIST", 0, false, NULL},
     {{"missing", OPTION_TEXT, offsetof(struct cli, missing), NULL, 0, 0, "how to treat entries without the fields: skip, error or null"}, "WHAT", 0, false, NULL},
     {{"where", OPTION_TEXT, offsetof(struct cli, where), NULL, 0, 0, "only entries that meet this condition, as JSON: {\"path\":\"/status\",\"eq\":\"active\"}"}, "JSON", 'w', false, NULL},
     {{"fold", OPTION_TEXT, offsetof(struct cli, fold), NULL, 0, 0, "ignore case in the fields: lower or casefold"}, "HOW", 0, false, NULL},

@@ -66,16 +66,12 @@ handler_fn list_patch;
 /* Answers list_patch. */
 handler_fn list_patch_finish;
 
-/* ---- list.c, count.c, tree.c, get_many.c ------------------------------- */
+/* ---- list.c, get_many.c ------------------------------------------------ */
 
 /* GET /list: a page of entries, or all of them as NDJSON. */
 handler_fn list_get;
 /* POST /list: a page of several ranges. */
 handler_fn list_post;
-/* GET /count: counts a range in slices. */
-handler_fn list_count;
-/* GET /tree: the next key parts under a prefix. */
-handler_fn tree_get;
 /* POST /get: many keys and ranges in one view. */
 handler_fn get_many;
 

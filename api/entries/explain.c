@@ -1,12 +1,14 @@
 /* POST /explain: which index answers a query, by which request, reading how
  * many entries; why each of the others does not; and, when none does, the
- * declaration of one that would. Nothing is read but for the estimates. */
+ * declaration of one that would. The same of their number. Nothing is read but
+ * for the estimates. */
 #include "entries/entry_handlers.h"
 
 #include <stdio.h>
 #include <talloc.h>
 
 #include "access/access.h"
+#include "kindex/aggregate.h"
 #include "rest/answer.h"
 #include "entries/explain_request.h"
 #include "http/percent.h"
@@ -27,8 +29,13 @@ struct explanation {
     struct kx_buffer best_request;
     uint64_t filtered_cost; /* the same of requests that test entries */
     struct kx_buffer filtered;
-    bool answered; /* by one that is ready, or soon will be */
+    bool answered;         /* by one that is ready, or soon will be */
+    struct kx_buffer held; /* the index that holds the count of all entries */
+    const struct kx_index_match *counting; /* or a range of one with totals */
 };
+
+/* A count that reads more than so many entries is worth an index. */
+enum { COUNT_READS_MAX = 2000 };
 
 enum { ONLY_CONDITIONS = 1u << KX_MISMATCH_CONDITIONS };
 
@@ -193,6 +200,9 @@ static enum kx_status take_fits(struct explanation *explanation)
         if (!access_lists_index(explanation->request, match->index))
             continue;
         explanation->match_count++;
+        if (match->mismatches == 1u << KX_MISMATCH_TOTALS &&
+            match->value_count == 0)
+            explanation->counting = match;
         if ((match->mismatches & ~(1u << KX_MISMATCH_NOT_READY)) == 0)
             explanation->answered = true;
     }
@@ -225,12 +235,66 @@ static enum kx_status find_out(struct explanation *explanation,
     bool all = access_covers(request, SCOPE_LIST, kx_slice(NULL, 0));
     kx_read_begin(reader);
     enum kx_status status = take_fits(explanation);
+    struct kx_slice held;
+    if (status == KX_OK &&
+        kx_count_index(reader, explanation->query, &held) == KX_OK &&
+        access_lists_index(request, held))
+        kx_add_slice(&explanation->held, held);
     if (status == KX_OK && !keep_names(explanation))
         status = KX_NO_MEMORY;
     if (status == KX_OK && !explanation->answered)
         status = kx_advise(reader, explanation->query, all, advice);
     kx_read_end(reader);
     return status == KX_ABSENT ? KX_OK : status;
+}
+
+static void add_count(struct explanation *explanation, const char *path,
+                      struct kx_slice address, struct kx_slice index)
+{
+    struct kx_buffer *out = explanation->out;
+    kx_add_text(out, ",\"count\":{\"request\":\"");
+    kx_add_text(out, path);
+    kx_add_slice(out, address);
+    kx_add_text(out, "\",\"index\":");
+    kx_json_escape(index, out);
+    kx_add_byte(out, '}');
+}
+
+/* The request that counts the entries by reading totals; if there is no such
+ * index and a count reads much, the declaration of one. */
+static void add_counting(struct explanation *explanation)
+{
+    const struct request *request = explanation->request;
+    const struct kx_query *query = explanation->query;
+    const struct kx_index_match *match = explanation->counting;
+    bool all = access_covers(request, SCOPE_LIST, kx_slice(NULL, 0));
+    uint64_t reads = explanation->best_request.size > 0
+                         ? explanation->cost
+                         : explanation->filtered_cost;
+    struct kx_buffer text;
+    kx_buffer_init(&text, request->memory);
+    if (explanation->held.size > 0) {
+        explain_request_prefix(kx_query_prefix(query), &text);
+        add_count(
+            explanation, "/count",
+            kx_slice(text.data + strlen("/list"), text.size - strlen("/list")),
+            kx_buffer_slice(&explanation->held));
+    } else if (match != NULL) {
+        explain_request_range(match, request, &text);
+        add_count(explanation, "/aggregate", kx_buffer_slice(&text),
+                  match->index);
+    } else if (reads > COUNT_READS_MAX) {
+        kx_read_begin(request->reader);
+        enum kx_status status =
+            kx_advise_count(request->reader, query, all, &text);
+        kx_read_end(request->reader);
+        text.failed |= status == KX_NO_MEMORY;
+        kx_add_text(explanation->out,
+                    status == KX_OK ? ",\"countDeclaration\":" : "");
+        if (status == KX_OK)
+            kx_add_slice(explanation->out, kx_buffer_slice(&text));
+    }
+    explanation->out->failed |= text.failed;
 }
 
 static void add_best(struct explanation *explanation,
@@ -257,6 +321,7 @@ static void add_best(struct explanation *explanation,
         kx_add_text(out, ",\"declaration\":");
         kx_add_slice(out, kx_buffer_slice(advice));
     }
+    add_counting(explanation);
     kx_add_byte(out, '}');
 }
 
@@ -271,6 +336,7 @@ static enum progress explain(struct request *request, struct reply *reply,
         talloc_array(request->memory, struct kx_index_match, KX_INDEXES_MAX);
     kx_buffer_init(&explanation.best_request, request->memory);
     kx_buffer_init(&explanation.filtered, request->memory);
+    kx_buffer_init(&explanation.held, request->memory);
     kx_buffer_init(&advice, request->memory);
     if (explanation.matches == NULL) {
         reply->body.failed = true;
@@ -283,7 +349,8 @@ static enum progress explain(struct request *request, struct reply *reply,
     add_fits(&explanation);
     add_best(&explanation, &advice);
     reply->body.failed |= advice.failed || explanation.best_request.failed ||
-                          explanation.filtered.failed;
+                          explanation.filtered.failed ||
+                          explanation.held.failed;
     return DONE;
 }
 

@@ -186,6 +186,20 @@ static void add_selection(const struct selection *selection,
         add_key("&end=", kx_buffer_slice(&selection->end), out);
 }
 
+void explain_request_range(const struct kx_index_match *match,
+                           const struct request *request, struct kx_buffer *out)
+{
+    struct selection selection;
+    struct selector selector;
+    size_t start = out->size;
+    if (!explain_request_select(match, 0, request, &selection, &selector))
+        out->failed = true;
+    else
+        add_selection(&selection, out);
+    if (!out->failed)
+        out->data[start] = '?';
+}
+
 void explain_request_address(const struct kx_index_match *match,
                              const struct request *request,
                              const struct kx_query *query,

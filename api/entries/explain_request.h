@@ -27,6 +27,12 @@ void explain_request_address(const struct kx_index_match *match,
                              const struct kx_query *query,
                              struct kx_buffer *out);
 
+/* The same without the members and the direction of the query: what GET
+ * /aggregate takes. The match has no values. */
+void explain_request_range(const struct kx_index_match *match,
+                           const struct request *request,
+                           struct kx_buffer *out);
+
 /* Appends the address that lists a prefix: "/list?prefix=users/ada". */
 void explain_request_prefix(struct kx_slice prefix, struct kx_buffer *out);
 

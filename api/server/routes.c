@@ -8,6 +8,7 @@
 #include "admin/admin_handlers.h"
 #include "commits/commit_handlers.h"
 #include "console/console_handlers.h"
+#include "counts/count_handlers.h"
 #include "entries/entry_handlers.h"
 #include "indexes/index_handlers.h"
 #include "kvconnect/kvconnect_handlers.h"
@@ -29,6 +30,7 @@ static const struct route ROWS[] = {
     {METHOD_PATCH,  "/list",    "patchEntries",  SCOPE_WRITE, BODY_VALUE,    list_patch,   list_patch_finish, false},
     {METHOD_POST,   "/list",    "listRanges",    SCOPE_LIST,  BODY_ENVELOPE, list_post,    NULL, false},
     {METHOD_GET,    "/count",   "countEntries",  SCOPE_LIST,  BODY_NONE,     list_count,   NULL, true},
+    {METHOD_GET,    "/aggregate", "aggregateGroups", SCOPE_LIST, BODY_NONE,   aggregate_get, NULL, true},
     {METHOD_GET,    "/tree",    "listChildren",  SCOPE_LIST,  BODY_NONE,     tree_get,     NULL, true},
     {METHOD_POST,   "/get",     "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, get_many,    NULL, false},
     {METHOD_POST,   "/explain", "explainList",   SCOPE_LIST,  BODY_ENVELOPE, explain_list, NULL, false},

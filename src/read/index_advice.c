@@ -108,6 +108,49 @@ enum kx_status index_advice_make(void *mem, const struct kx_query *query,
     return status;
 }
 
+/* ---- Its count ---------------------------------------------------------- */
+
+/* Neither the order of groups nor their number matters. */
+static const unsigned COUNTS = 1u << KX_MISMATCH_TOTALS |
+                               1u << KX_MISMATCH_ORDER |
+                               1u << KX_MISMATCH_UNUSED;
+
+static enum kx_status complete_count(struct declaration *declaration,
+                                     const struct kx_query *query)
+{
+    struct kx_index_match match;
+    const struct declaration *asked = query->asked;
+    declaration->prefix = asked->prefix;
+    declaration->depth = asked->depth;
+    declaration->store = STORE_AGGREGATE;
+    for (size_t i = 0; i < asked->where_count; i++) {
+        if (is_equal(&asked->where[i]))
+            add_field(declaration, query_subject(&asked->where[i]));
+        else
+            add_where(declaration, asked, 1u << i);
+    }
+    enum kx_status status =
+        index_match_make(declaration, declaration, query, &match);
+    return status == KX_OK && (match.mismatches & ~COUNTS) != 0 ? KX_ABSENT
+                                                                : status;
+}
+
+enum kx_status index_advice_count(void *mem, const struct kx_query *query,
+                                  struct declaration **declaration_out)
+{
+    if (query->asked->field_count > 0 || query->asked->prefix.size == 0)
+        return KX_ABSENT;
+    struct declaration *declaration = talloc_zero(mem, struct declaration);
+    if (declaration == NULL)
+        return KX_NO_MEMORY;
+    enum kx_status status = complete_count(declaration, query);
+    if (status == KX_OK)
+        *declaration_out = declaration;
+    else
+        talloc_free(declaration);
+    return status;
+}
+
 /* ---- Its name ----------------------------------------------------------- */
 
 static bool is_of_names(uint8_t c)

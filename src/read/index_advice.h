@@ -12,6 +12,11 @@
 enum kx_status index_advice_make(void *mem, const struct kx_query *query,
                                  struct declaration **declaration_out);
 
+/* The same of an aggregate index that would hold the number of the entries: as
+ * a group of the values of equality, or in all. */
+enum kx_status index_advice_count(void *mem, const struct kx_query *query,
+                                  struct declaration **declaration_out);
+
 /* Appends a name made of prefix and fields, such as users_by_color; n > 1 is
  * appended to it. */
 void index_advice_name(const struct declaration *declaration, unsigned n,

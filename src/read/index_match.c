@@ -255,6 +255,8 @@ static bool has_nulls(const struct matcher *matcher, size_t n)
 static void check_fields(struct matcher *matcher)
 {
     const struct declaration *index = matcher->index;
+    if (index->sum_count > 0 && index->missing != MISSING_ERROR)
+        mismatch(matcher, KX_MISMATCH_LEAVES_OUT);
     for (size_t i = matcher->equal; i < index->field_count; i++) {
         const struct field *field = &index->fields[i];
         if (field->each)

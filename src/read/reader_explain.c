@@ -2,6 +2,7 @@
  * the index that would answer the query. */
 #include <talloc.h>
 
+#include "kindex/aggregate.h"
 #include "read/index_advice.h"
 #include "read/index_match.h"
 #include "read/reader_state.h"
@@ -152,6 +153,23 @@ static enum kx_status choose_name(struct kx_reader *reader,
     return status == KX_OK ? KX_ABSENT : status;
 }
 
+/* Appends the declaration, with a name. */
+static enum kx_status write_advice(struct kx_reader *reader,
+                                   struct declaration *declaration,
+                                   bool check_name, struct kx_buffer *out)
+{
+    enum kx_status status = KX_OK;
+    if (catalog_owner(reader->store->catalog, declaration->prefix) != NULL)
+        status = KX_ABSENT; /* entries of an index are not indexed */
+    if (status == KX_OK)
+        status = choose_name(reader, declaration, check_name);
+    if (status == KX_OK)
+        status = declaration_write(declaration);
+    if (status == KX_OK)
+        kx_add_slice(out, declaration->text);
+    return status;
+}
+
 enum kx_status kx_advise(struct kx_reader *reader, const struct kx_query *query,
                          bool check_name, struct kx_buffer *out)
 {
@@ -160,15 +178,23 @@ enum kx_status kx_advise(struct kx_reader *reader, const struct kx_query *query,
     enum kx_status status = mem == NULL
                                 ? KX_NO_MEMORY
                                 : index_advice_make(mem, query, &declaration);
-    if (status == KX_OK &&
-        catalog_owner(reader->store->catalog, declaration->prefix) != NULL)
-        status = KX_ABSENT; /* entries of an index are not indexed */
     if (status == KX_OK)
-        status = choose_name(reader, declaration, check_name);
+        status = write_advice(reader, declaration, check_name, out);
+    talloc_free(mem);
+    return status;
+}
+
+enum kx_status kx_advise_count(struct kx_reader *reader,
+                               const struct kx_query *query, bool check_name,
+                               struct kx_buffer *out)
+{
+    struct declaration *declaration = NULL;
+    void *mem = talloc_new(NULL);
+    enum kx_status status = mem == NULL
+                                ? KX_NO_MEMORY
+                                : index_advice_count(mem, query, &declaration);
     if (status == KX_OK)
-        status = declaration_write(declaration);
-    if (status == KX_OK)
-        kx_add_slice(out, declaration->text);
+        status = write_advice(reader, declaration, check_name, out);
     talloc_free(mem);
     return status;
 }

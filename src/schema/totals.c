@@ -225,6 +225,20 @@ static enum kx_status add_sums(struct kx_slice a, struct kx_slice b,
     return status;
 }
 
+void totals_zero(const struct declaration *declaration, struct kx_buffer *out)
+{
+    kx_add_text(out, "{\"count\":0");
+    for (size_t n = 0; n < declaration->sum_count; n++) {
+        const struct declared_sum *sum = &declaration->sums[n];
+        kx_add_text(out, n == 0 ? ",\"sum\":{" : ",");
+        kx_json_escape(sum->path, out);
+        kx_add_text(out, ":\"");
+        add_scaled(false, kx_text(""), sum->scale, out);
+        kx_add_byte(out, '"');
+    }
+    kx_add_text(out, declaration->sum_count == 0 ? "}" : "}}");
+}
+
 bool totals_count(struct kx_slice totals, uint64_t *count_out)
 {
     struct kx_slice token;

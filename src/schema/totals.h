@@ -22,6 +22,10 @@ enum kx_status totals_add(struct kx_slice totals, struct kx_slice more,
                           bool negate, struct kx_buffer *out,
                           uint64_t *count_out);
 
+/* Appends the totals of no entries, with the members of the declaration.
+ * Without memory out->failed is set. */
+void totals_zero(const struct declaration *declaration, struct kx_buffer *out);
+
 /* The count of totals; false if they are damaged. */
 bool totals_count(struct kx_slice totals, uint64_t *count_out);
 

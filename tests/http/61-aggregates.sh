@@ -2,7 +2,9 @@
 # Indexes whose entries are totals: how many entries each group has, and exact
 # sums of their numbers, right in the commit of each write.
 . "$(dirname "$0")/../lib/http.sh"
-start_server
+. "$(dirname "$0")/../lib/cli.sh"
+start_server --slow-ms 0
+export KINDEX_URL=$url
 
 declare_index() {
     request POST /indexes "$1" --header 'Prefer: wait=60'
@@ -121,6 +123,135 @@ field '[.entries[].key[1]]' '[3,2]'
 request GET '/list?index=by_n&start==2&end==4&fields=count'
 field '[.entries[].value]' '[{"count":1},{"count":1}]'
 
+test_case 'groups are added up: all, those under a prefix, and those between bounds'
+declare_index '{"name":"by_day","prefix":["sales"],"fields":["/country",{"path":"/day","fold":"lower"}],
+    "store":{"aggregate":{"sum":[{"path":"/n","scale":2},"/big"]}}}'
+request GET '/aggregate?index=by_day'
+body_is '{"count":0,"sum":{"/n":"0.00","/big":"0"},"groups":0}'
+n=0
+for sale in de,mon,0.1 de,tue,0.2 de,tue,-1 fr,mon,9007199254740993.25; do
+    IFS=, read -r country day number <<<"$sale"
+    n=$((n + 1))
+    request PUT "/kv/sales/$n" "{\"country\":\"$country\",\"day\":\"$day\",\"n\":$number,\"big\":9007199254740993}"
+done
+request GET '/aggregate?index=by_day'
+body_is '{"count":4,"sum":{"/n":"9007199254740992.55","/big":"36028797018963972"},"groups":3}'
+request GET '/aggregate?index=by_day&prefix=de'
+body_is '{"count":3,"sum":{"/n":"-0.70","/big":"27021597764222979"},"groups":2}'
+request GET '/aggregate?index=by_day&prefix=de/TUE'
+body_is '{"count":2,"sum":{"/n":"-0.80","/big":"18014398509481986"},"groups":1}'
+request GET '/aggregate?index=by_day&prefix=de&start=de/n'
+field '[.count, .groups]' '[2,1]'
+request GET '/aggregate?index=by_day&end=fr'
+field '[.count, .groups]' '[3,2]'
+request GET '/aggregate?index=by_day&prefix=it'
+body_is '{"count":0,"sum":{"/n":"0.00","/big":"0"},"groups":0}'
+request GET '/aggregate?index=tags'
+body_is '{"count":3,"groups":2}'
+kindex aggregate by_day de
+prints '{"count":3,"sum":{"/n":"-0.70","/big":"27021597764222979"},"groups":2}'
+kindex aggregate by_day --start fr
+prints '{"count":1,"sum":{"/n":"9007199254740993.25","/big":"9007199254740993"},"groups":1}'
+
+test_case 'what cannot be added up says why'
+request GET /aggregate
+expect 400 bad-parameter
+field .parameter index
+request GET '/aggregate?index=nothing'
+expect 404 index-not-found
+declare_index '{"name":"plain","prefix":["sales"],"fields":["/country"]}'
+request GET '/aggregate?index=plain'
+expect 400 bad-parameter
+field .parameter index
+request GET '/aggregate?index=by_day&limit=1'
+expect 400 unknown-parameter
+node -e 'for (let n = 0; n <= 10000; n++) console.log(JSON.stringify({ key: ["many", n], value: { g: n } }))' >"$work/many"
+declare_index '{"name":"many_groups","prefix":["many"],"fields":["/g"],"store":{"aggregate":{"count":true}}}'
+request POST /bulk "@$work/many" --header 'Content-Type: application/x-ndjson'
+request GET '/aggregate?index=many_groups'
+expect 400 bad-parameter
+field .parameter prefix
+request GET '/aggregate?index=many_groups&end==10000'
+body_is '{"count":10000,"groups":10000}'
+
+# reads PATH: how many entries the request reads, and its count.
+reads() {
+    request GET "$1"
+    local count
+    count=$(value tojson)
+    request GET '/slow?limit=1'
+    echo "$(value '.requests[0].entriesRead') $count"
+}
+
+test_case 'a count of a whole prefix is read from the index that has it'
+for n in 1 2 3 4 5; do request PUT "/kv/heads/$n" "{\"n\":$n}"; done
+request PUT '/kv/heads/deep/er' bytes --header 'Content-Type: application/octet-stream'
+request PUT '/kv/heads' '{"n":6}'
+is 'before' "$(reads '/count?prefix=heads')" '6 {"count":6}'
+declare_index '{"name":"heads_total","prefix":["heads"],"fields":[],"store":{"aggregate":{"count":true}}}'
+is 'after' "$(reads '/count?prefix=heads')" '1 {"count":6}'
+is 'estimated' "$(reads '/count?prefix=heads&estimate=true')" '1 {"count":6,"exact":true}'
+is 'a part' "$(reads '/count?prefix=heads&start=heads/3')" '4 {"count":4}'
+is 'a longer prefix' "$(reads '/count?prefix=heads/deep')" '1 {"count":1}'
+request DELETE /kv/heads/5
+is 'after a removal' "$(reads '/count?prefix=heads')" '1 {"count":5}'
+request PUT '/kv/heads/4?ttl=1ms' 4
+until_status 404 GET /kv/heads/4
+request GET '/count?prefix=heads'
+body_is '{"count":4}'
+for prefix in sums wheres depths; do for n in 1 2 3; do request PUT "/kv/$prefix/$n" "{\"n\":$n}"; done; done
+declare_index '{"name":"sums_total","prefix":["sums"],"fields":[],"store":{"aggregate":{"sum":["/m"]}}}'
+declare_index '{"name":"wheres_total","prefix":["wheres"],"fields":[],"where":{"path":"/n","gt":1},"store":{"aggregate":{"count":true}}}'
+declare_index '{"name":"depths_total","prefix":["depths"],"fields":[],"depth":2,"store":{"aggregate":{"count":true}}}'
+for prefix in sums wheres depths; do
+    is "one that has not all of $prefix" "$(reads "/count?prefix=$prefix")" '3 {"count":3}'
+done
+request POST '/indexes?paused=1' '{"name":"paused_total","prefix":["sales"],"fields":[],"store":{"aggregate":{"count":true}}}'
+is 'one that is built' "$(reads '/count?prefix=sales')" '4 {"count":4}'
+request DELETE /indexes/paused_total
+
+test_case 'explanations name the request that counts by totals'
+count_of() {
+    request POST /explain "$1"
+    value '.count'
+}
+is 'of a prefix' "$(count_of '{"prefix":["heads"]}')" '{"request":"/count?prefix=heads","index":"heads_total"}'
+is 'of a group' "$(count_of '{"prefix":["orders"],"where":[{"path":"/status","eq":"open"}]}')" null
+declare_index '{"name":"counted","prefix":["orders"],"fields":["/status"],"store":{"aggregate":{"count":true}}}'
+is 'of a group' "$(count_of '{"prefix":["orders"],"where":[{"path":"/status","eq":"open"}]}')" \
+    '{"request":"/aggregate?index=counted&prefix=open","index":"counted"}'
+request GET '/aggregate?index=counted&prefix=open'
+open=$(value .count)
+request GET '/count?prefix=orders'
+orders=$(value .count)
+[ "$open" -lt "$orders" ] || is 'the group' "$open" "less than $orders"
+is 'of what it leaves out' "$(count_of '{"prefix":["orders"],"where":[{"path":"/status","eq":"open"},{"path":"/total","gt":1}]}')" null
+is 'of its condition' "$(count_of '{"prefix":["wheres"],"where":[{"path":"/n","gt":1}]}')" \
+    '{"request":"/aggregate?index=wheres_total","index":"wheres_total"}'
+is 'in an order' "$(count_of '{"prefix":["heads"],"order":["/n"]}')" null
+request POST /explain '{"prefix":["many"]}'
+declaration=$(value .countDeclaration)
+is 'the advice' "$(jq -c '[.prefix,.fields,.store]' <<<"$declaration")" '[["many"],[],{"aggregate":{"count":true}}]'
+declare_index "$declaration"
+is 'its count' "$(count_of '{"prefix":["many"]}' | jq -r .request)" '/count?prefix=many'
+request POST /explain '{"prefix":["heads"]}'
+field .countDeclaration null
+
+test_case 'the command line declares them'
+kindex index add sales_by_country sales country --sum n:2,/big --where '{"path":"/n","exists":true}' --wait
+ends 0
+request GET /indexes/sales_by_country
+field .store '{"aggregate":{"count":true,"sum":[{"path":"/n","scale":2},{"path":"/big","scale":0}]}}'
+kindex index add sales_total sales --count --wait
+ends 0
+kindex count sales
+prints 4
+kindex index add sales_other sales --count --store value
+ends 2
+complains '--store excludes --count'
+kindex index add sales_other sales
+ends 2
+
 test_case 'no client writes totals'
 request PUT /kv/by_status/open '{"count":1}'
 expect 409 index-owned-key
@@ -187,7 +318,8 @@ body_is '{"count":2,"sum":{"/total":"3"}}'
 
 test_case 'explanations pass over it'
 request POST /explain '{"prefix":["orders"],"where":[{"path":"/status","eq":"open"}]}'
-field '[.indexes[] | select(.index=="by_status") | .reasons[].code]' '["totals"]'
+field '[.indexes[] | select(.index=="by_status") | .reasons[].code]' '["totals","leaves-out"]'
+field '[.indexes[] | select(.index=="counted") | .reasons[].code]' '["totals"]'
 
 test_case 'declarations that make no sense say why'
 request POST /indexes '{"name":"x","prefix":["a"],"fields":["/a"],"unique":true,"store":{"aggregate":{"count":true}}}'
@@ -209,7 +341,7 @@ field .pointer /store
 
 test_case 'totals are kept over a restart, and go with their index'
 stop_server
-start_server
+start_server --slow-ms 0
 is 'the groups' "$(totals_of by_status)" '[[["late"],2,"3.00"],[["open"],2,"17.70"]]'
 request PUT /kv/orders/6 '{"status":"open","total":2}'
 is 'the groups' "$(totals_of by_status)" '[[["late"],1,"1.00"],[["open"],3,"19.70"]]'

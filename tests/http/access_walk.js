@@ -203,6 +203,7 @@ for (const [name, source] of Object.entries(SOURCES)) {
   row("patchEntries", "PATCH", `/list?index=${name}&prefix=none`, { route: "write", ok: there(200), body: '{"x":1}',
     needs: [["write", source], ["list", source], ["read", source]] });
   row("listChildren", "GET", `/tree?index=${name}`, { ...list, ok: there(200) });
+  row("aggregateGroups", "GET", `/aggregate?index=${name}`, { ...list, ok: there(400) }); // it has no totals
   row("getMany", "POST", "/get", { needs: list.needs, ok: there(200),
     body: JSON.stringify({ ranges: [{ index: name }] }) });
   for (const action of ["pause", "resume", "throttle", "verify"])
@@ -235,7 +236,7 @@ for (const [name, source] of Object.entries(SOURCES)) {
 const FOLDING = { name: "fb", prefix: ["b"], fields: [{ path: "/x", fold: "lower" }] };
 for (const [name, source, ok] of [["fb", ["b"], 400], ["fx", null, 404]]) {
   const needs = { needs: [["list", source]], ok };
-  for (const [operation, path] of [["listEntries", "/list"], ["countEntries", "/count"], ["listChildren", "/tree"]])
+  for (const [operation, path] of [["listEntries", "/list"], ["countEntries", "/count"], ["listChildren", "/tree"], ["aggregateGroups", "/aggregate"]])
     row(operation, "GET", `${path}?index=${name}&start=B&end=a`, { route: "list", ...needs });
   row("getMany", "POST", "/get", { ...needs, body: JSON.stringify({ ranges: [{ index: name, start: ["B"], end: ["a"] }] }) });
   row("listRanges", "POST", "/list", { route: "list", ...needs, body: JSON.stringify({ ranges: [{ index: name, start: ["B"], end: ["a"] }] }) });

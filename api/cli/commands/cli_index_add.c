@@ -41,6 +41,44 @@ static void add_store(const char *text, struct kx_buffer *out)
     kx_add_text(out, "]}");
 }
 
+/* Is it an index of totals? */
+static bool has_totals(const struct cli *cli)
+{
+    return cli->counts || cli->sums != NULL;
+}
+
+/* Appends a sum: a member, and after a colon its number of decimals. */
+static void add_sum(struct kx_slice text, struct kx_buffer *out)
+{
+    size_t size = text.size;
+    while (size > 0 && text.data[size - 1] >= '0' && text.data[size - 1] <= '9')
+        size--;
+    bool scaled = size > 0 && size < text.size && text.data[size - 1] == ':';
+    kx_add_text(out, "{\"path\":");
+    add_pointer(out, kx_slice(text.data, scaled ? size - 1 : text.size));
+    if (scaled) {
+        kx_add_text(out, ",\"scale\":");
+        kx_add(out, text.data + size, text.size - size);
+    }
+    kx_add_byte(out, '}');
+}
+
+static void add_totals(const struct cli *cli, struct kx_buffer *out)
+{
+    const char *text = cli->sums;
+    kx_add_text(out, ",\"store\":{\"aggregate\":{\"count\":true");
+    if (text != NULL)
+        kx_add_text(out, ",\"sum\":[");
+    for (bool first = true; text != NULL; first = false) {
+        const char *comma = strchr(text, ',');
+        size_t size = comma != NULL ? (size_t)(comma - text) : strlen(text);
+        kx_add(out, ",", !first);
+        add_sum(kx_slice(text, size), out);
+        text = comma != NULL ? comma + 1 : NULL;
+    }
+    kx_add_text(out, cli->sums != NULL ? "]}}" : "}}");
+}
+
 /* True if both name the same member, with or without the leading slash. */
 static bool same_member(const char *a, const char *b)
 {
@@ -100,6 +138,8 @@ static void add_rest(const struct cli *cli, struct kx_buffer *out)
         kx_add_text(out, ",\"store\":");
         add_store(cli->store, out);
     }
+    if (has_totals(cli))
+        add_totals(cli, out);
     if (cli->missing != NULL) {
         kx_add_text(out, ",\"missing\":");
         kx_json_escape(kx_text(cli->missing), out);
@@ -153,6 +193,11 @@ static bool check_words(const struct cli *cli)
         if (strncmp(cli->words[i], "key:", 4) == 0 &&
             !is_json(cli, cli->words[i], cli->words[i] + 4))
             return false;
+    if (cli->store != NULL && has_totals(cli)) {
+        cli_misuse(cli, "--store excludes --count and --sum: an index of "
+                        "totals stores nothing else");
+        return false;
+    }
     return cli->each == NULL || each_is_field(cli);
 }
 
@@ -162,7 +207,7 @@ static bool declares(const struct cli *cli)
 {
     return cli->count > 0 || cli->unique || cli->adopt || cli->depth > 0 ||
            cli->store != NULL || cli->missing != NULL || cli->where != NULL ||
-           cli->fold != NULL || cli->each != NULL;
+           cli->fold != NULL || cli->each != NULL || has_totals(cli);
 }
 
 static int read_file(struct cli *cli, struct kx_buffer *body)
@@ -179,7 +224,7 @@ static int read_declaration(struct cli *cli, struct kx_buffer *body)
     kx_buffer_init(body, cli->memory);
     if (cli->file != NULL)
         return read_file(cli, body);
-    if (cli->count < 3)
+    if (cli->count < (has_totals(cli) ? 2 : 3))
         return cli_misuse(cli,
                           "name, prefix and a field, or --file, are missing");
     return check_words(cli) && make_declaration(cli, body) ? CLI_OK

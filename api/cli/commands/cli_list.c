@@ -1,4 +1,4 @@
-/* kindex ls and count. */
+/* kindex ls, count and aggregate. */
 #include "cli/cli_entries.h"
 
 #include <stdio.h>
@@ -86,4 +86,22 @@ int cli_count(struct cli *cli)
     }
     cli_show_bytes(document);
     return CLI_OK;
+}
+
+/* ---- aggregate ---------------------------------------------------------- */
+
+int cli_aggregate(struct cli *cli)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    cli->index = cli->words[0];
+    cli->prefix = cli->count > 1 ? cli->words[1] : NULL;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/aggregate");
+    cli_add_range(cli, &path);
+    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
+    int status = cli_ask(cli, &call, &reply);
+    if (status == CLI_OK)
+        cli_show_bytes(kx_buffer_slice(&reply.body));
+    return status;
 }

@@ -76,6 +76,7 @@ const struct request_row route_requests[] = {
     {METHOD_POST, "/list",
      TEXT("{\"ranges\":[{\"index\":\"i\"},{\"prefix\":[]}]}"), NULL, 200},
     {METHOD_POST, "/list", TEXT("{\"ranges\":[{\"index\":\"j\"}]}"), NULL, 404},
+    {METHOD_GET, "/aggregate?index=i", NOTHING, NULL, 400},
     {METHOD_GET, "/tree", NOTHING, NULL, 200},
     {METHOD_GET, "/tree?index=i", NOTHING, NULL, 200},
     {METHOD_GET, "/tree?index=j", NOTHING, NULL, 404},

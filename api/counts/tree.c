@@ -1,7 +1,7 @@
 /* GET /tree: the next key parts under a prefix, some in each view, so that a
  * long page does not delay commits. A caller with rights on some prefixes only
  * gets the children that lead to these. */
-#include "entries/entry_handlers.h"
+#include "counts/count_handlers.h"
 
 #include <stdio.h>
 #include <talloc.h>

@@ -1,0 +1,81 @@
+/* GET /aggregate: the totals of all groups of an aggregate index in a range,
+ * added up in one view. */
+#include "counts/count_handlers.h"
+
+#include <talloc.h>
+
+#include "kindex/aggregate.h"
+#include "rest/answer.h"
+#include "rest/core_refusal.h"
+#include "rest/selector.h"
+
+static bool no_index(struct input_error *error)
+{
+    input_error_set(error, PROBLEM_BAD_PARAMETER,
+                    "index is missing: name an index that has totals, such as "
+                    "?index=orders_by_status.");
+    error->parameter = kx_text(query_params_name(PARAMETER_INDEX));
+    return false;
+}
+
+static bool read_range(struct request *request, struct selection *selection,
+                       struct selector *selector, struct input_error *error)
+{
+    const unsigned allowed =
+        TAKES_INDEX | TAKES_PREFIX | TAKES_START | TAKES_END;
+    struct query_params query;
+    selection_init(selection, request->memory);
+    return query_params_read(request->query, allowed, request->memory, &query,
+                             error) &&
+           (query_params_has(&query, PARAMETER_INDEX) || no_index(error)) &&
+           selection_read(&query, selection, error) &&
+           selection_fold(selection, request, error) &&
+           selector_make(selection, request->memory, selector, error);
+}
+
+static enum progress refuse(struct request *request, struct reply *reply,
+                            const struct kx_fault *fault,
+                            const struct selector *selector)
+{
+    struct input_error error;
+    struct kx_slice name = selector->index;
+    if (fault->status == KX_BAD_INDEX) {
+        input_error_set(&error, PROBLEM_BAD_PARAMETER,
+                        "The index %.*s has no totals; one that is declared "
+                        "with \"store\":{\"aggregate\":...} has them.",
+                        (int)name.size, (const char *)name.data);
+        error.parameter = kx_text(query_params_name(PARAMETER_INDEX));
+        return input_error_reply(request, reply, &error);
+    }
+    if (fault->status != KX_AGAIN)
+        return core_refusal_scan(request, reply, fault, selector);
+    input_error_set(&error, PROBLEM_BAD_PARAMETER,
+                    "The range has more than %d groups: give a longer prefix, "
+                    "or start and end; or declare an index with fewer fields.",
+                    KX_GROUPS_MAX);
+    error.parameter = kx_text(query_params_name(PARAMETER_PREFIX));
+    return input_error_reply(request, reply, &error);
+}
+
+enum progress aggregate_get(struct request *request, struct reply *reply)
+{
+    struct selection selection;
+    struct selector selector;
+    struct input_error error;
+    struct kx_buffer totals;
+    struct kx_fault fault = {.status = KX_OK};
+    if (!read_range(request, &selection, &selector, &error))
+        return input_error_reply(request, reply, &error);
+    if (!selector_allowed(request, reply, SCOPE_LIST, &selector))
+        return DONE;
+    kx_buffer_init(&totals, request->memory);
+    kx_read_begin(request->reader);
+    fault.status = kx_aggregate(request->reader, selector.index,
+                                &selector.range, &totals, &fault);
+    reply->flush = kx_read_end(request->reader);
+    if (fault.status != KX_OK)
+        return refuse(request, reply, &fault, &selector);
+    answer_json(reply, 200);
+    kx_add_slice(&reply->body, kx_buffer_slice(&totals));
+    return DONE;
+}
