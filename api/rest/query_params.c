@@ -92,7 +92,8 @@ static void point_to_indexes(struct kx_slice name, struct input_error *error)
              kx_shown(name), (const char *)name.data);
 }
 
-/* Also for a parameter that exists but has no meaning here. */
+/* Also for a parameter that exists but has no meaning here. A watch follows an
+ * index, but selects nothing by it. */
 static bool unknown(struct kx_slice name, const struct query_params *query,
                     struct input_error *error)
 {
@@ -104,7 +105,8 @@ static bool unknown(struct kx_slice name, const struct query_params *query,
     for (int i = 0; i < PARAMETER_COUNT; i++)
         if ((query->allowed >> i & 1) != 0)
             input_error_offer(error, name, NAMES[i]);
-    if ((query->allowed & TAKES_INDEX) != 0 && looks_like_field(name, error))
+    if ((query->allowed & (TAKES_INDEX | TAKES_SINCE)) == TAKES_INDEX &&
+        looks_like_field(name, error))
         point_to_indexes(name, error);
     return false;
 }

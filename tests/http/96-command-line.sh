@@ -525,7 +525,7 @@ is 'what was seen' "$(jq -c .key "$work/seen")" '["watched","b"]'
 kindex del watched/b
 kindex watch
 ends 2
-complains 'a key or --prefix is missing'
+complains 'a key, --prefix or --index is missing'
 kindex watch a --prefix b
 ends 2
 complains '--prefix excludes keys'
