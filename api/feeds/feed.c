@@ -28,7 +28,8 @@ static bool read_index(struct feed_stream *feed,
     if (query->key_count > 0 ||
         query_params_has(query, PARAMETER_VERSIONSTAMPS))
         return bad(error, "index",
-                   "A watch of an index has neither keys nor versionstamps.");
+                   "A watch of an index takes neither key nor versionstamps; "
+                   "since says where it begins.");
     if (!query_params_text(query, PARAMETER_INDEX, &name, error))
         return false;
     if (name.size == 0)
@@ -116,8 +117,8 @@ static bool right_group(const struct feed_stream *feed,
         return true;
     if (changes->groups == 0)
         input_error_set(error, PROBLEM_BAD_PARAMETER,
-                        "The index has no field before the versionstamp, so "
-                        "its watch has no prefix.");
+                        "The index has no field before the versionstamp: leave "
+                        "out prefix.");
     else
         input_error_set(error, PROBLEM_BAD_PARAMETER,
                         "prefix must give a value for each of the %zu fields "

@@ -162,8 +162,8 @@ void feed_stream_gone(const struct feed_position *position,
                  at);
     else
         snprintf(out, size,
-                 "The index has all changes after versionstamp %s, and the "
-                 "position is %s.",
+                 "The index has all changes after versionstamp %s, but the "
+                 "position %s is older.",
                  since, at);
 }
 

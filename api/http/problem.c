@@ -203,10 +203,12 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          NULL},
     [PROBLEM_NO_CLUSTER] = {"no-cluster", 409,
                             "The server is not one of several nodes",
-                            "Start it with --engine to have several.", NULL},
+                            "Only servers that are started with --engine are "
+                            "nodes of a database.",
+                            NULL},
     [PROBLEM_HISTORY_GONE] =
         {"history-gone", 410,
-         "The changes since that versionstamp are no longer all there",
+         "Some changes since that versionstamp are no longer known",
          "Begin with an empty copy: watch the index without since and "
          "Last-Event-ID, or list the entries at `listedAt`.",
          NULL},
@@ -292,9 +294,10 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "node, whose address is in `node` where it is known.",
          "1"},
     [PROBLEM_NOT_CAUGHT_UP] =
-        {"not-caught-up", 503, "The position is not visible yet",
-         "Try again a little later, or leave out consistency. A position that "
-         "no answer had, or that the database has lost, may never come.",
+        {"not-caught-up", 503, "The database does not show that position yet",
+         "Try again a little later, or without the parameter consistency. A "
+         "position that no answer had, or that the database has lost, may "
+         "never be reached.",
          "1"},
     [PROBLEM_COMMIT_UNKNOWN] = {"commit-unknown", 503,
                                 "It is unknown whether the commit was stored",
