@@ -56,7 +56,7 @@ static const struct cli_option TABLE[] = {
     {{"file", OPTION_TEXT, offsetof(struct cli, file), NULL, 0, 0, "write to this file"}, "PATH", 'f', false, "out"},
     {{"dry-run", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "show what would happen, change nothing"}, NULL, 0, false, NULL},
 
-    {{"plan", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "show what would happen, with size, time and conflicts; change nothing"}, NULL, 0, false, NULL},
+    {{"plan", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "show what would change, with size, time and conflicts; change nothing"}, NULL, 0, false, NULL},
     {{"prune", OPTION_FLAG, offsetof(struct cli, prune), NULL, 0, 0, "drop the indexes that the file does not name"}, NULL, 0, false, NULL},
     {{"wait", OPTION_FLAG, offsetof(struct cli, wait), NULL, 0, 0, "wait until all indexes of the file are ready, and show their progress"}, NULL, 0, false, "wait-all"},
 
@@ -64,7 +64,7 @@ static const struct cli_option TABLE[] = {
     {{"not-unique", OPTION_FLAG, offsetof(struct cli, not_unique), NULL, 0, 0, "entries may have the same values in the fields again"}, NULL, 0, false, NULL},
     {{"store", OPTION_TEXT, offsetof(struct cli, store), NULL, 0, 0, "what index entries store: pointer, value, or a list of members such as /name,/city"}, "WHAT", 0, false, NULL},
     {{"count", OPTION_FLAG, offsetof(struct cli, counts), NULL, 0, 0, "an index of totals: how many entries each group has; the fields, if any, make the groups"}, NULL, 0, false, NULL},
-    {{"sum", OPTION_TEXT, offsetof(struct cli, sums), NULL, 0, 0, "an index of totals, with sums of these members, such as total:2,/tax:2; the number is that of decimals, 0 if not given"}, "LIST", 0, false, NULL},
+    {{"sum", OPTION_TEXT, offsetof(struct cli, sums), NULL, 0, 0, "an index of totals, with sums of these members, such as total:2,/tax:2; after the colon the number of decimals, 0 if not given"}, "LIST", 0, false, NULL},
     {{"missing", OPTION_TEXT, offsetof(struct cli, missing), NULL, 0, 0, "how to treat entries without the fields: skip, error or null"}, "WHAT", 0, false, NULL},
     {{"where", OPTION_TEXT, offsetof(struct cli, where), NULL, 0, 0, "only entries that meet this condition, as JSON: {\"path\":\"/status\",\"eq\":\"active\"}"}, "JSON", 'w', false, NULL},
     {{"fold", OPTION_TEXT, offsetof(struct cli, fold), NULL, 0, 0, "ignore case in the fields: lower or casefold"}, "HOW", 0, false, NULL},
@@ -80,7 +80,7 @@ static const struct cli_option TABLE[] = {
     {{"step", OPTION_TEXT, offsetof(struct cli, step), NULL, 0, 0, "10s (of the last hour) or 1m (of the last day); 10s if not given"}, "TIME", 0, false, NULL},
     {{"limit", OPTION_NUMBER, offsetof(struct cli, limit), NULL, 1, 1440, "show the last N steps; 20 if not given"}, "N", 'n', false, "last"},
 
-    {{"link", OPTION_FLAG, offsetof(struct cli, link), NULL, 0, 0, "print an address for one download within a minute, without a token"}, NULL, 0, false, NULL},
+    {{"link", OPTION_FLAG, offsetof(struct cli, link), NULL, 0, 0, "print an address that takes no token, for one download within a minute"}, NULL, 0, false, NULL},
 
     {{"overwrite", OPTION_FLAG, offsetof(struct cli, overwrite), NULL, 0, 0, "replace existing entries, which otherwise stay unchanged"}, NULL, 0, false, NULL},
     {{"deno", OPTION_FLAG, offsetof(struct cli, deno), NULL, 0, 0, "use the lines that Deno's kv-utils write and read"}, NULL, 0, false, NULL},

@@ -55,7 +55,7 @@ class AccessPage {
     let made;
     await form({ id: 'new-token', title: 'New access token', action: 'Make it',
       body: [h('label', {}, 'Name', name), h('label', {}, 'For keys under', prefix), h('label', {}, 'It may', preset),
-        h('label', {}, 'It ends after days (0: never)', days)],
+        h('label', {}, 'Days until it ends (0: never)', days)],
       submit: async () => {
         const grants = [{ scopes: PRESETS[preset.value][1], prefix: parse(prefix.value.trim()) }];
         const ttl = Number(days.value) > 0 ? { ttl: `${days.value}d` } : {};

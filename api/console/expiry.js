@@ -25,7 +25,7 @@ export async function chooseExpiry(expiresAt) {
     const text = field.value.trim();
     const left = date.value === '' ? NaN : new Date(date.value).getTime() - Date.now();
     if (text !== '' && !DURATION.test(text)) throw new Error('Write a time such as 30m, 12h or 7d, or none.');
-    if (text === '' && !(left > 0)) throw new Error('Write a time such as 30m, 12h or 7d, or choose a date to come.');
+    if (text === '' && !(left > 0)) throw new Error('Write a time such as 30m, 12h or 7d, or choose a date in the future.');
     ttl = text !== '' ? text : `${left}ms`;
   } });
   return ttl;

@@ -72,7 +72,7 @@ async function verification(host, name) {
 
 async function values(host, { name, state }) {
   if (state === 'building') {
-    fill(host, h('p', {}, 'It can be read when it is built.'));
+    fill(host, h('p', {}, 'It can be read once it is built.'));
     return;
   }
   const { children } = await get('/tree' + query({ index: name, limit: VALUES }));

@@ -10,12 +10,12 @@ const member = (value, path) => path.slice(1).split('/').reduce((now, name) =>
   (now !== null && typeof now === 'object' ? now[name.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined), value);
 const isPart = (value) => ['string', 'boolean', 'number'].includes(typeof value) || JSON.isRawJSON?.(value);
 
-// The conditions that find the entry by the fields of the index, or why it has no
-// value for them.
+// The conditions that find the entry by the fields of the index; otherwise {why} it has
+// no value for them, or a {note}.
 function conditionsOf(index, value) {
   const where = [];
   for (const { path, fold, each } of index.fields) {
-    if (path === undefined || each) return { why: 'it is not looked up here: the index has a field that is no single member' };
+    if (path === undefined || each) return { note: 'not looked up here: a field is a key part, a versionstamp or the elements of an array' };
     const found = member(value, path);
     if (found === undefined || found === null) return { why: `it has no value at ${path}` };
     if (!isPart(found)) return { why: `its value at ${path} is no text, number or boolean` };
@@ -33,16 +33,16 @@ async function keyIn(index, key, where) {
   return [index.name, ...values, ...(index.unique ? [] : key.slice(index.prefix.length))];
 }
 
-// {key} of the index entry, or {why} the index leaves the entry out.
+// {key} of the index entry, {why} the index leaves the entry out, or a {note} in its place.
 async function lookUp(index, key, value) {
-  if (index.store.aggregate) return { why: 'it stores totals, not entries' };
-  const { where, why } = conditionsOf(index, value);
-  if (why) return { why };
+  if (index.store.aggregate) return { note: 'stores totals, not entries' };
+  const { where, ...found } = conditionsOf(index, value);
+  if (!where) return found;
   const at = await keyIn(index, key, where);
-  if (at === null) return { why: `it does not answer yet: it is ${index.state}` };
+  if (at === null) return { note: `does not answer yet: it is ${index.state}` };
   const { entries } = await post('/get', { keys: [at] });
   return entries[0].versionstamp ? { key: at }
-    : { why: 'its values are too long for a key, the index has a condition that it does not meet, or was asked for while it changed' };
+    : { why: 'its values are too long for a key, it does not meet the condition of the index, or it was changed meanwhile' };
 }
 
 // Shows the indexes over a key. `text` is the stored value, as JSON.
@@ -53,9 +53,9 @@ export async function showIndexes(key, kind, text) {
   const parsed = kind === 'JSON' || kind === 'typed' ? exactly(text) : undefined;
   const value = kind === 'typed' && parsed.type === 'object' ? parsed.value : parsed;
   const rows = await Promise.all(over.map(async (index) => {
-    const found = await lookUp(index, key, value).catch((error) => ({ why: error.text ?? error.message }));
+    const found = await lookUp(index, key, value).catch((error) => ({ note: error.text ?? error.message }));
     return h('tr', {}, h('th', { scope: 'row' }, h('a', { href: `#/indexes/${encodeURIComponent(index.name)}` }, index.name)),
-      h('td', {}, found.key ? h('span.part', {}, keyParts(found.key)) : `leaves it out: ${found.why}`));
+      h('td', {}, found.key ? h('span.part', {}, keyParts(found.key)) : found.note ?? `leaves it out: ${found.why}`));
   }));
   const dialog = form({ id: 'indexed', title: `Indexes of ${write(key)}`, action: 'Close', cancel: false, submit: () => true,
     body: rows.length === 0 ? h('p', {}, 'No index is declared for entries with this key.') : h('table', {}, h('tbody', {}, rows)) });

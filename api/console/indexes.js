@@ -109,7 +109,7 @@ class IndexesPage {
         }
       }
     } catch (error) {
-      if (error.name !== 'AbortError') say('The states are no longer followed: ' + error.message, true);
+      if (error.name !== 'AbortError') say('The states shown are no longer updated: ' + error.message, true);
     }
   }
 

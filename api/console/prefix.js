@@ -32,7 +32,7 @@ export async function deletePrefix(prefix) {
   const [{ count: n }, { entries }] = await Promise.all([get('/count' + query({ prefix })),
     get('/list' + query({ prefix, limit: SAMPLE, keys: true }))]);
   const yes = await confirm({ title: `Delete ${count(n)} ${n === 1 ? 'entry' : 'entries'}?`, action: `Delete ${count(n)}`,
-    type: write(prefix), body: [h('p', {}, 'All that is under ', h('code', {}, write(prefix)), ', such as'),
+    type: write(prefix), body: [h('p', {}, 'All entries under ', h('code', {}, write(prefix)), ', such as'),
       h('ul', {}, entries.map((entry) => h('li', {}, h('code', {}, write(entry.key))))),
       h('p', {}, 'This cannot be undone: export it first if it may be needed.')] });
   if (!yes) return false;
@@ -50,7 +50,7 @@ export async function deletePrefix(prefix) {
 // Saves the entries of a prefix as lines, as kindex import takes them.
 export async function exportPrefix(prefix, total) {
   if (total > EXPORT_MAX) {
-    say(`These are many: kindex export --url ${location.origin}${hasToken() ? ' (with KINDEX_TOKEN)' : ''} saves them.`, true);
+    say(`Too many entries for the browser. Save them from a shell: kindex export --url ${location.origin}${hasToken() ? ' (with KINDEX_TOKEN)' : ''}`, true);
     return;
   }
   const response = await send('GET', '/list' + query({ prefix }), { headers: { Accept: 'application/x-ndjson' } });

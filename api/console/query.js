@@ -48,7 +48,7 @@ class QueryPage {
   // The path is a question as JSON.
   go(path) {
     let question = {};
-    try { question = path === '' ? {} : JSON.parse(decodeURIComponent(path)); } catch { say('This is no question.', true); }
+    try { question = path === '' ? {} : JSON.parse(decodeURIComponent(path)); } catch { say('The address of this page has no valid query.', true); }
     this.prefix.value = write(question.prefix ?? []);
     this.order.value = (question.order ?? []).join(' ');
     this.rows = [];
@@ -84,7 +84,7 @@ class QueryPage {
     const declare = declaration && may('index') ? h('button.primary', { type: 'button',
       onclick: () => this.declare(declaration) }, 'Declare this') : null;
     const target = request ?? filtered;
-    const run = target ? h('button.primary', { type: 'button', onclick: () => this.run(target) }, request ? 'Run' : 'Run it, reading all') : null;
+    const run = target ? h('button.primary', { type: 'button', onclick: () => this.run(target) }, request ? 'Run' : 'Run it, testing all entries') : null;
     fill(this.answer, h('table', {}, h('tbody', {}, indexes.map((fit) => line(fit.index, fit)), line('the entries', entries))),
       target ? h('p', {}, h('code', {}, `GET ${target}`)) : null,
       declaration ? h('p', {}, 'An index in this order would answer it: ',

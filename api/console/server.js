@@ -62,7 +62,7 @@ class ServerPage {
     fill(this.nodes, nodes(await get('/cluster')));
     await this.backup.show();
     const { requests } = await get('/slow' + `?limit=${SLOW}`);
-    fill(this.slow, requests.length === 0 ? h('tr', {}, h('td', { colSpan: 5 }, 'None since the server started.'))
+    fill(this.slow, requests.length === 0 ? h('tr', {}, h('td', { colSpan: 5 }, 'No slow request since the server started.'))
       : requests.map((request) => h('tr', {}, h('td', {}, new Date(request.endedAt).toLocaleTimeString('en-GB')),
         h('td', {}, h('a', { href: questionOf(request.target ?? '/') }, h('code', {}, `${request.method} ${request.target ?? request.route}`))),
         h('td.num', {}, `${request.ms.toFixed(1)} ms`),

@@ -232,7 +232,7 @@ test('an entry expires at a date', () => withConsole(async ({ client, open }) =>
   const at = page.locator('input[name=at]');
   await at.fill('2001-01-01T00:00');
   await page.getByRole('button', { name: 'Set' }).click();
-  await page.getByText('choose a date to come').waitFor();
+  await page.getByText('choose a date in the future').waitFor();
   await accessible(page, page.context());
   await at.fill('2031-05-04T10:20');
   await page.getByRole('button', { name: 'Set' }).click();

@@ -99,8 +99,8 @@ int cli_cluster_accept_loss(struct cli *cli)
     bool below = loss.epoch < loss.known_epoch || loss.batch < loss.known_batch;
     if (loss.lost && !below)
         fprintf(stderr,
-                "the database has another batch %llu than %s has seen: it "
-                "lacks that one, and nodes have gone on without it\n",
+                "the database has another batch %llu than %s has seen: that "
+                "one is lost, and nodes have written without it\n",
                 (unsigned long long)loss.known_batch, or_dash(loss.node));
     else if (loss.lost)
         fprintf(stderr,
@@ -112,7 +112,7 @@ int cli_cluster_accept_loss(struct cli *cli)
     else
         fputs("no node has seen more than the database has\n", stderr);
     if (!cli->dry_run)
-        fputs("accepted: versionstamps leap when a node becomes active next\n",
+        fputs("accepted: versionstamps leap when a node becomes active\n",
               stderr);
     return CLI_OK;
 }
