@@ -92,8 +92,7 @@ static void point_to_indexes(struct kx_slice name, struct input_error *error)
              kx_shown(name), (const char *)name.data);
 }
 
-/* Also for a parameter that exists but has no meaning here. A watch follows an
- * index, but selects nothing by it. */
+/* Also one that has no meaning here. A watch selects nothing by its index. */
 static bool unknown(struct kx_slice name, const struct query_params *query,
                     struct input_error *error)
 {
