@@ -41,7 +41,8 @@ void node_say_position(struct exchange *exchange, struct kx_position position);
 void node_settle(struct exchange *exchange);
 
 /* Does the query ask for consistency=session or eventual, on a route that takes
- * it (PARAMETER_CONSISTENCY), and may this standby answer? */
+ * it (PARAMETER_CONSISTENCY), and may this standby answer? Not one that lacks
+ * its token file. */
 bool node_follows(const struct request *request);
 
 /* Returns whether the route needs no rows of the store, and nothing of it that

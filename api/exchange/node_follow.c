@@ -45,7 +45,7 @@ static bool waits_for(const struct request *request)
 
 bool node_follows(const struct request *request)
 {
-    return is_read(request->route) &&
+    return !request->service->keyless && is_read(request->route) &&
            (has_pair(request->query, "consistency=eventual") ||
             waits_for(request)) &&
            role_saw_active(&request->service->role, NODE_FOLLOW_MS);
@@ -161,6 +161,15 @@ static void refuse(struct exchange *exchange, struct kx_fault *fault,
         problem_status(&exchange->request, &exchange->reply, fault);
 }
 
+/* The status of a stream is sent, so nothing can replace its reply: a refusal
+ * that did would be sent as if it were the rest of the stream. */
+static void break_off(struct exchange *exchange, struct stream *stream)
+{
+    exchange->reply.stream = stream;
+    exchange->reply.status = 200;
+    exchange->reply.body.failed = true;
+}
+
 /* The status of a stream is sent. */
 static void end_without_view(struct exchange *exchange, enum kx_status status,
                              struct kx_fault *fault)
@@ -189,6 +198,7 @@ static void read_and_say(struct exchange *exchange, node_read_fn *read)
 void node_follow(struct exchange *exchange, node_read_fn *read)
 {
     struct request *request = &exchange->request;
+    struct stream *stream = exchange->reply.stream;
     struct kx_fault fault = {.status = KX_OK};
     struct kx_position least;
     exchange->half = DONE;
@@ -205,6 +215,6 @@ void node_follow(struct exchange *exchange, node_read_fn *read)
     else if (admit(exchange))
         read_and_say(exchange, read);
     else if (exchange->phase == EXCHANGE_CHUNK_AWAITS_READER)
-        exchange->reply.body.failed = true;
+        break_off(exchange, stream);
     kx_read_release(request->reader);
 }

@@ -58,6 +58,9 @@ struct service {
     struct kx_store *store;
     struct kx_store *joined; /* that followers read (kindex/node.h), from the
                               * start on; NULL: a data directory */
+    bool keyless; /* a standby that lacks the file of --token-file: it answers
+                   * no reads itself, as it does not know whether a token is
+                   * needed. Set before the loops start */
     const struct options *options;
     const struct route_table *routes; /* all operations (server/routes.c) */
     struct address_limit *address_limit;

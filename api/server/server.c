@@ -203,11 +203,13 @@ static bool settle_access(const struct server *server)
 }
 
 /* On a standby too the token of the file is valid; a file that is missing is
- * created by the node that is active. */
-static bool follow_token_file(const struct server *server)
+ * created by the node that is active. Until this one is, that node decides
+ * about all requests. */
+static bool follow_token_file(struct server *server)
 {
     const char *path = server->options.token_file;
-    return path == NULL || access(path, F_OK) != 0 ||
+    server->service.keyless = path != NULL && access(path, F_OK) != 0;
+    return path == NULL || server->service.keyless ||
            token_file_use(path, server->service.joined);
 }
 

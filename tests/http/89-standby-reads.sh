@@ -148,6 +148,19 @@ read_after "$position" '/list?index=by_email&consistency=session'
 expect 404 index-not-found
 header Kindex-Node two
 
+test_case 'a standby that lacks the file of --token-file answers no read itself, as it cannot know who may'
+node_end two TERM
+node_start two --token-file "$work/none"
+at two
+for level in session eventual; do
+    request GET "/kv/users/ada?consistency=$level"
+    expect 200
+    header Kindex-Node one
+done
+is 'the file' "$([ -e "$work/none" ] && echo made)" ''
+node_end two TERM
+node_start two
+
 test_case 'tokens are those of the database: a new one is valid at once, a revoked one never again'
 token() { # NAME RIGHTS
     timeout "$longest" "$KINDEX" token create "$@"
@@ -184,6 +197,37 @@ header Kindex-Node two
 with "$admin" '/kv/users/ada?consistency=eventual'
 expect 200
 header Kindex-Node two
+
+test_case 'a list that a standby has begun is cut off with its token: it does not look like all of it'
+for i in {1..500}; do
+    printf '{"key":["rows",%d],"value":{"n":%d,"fill":"%060000d"}}\n' "$i" "$i" "$i"
+done >"$work/rows"
+at one
+KINDEX_TOKEN=$admin timeout "$longest" "$KINDEX" import "$work/rows" >"$work/said" 2>&1
+is 'exit status' $? 0
+for version in --http1.1 --http2-prior-knowledge; do
+    at one
+    lister=$(KINDEX_TOKEN=$admin token lister list:rows)
+    at two
+    mkfifo "$work/pipe"
+    { curl --silent --max-time "$longest" $version --header 'Accept: application/x-ndjson' \
+        --oauth2-bearer "$lister" "$url/list?prefix=rows&consistency=eventual"
+        echo $? >"$work/exit"; } >"$work/pipe" &
+    curl=$!
+    exec 3<"$work/pipe"
+    read -r line <&3
+    is 'it has begun' "$(jq -c .key <<<"$line")" '["rows",1]'
+    at one
+    KINDEX_TOKEN=$admin timeout "$longest" "$KINDEX" token revoke "${lister:7:16}" >"$work/said" 2>&1
+    is 'exit status' $? 0
+    tail -n 1 <&3 >"$work/last"
+    exec 3<&-
+    wait $curl
+    is 'curl misses the end' "$(grep -cxE '18|92' "$work/exit")" 1
+    is 'no problem is taken for a line' "$(grep -c unauthorized "$work/last")" 0
+    rm "$work/pipe"
+done
+at two
 
 # Until it is active itself, which a strong read shows.
 test_case 'while the active node is frozen, reads of these levels are answered'
