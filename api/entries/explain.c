@@ -32,6 +32,7 @@ struct explanation {
     bool answered;         /* by one that is ready, or soon will be */
     struct kx_buffer held; /* the index that holds the count of all entries */
     const struct kx_index_match *counting; /* or a range of one with totals */
+    bool counted; /* by one that is ready, or soon will be */
 };
 
 /* A count that reads more than so many entries is worth an index. */
@@ -184,6 +185,21 @@ static void add_fits(struct explanation *explanation)
 
 /* ---- Finding out -------------------------------------------------------- */
 
+/* One without fields that is being built will hold the count of all entries. */
+static void take_totals(struct explanation *explanation,
+                        const struct kx_index_match *match)
+{
+    const unsigned totals = 1u << KX_MISMATCH_TOTALS;
+    const unsigned soon = totals | 1u << KX_MISMATCH_NOT_READY;
+    unsigned mismatches = match->mismatches;
+    if (match->value_count > 0 || (mismatches & totals) == 0)
+        return;
+    if (mismatches == totals)
+        explanation->counting = match;
+    if (mismatches == soon || mismatches == (soon | 1u << KX_MISMATCH_UNUSED))
+        explanation->counted = true;
+}
+
 /* Indexes that the caller may not see are not mentioned. */
 static enum kx_status take_fits(struct explanation *explanation)
 {
@@ -200,9 +216,7 @@ static enum kx_status take_fits(struct explanation *explanation)
         if (!access_lists_index(explanation->request, match->index))
             continue;
         explanation->match_count++;
-        if (match->mismatches == 1u << KX_MISMATCH_TOTALS &&
-            match->value_count == 0)
-            explanation->counting = match;
+        take_totals(explanation, match);
         if ((match->mismatches & ~(1u << KX_MISMATCH_NOT_READY)) == 0)
             explanation->answered = true;
     }
@@ -260,6 +274,15 @@ static void add_count(struct explanation *explanation, const char *path,
     kx_add_byte(out, '}');
 }
 
+/* Are the groups few enough to be added up? */
+static bool adds_up(const struct kx_index_match *match,
+                    const struct request *request)
+{
+    struct kx_estimate groups;
+    return match != NULL && explain_request_estimate(match, request, &groups) &&
+           groups.rows <= KX_GROUPS_MAX;
+}
+
 /* The request that counts the entries by reading totals; if there is no such
  * index and a count reads much, the declaration of one. */
 static void add_counting(struct explanation *explanation)
@@ -279,11 +302,11 @@ static void add_counting(struct explanation *explanation)
             explanation, "/count",
             kx_slice(text.data + strlen("/list"), text.size - strlen("/list")),
             kx_buffer_slice(&explanation->held));
-    } else if (match != NULL) {
+    } else if (adds_up(match, request)) {
         explain_request_range(match, request, &text);
         add_count(explanation, "/aggregate", kx_buffer_slice(&text),
                   match->index);
-    } else if (reads > COUNT_READS_MAX) {
+    } else if (!explanation->counted && reads > COUNT_READS_MAX) {
         kx_read_begin(request->reader);
         enum kx_status status =
             kx_advise_count(request->reader, query, all, &text);

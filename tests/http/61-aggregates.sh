@@ -232,10 +232,22 @@ is 'in an order' "$(count_of '{"prefix":["heads"],"order":["/n"]}')" null
 request POST /explain '{"prefix":["many"]}'
 declaration=$(value .countDeclaration)
 is 'the advice' "$(jq -c '[.prefix,.fields,.store]' <<<"$declaration")" '[["many"],[],{"aggregate":{"count":true}}]'
+request POST '/indexes?paused=1' "$declaration"
+request POST /explain '{"prefix":["many"]}'
+field '[.count, .countDeclaration]' '[null,null]'
+request DELETE "/indexes/$(jq -r .name <<<"$declaration")"
 declare_index "$declaration"
 is 'its count' "$(count_of '{"prefix":["many"]}' | jq -r .request)" '/count?prefix=many'
 request POST /explain '{"prefix":["heads"]}'
 field .countDeclaration null
+# The number of groups is estimated: it is far beyond the limit.
+declare_index '{"name":"wide_groups","prefix":["wide"],"fields":["/g"],"store":{"aggregate":{"count":true}}}'
+wide='{"prefix":["wide"],"where":[{"path":"/g","ge":0}]}'
+request PUT /kv/wide/=0 '{"g":0}'
+is 'of few groups' "$(count_of "$wide" | jq -r .index)" wide_groups
+sed 's/"many"/"wide"/;p;s/,\([0-9]*\)\]/,\1.5]/;s/"g":\([0-9]*\)/"g":\1.25/;p;s/\.5\]/.75]/;s/\.25/.5/' "$work/many" >"$work/wide"
+request POST /bulk "@$work/wide" --header 'Content-Type: application/x-ndjson'
+is 'of groups that are too many' "$(count_of "$wide")" null
 
 test_case 'the command line declares them'
 kindex index add sales_by_country sales country --sum n:2,/big --where '{"path":"/n","exists":true}' --wait
