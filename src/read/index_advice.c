@@ -50,6 +50,27 @@ static void add_range(struct declaration *declaration,
     }
 }
 
+static bool all_descending(const struct declaration *asked)
+{
+    size_t n = 0;
+    while (n < asked->field_count && asked->fields[n].descending)
+        n++;
+    return n == asked->field_count;
+}
+
+/* Where all of an order is descending, the index is not, and is read in
+ * reverse: among ascending fields every bound of a string has a place. */
+static void add_order(struct declaration *declaration,
+                      const struct declaration *asked)
+{
+    bool turned = all_descending(asked);
+    for (size_t i = 0; i < asked->field_count; i++) {
+        struct field field = asked->fields[i];
+        field.descending ^= turned;
+        add_field(declaration, field);
+    }
+}
+
 static void add_fields(struct declaration *declaration,
                        const struct declaration *asked)
 {
@@ -57,8 +78,7 @@ static void add_fields(struct declaration *declaration,
         if (is_equal(&asked->where[i]))
             add_field(declaration, query_subject(&asked->where[i]));
     size_t before = declaration->field_count;
-    for (size_t i = 0; i < asked->field_count; i++)
-        add_field(declaration, asked->fields[i]);
+    add_order(declaration, asked);
     if (declaration->field_count == before)
         add_range(declaration, asked);
     if (declaration->field_count == 0)
