@@ -30,6 +30,8 @@ struct tree_page {
     struct kx_tree walk;
     struct kx_buffer child; /* the last one: it may be found in several ranges,
                              * and then has the sum of them */
+    struct kx_buffer shown; /* the child as requests give it: an index turns
+                             * values over */
     struct kx_estimate below;
     bool entry;
     bool known;
@@ -69,6 +71,7 @@ static struct tree_page *page_create(void *memory)
     kx_buffer_init(&page->next, memory);
     kx_buffer_init(&page->bound, memory);
     kx_buffer_init(&page->child, memory);
+    kx_buffer_init(&page->shown, memory);
     page->limit = PAGE_LIMIT_DEFAULT;
     return page;
 }
@@ -103,7 +106,7 @@ static void write_child(struct tree_page *page, struct kx_buffer *out)
 {
     char text[80];
     kx_add_text(out, page->count > 0 ? ",{\"key\":" : "{\"key\":");
-    kx_key_to_json(kx_buffer_slice(&page->child), out);
+    kx_key_to_json(kx_buffer_slice(&page->shown), out);
     snprintf(text, sizeof text, "%llu", (unsigned long long)page->below.rows);
     kx_add_text(out, page->entry ? ",\"entry\":true,\"below\":"
                                  : ",\"entry\":false,\"below\":");
@@ -119,8 +122,20 @@ static void set_buffer(struct kx_buffer *buffer, const struct kx_buffer *from)
     kx_add_slice(buffer, kx_buffer_slice(from));
 }
 
+static void show_child(struct tree_page *page, struct kx_reader *reader)
+{
+    enum kx_status status = KX_INDEX_ABSENT;
+    if (page->selector.indexed)
+        status = kx_index_values(reader, page->selector.index,
+                                 kx_buffer_slice(&page->child), &page->shown);
+    if (status == KX_INDEX_ABSENT)
+        set_buffer(&page->shown, &page->child);
+    page->child.failed |= page->shown.failed;
+}
+
 /* A child is complete when the next one is found. */
-static void take_child(struct tree_page *page, struct kx_buffer *out)
+static void take_child(struct tree_page *page, struct kx_reader *reader,
+                       struct kx_buffer *out)
 {
     const struct kx_tree *walk = &page->walk;
     if (kx_equal(kx_buffer_slice(&page->child),
@@ -135,6 +150,7 @@ static void take_child(struct tree_page *page, struct kx_buffer *out)
         write_child(page, out);
     page->full = page->count == page->limit || out->size > PAGE_BYTES_MAX;
     set_buffer(&page->child, &walk->child);
+    show_child(page, reader);
     page->entry = walk->entry;
     page->known = walk->known;
     page->below = walk->below;
@@ -164,7 +180,7 @@ static enum kx_status walk_range(struct tree_page *page,
             set_buffer(&page->next, &walk->next);
         if (status != KX_OK)
             return status;
-        take_child(page, out);
+        take_child(page, reader, out);
         if (page->full)
             return KX_OK;
     }

@@ -113,6 +113,12 @@ enum kx_status kx_find_share(struct kx_reader *reader, struct kx_slice index,
 enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
                              struct kx_slice parts, struct kx_buffer *out);
 
+/* The opposite: replaces out with the values of which the parts of an index key
+ * after the name, or the first of them, were made. Folded text stays as it is.
+ * Inside a view. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY (out->failed is set). */
+enum kx_status kx_index_values(struct kx_reader *reader, struct kx_slice name,
+                               struct kx_slice parts, struct kx_buffer *out);
+
 struct kx_lookup {
     struct kx_slice index;
     struct kx_slice value;         /* encoded parts after the index's name */

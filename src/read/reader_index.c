@@ -36,6 +36,17 @@ enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
     return out->failed ? KX_NO_MEMORY : KX_OK;
 }
 
+enum kx_status kx_index_values(struct kx_reader *reader, struct kx_slice name,
+                               struct kx_slice parts, struct kx_buffer *out)
+{
+    const struct index *index = catalog_find(reader->store->catalog, name);
+    if (index == NULL)
+        return KX_INDEX_ABSENT;
+    kx_buffer_clear(out);
+    extract_lookup_values(index->declaration, parts, out);
+    return out->failed ? KX_NO_MEMORY : KX_OK;
+}
+
 enum kx_status kx_index_changes(struct kx_reader *reader, struct kx_slice name,
                                 struct kx_changes *changes_out,
                                 struct kx_fault *fault)

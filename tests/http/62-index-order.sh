@@ -62,6 +62,16 @@ is 'text that is longer' "$(names 'newest&prefix=paid&end=paid/text')" 'd e'
 request GET '/list?index=newest&start=open/=1&end=open/=20'
 expect 400 bad-parameter
 
+test_case 'a tree of the index has the values, from which it continues'
+request GET '/tree?index=newest&prefix=open&limit=3'
+field '[.children[].key]' '[["open",true],["open",20],["open",3]]'
+request GET "/tree?index=newest&prefix=open&limit=3&cursor=$(value .cursor)"
+field '[.children[].key]' '[["open",1]]'
+request GET '/tree?index=newest&prefix=open/=20'
+field '[.children[].key]' '[["open",20,"b"]]'
+request GET '/tree?index=last'
+field '[.children[-1].key[0].value]' '[""]'
+
 test_case 'pages, several ranges, and a merge of them'
 got='' cursor=''
 for _ in 1 2 3 4; do
@@ -136,6 +146,8 @@ is 'others, too' "$(reasons all)" '["nulls"]'
 is 'another order' "$(reasons newest)" '["other-order"]'
 explain '{"prefix":["o"],"order":["/x",{"path":"/s","order":"desc"}]}'
 field .declaration.fields '[{"path":"/x"},{"path":"/s","order":"desc"}]'
+explain '{"prefix":["o"],"where":[{"path":"/x","ge":"m"}],"order":[{"path":"/x","order":"desc"}]}'
+field '.declaration | [.fields, .where]' '[[{"path":"/x"}],null]'
 
 test_case 'an index is verified, migrated and read after a restart'
 request POST '/indexes/newest/verify'
