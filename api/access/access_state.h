@@ -1,4 +1,4 @@
-/* Functions that the access*.c files share. The loop's thread. */
+/* Functions that the access*.c files share. Threads: as in access.h. */
 #ifndef API_ACCESS_STATE_H
 #define API_ACCESS_STATE_H
 
