@@ -75,9 +75,9 @@ enum kx_status kx_join(const struct kx_options *options,
 
 /* Looks whether the lease can be taken. KX_OK: this node is active, and the
  * store is open. KX_IN_USE: another node is, *holder_out. KX_UNREACHABLE: the
- * database did not answer. After anything else the store can only be closed.
- * One thread. Takes a few seconds at most where the database does not answer.
- */
+ * database did not answer. After anything else the store can only be closed;
+ * its followers read until then. One thread. Takes a few seconds at most where
+ * the database does not answer. */
 enum kx_status kx_take(struct kx_store *store, struct kx_holder *holder_out,
                        struct kx_fault *fault);
 

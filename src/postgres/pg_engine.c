@@ -202,10 +202,16 @@ enum kx_status pg_engine_take(struct engine *base, struct kx_holder *holder_out,
 }
 
 /* Without the lease nothing is given back. */
-void pg_engine_close(struct engine *base)
+void pg_engine_leave(struct engine *base)
 {
     struct pg_engine *engine = pg_engine_of(base);
     pg_keeper_stop(engine->keeper);
+    engine->keeper = NULL;
     pg_lease_release(engine);
-    talloc_free(engine);
+}
+
+void pg_engine_close(struct engine *base)
+{
+    pg_engine_leave(base);
+    talloc_free(pg_engine_of(base));
 }

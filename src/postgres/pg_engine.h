@@ -31,7 +31,11 @@ enum kx_status pg_engine_leapt(struct engine *engine);
 /* pg_engine_close lets other nodes take the lease first. */
 void pg_engine_step_down(struct engine *engine);
 
-/* Gives the lease back and closes. Views must have been closed. */
+/* Gives the lease back. What remains are views of readers, and pg_engine_close.
+ */
+void pg_engine_leave(struct engine *engine);
+
+/* The same, and closes. Views must have been closed. */
 void pg_engine_close(struct engine *engine);
 
 #endif

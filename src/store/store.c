@@ -171,17 +171,11 @@ static enum kx_status start(struct kx_store *store, struct kx_fault *fault)
     return status;
 }
 
-/* With the engine open, which is closed on failure. The views of a database end
- * before it. */
 static enum kx_status load_and_start(struct kx_store *store,
                                      struct kx_fault *fault)
 {
     enum kx_status status = load(store, fault);
-    if (status == KX_OK)
-        status = start(store, fault);
-    if (status != KX_OK)
-        close_engine(store);
-    return status;
+    return status == KX_OK ? start(store, fault) : status;
 }
 
 static struct kx_store *create(const struct kx_options *options,
@@ -216,6 +210,8 @@ enum kx_status kx_join(const struct kx_options *options,
     return KX_OK;
 }
 
+/* After a failure another node may have the lease, but the engine stays until
+ * kx_close: followers read by it. */
 enum kx_status kx_take(struct kx_store *store, struct kx_holder *holder_out,
                        struct kx_fault *fault)
 {
@@ -223,6 +219,8 @@ enum kx_status kx_take(struct kx_store *store, struct kx_holder *holder_out,
     if (status != KX_OK)
         return status;
     status = load_and_start(store, fault);
+    if (status != KX_OK)
+        pg_engine_leave(store->engine);
     return status == KX_UNREACHABLE ? KX_FAILED : status;
 }
 
@@ -255,8 +253,11 @@ enum kx_status kx_open(const struct kx_options *options,
     if (store == NULL)
         return KX_NO_MEMORY;
     enum kx_status status = data_dir_open(store, fault);
-    if (status == KX_OK)
+    if (status == KX_OK) {
         status = load_and_start(store, fault);
+        if (status != KX_OK)
+            close_engine(store);
+    }
     if (status != KX_OK) {
         talloc_free(store);
         return status;
