@@ -150,6 +150,7 @@ throttleIndex free
 getVerification no-verification
 verifyIndex color
 dropIndex color
+declareIndex totals
 commitAtomic take
 deleteEntry taken
 commitAtomic once
@@ -157,6 +158,8 @@ commitAtomic once
 commitAtomic idempotency-key-reused
 writeLines lines
 writeLines refused
+aggregateGroups all
+aggregateGroups ada
 patchEntry touch
 putByIndex new
 putByIndex replace
