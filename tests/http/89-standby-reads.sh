@@ -148,7 +148,7 @@ read_after "$position" '/list?index=by_email&consistency=session'
 expect 404 index-not-found
 header Kindex-Node two
 
-test_case 'a standby that lacks the file of --token-file answers no read itself, as it cannot know who may'
+test_case 'a standby that lacks the file of --token-file answers no read itself, as it cannot check rights'
 node_end two TERM
 node_start two --token-file "$work/none"
 at two
