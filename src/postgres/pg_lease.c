@@ -11,8 +11,11 @@
 #include "postgres/pg_nodes.h"
 #include "postgres/pg_server.h"
 
-/* By so much the two clocks may drift apart in the time of a lease. */
-enum { MARGIN_MS = 100 };
+enum {
+    MARGIN_MS = 100,      /* by so much the two clocks may drift apart in the
+                           * time of a lease */
+    MAKE_ATTEMPTS_MAX = 5 /* to make the tables beside another process */
+};
 
 /* A clock that also runs while the machine is suspended. */
 static uint64_t now_ns(void)
@@ -71,16 +74,25 @@ static enum kx_status look_at_format(struct pg_conn *conn, bool upgrade)
 }
 
 /* In one transaction, because several processes may begin at the same time. */
+static enum kx_status make_tables(struct pg_conn *conn)
+{
+    bool sent = pg_conn_text(conn, pg_server_schema_lock, NULL);
+    for (size_t i = 0; sent && pg_sql_schema[i] != NULL; i++)
+        sent = pg_conn_text(conn, pg_sql_schema[i], NULL);
+    return sent ? pg_conn_finish(conn, NULL) : KX_UNREACHABLE;
+}
+
+/* Where two processes wait for each other the database refuses one of them:
+ * it looks again, and finds what the other one has made. */
 enum kx_status pg_lease_make_tables(struct pg_engine *engine, bool upgrade,
                                     struct kx_fault *fault)
 {
     struct pg_conn *conn = &engine->conn;
-    enum kx_status status = look_at_format(conn, upgrade);
-    if (status == KX_ABSENT) {
-        bool sent = pg_conn_text(conn, pg_server_schema_lock, NULL);
-        for (size_t i = 0; sent && pg_sql_schema[i] != NULL; i++)
-            sent = pg_conn_text(conn, pg_sql_schema[i], NULL);
-        status = sent ? pg_conn_finish(conn, NULL) : KX_UNREACHABLE;
+    enum kx_status status = KX_AGAIN;
+    for (int i = 0; i < MAKE_ATTEMPTS_MAX && status == KX_AGAIN; i++) {
+        status = look_at_format(conn, upgrade);
+        if (status == KX_ABSENT)
+            status = make_tables(conn);
     }
     if (status != KX_OK)
         *fault = conn->fault;
