@@ -42,7 +42,7 @@ class DataPage {
   async load() {
     const { indexes } = await get('/indexes');
     this.indexes = indexes;
-    fill(this.group, indexes.length ? h('h3', {}, 'Indexes') : null, indexes.map((index) =>
+    fill(this.group, indexes.length ? h('h2', {}, 'Indexes') : null, indexes.map((index) =>
       h('a', { href: `#/indexes/${encodeURIComponent(index.name)}` }, index.name)));
     this.loaded = await this.tree.load() + 1;
   }
