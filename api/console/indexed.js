@@ -39,7 +39,8 @@ async function lookUp(index, key, value) {
   const { where, ...found } = conditionsOf(index, value);
   if (!where) return found;
   const at = await keyIn(index, key, where);
-  if (at === null) return { note: `does not answer yet: it is ${index.state}` };
+  if (at === null) return index.state === 'ready' ? { why: 'no key can have its values, for example because they are too long' }
+    : { note: `does not answer yet: it is ${index.state}` };
   const { entries } = await post('/get', { keys: [at] });
   return entries[0].versionstamp ? { key: at }
     : { why: 'its values are too long for a key, it does not meet the condition of the index, or it was changed meanwhile' };
