@@ -58,6 +58,15 @@ static bool is_too_much(struct exchange *exchange)
            route->finish == NULL && route->scope != SCOPE_MONITOR;
 }
 
+/* Of a commit: a read elsewhere can ask for it. */
+static void say_position(struct exchange *exchange)
+{
+    const struct kx_store *store = exchange->queue->service->store;
+    if (exchange->finishing && exchange->request.commit.status == KX_OK &&
+        exchange->reply.stream == NULL)
+        node_say_position(exchange, kx_store_position(store));
+}
+
 /* Completes the reply, or a part of it. If memory ran out in a handler the
  * reply becomes 503 here. */
 static enum exchange_next complete(struct exchange *exchange)
@@ -71,12 +80,10 @@ static enum exchange_next complete(struct exchange *exchange)
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
     exchange_check_flush(exchange);
-    if (exchange->finishing && exchange->request.commit.status == KX_OK &&
-        exchange->reply.stream == NULL)
-        node_say_position(exchange,
-                          kx_store_position(exchange->queue->service->store));
-    if (exchange->queue->service->role.shared)
+    if (exchange->queue->service->role.shared) {
+        say_position(exchange);
         node_settle(exchange);
+    }
     access_settle(&exchange->request, &exchange->reply);
     if (exchange->finishing && request_is_replayed(&exchange->request))
         reply_header(&exchange->reply, "Idempotency-Replayed", "true");
