@@ -21,8 +21,8 @@ static bool no_index(struct input_error *error)
 static bool read_range(struct request *request, struct selection *selection,
                        struct selector *selector, struct input_error *error)
 {
-    const unsigned allowed =
-        TAKES_INDEX | TAKES_PREFIX | TAKES_START | TAKES_END;
+    const unsigned allowed = TAKES_INDEX | TAKES_PREFIX | TAKES_START |
+                             TAKES_END | TAKES_CONSISTENCY;
     struct query_params query;
     selection_init(selection, request->memory);
     return query_params_read(request->query, allowed, request->memory, &query,

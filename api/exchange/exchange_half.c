@@ -31,7 +31,7 @@ bool exchange_needs_view(const struct exchange *exchange)
     if (exchange->finishing)
         return request->commit.status != KX_OK ||
                request->route->scope == SCOPE_INDEX;
-    return request->route->views || !is_free(request);
+    return (request->route->reads & READS_VIEW) != 0 || !is_free(request);
 }
 
 /* Calls the first half, unless the body worker has: then what it returned

@@ -9,19 +9,6 @@
 #include "access/access.h"
 #include "http/problem.h"
 
-/* The operations that take the parameter consistency. */
-static const char *const READS[] = {"getEntry",     "listEntries", "listRanges",
-                                    "countEntries", "getMany",     "getByIndex",
-                                    "listChildren"};
-
-static bool is_read(const struct route *route)
-{
-    for (size_t i = 0; i < sizeof READS / sizeof *READS; i++)
-        if (strcmp(route->operation, READS[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Is it a pair of the query, as it is usually written? What is not found here
  * is sent to the active node, which every level allows. */
 static bool has_pair(struct kx_slice query, const char *pair)
@@ -45,7 +32,8 @@ static bool waits_for(const struct request *request)
 
 bool node_follows(const struct request *request)
 {
-    return !request->service->keyless && is_read(request->route) &&
+    return !request->service->keyless &&
+           (request->route->reads & READS_LEVEL) != 0 &&
            (has_pair(request->query, "consistency=eventual") ||
             waits_for(request)) &&
            role_saw_active(&request->service->role, NODE_FOLLOW_MS);

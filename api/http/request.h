@@ -234,6 +234,14 @@ enum body_limit {
 };
 enum { BODY_KEYS_MAX = 64 * 1024 /* bytes: some keys, no values */ };
 
+/* What a route does with the rows of the store: a set. */
+enum route_reads {
+    READS_VIEW = 1,  /* `handle` always needs a view: it is called when it can
+                      * have one without waiting */
+    READS_LEVEL = 2, /* the client may say how strong the read is
+                      * (consistency): a standby may answer */
+};
+
 /* One row of the route table. A pattern has literal segments, "{name}" for one
  * segment, and at its end "..." for the remainder of the path, which may be
  * missing. */
@@ -245,8 +253,7 @@ struct route {
     enum body_limit body;
     handler_fn *handle;
     handler_fn *finish; /* after COMMIT, else NULL */
-    bool views;         /* `handle` always needs a view: it is called when it
-                         * can have one without waiting */
+    unsigned reads;     /* of enum route_reads */
 };
 
 struct route_table {

@@ -85,6 +85,14 @@ header Kindex-Node two
 request GET '/kv/users/none?consistency=eventual'
 expect 404 key-not-found
 header Kindex-Node two
+at one
+request POST /indexes '{"name":"users_by_color","prefix":["users"],"fields":["/color"],"store":{"aggregate":{"count":true}}}' \
+    --header 'Prefer: wait=60'
+at two
+request GET '/aggregate?index=users_by_color&consistency=eventual'
+expect 200
+header Kindex-Node two
+field '[.count, .groups]' '[2,2]'
 request HEAD '/kv/users/ada?consistency=eventual'
 expect 200
 header Kindex-Node two
