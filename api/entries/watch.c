@@ -16,6 +16,7 @@
 #include "http/service.h"
 #include "entries/subkeys.h"
 #include "feeds/feed.h"
+#include "feeds/last_event.h"
 
 /* ---- The request -------------------------------------------------------- */
 
@@ -62,23 +63,16 @@ static bool read_all_keys(struct watch_stream *watch,
     return true;
 }
 
-/* A browser says what it has seen in Last-Event-ID when it connects again. */
 static bool read_seen(struct watch_stream *watch,
                       const struct query_params *query,
                       struct input_error *error)
 {
-    const struct request *request = watch->stream.request;
-    const char *last = request->header(request, "Last-Event-ID");
-    struct kx_buffer text;
-    kx_buffer_init(&text, query->memory);
-    if (last != NULL && *last != '\0')
-        kx_add_text(&text, last);
-    else if (!query_params_has(query, PARAMETER_VERSIONSTAMPS))
-        return true;
-    else if (!query_params_text(query, PARAMETER_VERSIONSTAMPS, &text, error))
+    struct last_event last;
+    if (!last_event_read(watch->stream.request, query, PARAMETER_VERSIONSTAMPS,
+                         &last, error))
         return false;
-    if (watch_event_id_read(kx_buffer_slice(&text), watch->stamps,
-                            watch->count))
+    if (!last.given || watch_event_id_read(kx_buffer_slice(&last.text),
+                                           watch->stamps, watch->count))
         return true;
     input_error_set(error, PROBLEM_BAD_PARAMETER,
                     "versionstamps or Last-Event-ID must be the id of an event "

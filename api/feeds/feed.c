@@ -6,6 +6,7 @@
 
 #include "access/access.h"
 #include "feeds/feed_stream.h"
+#include "feeds/last_event.h"
 #include "http/service.h"
 #include "rest/core_refusal.h"
 
@@ -51,26 +52,18 @@ static bool read_group(struct feed_stream *feed,
     return true;
 }
 
-/* A browser sends the id of the last event when it connects again, to the same
- * address. *given_out: neither that nor `since` means from the beginning. */
+/* *given_out: the client says where to begin. */
 static bool read_position(struct feed_stream *feed,
                           const struct query_params *query, bool *given_out,
                           struct input_error *error)
 {
-    const struct request *request = feed->stream.request;
-    const char *last = request->header(request, "Last-Event-ID");
-    struct kx_buffer text;
-    kx_buffer_init(&text, query->memory);
-    *given_out = true;
-    if (last != NULL && *last != '\0')
-        kx_add_text(&text, last);
-    else if (!query_params_has(query, PARAMETER_SINCE))
-        *given_out = false;
-    else if (!query_params_text(query, PARAMETER_SINCE, &text, error))
+    struct last_event last;
+    if (!last_event_read(feed->stream.request, query, PARAMETER_SINCE, &last,
+                         error))
         return false;
-    if (text.failed)
-        return input_error_no_memory(error);
-    if (!*given_out || feed_position_read(kx_buffer_slice(&text), &feed->read))
+    *given_out = last.given;
+    if (!last.given ||
+        feed_position_read(kx_buffer_slice(&last.text), &feed->read))
         return true;
     return bad(error, "since",
                "since or Last-Event-ID must be the id of an event of such a "
