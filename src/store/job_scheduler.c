@@ -4,8 +4,8 @@
 #include "store/job_scheduler.h"
 
 #include "indexes/adopt_job.h"
-#include "indexes/aggregate_build.h"
-#include "indexes/build_job.h"
+#include "builds/aggregate_build.h"
+#include "builds/build_job.h"
 #include "indexes/drop_job.h"
 #include "store/expire_job.h"
 #include "indexes/migrate_job.h"

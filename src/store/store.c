@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
-#include "indexes/build_job.h"
+#include "builds/build_job.h"
 #include "postgres/pg_engine.h"
 #include "store/data_dir.h"
 #include "store/tokens.h"

@@ -144,7 +144,7 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed amnesic plan/plan_retry 's/if (plan->presumes)$/if (true)/' &&
     flawed hasty commit/view '/^uint64_t view_pending_key/,/^{/s/^{/{ return 0;/' &&
     flawed forgetful catalog/build_progress 's/= (uint64_t)number\[0\]/= 0 \& number[0]/' &&
-    flawed careless indexes/build_job 's/if (writes != NULL)$/if (writes != NULL \&\& count % 5 != 0)/' &&
+    flawed careless builds/build_job 's/if (writes != NULL)$/if (writes != NULL \&\& count % 5 != 0)/' &&
     flawed oneform plan/plan_index '/^static enum kx_status settle_entry/,/^}/s/form.target != NULL/form.target == NULL \&\& false/' &&
     flawed leaking commit/batch 's/talloc_free(last);/(void)last;/' &&
     flawed doubling read/reader_scan '/^void reader_resume/,/^}/s/? 0xff/? 0x00/' &&

@@ -2,8 +2,8 @@
  * built here: the Makefile puts __wrap_X where the core calls X. */
 #include "store.h"
 
-#include "indexes/build_job.h"
-#include "indexes/build_scan.h"
+#include "builds/build_job.h"
+#include "builds/build_scan.h"
 
 enum { INDEXES = 6, ELEMENTS = 60, BYTES = 900000, LIMIT = 1000 };
 

@@ -2,15 +2,15 @@
  * of small steps. The progress of an index is stored when all its rows of a
  * scan are: after a crash the build continues where the last stored progress
  * ends, and rows that are written twice change nothing. */
-#include "indexes/build_job.h"
+#include "builds/build_job.h"
 
 #include <inttypes.h>
 #include <talloc.h>
 
 #include "commit/store_counters.h"
 #include "commit/job.h"
-#include "indexes/build_merge.h"
-#include "indexes/build_scan.h"
+#include "builds/build_merge.h"
+#include "builds/build_scan.h"
 
 enum {
     /* At least so many for a build. More of them would compare more stored

@@ -5,7 +5,7 @@
 #ifndef BUILD_SCAN_H
 #define BUILD_SCAN_H
 
-#include "indexes/build_rows.h"
+#include "builds/build_rows.h"
 
 struct build_scan;
 

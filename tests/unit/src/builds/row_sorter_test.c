@@ -1,5 +1,5 @@
 /* Rows come out in key order, each as often as it went in. */
-#include "indexes/row_sorter.h"
+#include "builds/row_sorter.h"
 #include "unit.h"
 
 enum { ROWS = 10000 };

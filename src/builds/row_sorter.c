@@ -5,7 +5,7 @@
  * A row is a few words here, with the first bytes of its key that can differ as
  * a number, so that most comparisons do not touch the key. Keys and values lie
  * in chunks, without a block of memory for each. */
-#include "indexes/row_sorter.h"
+#include "builds/row_sorter.h"
 
 #include <talloc.h>
 

@@ -6,7 +6,7 @@
  * longer has. So the keys that commits touch are noted from the beginning of
  * the scan, and rows whose owner is among them are left out when they are
  * taken: the commit has written the right row, or none. */
-#include "indexes/build_rows.h"
+#include "builds/build_rows.h"
 
 #include <stdio.h>
 #include <talloc.h>
@@ -15,7 +15,7 @@
 #include "catalog/row_form.h"
 #include "commit/job.h"
 #include "plan/plan_refuse.h"
-#include "indexes/row_sorter.h"
+#include "builds/row_sorter.h"
 #include "commit/touched_keys.h"
 
 struct build_rows {

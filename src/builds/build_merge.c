@@ -1,7 +1,7 @@
 /* One step of a build: a merge of gathered rows with the stored rows, both in
  * key order, so that one scan replaces a look-up for each row. A step that is
  * repeated changes nothing: its rows are stored already. */
-#include "indexes/build_merge.h"
+#include "builds/build_merge.h"
 
 #include <talloc.h>
 

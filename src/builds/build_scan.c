@@ -1,6 +1,6 @@
 /* The scan of builds, in steps, and which builds share it. A throttled build
  * has a scan to itself: others would have to wait for it. */
-#include "indexes/build_scan.h"
+#include "builds/build_scan.h"
 
 #include <talloc.h>
 

@@ -3,7 +3,7 @@
  * together with the place up to which it has read, in one transaction. Commits
  * keep the totals right up to that place (plan_aggregate.c), and leave the
  * entries after it to the next steps. */
-#include "indexes/aggregate_build.h"
+#include "builds/aggregate_build.h"
 
 #include <inttypes.h>
 #include <talloc.h>
