@@ -1,0 +1,43 @@
+#!/bin/bash
+# The tables of the first program with a PostgreSQL engine, as it left them when it was
+# killed: they are refused until a command upgrades them, then they are as they were.
+ENGINE=bdb # this story says itself which server has which database
+. "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/upgrade.sh"
+own_database
+address=$found
+version=0.1.0-postgresql
+unpack
+psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=kindex --dbname=store \
+    --set=ON_ERROR_STOP=1 --file="$old/dump.sql" >"$work/null"
+
+test_case 'the tables have an earlier format, and are refused'
+is 'the format' "$(postgres_query store 'SELECT format FROM kindex.meta')" 1
+timeout "$longest" "$KINDEX" serve --listen 0 --engine "$address" >"$work/refused" 2>&1
+is 'its exit status' $? 1
+is 'what it says' "$(grep -c 'run kindex cluster upgrade' "$work/refused")" 1
+
+test_case 'a command upgrades them; the answers are as they were'
+"$KINDEX" cluster upgrade --engine "$address" 2>"$work/null"
+is 'its exit status' $? 0
+: >"$log"
+start_server --engine "$address"
+same_answers "$old/answers"
+is 'wrong indexes' "$(wrong)" ''
+
+test_case 'and change with later versionstamps'
+request GET /kv/users/=1
+stamp=$(header_value ETag)
+request PUT /kv/users/=1 '{"name":"Ada","email":"ada@new.org"}' -H "If-Match: $stamp"
+expect 200
+field ".versionstamp > $stamp" true
+request GET /indexes/by_email/get/ADA@new.org
+body_is '{"name":"Ada","email":"ada@new.org"}'
+request PUT /kv/users/new '{"email":"FAY@example.org"}'
+expect 409 unique-violation
+is 'wrong indexes' "$(wrong)" ''
+
+test_case 'planted: an answer of an entry that was changed is found'
+node "$here/upgrade_data.js" compare "$url" "$old/answers" >"$work/compared"
+is 'it says' "$(grep -c '^GET /kv/users/=1 /email: "Ada@Example.org" is now "ada@new.org"$' "$work/compared")" 1
+finish
