@@ -169,6 +169,9 @@ enum kx_status batch_apply(struct writer *writer, struct batch *batch,
         *number_out = view_apply_end(writer->view, net, net_count);
         if (writer->touched != NULL)
             touched_keys_note(writer->touched, net, net_count);
+        for (struct change_listener *at = writer->listeners; at != NULL;
+             at = at->next)
+            at->note(at, net, net_count);
         announce(writer, batch, &rows);
         writer->plan = batch->plan;
         if (last != batch->plan)

@@ -17,6 +17,15 @@ struct touched_keys;
 struct view;
 struct watch_set;
 
+/* A job that has to know what batches change while it lasts. Called with the
+ * changes of each one, after it is applied. It must not be taken off the list
+ * meanwhile. */
+struct change_listener {
+    struct change_listener *next;
+    void (*note)(struct change_listener *listener,
+                 const struct net_change *changes, size_t count);
+};
+
 struct writer {
     /* Set before the thread starts. */
     pthread_t thread;
@@ -35,6 +44,7 @@ struct writer {
     uint64_t removed_rows;  /* of entries, since compact_job_reset */
     struct touched_keys
         *touched; /* keys changed during a build scan, or NULL */
+    struct change_listener *listeners; /* recounts (indexes/recount.h) */
     /* Jobs. */
     size_t job_size;              /* entries per step */
     uint64_t last_commit_ns;      /* when the last commits were carried out */

@@ -3,16 +3,24 @@
  *
  * No commit is planned while a job reads the tables, so every difference is a
  * real one. */
+#include "commit/job.h"
 #include "engine/engine.h"
 #include "entry/value.h"
 #include "indexes/verify_state.h"
 
+/* Look-ups for a row, or for each row of an entry, count as well, because they
+ * take time. */
+bool verify_reads_on(const struct verify *job, size_t read, size_t limit)
+{
+    size_t bytes =
+        job->source.read + job->other_source.read + job->looked_up_bytes;
+    return job_reads_on(job->writer->base.range, read, limit) &&
+           job->looked_up < job->writer->job_size && bytes < JOB_BYTES_MAX;
+}
+
 /* ---- Repair ------------------------------------------------------------- */
 
-/* Notes the damage under index_key. If it is to be repaired, writes job->made
- * there (size 0: deletes the row). count: by how much that changes the number
- * of index entries. */
-static enum kx_status found(struct verify *job, enum kx_damage damage,
+enum kx_status verify_found(struct verify *job, enum kx_damage damage,
                             struct kx_slice index_key, struct kx_slice key,
                             int64_t count)
 {
@@ -26,8 +34,7 @@ static enum kx_status found(struct verify *job, enum kx_damage damage,
     return plan_repair(job->plan, job->index, index_key, bytes, count);
 }
 
-/* A client's entry under the name of the index. */
-static enum kx_status found_foreign(struct verify *job,
+enum kx_status verify_found_foreign(struct verify *job,
                                     struct kx_slice index_key)
 {
     struct kx_slice nothing = kx_slice(NULL, 0);
@@ -43,7 +50,7 @@ static enum kx_status found_surplus(struct verify *job, enum kx_damage damage,
                                     struct kx_slice key, int64_t count)
 {
     job->made.size = 0;
-    return found(job, damage, index_key, key, count);
+    return verify_found(job, damage, index_key, key, count);
 }
 
 /* Makes the n-th row of the entry in job->source. A pointer gets the
@@ -95,7 +102,8 @@ static enum kx_status check_content(struct verify *job, struct kx_slice key,
         return status;
     if (job->plan != NULL)
         status = make(job, 0, job->plan->stamp);
-    return status == KX_OK ? found(job, KX_STALE, key, owner, 0) : status;
+    return status == KX_OK ? verify_found(job, KX_STALE, key, owner, 0)
+                           : status;
 }
 
 /* A tombstone has no entry to be compared with. A row that cannot be read, or
@@ -110,8 +118,9 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
     if (!record_read(bytes, &row))
         return found_surplus(job, KX_DANGLING, key, no_key, 0);
     if (row.index == 0)
-        return record_expired(&row, kx_now_ms()) ? KX_OK
-                                                 : found_foreign(job, key);
+        return record_expired(&row, kx_now_ms())
+                   ? KX_OK
+                   : verify_found_foreign(job, key);
     if (row.index != job->index->id)
         return KX_OK; /* of another index of this name, built or dropped */
     job->next->report.done++;
@@ -180,14 +189,14 @@ static enum kx_status check_key(struct verify *job, size_t n)
         count = 0;
         status = check_other(job, key, &row);
         if (status == KX_OK)
-            return found(job, KX_DUPLICATE, key, extract->key, 0);
+            return verify_found(job, KX_DUPLICATE, key, extract->key, 0);
         if (status != KX_ABSENT)
             return status;
     }
     if (job->plan != NULL)
         status = make(job, n, job->plan->stamp);
     return status == KX_OK || status == KX_ABSENT
-               ? found(job, KX_MISSING, key, extract->key, count)
+               ? verify_found(job, KX_MISSING, key, extract->key, count)
                : status;
 }
 

@@ -1,6 +1,7 @@
 /* Beginning a verification, and its jobs: first the rows of the index, then the
- * entries. The repairs of a job are one commit: with a stamp, on disk before
- * the next one, reported to watches of the keys. */
+ * entries (those of an aggregate index are in verify_totals.c). The repairs of
+ * a job are one commit: with a stamp, on disk before the next one, reported to
+ * watches of the keys. */
 #include "indexes/verify_job.h"
 
 #include <talloc.h>
@@ -9,12 +10,13 @@
 #include "commit/job.h"
 #include "commit/settle.h"
 #include "engine/engine.h"
+#include "indexes/recount.h"
 #include "indexes/verify_state.h"
 
 bool verify_possible(const struct index *index)
 {
     return index->state == KX_INDEX_READY && index->form.target == NULL &&
-           !index_adopts(index) && !declaration_aggregates(index->declaration);
+           !index_adopts(index);
 }
 
 bool verify_waits(const struct index *index)
@@ -80,6 +82,8 @@ static enum kx_status begin(struct writer *writer, struct kx_commit *commit,
                           .durable = true};
     enum kx_status status = batch_apply(writer, &batch, number_out);
     talloc_free(batch.verification);
+    if (status == KX_OK)
+        recount_end(writer, index);
     commit->created = status == KX_OK;
     return status;
 }
@@ -90,14 +94,6 @@ static struct index *find(const struct writer *writer, struct kx_commit *commit)
     struct index *index = catalog_named(writer->base.catalog, commit);
     if (index == NULL || verify_possible(index))
         return index;
-    if (declaration_aggregates(index->declaration)) {
-        commit->status =
-            kx_fail(&commit->refusal.fault, KX_INDEX_NOT_READY,
-                    "index %.*s is an aggregate index, which cannot be "
-                    "verified: declare it again under another name to compare",
-                    (int)name.size, (const char *)name.data);
-        return NULL;
-    }
     commit->status =
         kx_fail(&commit->refusal.fault, KX_INDEX_NOT_READY,
                 "index %.*s cannot be verified while it is being built, is "
@@ -122,16 +118,6 @@ void verify_begin(struct writer *writer, struct kx_commit *commit,
 
 /* ---- The jobs ----------------------------------------------------------- */
 
-/* Look-ups for a row, or for each row of an entry, count as well, because they
- * take time. */
-static bool reads_on(const struct verify *job, size_t read, size_t limit)
-{
-    size_t bytes =
-        job->source.read + job->other_source.read + job->looked_up_bytes;
-    return job_reads_on(job->writer->base.range, read, limit) &&
-           job->looked_up < job->writer->job_size && bytes < JOB_BYTES_MAX;
-}
-
 static enum kx_status compare_rows(struct verify *job,
                                    const struct kx_range *rows, size_t limit)
 {
@@ -140,7 +126,7 @@ static enum kx_status compare_rows(struct verify *job,
     struct engine_range *range = job->writer->base.range;
     struct verify_report *next = job->next;
     enum kx_status status = engine_range_begin(range, rows->start, rows->end);
-    for (size_t i = 0; status == KX_OK && reads_on(job, i, limit); i++) {
+    for (size_t i = 0; status == KX_OK && verify_reads_on(job, i, limit); i++) {
         status = engine_range_next(range, &key, &bytes);
         if (status != KX_OK)
             break;
@@ -162,6 +148,8 @@ static enum kx_status compare_next(struct verify *job)
     size_t limit = job->writer->job_size;
     if (!job->writer->unpaced)
         limit = throttle_take(&job->index->pace, limit, kx_now_ms());
+    if (declaration_aggregates(declaration))
+        return verify_totals(job, limit);
     enum kx_status status = job_rows(
         job->mem,
         next->report.back ? declaration->prefix : declaration->name_key,
@@ -171,7 +159,7 @@ static enum kx_status compare_next(struct verify *job)
 
 /* The correction of the number of index entries. It is known only if no commit
  * has written a row meanwhile: then all rows were read. */
-static int64_t recount(const struct verify *job)
+static int64_t correction(const struct verify *job)
 {
     const struct index *index = job->index;
     const struct verify_report *next = job->next;
@@ -185,9 +173,11 @@ static void end_direction(struct verify *job, struct batch *batch)
 {
     struct verify_report *next = job->next;
     next->resume_size = 0;
-    if (!next->report.back) {
+    if (!next->report.back)
+        batch->index_entries = correction(job);
+    if (!next->report.back &&
+        !declaration_aggregates(job->index->declaration)) {
         next->report.back = true;
-        batch->index_entries = recount(job);
         return;
     }
     next->report.running = false;
@@ -234,7 +224,8 @@ static bool prepare(struct verify *job)
     return job->plan != NULL;
 }
 
-/* After an error the next job does the same again. */
+/* After an error the next job does the same again, or that of an aggregate
+ * index, whose totals are in memory only, begins again. */
 void verify_step(struct writer *writer, struct index *index)
 {
     struct verify job = {.writer = writer, .index = index};
@@ -247,8 +238,11 @@ void verify_step(struct writer *writer, struct index *index)
         status = apply(&job, &batch);
     else
         talloc_free(job.plan);
+    bool running = job.next != NULL && index->verification->report.running;
     talloc_free(batch.verification);
     talloc_free(job.mem);
+    if (status != KX_OK || !running)
+        recount_end(writer, index);
     if (status != KX_OK)
         job_failed(writer, "verification", status);
 }

@@ -31,4 +31,21 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
 enum kx_status verify_entry(struct verify *job, struct kx_slice key,
                             struct kx_slice bytes);
 
+/* Notes the damage under index_key. If it is to be repaired, writes job->made
+ * there (size 0: deletes the row). count: by how much that changes the number
+ * of index entries. key: of the entry concerned, or empty. */
+enum kx_status verify_found(struct verify *job, enum kx_damage damage,
+                            struct kx_slice index_key, struct kx_slice key,
+                            int64_t count);
+/* The same for a client's entry under the name of the index: it is deleted. */
+enum kx_status verify_found_foreign(struct verify *job,
+                                    struct kx_slice index_key);
+
+/* May a job that has read so many rows, of at most `limit`, read another? */
+bool verify_reads_on(const struct verify *job, size_t read, size_t limit);
+
+/* verify_totals.c: the next step for an aggregate index, of at most `limit`
+ * rows. KX_END: all is compared. */
+enum kx_status verify_totals(struct verify *job, size_t limit);
+
 #endif
