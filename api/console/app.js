@@ -108,7 +108,7 @@ function leaveServer(reason) {
   setToken(null);
   outButton.hidden = true;
   current?.leave?.();
-  for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close();
+  for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close('left');
   current = currentId = null;
   fill(main);
   askToken(reason);

@@ -2,15 +2,19 @@
 import { h } from './dom.js';
 
 // Shows a form; submit(values, dialog) closes it by returning true. Resolves to
-// whether it was submitted. `danger`: the button does what cannot be undone.
-export function form({ id, title, body, action, danger, submit, cancel = true, refuse }) {
+// whether it was submitted. `danger`: the button does what cannot be undone. left():
+// it was closed by close('left'), because its user was signed out.
+export function form({ id, title, body, action, danger, submit, cancel = true, refuse, left }) {
   const before = document.activeElement;
   return new Promise((resolve) => {
     const note = h('p.bad', { role: 'alert' });
     const button = h(danger ? 'button.danger' : 'button.primary', { type: 'submit' }, action);
     const dialog = h('dialog', { id, 'aria-labelledby': `${id}-title`,
       oncancel: (event) => { if (!cancel) event.preventDefault(); },
-      onclose: () => done(false) },
+      onclose: () => {
+        if (dialog.returnValue === 'left') left?.();
+        done(false);
+      } },
     h('form', { onsubmit: (event) => { event.preventDefault(); press(); } },
       h('h2', { id: `${id}-title` }, title), body, note,
       h('div.actions', {}, cancel ? h('button', { type: 'button',

@@ -8,11 +8,16 @@ import { confirm, form } from './dialog.js';
 const EXPORT_MAX = 100000; // entries that a page saves; more is for the command line
 const SAMPLE = 5;
 
+let kept = null; // {key, value}: of a new entry whose user was signed out
+
+addEventListener('beforeunload', (event) => { if (kept) event.preventDefault(); });
+
 // Asks for a key and a value; resolves to the key of the new entry, or undefined.
 export async function createEntry(prefix) {
   const key = h('input', { name: 'key', autofocus: true, spellcheck: false, autocomplete: 'off',
-    value: prefix?.length ? write(prefix) + '/' : '' });
-  const value = h('textarea.text', { name: 'value', spellcheck: false, rows: 8 });
+    value: kept?.key ?? (prefix?.length ? write(prefix) + '/' : '') });
+  const value = h('textarea.text', { name: 'value', spellcheck: false, rows: 8, value: kept?.value ?? '' });
+  kept = null;
   let made;
   await form({ id: 'new-entry', title: 'New entry', action: 'Create', body: [h('label', {}, 'Key, such as users/ada', key),
     h('label', {}, 'Value, as JSON', value)], submit: async () => {
@@ -22,7 +27,12 @@ export async function createEntry(prefix) {
     if (bad) throw new Error(`The value: ${place(value.value, bad.at)}: ${bad.message}`);
     await send('PUT', '/kv' + query({ key: parts }), { body: value.value, headers: { 'If-None-Match': '*' } });
     made = parts;
-  }, refuse: (error) => (error.status === 412 ? 'There is an entry with this key already.' : undefined) });
+  }, refuse: (error) => (error.status === 412 ? 'There is an entry with this key already.' : undefined),
+  left: () => {
+    if (value.value === '') return;
+    kept = { key: key.value, value: value.value };
+    say('The new entry that you had begun is kept: New shows it.');
+  } });
   if (made) say(`Created ${write(made)}`);
   return made;
 }

@@ -150,9 +150,10 @@ async function fits(page) {
 // ---- One browser and few servers for all tests of a file --------------------
 
 let browser;
-async function launch() {
+// The browser; `more`: options of the first call, which starts it.
+async function launch(more) {
   browser ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--no-proxy-server'] });
+    args: ['--no-sandbox', '--disable-gpu', '--no-proxy-server'], ...more });
   return browser;
 }
 

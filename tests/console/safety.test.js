@@ -214,6 +214,27 @@ test('text that is not saved outlives signing out', () => editing(async ({ page,
   await signIn();
 }));
 
+test('so does that of a new entry; what was cancelled is gone', () => editing(async ({ page, signIn }) => {
+  const create = () => page.locator('.list').getByRole('button', { name: /^New/ }).click();
+  const key = page.locator('#new-entry input[name=key]');
+  const value = page.locator('#new-entry textarea');
+  await create();
+  await key.fill('users/begun');
+  await value.fill('{"begun":true}');
+  // The bar lies under the dialog; its button is pressed as a timer would.
+  await page.getByRole('button', { name: 'Sign out', includeHidden: true }).dispatchEvent('click');
+  await page.locator('#sign-in').waitFor();
+  await emptied(page);
+  assert.equal(await page.locator('#new-entry').count(), 0);
+  await signIn();
+  await create();
+  assert.deepEqual([await key.inputValue(), await value.inputValue()], ['users/begun', '{"begun":true}']);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await create();
+  assert.deepEqual([await key.inputValue(), await value.inputValue()], ['users/', '']);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+}));
+
 test('after 30 minutes without a key or a click nothing is shown; unsaved text is kept', () => editing(async ({ page, context, signIn }) => {
   await context.clock.fastForward('29:00');
   await page.keyboard.press('Shift');
