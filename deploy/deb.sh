@@ -1,12 +1,15 @@
 #!/bin/sh
 # Makes a Debian package of the built program, in $BUILD/deb.
 #   BUILD=build deploy/deb.sh
+# DEB_HOST_ARCH: the architecture that it was compiled for, if it is another one.
 set -eu
 cd "$(dirname "$0")/.."
 command -v dpkg-shlibdeps >/dev/null ||
     { echo "deb.sh: the Debian package dpkg-dev is needed" >&2; exit 1; }
 version=$(sed -n 's/^#define KX_VERSION "\(.*\)"$/\1/p' src/kindex.h)
-architecture=$(dpkg --print-architecture)
+architecture=${DEB_HOST_ARCH:-$(dpkg --print-architecture)}
+tools=$(dpkg-architecture -f -a"$architecture" -qDEB_HOST_GNU_TYPE)-
+[ "$architecture" != "$(dpkg --print-architecture)" ] || tools=
 work=$BUILD/deb
 root=$work/debian/kindex
 umask 022
@@ -15,7 +18,7 @@ mkdir -p "$root/DEBIAN"
 
 BUILD=$BUILD DESTDIR=$root PREFIX=/usr UNITS=/lib/systemd/system \
     ZSH=/usr/share/zsh/vendor-completions deploy/install.sh
-strip --strip-unneeded -R .comment -R .note "$root/usr/bin/kindex"
+"${tools}strip" --strip-unneeded -R .comment -R .note "$root/usr/bin/kindex"
 documents=$root/usr/share/doc/kindex
 install -m 644 deploy/debian/copyright "$documents/copyright"
 gzip -9n <deploy/debian/changelog >"$documents/changelog.gz"

@@ -4,10 +4,12 @@
 # stands with its default. All below $DESTDIR; the settings in /etc when the
 # rest goes into /usr or /usr/local.
 #   BUILD=build PREFIX=/usr/local DESTDIR= deploy/install.sh
-# A package names other places: UNITS, ZSH.
+# A package names other places: UNITS, ZSH; and, where this machine cannot run the
+# program, a script that does: RUNS.
 set -eu
 cd "$(dirname "$0")/.."
 program=$BUILD/kindex
+runs=${RUNS:-$program}
 case $PREFIX in
 /usr | /usr/local) etc=/etc ;;
 *) etc=$PREFIX/etc ;;
@@ -26,10 +28,10 @@ put() {
 }
 
 install -D -m 755 "$program" "$DESTDIR$PREFIX/bin/kindex"
-"$program" man | gzip -9n | put "$PREFIX/share/man/man1/kindex.1.gz"
-"$program" completion bash |
+"$runs" man | gzip -9n | put "$PREFIX/share/man/man1/kindex.1.gz"
+"$runs" completion bash |
     put "$PREFIX/share/bash-completion/completions/kindex"
-"$program" completion zsh | put "$functions/_kindex"
+"$runs" completion zsh | put "$functions/_kindex"
 sed -e "s|@PREFIX@|$PREFIX|g" -e "s|@ETC@|$etc|g" deploy/kindex.service.in |
     put "$units/kindex.service"
 # The documents link to each other as they lie in the source tree.
@@ -40,4 +42,4 @@ done
 put "$documents/copyright" <LICENSE
 # What an administrator has changed stays.
 [ -e "$DESTDIR$settings" ] ||
-    deploy/settings.sh "$program" | put "$settings"
+    deploy/settings.sh "$runs" | put "$settings"

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Makes everything that a release has, of the last commit, in $BUILD/release: the
-# sources, the Debian package of this Debian, the npm and Python packages, an OCI
+# sources, the Debian packages for Debian 12 and 13, amd64 and arm64 (as root with
+# debootstrap; otherwise the one of this Debian), the npm and Python packages, an OCI
 # image, what the program is made of (SPDX), notes, and the sums of all. Two runs on
-# the same Debian are equal byte for byte.
+# the same Debian are equal byte for byte, if Debian's packages did not change between.
 #   release.sh            also compiles the program
 #   release.sh PROGRAM    takes this one for it, as its test does
 set -eu
@@ -42,6 +43,7 @@ log() {
 log env -C "$tree" BUILD=build deploy/deb.sh
 cp "$tree/build/deb/kindex_${version}_$architecture.deb" \
     "$out/kindex_${version}_${debian}_$architecture.deb"
+[ $# -gt 0 ] || env -C "$tree" deploy/release/other_debs.sh sources.tar "$out"
 
 for package in typescript adapters; do
     log tests/lib/npm.sh "api/clients/$package"

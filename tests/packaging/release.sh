@@ -56,6 +56,17 @@ wheel() {
 }
 check 'the Python package can be imported, and has the version' wheel
 
+# With neither debootstrap nor anything else but three tools.
+lacking() {
+    local tool
+    mkdir -p "$work/tools" "$work/others"
+    for tool in dirname realpath id; do ln -sf "$(type -P $tool)" "$work/tools/"; done
+    PATH=$work/tools "$BASH" deploy/release/other_debs.sh LICENSE "$work/others" >"$work/left" &&
+        grep -q '^release: left out: packages of the other Debian and for arm64' "$work/left" &&
+        [ -z "$(ls "$work/others")" ]
+}
+check 'packages that cannot be made here are left out, and a line says so' lacking
+
 # ---- The image ----------------------------------------------------------------
 
 image=$work/image
