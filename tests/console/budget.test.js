@@ -32,12 +32,15 @@ test('the first load is small', (t) => withConsole(async ({ context, open, base 
   await page.fine();
 }));
 
+// The server with many entries.
+const many = () => server('many', async (filler) => {
+  for (let from = 0; from < MANY; from += FILLED) {
+    await fill(filler, Array.from({ length: FILLED }, (_, i) => ({ key: ['many', from + i], value: from + i })));
+  }
+}, ['--slow-ms', '0']);
+
 test('a long list jumps anywhere by a few requests for a few entries', async (t) => {
-  const { base, client } = await server('many', async (filler) => {
-    for (let from = 0; from < MANY; from += FILLED) {
-      await fill(filler, Array.from({ length: FILLED }, (_, i) => ({ key: ['many', from + i], value: from + i })));
-    }
-  }, ['--slow-ms', '0']);
+  const { base, client } = await many();
   const context = await (await launch()).newContext();
   const page = await openPage(context, `${base}/console#/data/many`);
   await page.locator('.row .key').nth(5).waitFor();
@@ -72,6 +75,31 @@ test('a long list jumps anywhere by a few requests for a few entries', async (t)
   const elements = await page.evaluate(() => document.querySelectorAll('*').length);
   assert.ok(elements <= 500, `${elements} elements`);
   t.diagnostic(await frames(page, context));
+  await page.fine();
+  await context.close();
+});
+
+test('a build is shown as it proceeds, by one stream', async () => {
+  const { base, client } = await many();
+  const context = await (await launch()).newContext();
+  const page = await openPage(context, `${base}/console#/indexes`);
+  const asked = [];
+  page.on('request', (request) => { if (new URL(request.url()).pathname.startsWith('/indexes')) asked.push(request.url()); });
+  await page.getByText('No index is declared.').waitFor();
+  const json = { 'Content-Type': 'application/json' };
+  await client('POST', '/indexes', '{"name":"many_by_key","prefix":["many"],"fields":[{"key":1}]}', json);
+  await client('POST', '/indexes/many_by_key/pause'); // a million entries take longer than that
+  const bar = page.locator('tr').filter({ hasText: 'many_by_key' }).locator('progress');
+  await bar.waitFor();
+  const { build } = await (await client('GET', '/indexes/many_by_key')).json();
+  assert.ok(build.percent < 100, `${build.percent} %`);
+  // As it is paused, both stay the same.
+  await page.waitForFunction((percent) => Math.abs(document.querySelector('progress').value - percent) < 1, build.percent);
+  await client('POST', '/indexes/many_by_key/resume');
+  const grown = page.waitForFunction((percent) => document.querySelector('progress')?.value > percent, build.percent);
+  await Promise.all([grown, page.locator('.state.ready').waitFor()]);
+  assert.equal(await bar.count(), 0);
+  assert.ok(asked.length <= 2, asked.join()); // the list, and the stream
   await page.fine();
   await context.close();
 });

@@ -14,3 +14,4 @@ planted safety.test.js 'after 30 minutes' app.js 'const IDLE_MS = 30' 'const IDL
 planted safety.test.js 'so does that of a new entry' prefix.js 'kept = { key' 'false && { key'
 planted budget.test.js 'a long list' pages.js 'share: start / this.total, ' ''
 planted repair.test.js 'damage' index.js '?repair=true' '?repair=false'
+planted budget.test.js 'a build is shown' indexes.js 'this.follow();' ''
