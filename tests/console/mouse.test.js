@@ -144,9 +144,11 @@ test('journey 10: a token for an app', async () => {
   await page.locator('dialog input[name=prefix]').fill('users');
   await page.locator('dialog button[type=submit]').click();
   await page.getByText('It is shown this once').waitFor();
+  const lines = await page.locator('#secret pre').innerText();
   await page.getByRole('button', { name: 'Copy' }).first().click();
   const made = await page.evaluate(() => navigator.clipboard.readText());
   await clientOf(base, made)('GET', '/kv/users/ada');
+  assert.equal(lines, ['KINDEX_TOKEN', 'DENO_KV_ACCESS_TOKEN'].map((name) => `export ${name}=${made}`).join('\n'));
   await page.done();
   await context.close();
 });
