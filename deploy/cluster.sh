@@ -49,7 +49,9 @@ find_primary() {
     primary=$place/a standby=$place/b
     [ -e "$place/b/data/PG_VERSION" ] && [ ! -e "$place/b/data/standby.signal" ] || return 0
     a=$(timeline "$place/a") b=$(timeline "$place/b")
-    [ "${b:-0}" -le "${a:-0}" ] || { primary=$place/b standby=$place/a; }
+    if [ -e "$place/a/data/standby.signal" ] || [ "${b:-0}" -gt "${a:-0}" ]; then
+        primary=$place/b standby=$place/a
+    fi
 }
 
 start_databases() {

@@ -39,6 +39,7 @@ void pg_conn_close(struct pg_conn *conn)
     PQfinish(conn->libpq);
     conn->libpq = NULL;
     conn->unread = 0;
+    conn->unconfirmed = false;
 }
 
 /* ---- Answers ------------------------------------------------------------ */
@@ -127,7 +128,10 @@ static enum kx_status take_answer(struct pg_conn *conn, PGresult **rows_out)
         PGresult *result = PQgetResult(conn->libpq);
         if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
             PQclear(result);
-            return status;
+            return conn->unconfirmed
+                       ? lose(conn, "the wait for the synchronous standby was "
+                                    "cancelled")
+                       : status;
         }
         if (result != NULL)
             status = take_result(conn, result, status, rows_out);
@@ -261,9 +265,12 @@ enum kx_status pg_conn_prepare(struct pg_conn *conn, struct kx_fault *fault)
 
 /* ---- Connecting --------------------------------------------------------- */
 
-static void ignore_notice(void *context, const char *message)
+static void take_notice(void *context, const PGresult *notice)
 {
-    (void)context;
+    struct pg_conn *conn = context;
+    const char *message = PQresultErrorMessage(notice);
+    if (pg_server_wait_cancelled(notice))
+        conn->unconfirmed = true;
     kx_log(KX_LOG_DEBUG, "database-notice", "detail=\"%.*s\"",
            (int)strcspn(message, "\n"), message);
 }
@@ -300,7 +307,7 @@ static enum kx_status connect(struct pg_conn *conn)
         return fail(conn, KX_NO_MEMORY, "");
     if (PQstatus(conn->libpq) != CONNECTION_OK)
         return fail(conn, KX_UNREACHABLE, PQerrorMessage(conn->libpq));
-    PQsetNoticeProcessor(conn->libpq, ignore_notice, NULL);
+    PQsetNoticeReceiver(conn->libpq, take_notice, conn);
     if (PQsetnonblocking(conn->libpq, 1) != 0 ||
         PQenterPipelineMode(conn->libpq) == 0)
         return fail(conn, KX_UNREACHABLE, PQerrorMessage(conn->libpq));

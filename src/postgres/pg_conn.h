@@ -30,6 +30,7 @@ struct pg_conn {
     /* Kept here. */
     PGconn *libpq;          /* NULL: there is no connection */
     unsigned unread;        /* answers that are on their way, unwanted */
+    bool unconfirmed;       /* a COMMIT did not wait for the standby */
     uint64_t rest_until_ns; /* after a failure: no attempt before this time */
     struct kx_fault fault;  /* of the last failure */
 };
@@ -57,7 +58,9 @@ enum kx_status pg_conn_prepare(struct pg_conn *conn, struct kx_fault *fault);
 /* Sends what is queued and waits for the answers. After an error the statements
  * after it are not executed. KX_OK; *rows_out (NULL is allowed) is then the
  * answer of the last statement that returns rows, else NULL; PQclear it.
- * KX_UNREACHABLE: the connection is lost. Errors of the database:
+ * KX_UNREACHABLE: the connection is lost, or closed because a COMMIT has ended
+ * its wait for the synchronous standby too early: it is then of unknown outcome
+ * like one without an answer. Errors of the database:
  * KX_CHECK_FAILED (a row is there already), KX_IN_USE (the fence),
  * KX_DISK_FULL, KX_NO_MEMORY, KX_COMMIT_TOO_LARGE, KX_ABSENT (no such table),
  * KX_AGAIN (nothing was done, and the same may succeed), KX_FAILED. */

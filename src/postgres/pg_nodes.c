@@ -66,23 +66,36 @@ static void take(struct pg_nodes *nodes, const PGresult *rows)
     pthread_mutex_unlock(&nodes->lock);
 }
 
-void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
-                   const char *role)
+/* Queues the write of this node's row. */
+static bool send_beat(struct pg_engine *engine, struct pg_conn *conn,
+                      const char *role)
 {
-    struct pg_nodes *nodes = engine->nodes;
     struct pg_seen seen = pg_nodes_seen(engine);
     struct pg_params params = {.count = 0};
-    PGresult *rows = NULL;
-    uint64_t now_ns = kx_monotonic_ns();
-    if (now_ns < nodes->next_ns || conn->libpq == NULL)
-        return;
-    nodes->next_ns = now_ns + (uint64_t)(BEAT_MS - 50) * KX_MS_NS;
     pg_params_bytes(&params, kx_text(engine->node));
     pg_params_bytes(&params, kx_text(engine->address));
     pg_params_bytes(&params, kx_text(role));
     pg_params_number(&params, (int64_t)seen.epoch);
     pg_params_number(&params, (int64_t)seen.batch);
-    if (pg_conn_text(conn, pg_sql_beat, &params) &&
+    return pg_conn_text(conn, pg_sql_beat, &params);
+}
+
+enum kx_status pg_nodes_confirm(struct pg_engine *engine, struct pg_conn *conn)
+{
+    return send_beat(engine, conn, "standby") ? pg_conn_finish(conn, NULL)
+                                              : KX_UNREACHABLE;
+}
+
+void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
+                   const char *role)
+{
+    struct pg_nodes *nodes = engine->nodes;
+    PGresult *rows = NULL;
+    uint64_t now_ns = kx_monotonic_ns();
+    if (now_ns < nodes->next_ns || conn->libpq == NULL)
+        return;
+    nodes->next_ns = now_ns + (uint64_t)(BEAT_MS - 50) * KX_MS_NS;
+    if (send_beat(engine, conn, role) &&
         pg_conn_text(conn, pg_sql_trim_seen, NULL) &&
         pg_conn_text(conn, pg_server_nodes, NULL) &&
         pg_conn_finish(conn, &rows) == KX_OK && PQntuples(rows) > 0)

@@ -15,6 +15,10 @@ struct pg_nodes *pg_nodes_create(struct pg_engine *engine);
 void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
                    const char *role);
 
+/* Writes the same row as a standby, and waits for it: what was committed before
+ * is as safe as this commit. As pg_conn_finish. The thread of conn. */
+enum kx_status pg_nodes_confirm(struct pg_engine *engine, struct pg_conn *conn);
+
 /* Copies what was read last. False: nothing yet. Any thread. */
 bool pg_nodes_known(struct pg_engine *engine, struct kx_cluster *cluster_out);
 

@@ -1,5 +1,16 @@
-/* The texts. */
+/* The texts, and what the server's notices mean. */
 #include "postgres/pg_server.h"
+
+#include <string.h>
+
+/* The message is in the language of the server. A function that warns with the
+ * same code has a context. */
+bool pg_server_wait_cancelled(const PGresult *notice)
+{
+    const char *code = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+    return code != NULL && strcmp(code, "01000") == 0 &&
+           PQresultErrorField(notice, PG_DIAG_CONTEXT) == NULL;
+}
 
 const char *const pg_server_session =
     "SELECT current_setting('synchronous_commit'), "

@@ -3,6 +3,14 @@
 #ifndef PG_SERVER_H
 #define PG_SERVER_H
 
+#include <postgresql/libpq-fe.h>
+#include <stdbool.h>
+
+/* True: the notice says that a COMMIT no longer waits for the synchronous
+ * standby, as after pg_cancel_backend. It is on the disk of the primary then,
+ * and lost if the standby is promoted before it has the commit. */
+bool pg_server_wait_cancelled(const PGresult *notice);
+
 /* One row: synchronous_commit and transaction_read_only, after the settings of
  * the session are made: the schema, limits of time, and plans that read the
  * tables by their keys, also where the statistics are old. */

@@ -3,7 +3,9 @@
 # standby, data are there the next time, and nothing runs afterwards.
 ENGINE=bdb # its nodes are those of make cluster
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../../deploy/postgres.sh"
 needs psql
+held_process=''
 free_ports 3
 read -ra ports <<<"$found"
 place=$work/cluster
@@ -21,6 +23,7 @@ cluster_end() {
     wait "$cluster"
 }
 end_cluster() {
+    [ -z "$held_process" ] || kill -KILL "$held_process"
     [ -z "$cluster" ] || cluster_end
     leave
 }
@@ -49,6 +52,60 @@ test_case 'the standby of the database is synchronous'
 is 'what the primary says' "$(database a 'SELECT sync_state FROM pg_stat_replication')" sync
 is 'what the standby says' "$(database b 'SELECT pg_is_in_recovery()')" t
 
+# What is not sent to the standby, it does not confirm.
+hold_standby() {
+    held_process=$(database a 'SELECT pid FROM pg_stat_replication')
+    kill -STOP "$held_process"
+}
+release_standby() {
+    kill -CONT "$held_process"
+    held_process=''
+}
+waiting() { # SQL
+    [ "$(database a "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND $1")" != 0 ]
+}
+# put_and_cancel PATH: a write, whose COMMIT no longer waits for the standby; its status
+# comes into $work/put.status
+put_and_cancel() {
+    local seen
+    seen=$(cancellations)
+    rm -f "$work/put.status"
+    hold_standby
+    { curl --silent --max-time "$longest" --request PUT --data 2 --output "$work/put.body" \
+        --write-out '%{http_code}' "$url$1" >"$work/put.part"
+      mv "$work/put.part" "$work/put.status"; } &
+    put=$!
+    wait_until commit_waits
+    database a "SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+        WHERE wait_event = 'SyncRep' AND query = 'COMMIT'" >"$work/null"
+    wait_until cancellation_seen "$seen"
+}
+commit_waits() {
+    answered || waiting "query = 'COMMIT'"
+}
+cancellations() {
+    cat "$place"/{one,two,three}.log | grep -c 'standby was cancelled'
+}
+cancellation_seen() { # NUMBER
+    answered || [ "$(cancellations)" -gt "$1" ]
+}
+answered() {
+    [ -e "$work/put.status" ]
+}
+acknowledged() {
+    answered && grep -q '^2' "$work/put.status"
+}
+
+test_case 'a commit whose wait for the standby is cancelled is not acknowledged before a later one is there'
+put_and_cancel /kv/cancelled
+is 'that the write is acknowledged' "$(acknowledged && echo yes)" ''
+release_standby
+wait_until answered
+wait $put
+is 'what it is answered' "$(sed 's/503/201/' "$work/put.status")" 201
+until_status 200 GET /kv/cancelled
+body_is 2
+
 test_case 'all of it stops with the command, and its data are there the next time'
 cluster_end
 is 'processes' "$(pgrep -f -c -- "$place/")" 0
@@ -62,11 +119,28 @@ is 'processes' "$(pgrep -f -c -- "$place/")" 0
 cluster=''
 
 test_case 'a port that is taken is said, and nothing runs afterwards'
+last_port=${ports[2]}
 ports[2]=${ports[0]}
 CLUSTER=$place PORTS="${ports[*]}" KINDEX=$KINDEX \
     "$(dirname "$0")/../../deploy/cluster.sh" >"$work/cluster.out" 2>&1 && ended_with=0 || ended_with=$?
 is 'exit status' "$ended_with" 1
 is 'what it says' "$(grep -c 'node three has ended' "$work/cluster.out")" 1
 is 'processes' "$(pgrep -f -c -- "$place/")" 0
+
+test_case 'a commit that was cancelled is not acknowledged if the standby is promoted without it'
+ports[2]=$last_port
+cluster_start
+at 0
+put_and_cancel /kv/promoted
+is 'that the write is acknowledged' "$(acknowledged && echo yes)" ''
+kill -KILL "$(head -1 "$place/a/data/postmaster.pid")" "$held_process"
+held_process=''
+postgres_promote "$place/b"
+wait_until answered
+wait $put
+is 'what it is answered' "$(cat "$work/put.status")" 503
+is 'the entry' "$(database b "SELECT count(*) FROM kindex.entries WHERE position('promoted' IN k) > 0")" 0
+cluster_end
+cluster=''
 
 finish
