@@ -52,13 +52,14 @@ struct sqlstate {
 static enum kx_status status_of(const PGresult *result)
 {
     static const struct sqlstate TABLE[] = {
-        {"23505", KX_CHECK_FAILED},  {"23514", KX_IN_USE},
-        {"53100", KX_DISK_FULL},     {"53200", KX_NO_MEMORY},
-        {"54", KX_COMMIT_TOO_LARGE}, {"42P01", KX_ABSENT},
-        {"3F000", KX_ABSENT},        {"40", KX_AGAIN},
-        {"55P03", KX_AGAIN},         {"57", KX_UNREACHABLE},
-        {"08", KX_UNREACHABLE},      {"25006", KX_UNREACHABLE},
-        {"53", KX_UNREACHABLE},      {"28", KX_BAD_DIRECTORY},
+        {"23505", KX_CHECK_FAILED}, {"23514", KX_IN_USE},
+        {"22012", KX_IN_USE},       {"53100", KX_DISK_FULL},
+        {"53200", KX_NO_MEMORY},    {"54", KX_COMMIT_TOO_LARGE},
+        {"42P01", KX_ABSENT},       {"3F000", KX_ABSENT},
+        {"40", KX_AGAIN},           {"55P03", KX_AGAIN},
+        {"57", KX_UNREACHABLE},     {"08", KX_UNREACHABLE},
+        {"25006", KX_UNREACHABLE},  {"53", KX_UNREACHABLE},
+        {"28", KX_BAD_DIRECTORY},
     };
     const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     if (code == NULL)

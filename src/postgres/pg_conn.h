@@ -61,7 +61,7 @@ enum kx_status pg_conn_prepare(struct pg_conn *conn, struct kx_fault *fault);
  * KX_UNREACHABLE: the connection is lost, or closed because a COMMIT has ended
  * its wait for the synchronous standby too early: it is then of unknown outcome
  * like one without an answer. Errors of the database:
- * KX_CHECK_FAILED (a row is there already), KX_IN_USE (the fence),
+ * KX_CHECK_FAILED (a row is there already), KX_IN_USE (PG_FENCE, PG_RECENT),
  * KX_DISK_FULL, KX_NO_MEMORY, KX_COMMIT_TOO_LARGE, KX_ABSENT (no such table),
  * KX_AGAIN (nothing was done, and the same may succeed), KX_FAILED. */
 enum kx_status pg_conn_finish(struct pg_conn *conn, PGresult **rows_out);

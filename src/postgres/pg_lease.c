@@ -160,17 +160,16 @@ static void copy_text(char *to, size_t size, struct kx_slice from)
 static bool look_for_loss(struct pg_engine *engine, const struct pg_seen *seen,
                           const PGresult *rows)
 {
-    char id[UUID_SIZE];
-    uint64_t epoch = (uint64_t)pg_number(rows, 0, 6);
-    uint64_t batch = (uint64_t)pg_number(rows, 0, 7);
+    struct pg_seen shown = {.epoch = (uint64_t)pg_number(rows, 0, 6),
+                            .batch = (uint64_t)pg_number(rows, 0, 7)};
     engine->leaps = pg_number(rows, 0, 9) > 0;
-    if (epoch < seen->epoch || batch < seen->batch ||
+    if (shown.epoch < seen->epoch || shown.batch < seen->batch ||
         pg_number(rows, 0, 11) > 0) {
         pg_nodes_note_lost(engine, &engine->conn);
         return true;
     }
-    copy_text(id, sizeof id, pg_bytes(rows, 0, 10));
-    pg_nodes_saw(engine, epoch, batch, id);
+    copy_text(shown.id, sizeof shown.id, pg_bytes(rows, 0, 10));
+    pg_nodes_shown(engine, &shown);
     return pg_number(rows, 0, 8) > 0;
 }
 

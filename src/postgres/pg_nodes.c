@@ -15,6 +15,8 @@ struct pg_nodes {
     bool known; /* under `lock`, as what follows */
     struct kx_cluster cluster;
     struct pg_seen seen;
+    struct pg_seen shown; /* what was read, and no later commit has confirmed */
+    bool unconfirmed;     /* there is something in `shown` */
 };
 
 static int finish(struct pg_nodes *nodes)
@@ -80,6 +82,25 @@ static bool send_beat(struct pg_engine *engine, struct pg_conn *conn,
     return pg_conn_text(conn, pg_sql_beat, &params);
 }
 
+void pg_nodes_shown(struct pg_engine *engine, const struct pg_seen *shown)
+{
+    struct pg_nodes *nodes = engine->nodes;
+    pthread_mutex_lock(&nodes->lock);
+    nodes->shown = *shown;
+    nodes->unconfirmed = true;
+    pthread_mutex_unlock(&nodes->lock);
+}
+
+/* The row of this node was committed after what was shown. */
+static void confirm_shown(struct pg_nodes *nodes)
+{
+    pthread_mutex_lock(&nodes->lock);
+    if (nodes->unconfirmed)
+        nodes->seen = nodes->shown;
+    nodes->unconfirmed = false;
+    pthread_mutex_unlock(&nodes->lock);
+}
+
 enum kx_status pg_nodes_confirm(struct pg_engine *engine, struct pg_conn *conn)
 {
     return send_beat(engine, conn, "standby") ? pg_conn_finish(conn, NULL)
@@ -98,8 +119,10 @@ void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
     if (send_beat(engine, conn, role) &&
         pg_conn_text(conn, pg_sql_trim_seen, NULL) &&
         pg_conn_text(conn, pg_server_nodes, NULL) &&
-        pg_conn_finish(conn, &rows) == KX_OK && PQntuples(rows) > 0)
+        pg_conn_finish(conn, &rows) == KX_OK && PQntuples(rows) > 0) {
         take(nodes, rows);
+        confirm_shown(nodes);
+    }
     PQclear(rows);
 }
 
@@ -126,6 +149,7 @@ void pg_nodes_saw(struct pg_engine *engine, uint64_t epoch, uint64_t batch,
         snprintf(seen->id, sizeof seen->id, "%s", id != NULL ? id : "");
     seen->epoch = epoch;
     seen->batch = batch;
+    nodes->unconfirmed = false;
     pthread_mutex_unlock(&nodes->lock);
 }
 

@@ -33,6 +33,11 @@ struct pg_seen {
 void pg_nodes_saw(struct pg_engine *engine, uint64_t epoch, uint64_t batch,
                   const char *id);
 
+/* This is in the database, but perhaps not on its synchronous standby. It is
+ * remembered as seen when a row of this node was written after it. Any
+ * thread. */
+void pg_nodes_shown(struct pg_engine *engine, const struct pg_seen *shown);
+
 /* The batch that was sent is applied: engine->batch is its number, and it is
  * the last one seen. The writer's thread. */
 void pg_nodes_applied(struct pg_engine *engine);

@@ -49,6 +49,8 @@ static const char *const TEXTS[PG_STATEMENTS] = {
                  "$2::int8, $3::text, $4::int8)"),
     [PG_TRIM] = "DELETE FROM log WHERE batch = $1::int8",
     [PG_WHERE] = "SELECT epoch, batch FROM meta",
+    [PG_RECENT] = "SELECT 1 / (CASE WHEN epoch >= $1::int8 THEN 1 ELSE 0 END) "
+                  "FROM meta",
 };
 
 #define COLUMNS                                                                \

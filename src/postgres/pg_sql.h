@@ -36,11 +36,12 @@ enum { PG_COUNT_MAX = 20000 };
 
 /* The other statements that are prepared. */
 enum pg_statement {
-    PG_FENCE, /* epoch, batch, time: advances meta to this batch; 23514: the
-               * lease is another's, or the batch is not the next */
-    PG_NOTE,  /* batch, epoch, id, time: the row of log */
-    PG_TRIM,  /* batch: removes its row of log */
-    PG_WHERE, /* one row: epoch and batch of meta */
+    PG_FENCE,  /* epoch, batch, time: advances meta to this batch; 23514: the
+                * lease is another's, or the batch is not the next */
+    PG_NOTE,   /* batch, epoch, id, time: the row of log */
+    PG_TRIM,   /* batch: removes its row of log */
+    PG_WHERE,  /* one row: epoch and batch of meta */
+    PG_RECENT, /* epoch: 22012 if that of meta is below it */
     PG_STATEMENTS
 };
 

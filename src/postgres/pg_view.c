@@ -85,6 +85,21 @@ static bool send(struct pg_conn *conn, const struct pg_question *question)
                : pg_conn_statement(conn, question->other, question->params);
 }
 
+/* Queues what begins a reader's view. The active node has made its epoch on one
+ * server: another server, from which a failover has gone away while the
+ * reader's connection to it lasts, lacks that epoch, and may lack what was
+ * acknowledged since. A standby's engine has no epoch. */
+static bool send_begin(struct pg_view *view)
+{
+    struct pg_params params = {.count = 0};
+    uint64_t epoch = atomic_load(&view->engine->epoch);
+    view->begun = pg_conn_text(
+        view->conn, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", NULL);
+    pg_params_number(&params, (int64_t)epoch);
+    return view->begun &&
+           (epoch == 0 || pg_conn_statement(view->conn, PG_RECENT, &params));
+}
+
 static enum kx_status ask_once(struct pg_view *view,
                                const struct pg_question *question,
                                PGresult **rows_out)
@@ -92,16 +107,17 @@ static enum kx_status ask_once(struct pg_view *view,
     enum kx_status status = pg_conn_open(view->conn, NULL);
     if (status != KX_OK)
         return status;
-    if (view->conn == &view->own && !view->begun) {
-        if (!pg_conn_text(view->conn,
-                          "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-                          NULL))
-            return KX_UNREACHABLE;
-        view->begun = true;
-    }
+    if (view->conn == &view->own && !view->begun && !send_begin(view))
+        return KX_UNREACHABLE;
     if (!send(view->conn, question))
         return KX_UNREACHABLE;
-    return pg_conn_finish(view->conn, rows_out);
+    status = pg_conn_finish(view->conn, rows_out);
+    if (status != KX_IN_USE)
+        return status;
+    kx_log(KX_LOG_WARNING, "database-replaced",
+           "detail=\"a connection for reads leads to another server\"");
+    pg_conn_close(view->conn);
+    return KX_UNREACHABLE;
 }
 
 /* The database may have closed the connection since it was last used: then a

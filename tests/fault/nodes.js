@@ -1,7 +1,8 @@
 // Three nodes in front of one PostgreSQL, and clients that write through all of
 // them: one node points to the active one, two send requests there. In turn the
 // active node is killed, frozen until another is active, and stopped, and a standby
-// is killed. Nothing that was acknowledged may be lost, also not by a node that was
+// is killed; or the active node is cut off, the database is killed, or its standby
+// takes its place, also while the old one is still there. Nothing that was acknowledged may be lost, also not by a node that was
 // frozen meanwhile, no versionstamp may come twice, and every sum must be what the
 // clients have added. Each client also reads its sum, from whichever node, after the
 // position of what it has written (consistency=session): it may never be less than
@@ -10,14 +11,21 @@
 //   node nodes.js PROGRAM ROUNDS ENGINE [SEED]     the last line: N passed, N failed
 //
 // The database is empty, and that of KX_POSTGRES (tests/lib/postgres.sh).
-// KX_NODES_FAULTS names the faults, with commas. KX_NODES_UNFENCED=1 is for a program
+// KX_NODES_FAULTS names the faults, with commas: kill, freeze, stop, standby; cut, in a
+// network of namespaces (KX_NODES_CUT=1, and ENGINE is for a node %); database,
+// promote and split, with KX_NODES_PAIR="PRIMARY STANDBY SETTING..." (nodes_databases.js).
+// KX_NODES_ASYNC=1: the standby is asynchronous, and lacks the last second when it is
+// promoted; the nodes are told to accept that. KX_NODES_UNFENCED=1 is for a program
 // without fence: takes the constraint away that would still refuse a batch whose
 // number was used.
 'use strict';
-const { execFileSync } = require('node:child_process');
+const { execFile, execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const http = require('node:http');
 const net = require('node:net');
+const { promisify } = require('node:util');
+const { Databases } = require('./nodes_databases.js');
+const { Cable } = require('./nodes_network.js');
 const { Server, pause } = require('./server.js');
 const { randomFrom } = require('./random.js');
 const { announce, seedOf } = require('./report.js');
@@ -30,6 +38,10 @@ const LONGEST_MS = 60000;
 const [program, roundsText, engine, seedText] = process.argv.slice(2);
 const seed = seedOf(seedText);
 const random = randomFrom(seed);
+const asynchronous = process.env.KX_NODES_ASYNC === '1';
+const [primary, standby, ...settings] = (process.env.KX_NODES_PAIR ?? '').split(' ');
+const databases = primary !== '' ?
+  new Databases(primary, standby, settings, asynchronous) : undefined;
 const faults = (process.env.KX_NODES_FAULTS ?? 'kill,freeze,stop,standby').split(',');
 
 function freePort() {
@@ -43,14 +55,14 @@ function freePort() {
 
 // Resolves to {status, headers, text, json}; waits for as long as the connection
 // is there, and rejects when it breaks.
-function ask(port, method, target, body, after) {
+function ask(origin, method, target, body, after) {
   const text = body && JSON.stringify(body);
   const headers = {
     ...body && { 'content-type': 'application/json' },
     ...after && { 'kindex-after': after },
   };
   return new Promise((resolve, reject) => {
-    http.request({ host: '127.0.0.1', port, method, path: target, headers,
+    http.request(new URL(target, origin), { method, headers,
       agent: false }, async (reply) => {
       try {
         const chunks = [];
@@ -68,29 +80,40 @@ function ask(port, method, target, body, after) {
 
 // The address stays the same when the process begins again.
 class Node extends Server {
-  constructor(name, port, forward) {
-    super(program, ['--engine', engine, '--node', name, '--forward', forward,
-      '--advertise', `http://127.0.0.1:${port}`, '--listen', `127.0.0.1:${port}`]);
+  constructor(name, listen, forward, number) {
+    super(program, ['--engine', engine.replace('%', number), '--node', name,
+      '--forward', forward, '--advertise', `http://${listen}`, '--listen', listen]);
     this.name = name;
-    this.fixed = port;
+    this.origin = `http://${listen}`;
+  }
+
+  // In a network where it can be cut off.
+  static within(cable, name, forward, number) {
+    const node = new Node(name, cable.listen, forward, number);
+    node.cable = cable;
+    const start = cable.within(program,
+      [...node.settings, '--insecure', '--engine-insecure']);
+    node.program = start.program;
+    node.settings = start.words;
+    return node;
   }
 
   // The reply of the node that answers, here or where this one points to.
   async ask(method, target, body, after) {
-    const first = await ask(this.fixed, method, target, body, after);
+    const first = await ask(this.origin, method, target, body, after);
     if (first.status !== 307) return first;
-    return ask(Number(new URL(first.headers.location).port), method, target, body);
+    return ask(new URL(first.headers.location).origin, method, target, body);
   }
 
   async isActive() {
-    const reply = await ask(this.fixed, 'GET', '/metrics').catch(() => null);
+    const reply = await ask(this.origin, 'GET', '/metrics').catch(() => null);
     return reply !== null && /^kindex_node_active 1$/m.test(reply.text);
   }
 
   // Waits until it answers that it is ready, as active node or as standby.
   async settled() {
     await soon(`${this.name} is ready`, async () =>
-      (await ask(this.fixed, 'GET', '/readyz').catch(() => null))?.status === 200);
+      (await ask(this.origin, 'GET', '/readyz').catch(() => null))?.status === 200);
   }
 }
 
@@ -190,9 +213,15 @@ async function work(nodes, client) {
   }
 }
 
+// A node that has to begin again while the database is away ends.
+function supervise(nodes) {
+  for (const node of nodes.filter((one) => !one.running)) node.launch();
+}
+
 async function activeOf(nodes) {
   let found;
   await soon('a node is active', async () => {
+    supervise(nodes);
     for (const node of nodes)
       if (node.running && !node.frozen && await node.isActive()) found = node;
     return found !== undefined;
@@ -208,8 +237,28 @@ async function takeOver(node) {
   return performance.now() - begun;
 }
 
+// Milliseconds until a commit is acknowledged that was answered after `ready`.
+async function recovery(nodes, ready) {
+  const begun = performance.now();
+  await ready();
+  const there = performance.now();
+  await soon('a commit is acknowledged', async () => {
+    supervise(nodes);
+    if (asynchronous)
+      await promisify(execFile)(program, ['cluster', 'accept-loss', '--engine', engine])
+        .catch(() => null);
+    return [...ledger.lastAck.values()].some((at) => at > there);
+  });
+  return performance.now() - begun;
+}
+
 async function strike(nodes, fault, figures) {
   const active = await activeOf(nodes);
+  const change = { database: 'restart', promote: 'promote', split: 'split' }[fault];
+  if (change !== undefined) {
+    figures[fault].push(await recovery(nodes, () => databases[change]()));
+    return;
+  }
   if (fault === 'standby') {
     const other = nodes.find((node) => node !== active);
     await other.kill('SIGKILL');
@@ -217,6 +266,15 @@ async function strike(nodes, fault, figures) {
     return other.settled();
   }
   const taken = takeOver(active);
+  if (fault === 'cut') {
+    active.cable.cut();
+    active.frozen = true;
+    figures[fault].push(await taken);
+    await pause(FREEZE_MS);
+    active.cable.join();
+    active.frozen = false;
+    return active.settled();
+  }
   if (fault === 'freeze') {
     active.child.kill('SIGSTOP');
     active.frozen = true;
@@ -304,18 +362,23 @@ async function run(nodes, clients, figures) {
 async function main() {
   announce(seed, program, roundsText, engine);
   const nodes = [];
-  for (const [name, forward] of [['one', 'redirect'], ['two', 'proxy'], ['three', 'proxy']])
-    nodes.push(new Node(name, await freePort(), forward));
+  for (const [name, forward] of [['one', 'redirect'], ['two', 'proxy'], ['three', 'proxy']]) {
+    const number = nodes.length + 1;
+    nodes.push(process.env.KX_NODES_CUT === '1' ?
+      Node.within(new Cable(number), name, forward, number) :
+      new Node(name, `127.0.0.1:${await freePort()}`, forward, number));
+  }
   const clients = Array.from({ length: CLIENTS },
     (_, number) => ({ number, next: 0, sent: 0, acked: 0, position: '0.0' }));
-  const figures = { rounds: 0, kill: [], freeze: [], stop: [] };
+  const figures = { rounds: 0, kill: [], freeze: [], stop: [], cut: [], database: [],
+    promote: [], split: [] };
   const wrong = await run(nodes, clients, figures).catch((error) => [error.stack]);
   console.log(`${ledger.sent} commits, ${ledger.acks.size} acknowledged, ` +
     `${ledger.late} of them late, ${ledger.refused} refused, ${ledger.unknown} unanswered`);
   console.log(`${reads.answered} session reads, ${reads.refused} refused, ` +
     `${reads.unanswered} unanswered`);
-  for (const fault of ['kill', 'freeze', 'stop'].filter((one) => figures[one].length > 0))
-    console.log(`${fault}: another node acknowledges after ` +
+  for (const fault of faults.filter((one) => figures[one]?.length > 0))
+    console.log(`${fault}: ${databases ? 'a' : 'another'} node acknowledges after ` +
       `${figures[fault].map(Math.round).join(', ')} ms`);
   if (wrong.length > 0) {
     console.log(wrong.join('\n'));

@@ -13,8 +13,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 operations=20000 patience=600 soak=20 ;;
-prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 operations=300000 patience=2400 soak=1800 ;;
+fault) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 outages=2 promotions=2 splits=1 severed=3 operations=20000 patience=600 soak=20 ;;
+prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 outages=30 promotions=20 splits=10 severed=30 operations=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -123,6 +123,39 @@ nodes() (
 )
 export -f nodes
 
+# nodes_pair PROGRAM ROUNDS [SETTING]: with a PostgreSQL and its standby, which is
+# synchronous unless the setting says otherwise
+nodes_pair() (
+    . tests/lib/postgres.sh
+    place=$(mktemp -d)
+    settings=("${postgres_options[@]}" -c wal_retrieve_retry_interval=100ms
+        -c "${3-synchronous_standby_names=*}")
+    trap 'postgres_end "$place/a"; postgres_end "$place/b"; rm -rf "$place"' EXIT
+    export KX_POSTGRES=$place/a KX_NODES_PAIR="$place/a $place/b ${settings[*]}"
+    chmod 711 "$place"
+    postgres_make "$place/a" && postgres_begin "$place/a" "${postgres_options[@]}" &&
+        postgres_database nodes && postgres_copy "$place/a" "$place/b" &&
+        postgres_end "$place/a" fast && postgres_begin "$place/a" "${settings[@]}" &&
+        postgres_begin "$place/b" "${settings[@]}" || exit 1
+    node tests/fault/nodes.js "$1" "$2" \
+        "postgresql://kindex@/nodes?host=$place/a,$place/b&target_session_attrs=read-write"
+)
+
+# nodes_cut PROGRAM ROUNDS: in a network that only this test sees
+nodes_cut() (
+    . tests/lib/postgres.sh
+    place=$(mktemp -d)
+    postgres_options+=(-c 'listen_addresses=*')
+    trap 'postgres_stop; rm -rf "$place"' EXIT
+    export KX_POSTGRES=$place/postgres KX_NODES_CUT=1 KX_NODES_FAULTS=cut
+    postgres_make "$KX_POSTGRES" &&
+        echo 'host all all 10.99.0.0/16 trust' >>"$KX_POSTGRES/data/pg_hba.conf" &&
+        ip link set lo up && echo 1 >/proc/sys/net/ipv4/ip_forward &&
+        postgres_resume && postgres_database nodes || exit 1
+    node tests/fault/nodes.js "$1" "$2" 'postgresql://kindex@10.99.%.1/nodes'
+)
+export -f nodes_pair nodes_cut
+
 cut_power() {
     KX_POWER=$1 KX_POWER_LIBRARY=$work/power.so \
         node "tests/fault/${3:-kill.js}" "$program" "$2"
@@ -154,6 +187,7 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
         postgres/pg_server 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' \
         postgres/pg_nodes '/^void pg_nodes_note_lost/,/^{/s/^{/{ return;/' &&
     flawed unended postgres/pg_server 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' &&
+    flawed trusting postgres/pg_conn 's/strcmp(durable, "on") != 0/false/' &&
     flawed keeping store/follower 's/record_cache_create(follower, 0)/record_cache_create(follower, 1 << 24)/' &&
     flawed heedless store/follower 's/if (is_below(&now, least))$/if (is_below(\&now, least) \&\& false)/' &&
     alloc_objects && allocs alloc_core "${nouns[@]}" &&
@@ -237,6 +271,22 @@ part 'the fence alone keeps nodes apart, where a session cannot be ended' \
     env KX_NODES_FAULTS=freeze bash -c "nodes $work/unended/kindex 4"
 part 'a batch that no fence refuses is found' bash -c 'finds "lost:\|twice:\|two entries:" env \
     KX_NODES_UNFENCED=1 KX_NODES_FAULTS=freeze bash -c "nodes $work/unfenced/kindex 8"'
+part "the database killed $outages times" env KX_NODES_FAULTS=database \
+    bash -c "nodes_pair $program $outages"
+part "its synchronous standby promoted $promotions times" env KX_NODES_FAULTS=promote \
+    bash -c "nodes_pair $program $promotions"
+part "promoted while the old primary is still there $splits times" env KX_NODES_FAULTS=split \
+    bash -c "nodes_pair $program $splits"
+part 'an asynchronous standby that is promoted is found' bash -c 'finds "lost:" env \
+    KX_NODES_ASYNC=1 KX_NODES_FAULTS=promote bash -c "nodes_pair $program 1 synchronous_standby_names="'
+part 'a COMMIT that does not wait for the disk is found' bash -c 'finds "lost:" env \
+    KX_NODES_ASYNC=1 KX_NODES_FAULTS=database bash -c "nodes_pair $work/trusting/kindex 3 synchronous_commit=off"'
+if unshare --net true 2>"$work/unshare"; then
+    part "the active node cut off $severed times" \
+        unshare --net bash -c "nodes_cut $program $severed"
+else
+    echo "skipped: the active node is not cut off, because $(cat "$work/unshare")"
+fi
 part 'a standby that keeps what it has read is found' bash -c 'finds "reads are older" env \
     KX_NODES_FAULTS=standby bash -c "nodes $work/keeping/kindex 4"'
 part 'a position that is not waited for is found' bash -c 'finds "not there yet" env \
