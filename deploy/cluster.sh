@@ -55,7 +55,8 @@ find_primary() {
 }
 
 start_databases() {
-    local options=(-c synchronous_standby_names='*' -c max_connections=200)
+    # Of '*' pg_basebackup would be one as well.
+    local options=(-c synchronous_standby_names=walreceiver -c max_connections=200)
     mkdir -p "$place" || fail "cannot make $place: say CLUSTER=DIRECTORY"
     find_primary
     [ -e "$primary/data/PG_VERSION" ] || postgres_make "$primary" || exit 1

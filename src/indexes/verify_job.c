@@ -125,6 +125,7 @@ static enum kx_status compare_rows(struct verify *job,
     struct kx_slice bytes;
     struct engine_range *range = job->writer->base.range;
     struct verify_report *next = job->next;
+    size_t ahead = 0; /* rows for which everything was read ahead */
     enum kx_status status = engine_range_begin(range, rows->start, rows->end);
     for (size_t i = 0; status == KX_OK && verify_reads_on(job, i, limit); i++) {
         status = engine_range_next(range, &key, &bytes);
@@ -132,6 +133,9 @@ static enum kx_status compare_rows(struct verify *job,
             break;
         memcpy(next->resume, key.data, key.size);
         next->resume_size = key.size;
+        if (ahead == 0)
+            ahead = verify_prefetch(job, key, bytes);
+        ahead--;
         status = next->report.back ? verify_entry(job, key, bytes)
                                    : verify_row(job, key, bytes);
     }

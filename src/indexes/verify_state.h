@@ -44,6 +44,12 @@ enum kx_status verify_found_foreign(struct verify *job,
 /* May a job that has read so many rows, of at most `limit`, read another? */
 bool verify_reads_on(const struct verify *job, size_t read, size_t limit);
 
+/* verify_prefetch.c: reads ahead what this row of job->writer->base.range, and
+ * the rows after it, are compared with. Returns for how many rows, from this
+ * one on, it has to be asked no more than once. */
+size_t verify_prefetch(struct verify *job, struct kx_slice key,
+                       struct kx_slice bytes);
+
 /* verify_totals.c: the next step for an aggregate index, of at most `limit`
  * rows. KX_END: all is compared. */
 enum kx_status verify_totals(struct verify *job, size_t limit);

@@ -334,23 +334,33 @@ static enum kx_status look_in_log(const struct pg_engine *engine,
     return status;
 }
 
+/* A batch in the log counts when a later commit is on the synchronous standby.
+ */
+static enum kx_status settle_sent(struct pg_engine *engine,
+                                  struct pg_conn *conn)
+{
+    enum batch_trace trace;
+    enum kx_status status = look_in_log(engine, conn, &trace);
+    if (status == KX_OK && trace == APPLIED)
+        status = pg_nodes_confirm(engine, conn);
+    if (status != KX_OK)
+        return status;
+    if (trace == APPLIED)
+        pg_nodes_applied(engine);
+    engine->outcome = trace == FORGOTTEN ? PG_GIVEN_UP : PG_SETTLED;
+    return KX_OK;
+}
+
 /* The holder has waited for the batch that was sent: it is in the log or will
- * never be, but for what the holder has removed from the log since then. A
- * batch in the log counts when a later commit is on the synchronous standby. */
+ * never be, but for what the holder has removed from the log since then. */
 static enum kx_status settle_lost(struct pg_engine *engine,
                                   struct pg_conn *conn, struct kx_fault *fault)
 {
-    enum batch_trace trace = NOT_APPLIED;
-    if (engine->outcome == PG_SENT) {
-        enum kx_status status = look_in_log(engine, conn, &trace);
-        if (status == KX_OK && trace == APPLIED)
-            status = pg_nodes_confirm(engine, conn);
-        if (status != KX_OK)
-            return status;
-        if (trace == APPLIED)
-            pg_nodes_applied(engine);
-        engine->outcome = trace == FORGOTTEN ? PG_GIVEN_UP : PG_SETTLED;
-    }
+    enum kx_status status = KX_OK;
+    if (engine->outcome == PG_SENT)
+        status = settle_sent(engine, conn);
+    if (status != KX_OK)
+        return status;
     pg_lease_lost(engine, conn);
     return kx_fail(fault, KX_FAILED, "the lease was lost");
 }

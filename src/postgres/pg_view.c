@@ -100,6 +100,23 @@ static bool send_begin(struct pg_view *view)
            (epoch == 0 || pg_conn_statement(view->conn, PG_RECENT, &params));
 }
 
+/* Waits for the answers. */
+static enum kx_status take_answers(struct pg_view *view, PGresult **rows_out)
+{
+    enum kx_status status = pg_conn_finish(view->conn, rows_out);
+    if (status != KX_IN_USE)
+        return status;
+    kx_log(KX_LOG_WARNING, "database-replaced",
+           "detail=\"a connection for reads leads to another server\"");
+    pg_conn_close(view->conn);
+    return KX_UNREACHABLE;
+}
+
+static bool begins(const struct pg_view *view)
+{
+    return view->conn == &view->own && !view->begun;
+}
+
 static enum kx_status ask_once(struct pg_view *view,
                                const struct pg_question *question,
                                PGresult **rows_out)
@@ -107,17 +124,10 @@ static enum kx_status ask_once(struct pg_view *view,
     enum kx_status status = pg_conn_open(view->conn, NULL);
     if (status != KX_OK)
         return status;
-    if (view->conn == &view->own && !view->begun && !send_begin(view))
+    if (begins(view) && !send_begin(view))
         return KX_UNREACHABLE;
-    if (!send(view->conn, question))
-        return KX_UNREACHABLE;
-    status = pg_conn_finish(view->conn, rows_out);
-    if (status != KX_IN_USE)
-        return status;
-    kx_log(KX_LOG_WARNING, "database-replaced",
-           "detail=\"a connection for reads leads to another server\"");
-    pg_conn_close(view->conn);
-    return KX_UNREACHABLE;
+    return send(view->conn, question) ? take_answers(view, rows_out)
+                                      : KX_UNREACHABLE;
 }
 
 /* The database may have closed the connection since it was last used: then a

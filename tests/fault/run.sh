@@ -129,7 +129,7 @@ nodes_pair() (
     . tests/lib/postgres.sh
     place=$(mktemp -d)
     settings=("${postgres_options[@]}" -c wal_retrieve_retry_interval=100ms
-        -c "${3-synchronous_standby_names=*}")
+        -c "${3-synchronous_standby_names=walreceiver}")
     trap 'postgres_end "$place/a"; postgres_end "$place/b"; rm -rf "$place"' EXIT
     export KX_POSTGRES=$place/a KX_NODES_PAIR="$place/a $place/b ${settings[*]}"
     chmod 711 "$place"

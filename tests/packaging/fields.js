@@ -62,6 +62,47 @@ const COMPOSE = {
   volumes: { '*': anything },
 };
 
+// ---- Several nodes: compose-nodes.yaml and kubernetes/nodes.yaml -------------
+
+const nodeContainer = {
+  ...container,
+  env: [{ name: text, value: text, valueFrom: { fieldRef: { fieldPath: text } } }],
+};
+const nodePod = {
+  ...pod,
+  containers: [nodeContainer],
+  topologySpreadConstraints: [{
+    maxSkew: 'number', topologyKey: text, whenUnsatisfiable: text, labelSelector: { matchLabels: labels },
+  }],
+};
+
+const NODE_KINDS = {
+  'v1 Service': KINDS['v1 Service'],
+  'policy/v1 PodDisruptionBudget': KINDS['policy/v1 PodDisruptionBudget'],
+  'apps/v1 Deployment': {
+    apiVersion: text, kind: text, metadata,
+    spec: {
+      replicas: 'number', selector: { matchLabels: labels },
+      strategy: { rollingUpdate: { maxUnavailable: 'number', maxSurge: 'number' } },
+      template: { metadata: { labels }, spec: nodePod },
+    },
+  },
+};
+
+const NODES_COMPOSE = {
+  'x-node': anything, 'x-environment': anything,
+  services: {
+    '*': {
+      ...COMPOSE.services['*'],
+      image: text, user: text, entrypoint: [text], depends_on: [text], secrets: [text],
+      configs: [{ source: text, target: text }],
+    },
+  },
+  configs: { '*': { content: text } },
+  secrets: { '*': { file: text } },
+  volumes: { '*': anything },
+};
+
 // What in a value is not as the shape says, as sentences.
 function strangers(value, shape, at) {
   if (shape === anything) return [];
@@ -80,4 +121,4 @@ function strangers(value, shape, at) {
   });
 }
 
-module.exports = { KINDS, COMPOSE, strangers };
+module.exports = { KINDS, COMPOSE, NODE_KINDS, NODES_COMPOSE, strangers };

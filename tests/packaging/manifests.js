@@ -5,6 +5,7 @@
 
 const { load, settings } = require('./world');
 const { KINDS, COMPOSE, strangers } = require('./fields');
+const { run } = require('./checks');
 
 const kind = (world, name) => world.kubernetes.find((object) => object.kind === name) || {};
 const pod = (world) => kind(world, 'StatefulSet').spec.template;
@@ -171,29 +172,4 @@ const FLAWS = [
   ['memory', (world) => { container(world).resources.limits.memory = '512Mi'; }],
 ];
 
-let passed = 0;
-let failed = 0;
-function count(good, sentence) {
-  if (good) passed += 1;
-  else {
-    failed += 1;
-    console.log(`FAILED ${sentence}`);
-  }
-}
-
-const world = load();
-if (process.argv[2] === '--self-test') {
-  for (const [name, spoil] of FLAWS) {
-    const spoilt = structuredClone(world);
-    spoil(spoilt);
-    count(CHECKS[name](spoilt).length > 0, `${name} does not find: ${spoil}`);
-  }
-  for (const name of Object.keys(CHECKS)) count(FLAWS.some((flaw) => flaw[0] === name), `${name} has no flaw`);
-} else {
-  for (const [name, check] of Object.entries(CHECKS)) {
-    const said = check(world);
-    count(said.length === 0, `${name}\n  ${said.join('\n  ')}`);
-  }
-}
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
+run(load(), CHECKS, FLAWS);

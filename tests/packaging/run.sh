@@ -46,6 +46,10 @@ check 'image, compose file and Kubernetes manifests agree with the program' \
     node tests/packaging/manifests.js
 check 'each check of them finds a planted flaw' \
     node tests/packaging/manifests.js --self-test
+check 'so do the compose file and the manifests of several nodes' \
+    node tests/packaging/manifests_nodes.js
+check 'each check of those finds a planted flaw' \
+    node tests/packaging/manifests_nodes.js --self-test
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -48,6 +48,10 @@ function load() {
     command: JSON.parse(image.CMD[0]),
     compose: yaml.load(read('deploy/compose.yaml')),
     kubernetes: yaml.loadAll(read('deploy/kubernetes/kindex.yaml')),
+    nodes: {
+      compose: yaml.load(read('deploy/compose-nodes.yaml')),
+      kubernetes: yaml.loadAll(read('deploy/kubernetes/nodes.yaml')),
+    },
     routes: kindex(['serve', '--print-routes']).trim().split('\n').map((line) => line.split(/\s+/)[1]),
     options: Object.keys(settings(['serve'], {})),
     version: kindex(['--version']).trim().split(' ')[1],
