@@ -175,6 +175,11 @@ static void write_node(const struct service *service, bool active,
                        "Counts the times that the lease of the store in a "
                        "database was taken.",
                        (double)epoch);
+    metrics_text_head(out, "kindex_fenced_total", "counter",
+                      "How often another node took the lease from this "
+                      "process.");
+    metrics_text_add(out, "kindex_fenced_total %llu\n",
+                     (unsigned long long)service->role.fenced);
     metrics_text_head(out, "kindex_takes_total", "counter",
                       "How often this process became the active node.");
     metrics_text_add(out, "kindex_takes_total %llu\n",
@@ -186,6 +191,9 @@ static void write_active(const struct service *service, struct kx_buffer *out)
     struct kx_figures figures;
     kx_figures(service->store, &figures);
     write_node(service, kx_store_holds(service->store), figures.epoch, out);
+    metrics_text_gauge(out, "kindex_batch",
+                       "Number of the last batch in the database.",
+                       (double)kx_store_position(service->store).batch);
     write_figures(&figures, out);
 }
 

@@ -3,17 +3,30 @@
 #include "http/role.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* A variable of the process for itself, which no setting has. */
+static const char FENCED[] = "_KINDEX_FENCED";
+
 void role_init(struct role *role, bool shared, const char *name)
 {
+    const char *fenced = getenv(FENCED);
     *role = (struct role){.shared = shared};
+    role->fenced = fenced != NULL ? strtoull(fenced, NULL, 10) : 0;
     pthread_mutex_init(&role->lock, NULL);
     if (name != NULL)
         snprintf(role->node, sizeof role->node, "%s", name);
     else if (gethostname(role->node, sizeof role->node) != 0)
         snprintf(role->node, sizeof role->node, "unnamed");
+}
+
+void role_pass_on_fenced(const struct role *role)
+{
+    char count[24];
+    snprintf(count, sizeof count, "%llu", (unsigned long long)role->fenced + 1);
+    setenv(FENCED, count, 1);
 }
 
 void role_see(struct role *role, const struct kx_holder *holder)

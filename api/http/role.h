@@ -17,6 +17,8 @@ struct role {
     /* Set before the loops start. */
     bool shared; /* the store is in a database, for one of several nodes */
     char node[KX_NODE_MAX + 1]; /* the name of this one */
+    uint64_t fenced; /* how often another node took the lease from this process,
+                      * before it began again as a standby */
     atomic_uint_fast64_t takes; /* how often this process became active */
     /* Under `lock`. */
     pthread_mutex_t lock;
@@ -27,6 +29,10 @@ struct role {
 
 /* name: NULL for that of the host. Before the loops start. */
 void role_init(struct role *role, bool shared, const char *name);
+
+/* Counts `fenced` for the same process after it has begun again. While no other
+ * thread runs. */
+void role_pass_on_fenced(const struct role *role);
 
 /* Notes what a look at the database has shown. Any thread. */
 void role_see(struct role *role, const struct kx_holder *holder);

@@ -43,7 +43,8 @@ struct server {
     struct loop *loops[LOOPS_MAX];
     size_t loop_count;
     struct standby standby;
-    bool again; /* SERVER_AGAIN */
+    bool again;  /* SERVER_AGAIN */
+    bool fenced; /* again, because another node has the lease */
     int signal_fd;
 };
 
@@ -312,6 +313,7 @@ static bool must_begin_again(struct server *server)
     if (!failed && !standby_steps_down(&server->service))
         return false;
     server->again = shared;
+    server->fenced = shared && failed;
     kx_log(failed ? KX_LOG_ERROR : KX_LOG_INFO,
            shared ? "restarting" : "stopping", "reason=%s",
            !failed  ? "step-down"
@@ -420,5 +422,7 @@ int server_run(const struct options *options)
     address_limit_close(server.service.address_limit);
     forward_stop();
     close(server.signal_fd);
+    if (server.fenced)
+        role_pass_on_fenced(&server.service.role);
     return server.again ? SERVER_AGAIN : served ? 0 : 1;
 }

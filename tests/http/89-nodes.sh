@@ -107,6 +107,12 @@ done
 is 'old answers' $old 0
 KX_RECORD= until_status 307 GET /kv/b
 is 'the line of its log' "$(grep -c 'event=restarting reason=lease-lost' "$log")" 1
+is 'how often it was fenced' "$(curl --silent "$url/metrics" | grep '^kindex_fenced_total ')" 'kindex_fenced_total 1'
+at two
+is 'how often the other one was' "$(curl --silent "$url/metrics" | grep '^kindex_fenced_total ')" 'kindex_fenced_total 0'
+is 'the number of its last batch' "$(curl --silent "$url/metrics" | grep '^kindex_batch ')" \
+    "kindex_batch $(postgres_query store 'SELECT batch FROM kindex.meta')"
+at one
 
 test_case 'without the database no node answers from memory for longer than a lease'
 postgres_stop
