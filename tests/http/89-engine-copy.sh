@@ -72,6 +72,11 @@ copy "$work/data" "$database"
 ends 0
 complains 'copied 48'
 complains '4 indexes verified'
+transactions() {
+    postgres_query postgres "SELECT xact_commit FROM pg_stat_database WHERE datname = 'store'"
+}
+transactions=$(transactions)
+is "statements for copy and verification: $transactions" "$((transactions > 50 && transactions < 12000))" 1
 serve --engine "$database"
 describe database
 same directory database
