@@ -51,6 +51,7 @@
 
 /* Other services of an open store. */
 #include "kindex/watch.h"
+#include "kindex/object_store.h"
 #include "kindex/backup.h"
 #include "kindex/copy.h"
 #include "kindex/token.h"

@@ -87,7 +87,7 @@ static const struct cli_option TABLE[] = {
     {{"from-key", OPTION_TEXT, offsetof(struct cli, from_key), NULL, 0, 0, "begin at this key"}, "KEY", 0, false, NULL},
     {{"state", OPTION_TEXT, offsetof(struct cli, state), NULL, 0, 0, "file that records the progress of the import; a later run continues from it"}, "PATH", 0, false, NULL},
     {{"data", OPTION_TEXT, offsetof(struct cli, data), NULL, 0, 0, "data directory to create; it must be new or empty"}, "DIR", 0, false, NULL},
-    {{"archive", OPTION_TEXT, offsetof(struct cli, archive), NULL, 0, 0, "directory in which a server with --archive keeps backups and log"}, "DIR", 0, false, NULL},
+    {{"archive", OPTION_TEXT, offsetof(struct cli, archive), NULL, 0, 0, "directory or s3://BUCKET/PREFIX where a server with --archive keeps backups and log"}, "PLACE", 0, false, NULL},
     {{"to", OPTION_TEXT, offsetof(struct cli, to), NULL, 0, 0, "restore the state at this versionstamp, or at this time (2026-11-21T17:30:00Z)"}, "POINT", 0, false, NULL},
     {{"from", OPTION_TEXT, offsetof(struct cli, from), NULL, 0, 0, "the store: a data directory, or a database (postgresql://...)"}, "PLACE", 0, false, NULL},
     {{"to", OPTION_TEXT, offsetof(struct cli, copy_to), NULL, 0, 0, "where the copy is made: a database or a directory, without a store"}, "PLACE", 0, false, "copy-to"},

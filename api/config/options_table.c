@@ -129,8 +129,8 @@ static const struct option_row TABLE[] = {
      0, 1ull << 42,
      "writes are refused while less disk space than this is free"},
     {"archive", OPTION_TEXT, offsetof(struct options, archive), NULL, 0, 0,
-     "directory to copy the log to as it is written, with backups; a damaged "
-     "data directory is restored from there"},
+     "directory, or s3://BUCKET/PREFIX, to copy the log to as it is written, "
+     "with backups; a damaged data directory is restored from there"},
     {"archive-interval", OPTION_DURATION,
      offsetof(struct options, archive_interval_ms), "24h", SECOND_MS,
      366ull * DAY_MS, "time between the archive's backups"},

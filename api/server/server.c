@@ -19,6 +19,7 @@
 #include "exchange/exchange_half.h"
 #include "exchange/read_workers.h"
 #include "forward/forward.h"
+#include "s3/s3.h"
 #include "server/heap.h"
 #include "http1/mhd_socket.h"
 #include "server/limits.h"
@@ -43,7 +44,8 @@ struct server {
     struct loop *loops[LOOPS_MAX];
     size_t loop_count;
     struct standby standby;
-    bool again;  /* SERVER_AGAIN */
+    const struct kx_object_store *bucket; /* of the archive; NULL: none */
+    bool again;                           /* SERVER_AGAIN */
     bool fenced; /* again, because another node has the lease */
     int signal_fd;
 };
@@ -143,6 +145,12 @@ static bool open_directory(struct server *server, struct kx_options *store)
     const char *beside[STORE_OPTIONS_BESIDE_MAX];
     store_options_beside(&server->options, beside);
     store->beside = beside;
+    if (store->archive != NULL && s3_is_named(store->archive)) {
+        server->bucket = s3_open(store->archive, &fault);
+        if (server->bucket == NULL)
+            return complain("cannot use", "--archive", fault.detail);
+        store->objects = server->bucket;
+    }
     enum kx_status status = kx_open(store, &server->service.store, &fault);
     return status == KX_OK ||
            complain("cannot open", server->options.data,
@@ -368,6 +376,7 @@ static bool serve(struct server *server)
         good = good && !kx_store_failed(server->service.store);
         kx_close(server->service.store);
     }
+    s3_close(server->bucket);
     return good;
 }
 

@@ -2,13 +2,12 @@
  * compressed, the one that is being written as it grows. Backups, from which a
  * restore begins, are made if the archive has none, and at an interval. Errors
  * are logged and the work is tried again a second later; log files are kept
- * until then. */
+ * until then. Where the objects of the archive lie is hidden by
+ * kindex/object_store.h. */
 #include "backup/archive.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <talloc.h>
 #include <unistd.h>
 
@@ -17,16 +16,19 @@
 #include "backup/archive_timeline.h"
 #include "backup/backup.h"
 #include "backup/backup_time.h"
+#include "backup/object_dir.h"
 #include "storage/bdb_engine.h"
 #include "storage/log_files.h"
 #include "base/file.h"
 #include "base/cond_wait.h"
 #include "backup/zstd_file.h"
 
-enum { RETRY_MS = 10000 };
+enum { RETRY_MS = 10000, PART_PATH = ARCHIVE_PATH + 32 };
 
 struct archive {
     struct kx_store *store;
+    const struct kx_object_store *objects;
+    bool begun; /* what the archive has is known: the next four are set */
     char timeline[ARCHIVE_PATH];
     uint32_t next; /* the first log file that is not complete in the archive */
     uint64_t tail_size; /* bytes of it in the archive */
@@ -54,57 +56,38 @@ static void live_path(const struct archive *archive, char *out)
              name);
 }
 
+/* The path of a file that becomes an object when it is complete. */
+static void part_path(const struct archive *archive, const char *name,
+                      char *out)
+{
+    if (archive->objects->is_directory)
+        snprintf(out, PART_PATH, "%s/%s.part", archive->timeline, name);
+    else
+        snprintf(out, PART_PATH, "%s/archive-%s.part",
+                 archive->store->options.directory, name);
+}
+
 /* The next log file is complete: copies it, compressed. */
 static enum kx_status put_log(struct archive *archive, struct kx_fault *fault)
 {
-    char from[ARCHIVE_PATH], to[ARCHIVE_PATH];
+    const struct kx_object_store *objects = archive->objects;
+    struct kx_fault ignored;
+    char from[ARCHIVE_PATH], part[PART_PATH], to[ARCHIVE_PATH];
+    struct kx_object_put put = {.file = part, .path = to};
     live_path(archive, from);
+    part_path(archive, "log", part);
     archive_log_path(archive->timeline, archive->next, to);
-    enum kx_status status = zstd_file_compress(from, to, fault);
+    enum kx_status status = zstd_file_compress(from, part, fault);
+    if (status == KX_OK)
+        status = objects->put(objects->self, &put, fault);
     if (status != KX_OK)
         return status;
     archive_tail_path(archive->timeline, archive->next, to);
-    unlink(to);
+    (void)objects->remove(objects->self, to, &ignored);
     archive->next++;
     archive->tail_size = 0;
     log_files_keep_from(archive->store->env, archive->next);
     return KX_OK;
-}
-
-static bool copy_range(int from, int to, uint64_t start, uint64_t end)
-{
-    char bytes[1 << 16];
-    while (start < end) {
-        size_t size = end - start < sizeof bytes ? end - start : sizeof bytes;
-        ssize_t got = pread(from, bytes, size, (off_t)start);
-        if (got > 0) /* a full disk may take only a part */
-            got = pwrite(to, bytes, (size_t)got, (off_t)start);
-        if (got <= 0)
-            return false;
-        start += (uint64_t)got;
-    }
-    return fdatasync(to) == 0;
-}
-
-/* Copies this part of a file to the same place in another; also everything
- * before it, unless the other has just that. */
-static bool copy_part(const char *from, const char *to, uint64_t start,
-                      uint64_t end)
-{
-    struct stat about;
-    int in = open(from, O_RDONLY | O_CLOEXEC);
-    if (in < 0)
-        return false;
-    if (stat(to, &about) != 0 || (uint64_t)about.st_size != start)
-        start = 0;
-    int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    bool done = out >= 0 && copy_range(in, out, start, end);
-    int error = errno;
-    close(in);
-    if (out >= 0)
-        close(out);
-    errno = error;
-    return done && (start != 0 || file_sync(to));
 }
 
 /* Copies what was added to the file that is being written, as far as it is on
@@ -112,15 +95,18 @@ static bool copy_part(const char *from, const char *to, uint64_t start,
 static enum kx_status put_tail(struct archive *archive, uint64_t end,
                                struct kx_fault *fault)
 {
+    const struct kx_object_store *objects = archive->objects;
     char from[ARCHIVE_PATH], to[ARCHIVE_PATH];
+    const uint64_t range[] = {archive->tail_size, end};
     if (end <= archive->tail_size)
         return KX_OK;
     live_path(archive, from);
     archive_tail_path(archive->timeline, archive->next, to);
-    if (!copy_part(from, to, archive->tail_size, end))
-        return file_failed(to, fault);
-    archive->tail_size = end;
-    return KX_OK;
+    enum kx_status status =
+        objects->grow(objects->self, from, to, range, fault);
+    if (status == KX_OK)
+        archive->tail_size = end;
+    return status;
 }
 
 static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
@@ -134,8 +120,9 @@ static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
     return status;
 }
 
-static void copy_log(struct archive *archive)
+static void copy_log(void *context)
 {
+    struct archive *archive = context;
     struct kx_fault fault = {.detail = ""};
     uint64_t now_s = (uint64_t)kx_now_ms() / 1000;
     if (put_logs(archive, &fault) != KX_OK)
@@ -189,14 +176,17 @@ static enum kx_status name_base(struct archive *archive,
                                 const struct kx_backup *backup,
                                 const char *part, struct kx_fault *fault)
 {
+    const struct kx_object_store *objects = archive->objects;
     char path[2 * ARCHIVE_PATH];
+    struct kx_object_put put = {part, path, copy_log, archive};
     struct archive_base base = {.stamp = backup_stamp(backup),
                                 .first_log = backup_first_log(backup),
                                 .at_ms = kx_now_ms()};
     archive_base_name(&base);
     snprintf(path, sizeof path, "%s/%s", archive->timeline, base.name);
-    if (rename(part, path) != 0 || !file_sync(path))
-        return file_failed(path, fault);
+    enum kx_status status = objects->put(objects->self, &put, fault);
+    if (status != KX_OK)
+        return status;
     archive->base_ms = base.at_ms;
     backup_time_note(archive->store->options.directory,
                      &archive->store->counters.backup_s);
@@ -206,14 +196,14 @@ static enum kx_status name_base(struct archive *archive,
 
 static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
 {
-    char part[2 * ARCHIVE_PATH];
+    char part[PART_PATH];
     struct kx_backup *backup = NULL;
     enum kx_status status =
         kx_backup_begin(archive->store, archive, &backup, fault);
     if (status != KX_OK)
         return status;
     backup_leave_unnoted(backup);
-    snprintf(part, sizeof part, "%s/base.part", archive->timeline);
+    part_path(archive, "base", part);
     FILE *file = file_write(part, O_TRUNC);
     status = file == NULL ? file_failed(part, fault)
                           : write_backup(archive, backup, file, fault);
@@ -224,6 +214,111 @@ static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
     if (status != KX_OK)
         unlink(part); /* the log may need the space */
     talloc_free(backup);
+    return status;
+}
+
+/* ---- What the archive has ------------------------------------------------ */
+
+static void note_newest(void *target, const struct archive_base *base)
+{
+    struct archive_base *newest = target;
+    if (newest->at_ms == 0 || archive_compare_bases(base, newest) > 0)
+        *newest = *base;
+}
+
+struct log_count {
+    uint32_t first, end;
+    uint32_t complete; /* log files from first on and below end */
+};
+
+static bool count_log(void *target, const struct kx_object *object)
+{
+    struct log_count *count = target;
+    uint32_t number = archive_log_number(object->name);
+    const char *dot = strrchr(object->name, '.');
+    if (number >= count->first && number < count->end && dot != NULL &&
+        strcmp(dot, ".zst") == 0)
+        count->complete++;
+    return true;
+}
+
+/* There is a gap if the store was open without its archive and has removed log
+ * files that the archive does not have: the log after the base ends at the
+ * first of them. */
+static enum kx_status look_for_gap(struct archive *archive,
+                                   const struct archive_base *base,
+                                   struct kx_fault *fault)
+{
+    const struct kx_object_store *objects = archive->objects;
+    struct log_count count = {base->first_log, archive->next, 0};
+    enum kx_status status = objects->list(objects->self, archive->timeline,
+                                          count_log, &count, fault);
+    if (status == KX_OK &&
+        (count.end <= count.first || count.complete == count.end - count.first))
+        archive->base_ms = base->at_ms;
+    return status;
+}
+
+static enum kx_status find_newest(struct archive *archive,
+                                  struct kx_fault *fault)
+{
+    struct archive_base newest = {.at_ms = 0};
+    enum kx_status status = archive_bases(archive->objects, archive->timeline,
+                                          note_newest, &newest, fault);
+    if (status == KX_OK && newest.at_ms != 0)
+        status = look_for_gap(archive, &newest, fault);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
+/* Moves past the log files that are in the archive. KX_ABSENT: past all. */
+static enum kx_status skip_archived(struct archive *archive, uint32_t last,
+                                    struct kx_fault *fault)
+{
+    const struct kx_object_store *objects = archive->objects;
+    char path[ARCHIVE_PATH];
+    uint64_t size;
+    for (; archive->next < last; archive->next++) {
+        archive_log_path(archive->timeline, archive->next, path);
+        enum kx_status status =
+            objects->size(objects->self, path, &size, fault);
+        if (status != KX_OK)
+            return status;
+    }
+    return KX_ABSENT;
+}
+
+/* Log files that are in the archive are not copied again. */
+static enum kx_status find_next(struct archive *archive, struct kx_fault *fault)
+{
+    const struct kx_object_store *objects = archive->objects;
+    char path[ARCHIVE_PATH];
+    uint32_t last;
+    const char *directory = archive->store->options.directory;
+    if (!log_files_span(directory, &archive->next, &last))
+        return file_failed(directory, fault);
+    enum kx_status status = skip_archived(archive, last, fault);
+    if (status != KX_ABSENT)
+        return status;
+    archive_tail_path(archive->timeline, archive->next, path);
+    status = objects->size(objects->self, path, &archive->tail_size, fault);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    log_files_keep_from(archive->store->env, archive->next);
+    return KX_OK;
+}
+
+static enum kx_status begin(struct archive *archive, struct kx_fault *fault)
+{
+    char part[PART_PATH];
+    enum kx_status status = archive_timeline_begin(
+        archive, &archive->store->options, archive->timeline, fault);
+    part_path(archive, "base", part);
+    unlink(part); /* of a process that was killed */
+    if (status == KX_OK)
+        status = find_next(archive, fault);
+    if (status == KX_OK)
+        status = find_newest(archive, fault);
+    archive->begun = status == KX_OK;
     return status;
 }
 
@@ -241,15 +336,19 @@ static void run_once(struct archive *archive)
     struct kx_fault fault = {.detail = ""};
     int64_t interval_ms = archive->store->options.archive_interval_ms;
     int64_t now_ms = kx_now_ms();
+    if (!archive->begun && begin(archive, &fault) != KX_OK) {
+        complain("begin", &fault);
+        return;
+    }
     copy_log(archive);
     if (is_recent(archive->base_ms, interval_ms, now_ms) ||
         is_recent(archive->failed_ms, RETRY_MS, now_ms))
         return;
     enum kx_status status = put_base(archive, &fault);
     if (status == KX_OK)
-        archive_remove_old(archive->timeline,
+        archive_remove_old(archive->objects, archive->timeline,
                            archive->store->options.archive_keep);
-    if (status == KX_OK || status == KX_STOPPING)
+    if (status == KX_OK || is_stopping(archive))
         return;
     complain("backup", &fault);
     archive->failed_ms = now_ms;
@@ -273,83 +372,42 @@ static void *run(void *argument)
     do {
         run_once(archive);
     } while (wait_second(archive) && !env_failed(archive->store->env));
-    if (!env_failed(archive->store->env) && put_logs(archive, &fault) != KX_OK)
+    if (archive->begun && !env_failed(archive->store->env) &&
+        put_logs(archive, &fault) != KX_OK)
         complain("log", &fault);
     return NULL;
 }
 
-static void note_newest(void *target, const struct archive_base *base)
+/* An archive that cannot be reached may be there later. Log files are kept
+ * meanwhile. */
+static enum kx_status begin_at_start(struct archive *archive,
+                                     struct kx_fault *fault)
 {
-    struct archive_base *newest = target;
-    if (newest->at_ms == 0 || archive_compare_bases(base, newest) > 0)
-        *newest = *base;
-}
-
-/* True if the store was open without its archive and has removed log files that
- * the archive does not have: the log after the newest base ends at the first of
- * them. */
-static bool has_gap(const struct archive *archive, uint32_t first)
-{
-    char path[ARCHIVE_PATH];
-    for (uint32_t n = first; n < archive->next; n++) {
-        archive_log_path(archive->timeline, n, path);
-        if (access(path, F_OK) != 0)
-            return true;
-    }
-    return false;
-}
-
-static enum kx_status find_newest(struct archive *archive,
-                                  struct kx_fault *fault)
-{
-    struct archive_base newest = {.at_ms = 0};
-    if (!archive_bases(archive->timeline, note_newest, &newest))
-        return file_failed(archive->timeline, fault);
-    if (newest.at_ms != 0 && !has_gap(archive, newest.first_log))
-        archive->base_ms = newest.at_ms;
-    return KX_OK;
-}
-
-/* Log files that are in the archive are not copied again. */
-static enum kx_status find_next(struct archive *archive, struct kx_fault *fault)
-{
-    char path[ARCHIVE_PATH];
-    uint32_t last;
-    struct stat about;
-    const char *directory = archive->store->options.directory;
-    if (!log_files_span(directory, &archive->next, &last))
-        return file_failed(directory, fault);
-    archive_log_path(archive->timeline, archive->next, path);
-    while (access(path, F_OK) == 0 && archive->next < last)
-        archive_log_path(archive->timeline, ++archive->next, path);
-    archive_tail_path(archive->timeline, archive->next, path);
-    if (stat(path, &about) == 0)
-        archive->tail_size = (uint64_t)about.st_size;
-    log_files_keep_from(archive->store->env, archive->next);
+    enum kx_status status = begin(archive, fault);
+    if (status != KX_UNREACHABLE)
+        return status;
+    complain("begin", fault);
     return KX_OK;
 }
 
 enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
 {
+    struct kx_fault why = {.detail = ""};
     if (store->options.archive == NULL)
         return KX_OK;
     struct archive *archive = talloc_zero(store, struct archive);
     if (archive == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     archive->store = store;
+    archive->objects = object_store_of(store->options.objects);
     pthread_mutex_init(&archive->lock, NULL);
     pthread_cond_init(&archive->stop, NULL);
-    enum kx_status status = archive_timeline_begin(archive, &store->options,
-                                                   archive->timeline, fault);
-    if (status == KX_OK)
-        status = find_next(archive, fault);
-    if (status == KX_OK)
-        status = find_newest(archive, fault);
+    enum kx_status status = begin_at_start(archive, &why);
     if (status == KX_OK &&
         pthread_create(&archive->thread, NULL, run, archive) != 0)
-        status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
+        status = kx_fail(&why, KX_NO_MEMORY, "cannot start a thread");
     if (status != KX_OK)
-        return status;
+        return kx_fail(fault, status, "%s", why.detail);
     store->archive = archive;
     bdb_engine_mark_batches(store->env);
     return KX_OK;
@@ -364,5 +422,7 @@ void archive_stop(struct kx_store *store)
     archive->stopping = true;
     pthread_cond_signal(&archive->stop);
     pthread_mutex_unlock(&archive->lock);
+    if (archive->objects->hurry != NULL)
+        archive->objects->hurry(archive->objects->self);
     pthread_join(archive->thread, NULL);
 }

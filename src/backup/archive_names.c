@@ -1,12 +1,9 @@
 /* Names in an archive, and lists of them. */
 #include "backup/archive_names.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/file.h"
 
 void archive_base_name(struct archive_base *base)
 {
@@ -40,19 +37,27 @@ void archive_tail_path(const char *timeline, uint32_t number, char *out)
     snprintf(out, ARCHIVE_PATH, "%s/log.%010u.tail", timeline, number);
 }
 
-static bool find_last(void *target, const char *name)
+uint32_t archive_log_number(const char *name)
+{
+    uint32_t number = 0;
+    return sscanf(name, "log.%10" SCNu32, &number) == 1 ? number : 0;
+}
+
+static bool find_last(void *target, const struct kx_object *object)
 {
     uint32_t *last = target;
-    uint32_t number = 0;
-    if (sscanf(name, "log.%10" SCNu32, &number) == 1 && number > *last)
+    uint32_t number = archive_log_number(object->name);
+    if (number > *last)
         *last = number;
     return true;
 }
 
-bool archive_last_log(const char *timeline, uint32_t *last_out)
+enum kx_status archive_last_log(const struct kx_object_store *objects,
+                                const char *timeline, uint32_t *last_out,
+                                struct kx_fault *fault)
 {
     *last_out = 0;
-    return file_each(timeline, find_last, last_out);
+    return objects->list(objects->self, timeline, find_last, last_out, fault);
 }
 
 /* False: it is not exactly the name that its figures make. */
@@ -64,41 +69,56 @@ static bool read_name(const char *name, struct archive_base *base)
 }
 
 struct visit {
+    const struct kx_object_store *objects;
     const char *directory;
     archive_base_fn *each;
     void *target;
+    struct kx_fault *fault;
+    enum kx_status status; /* of the first timeline that cannot be listed */
 };
 
-static bool visit_file(void *target, const char *name)
+static bool visit_file(void *target, const struct kx_object *object)
 {
     struct visit *visit = target;
     struct archive_base base;
-    if (!read_name(name, &base))
+    if (!read_name(object->name, &base))
         return true;
     snprintf(base.timeline, sizeof base.timeline, "%s", visit->directory);
     visit->each(visit->target, &base);
     return true;
 }
 
-bool archive_bases(const char *timeline, archive_base_fn *each, void *target)
+enum kx_status archive_bases(const struct kx_object_store *objects,
+                             const char *timeline, archive_base_fn *each,
+                             void *target, struct kx_fault *fault)
 {
-    struct visit visit = {timeline, each, target};
-    return file_each(timeline, visit_file, &visit);
+    struct visit visit = {
+        .directory = timeline, .each = each, .target = target};
+    return objects->list(objects->self, timeline, visit_file, &visit, fault);
 }
 
 /* Other files in the archive are ignored. */
-static bool visit_timeline(void *target, const char *name)
+static bool visit_timeline(void *target, const struct kx_object *object)
 {
     struct visit *visit = target;
+    const char *name = object->name;
     char timeline[ARCHIVE_PATH];
     snprintf(timeline, sizeof timeline, "%s/%s", visit->directory, name);
-    return name[0] == '.' || strcmp(name, "lost+found") == 0 ||
-           archive_bases(timeline, visit->each, visit->target) ||
-           errno == ENOTDIR || errno == ENOENT;
+    if (name[0] == '.' || strcmp(name, "lost+found") == 0)
+        return true;
+    enum kx_status status = archive_bases(visit->objects, timeline, visit->each,
+                                          visit->target, visit->fault);
+    if (status != KX_ABSENT)
+        visit->status = status;
+    return visit->status == KX_OK;
 }
 
-bool archive_all_bases(const char *archive, archive_base_fn *each, void *target)
+enum kx_status archive_all_bases(const struct kx_object_store *objects,
+                                 const char *archive, archive_base_fn *each,
+                                 void *target, struct kx_fault *fault)
 {
-    struct visit visit = {archive, each, target};
-    return file_each(archive, visit_timeline, &visit);
+    struct visit visit = {objects, archive, each, target, fault, KX_OK};
+    enum kx_status status =
+        objects->list(objects->self, archive, visit_timeline, &visit, fault);
+    return status == KX_OK ? visit.status : status;
 }

@@ -2,14 +2,11 @@
  * kept. */
 #include "backup/archive_prune.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
-#include <unistd.h>
 
 #include "backup/archive_names.h"
-#include "base/file.h"
 
 enum { BASES_MAX = 2000 };
 
@@ -31,48 +28,48 @@ static int compare_bases(const void *left, const void *right)
 }
 
 struct logs {
+    const struct kx_object_store *objects;
     const char *timeline;
     uint32_t below;
 };
 
-static bool remove_log(void *target, const char *name)
+/* An object that cannot be removed is tried again after the next base. */
+static void remove_object(const struct kx_object_store *objects,
+                          const char *timeline, const char *name)
+{
+    char path[2 * ARCHIVE_PATH];
+    struct kx_fault fault;
+    snprintf(path, sizeof path, "%s/%s", timeline, name);
+    (void)objects->remove(objects->self, path, &fault);
+}
+
+static bool remove_log(void *target, const struct kx_object *object)
 {
     const struct logs *logs = target;
-    char path[ARCHIVE_PATH];
-    uint32_t number = 0;
-    if (sscanf(name, "log.%10" SCNu32, &number) != 1 || number >= logs->below)
-        return true;
-    archive_log_path(logs->timeline, number, path);
-    unlink(path);
-    archive_tail_path(logs->timeline, number, path);
-    unlink(path);
+    uint32_t number = archive_log_number(object->name);
+    if (number != 0 && number < logs->below)
+        remove_object(logs->objects, logs->timeline, object->name);
     return true;
 }
 
-/* Removes all log files below the first one of the oldest base. There may be
- * gaps; a file that could not be removed before is tried again. */
-static void remove_logs(const char *timeline, uint32_t below)
+void archive_remove_old(const struct kx_object_store *objects,
+                        const char *timeline, size_t keep)
 {
-    struct logs logs = {timeline, below};
-    file_each(timeline, remove_log, &logs);
-}
-
-void archive_remove_old(const char *timeline, size_t keep)
-{
-    char path[2 * ARCHIVE_PATH];
+    struct kx_fault fault;
     struct bases bases = {
         .list = talloc_array(NULL, struct archive_base, BASES_MAX)};
     if (bases.list == NULL)
         return;
-    if (!archive_bases(timeline, add_base, &bases))
+    if (archive_bases(objects, timeline, add_base, &bases, &fault) != KX_OK)
         bases.count = 0;
     qsort(bases.list, bases.count, sizeof *bases.list, compare_bases);
     size_t old = bases.count > keep ? bases.count - keep : 0;
-    for (size_t i = 0; i < old; i++) {
-        snprintf(path, sizeof path, "%s/%s", timeline, bases.list[i].name);
-        unlink(path);
-    }
+    for (size_t i = 0; i < old; i++)
+        remove_object(objects, timeline, bases.list[i].name);
+    /* There may be gaps in the log. */
+    struct logs logs = {objects, timeline,
+                        old > 0 ? bases.list[old].first_log : 0};
     if (old > 0)
-        remove_logs(timeline, bases.list[old].first_log);
+        (void)objects->list(objects->self, timeline, remove_log, &logs, &fault);
     talloc_free(bases.list);
 }

@@ -1,19 +1,14 @@
-/* A base, then its log files one after the other. The log is cut after a mark
- * (log_marks.h). */
+/* A base, then its log files one after the other. */
 #include "backup/archive_restore.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "kindex/clock.h"
-#include "storage/log_end.h"
-#include "storage/log_marks.h"
+#include "storage/log_files.h"
 #include "base/file.h"
+#include "backup/archive_point.h"
+#include "backup/object_dir.h"
 #include "backup/restore_files.h"
 #include "backup/zstd_file.h"
 
@@ -21,6 +16,7 @@
 
 struct choice {
     const struct kx_restore *restore;
+    const struct kx_object_store *objects;
     struct archive_base best;
     bool found;
     int64_t oldest_ms;        /* of the bases of its timeline */
@@ -56,23 +52,11 @@ static void note_oldest(void *target, const struct archive_base *base)
         choice->oldest_ms = base->at_ms;
 }
 
-struct newest {
-    const char *directory;
-    int64_t at_ms;
-};
-
-static bool note_time(void *target, const char *name)
+static bool note_time(void *target, const struct kx_object *object)
 {
-    struct newest *newest = target;
-    char path[2 * ARCHIVE_PATH];
-    struct stat about;
-    snprintf(path, sizeof path, "%s/%s", newest->directory, name);
-    int64_t at_ms = stat(path, &about) != 0
-                        ? INT64_MAX
-                        : (int64_t)about.st_mtim.tv_sec * 1000 +
-                              about.st_mtim.tv_nsec / KX_MS_NS;
-    if (at_ms > newest->at_ms)
-        newest->at_ms = at_ms;
+    int64_t *newest_ms = target;
+    if (object->at_ms > *newest_ms)
+        *newest_ms = object->at_ms;
     return true;
 }
 
@@ -83,12 +67,15 @@ static void find_other(void *target, const struct archive_base *base)
 {
     struct choice *choice = target;
     struct choice alone = {.restore = choice->restore};
-    struct newest newest = {.directory = base->timeline};
+    const struct kx_object_store *objects = choice->objects;
+    struct kx_fault unknown;
+    int64_t newest_ms = 0;
     consider(&alone, base);
     if (!alone.found || strcmp(base->timeline, choice->best.timeline) == 0)
         return;
-    if (!file_each(base->timeline, note_time, &newest) ||
-        newest.at_ms >= choice->oldest_ms)
+    if (objects->list(objects->self, base->timeline, note_time, &newest_ms,
+                      &unknown) != KX_OK ||
+        newest_ms >= choice->oldest_ms)
         snprintf(choice->other, sizeof choice->other, "%s", base->timeline);
 }
 
@@ -98,14 +85,19 @@ static enum kx_status choose_timeline(struct choice *choice,
                                       struct kx_fault *fault)
 {
     const char *archive = choice->restore->source;
-    if (!archive_all_bases(archive, consider, choice) ||
-        (choice->found &&
-         (!archive_bases(choice->best.timeline, consider, choice) ||
-          !archive_bases(choice->best.timeline, note_oldest, choice) ||
-          !archive_all_bases(archive, find_other, choice))))
-        return file_failed(archive, fault);
-    if (choice->other[0] == '\0')
-        return KX_OK;
+    const struct kx_object_store *objects = choice->objects;
+    enum kx_status status =
+        archive_all_bases(objects, archive, consider, choice, fault);
+    if (status != KX_OK || !choice->found)
+        return status;
+    const char *timeline = choice->best.timeline;
+    status = archive_bases(objects, timeline, consider, choice, fault);
+    if (status == KX_OK)
+        status = archive_bases(objects, timeline, note_oldest, choice, fault);
+    if (status == KX_OK)
+        status = archive_all_bases(objects, archive, find_other, choice, fault);
+    if (status != KX_OK || choice->other[0] == '\0')
+        return status;
     return kx_fail(fault, KX_BAD_ARCHIVE,
                    "%s has more than one continuation of the store: restore "
                    "from the directory of one of them, such as %s or %s",
@@ -116,10 +108,13 @@ static enum kx_status choose_timeline(struct choice *choice,
 static enum kx_status choose(struct choice *choice, struct kx_fault *fault)
 {
     const char *archive = choice->restore->source;
-    if (!archive_bases(archive, consider, choice))
-        return file_failed(archive, fault);
     enum kx_status status =
-        choice->found ? KX_OK : choose_timeline(choice, fault);
+        archive_bases(choice->objects, archive, consider, choice, fault);
+    if (status == KX_OK && !choice->found)
+        status = choose_timeline(choice, fault);
+    if (status == KX_ABSENT)
+        return kx_fail(fault, KX_BAD_ARCHIVE, "%s: there is no archive",
+                       archive);
     if (status != KX_OK || choice->found)
         return status;
     return kx_fail(fault, KX_BAD_ARCHIVE,
@@ -133,10 +128,13 @@ static void find_any(void *target, const struct archive_base *base)
     *(bool *)target = true;
 }
 
-bool archive_has_base(const char *timeline)
+enum kx_status archive_has_base(const struct kx_object_store *objects,
+                                const char *timeline, struct kx_fault *fault)
 {
     bool found = false;
-    return archive_bases(timeline, find_any, &found) && found;
+    enum kx_status status =
+        archive_bases(objects, timeline, find_any, &found, fault);
+    return status == KX_OK && !found ? KX_ABSENT : status;
 }
 
 /* ---- The log ------------------------------------------------------------ */
@@ -159,6 +157,24 @@ static enum kx_status write_over_shorter(const char *from, const char *to,
     return has < size ? KX_ABSENT : restore_files_write_over(from, to, fault);
 }
 
+/* Writes the archive's part of log file n over a shorter one. */
+static enum kx_status fetch_tail(const struct choice *choice, uint32_t n,
+                                 const char *to, uint64_t size,
+                                 struct kx_fault *fault)
+{
+    const struct kx_object_store *objects = choice->objects;
+    char path[ARCHIVE_PATH], copy[ARCHIVE_PATH];
+    const char *file;
+    archive_tail_path(choice->best.timeline, n, path);
+    snprintf(copy, sizeof copy, "%s/archive.part", choice->restore->directory);
+    enum kx_status status = object_fetch(objects, path, copy, &file, fault);
+    if (status != KX_OK)
+        return status;
+    status = write_over_shorter(file, to, size, fault);
+    object_fetched(objects, copy);
+    return status;
+}
+
 /* Writes what the damaged directory and the archive have of log file n over the
  * part in the base, which ends earlier. The archive's part is written last,
  * because the other may be damaged. KX_ABSENT: none of them has any. */
@@ -176,10 +192,28 @@ static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
         status = write_over_shorter(from, to, size, fault);
         there = there || status == KX_OK;
     }
-    archive_tail_path(choice->best.timeline, n, from);
     if (may_be_absent(status))
-        status = write_over_shorter(from, to, size, fault);
+        status = fetch_tail(choice, n, to, size, fault);
     return status == KX_ABSENT && there ? KX_OK : status;
+}
+
+/* Expands a complete log file of the archive. */
+static enum kx_status expand(const struct choice *choice, const char *from,
+                             const char *to, struct kx_fault *fault)
+{
+    const struct kx_object_store *objects = choice->objects;
+    char copy[ARCHIVE_PATH], detail[KX_DETAIL_MAX];
+    const char *file;
+    snprintf(copy, sizeof copy, "%s/archive.part", choice->restore->directory);
+    enum kx_status status = object_fetch(objects, from, copy, &file, fault);
+    if (status != KX_OK)
+        return status;
+    status = zstd_file_expand(file, to, fault);
+    snprintf(detail, sizeof detail, "%s is damaged", from);
+    if (status == KX_BAD_ARCHIVE)
+        kx_fail(fault, status, "%s", detail);
+    object_fetched(objects, copy);
+    return status;
 }
 
 /* Copies log file n into the directory, from the source that has most of it.
@@ -187,30 +221,17 @@ static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
 static enum kx_status fetch(const struct choice *choice, uint32_t n,
                             const char *rest, struct kx_fault *fault)
 {
+    const struct kx_object_store *objects = choice->objects;
     char name[LOG_NAME], to[ARCHIVE_PATH], from[ARCHIVE_PATH];
     uint64_t size;
     log_files_name(n, name);
     snprintf(to, sizeof to, "%s/%s", choice->restore->directory, name);
     archive_log_path(choice->best.timeline, n, from);
-    enum kx_status status = file_measure(from, &size, fault);
+    enum kx_status status = objects->size(objects->self, from, &size, fault);
     if (status == KX_OK)
-        return zstd_file_expand(from, to, fault);
+        return expand(choice, from, to, fault);
     return status == KX_ABSENT ? fetch_parts(choice, n, rest, to, fault)
                                : status;
-}
-
-/* Sets *last_out to the number of the last log file in the timeline or in
- * `rest`. */
-static bool find_last(const char *timeline, const char *rest,
-                      uint32_t *last_out)
-{
-    uint32_t first, last = 0;
-    if (!archive_last_log(timeline, last_out) ||
-        (rest != NULL && !log_files_span(rest, &first, &last)))
-        return false;
-    if (last > *last_out)
-        *last_out = last;
-    return true;
 }
 
 /* Describes what is missing of the log from file n on; "": nothing, it ends
@@ -219,10 +240,14 @@ static enum kx_status describe_missing(const struct choice *choice, uint32_t n,
                                        const char *rest, char *missing_out,
                                        struct kx_fault *fault)
 {
-    uint32_t last;
-    if (!find_last(choice->best.timeline, rest, &last))
-        return file_failed(choice->best.timeline, fault);
-    if (last > n)
+    uint32_t first, last, rest_last = 0;
+    enum kx_status status =
+        archive_last_log(choice->objects, choice->best.timeline, &last, fault);
+    if (status != KX_OK)
+        return status;
+    if (rest != NULL && !log_files_span(rest, &first, &rest_last))
+        return file_failed(rest, fault);
+    if (last > n || rest_last > n)
         snprintf(missing_out, KX_DETAIL_MAX, "log file %u is missing in %s", n,
                  choice->restore->source);
     return KX_OK;
@@ -246,125 +271,6 @@ static enum kx_status fetch_all(const struct choice *choice, const char *rest,
         return status;
     snprintf(missing_out, KX_DETAIL_MAX, "%s", fault->detail);
     return KX_OK;
-}
-
-/* ---- The point ---------------------------------------------------------- */
-
-struct cut {
-    const struct kx_restore *restore;
-    struct log_place base_end;
-    uint64_t base_stamp;
-    char missing[KX_DETAIL_MAX]; /* of the log; "": nothing */
-    struct log_mark last;        /* not after the point */
-    uint64_t known;
-    bool beyond; /* there are marks after it */
-};
-
-static bool take_mark(void *target, const struct log_mark *mark)
-{
-    struct cut *cut = target;
-    const struct kx_restore *to = cut->restore;
-    bool late = (to->to_stamp != 0 && mark->stamp > to->to_stamp) ||
-                (to->to_ms != 0 && mark->at_ms > to->to_ms);
-    if (mark->stamp > cut->known)
-        cut->known = mark->stamp;
-    cut->beyond = cut->beyond || late;
-    if (!cut->beyond)
-        cut->last = *mark;
-    return true;
-}
-
-static bool is_after(const struct log_place *a, const struct log_place *b)
-{
-    return a->file > b->file || (a->file == b->file && a->offset > b->offset);
-}
-
-/* Removes a log file, or its bytes after the place. */
-static enum kx_status cut_file(const char *path, uint32_t n,
-                               struct log_place place, struct kx_fault *fault)
-{
-    uint64_t size;
-    if (n > place.file)
-        return unlink(path) == 0 ? KX_OK : file_failed(path, fault);
-    enum kx_status status = file_measure(path, &size, fault);
-    if (status == KX_OK && place.offset < size &&
-        truncate(path, place.offset) != 0)
-        status = file_failed(path, fault);
-    return status == KX_ABSENT ? KX_OK : status;
-}
-
-/* Removes all of the log after the place. */
-static enum kx_status cut_log(const char *directory, struct log_place place,
-                              struct kx_fault *fault)
-{
-    char name[LOG_NAME], path[ARCHIVE_PATH];
-    uint32_t first, last;
-    enum kx_status status = KX_OK;
-    if (!log_files_span(directory, &first, &last))
-        return file_failed(directory, fault);
-    for (uint32_t n = last; status == KX_OK && n >= place.file && n > 0; n--) {
-        log_files_name(n, name);
-        snprintf(path, sizeof path, "%s/%s", directory, name);
-        status = cut_file(path, n, place, fault);
-    }
-    return status;
-}
-
-/* Checks that the log reaches the point. */
-static enum kx_status check_end(const struct cut *cut, struct kx_fault *fault)
-{
-    const struct kx_restore *to = cut->restore;
-    if (cut->beyond || (to->to_stamp != 0 && to->to_stamp <= cut->known))
-        return KX_OK;
-    if (cut->missing[0] != '\0')
-        return kx_fail(fault, KX_BAD_ARCHIVE,
-                       "%s; it can be restored up to versionstamp %016" PRIx64
-                       "0000",
-                       cut->missing, cut->known);
-    if (to->to_stamp > cut->known && to->to_stamp > cut->base_stamp)
-        return kx_fail(fault, KX_BAD_ARCHIVE,
-                       "%s ends at versionstamp %016" PRIx64 "0000", to->source,
-                       cut->known);
-    return KX_OK;
-}
-
-/* A log that continues after its readable part is cut there, if the point is
- * before that. */
-static enum kx_status check_rest(const struct cut *cut, struct kx_fault *fault)
-{
-    char detail[KX_DETAIL_MAX];
-    const struct kx_restore *to = cut->restore;
-    struct log_end log_end = {.directory = to->directory, .whole = true};
-    enum kx_status status = log_end_find(&log_end, fault);
-    if (status != KX_DAMAGED)
-        return status;
-    if (to->to_stamp != 0 && to->to_stamp <= cut->known &&
-        !is_after(&cut->base_end, &log_end.end))
-        return cut_log(to->directory, log_end.end, fault);
-    snprintf(detail, sizeof detail, "%s", fault->detail);
-    return kx_fail(fault, KX_BAD_ARCHIVE,
-                   "%s: %s; it can be restored up to versionstamp %016" PRIx64
-                   "0000",
-                   to->source, detail, cut->known);
-}
-
-/* The log in the base must stay, because the pages of the base may have all of
- * its changes. */
-static enum kx_status cut_at_point(struct kx_restore *restore, struct cut *cut,
-                                   struct kx_fault *fault)
-{
-    enum kx_status status =
-        log_marks_read(restore->directory, take_mark, cut, fault);
-    if (status == KX_OK)
-        status = check_end(cut, fault);
-    restore->at_ms = cut->last.at_ms;
-    if (status == KX_OK && !cut->beyond)
-        return check_rest(cut, fault);
-    if (status != KX_OK)
-        return status;
-    if (is_after(&cut->base_end, &cut->last.end))
-        cut->last.end = cut->base_end;
-    return cut_log(restore->directory, cut->last.end, fault);
 }
 
 static enum kx_status find_end(const char *directory, struct log_place *end_out,
@@ -403,8 +309,9 @@ enum kx_status archive_restore_with(struct kx_restore *restore,
                                     const char *rest, uint64_t *known_out,
                                     struct kx_fault *fault)
 {
-    struct choice choice = {.restore = restore};
-    struct cut cut = {.restore = restore};
+    struct choice choice = {.restore = restore,
+                            .objects = object_store_of(restore->objects)};
+    struct archive_cut cut = {.restore = restore};
     enum kx_status status = choose(&choice, fault);
     if (status != KX_OK)
         return status;
@@ -415,7 +322,7 @@ enum kx_status archive_restore_with(struct kx_restore *restore,
     if (status == KX_OK)
         status = fetch_all(&choice, rest, cut.missing, fault);
     if (status == KX_OK)
-        status = cut_at_point(restore, &cut, fault);
+        status = archive_cut(restore, &cut, fault);
     *known_out = cut.known;
     return status;
 }

@@ -14,8 +14,10 @@
 enum kx_status archive_restore(struct kx_restore *restore, uint64_t *known_out,
                                struct kx_fault *fault);
 
-/* True if the timeline has a base to begin a restore with. */
-bool archive_has_base(const char *timeline);
+/* KX_OK: the timeline has a base to begin a restore with; KX_ABSENT; others are
+ * those of `list`. */
+enum kx_status archive_has_base(const struct kx_object_store *objects,
+                                const char *timeline, struct kx_fault *fault);
 
 /* As archive_restore, but continues with the log files in `rest`, a damaged
  * data directory, where the archive ends. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "backup/archive_names.h"
+#include "backup/object_dir.h"
 #include "base/dir_lock.h"
 #include "base/file.h"
 #include "base/uuid.h"
@@ -73,7 +74,7 @@ enum kx_status archive_look_for_other(const struct kx_options *options,
                                       struct kx_fault *fault)
 {
     char timeline[ARCHIVE_PATH];
-    if (options->archive == NULL)
+    if (options->archive == NULL || options->objects != NULL)
         return KX_OK;
     enum kx_status status =
         archive_timeline(options->archive, options->directory, timeline, fault);
@@ -102,26 +103,22 @@ static enum kx_status name_of(const char *directory, char *name,
                          strerror(errno));
 }
 
-static enum kx_status make_directory(const char *path, struct kx_fault *fault)
-{
-    return file_make_directory(path)
-               ? KX_OK
-               : kx_fail(fault, KX_BAD_DIRECTORY, "archive %s: %s", path,
-                         strerror(errno));
-}
-
 enum kx_status archive_timeline_begin(void *mem,
                                       const struct kx_options *options,
                                       char *out, struct kx_fault *fault)
 {
     char name[UUID_SIZE];
-    enum kx_status status = make_directory(options->archive, fault);
+    const struct kx_object_store *objects = object_store_of(options->objects);
+    enum kx_status status =
+        objects->make(objects->self, options->archive, fault);
     if (status == KX_OK)
         status = name_of(options->directory, name, fault);
     if (status != KX_OK)
         return status;
     snprintf(out, ARCHIVE_PATH, "%s/%s", options->archive, name);
-    status = make_directory(out, fault);
+    if (!objects->is_directory)
+        return KX_OK;
+    status = objects->make(objects->self, out, fault);
     return status == KX_OK ? claim(mem, out, options->directory, fault)
                            : status;
 }

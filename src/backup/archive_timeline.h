@@ -20,7 +20,8 @@ enum kx_status archive_look_for_other(const struct kx_options *options,
 
 /* As archive_timeline, but makes the name and the directory if they are
  * missing, and locks the directory for this process until mem is freed. KX_OK,
- * KX_IN_USE, with a sentence, KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_FAILED. */
+ * KX_IN_USE, with a sentence, KX_BAD_DIRECTORY, KX_UNREACHABLE, KX_NO_MEMORY,
+ * KX_FAILED. */
 enum kx_status archive_timeline_begin(void *mem,
                                       const struct kx_options *options,
                                       char *out, struct kx_fault *fault);

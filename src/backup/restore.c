@@ -204,7 +204,7 @@ enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
     if (!restore_begin(directory))
         return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", directory,
                        strerror(errno));
-    if (is_directory(restore->source))
+    if (restore->objects != NULL || is_directory(restore->source))
         status = archive_restore(restore, &known, fault);
     else
         status = restore_files_unpack(restore, restore->source, fault);

@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <talloc.h>
 #include <unistd.h>
 
 #include "backup/backup_unpack.h"
+#include "backup/object_dir.h"
 #include "base/file.h"
 
-enum { PATH_SIZE = 4096, READ_BYTES = 1 << 16 };
+enum { PATH_SIZE = 4096 };
 
 /* The directory, and the member that is being written. */
 struct unpack_target {
@@ -55,31 +55,43 @@ static bool close_member(void *context)
     return keep_error(target, fclose(file) == 0) && done;
 }
 
-static void report_progress(const struct kx_restore *restore, FILE *file)
+/* A backup that is being read. */
+struct feed {
+    const struct kx_restore *restore;
+    struct backup_unpack *unpack;
+    uint64_t done, whole; /* bytes; whole 0: that is not known */
+    bool named;           /* the fault says which file */
+    enum kx_status status;
+    struct kx_fault *fault;
+};
+
+static bool feed_bytes(void *context, struct kx_slice bytes)
 {
-    struct stat about;
-    if (restore->progress != NULL && fstat(fileno(file), &about) == 0 &&
-        S_ISREG(about.st_mode))
-        restore->progress(restore->context, (uint64_t)ftello(file),
-                          (uint64_t)about.st_size);
+    struct feed *feed = context;
+    const struct kx_restore *restore = feed->restore;
+    feed->status = backup_unpack_add(feed->unpack, bytes, feed->fault);
+    feed->done += bytes.size;
+    if (restore->progress != NULL && feed->whole != 0)
+        restore->progress(restore->context, feed->done, feed->whole);
+    return feed->status == KX_OK;
 }
 
-static enum kx_status feed(const struct kx_restore *restore,
-                           struct backup_unpack *unpack, FILE *file,
-                           struct kx_fault *fault)
+static enum kx_status feed_all(struct feed *feed, const char *path)
 {
-    uint8_t bytes[READ_BYTES];
-    enum kx_status status = KX_OK;
-    size_t size;
-    while (status == KX_OK &&
-           (size = fread(bytes, 1, sizeof bytes, file)) > 0) {
-        status = backup_unpack_add(unpack, kx_slice(bytes, size), fault);
-        report_progress(restore, file);
-    }
-    if (status == KX_OK && ferror(file))
-        return kx_fail(fault, KX_FAILED, "it cannot be read: %s",
-                       strerror(errno));
-    return status == KX_OK ? backup_unpack_end(unpack, fault) : status;
+    const struct kx_object_store *objects =
+        object_store_of(feed->restore->objects);
+    enum kx_status status =
+        objects->size(objects->self, path, &feed->whole, feed->fault);
+    if (status == KX_OK)
+        status =
+            objects->get(objects->self, path, feed_bytes, feed, feed->fault);
+    if (status == KX_ABSENT)
+        return kx_fail(feed->fault, KX_FAILED, "%s", strerror(ENOENT));
+    if (feed->status != KX_OK)
+        return feed->status;
+    feed->named = status != KX_OK;
+    return status == KX_OK ? backup_unpack_end(feed->unpack, feed->fault)
+                           : status;
 }
 
 /* Adds the path of the backup, and the reason of a failed write, to a fault. */
@@ -106,18 +118,15 @@ enum kx_status restore_files_unpack(const struct kx_restore *restore,
                                       .bytes = write_member,
                                       .close = close_member,
                                       .target = &target};
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        return file_failed(path, fault);
-    struct backup_unpack *unpack = backup_unpack_create(NULL, &sink);
-    enum kx_status status = unpack == NULL
+    struct feed feed = {.restore = restore, .fault = fault};
+    feed.unpack = backup_unpack_create(NULL, &sink);
+    enum kx_status status = feed.unpack == NULL
                                 ? kx_fail(fault, KX_NO_MEMORY, "no memory")
-                                : feed(restore, unpack, file, fault);
-    talloc_free(unpack);
-    fclose(file);
+                                : feed_all(&feed, path);
+    talloc_free(feed.unpack);
     if (target.file != NULL)
         fclose(target.file);
-    return add_path(status, path, &target, fault);
+    return feed.named ? status : add_path(status, path, &target, fault);
 }
 
 static bool copy_all(FILE *in, FILE *out)

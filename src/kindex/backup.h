@@ -44,7 +44,9 @@ enum kx_status kx_backup_check_end(struct kx_backup_check *check,
 
 /* The parameters and the result of a restore. */
 struct kx_restore {
-    const char *source;    /* a backup, or the directory of an archive */
+    const char *source; /* a backup, or the directory of an archive */
+    /* NULL, or where the archive lies, if the source is not a directory. */
+    const struct kx_object_store *objects;
     const char *directory; /* must be empty, or is created */
     /* For an archive: restore the last state that is not later than this
      * versionstamp, or time (Unix, milliseconds). 0: up to its end. */

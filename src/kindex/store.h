@@ -43,6 +43,8 @@ struct kx_options {
      * backup is made after each interval; the last archive_keep backups are
      * kept. A damaged data directory is restored from the archive. */
     const char *archive;
+    const struct kx_object_store *objects; /* of the archive, if it is in no
+                                            * directory; else NULL */
     int64_t archive_interval_ms;
     uint32_t archive_keep;
     bool unpaced; /* verifications ignore pauses and throttles, for a caller

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backup/archive_names.h"
 #include "backup/archive_timeline.h"
+#include "backup/object_dir.h"
 #include "storage/init_marker.h"
 #include "storage/format.h"
 #include "storage/log_end.h"
@@ -21,51 +21,74 @@
 
 enum { NEW_TABLE_BYTES = 2 * PAGE_BYTES };
 
-static bool same_start(FILE *whole, FILE *start)
+/* A log file beside the archive's part of it. */
+struct tail_compare {
+    FILE *whole; /* NULL: it is missing */
+    uint64_t size;
+    bool same;
+};
+
+static bool compare_bytes(void *target, struct kx_slice bytes)
 {
-    char a[4096], b[sizeof a];
-    size_t size;
-    bool same = true;
-    while (same && (size = fread(b, 1, sizeof b, start)) > 0)
-        same = fread(a, 1, size, whole) == size && memcmp(a, b, size) == 0;
-    return same;
+    struct tail_compare *tail = target;
+    char read[4096];
+    for (size_t at = 0; tail->same && at < bytes.size;) {
+        size_t size =
+            bytes.size - at < sizeof read ? bytes.size - at : sizeof read;
+        tail->same = tail->whole != NULL &&
+                     fread(read, 1, size, tail->whole) == size &&
+                     memcmp(read, bytes.data + at, size) == 0;
+        at += size;
+    }
+    tail->size += bytes.size;
+    return true;
 }
 
-/* KX_DAMAGED: the file is missing or does not begin like the archived one. */
-static enum kx_status compare(const char *path, const char *start,
-                              struct kx_fault *fault)
+/* KX_DAMAGED: the file is missing or does not begin like the archived one,
+ * whose size goes to *size_out. KX_ABSENT: the archive has no such part. */
+static enum kx_status compare(const struct kx_options *options,
+                              const char *path, const char *tail_path,
+                              uint64_t *size_out, struct kx_fault *fault)
 {
-    FILE *second = fopen(start, "rbe");
-    if (second == NULL)
-        return file_failed(start, fault);
-    FILE *first = fopen(path, "rbe");
-    enum kx_status status = KX_OK;
-    if (first == NULL && errno != ENOENT)
-        status = file_failed(path, fault);
-    else if (first == NULL || !same_start(first, second))
+    const struct kx_object_store *objects = object_store_of(options->objects);
+    struct tail_compare tail = {.same = true};
+    tail.whole = fopen(path, "rbe");
+    if (tail.whole == NULL && errno != ENOENT)
+        return file_failed(path, fault);
+    enum kx_status status =
+        objects->get(objects->self, tail_path, compare_bytes, &tail, fault);
+    if (tail.whole != NULL)
+        fclose(tail.whole);
+    *size_out = tail.size;
+    if (status == KX_OK && (tail.whole == NULL || !tail.same))
         status = kx_fail(fault, KX_DAMAGED,
                          "%s differs from its copy in the archive", path);
-    fclose(second);
-    if (first != NULL)
-        fclose(first);
     return status;
 }
 
+/* Moves the archive's part of a log file out of the way. */
+static bool discard(const struct kx_options *options, const char *tail)
+{
+    const struct kx_object_store *objects = object_store_of(options->objects);
+    struct kx_fault fault;
+    char aside[ARCHIVE_PATH + 16];
+    if (!objects->is_directory)
+        return objects->remove(objects->self, tail, &fault) == KX_OK;
+    snprintf(aside, sizeof aside, "%s.damaged", tail);
+    return rename(tail, aside) == 0;
+}
+
 /* True if the whole log can be read, at least as far as the archive has it:
- * then the archive is damaged. Its part is renamed, so that it will be copied
+ * then the archive is damaged. Its part is discarded, so that it will be copied
  * again. */
-static bool log_is_right(const char *directory, uint32_t file, const char *tail)
+static bool log_is_right(const struct kx_options *options, uint32_t file,
+                         const char *tail, uint64_t size)
 {
     struct kx_fault fault;
-    struct stat about;
-    char aside[ARCHIVE_PATH + 16];
-    struct log_end logend = {.directory = directory, .whole = true};
-    snprintf(aside, sizeof aside, "%s.damaged", tail);
-    if (log_end_find(&logend, &fault) != KX_OK || stat(tail, &about) != 0 ||
-        logend.end.file < file ||
-        (logend.end.file == file &&
-         (int64_t)logend.end.offset < (int64_t)about.st_size) ||
-        rename(tail, aside) != 0)
+    struct log_end logend = {.directory = options->directory, .whole = true};
+    if (log_end_find(&logend, &fault) != KX_OK || logend.end.file < file ||
+        (logend.end.file == file && logend.end.offset < size) ||
+        !discard(options, tail))
         return false;
     kx_log(KX_LOG_WARNING, "archive",
            "detail=\"%s is damaged: it is copied again\"", tail);
@@ -74,20 +97,16 @@ static bool log_is_right(const char *directory, uint32_t file, const char *tail)
 
 /* Compares the log file that was archived last, which may be incomplete there,
  * with the directory's. */
-static enum kx_status look_at_log(const struct kx_options *options,
-                                  struct kx_fault *fault)
+static enum kx_status look_at_tail(const struct kx_options *options,
+                                   const char *timeline, struct kx_fault *fault)
 {
-    char timeline[ARCHIVE_PATH], tail[ARCHIVE_PATH], name[LOG_NAME];
-    char path[ARCHIVE_PATH];
+    char tail[ARCHIVE_PATH], name[LOG_NAME], path[ARCHIVE_PATH];
     uint32_t last, first, newest;
-    if (options->archive == NULL)
-        return KX_OK;
-    enum kx_status status =
-        archive_timeline(options->archive, options->directory, timeline, fault);
+    uint64_t size;
+    enum kx_status status = archive_last_log(object_store_of(options->objects),
+                                             timeline, &last, fault);
     if (status != KX_OK)
-        return status == KX_ABSENT ? KX_OK : status;
-    if (!archive_last_log(timeline, &last))
-        return errno == ENOENT ? KX_OK : file_failed(timeline, fault);
+        return status;
     if (!log_files_span(options->directory, &first, &newest))
         return file_failed(options->directory, fault);
     if (first > last) /* the store ran without its archive */
@@ -95,12 +114,30 @@ static enum kx_status look_at_log(const struct kx_options *options,
     archive_tail_path(timeline, last, tail);
     log_files_name(last, name);
     snprintf(path, sizeof path, "%s/%s", options->directory, name);
-    if (access(tail, F_OK) != 0)
-        return KX_OK;
-    status = compare(path, tail, fault);
-    return status == KX_DAMAGED && log_is_right(options->directory, last, tail)
+    status = compare(options, path, tail, &size, fault);
+    return status == KX_DAMAGED && log_is_right(options, last, tail, size)
                ? KX_OK
                : status;
+}
+
+/* An archive that cannot be reached now does not keep the server from starting.
+ */
+static enum kx_status look_at_log(const struct kx_options *options,
+                                  struct kx_fault *fault)
+{
+    char timeline[ARCHIVE_PATH];
+    if (options->archive == NULL)
+        return KX_OK;
+    enum kx_status status =
+        archive_timeline(options->archive, options->directory, timeline, fault);
+    if (status == KX_OK)
+        status = look_at_tail(options, timeline, fault);
+    if (status == KX_UNREACHABLE)
+        kx_log(KX_LOG_WARNING, "archive",
+               "detail=\"the end of the log is not compared with the archive: "
+               "%s\"",
+               fault->detail);
+    return status == KX_ABSENT || status == KX_UNREACHABLE ? KX_OK : status;
 }
 
 /* A missing table has size 0. */

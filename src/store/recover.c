@@ -13,6 +13,7 @@
 
 #include "backup/archive_restore.h"
 #include "backup/archive_timeline.h"
+#include "backup/object_dir.h"
 #include "storage/foreign.h"
 #include "store/dir_inspect.h"
 #include "base/file.h"
@@ -143,7 +144,9 @@ static enum kx_status find_timeline(const struct kx_options *options,
         snprintf(aside, sizeof aside, "%s/%s", options->directory, newest);
         status = archive_timeline(options->archive, aside, timeline, fault);
     }
-    return status == KX_OK && !archive_has_base(timeline) ? KX_ABSENT : status;
+    if (status != KX_OK)
+        return status;
+    return archive_has_base(object_store_of(options->objects), timeline, fault);
 }
 
 /* Replays the damaged directory's log from where the archive ends. */
@@ -154,6 +157,7 @@ static enum kx_status recover(const struct kx_options *options,
     char aside[ARCHIVE_PATH];
     uint64_t known = 0;
     struct kx_restore restore = {.source = timeline,
+                                 .objects = options->objects,
                                  .directory = options->directory};
     enum kx_status status = put_aside(options->directory, aside, fault);
     if (status == KX_OK)

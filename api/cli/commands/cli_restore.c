@@ -9,6 +9,7 @@
 
 #include "cli/cli_progress.h"
 #include "cli/commands/cli_check_indexes.h"
+#include "s3/s3.h"
 
 enum { MB = 1000000 };
 
@@ -69,6 +70,10 @@ static void report(const struct kx_restore *restore)
 /* Reads the arguments and options. CLI_OK or CLI_MISUSE. */
 static int read_words(struct cli *cli, struct kx_restore *restore)
 {
+    if (cli->count > 0 && cli->archive == NULL && s3_is_named(cli->words[0])) {
+        cli->archive = cli->words[0];
+        cli->count = 0;
+    }
     if ((cli->count > 0) == (cli->archive != NULL))
         return cli_misuse(cli, "name a backup, or an archive with --archive");
     if (cli->data == NULL)
@@ -103,9 +108,15 @@ int cli_restore(struct cli *cli)
     int code = read_words(cli, &restore);
     if (code != CLI_OK)
         return code;
+    if (cli->archive != NULL && s3_is_named(cli->archive)) {
+        restore.objects = s3_open(cli->archive, &fault);
+        if (restore.objects == NULL)
+            return cli_fail("%s", fault.detail);
+    }
     cli_progress_begin(&progress, "MB read");
     enum kx_status status = kx_restore(&restore, &fault);
     cli_progress_clear(&progress);
+    s3_close(restore.objects);
     const char *why = fault.detail;
     if (status != KX_OK)
         return cli_fail("%s", *why != '\0' ? why : kx_status_title(status));

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "backup/archive_names.h"
+#include "backup/object_dir.h"
 #include "commit/store_state.h"
 #include "storage/log_files.h"
 
@@ -87,7 +88,10 @@ static off_t size_of_tail(const char *timeline)
     char path[ARCHIVE_PATH];
     struct stat about;
     uint32_t last;
-    assert_true(archive_last_log(timeline, &last));
+    struct kx_fault fault;
+    assert_int_equal(
+        archive_last_log(object_store_of(NULL), timeline, &last, &fault),
+        KX_OK);
     archive_tail_path(timeline, last, path);
     return stat(path, &about) == 0 ? about.st_size : 0;
 }

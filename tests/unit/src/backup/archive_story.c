@@ -2,6 +2,7 @@
 
 #include "backup/archive_names.h"
 #include "backup/archive_timeline.h"
+#include "backup/object_dir.h"
 
 const char *archive_of(struct story *s)
 {
@@ -51,12 +52,14 @@ static void count_base(void *target, const struct archive_base *base)
 void wait_for_bases(struct story *s, size_t count, int64_t last_ms)
 {
     struct base_count bases;
+    struct kx_fault fault;
     uint64_t began_ns = kx_monotonic_ns();
     do {
         assert_true(kx_monotonic_ns() - began_ns < UINT64_C(60000000000));
         usleep(10000);
         bases = (struct base_count){.count = 0};
-        archive_all_bases(archive_of(s), count_base, &bases);
+        (void)archive_all_bases(object_store_of(NULL), archive_of(s),
+                                count_base, &bases, &fault);
     } while (bases.count != count ||
              (last_ms != 0 && bases.last_ms != last_ms));
 }

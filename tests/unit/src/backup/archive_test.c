@@ -8,6 +8,7 @@
 #include "backup/archive_names.h"
 #include "backup/archive_prune.h"
 #include "backup/archive_restore.h"
+#include "backup/object_dir.h"
 #include "storage/log_files.h"
 #include "storage/log_marks.h"
 
@@ -99,7 +100,7 @@ static void old_log_files_go_across_a_gap(void **state)
         make_file(timeline, gone[i]);
     for (int i = 0; i < 4; i++)
         make_file(timeline, kept[i]);
-    archive_remove_old(timeline, 1);
+    archive_remove_old(object_store_of(NULL), timeline, 1);
     for (int i = 0; i < 5; i++)
         assert_false(is_there(timeline, gone[i]));
     for (int i = 0; i < 4; i++)

@@ -1,0 +1,28 @@
+/* What is in a directory of a bucket. */
+#ifndef S3_LIST_H
+#define S3_LIST_H
+
+#include "s3/s3_request.h"
+
+enum { S3_NAME_MAX = 160, S3_LIST_MAX = 1000000 };
+
+struct s3_listed {
+    char name[S3_NAME_MAX]; /* after the prefix */
+    uint64_t size;
+    int64_t at_ms;
+};
+
+/* In the order of the names' bytes; a directory without its slash. */
+struct s3_list {
+    struct s3_listed *objects; /* allocated in the object store */
+    size_t count, capacity;
+};
+
+/* Lists all keys that begin with the prefix, up to the next slash. Statuses are
+ * those of s3_send, also KX_FAILED: there are more than S3_LIST_MAX. The caller
+ * ends the list. */
+enum kx_status s3_list_keys(struct s3 *s3, const char *prefix,
+                            struct s3_list *list_out, struct kx_fault *fault);
+void s3_list_end(struct s3_list *list);
+
+#endif

@@ -1,0 +1,201 @@
+/* The first piece begins at byte 0. Writing it again, longer, makes the others
+ * superfluous; until they are removed they have the same bytes. */
+#include "s3/s3_pieces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char GROWS[] = KX_OBJECT_GROWS;
+enum { GROWS_SIZE = sizeof GROWS - 1, DIGITS = 10 };
+
+bool s3_grows(const char *name)
+{
+    size_t size = strlen(name);
+    return size > GROWS_SIZE && strcmp(name + size - GROWS_SIZE, GROWS) == 0;
+}
+
+/* Reads the first byte of a piece out of the end of its name, ".0000000000".
+ * False: it is not the name of a piece. */
+static bool piece_start(const char *name, uint64_t *start_out)
+{
+    char again[DIGITS + 2];
+    size_t size = strlen(name);
+    if (size <= GROWS_SIZE + DIGITS + 1 ||
+        strncmp(name + size - DIGITS - 1 - GROWS_SIZE, GROWS, GROWS_SIZE) !=
+            0 ||
+        sscanf(name + size - DIGITS - 1, ".%10" SCNu64, start_out) != 1)
+        return false;
+    snprintf(again, sizeof again, ".%010" PRIu64, *start_out);
+    return strcmp(again, name + size - DIGITS - 1) == 0;
+}
+
+/* Pieces of one object are neighbours, in the order of their first bytes. */
+void s3_pieces_join(struct s3_list *list)
+{
+    size_t count = 0;
+    uint64_t start;
+    for (size_t i = 0; i < list->count; i++) {
+        struct s3_listed object = list->objects[i];
+        struct s3_listed *last = count > 0 ? &list->objects[count - 1] : NULL;
+        if (!piece_start(object.name, &start)) {
+            list->objects[count++] = object;
+            continue;
+        }
+        object.name[strlen(object.name) - DIGITS - 1] = '\0';
+        if (last == NULL || strcmp(last->name, object.name) != 0) {
+            if (start != 0)
+                object.size = 0;
+            list->objects[count++] = object;
+            continue;
+        }
+        if (start <= last->size && start + object.size > last->size)
+            last->size = start + object.size;
+        if (object.at_ms > last->at_ms)
+            last->at_ms = object.at_ms;
+    }
+    list->count = count;
+}
+
+static void piece_key(const char *key, uint64_t start, char *out)
+{
+    snprintf(out, S3_KEY_MAX, "%s.%010" PRIu64, key, start);
+}
+
+static enum kx_status delete_key(struct s3 *s3, const char *key,
+                                 struct kx_fault *fault)
+{
+    struct s3_request request = {.method = "DELETE", .key = key, .fd = -1};
+    enum kx_status status = s3_send(s3, &request, fault);
+    s3_request_end(&request);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
+/* The pieces of the object, by the names after its key. */
+static enum kx_status list_pieces(struct s3 *s3, const char *key,
+                                  struct s3_list *list, struct kx_fault *fault)
+{
+    char prefix[S3_KEY_MAX];
+    snprintf(prefix, sizeof prefix, "%s.", key);
+    return s3_list_keys(s3, prefix, list, fault);
+}
+
+static enum kx_status remove_from(struct s3 *s3, const char *key,
+                                  uint64_t first, struct kx_fault *fault)
+{
+    struct s3_list list;
+    char piece[S3_KEY_MAX + S3_NAME_MAX + 1];
+    enum kx_status status = list_pieces(s3, key, &list, fault);
+    for (size_t i = 0; status == KX_OK && i < list.count; i++) {
+        snprintf(piece, sizeof piece, "%s.%s", key, list.objects[i].name);
+        uint64_t start;
+        if (piece_start(piece, &start) && start >= first)
+            status = delete_key(s3, piece, fault);
+    }
+    s3_list_end(&list);
+    return status;
+}
+
+enum kx_status s3_pieces_remove(struct s3 *s3, const char *key,
+                                struct kx_fault *fault)
+{
+    if (strcmp(s3->growing, key) == 0)
+        s3->growing[0] = '\0';
+    return remove_from(s3, key, 0, fault);
+}
+
+/* What stays has the same bytes. */
+static void forget_others(struct s3 *s3, const char *key)
+{
+    struct kx_fault unknown;
+    (void)remove_from(s3, key, 1, &unknown);
+}
+
+/* The first piece that this process writes begins at 0. */
+enum kx_status s3_pieces_grow(struct s3 *s3, const char *file, const char *key,
+                              const uint64_t range[2], struct kx_fault *fault)
+{
+    char piece[S3_KEY_MAX];
+    bool whole = strcmp(s3->growing, key) != 0 || s3->pieces >= S3_PIECES_MAX;
+    struct s3_request request = {.method = "PUT", .key = piece};
+    request.range[0] = whole ? 0 : range[0];
+    request.range[1] = range[1];
+    piece_key(key, request.range[0], piece);
+    request.fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (request.fd < 0)
+        return kx_fail(fault, KX_FAILED, "%s: %s", file, strerror(errno));
+    enum kx_status status = s3_send(s3, &request, fault);
+    s3_request_end(&request);
+    close(request.fd);
+    if (status != KX_OK)
+        return status;
+    s3->pieces = whole ? 1 : s3->pieces + 1;
+    snprintf(s3->growing, sizeof s3->growing, "%s", key);
+    if (whole)
+        forget_others(s3, key);
+    return KX_OK;
+}
+
+/* The bytes of a piece, without those that the pieces before had. */
+struct piece_bytes {
+    kx_object_bytes_fn *bytes;
+    void *target;
+    uint64_t skip;
+};
+
+static bool take_new(void *context, struct kx_slice bytes)
+{
+    struct piece_bytes *piece = context;
+    size_t skip = piece->skip < bytes.size ? (size_t)piece->skip : bytes.size;
+    piece->skip -= skip;
+    return skip == bytes.size ||
+           piece->bytes(piece->target,
+                        kx_slice(bytes.data + skip, bytes.size - skip));
+}
+
+static enum kx_status get_piece(struct s3 *s3, const char *key,
+                                struct piece_bytes *piece,
+                                struct kx_fault *fault)
+{
+    struct s3_request request = {.method = "GET",
+                                 .key = key,
+                                 .fd = -1,
+                                 .bytes = take_new,
+                                 .target = piece};
+    enum kx_status status = s3_send(s3, &request, fault);
+    s3_request_end(&request);
+    return status;
+}
+
+enum kx_status s3_pieces_get(struct s3 *s3, const char *key,
+                             kx_object_bytes_fn *bytes, void *target,
+                             struct kx_fault *fault)
+{
+    struct s3_list list;
+    char name[S3_KEY_MAX + S3_NAME_MAX + 1];
+    uint64_t done = 0, start;
+    enum kx_status status = list_pieces(s3, key, &list, fault);
+    if (status == KX_OK && list.count == 0)
+        status = KX_ABSENT;
+    for (size_t i = 0; status == KX_OK && i < list.count; i++) {
+        const struct s3_listed *object = &list.objects[i];
+        snprintf(name, sizeof name, "%s.%s", key, object->name);
+        if (!piece_start(name, &start) || start + object->size <= done)
+            continue;
+        if (start > done) {
+            status = kx_fail(fault, KX_BAD_ARCHIVE,
+                             "s3://%s/%s: the piece from byte %" PRIu64
+                             " on is missing",
+                             s3->settings.bucket, key, done);
+            break;
+        }
+        struct piece_bytes piece = {bytes, target, done - start};
+        status = get_piece(s3, name, &piece, fault);
+        done = start + object->size;
+    }
+    s3_list_end(&list);
+    return status;
+}

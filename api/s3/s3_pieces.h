@@ -1,0 +1,27 @@
+/* An object that grows. S3 cannot append, so it lies in pieces: the key, a dot,
+ * and in ten digits the first byte that the piece has. Pieces may overlap. */
+#ifndef S3_PIECES_H
+#define S3_PIECES_H
+
+#include "s3/s3_list.h"
+
+/* More are replaced by one, so that a restore needs few requests. */
+enum { S3_PIECES_MAX = 64 };
+
+/* True if an object of this name grows. */
+bool s3_grows(const char *name);
+
+/* Replaces the pieces of each object in the list by the object, as large as it
+ * is without a gap. */
+void s3_pieces_join(struct s3_list *list);
+
+/* As `grow`, `get` and `remove` of the object store, for a key. */
+enum kx_status s3_pieces_grow(struct s3 *s3, const char *file, const char *key,
+                              const uint64_t range[2], struct kx_fault *fault);
+enum kx_status s3_pieces_get(struct s3 *s3, const char *key,
+                             kx_object_bytes_fn *bytes, void *target,
+                             struct kx_fault *fault);
+enum kx_status s3_pieces_remove(struct s3 *s3, const char *key,
+                                struct kx_fault *fault);
+
+#endif
