@@ -52,6 +52,7 @@
 /* Other services of an open store. */
 #include "kindex/watch.h"
 #include "kindex/object_store.h"
+#include "kindex/encryption.h"
 #include "kindex/backup.h"
 #include "kindex/copy.h"
 #include "kindex/token.h"

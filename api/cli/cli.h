@@ -76,6 +76,8 @@ struct cli {
     const char *state;
     const char *data;
     const char *archive;
+    const char *encrypt_to;
+    const char *decrypt_with;
     const char *to;
     const char *from;
     const char *copy_to;
@@ -201,6 +203,7 @@ int cli_import(struct cli *cli);
 int cli_export(struct cli *cli);
 int cli_backup(struct cli *cli);
 int cli_restore(struct cli *cli);
+int cli_keygen(struct cli *cli);
 int cli_engine_copy(struct cli *cli);
 int cli_cluster_status(struct cli *cli);
 int cli_cluster_step_down(struct cli *cli);

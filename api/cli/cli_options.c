@@ -88,6 +88,8 @@ static const struct cli_option TABLE[] = {
     {{"state", OPTION_TEXT, offsetof(struct cli, state), NULL, 0, 0, "file that records the progress of the import; a later run continues from it"}, "PATH", 0, false, NULL},
     {{"data", OPTION_TEXT, offsetof(struct cli, data), NULL, 0, 0, "data directory to create; it must be new or empty"}, "DIR", 0, false, NULL},
     {{"archive", OPTION_TEXT, offsetof(struct cli, archive), NULL, 0, 0, "directory or s3://BUCKET/PREFIX where a server with --archive keeps backups and log"}, "PLACE", 0, false, NULL},
+    {{"encrypt-to", OPTION_TEXT, offsetof(struct cli, encrypt_to), NULL, 0, 0, "file of a public key, FILE.pub of keygen: only its secret key reads the backup"}, "FILE", 0, false, NULL},
+    {{"decrypt-with", OPTION_TEXT, offsetof(struct cli, decrypt_with), NULL, 0, 0, "file of the secret key that reads an encrypted backup"}, "FILE", 0, false, NULL},
     {{"to", OPTION_TEXT, offsetof(struct cli, to), NULL, 0, 0, "restore the state at this versionstamp, or at this time (2026-11-21T17:30:00Z)"}, "POINT", 0, false, NULL},
     {{"from", OPTION_TEXT, offsetof(struct cli, from), NULL, 0, 0, "the store: a data directory, or a database (postgresql://...)"}, "PLACE", 0, false, NULL},
     {{"to", OPTION_TEXT, offsetof(struct cli, copy_to), NULL, 0, 0, "where the copy is made: a database or a directory, without a store"}, "PLACE", 0, false, "copy-to"},

@@ -59,17 +59,51 @@ static bool close_member(void *context)
 struct feed {
     const struct kx_restore *restore;
     struct backup_unpack *unpack;
-    uint64_t done, whole; /* bytes; whole 0: that is not known */
-    bool named;           /* the fault says which file */
+    struct kx_decryption *decryption; /* NULL: it is not encrypted */
+    struct kx_buffer plain;           /* decrypted */
+    uint64_t done, whole;             /* bytes; whole 0: that is not known */
+    bool named;                       /* the fault says which file */
     enum kx_status status;
     struct kx_fault *fault;
 };
+
+/* Adds what decryption has let out. */
+static enum kx_status feed_plain(struct feed *feed, enum kx_status status)
+{
+    if (status == KX_OK)
+        status = backup_unpack_add(feed->unpack, kx_buffer_slice(&feed->plain),
+                                   feed->fault);
+    kx_buffer_clear(&feed->plain);
+    return status;
+}
+
+static enum kx_status feed_part(struct feed *feed, struct kx_slice bytes)
+{
+    if (feed->decryption != NULL)
+        return feed_plain(feed, kx_decrypt_add(feed->decryption, bytes,
+                                               &feed->plain, feed->fault));
+    if (feed->done == 0 && kx_is_encrypted(bytes))
+        return kx_fail(feed->fault, KX_BAD_ARCHIVE,
+                       "it is encrypted; --decrypt-with names the file of the "
+                       "secret key");
+    return backup_unpack_add(feed->unpack, bytes, feed->fault);
+}
+
+static enum kx_status feed_end(struct feed *feed)
+{
+    enum kx_status status = KX_OK;
+    if (feed->decryption != NULL)
+        status = feed_plain(
+            feed, kx_decrypt_end(feed->decryption, &feed->plain, feed->fault));
+    return status == KX_OK ? backup_unpack_end(feed->unpack, feed->fault)
+                           : status;
+}
 
 static bool feed_bytes(void *context, struct kx_slice bytes)
 {
     struct feed *feed = context;
     const struct kx_restore *restore = feed->restore;
-    feed->status = backup_unpack_add(feed->unpack, bytes, feed->fault);
+    feed->status = feed_part(feed, bytes);
     feed->done += bytes.size;
     if (restore->progress != NULL && feed->whole != 0)
         restore->progress(restore->context, feed->done, feed->whole);
@@ -90,8 +124,19 @@ static enum kx_status feed_all(struct feed *feed, const char *path)
     if (feed->status != KX_OK)
         return feed->status;
     feed->named = status != KX_OK;
-    return status == KX_OK ? backup_unpack_end(feed->unpack, feed->fault)
-                           : status;
+    return status == KX_OK ? feed_end(feed) : status;
+}
+
+/* False: memory ran out. */
+static bool feed_begin(struct feed *feed, void *mem,
+                       const struct backup_unpack_sink *sink)
+{
+    kx_buffer_init(&feed->plain, mem);
+    feed->unpack = backup_unpack_create(mem, sink);
+    if (feed->restore->key != NULL)
+        feed->decryption = kx_decrypt_begin(mem, feed->restore->key);
+    return feed->unpack != NULL &&
+           (feed->restore->key == NULL || feed->decryption != NULL);
 }
 
 /* Adds the path of the backup, and the reason of a failed write, to a fault. */
@@ -119,11 +164,11 @@ enum kx_status restore_files_unpack(const struct kx_restore *restore,
                                       .close = close_member,
                                       .target = &target};
     struct feed feed = {.restore = restore, .fault = fault};
-    feed.unpack = backup_unpack_create(NULL, &sink);
-    enum kx_status status = feed.unpack == NULL
-                                ? kx_fail(fault, KX_NO_MEMORY, "no memory")
-                                : feed_all(&feed, path);
-    talloc_free(feed.unpack);
+    void *mem = talloc_new(NULL);
+    enum kx_status status = mem != NULL && feed_begin(&feed, mem, &sink)
+                                ? feed_all(&feed, path)
+                                : kx_fail(fault, KX_NO_MEMORY, "no memory");
+    talloc_free(mem);
     if (target.file != NULL)
         fclose(target.file);
     return feed.named ? status : add_path(status, path, &target, fault);

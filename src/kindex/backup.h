@@ -2,6 +2,7 @@
 #ifndef KINDEX_BACKUP_H
 #define KINDEX_BACKUP_H
 
+#include "kindex/encryption.h"
 #include "kindex/store.h"
 
 /* A backup of the open store, made while the store is read and written. It is
@@ -47,7 +48,8 @@ struct kx_restore {
     const char *source; /* a backup, or the directory of an archive */
     /* NULL, or where the archive lies, if the source is not a directory. */
     const struct kx_object_store *objects;
-    const char *directory; /* must be empty, or is created */
+    const struct kx_secret_key *key; /* NULL: the backup is not encrypted */
+    const char *directory;           /* must be empty, or is created */
     /* For an archive: restore the last state that is not later than this
      * versionstamp, or time (Unix, milliseconds). 0: up to its end. */
     uint64_t to_stamp;

@@ -10,23 +10,45 @@
 #include "cli/cli_progress.h"
 #include "cli/cli_output_file.h"
 #include "cli/cli_show.h"
+#include "cli/commands/cli_key_file.h"
 
 enum { MB = 1000000 };
 
 struct backup_download {
     struct cli_output_file file;
     struct kx_backup_check *check;
+    struct kx_encryption *encryption; /* NULL: it is not encrypted */
+    struct kx_buffer sealed;          /* encrypted, and not yet written */
     struct kx_fault fault;
     struct cli_reply reply;
     struct cli_progress progress;
     uint64_t bytes;
 };
 
+/* Writes what is encrypted by now; `good` is false when memory ran out. */
+static bool write_sealed(struct backup_download *backup, bool good)
+{
+    bool written = good && cli_output_file_write(
+                               &backup->file, kx_buffer_slice(&backup->sealed));
+    kx_buffer_clear(&backup->sealed);
+    if (!good)
+        kx_fail(&backup->fault, KX_NO_MEMORY, "memory ran out");
+    return written;
+}
+
+static bool write_bytes(struct backup_download *backup, struct kx_slice bytes)
+{
+    if (backup->encryption == NULL)
+        return cli_output_file_write(&backup->file, bytes);
+    return write_sealed(
+        backup, kx_encrypt_add(backup->encryption, bytes, &backup->sealed));
+}
+
 static bool take_bytes(void *target, struct kx_slice bytes)
 {
     struct backup_download *backup = target;
     if (kx_backup_check_add(backup->check, bytes, &backup->fault) != KX_OK ||
-        !cli_output_file_write(&backup->file, bytes))
+        !write_bytes(backup, bytes))
         return false;
     backup->bytes += bytes.size;
     cli_progress_show(&backup->progress,
@@ -53,7 +75,28 @@ static int fetch(struct cli *cli, struct backup_download *backup)
         kx_backup_check_end(backup->check, &backup->fault);
     if (backup->fault.status != KX_OK)
         return cli_fail("the backup is not valid: %s", backup->fault.detail);
+    if (backup->encryption != NULL &&
+        !write_sealed(backup,
+                      kx_encrypt_end(backup->encryption, &backup->sealed)))
+        return CLI_ERROR;
     return CLI_OK;
+}
+
+/* Begins to encrypt, if the options say so. */
+static int begin_encryption(struct cli *cli, struct backup_download *backup)
+{
+    struct kx_public_key key;
+    kx_buffer_init(&backup->sealed, cli->memory);
+    if (cli->encrypt_to == NULL)
+        return CLI_OK;
+    int status = cli_read_public_key(cli->encrypt_to, &key);
+    if (status != CLI_OK)
+        return status;
+    backup->encryption = kx_encrypt_begin(cli->memory, &key, &backup->sealed);
+    return backup->encryption != NULL
+               ? CLI_OK
+               : cli_fail("%s: nothing can be encrypted for this key",
+                          cli->encrypt_to);
 }
 
 /* The path of the file; NULL: standard output. */
@@ -84,6 +127,9 @@ int cli_backup(struct cli *cli)
 {
     struct backup_download backup = {.bytes = 0};
     const char *path = path_of(cli);
+    if (cli->link && cli->encrypt_to != NULL)
+        return cli_misuse(cli, "--encrypt-to has no meaning with --link: what "
+                               "the address gives is not encrypted");
     if (cli->link)
         return print_link(cli);
     if (path == NULL && isatty(STDOUT_FILENO))
@@ -92,9 +138,12 @@ int cli_backup(struct cli *cli)
     backup.check = kx_backup_check_begin(cli->memory);
     if (backup.check == NULL)
         return cli_fail("memory ran out");
+    int status = begin_encryption(cli, &backup);
+    if (status != CLI_OK)
+        return status;
     if (!cli_output_file_open(&backup.file, path, 0600))
         return CLI_ERROR;
-    int status = cli_output_file_end(&backup.file, fetch(cli, &backup));
+    status = cli_output_file_end(&backup.file, fetch(cli, &backup));
     if (status == CLI_OK)
         fprintf(stderr, "saved %.1f MB, compressed to %.1f MB, in %.1f s\n",
                 (double)kx_backup_check_bytes(backup.check) / MB,

@@ -9,6 +9,7 @@
 
 #include "cli/cli_progress.h"
 #include "cli/commands/cli_check_indexes.h"
+#include "cli/commands/cli_key_file.h"
 #include "s3/s3.h"
 
 enum { MB = 1000000 };
@@ -67,13 +68,9 @@ static void report(const struct kx_restore *restore)
             stamp, moment);
 }
 
-/* Reads the arguments and options. CLI_OK or CLI_MISUSE. */
-static int read_words(struct cli *cli, struct kx_restore *restore)
+/* Options that exclude or need each other. CLI_OK or CLI_MISUSE. */
+static int check_words(struct cli *cli)
 {
-    if (cli->count > 0 && cli->archive == NULL && s3_is_named(cli->words[0])) {
-        cli->archive = cli->words[0];
-        cli->count = 0;
-    }
     if ((cli->count > 0) == (cli->archive != NULL))
         return cli_misuse(cli, "name a backup, or an archive with --archive");
     if (cli->data == NULL)
@@ -81,6 +78,22 @@ static int read_words(struct cli *cli, struct kx_restore *restore)
             cli, "--data is missing: it names the directory to create");
     if (cli->to != NULL && cli->archive == NULL)
         return cli_misuse(cli, "--to needs --archive: a backup is one state");
+    if (cli->decrypt_with != NULL && cli->archive != NULL)
+        return cli_misuse(cli, "--decrypt-with is for a backup: an archive is "
+                               "not encrypted");
+    return CLI_OK;
+}
+
+/* Reads the arguments and options. CLI_OK or CLI_MISUSE. */
+static int read_words(struct cli *cli, struct kx_restore *restore)
+{
+    if (cli->count > 0 && cli->archive == NULL && s3_is_named(cli->words[0])) {
+        cli->archive = cli->words[0];
+        cli->count = 0;
+    }
+    int code = check_words(cli);
+    if (code != CLI_OK)
+        return code;
     restore->directory = cli->data;
     restore->source = cli->archive;
     if (cli->count > 0)
@@ -103,9 +116,16 @@ int cli_restore(struct cli *cli)
 {
     struct cli_progress progress;
     struct kx_restore restore = {.progress = show_read, .context = &progress};
+    struct kx_secret_key key;
     struct kx_options options;
     struct kx_fault fault = {.detail = ""};
     int code = read_words(cli, &restore);
+    if (code != CLI_OK)
+        return code;
+    if (cli->decrypt_with != NULL) {
+        code = cli_read_secret_key(cli->decrypt_with, &key);
+        restore.key = &key;
+    }
     if (code != CLI_OK)
         return code;
     if (cli->archive != NULL && s3_is_named(cli->archive)) {
