@@ -222,6 +222,56 @@ static bool may_declare(struct request *request, struct reply *reply,
     return !declared.adopts || may_adopt(request, reply, &declared);
 }
 
+/* Reads the declaration that the index would have. False: it has none, which
+ * the core finds as well. */
+static bool read_patched(struct request *request, struct kx_declared *out)
+{
+    struct kx_index_info info;
+    struct kx_buffer text;
+    struct kx_fault fault;
+    const struct kx_commit *commit = &request->commit;
+    if (kx_json_check(commit->command.declaration, &fault) != KX_OK)
+        return false;
+    kx_buffer_init(&text, commit->memory);
+    kx_read_begin(request->reader);
+    if (kx_index_find(request->reader, commit->command.index_name, &info) ==
+        KX_OK)
+        kx_json_merge(info.declaration, commit->command.declaration, &text);
+    kx_read_end(request->reader);
+    return text.size != 0 && !text.failed &&
+           kx_declared_read(commit->memory, kx_buffer_slice(&text), out) ==
+               KX_OK;
+}
+
+/* An index that gets another prefix shows the entries under it. */
+static bool may_migrate(struct request *request, struct reply *reply)
+{
+    struct kx_declared declared;
+    struct kx_slice name = request->commit.command.index_name;
+    return access_index(request, reply, SCOPE_INDEX, name) &&
+           (!read_patched(request, &declared) ||
+            access_prefix(request, reply, SCOPE_INDEX, declared.prefix));
+}
+
+/* An index of the set that is there already may have another prefix. */
+static bool may_replace(struct request *request, struct reply *reply,
+                        struct kx_slice declaration)
+{
+    struct kx_index_info info;
+    struct kx_declared declared;
+    struct kx_key_reader reader;
+    struct kx_part name;
+    if (kx_declared_read(request->memory, declaration, &declared) != KX_OK)
+        return true;
+    kx_key_read(&reader, declared.name_key);
+    if (kx_key_next(&reader, &name) != KX_OK)
+        return true;
+    kx_read_begin(request->reader);
+    bool there = kx_index_find(request->reader, name.bytes, &info) == KX_OK;
+    kx_read_end(request->reader);
+    return !there || access_index(request, reply, SCOPE_INDEX, name.bytes);
+}
+
 /* Sets the names of the indexes that the caller could drop, if not all. */
 static bool find_prunable(struct request *request, struct kx_index_set *set)
 {
@@ -252,7 +302,8 @@ static bool may_declare_set(struct request *request, struct reply *reply,
                             struct kx_index_set *set)
 {
     for (size_t i = 0; i < set->count; i++)
-        if (!may_declare(request, reply, set->declarations[i]))
+        if (!may_declare(request, reply, set->declarations[i]) ||
+            !may_replace(request, reply, set->declarations[i]))
             return false;
     if (!set->prune || find_prunable(request, set))
         return true;
@@ -273,8 +324,9 @@ bool access_commit(struct request *request, struct reply *reply)
         return may_declare(request, reply, commit->command.declaration);
     case KX_DECLARE_INDEXES:
         return may_declare_set(request, reply, commit->command.set);
-    case KX_DROP_INDEX:
     case KX_MIGRATE_INDEX:
+        return may_migrate(request, reply);
+    case KX_DROP_INDEX:
     case KX_UNDO_MIGRATION:
     case KX_PACE_INDEX:
     case KX_VERIFY_INDEX:

@@ -45,9 +45,9 @@ static const char *hint_of(const struct cli *cli, struct kx_slice document)
         const char *hint;
     } HINTS[] = {
         {"index-not-found", "kindex index ls lists the declared indexes."},
-        {"index-exists", "kindex index migrate changes store and unique while "
-                         "the index is in use; for any other change use "
-                         "another name, or drop the index first."},
+        {"index-exists",
+         "kindex index apply changes any part of it while it is "
+         "in use, kindex index migrate its store and unique."},
         {"index-name-used",
          "If an application maintains them as an index, --adopt takes them "
          "over (--dry-run shows what that would change). Otherwise use another "

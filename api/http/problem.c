@@ -134,11 +134,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "conflicted. A failed index stays failed: correct the entry that its "
          "error names, then declare the index again.",
          NULL},
-    [PROBLEM_INDEX_EXISTS] =
-        {"index-exists", 409, "An index with this name is declared differently",
-         "PATCH /indexes/{name} changes store and unique while the index is in "
-         "use; for any other change use another name, or drop the index first.",
-         NULL},
+    [PROBLEM_INDEX_EXISTS] = {"index-exists", 409,
+                              "An index with this name is declared differently",
+                              "PATCH /indexes/{name} changes it while it is in "
+                              "use, PUT /indexes several.",
+                              NULL},
     [PROBLEM_INDEX_NAME_USED] =
         {"index-name-used", 409, "There are entries under the index's name",
          "If an application maintains them as an index, declare it with "

@@ -1,4 +1,4 @@
-/* Another `store` or `unique` for a declared index: PATCH /indexes/{name}
+/* Another declaration for an index, but for its name: PATCH /indexes/{name}
  * begins the migration, DELETE /indexes/{name}/migration takes it back. The
  * index is read in its old form until the migration has ended. */
 #include "indexes/index_handlers.h"

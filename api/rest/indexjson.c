@@ -106,7 +106,41 @@ static void write_failure(const struct kx_index_info *info,
     kx_json_escape(kx_text(info->failure), out);
 }
 
-/* Writes the target of a migration and its progress. */
+/* The member of a declaration with this name, which is in quotes. */
+static bool find_member(struct kx_slice declaration, struct kx_slice name,
+                        struct kx_slice *value_out)
+{
+    char pointer[32];
+    snprintf(pointer, sizeof pointer, "/%.*s", (int)name.size - 2,
+             (const char *)name.data + 1);
+    return kx_json_find(declaration, kx_text(pointer), value_out);
+}
+
+/* Writes the members of a that b has not or has otherwise: their values, or
+ * null. Those that are always written are left out. */
+static void write_others(struct kx_slice a, struct kx_slice b, bool values,
+                         struct kx_buffer *out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    struct kx_slice other;
+    kx_json_iterate(a, &iter);
+    while (kx_json_next(&iter, &name, &value)) {
+        bool there = find_member(b, name, &other);
+        if (kx_equal(name, kx_text("\"unique\"")) ||
+            kx_equal(name, kx_text("\"store\"")) ||
+            (there && (!values || kx_json_equal(value, other))))
+            continue;
+        kx_add_byte(out, ',');
+        kx_add_slice(out, name);
+        kx_add_byte(out, ':');
+        kx_add_slice(out, values ? value : kx_text("null"));
+    }
+}
+
+/* Writes the target of a migration, as a patch of the declaration, and its
+ * progress. */
 static void write_migration(const struct kx_index_info *info,
                             struct kx_buffer *out)
 {
@@ -121,6 +155,8 @@ static void write_migration(const struct kx_index_info *info,
         kx_add_text(out, i == 0 ? "\"unique\":" : ",\"store\":");
         kx_add_slice(out, value);
     }
+    write_others(info->target, info->declaration, true, out);
+    write_others(info->declaration, info->target, false, out);
     kx_add_text(out, "},\"build\":");
     indexjson_write_build(info, out);
     write_failure(info, out);

@@ -5,6 +5,7 @@
 
 #include <talloc.h>
 
+#include "catalog/row_form.h"
 #include "plan/plan_adopt.h"
 #include "plan/conflict_rows.h"
 #include "engine/engine.h"
@@ -19,6 +20,7 @@ struct merge_step {
     void *mem;
     size_t count; /* of rows in batch->writes; write_count of them are kept */
     size_t next;  /* the row to merge next */
+    struct kx_slice stored;       /* under the key of that row */
     const struct row_write *last; /* kept last, not a conflict row; or NULL */
     struct kx_adoption *adoption; /* NULL: the index does not adopt */
 };
@@ -59,7 +61,7 @@ static enum row_action examine(const struct merge_step *merge,
         return ROW_IS_BROKEN;
     if (there.index == 0 && index_adopts(index))
         return ROW_ADOPTS;
-    if (there.index != index->id)
+    if (!row_form_of(&there, index->id))
         return ROW_OVERWRITES;
     if (kx_equal(record_owner(&mine, row->key), record_owner(&there, row->key)))
         return ROW_IS_THERE;
@@ -74,23 +76,30 @@ static void forget_cached(struct merge_step *merge, struct kx_slice key)
                         false);
 }
 
-static void keep_row(struct merge_step *merge)
+/* The row of an index that this one is to replace stays under its key. */
+static enum kx_status keep_row(struct merge_step *merge)
 {
+    struct kx_buffer joined;
     struct batch *batch = merge->batch;
-    struct row_write *kept = &batch->writes[batch->write_count++];
-    *kept = batch->writes[merge->next];
-    merge->last = kept;
+    struct row_write row = batch->writes[merge->next];
+    kx_buffer_init(&joined, merge->mem);
+    enum kx_status status =
+        catalog_join(merge->writer->base.catalog, batch->index, merge->stored,
+                     &row.value, &joined);
+    batch->writes[batch->write_count] = row;
+    merge->last = &batch->writes[batch->write_count++];
+    return status;
 }
 
 /* Keeps the row and counts it as a new entry of the index. */
-static void keep_new(struct merge_step *merge)
+static enum kx_status keep_new(struct merge_step *merge)
 {
     struct batch *batch = merge->batch;
     if (merge->adoption != NULL)
         plan_adopt_count(merge->adoption, KX_ADDED,
                          batch->writes[merge->next].key);
     batch->index_entries++;
-    keep_row(merge);
+    return keep_row(merge);
 }
 
 /* KX_OK: the index has a conflict row under this key; KX_ABSENT: it has none;
@@ -156,8 +165,7 @@ static enum kx_status keep_adopted(struct merge_step *merge,
     batch->entries--;
     forget_cached(merge, row->key);
     if (record_expired(&hand, kx_now_ms())) {
-        keep_new(merge);
-        return KX_OK;
+        return keep_new(merge);
     }
     enum kx_status status =
         plan_adopt_merge(&hand, row->key, &record, merge->mem);
@@ -166,9 +174,9 @@ static enum kx_status keep_adopted(struct merge_step *merge,
     bool right = status == KX_OK;
     plan_adopt_count(merge->adoption, right ? KX_KEPT : KX_MENDED, row->key);
     batch->index_entries++;
-    keep_row(merge);
-    if (!right)
-        return KX_OK;
+    status = keep_row(merge);
+    if (status != KX_OK || !right)
+        return status;
     struct kx_buffer value;
     kx_buffer_init(&value, merge->mem);
     record_write(&record, &value);
@@ -184,18 +192,16 @@ static enum kx_status merge_row(struct merge_step *merge,
     const struct row_write *row = &merge->batch->writes[merge->next];
     if (merge->last != NULL && kx_equal(merge->last->key, row->key))
         stored = merge->last->value;
+    merge->stored = stored;
     switch (examine(merge, row, stored)) {
     case ROW_IS_NEW:
-        keep_new(merge);
-        return KX_OK;
+        return keep_new(merge);
     case ROW_OVERWRITES:
         forget_cached(merge, row->key);
-        keep_new(merge);
-        return KX_OK;
+        return keep_new(merge);
     case ROW_REPLACES:
         forget_cached(merge, row->key);
-        keep_row(merge);
-        return KX_OK;
+        return keep_row(merge);
     case ROW_IS_THERE:
         return KX_OK;
     case ROW_CONFLICTS:

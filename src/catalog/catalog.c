@@ -171,6 +171,7 @@ bool catalog_shows(const struct catalog *catalog, const struct record *record,
 bool catalog_show(const struct catalog *catalog, struct record *record,
                   int64_t now_ms)
 {
+    catalog_settle(catalog, record);
     if (!catalog_shows(catalog, record, now_ms))
         return false;
     if (record->index != 0)
@@ -185,6 +186,76 @@ struct index *catalog_successor(const struct catalog *catalog,
         if (catalog->indexes[i]->replaces == index->id)
             return catalog->indexes[i];
     return NULL;
+}
+
+/* ---- Rows of two indexes (row_form.h) ----------------------------------- */
+
+static bool is_declared(const struct catalog *catalog, uint32_t id)
+{
+    const struct index *index = catalog_by_id(catalog, id);
+    return index != NULL && index->replaces == 0;
+}
+
+void catalog_settle(const struct catalog *catalog, struct record *row)
+{
+    struct record inner;
+    if (row_form_inner(row, &inner))
+        row_form_of(row, is_declared(catalog, inner.index) ? inner.index
+                                                           : row->index);
+}
+
+/* Is this a row of another index, which is not dropped? It becomes the form
+ * that this one shows: rows keep no second form while another index is built.
+ */
+static bool is_of_other(const struct catalog *catalog,
+                        const struct index *index, struct record *row)
+{
+    const struct index *other = catalog_by_id(catalog, row->index);
+    if (other == NULL || other == index)
+        return false;
+    row_form_pick(other, row);
+    row->other = kx_slice(NULL, 0);
+    return true;
+}
+
+static bool find_other(const struct catalog *catalog, const struct index *index,
+                       struct kx_slice stored, struct record *row_out)
+{
+    struct record inner;
+    if (!record_read(stored, row_out))
+        return false;
+    bool two = row_form_inner(row_out, &inner);
+    if (is_of_other(catalog, index, row_out))
+        return true;
+    if (!two)
+        return false;
+    *row_out = inner;
+    return is_of_other(catalog, index, row_out);
+}
+
+enum kx_status catalog_join(const struct catalog *catalog,
+                            const struct index *index, struct kx_slice stored,
+                            struct kx_slice *bytes, struct kx_buffer *joined)
+{
+    struct record mine;
+    struct record other;
+    if (!find_other(catalog, index, stored, &other))
+        return KX_OK;
+    kx_buffer_clear(joined);
+    if (record_read(*bytes, &mine))
+        row_form_write_both(&mine, &other, joined);
+    else
+        record_write(&other, joined);
+    *bytes = kx_buffer_slice(joined);
+    return joined->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* ---- The lists ---------------------------------------------------------- */
+
+bool catalog_has_partner(const struct catalog *catalog,
+                         const struct index *index)
+{
+    return index->replaces != 0 || catalog_successor(catalog, index) != NULL;
 }
 
 void catalog_add(struct catalog *catalog, struct index *index)

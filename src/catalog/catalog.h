@@ -137,6 +137,23 @@ struct index *catalog_by_id(const struct catalog *catalog, uint32_t id);
 struct index *catalog_successor(const struct catalog *catalog,
                                 const struct index *index);
 
+/* Makes a stored row the one that clients see: that of the index that is
+ * declared, neither dropped nor built to replace another. */
+void catalog_settle(const struct catalog *catalog, struct record *row);
+
+/* What is to be stored under a key where an index is to have the row *bytes
+ * (size 0: no row), and `stored` is stored now: if that has the row of another
+ * index that is not dropped, *bytes becomes both, in `joined`. KX_OK,
+ * KX_NO_MEMORY. */
+enum kx_status catalog_join(const struct catalog *catalog,
+                            const struct index *index, struct kx_slice stored,
+                            struct kx_slice *bytes, struct kx_buffer *joined);
+
+/* Is the index built to replace another, or is another built to replace it?
+ * Then a row may be of both (row_form.h). */
+bool catalog_has_partner(const struct catalog *catalog,
+                         const struct index *index);
+
 /* May its entries be read? */
 static inline bool index_readable(const struct index *index)
 {
@@ -184,8 +201,8 @@ static inline bool index_row_hidden(const struct index *index,
 /* The approximate number of rows in the table of entries. */
 uint64_t catalog_row_count(const struct catalog *catalog);
 
-/* Can clients see a stored record: not expired and, for an index entry, of an
- * index that is shown? */
+/* Can clients see a record (of an index entry: after catalog_settle): not
+ * expired and, for an index entry, of an index that is shown? */
 bool catalog_shows(const struct catalog *catalog, const struct record *record,
                    int64_t now_ms);
 

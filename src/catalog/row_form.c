@@ -5,9 +5,45 @@
 void row_form_pick(const struct index *index, struct record *row)
 {
     struct record other;
-    if (row->odd != index->form.odd && record_read(row->other, &other))
+    if (row->odd != index->form.odd && record_read(row->other, &other) &&
+        other.index == row->index)
         *row = other;
 }
+
+/* ---- Rows of two indexes ------------------------------------------------ */
+
+bool row_form_inner(const struct record *row, struct record *inner_out)
+{
+    return row->other.size != 0 && record_read(row->other, inner_out) &&
+           inner_out->index != row->index;
+}
+
+bool row_form_of(struct record *row, uint32_t index)
+{
+    struct record inner;
+    if (!row_form_inner(row, &inner))
+        return row->index == index;
+    if (row->index == index)
+        row->other = kx_slice(NULL, 0);
+    else
+        *row = inner;
+    return row->index == index;
+}
+
+void row_form_write_both(const struct record *row, const struct record *other,
+                         struct kx_buffer *out)
+{
+    struct kx_buffer bytes;
+    struct record older = row->index < other->index ? *row : *other;
+    kx_buffer_init(&bytes, out->owner);
+    record_write(row->index < other->index ? other : row, &bytes);
+    older.other = kx_buffer_slice(&bytes);
+    record_write(&older, out);
+    out->failed = out->failed || bytes.failed;
+    kx_buffer_free(&bytes);
+}
+
+/* ---- Forms -------------------------------------------------------------- */
 
 void row_form_show(const struct index *index, struct record *row)
 {

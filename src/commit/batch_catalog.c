@@ -215,6 +215,7 @@ static void change_one(struct catalog *catalog, struct batch *batch,
     if (batch->action != CATALOG_BUILD)
         return;
     index->form.since = catalog->stamp;
+    index->history = catalog->stamp;
     index->replaces = 0;
 }
 

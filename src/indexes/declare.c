@@ -110,6 +110,35 @@ static enum kx_status check_others(const struct catalog *catalog,
     return KX_OK;
 }
 
+/* An index that covers every key would be made of the entries that another
+ * adopts. */
+static enum kx_status check_prefix(const struct catalog *catalog,
+                                   const struct declaration *want,
+                                   struct kx_fault *fault)
+{
+    for (size_t i = 0; want->prefix.size == 0 && i < catalog->count; i++)
+        if (index_adopts(catalog->indexes[i]))
+            return kx_fail(
+                fault, KX_BAD_INDEX,
+                "index %s excludes it: an index with an empty prefix would "
+                "cover entries that the other index adopts",
+                catalog->indexes[i]->declaration->name_text);
+    return KX_OK;
+}
+
+enum kx_status declare_check(const struct catalog *catalog,
+                             const struct declaration *want,
+                             struct kx_fault *fault)
+{
+    if (want->text.size > KX_DECLARATION_MAX)
+        return kx_fail(
+            fault, KX_BAD_INDEX,
+            "with its defaults the declaration has %zu bytes; the limit is %d",
+            want->text.size, KX_DECLARATION_MAX);
+    enum kx_status status = check_others(catalog, want, fault);
+    return status == KX_OK ? check_prefix(catalog, want, fault) : status;
+}
+
 /* Until an adoption is complete the adopted entries are client entries and
  * index entries at the same time. An index that covers every key would be made
  * of them, too. */
@@ -121,19 +150,13 @@ static enum kx_status check_adopt(const struct catalog *catalog,
         return kx_fail(fault, KX_BAD_INDEX,
                        "an index with an empty prefix would also index the "
                        "entries that it adopts");
-    for (size_t i = 0; i < catalog->count; i++) {
-        const struct index *other = catalog->indexes[i];
-        bool clash =
-            want->adoption.asked
-                ? other->declaration->prefix.size == 0
-                : want->declaration->prefix.size == 0 && index_adopts(other);
-        if (clash)
+    for (size_t i = 0; want->adoption.asked && i < catalog->count; i++)
+        if (catalog->indexes[i]->declaration->prefix.size == 0)
             return kx_fail(
                 fault, KX_BAD_INDEX,
                 "index %s excludes it: an index with an empty prefix would "
                 "cover entries that the other index adopts",
-                other->declaration->name_text);
-    }
+                catalog->indexes[i]->declaration->name_text);
     return KX_OK;
 }
 
@@ -151,12 +174,7 @@ static enum kx_status check_new(struct writer *writer,
                        "there are already %d indexes, including dropped ones "
                        "that are still being freed",
                        KX_INDEXES_MAX);
-    if (want->text.size > KX_DECLARATION_MAX)
-        return kx_fail(
-            fault, KX_BAD_INDEX,
-            "with its defaults the declaration has %zu bytes; the limit is %d",
-            want->text.size, KX_DECLARATION_MAX);
-    enum kx_status status = check_others(catalog, want, fault);
+    enum kx_status status = declare_check(catalog, want, fault);
     if (status != KX_OK)
         return status;
     bool found = false;

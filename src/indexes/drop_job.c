@@ -7,8 +7,29 @@
 
 #include <talloc.h>
 
+#include "catalog/row_form.h"
 #include "commit/job.h"
 #include "engine/engine.h"
+
+/* Removes the dropped index's row. That of the index which has replaced it, or
+ * which it was to replace, stays. */
+static enum kx_status remove_row(struct writer *writer, void *mem,
+                                 struct batch *batch, struct kx_slice key,
+                                 struct kx_slice bytes)
+{
+    struct kx_slice rest = kx_slice(NULL, 0);
+    struct kx_buffer joined;
+    kx_buffer_init(&joined, mem);
+    enum kx_status status =
+        catalog_join(writer->base.catalog, batch->index, bytes, &rest, &joined);
+    if (status != KX_OK || !job_remove(mem, batch, TABLE_ENTRIES, key))
+        return KX_NO_MEMORY;
+    if (rest.size == 0)
+        return KX_OK;
+    batch->writes[batch->write_count - 1].type = ROW_PUT;
+    batch->writes[batch->write_count - 1].value = rest;
+    return KX_OK;
+}
 
 /* Collects the next rows from build.resume on, at most job_size. KX_END: those
  * are all. */
@@ -31,9 +52,8 @@ static enum kx_status collect(struct writer *writer, const struct index *index,
         status = engine_range_next(writer->base.range, &key, &bytes);
         struct record record;
         if (status == KX_OK && record_read(bytes, &record) &&
-            record.index == index->id &&
-            !job_remove(mem, batch, TABLE_ENTRIES, key))
-            status = KX_NO_MEMORY;
+            row_form_of(&record, index->id))
+            status = remove_row(writer, mem, batch, key, bytes);
     }
     if (status == KX_OK && key.data != NULL) {
         memcpy(batch->build.resume, key.data, key.size);

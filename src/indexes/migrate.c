@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <talloc.h>
 
+#include "indexes/declare.h"
+
 static enum kx_status fail(struct kx_commit *commit, enum kx_status status,
                            const char *format, const struct index *index)
 {
@@ -12,26 +14,19 @@ static enum kx_status fail(struct kx_commit *commit, enum kx_status status,
                    index->declaration->name_text);
 }
 
-static bool may_change(struct kx_slice name)
-{
-    return kx_equal(name, kx_text("\"store\"")) ||
-           kx_equal(name, kx_text("\"unique\""));
-}
-
-/* The first member of a that is missing from b or differs there; its name with
- * quotes. */
-static bool find_change(struct kx_slice a, struct kx_slice b,
-                        struct kx_slice *name_out)
+/* Has a a member, but for `store`, that is missing from b or differs there? */
+static bool has_change(struct kx_slice a, struct kx_slice b)
 {
     struct kx_json_iter iter;
+    struct kx_slice name;
     struct kx_slice value;
     kx_json_iterate(a, &iter);
-    while (kx_json_next(&iter, name_out, &value)) {
+    while (kx_json_next(&iter, &name, &value)) {
         struct kx_slice other;
         char pointer[64];
-        snprintf(pointer, sizeof pointer, "/%.*s", (int)name_out->size - 2,
-                 (const char *)name_out->data + 1);
-        if (!may_change(*name_out) &&
+        snprintf(pointer, sizeof pointer, "/%.*s", (int)name.size - 2,
+                 (const char *)name.data + 1);
+        if (!kx_equal(name, kx_text("\"store\"")) &&
             (!kx_json_find(b, kx_text(pointer), &other) ||
              !kx_json_equal(value, other)))
             return true;
@@ -39,30 +34,27 @@ static bool find_change(struct kx_slice a, struct kx_slice b,
     return false;
 }
 
-static enum kx_status check_change(struct kx_commit *commit,
+/* Can the rows be rewritten in place, because only `store` changes? Otherwise
+ * their keys may differ, or what the rows of an aggregate index stand for. */
+static bool keeps_keys(const struct declaration *old,
+                       const struct declaration *new)
+{
+    return !declaration_aggregates(old) && !declaration_aggregates(new) &&
+           !has_change(old->text, new->text) &&
+           !has_change(new->text, old->text);
+}
+
+static enum kx_status check_change(const struct catalog *catalog,
+                                   struct kx_commit *commit,
                                    const struct declaration *old,
                                    const struct declaration *new)
 {
-    struct kx_slice have = old->text;
-    struct kx_slice want = new->text;
     struct kx_fault *fault = &commit->refusal.fault;
-    struct kx_slice name;
-    if (!kx_equal(have, want) &&
-        (declaration_aggregates(old) || declaration_aggregates(new))) {
-        kx_fail(fault, KX_BAD_INDEX,
-                "an aggregate index cannot be changed, and no other index can "
-                "become one: declare another index");
-        snprintf(fault->pointer, sizeof fault->pointer, "/store");
-        return KX_BAD_INDEX;
-    }
-    if (!find_change(have, want, &name) && !find_change(want, have, &name))
-        return KX_OK;
+    if (kx_equal(old->name, new->name))
+        return declare_check(catalog, new, fault);
     kx_fail(fault, KX_BAD_INDEX,
-            "%.*s of an index cannot be changed, only \"store\" and "
-            "\"unique\": declare another index",
-            (int)name.size, (const char *)name.data);
-    snprintf(fault->pointer, sizeof fault->pointer, "/%.*s", (int)name.size - 2,
-             (const char *)name.data + 1);
+            "the name of an index cannot be changed: declare another index");
+    snprintf(fault->pointer, sizeof fault->pointer, "/name");
     return KX_BAD_INDEX;
 }
 
@@ -99,16 +91,17 @@ static const struct declaration *target_of(const struct catalog *catalog,
                : index->form.target;
 }
 
-/* A conflicted or failed index may change `unique`, unless it adopts: its
- * successor would not know the hand-kept entries that it has not read yet. */
+/* A failed index may change as well, unless it adopts: its successor would not
+ * know the hand-kept entries that it has not read yet. So may a conflicted one
+ * that ceases to be unique: the conflict rows of two indexes could have the
+ * same keys. */
 static bool may_migrate(const struct index *index,
                         const struct declaration *want)
 {
-    bool stuck =
-        index->state == KX_INDEX_CONFLICTED || index->state == KX_INDEX_FAILED;
-    return (index->state == KX_INDEX_READY && !index_adopts(index)) ||
-           (stuck && !index_adopts(index) &&
-            want->unique != index->declaration->unique);
+    bool stuck = (index->state == KX_INDEX_FAILED ||
+                  (index->state == KX_INDEX_CONFLICTED && !want->unique)) &&
+                 !keeps_keys(index->declaration, want);
+    return !index_adopts(index) && (index->state == KX_INDEX_READY || stuck);
 }
 
 /* KX_END: there is nothing to do. */
@@ -203,13 +196,14 @@ enum kx_status migrate_plan(const struct catalog *catalog,
                             struct index *successor, struct batch *batch_out)
 {
     struct declaration *want = successor->declaration;
-    enum kx_status status = check_change(commit, have->declaration, want);
+    enum kx_status status =
+        check_change(catalog, commit, have->declaration, want);
     if (status == KX_OK)
         status = check_state(catalog, commit, have, want);
     if (status != KX_OK)
         return status;
     *batch_out = (struct batch){.durable = true, .stamp = catalog->stamp + 1};
-    if (want->unique != have->declaration->unique)
+    if (!keeps_keys(have->declaration, want))
         return fill_keys(catalog, commit, have, successor, batch_out);
     fill_form(have, want, batch_out);
     return KX_OK;

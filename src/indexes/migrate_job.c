@@ -101,6 +101,19 @@ static enum kx_status check_bytes(struct step *step, struct kx_slice made)
     return KX_COMMIT_TOO_LARGE;
 }
 
+/* Leaves the row of an index that was to replace this one. */
+static enum kx_status write_row(struct step *step, struct kx_slice key,
+                                struct kx_slice bytes, struct kx_slice made)
+{
+    struct kx_buffer joined;
+    kx_buffer_init(&joined, step->mem);
+    enum kx_status status = catalog_join(step->writer->base.catalog,
+                                         step->index, bytes, &made, &joined);
+    return status != KX_OK || kx_equal(made, bytes)
+               ? status
+               : add_write(step, key, made);
+}
+
 /* A row whose entry is absent or not indexable is removed. */
 static enum kx_status rewrite(struct step *step, struct kx_slice key,
                               struct kx_slice bytes, struct record *row)
@@ -109,13 +122,11 @@ static enum kx_status rewrite(struct step *step, struct kx_slice key,
     enum kx_status status = make_row(step, key, row, &made);
     if (status == KX_ABSENT || status == KX_NOT_INDEXABLE) {
         step->batch.index_entries--;
-        return add_write(step, key, kx_slice(NULL, 0));
+        return write_row(step, key, bytes, kx_slice(NULL, 0));
     }
     if (status == KX_OK)
         status = check_bytes(step, made);
-    if (status != KX_OK || kx_equal(made, bytes))
-        return status;
-    return add_write(step, key, made);
+    return status == KX_OK ? write_row(step, key, bytes, made) : status;
 }
 
 static enum kx_status take_row(struct step *step, struct kx_slice key,
@@ -125,7 +136,7 @@ static enum kx_status take_row(struct step *step, struct kx_slice key,
     struct record row;
     memcpy(build->resume, key.data, key.size);
     build->resume_size = key.size;
-    if (!record_read(bytes, &row) || row.index != step->index->id)
+    if (!record_read(bytes, &row) || !row_form_of(&row, step->index->id))
         return KX_OK;
     build->done++;
     if (row.deleted) /* the same in any form */

@@ -55,7 +55,7 @@ bool recount_has_part(const struct recount *recount, struct kx_slice key);
  */
 struct kx_slice recount_see(struct recount *recount, struct kx_slice key);
 
-/* A group that was not seen: sees it. False: there is none. */
+/* A group that was not seen: sees it. False: all were seen. */
 bool recount_unseen(struct recount *recount, struct kx_slice *key_out,
                     struct kx_slice *totals_out);
 

@@ -3,6 +3,7 @@
  *
  * No commit is planned while a job reads the tables, so every difference is a
  * real one. */
+#include "catalog/row_form.h"
 #include "commit/job.h"
 #include "engine/engine.h"
 #include "entry/value.h"
@@ -121,7 +122,7 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
         return record_expired(&row, kx_now_ms())
                    ? KX_OK
                    : verify_found_foreign(job, key);
-    if (row.index != job->index->id)
+    if (!row_form_of(&row, job->index->id))
         return KX_OK; /* of another index of this name, built or dropped */
     job->next->report.done++;
     job->next->rows++;
@@ -181,7 +182,7 @@ static enum kx_status check_key(struct verify *job, size_t n)
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     if (status == KX_OK && record_read(bytes, &row) &&
-        row.index == job->index->id) {
+        row_form_of(&row, job->index->id)) {
         if (kx_equal(
                 record_owner(&row, key),
                 kx_slice(extract->key.data + skip, extract->key.size - skip)))

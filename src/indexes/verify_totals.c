@@ -2,6 +2,7 @@
  * computed again (recount.h). Each part of the groups takes three passes, each
  * in steps: over the entries, over the rows of the index, and over the groups
  * for which no row was found. A repair writes the computed totals. */
+#include "catalog/row_form.h"
 #include "commit/job.h"
 #include "indexes/recount.h"
 #include "indexes/verify_state.h"
@@ -57,7 +58,7 @@ static enum kx_status compare_row(struct verify *job, struct recount *recount,
         return record_expired(&row, kx_now_ms())
                    ? KX_OK
                    : verify_found_foreign(job, key);
-    if (row.index != job->index->id)
+    if (!row_form_of(&row, job->index->id))
         return KX_OK; /* of a dropped index of this name */
     job->next->report.done++;
     job->next->rows++;
@@ -79,7 +80,7 @@ static enum kx_status compare_unseen(struct verify *job, struct kx_slice key,
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     if (status == KX_ABSENT || !record_read(kx_buffer_slice(&job->row), &row) ||
-        row.index != job->index->id)
+        !row_form_of(&row, job->index->id))
         return found(job, KX_MISSING, key, totals, 1);
     return is_right(job, &row, totals) ? KX_OK
                                        : found(job, KX_STALE, key, totals, 0);

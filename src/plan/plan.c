@@ -40,6 +40,7 @@ struct plan *plan_create(const struct plan_base *base)
     kx_buffer_init(&plan->record, plan);
     kx_buffer_init(&plan->value, plan);
     kx_buffer_init(&plan->group_totals, plan);
+    kx_buffer_init(&plan->joined, plan);
     return plan;
 }
 
@@ -157,7 +158,9 @@ enum kx_status plan_repair(struct plan *plan, struct index *index,
                            int64_t count)
 {
     plan->delta_count = 0;
-    enum kx_status status = overlay_put(plan->overlay, key, bytes);
+    enum kx_status status = index == NULL
+                                ? overlay_put(plan->overlay, key, bytes)
+                                : plan_row_put(plan, index, key, bytes);
     if (status != KX_OK) {
         overlay_undo(plan->overlay);
         return status;

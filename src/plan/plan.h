@@ -55,6 +55,7 @@ struct plan {
     struct kx_buffer record;
     struct kx_buffer value;
     struct kx_buffer group_totals; /* of a row of an aggregate index */
+    struct kx_buffer joined;       /* a row of two indexes */
     struct count_delta deltas[KX_INDEXES_MAX + 1]; /* of the present commit */
     size_t delta_count;
     struct count_delta totals[KX_INDEXES_MAX + 1]; /* of the kept ones */
@@ -100,6 +101,19 @@ bool plan_resolves(const struct plan *plan);
 enum kx_status plan_repair(struct plan *plan, struct index *index,
                            struct kx_slice key, struct kx_slice bytes,
                            int64_t count);
+
+/* plan_row.c: the row that an index has under a key: KX_OK, KX_ABSENT, errors.
+ */
+enum kx_status plan_row_find(struct plan *plan, const struct index *index,
+                             struct kx_slice key, struct record *row_out);
+/* Puts the row that it is to have (bytes.size 0: removes it); that of an index
+ * that is built beside it stays. As overlay_put. */
+enum kx_status plan_row_put(struct plan *plan, const struct index *index,
+                            struct kx_slice key, struct kx_slice bytes);
+/* *removed_out: has the commit removed the row, or, while another index is
+ * built beside this one, is there no row? KX_OK, errors. */
+enum kx_status plan_row_removed(struct plan *plan, const struct index *index,
+                                struct kx_slice key, bool *removed_out);
 
 /* Does the plan change anything, be it only the outcomes under keys? */
 bool plan_changes(const struct plan *plan);

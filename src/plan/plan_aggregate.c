@@ -6,6 +6,7 @@
  * While such an index is built, its rows hold what the build has read so far. A
  * commit that changes an entry which the build has yet to read leaves them as
  * they are. */
+#include "catalog/row_form.h"
 #include "plan/plan_aggregate.h"
 
 #include "plan/plan_refuse.h"
@@ -17,7 +18,7 @@ static enum kx_status find_row(struct plan *plan, const struct index *index,
                                struct kx_slice group, struct record *row_out)
 {
     enum kx_status status = overlay_record(plan->overlay, group, row_out);
-    if (status == KX_OK && row_out->index == index->id)
+    if (status == KX_OK && row_form_of(row_out, index->id))
         return KX_OK;
     *row_out = (struct record){.index = 0};
     return status == KX_OK ? KX_ABSENT : status;
@@ -33,8 +34,8 @@ static enum kx_status put_row(struct plan *plan, const struct index *index,
     plan->record.size = 0;
     record_write(&row, &plan->record);
     return plan->record.failed ? KX_NO_MEMORY
-                               : overlay_put(plan->overlay, group,
-                                             kx_buffer_slice(&plan->record));
+                               : plan_row_put(plan, index, group,
+                                              kx_buffer_slice(&plan->record));
 }
 
 /* A row that is damaged or missing is left to verification: it must not keep
@@ -56,7 +57,7 @@ enum kx_status plan_aggregate_add(struct plan *plan, struct index *index,
     if (is_new || count == 0)
         plan_count(plan, index, is_new ? 1 : -1);
     plan_count_write(plan, index);
-    return count == 0 ? overlay_put(plan->overlay, group, kx_slice(NULL, 0))
+    return count == 0 ? plan_row_put(plan, index, group, kx_slice(NULL, 0))
                       : put_row(plan, index, group,
                                 kx_buffer_slice(&plan->group_totals));
 }

@@ -1,5 +1,6 @@
 /* Finding the keys of entries that a commit names by their values in unique
  * indexes, before anything else of the commit is planned. */
+#include "catalog/row_form.h"
 #include "plan/plan.h"
 
 #include <stdio.h>
@@ -52,10 +53,9 @@ static enum kx_status find_row(struct plan *plan, const struct kx_by *by,
     status = overlay_record(plan->overlay, key, &row);
     if (status != KX_OK)
         return status;
+    bool found = row_form_of(&row, index->id);
     *owner_out = record_owner(&row, key);
-    return row.index == index->id && !record_expired(&row, plan->now_ms)
-               ? KX_OK
-               : KX_ABSENT;
+    return found && !record_expired(&row, plan->now_ms) ? KX_OK : KX_ABSENT;
 }
 
 /* Into the memory of the commit, with size 0 when no entry has the value. */

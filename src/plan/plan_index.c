@@ -33,27 +33,16 @@ static struct kx_slice owner_of(const struct effect *effect)
     return kx_slice(effect->key.data + skip, effect->key.size - skip);
 }
 
-/* The index entry stored under index_key if it belongs to this index: KX_OK,
- * KX_ABSENT, errors. */
-static enum kx_status stored_entry(struct plan *plan, const struct index *index,
-                                   struct kx_slice index_key,
-                                   struct record *record_out)
-{
-    enum kx_status status =
-        overlay_record(plan->overlay, index_key, record_out);
-    if (status != KX_OK)
-        return status;
-    return record_out->index == index->id ? KX_OK : KX_ABSENT;
-}
-
 /* All its rows are there and each belongs to one entry (whose key is part of
  * the row's), so they can be written without a look-up. During a build only a
  * look-up tells whether a row was counted; while rows change their form, they
- * keep a stamp that has to be read. */
-static bool needs_no_lookup(const struct index *index)
+ * keep a stamp that has to be read; and a row may be that of another index as
+ * well. */
+static bool needs_no_lookup(const struct plan *plan, const struct index *index)
 {
     return !index->declaration->unique && index->state == KX_INDEX_READY &&
-           index->form.target == NULL;
+           index->form.target == NULL &&
+           !catalog_has_partner(plan->catalog, index);
 }
 
 /* Most values that come to a unique index are new. The insertion finds out: a
@@ -64,7 +53,8 @@ static bool may_presume(const struct plan *plan, const struct index *index)
 {
     return plan->presumes && !plan->commit->dry && index->declaration->unique &&
            index->state == KX_INDEX_READY && index->form.target == NULL &&
-           !index_adopts(index) && !conflict_rows_possible(plan, index);
+           !index_adopts(index) && !conflict_rows_possible(plan, index) &&
+           !catalog_has_partner(plan->catalog, index);
 }
 
 /* KX_OK also when there is no row. If the row belongs to another entry, because
@@ -77,9 +67,9 @@ static enum kx_status remove_entry(struct plan *plan,
     struct kx_slice nothing = kx_slice(NULL, 0);
     struct kx_slice owner = owner_of(effect);
     struct record stored;
-    if (!needs_no_lookup(effect->index)) {
+    if (!needs_no_lookup(plan, effect->index)) {
         enum kx_status status =
-            stored_entry(plan, effect->index, index_key, &stored);
+            plan_row_find(plan, effect->index, index_key, &stored);
         bool absent = status == KX_ABSENT;
         if (absent && index_adopts(effect->index))
             status = plan_adopt_remove(plan, effect->index, n);
@@ -90,9 +80,9 @@ static enum kx_status remove_entry(struct plan *plan,
     }
     plan_count(plan, effect->index, -1);
     plan_count_write(plan, effect->index);
-    return needs_no_lookup(effect->index)
+    return needs_no_lookup(plan, effect->index)
                ? overlay_put_unread(plan->overlay, index_key, nothing)
-               : overlay_put(plan->overlay, index_key, nothing);
+               : plan_row_put(plan, effect->index, index_key, nothing);
 }
 
 /* `owner`: the entry that has the value. */
@@ -116,15 +106,15 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
         row_form_write(effect->index, &plan->now, n, stamp, &plan->record);
     if (status != KX_OK)
         return status;
-    if (!needs_no_lookup(effect->index))
+    if (!needs_no_lookup(plan, effect->index))
         status = plan_adopt_take(plan, effect->index, index_key);
     if (status != KX_OK)
         return status;
     plan_count_write(plan, effect->index);
     struct kx_slice bytes = kx_buffer_slice(&plan->record);
-    return needs_no_lookup(effect->index)
+    return needs_no_lookup(plan, effect->index)
                ? overlay_put_unread(plan->overlay, index_key, bytes)
-               : overlay_put(plan->overlay, index_key, bytes);
+               : plan_row_put(plan, effect->index, index_key, bytes);
 }
 
 /* An index entry whose owner has expired refuses no value, unless other owners
@@ -165,9 +155,9 @@ static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
     if (may_presume(plan, effect->index))
         status = overlay_presume_absent(plan->overlay, index_key);
     if (status == KX_OK)
-        status = needs_no_lookup(effect->index)
+        status = needs_no_lookup(plan, effect->index)
                      ? KX_ABSENT
-                     : stored_entry(plan, effect->index, index_key, &stored);
+                     : plan_row_find(plan, effect->index, index_key, &stored);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     if (status == KX_ABSENT) {
@@ -201,7 +191,7 @@ static enum kx_status keep_entry(struct plan *plan, const struct effect *effect,
     struct record stored;
     struct kx_slice owner = owner_of(effect);
     enum kx_status status =
-        stored_entry(plan, effect->index, index_key, &stored);
+        plan_row_find(plan, effect->index, index_key, &stored);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     if (status == KX_OK) {
@@ -226,7 +216,7 @@ static enum kx_status rewrite_entry(struct plan *plan,
     struct record stored;
     uint64_t stamp = plan->stamp;
     enum kx_status status =
-        stored_entry(plan, effect->index, extract_key(&plan->now, n), &stored);
+        plan_row_find(plan, effect->index, extract_key(&plan->now, n), &stored);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     if (status == KX_ABSENT)
@@ -251,7 +241,7 @@ static enum kx_status both_keys(struct plan *plan, const struct effect *effect)
     if (effect->has && status != KX_NO_MEMORY)
         status =
             extract_keys(&plan->now, declaration, effect->key, &effect->now);
-    if (!needs_no_lookup(effect->index))
+    if (!needs_no_lookup(plan, effect->index))
         plan_prefetch_rows(plan);
     return status;
 }
@@ -398,10 +388,12 @@ static enum kx_status promote_other(struct plan *plan, struct index *index,
                                     struct kx_slice index_key)
 {
     struct kx_buffer owner;
-    if (!overlay_removes(plan->overlay, index_key))
-        return KX_OK;
+    bool removed = false;
+    enum kx_status status = plan_row_removed(plan, index, index_key, &removed);
+    if (status != KX_OK || !removed)
+        return status;
     kx_buffer_init(&owner, plan);
-    enum kx_status status = conflict_rows_first(plan, index, index_key, &owner);
+    status = conflict_rows_first(plan, index, index_key, &owner);
     if (status == KX_OK)
         status = promote_owner(plan, index, index_key, kx_buffer_slice(&owner));
     kx_buffer_free(&owner);

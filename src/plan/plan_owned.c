@@ -15,7 +15,7 @@ static enum kx_status held_entry(struct plan *plan, const struct index *index,
     enum kx_status status = overlay_record(plan->overlay, key, &record);
     if (status != KX_OK)
         return status;
-    if (record.index == index->id)
+    if (row_form_of(&record, index->id))
         row_form_show(index, &record);
     else if (record.index != 0 || !index_adopts(index))
         return KX_ABSENT;

@@ -2,6 +2,7 @@
  * The range is read from the table, not from the overlay, in which nothing has
  * changed yet: such a commit begins its batch. Expired entries are left to
  * expiry and do not count. */
+#include "catalog/row_form.h"
 #include "plan/plan.h"
 
 #include <talloc.h>
@@ -76,7 +77,7 @@ static enum kx_status entry_of_row(struct range_walk *walk, struct kx_slice key,
     if (!record_read(bytes, &row))
         return KX_FAILED;
     uint32_t owner = walk->index == NULL ? 0 : walk->index->id;
-    if (row.index != owner || row.deleted ||
+    if (!row_form_of(&row, owner) || row.deleted ||
         record_expired(&row, walk->plan->now_ms))
         return KX_ABSENT;
     walk->row.size = walk->key.size = 0;

@@ -6,6 +6,7 @@
  * A tombstone is removed when its time is up, and in the same batch the index's
  * history is raised to its stamp. So a reader that has seen everything up to a
  * stamp knows whether a removal after it may be missing. */
+#include "catalog/row_form.h"
 #include "plan/plan.h"
 
 /* The versionstamp as the last part of a key before the owner: a string. */
@@ -26,7 +27,16 @@ static bool has_head(const struct extract *extract, struct kx_slice head)
     return false;
 }
 
-/* No row has this key before: its stamp was not given yet. */
+/* An index that is built to replace this one may have a row there. */
+static enum kx_status put_unread(struct plan *plan, const struct index *index,
+                                 struct kx_slice key, struct kx_slice bytes)
+{
+    return catalog_has_partner(plan->catalog, index)
+               ? plan_row_put(plan, index, key, bytes)
+               : overlay_put_unread(plan->overlay, key, bytes);
+}
+
+/* No row of the index has this key before: its stamp was not given yet. */
 static enum kx_status put(struct plan *plan, struct index *index, size_t n)
 {
     char digits[KX_STAMP_DIGITS];
@@ -51,13 +61,14 @@ static enum kx_status put(struct plan *plan, struct index *index, size_t n)
         return KX_NO_MEMORY;
     plan_count(plan, index, 1);
     plan_count_write(plan, index);
-    return overlay_put_unread(plan->overlay, kx_buffer_slice(&plan->key),
-                              kx_buffer_slice(&plan->record));
+    return put_unread(plan, index, kx_buffer_slice(&plan->key),
+                      kx_buffer_slice(&plan->record));
 }
 
+/* The history of an index that replaces another begins when it does. */
 enum kx_status plan_tombstone(struct plan *plan, struct index *index, size_t n)
 {
-    if (index->declaration->tombstones_ms == 0 ||
+    if (index->declaration->tombstones_ms == 0 || index->replaces != 0 ||
         has_head(&plan->now, head_of(&plan->before, n)))
         return KX_OK;
     return put(plan, index, n);
@@ -82,11 +93,12 @@ static enum kx_status forget(struct plan *plan, struct kx_slice key,
     enum kx_status status = overlay_record(plan->overlay, key, &row);
     if (status != KX_OK)
         return status == KX_ABSENT ? KX_OK : status;
+    catalog_settle(plan->catalog, &row);
     struct index *index = catalog_by_id(plan->catalog, row.index);
     if (!row.deleted || row.expires_at_ms != expires_at_ms || index == NULL)
         return KX_OK;
     plan_count_forgotten(plan, index, row.stamp);
-    return overlay_put(plan->overlay, key, kx_slice(NULL, 0));
+    return plan_row_put(plan, index, key, kx_slice(NULL, 0));
 }
 
 enum kx_status plan_forget(struct plan *plan, struct kx_slice key,

@@ -4,6 +4,7 @@
  *
  * The first entry of a group is given out when a second one is found: while an
  * expired entry is not removed yet, a conflict row may be alone. */
+#include "catalog/row_form.h"
 #include "plan/conflict_rows.h"
 #include "read/reader_state.h"
 #include "schema/extract.h"
@@ -97,7 +98,8 @@ static enum kx_status begin_group(struct kx_reader *reader,
         return status == KX_ABSENT ? KX_OK : status;
     if (!record_read(bytes, &record))
         return KX_FAILED;
-    if (record.index == index->id && !record_expired(&record, reader->now_ms))
+    if (row_form_of(&record, index->id) &&
+        !record_expired(&record, reader->now_ms))
         set_primary(reader, record_owner(&record, key));
     return reader->primary.failed ? KX_NO_MEMORY : KX_OK;
 }

@@ -97,7 +97,7 @@ static void read_ahead(struct kx_reader *reader, const struct index *index,
     while (mem != NULL && count < AHEAD_MAX &&
            engine_range_peek(reader->rows, count - 1, &key, &bytes)) {
         struct kx_slice owner = kx_slice(NULL, 0);
-        if (record_read(bytes, &row) && row.index == index->id)
+        if (record_read(bytes, &row) && row_form_of(&row, index->id))
             owner = record_owner(&row, key);
         uint8_t *copy = talloc_size(mem, prefix.size + owner.size + 1);
         if (copy == NULL)
@@ -164,17 +164,18 @@ enum kx_status reader_resolve(struct kx_reader *reader,
                               struct kx_entry *entry_out)
 {
     struct kx_store *store = reader->store;
-    if (row->index != index->id || record_expired(row, reader->now_ms))
-        return KX_ABSENT;
     struct record shown = *row;
+    if (!row_form_of(&shown, index->id) ||
+        record_expired(&shown, reader->now_ms))
+        return KX_ABSENT;
+    struct kx_slice primary = primary_key(reader, index, &shown, key);
     row_form_pick(index, &shown);
     if (declaration_aggregates(index->declaration))
         return reader_totals(reader, key, &shown, entry_out);
-    struct kx_slice primary = primary_key(reader, index, row, key);
     if (reader->primary.failed)
         return KX_NO_MEMORY;
-    if (row->deleted) {
-        record_show(row, primary, entry_out);
+    if (shown.deleted) {
+        record_show(&shown, primary, entry_out);
         return KX_OK;
     }
     if (holds_entry(reader, index, &shown)) {

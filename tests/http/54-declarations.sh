@@ -77,7 +77,7 @@ while IFS='|' read -r body status code pointer; do
     cmp -s "$answer" "$work/before" || is 'the declarations' changed 'as before'
 done <<'END'
 {"first":{"prefix":["a"],"fields":["/a"]},"second":{"prefix":["a"],"feilds":["/a"]}}|400|bad-index-definition|/second/feilds
-{"first":{"prefix":["a"],"fields":["/a"]},"by_age":{"prefix":["a"],"fields":["/age"]}}|400|bad-index-definition|/by_age/prefix
+{"first":{"prefix":["a"],"fields":["/a"]},"by_age":{"prefix":["first"],"fields":["/age"]}}|400|bad-index-definition|/by_age/prefix
 {"first":{"prefix":["a"],"fields":["/a"]},"second":{"prefix":["first"],"fields":["/a"]}}|400|bad-index-definition|/second/prefix
 {"first":{"prefix":["a"],"fields":["/a"]},"users":{"prefix":["a"],"fields":["/a"]}}|400|bad-index-definition|/users/name
 {"first":{"prefix":["a"],"fields":["/a"]},"no name":{"prefix":["a"],"fields":["/a"]}}|400|bad-index-definition|/no name/name

@@ -27,7 +27,7 @@ request POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/mail"]}
 expect 409 index-exists
 field .index by_email
 field '.detail | contains("/email") and contains("/mail") and contains("unique")' true
-field '.hint | contains("PATCH /indexes/{name} changes store and unique")' true
+field '.hint | contains("PATCH /indexes/{name} changes it")' true
 request GET /indexes/by_email
 field '.fields[0].path' /email
 

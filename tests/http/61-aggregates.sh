@@ -347,9 +347,6 @@ request POST /indexes '{"name":"x","prefix":["a"],"fields":[],"store":{"aggregat
 expect 400 bad-index-definition
 request POST /indexes '{"name":"x","prefix":["a"],"fields":[]}'
 expect 400 bad-index-definition
-request PATCH /indexes/by_status '{"store":"pointer"}'
-expect 400 bad-index-definition
-field .pointer /store
 
 test_case 'totals are kept over a restart, and go with their index'
 stop_server

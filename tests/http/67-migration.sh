@@ -1,5 +1,5 @@
 #!/bin/bash
-# PATCH gives an index another store or unique, while it is read and written:
+# PATCH gives an index another declaration, while it is read and written:
 # the old form stays until the new one is there, and no answer is wrong, missing
 # or stale meanwhile.
 . "$(dirname "$0")/../lib/http.sh"
@@ -156,19 +156,19 @@ request PATCH /indexes/by_email '{"store":"pointer"}' -H 'Prefer: wait=30'
 expect 200
 field '[.state, .store]' '["ready","pointer"]'
 
-test_case 'only store and unique can be changed'
+test_case 'the name cannot be changed, and the result must be a declaration'
 while IFS='|' read -r patch pointer; do
     request PATCH /indexes/by_email "$patch"
     expect 400 bad-index-definition
     is "the pointer for $patch" "$(value '.pointer // ""')" "$pointer"
 done <<'END'
 []|
-{"prefix":["x"]}|/prefix
-{"fields":["/name"]}|/fields
+{"prefix":["by_email","x"]}|/prefix
+{"fields":[]}|
 {"name":"other"}|/name
-{"depth":1}|/depth
-{"where":[{"path":"/n","gt":1}]}|/where
-{"missing":"error"}|/missing
+{"depth":-1}|/depth
+{"where":[{"path":"/n","greater":1}]}|/where/0/greater
+{"missing":"wrong"}|/missing
 {"store":"copy"}|/store
 {"unique":1}|/unique
 {"colour":1}|/colour

@@ -246,9 +246,15 @@ row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index"
 // An existing declaration is told only to clients that may see it.
 row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index", ["ia"]], ["index", ["a"]]], ok: 409,
   body: JSON.stringify({ ...declaration("ia", ["a"]), unique: true }) });
-row("declareIndexes", "PUT", "/indexes?dry=1", { route: "index", needs: [["index", ["ia"]], ["index", ["a"]]], ok: 400,
+row("declareIndexes", "PUT", "/indexes?dry=1", { route: "index", needs: [["index", ["ia"]], ["index", ["a"]]], ok: 200,
   body: JSON.stringify({ ia: { ...declaration("ia", ["a"]), fields: ["/y"] } }) });
 // What a token may not drop stays, and is not in the answer.
+// Another prefix needs the right for both.
+for (const [name, from, to] of [["ia", ["a"], ["b"]], ["ib", ["b"], ["a"]]])
+  row("declareIndexes", "PUT", "/indexes?dry=1", { route: "index", needs: [["index", [name]], ["index", from], ["index", to]], ok: 200,
+    body: JSON.stringify({ [name]: { ...declaration(name, to), unique: false } }) });
+row("migrateIndex", "PATCH", "/indexes/ia", { route: "index", needs: [["index", ["ia"]], ["index", ["a"]], ["index", ["b"]]], ok: 400,
+  body: '{"prefix":["b"],"name":"other"}' });
 row("declareIndexes", "PUT", "/indexes?dry=1&prune=1", { route: "index", ok: 200, body: "{}" });
 row("listIndexes", "GET", "/indexes", { route: "read", ok: 200 });
 

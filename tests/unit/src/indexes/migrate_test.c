@@ -280,10 +280,10 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(patch(s, "{"), KX_BAD_JSON);
     assert_int_equal(patch(s, "[]"), KX_BAD_INDEX);
     assert_int_equal(patch(s, "{\"name\":\"j\"}"), KX_BAD_INDEX);
-    assert_int_equal(patch(s, "{\"prefix\":[\"v\"]}"), KX_BAD_INDEX);
-    assert_int_equal(patch(s, "{\"depth\":1}"), KX_BAD_INDEX);
-    assert_int_equal(patch(s, "{\"fields\":[\"/f\"]}"), KX_BAD_INDEX);
-    assert_int_equal(patch(s, "{\"missing\":\"error\"}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"prefix\":[\"i\"]}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"depth\":-1}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"fields\":null}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"missing\":\"wrong\"}"), KX_BAD_INDEX);
     assert_int_equal(patch(s, "{\"store\":\"copy\"}"), KX_BAD_INDEX);
     assert_int_equal(patch(s, "{\"stor\":\"value\"}"), KX_BAD_INDEX);
     assert_int_equal(patch(s, "{\"store\":\"pointer\",\"name\":\"i\"}"), KX_OK);
