@@ -17,6 +17,8 @@ const LOOK_MS = 5;
 const NAME = 'forms';
 const PREFIX = encodeURIComponent(JSON.stringify([NAME]));
 const STORES = ['pointer', 'value', { fields: ['/color'] }];
+// That all entries meet: both forms have the same keys, so each row is of both.
+const WHERE = [{ path: '/email', exists: true }];
 const [program, killsText, seedText] = process.argv.slice(2);
 const seed = seedOf(seedText);
 const random = randomFrom(seed);
@@ -39,7 +41,7 @@ async function ok(method, target, body) {
 // Sends the index from form to form, and knows which it may have.
 class Migrator {
   constructor() {
-    this.form = { unique: false, store: 'pointer' };
+    this.form = { unique: false, store: 'pointer', where: null };
     this.target = null;   // that it may get
     this.begun = 0;
     this.undone = 0;
@@ -52,8 +54,8 @@ class Migrator {
   }
 
   // The form that is shown must be one that was asked for.
-  note({ unique, store, state, migration }) {
-    const form = { unique, store };
+  note({ unique, store, where = null, state, migration }) {
+    const form = { unique, store, where };
     if (this.target !== null && same(form, this.target)) {
       this.form = this.target;
       this.target = null;
@@ -63,13 +65,15 @@ class Migrator {
       throw new Error(`wrong: the form ${JSON.stringify(form)}, not ` +
         `${JSON.stringify(this.form)} or ${JSON.stringify(this.target)}`);
     if (state === 'ready') this.target = null;
-    if (state === 'migrating' && !same(migration.to, this.target))
+    if (state === 'migrating' &&
+        !same({ ...this.form, ...migration.to }, this.target))
       throw new Error(`wrong: on its way to ${JSON.stringify(migration.to)}`);
     return state === 'ready' ? null : migration.state;
   }
 
   async migrate() {
-    const target = { unique: random(2) === 0, store: STORES[random(3)] };
+    const target = { unique: random(2) === 0, store: STORES[random(3)],
+      where: random(2) === 0 ? WHERE : null };
     this.target = target;
     this.begun++;
     this.note(await ok('PATCH', `/indexes/${NAME}`, target));
@@ -226,7 +230,7 @@ async function prepare() {
   await server.load(ENTRIES, (n) => ({ key: ['users', `o${pad(n)}`],
     value: { email: `other-${pad(n)}`, color: 'grey', n } }));
   await ok('POST', '/indexes', { name: NAME, prefix: ['users'],
-    fields: ['/email', '/n'], ...migrator.form });
+    fields: ['/email', '/n'], unique: false });
   while ((await migrator.index).json.state !== 'ready') await pause(LOOK_MS);
 }
 

@@ -360,6 +360,11 @@ is state "$(jq -r .state "$work/out")" ready
 kindex index rm by_age
 kindex index add by_tag users tags --each /tags --dry-run
 is field "$(jq -c .declaration.fields "$work/out")" '[{"path":"/tags","each":true}]'
+kindex index add by_tag users tags:desc /n:x:asc key:1:desc --each tags --missing null --dry-run
+ends 0
+is 'the declaration' "$(jq -c '.declaration | [.fields, .missing]' "$work/out")" '[[{"path":"/tags","each":true,"order":"desc"},{"path":"/n:x"},{"key":1,"order":"desc"}],"null"]'
+kindex index add by_tag users key:1:down
+ends 2
 kindex index add by_tag users tags --each tag
 ends 2
 complains 'not one of the fields'
@@ -423,6 +428,16 @@ field '[.store, .unique]' '["pointer",false]'
 kindex index migrate by_email --unique --not-unique
 ends 2
 complains 'exclude each other'
+kindex index migrate by_email
+ends 2
+kindex index migrate by_email age:desc email --where '{"path":"/email","exists":true}' --missing null --wait
+ends 0
+request GET /indexes/by_email
+field '[.fields[0], .where, .missing, .state]' '[{"path":"/age","order":"desc"},[{"path":"/email","exists":true}],"null","ready"]'
+kindex index migrate by_email email --fold lower --where null --missing skip --wait
+ends 0
+request GET /indexes/by_email
+field '[.fields, .where, .missing]' '[[{"path":"/email","fold":"lower"}],null,"skip"]'
 kindex index migrate by_email --unique --store value --wait
 ends 0
 request GET /indexes/by_email

@@ -79,30 +79,66 @@ static void add_totals(const struct cli *cli, struct kx_buffer *out)
     kx_add_text(out, cli->sums != NULL ? "]}}" : "}}");
 }
 
-/* True if both name the same member, with or without the leading slash. */
-static bool same_member(const char *a, const char *b)
+/* A field as it was written: its name, and after a colon its order. */
+struct field_word {
+    struct kx_slice name;
+    const char *order; /* NULL: not given */
+};
+
+static struct field_word read_field(const char *word)
 {
-    return strcmp(a + (*a == '/'), b + (*b == '/')) == 0;
+    struct field_word field = {.name = kx_text(word)};
+    size_t size = field.name.size;
+    if (size > 5 && strcmp(word + size - 5, ":desc") == 0)
+        field = (struct field_word){kx_slice(word, size - 5), "desc"};
+    else if (size > 4 && strcmp(word + size - 4, ":asc") == 0)
+        field = (struct field_word){kx_slice(word, size - 4), "asc"};
+    return field;
+}
+
+/* True if both name the same member, with or without the leading slash. */
+static bool same_member(const char *member, struct kx_slice name)
+{
+    size_t skip = name.size > 0 && name.data[0] == '/';
+    return kx_equal(kx_text(member + (*member == '/')),
+                    kx_slice(name.data + skip, name.size - skip));
 }
 
 /* Appends a field: a path, or key:1 for the first part after the prefix. */
-static void add_field(const struct cli *cli, const char *name,
+static void add_field(const struct cli *cli, const char *word,
                       struct kx_buffer *out)
 {
-    if (strncmp(name, "key:", 4) == 0) {
+    struct field_word field = read_field(word);
+    if (strncmp(word, "key:", 4) == 0) {
         kx_add_text(out, "{\"key\":");
-        kx_add_text(out, name + 4);
+        kx_add(out, field.name.data + 4, field.name.size - 4);
     } else {
         kx_add_text(out, "{\"path\":");
-        add_pointer(out, kx_text(name));
-        if (cli->each != NULL && same_member(cli->each, name))
+        add_pointer(out, field.name);
+        if (cli->each != NULL && same_member(cli->each, field.name))
             kx_add_text(out, ",\"each\":true");
     }
     if (cli->fold != NULL) {
         kx_add_text(out, ",\"fold\":");
         kx_json_escape(kx_text(cli->fold), out);
     }
+    if (field.order != NULL) {
+        kx_add_text(out, ",\"order\":");
+        kx_json_escape(kx_text(field.order), out);
+    }
     kx_add_byte(out, '}');
+}
+
+/* Appends the fields from this word on. */
+static void add_fields(const struct cli *cli, int first, struct kx_buffer *out)
+{
+    kx_add_text(out, ",\"fields\":[");
+    for (int i = first; i < cli->count; i++) {
+        if (i > first)
+            kx_add_byte(out, ',');
+        add_field(cli, cli->words[i], out);
+    }
+    kx_add_byte(out, ']');
 }
 
 static bool add_prefix(const struct cli *cli, struct kx_buffer *out)
@@ -153,52 +189,54 @@ static bool make_declaration(const struct cli *cli, struct kx_buffer *out)
     kx_add_text(out, ",\"prefix\":");
     if (!add_prefix(cli, out))
         return false;
-    kx_add_text(out, ",\"fields\":[");
-    for (int i = 2; i < cli->count; i++) {
-        if (i > 2)
-            kx_add_byte(out, ',');
-        add_field(cli, cli->words[i], out);
-    }
-    kx_add_byte(out, ']');
+    add_fields(cli, 2, out);
     add_rest(cli, out);
     kx_add_byte(out, '}');
     return !out->failed;
 }
 
-static bool is_json(const struct cli *cli, const char *what, const char *text)
+static bool is_json(const struct cli *cli, const char *what,
+                    struct kx_slice text)
 {
     struct kx_fault fault;
-    if (kx_json_check(kx_text(text), &fault) == KX_OK)
+    if (kx_json_check(text, &fault) == KX_OK)
         return true;
-    cli_misuse(cli, "%s: \"%s\" is not JSON: %s", what, text, fault.detail);
+    cli_misuse(cli, "%s: \"%.*s\" is not JSON: %s", what, (int)text.size,
+               (const char *)text.data, fault.detail);
     return false;
 }
 
-static bool each_is_field(const struct cli *cli)
+static bool each_is_field(const struct cli *cli, int first)
 {
-    for (int i = 2; i < cli->count; i++)
-        if (same_member(cli->each, cli->words[i]))
+    for (int i = first; i < cli->count; i++)
+        if (same_member(cli->each, read_field(cli->words[i]).name))
             return true;
     cli_misuse(cli, "--each: %s is not one of the fields", cli->each);
     return false;
 }
 
-/* Checks the texts that are used in the declaration as JSON, and that --each
- * names a field. */
-static bool check_words(const struct cli *cli)
+static bool is_number(const struct cli *cli, const char *word)
 {
-    if (cli->where != NULL && !is_json(cli, "--where", cli->where))
+    struct kx_slice name = read_field(word).name;
+    return strncmp(word, "key:", 4) != 0 ||
+           is_json(cli, word, kx_slice(name.data + 4, name.size - 4));
+}
+
+/* Checks the texts that are used in the declaration as JSON, and that --each
+ * names a field. Fields begin with word number `first`. */
+static bool check_words(const struct cli *cli, int first)
+{
+    if (cli->where != NULL && !is_json(cli, "--where", kx_text(cli->where)))
         return false;
-    for (int i = 2; i < cli->count; i++)
-        if (strncmp(cli->words[i], "key:", 4) == 0 &&
-            !is_json(cli, cli->words[i], cli->words[i] + 4))
+    for (int i = first; i < cli->count; i++)
+        if (!is_number(cli, cli->words[i]))
             return false;
     if (cli->store != NULL && has_totals(cli)) {
         cli_misuse(cli, "--store excludes --count and --sum: an index of "
                         "totals stores nothing else");
         return false;
     }
-    return cli->each == NULL || each_is_field(cli);
+    return cli->each == NULL || each_is_field(cli, first);
 }
 
 /* True if the command line has anything that belongs to a declaration, which
@@ -227,8 +265,8 @@ static int read_declaration(struct cli *cli, struct kx_buffer *body)
     if (cli->count < (has_totals(cli) ? 2 : 3))
         return cli_misuse(cli,
                           "name, prefix and a field, or --file, are missing");
-    return check_words(cli) && make_declaration(cli, body) ? CLI_OK
-                                                           : CLI_MISUSE;
+    return check_words(cli, 2) && make_declaration(cli, body) ? CLI_OK
+                                                              : CLI_MISUSE;
 }
 
 /* With a file the name of the index is taken from the server's answer. */
@@ -265,19 +303,25 @@ int cli_index_add(struct cli *cli)
     return CLI_OK;
 }
 
+/* The name, which does not change, is a first member for the others. */
 static void add_patch(const struct cli *cli, struct kx_buffer *out)
 {
-    bool unique = cli->unique || cli->not_unique;
-    kx_add_byte(out, '{');
-    if (unique)
-        kx_add_text(out, cli->unique ? "\"unique\":true" : "\"unique\":false");
-    if (unique && cli->store != NULL)
-        kx_add_byte(out, ',');
-    if (cli->store != NULL) {
-        kx_add_text(out, "\"store\":");
-        add_store(cli->store, out);
-    }
+    kx_add_text(out, "{\"name\":");
+    kx_json_escape(kx_text(cli->words[0]), out);
+    if (cli->not_unique)
+        kx_add_text(out, ",\"unique\":false");
+    if (cli->count > 1)
+        add_fields(cli, 1, out);
+    add_rest(cli, out);
     kx_add_byte(out, '}');
+}
+
+/* True if the command line has anything that is to change. */
+static bool changes(const struct cli *cli)
+{
+    return cli->count > 1 || cli->unique || cli->not_unique || cli->depth > 0 ||
+           cli->store != NULL || cli->missing != NULL || cli->where != NULL ||
+           has_totals(cli);
 }
 
 /* Follows the migration until the index has settled, as a declaration with
@@ -296,18 +340,18 @@ static int migrate_and_follow(struct cli *cli, struct kx_slice patch)
 int cli_index_migrate(struct cli *cli)
 {
     struct kx_buffer body;
-    bool changes = cli->store != NULL || cli->unique || cli->not_unique;
     kx_buffer_init(&body, cli->memory);
-    if (cli->undo && (changes || cli->wait))
-        return cli_misuse(
-            cli, "--undo excludes --store, --unique, --not-unique and --wait");
+    if (cli->undo && (changes(cli) || cli->wait))
+        return cli_misuse(cli, "--undo excludes changes and --wait");
     if (cli->undo)
         return cli_index_call(cli, "DELETE", "/migration", kx_slice(NULL, 0));
-    if (!changes)
-        return cli_misuse(cli, "--store, --unique, --not-unique or --undo is "
-                               "missing");
+    if (!changes(cli))
+        return cli_misuse(cli, "a field, an option for what changes, such as "
+                               "--store, or --undo is missing");
     if (cli->unique && cli->not_unique)
         return cli_misuse(cli, "--unique and --not-unique exclude each other");
+    if (!check_words(cli, 1))
+        return CLI_MISUSE;
     add_patch(cli, &body);
     struct kx_slice patch = kx_buffer_slice(&body);
     return cli->wait ? migrate_and_follow(cli, patch)
