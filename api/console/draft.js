@@ -6,20 +6,26 @@ import { estimateFacts } from './change.js';
 
 const SETTLE_MS = 200; // after the last key
 
-// "users /city /age" and a name for it.
+// "/age:desc" has the greater values first.
+const DESC = ':desc';
+const readField = (word) => (word.endsWith(DESC)
+  ? { path: word.slice(0, -DESC.length), order: 'desc' } : { path: word });
+const fieldOf = (field) => (field.path ?? field) + (field.order === 'desc' ? DESC : '');
+
+// "users /city /age:desc" and a name for it.
 function readLine(text) {
-  const [prefix, ...fields] = text.trim().split(/[\s,]+/);
-  return { prefix: parse(prefix ?? ''), fields };
+  const [prefix, ...words] = text.trim().split(/[\s,]+/);
+  return { prefix: parse(prefix ?? ''), fields: words.map(readField) };
 }
 
 const nameFor = ({ prefix, fields }) => {
   const words = [...prefix.filter((part) => typeof part === 'string'), 'by',
-    ...fields.map((field) => field.split('/').at(-1))];
+    ...fields.map(({ path }) => path.split('/').at(-1))];
   return words.join('_').replace(/[^A-Za-z0-9_-]/g, '_');
 };
 
 const textOf = ({ prefix, fields }) =>
-  [write(prefix), ...fields.map((field) => field.path ?? field)].join(' ');
+  [write(prefix), ...fields.map(fieldOf)].join(' ');
 
 export class Draft {
   // done(name) after it was declared. `declaration`: what to begin with.
@@ -40,11 +46,13 @@ export class Draft {
     this.node = h('form.pane', { 'aria-label': 'New index',
       oninput: (event) => this.typed(event), onsubmit: (event) => { event.preventDefault(); this.declare(); } },
     h('h2', {}, 'New index'),
-    input('line', 'Entries under, and fields: users /city /age', declaration ? textOf(declaration) : ''),
+    input('line', 'Entries under, and fields: users /city /age:desc', declaration ? textOf(declaration) : ''),
     input('indexName', 'Name', declaration?.name ?? ''),
-    h('div', {}, check('unique', 'unique'), check('fold', 'ignore case')), this.result,
+    h('div', {}, check('unique', 'unique'), check('fold', 'ignore case'),
+      check('nulls', 'also without a value')), this.result,
     h('div.actions', {}, h('button.primary', { type: 'submit' }, 'Declare')));
     this.unique.checked = declaration?.unique ?? false;
+    this.nulls.checked = declaration?.missing === 'null';
     this.named = declaration !== undefined;
     if (declaration) this.attempt();
   }
@@ -54,7 +62,8 @@ export class Draft {
   document() {
     const { prefix, fields } = readLine(this.line.value);
     return { ...this.extra, name: this.indexName.value, prefix, unique: this.unique.checked,
-      fields: fields.map((path) => (this.fold.checked ? { path, fold: 'lower' } : { path })) };
+      missing: this.nulls.checked ? 'null' : this.extra.missing === 'null' ? 'skip' : this.extra.missing,
+      fields: fields.map((field) => (this.fold.checked ? { ...field, fold: 'lower' } : field)) };
   }
 
   typed(event) {

@@ -11,7 +11,8 @@ const COLUMNS = ['Name', 'Entries under', 'Fields', 'State', 'Entries', 'Size', 
 export function fieldText(field) {
   if (typeof field === 'string') return field;
   const what = field.path ?? (field.versionstamp ? 'versionstamp' : `key part ${field.key}`);
-  const more = [field.fold && field.fold !== 'none' ? field.fold : '', field.each ? 'each' : ''];
+  const more = [field.fold && field.fold !== 'none' ? field.fold : '', field.each ? 'each' : '',
+    field.order === 'desc' ? 'desc' : ''];
   return [what, ...more].filter(Boolean).join(' ');
 }
 

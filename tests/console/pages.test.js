@@ -37,6 +37,23 @@ test('journey 6: an index is declared, and its cost is known before', () => with
   await page.fine();
 }));
 
+test('an index is declared in descending order, and with entries that have no value', () => withConsole(async ({ client, open }) => {
+  const page = await open();
+  await ready(page);
+  await page.key('g');
+  await page.key('i');
+  await page.getByText('Choose an index').waitFor();
+  await page.key('n');
+  await page.keyboard.type('users /city:desc /name');
+  assert.equal(await page.locator('input[name=indexName]').inputValue(), 'users_by_city_name');
+  await page.locator('input[name=nulls]').check();
+  await page.key('Enter');
+  await page.locator('.split .list').getByText('/city desc, /name').waitFor();
+  const { fields, missing } = await (await client('GET', '/indexes/users_by_city_name')).json();
+  assert.deepEqual([fields, missing], [[{ path: '/city', order: 'desc' }, { path: '/name' }], 'null']);
+  await page.fine();
+}));
+
 test('journey 8: a conflict is resolved in one commit', () => withConsole(async ({ client, open }) => {
   for (const name of ['a', 'b', 'c']) await client('PUT', `/kv/people/${name}`, JSON.stringify({ mail: 'same' }), json);
   await client('POST', '/indexes', JSON.stringify({ name: 'people_by_mail', prefix: ['people'], fields: ['/mail'], unique: true }),
