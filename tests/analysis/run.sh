@@ -204,7 +204,7 @@ END
 # A tool makes a program slow, and large. patiently FORM
 patiently() {
     local to=$work/$1
-    export KX_PATIENCE=${KX_PATIENCE:-900} KX_LIMIT=${KX_LIMIT:-1500} KX_TIMES=12
+    export KX_PATIENCE=${KX_PATIENCE:-900} KX_LIMIT=${KX_LIMIT:-1500} KX_TIMES=20
     export KX_SHARE=${KX_SHARE:-20}
     rm -rf "$to"
     mkdir -p "$to"

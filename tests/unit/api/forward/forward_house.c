@@ -37,6 +37,19 @@ static void become_standby(void)
 
 /* ---- The active node ---------------------------------------------------- */
 
+/* Before any other thread: it may close a descriptor, and looks there. */
+static void start_sockets(void)
+{
+    struct mhd_socket_limits limits = {
+        .framing = {.body_max = 1 << 24,
+                    .target_max = REQUEST_TARGET_MAX,
+                    .headers_max = 1 << 14,
+                    .header_count_max = 64},
+        .header_timeout_ms = 60000,
+        .body_timeout_ms = 60000};
+    assert_true(mhd_socket_start(&limits));
+}
+
 static void start_active(void)
 {
     char *arguments[] = {"test", "--listen", "127.0.0.1:0", NULL};
@@ -52,14 +65,6 @@ static void start_active(void)
     nodes->service.routes = &ROUTES;
     nodes->service.store = nodes->store.store;
     nodes->service.address_limit = address_limit_open(1000);
-    struct mhd_socket_limits limits = {
-        .framing = {.body_max = 1 << 24,
-                    .target_max = REQUEST_TARGET_MAX,
-                    .headers_max = 1 << 14,
-                    .header_count_max = 64},
-        .header_timeout_ms = 60000,
-        .body_timeout_ms = 60000};
-    assert_true(mhd_socket_start(&limits));
     assert_true(
         listen_sockets_open(&sockets, &nodes->options.listen, 1, where));
     struct socket_set set = listen_sockets_take(&sockets, 0);
@@ -86,6 +91,7 @@ void stop_active(void)
 
 int begin_nodes(void **state)
 {
+    start_sockets();
     begin_house(state);
     nodes = talloc_zero(NULL, struct forward_house);
     nodes->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
