@@ -71,6 +71,7 @@ struct options {
     uint64_t checkpoint_interval_ms;
     uint64_t checkpoint_log;
     uint64_t disk_floor;
+    uint64_t build_memory;
     const char *engine; /* NULL: the rows are in the data directory */
     const char *engine_password_file;
     bool engine_insecure;

@@ -128,6 +128,10 @@ static const struct option_row TABLE[] = {
     {"disk-floor", OPTION_SIZE, offsetof(struct options, disk_floor), "128MiB",
      0, 1ull << 42,
      "writes are refused while less disk space than this is free"},
+    {"build-memory", OPTION_SIZE, offsetof(struct options, build_memory),
+     "64MiB", MI, 64ull << 30,
+     "memory for sorting the entries of indexes that are built; the rest of "
+     "them is sorted in a temporary file"},
     {"archive", OPTION_TEXT, offsetof(struct options, archive), NULL, 0, 0,
      "directory, or s3://BUCKET/PREFIX, to copy the log to as it is written, "
      "with backups; a damaged data directory is restored from there"},

@@ -5,13 +5,31 @@
 
 #include <stdio.h>
 
+/* A build reads the entries, then writes the index entries. Until these are
+ * written their time is estimated by that of reading, in percent. */
+enum { WRITE_PERCENT = 60 };
+
+static double reading_seconds(const struct kx_index_info *info)
+{
+    uint64_t left = info->total > info->done ? info->total - info->done : 0;
+    return (double)left / info->per_second;
+}
+
+static double writing_seconds(const struct kx_index_info *info)
+{
+    if (info->gathered == 0)
+        return 0;
+    if (info->write_rate > 0)
+        return (double)info->unwritten / info->write_rate;
+    return (double)info->total / info->per_second * WRITE_PERCENT / 100;
+}
+
 uint64_t indexjson_eta(const struct kx_index_info *info)
 {
     if (!(info->per_second > 0) || info->paused ||
         info->migration != KX_INDEX_BUILDING)
         return 0;
-    uint64_t left = info->total > info->done ? info->total - info->done : 0;
-    return (uint64_t)((double)left / info->per_second) + 1;
+    return (uint64_t)(reading_seconds(info) + writing_seconds(info)) + 1;
 }
 
 /* The percentage of a running build: below 100 even if the estimate was too
@@ -21,6 +39,11 @@ static double percent(const struct kx_index_info *info)
     if (info->total == 0)
         return 0;
     double share = 100.0 * (double)info->done / (double)info->total;
+    if (info->gathered != 0) {
+        double written =
+            (double)(info->gathered - info->unwritten) / (double)info->gathered;
+        share = (share + written * WRITE_PERCENT) * 100 / (100 + WRITE_PERCENT);
+    }
     return share > 99.9 ? 99.9 : share;
 }
 

@@ -37,6 +37,7 @@ void store_options_set(const struct options *options,
     store_out->archive_interval_ms = (int64_t)options->archive_interval_ms;
     store_out->archive_keep = (uint32_t)options->archive_keep;
     store_out->disk_floor = options->disk_floor;
+    store_out->build_memory = options->build_memory;
     store_out->answer = loops_answer;
 }
 

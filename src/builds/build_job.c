@@ -1,7 +1,10 @@
-/* Building declared indexes from the present entries, in scans (build_scan.h)
- * of small steps. The progress of an index is stored when all its rows of a
- * scan are: after a crash the build continues where the last stored progress
- * ends, and rows that are written twice change nothing. */
+/* Building declared indexes from the present entries, in small steps: scans
+ * (build_scan.h) gather the rows of several indexes, in memory and then on
+ * disk; when an index has read all that it covers, its rows are written in key
+ * order. A throttled build writes the rows of each scan, which is small, and so
+ * does one that cannot use the disk. Then it stores how far it has come: after
+ * a crash it continues there, and rows that are written twice change nothing.
+ */
 #include "builds/build_job.h"
 
 #include <inttypes.h>
@@ -11,17 +14,18 @@
 #include "commit/job.h"
 #include "builds/build_merge.h"
 #include "builds/build_scan.h"
+#include "builds/run_file.h"
+#include "base/file.h"
 
 enum {
-    /* At least so many for a build. More of them would compare more stored
-     * rows. */
-    SCANS = 4,
-    SCAN_ENTRIES_MIN = 4096,
-    READS = 4 /* entries are read in the time that one is written */
+    READS = 4,           /* entries are read in the time that one is written */
+    SHOWN_EVERY = 50000, /* entries read or rows written: progress is shown */
+    SCAN_ENTRIES = 250000, /* at most, if the disk cannot be used */
+    DISK_SPARE = 64 << 20  /* bytes that stay free beside what a build needs */
 };
 
 /* Merges the next rows of an index into the table, and counts them. */
-static enum kx_status write_step(struct writer *writer, struct build_rows *rows,
+static enum kx_status write_rows(struct writer *writer, struct build_rows *rows,
                                  struct row_write *writes, size_t count)
 {
     void *mem = talloc_new(NULL);
@@ -63,10 +67,10 @@ static void complete(struct batch *batch, struct kx_adoption *adoption)
     batch->build.resume_size = 0;
 }
 
-/* All rows of the scan are written: stores how far the build has come, on disk,
- * so that a crash undoes at most one scan. After the last scan the index is
- * ready, or conflicted, once everything is on disk: from then on its rows are
- * read, and no reply waits for the flush of a job. */
+/* All rows are written: stores how far the build has come, on disk. If it has
+ * read everything the index is ready, or conflicted, once everything is on
+ * disk: from then on its rows are read, and no reply waits for the flush of a
+ * job. */
 static enum kx_status finish_rows(struct writer *writer,
                                   struct build_rows *rows)
 {
@@ -118,121 +122,316 @@ struct index *build_job_next(const struct catalog *catalog)
     return first;
 }
 
-/* Freeing the scan detaches its set of touched keys from the store. */
 void build_job_end(struct writer *writer)
 {
+    talloc_free(writer->build.set); /* and the scan */
+    writer->build.set = NULL;
+    writer->build.scan = NULL;
+}
+
+static void end_scan(struct writer *writer)
+{
+    build_scan_stop(writer->build.scan);
     talloc_free(writer->build.scan);
     writer->build.scan = NULL;
 }
 
-/* Reads the next entries. KX_END: the scan has read all that it reads. */
-static enum kx_status read_step(struct writer *writer, struct build_scan *scan)
+void build_job_prune(struct writer *writer)
 {
-    uint64_t before = build_scan_entries(scan);
-    enum kx_status status = build_scan_read(scan, writer->job_size * READS);
-    atomic_fetch_add(&writer->counters->backfilled,
-                     build_scan_entries(scan) - before);
-    return status;
-}
-
-/* Writes the next rows, one index after the other. */
-static enum kx_status add_step(struct writer *writer, struct build_scan *scan,
-                               struct build_rows *rows)
-{
-    size_t count = 0;
-    enum kx_status status = KX_OK;
-    if (build_rows_failure(rows) != NULL) {
-        status = fail_build(writer, rows);
-        if (status == KX_OK)
-            build_scan_end_rows(scan);
-        return status;
+    if (writer->build.scan != NULL) {
+        build_scan_prune(writer->build.scan);
+        if (build_scan_indexes(writer->build.scan) == 0)
+            end_scan(writer);
     }
-    struct row_write *writes = build_rows_take(rows, writer->job_size, &count);
-    if (writes != NULL)
-        return write_step(writer, rows, writes, count);
-    if (build_rows_failed(rows))
-        return KX_NO_MEMORY;
-    status = finish_rows(writer, rows);
-    if (status == KX_OK)
-        build_scan_end_rows(scan);
-    return status;
-}
-
-/* Reads the next entries, or writes the next rows if the scan is complete. */
-static enum kx_status step(struct writer *writer, struct build_scan *scan)
-{
-    struct build_rows *rows = build_scan_rows(scan);
-    if (rows == NULL) {
+    if (writer->build.set == NULL)
+        return;
+    build_set_prune(writer->build.set);
+    if (writer->build.set->count == 0)
         build_job_end(writer);
-        return KX_OK;
+}
+
+/* Rows per second since the writing of rows began; 0: none is written. */
+static double write_rate(const struct writer *writer)
+{
+    uint64_t now_ns = kx_monotonic_ns();
+    if (writer->build.written == 0 || now_ns <= writer->build.writing_ns)
+        return 0;
+    return (double)writer->build.written * 1e9 /
+           (double)(now_ns - writer->build.writing_ns);
+}
+
+/* Shows how far the builds have come, in memory only. An index is ready when
+ * its rows and those of the indexes before it are written. */
+static enum kx_status show_progress(struct writer *writer)
+{
+    struct build_set *set = writer->build.set;
+    uint64_t gathered = 0;
+    uint64_t unwritten = 0;
+    enum kx_status status = KX_OK;
+    writer->build.unshown = 0;
+    for (size_t i = 0; status == KX_OK && i < set->count; i++) {
+        const struct build_rows *rows = set->rows[i];
+        const struct build_progress *build = build_rows_progress(rows);
+        struct batch batch = {.action = CATALOG_PROGRESS,
+                              .index = build_rows_index(rows),
+                              .build = build_rows_index(rows)->build};
+        gathered += build_rows_gathered(rows);
+        unwritten += build_rows_unwritten(rows);
+        batch.build.ahead = build->done - batch.build.done;
+        batch.build.gathered = gathered;
+        batch.build.unwritten = unwritten;
+        batch.build.write_rate = write_rate(writer);
+        batch.build.run_base = build->run_base;
+        batch.build.run_started_ns = build->run_started_ns;
+        status = job_apply(writer, &batch);
     }
-    if (writer->build.is_read)
-        return add_step(writer, scan, rows);
-    enum kx_status status = read_step(writer, scan);
-    if (status != KX_END)
+    return status;
+}
+
+/* After so much work. */
+static enum kx_status worked(struct writer *writer, uint64_t amount)
+{
+    writer->build.unshown += amount;
+    return writer->build.unshown < SHOWN_EVERY ? KX_OK : show_progress(writer);
+}
+
+/* Reads the next entries. */
+static enum kx_status read_step(struct writer *writer)
+{
+    struct build_scan *scan = writer->build.scan;
+    writer->build.written = 0;
+    uint64_t before = build_scan_entries(scan);
+    enum kx_status status =
+        build_scan_read(scan, writer->job_size * READS, writer->build.memory);
+    uint64_t read = build_scan_entries(scan) - before;
+    atomic_fetch_add(&writer->counters->backfilled, read);
+    bool ends = status == KX_END || status == KX_UNREACHABLE ||
+                build_scan_newcomer(scan);
+    if (ends)
+        end_scan(writer);
+    return status == KX_OK || status == KX_END ? worked(writer, read) : status;
+}
+
+/* Do its rows count when they are written? They do if they were gathered
+ * without a limit of pace, and there is one now. */
+static bool writes_count(const struct build_rows *rows)
+{
+    return build_rows_free(rows) &&
+           !throttle_free(&build_rows_index(rows)->pace);
+}
+
+/* Writes the next rows of an index; after the last ones it has come to an end,
+ * or to the next scan. */
+static enum kx_status write_step(struct writer *writer, struct build_rows *rows)
+{
+    struct index *index = build_rows_index(rows);
+    struct row_write *writes = NULL;
+    size_t count = 0;
+    size_t limit = writer->job_size;
+    if (writer->build.written == 0)
+        writer->build.writing_ns = kx_monotonic_ns();
+    if (writes_count(rows))
+        limit = throttle_take(&index->pace, limit, kx_now_ms());
+    enum kx_status status = build_rows_take(rows, limit, &writes, &count);
+    if (status == KX_END) {
+        status = finish_rows(writer, rows);
+        if (status == KX_OK)
+            build_set_end(writer->build.set, rows);
         return status;
-    writer->build.is_read = true;
-    if (writer->build.shift > 0)
-        writer->build.shift--;
-    return KX_OK;
+    }
+    if (status == KX_OK)
+        status = write_rows(writer, rows, writes, count);
+    if (status != KX_OK)
+        return status;
+    build_rows_stored(rows);
+    writer->build.written += limit;
+    return worked(writer, limit);
 }
 
-/* A scan reads a part of what the build reads, so that progress is stored from
- * time to time. It reads less if the last scans were void. */
-static size_t scan_limit(const struct writer *writer, const struct index *index,
-                         size_t allowance)
+static bool may_write(const struct build_rows *rows)
 {
-    uint64_t entries = index->build.total / SCANS;
-    if (entries < SCAN_ENTRIES_MIN)
-        entries = SCAN_ENTRIES_MIN;
-    entries >>= writer->build.shift;
-    if (entries > allowance)
-        entries = allowance;
-    return entries == 0 ? 1 : entries;
+    const struct throttle *pace = &build_rows_index(rows)->pace;
+    return !pace->paused &&
+           (!writes_count(rows) || throttle_allowance(pace, kx_now_ms()) != 0);
 }
 
-static enum kx_status begin_scan(struct writer *writer, struct index *index)
+/* Is it time to write the rows? */
+static bool is_due(const struct writer *writer, const struct build_rows *rows)
 {
+    const struct index *index = build_rows_index(rows);
+    return may_write(rows) &&
+           (build_rows_complete(rows) || build_rows_failure(rows) != NULL ||
+            !throttle_free(&index->pace) || writer->build.without_disk);
+}
+
+/* With so many bytes more to come there must be room for the index, too. */
+static bool has_room(const struct writer *writer, const struct build_rows *rows)
+{
+    const struct build_progress *build = build_rows_progress(rows);
+    double bytes = (double)build_rows_bytes(rows);
+    double more = bytes;
+    if (!build_rows_spilled(rows) && build->total > build->done)
+        more *= (double)build->total / (double)(build->done + 1);
+    return build_rows_runs(rows) < RUNS_MAX &&
+           (double)file_free_bytes(writer->build.directory) >
+               2 * more + DISK_SPARE;
+}
+
+static struct build_rows *largest(const struct build_set *set)
+{
+    struct build_rows *most = set->rows[0];
+    for (size_t i = 1; i < set->count; i++)
+        if (build_rows_bytes(set->rows[i]) > build_rows_bytes(most))
+            most = set->rows[i];
+    return most;
+}
+
+/* The memory is full: the most of it goes to the disk. Without room there, the
+ * scan ends here and its rows are written now. */
+static void make_memory(struct writer *writer)
+{
+    struct build_rows *rows = largest(writer->build.set);
+    if (has_room(writer, rows) &&
+        build_rows_spill(rows, writer->build.directory))
+        return;
+    kx_log(
+        KX_LOG_WARNING, "index-build-disk",
+        "index=%s detail=\"there is no room to sort on disk in %s: the build "
+        "continues with memory only, and takes longer\"",
+        build_rows_index(rows)->declaration->name_text,
+        writer->build.directory);
+    writer->build.without_disk = true;
+}
+
+/* The memory is full, and the disk cannot be used: what was gathered is
+ * written, or, if that waits, gathered again later. */
+static void free_memory(struct writer *writer)
+{
+    if (writer->build.scan != NULL)
+        end_scan(writer);
+    else
+        build_set_end(writer->build.set, largest(writer->build.set));
+}
+
+/* The rows to write next, or NULL: not while a scan may add to them. A
+ * throttled build that may continue comes before others: its pieces are small.
+ */
+static struct build_rows *due_rows(const struct writer *writer)
+{
+    const struct build_set *set = writer->build.set;
+    const struct index *next = build_job_next(writer->base.catalog);
+    bool limited = next != NULL && !throttle_free(&next->pace);
+    for (size_t i = 0; writer->build.scan == NULL && i < set->count; i++)
+        if (is_due(writer, set->rows[i]) &&
+            !(limited && throttle_free(&build_rows_index(set->rows[i])->pace)))
+            return set->rows[i];
+    return NULL;
+}
+
+/* The rows that are being moved to the disk, or NULL. */
+static struct build_rows *spilling_rows(const struct writer *writer)
+{
+    const struct build_set *set = writer->build.set;
+    for (size_t i = 0; i < set->count; i++)
+        if (build_rows_spilling(set->rows[i]))
+            return set->rows[i];
+    return NULL;
+}
+
+static enum kx_status spill_step(struct writer *writer, struct build_rows *rows)
+{
+    enum kx_status status =
+        build_rows_spill_step(rows, writer->job_size * READS);
+    writer->build.without_disk = writer->build.without_disk || status != KX_OK;
+    return status;
+}
+
+/* Rows of which some are on the disk are merged there. */
+static bool must_spill(const struct build_rows *rows)
+{
+    return build_rows_spilled(rows) && build_rows_bytes(rows) > 0;
+}
+
+static enum kx_status due_step(struct writer *writer, struct build_rows *rows)
+{
+    if (build_rows_failure(rows) != NULL) {
+        enum kx_status status = fail_build(writer, rows);
+        if (status == KX_OK)
+            build_set_end(writer->build.set, rows);
+        return status;
+    }
+    if (!must_spill(rows))
+        return write_step(writer, rows);
+    return build_rows_spill(rows, writer->build.directory) ? KX_OK : KX_FAILED;
+}
+
+static enum kx_status begin_scan(struct writer *writer)
+{
+    struct index *index = build_job_next(writer->base.catalog);
+    if (index == NULL)
+        return KX_OK;
     int64_t now_ms = kx_now_ms();
-    size_t allowance = throttle_allowance(&index->pace, now_ms);
-    size_t limit = scan_limit(writer, index, allowance);
-    writer->build.scan = build_scan_create(writer, index, limit);
-    writer->build.is_read = false;
+    size_t limit = throttle_allowance(&index->pace, now_ms);
+    if (writer->build.without_disk && limit > SCAN_ENTRIES)
+        limit = SCAN_ENTRIES;
+    writer->build.scan = build_scan_create(writer->build.set, index, limit);
     if (writer->build.scan == NULL)
         return KX_NO_MEMORY;
     throttle_spend(&index->pace, limit, now_ms);
     return KX_OK;
 }
 
-/* Ends a scan that is void or has no rows left. */
-static void check_scan(struct writer *writer)
+bool build_job_waiting(const struct writer *writer)
 {
-    if (writer->build.scan == NULL)
-        return;
-    build_scan_prune(writer->build.scan);
-    if (build_scan_void(writer->build.scan)) {
-        writer->build.shift++;
-        build_job_end(writer);
-    } else if (build_scan_rows(writer->build.scan) == NULL) {
-        build_job_end(writer);
-    }
+    if (writer->build.scan != NULL ||
+        build_job_next(writer->base.catalog) != NULL)
+        return true;
+    return writer->build.set != NULL &&
+           (spilling_rows(writer) != NULL || due_rows(writer) != NULL);
 }
 
-/* After an error the scan is given up, and begun again with what is stored. */
+/* The memory is full. */
+static enum kx_status memory_step(struct writer *writer)
+{
+    if (writer->build.without_disk)
+        free_memory(writer);
+    else
+        make_memory(writer);
+    return KX_OK;
+}
+
+static enum kx_status scan_step(struct writer *writer)
+{
+    enum kx_status status =
+        writer->build.scan == NULL ? begin_scan(writer) : KX_OK;
+    return status == KX_OK && writer->build.scan != NULL ? read_step(writer)
+                                                         : status;
+}
+
+static enum kx_status step(struct writer *writer)
+{
+    struct build_rows *rows = spilling_rows(writer);
+    if (rows != NULL)
+        return spill_step(writer, rows);
+    rows = due_rows(writer);
+    if (rows != NULL)
+        return due_step(writer, rows);
+    return build_set_bytes(writer->build.set) >= writer->build.memory
+               ? memory_step(writer)
+               : scan_step(writer);
+}
+
+/* What is gathered is kept if the engine was only out of reach. After another
+ * error the build begins again with what is stored. */
 void build_job_step(struct writer *writer)
 {
-    enum kx_status status = KX_OK;
-    check_scan(writer);
-    if (writer->build.scan == NULL) {
-        struct index *index = build_job_next(writer->base.catalog);
-        if (index == NULL)
-            return;
-        status = begin_scan(writer, index);
-    }
-    if (status == KX_OK)
-        status = step(writer, writer->build.scan);
+    if (writer->build.set == NULL)
+        writer->build.set = build_set_create(writer);
+    enum kx_status status =
+        writer->build.set == NULL ? KX_NO_MEMORY : step(writer);
     if (status == KX_OK)
         return;
     job_failed(writer, "backfill", status);
-    build_job_end(writer);
+    if (status != KX_UNREACHABLE && status != KX_UNKNOWN)
+        build_job_end(writer);
 }

@@ -1,56 +1,29 @@
-/* Gathering index entries of one index.
- *
- * Between the steps of a scan commits continue, and keep the index up to date
- * for the entries that they change. Rows that were gathered from such an entry
- * before are outdated: adding them could bring back a value that the entry no
- * longer has. So the keys that commits touch are noted from the beginning of
- * the scan, and rows whose owner is among them are left out when they are
- * taken: the commit has written the right row, or none. */
-#include "builds/build_rows.h"
+/* Gathering index entries of one index. */
+#include "builds/build_rows_state.h"
 
 #include <stdio.h>
 #include <talloc.h>
 
-#include "schema/extract.h"
 #include "catalog/row_form.h"
 #include "commit/job.h"
 #include "plan/plan_refuse.h"
-#include "builds/row_sorter.h"
-#include "commit/touched_keys.h"
 
-struct build_rows {
-    struct index *index;
-    /* How far the build has come with what is read here. */
-    struct build_progress build;
-    struct kx_slice from;
-    struct kx_buffer to;
-    bool complete;
-    struct throttle pace;
-    struct row_sorter *sorter;
-    struct row_write *taken; /* what build_rows_take has given */
-    size_t taken_capacity;
-    const struct build_window *window;
-    struct extract extract;
-    struct kx_fault failure; /* status KX_OK: none */
-    struct kx_buffer key;    /* scratch */
-    struct kx_buffer record;
-};
-
-void build_rows_stretch(const struct index *index, struct kx_slice *from_out,
-                        struct kx_buffer *to_out)
+/* The stretch of keys to read next: those greater than `from` and less than
+ * `to`. */
+static void set_stretch(struct build_rows *rows)
 {
-    const struct build_progress *build = &index->build;
-    struct kx_slice prefix = index->declaration->prefix;
-    *from_out = build->resume_size == 0
-                    ? prefix
-                    : kx_slice(build->resume, build->resume_size);
-    to_out->size = 0;
+    const struct build_progress *build = &rows->build;
+    struct kx_slice prefix = rows->index->declaration->prefix;
+    rows->from = build->resume_size == 0
+                     ? prefix
+                     : kx_slice(build->resume, build->resume_size);
+    rows->to.size = 0;
     if (build->wrapped) {
-        kx_add(to_out, build->origin, build->origin_size);
-        kx_add_byte(to_out, 0);
+        kx_add(&rows->to, build->origin, build->origin_size);
+        kx_add_byte(&rows->to, 0);
     } else {
-        kx_add_slice(to_out, prefix);
-        kx_add_byte(to_out, 0xff);
+        kx_add_slice(&rows->to, prefix);
+        kx_add_byte(&rows->to, 0xff);
     }
 }
 
@@ -62,11 +35,12 @@ static void remember(uint8_t *place, size_t *size, struct kx_slice key)
 
 /* An index that has read nothing yet may begin in the middle of what it covers.
  */
-static void join(struct build_rows *rows, struct kx_slice start)
+static void begin_at(struct build_rows *rows, struct kx_slice start)
 {
     struct build_progress *build = &rows->build;
     if (build->resume_size != 0 || build->wrapped ||
-        kx_compare(start, rows->from) <= 0)
+        kx_compare(start, rows->from) <= 0 ||
+        kx_compare(start, kx_buffer_slice(&rows->to)) >= 0)
         return;
     remember(build->origin, &build->origin_size, start);
     remember(build->resume, &build->resume_size, start);
@@ -82,42 +56,51 @@ static bool lies_in(const struct build_rows *rows)
            kx_compare(rows->from, kx_buffer_slice(&rows->to)) < 0;
 }
 
-enum kx_status build_rows_create(void *mem, struct index *index,
-                                 const struct build_window *window,
-                                 struct build_rows **rows_out)
+bool build_rows_join(struct build_rows *rows, const struct build_window *window)
+{
+    rows->window = window;
+    set_stretch(rows);
+    if (rows->complete || rows->to.failed)
+        return false;
+    begin_at(rows, window->start);
+    return lies_in(rows);
+}
+
+struct build_rows *build_rows_create(void *mem, struct writer *writer,
+                                     struct index *index)
 {
     struct build_rows *rows = talloc_zero(mem, struct build_rows);
-    *rows_out = NULL;
     if (rows == NULL)
-        return KX_NO_MEMORY;
+        return NULL;
+    rows->writer = writer;
     rows->index = index;
     rows->build = index->build;
+    rows->build.ahead = rows->build.gathered = rows->build.unwritten = 0;
     rows->pace = index->pace;
     build_progress_begin(&rows->build);
-    rows->window = window;
     kx_buffer_init(&rows->to, rows);
     extract_init(&rows->extract, rows);
     kx_buffer_init(&rows->key, rows);
     kx_buffer_init(&rows->record, rows);
-    build_rows_stretch(index, &rows->from, &rows->to);
-    join(rows, window->start);
+    kx_buffer_init(&rows->entry, rows);
+    set_stretch(rows);
     rows->sorter = row_sorter_create(rows, index->declaration->name_key.size);
-    bool good = rows->sorter != NULL && !rows->to.failed;
-    if (good && lies_in(rows))
-        *rows_out = rows;
-    else
-        talloc_free(rows);
-    return good ? KX_OK : KX_NO_MEMORY;
+    if (rows->sorter != NULL && !rows->to.failed)
+        return rows;
+    talloc_free(rows);
+    return NULL;
+}
+
+void build_rows_stretch(const struct build_rows *rows, struct kx_slice *from,
+                        struct kx_slice *to)
+{
+    *from = rows->from;
+    *to = kx_buffer_slice(&rows->to);
 }
 
 struct index *build_rows_index(const struct build_rows *rows)
 {
     return rows->index;
-}
-
-const struct throttle *build_rows_pace(const struct build_rows *rows)
-{
-    return &rows->pace;
 }
 
 static enum kx_status add_row(struct build_rows *rows, size_t n)
@@ -204,61 +187,17 @@ void build_rows_reach(struct build_rows *rows, struct kx_slice position,
 {
     struct build_progress *build = &rows->build;
     struct kx_slice to = kx_buffer_slice(&rows->to);
+    rows->window = NULL;
     bool over = end.size != 0 ? kx_compare(to, end) <= 0
                               : kx_compare(position, to) >= 0;
-    if (!over) {
-        if (kx_compare(position, rows->from) > 0)
-            remember(build->resume, &build->resume_size, position);
-        return;
+    if (over) {
+        rows->complete = build->wrapped || build->origin_size == 0;
+        build->wrapped = !rows->complete;
+        build->resume_size = 0;
+    } else if (kx_compare(position, rows->from) > 0) {
+        remember(build->resume, &build->resume_size, position);
     }
-    rows->complete = build->wrapped || build->origin_size == 0;
-    build->wrapped = !rows->complete;
-    build->resume_size = 0;
-}
-
-/* True if the entry of this row was changed after it was read. */
-static bool outdated(struct build_rows *rows, const struct row_write *row)
-{
-    struct record record;
-    rows->key.size = 0;
-    kx_add_slice(&rows->key, rows->index->declaration->prefix);
-    if (record_read(row->value, &record))
-        kx_add_slice(&rows->key, record_owner(&record, row->key));
-    return touched_keys_has(rows->window->touched, kx_buffer_slice(&rows->key));
-}
-
-static bool make_room(struct build_rows *rows, size_t limit)
-{
-    if (rows->taken_capacity >= limit)
-        return true;
-    struct row_write *taken =
-        talloc_realloc(rows, rows->taken, struct row_write, (unsigned)limit);
-    if (taken == NULL)
-        return false;
-    rows->taken = taken;
-    rows->taken_capacity = limit;
-    return true;
-}
-
-struct row_write *build_rows_take(struct build_rows *rows, size_t limit,
-                                  size_t *count_out)
-{
-    size_t kept = 0;
-    size_t taken = 0;
-    size_t bytes = 0;
-    if (!make_room(rows, limit)) {
-        rows->key.failed = true;
-        return NULL;
-    }
-    while (taken < limit && bytes < JOB_BYTES_MAX &&
-           row_sorter_next(rows->sorter, &rows->taken[kept])) {
-        taken++;
-        bytes += rows->taken[kept].value.size;
-        kept += touched_keys_empty(rows->window->touched) ||
-                !outdated(rows, &rows->taken[kept]);
-    }
-    *count_out = kept;
-    return taken == 0 ? NULL : rows->taken;
+    set_stretch(rows);
 }
 
 const char *build_rows_failure(const struct build_rows *rows)
@@ -266,24 +205,40 @@ const char *build_rows_failure(const struct build_rows *rows)
     return rows->failure.status != KX_OK ? rows->failure.detail : NULL;
 }
 
-bool build_rows_failed(const struct build_rows *rows)
-{
-    return rows->key.failed || row_sorter_failed(rows->sorter);
-}
-
 bool build_rows_complete(const struct build_rows *rows)
 {
     return rows->complete;
 }
 
-size_t build_rows_count(const struct build_rows *rows)
+bool build_rows_free(const struct build_rows *rows)
 {
-    return row_sorter_count(rows->sorter);
+    return throttle_free(&rows->pace);
+}
+
+uint64_t build_rows_gathered(const struct build_rows *rows)
+{
+    uint64_t spilled = rows->runs == NULL ? 0 : run_file_rows(rows->runs);
+    return row_sorter_count(rows->sorter) + spilled;
+}
+
+uint64_t build_rows_unwritten(const struct build_rows *rows)
+{
+    return build_rows_gathered(rows) - rows->written;
 }
 
 size_t build_rows_bytes(const struct build_rows *rows)
 {
     return row_sorter_bytes(rows->sorter);
+}
+
+bool build_rows_spilled(const struct build_rows *rows)
+{
+    return rows->runs != NULL;
+}
+
+size_t build_rows_runs(const struct build_rows *rows)
+{
+    return rows->runs == NULL ? 0 : run_file_runs(rows->runs);
 }
 
 const struct build_progress *build_rows_progress(const struct build_rows *rows)

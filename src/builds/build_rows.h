@@ -1,7 +1,8 @@
-/* The rows of one index in a scan (build_scan.h): they are gathered from the
- * entries that are read, then taken in key order, so that neighbours are
- * written to the same page. Commits continue meanwhile; a row whose owner they
- * have changed is left to them. Writer thread only.
+/* The rows of one index that is built: they are gathered from the entries that
+ * scans read (build_scan.h), sorted in memory, or on disk if they are many,
+ * then taken in key order, so that each page of the index is written about
+ * once. Commits continue meanwhile; a row whose owner they have changed is made
+ * again. Writer thread only.
  *
  * What an index still has to read is one stretch of keys: after `build.resume`,
  * up to the end of its prefix. An index that has read nothing yet begins where
@@ -14,33 +15,36 @@
 
 struct build_rows;
 
-/* The stretch of keys that the build has to read next: those greater than
- * *from_out, which points into the index, and less than *to_out, which is
- * replaced (failed: memory ran out). */
-void build_rows_stretch(const struct index *index, struct kx_slice *from_out,
-                        struct kx_buffer *to_out);
-
 /* What the rows of all indexes in a scan have in common. */
 struct build_window {
-    struct kx_slice start;        /* the scan reads the keys after this */
-    struct kx_slice end;          /* and before this */
-    struct touched_keys *touched; /* keys that commits change meanwhile */
-    uint64_t stamp;               /* of the pointers that are made */
+    struct kx_slice start; /* the scan reads the keys after this */
+    struct kx_slice end;   /* and before this */
+    uint64_t stamp;        /* of the pointers that are made */
     int64_t now_ms;
 };
 
-/* Begins the rows of this index, allocated in mem. KX_OK with *rows_out NULL:
- * the window does not contain the beginning of the index's stretch;
- * KX_NO_MEMORY. The window must live as long as the rows. */
-enum kx_status build_rows_create(void *mem, struct index *index,
-                                 const struct build_window *window,
-                                 struct build_rows **rows_out);
+/* No rows of this index yet, allocated in mem. NULL: memory ran out.
+ * writer->touched must be there as long as the rows, and from now on have the
+ * keys that commits change. */
+struct build_rows *build_rows_create(void *mem, struct writer *writer,
+                                     struct index *index);
+
+/* The stretch of keys that the build has to read next: those greater than *from
+ * and less than *to. Valid until the next call. */
+void build_rows_stretch(const struct build_rows *rows, struct kx_slice *from,
+                        struct kx_slice *to);
+
+/* Takes part in a scan, whose window must live until build_rows_reach. False:
+ * the window does not contain the beginning of its stretch; it has read
+ * everything; or memory ran out. */
+bool build_rows_join(struct build_rows *rows,
+                     const struct build_window *window);
 
 /* The index it builds. */
 struct index *build_rows_index(const struct build_rows *rows);
 
-/* The index's pace at the beginning. */
-const struct throttle *build_rows_pace(const struct build_rows *rows);
+/* Had the index no limit of pace when the rows began? */
+bool build_rows_free(const struct build_rows *rows);
 
 /* Adds the rows of the next entry of the scan; an entry that the index does not
  * cover has none. KX_OK, also if the declaration forbids the entry
@@ -53,23 +57,39 @@ enum kx_status build_rows_add(struct build_rows *rows, struct kx_slice key,
 void build_rows_reach(struct build_rows *rows, struct kx_slice position,
                       struct kx_slice end);
 
-/* Takes the next rows to write, at most `limit`, without those whose owner was
- * changed; *count_out may be 0. NULL: there are no more, or memory ran out.
- * They are valid until the next call, and may be changed. */
-struct row_write *build_rows_take(struct build_rows *rows, size_t limit,
-                                  size_t *count_out);
+/* Begins to move the rows that are in memory to a file in this directory.
+ * False: there can be no such file. Then build_rows_spill_step does it, while
+ * build_rows_spilling; no row may be added meanwhile. */
+bool build_rows_spill(struct build_rows *rows, const char *directory);
+bool build_rows_spilling(const struct build_rows *rows);
+/* Moves up to `limit` rows. KX_OK; otherwise rows are lost: KX_NO_MEMORY,
+ * KX_DISK_FULL, KX_FAILED. */
+enum kx_status build_rows_spill_step(struct build_rows *rows, size_t limit);
+/* Are some in a file? Then those in memory must be moved to it as well before
+ * any are taken. */
+bool build_rows_spilled(const struct build_rows *rows);
+size_t build_rows_runs(const struct build_rows *rows);
+
+/* Takes the next rows to write, at most `limit`, without those that their
+ * entries no longer have: *count_out may be 0. They may be changed, and are
+ * valid until the next call, which gives the same rows again unless
+ * build_rows_stored was called. KX_OK; KX_END: there are no others;
+ * KX_NO_MEMORY, KX_FAILED, KX_UNREACHABLE. */
+enum kx_status build_rows_take(struct build_rows *rows, size_t limit,
+                               struct row_write **writes_out,
+                               size_t *count_out);
+void build_rows_stored(struct build_rows *rows);
 
 /* Why the build has failed; NULL: it has not. Valid as long as the rows. */
 const char *build_rows_failure(const struct build_rows *rows);
 
-/* True if memory ran out, so that rows may be missing. */
-bool build_rows_failed(const struct build_rows *rows);
-
 /* True if the index has read all that it covers. After build_rows_reach. */
 bool build_rows_complete(const struct build_rows *rows);
 
-/* The number of gathered rows, and the bytes that they take. */
-size_t build_rows_count(const struct build_rows *rows);
+/* The number of rows that were gathered, and of those that are not stored, and
+ * the bytes of memory that they take. */
+uint64_t build_rows_gathered(const struct build_rows *rows);
+uint64_t build_rows_unwritten(const struct build_rows *rows);
 size_t build_rows_bytes(const struct build_rows *rows);
 
 /* How far the build has come when these rows are stored. Valid as long as the

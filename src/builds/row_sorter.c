@@ -41,6 +41,7 @@ struct row_sorter {
     size_t run_start; /* of the last run, which is not sorted yet */
     bool taking;
     bool failed;
+    void *chunks;          /* talloc parent of keys and values; or NULL */
     struct kx_slice chunk; /* the unused part of the last one */
     size_t bytes;
 };
@@ -113,7 +114,11 @@ static uint8_t *take_bytes(struct row_sorter *sorter, size_t size)
 {
     if (sorter->chunk.size < size) {
         size_t chunk = size > CHUNK_BYTES ? size : CHUNK_BYTES;
-        sorter->chunk = kx_slice(talloc_size(sorter, chunk), chunk);
+        if (sorter->chunks == NULL)
+            sorter->chunks = talloc_new(sorter);
+        sorter->chunk = kx_slice(
+            sorter->chunks == NULL ? NULL : talloc_size(sorter->chunks, chunk),
+            chunk);
         if (sorter->chunk.data == NULL) {
             sorter->chunk.size = 0;
             return NULL;
@@ -247,6 +252,20 @@ bool row_sorter_next(struct row_sorter *sorter, struct row_write *write_out)
         .key = kx_slice(row->bytes, row->key_size),
         .value = kx_slice(row->bytes + row->key_size, row->value_size)};
     return true;
+}
+
+void row_sorter_clear(struct row_sorter *sorter)
+{
+    talloc_free(sorter->chunks);
+    talloc_free(sorter->rows);
+    talloc_free(sorter->heap);
+    sorter->chunks = NULL;
+    sorter->rows = NULL;
+    sorter->heap = NULL;
+    sorter->chunk.size = 0;
+    sorter->count = sorter->capacity = sorter->heap_count = 0;
+    sorter->run_start = sorter->bytes = 0;
+    sorter->taking = false;
 }
 
 bool row_sorter_failed(const struct row_sorter *sorter)

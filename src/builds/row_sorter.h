@@ -22,10 +22,13 @@ bool row_sorter_add(struct row_sorter *sorter, struct kx_slice key,
  * were taken, or memory ran out (row_sorter_failed). */
 bool row_sorter_next(struct row_sorter *sorter, struct row_write *write_out);
 
+/* After all were taken: it is as new, and rows can be added again. */
+void row_sorter_clear(struct row_sorter *sorter);
+
 /* True if memory ran out, so that rows may be missing. */
 bool row_sorter_failed(const struct row_sorter *sorter);
 
-/* How many rows were added, and the bytes that they take. */
+/* How many rows were added since then, and the bytes that they take. */
 size_t row_sorter_count(const struct row_sorter *sorter);
 size_t row_sorter_bytes(const struct row_sorter *sorter);
 

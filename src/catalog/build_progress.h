@@ -20,6 +20,14 @@ struct build_progress {
     struct kx_sample samples[KX_SAMPLES_MAX]; /* of the skipped ones */
     size_t sample_count;
     int64_t started_at_ms;
+    /* Not stored, and 0 after a restart. What was read after `done`; the index
+     * entries gathered from that, of this index and of those that are written
+     * before it; those of them that are not written; and how many are written
+     * in a second (0: none). */
+    uint64_t ahead;
+    uint64_t gathered;
+    uint64_t unwritten;
+    double write_rate;
     uint64_t run_base;       /* done when this process began to read */
     uint64_t run_started_ns; /* and the monotonic time then */
     bool resumed;            /* after a restart */

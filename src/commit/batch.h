@@ -12,14 +12,15 @@ enum catalog_action {
                    * is to replace another, a failed successor of that one is
                    * dropped */
     CATALOG_DROP, /* its name is free at once, its entries go later */
-    CATALOG_FORGET, /* its entries are gone */
-    CATALOG_BUILD,  /* it gets `state` and `build`; when it becomes ready it
-                     * takes the place of the one that it replaces */
-    CATALOG_AGAIN,  /* the same, and `pace`: its build starts over */
-    CATALOG_PACE,   /* it gets `pace` */
-    CATALOG_FORM,   /* it gets `declaration`, `form` and `build`; a failed
-                     * successor of it is dropped */
-    CATALOG_VERIFY  /* it gets `verification` */
+    CATALOG_FORGET,   /* its entries are gone */
+    CATALOG_BUILD,    /* it gets `state` and `build`; when it becomes ready it
+                       * takes the place of the one that it replaces */
+    CATALOG_PROGRESS, /* it gets `build`, which is not stored */
+    CATALOG_AGAIN,    /* the same, and `pace`: its build starts over */
+    CATALOG_PACE,     /* it gets `pace` */
+    CATALOG_FORM,     /* it gets `declaration`, `form` and `build`; a failed
+                       * successor of it is dropped */
+    CATALOG_VERIFY    /* it gets `verification` */
 };
 
 struct batch {

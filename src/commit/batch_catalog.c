@@ -170,6 +170,9 @@ static void act(struct catalog *catalog, struct batch *batch)
     case CATALOG_BUILD:
         set_build(batch->index, batch);
         break;
+    case CATALOG_PROGRESS:
+        batch->index->build = batch->build;
+        break;
     case CATALOG_AGAIN:
         batch->index->history = catalog->stamp;
         set_build(batch->index, batch);

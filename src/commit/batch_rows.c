@@ -158,7 +158,7 @@ static void add_action(struct rows *rows, const struct batch *batch)
 {
     if (batch->action == CATALOG_FORGET)
         add_removal(rows, batch->index);
-    else if (batch->action != CATALOG_KEEP)
+    else if (batch->action != CATALOG_KEEP && batch->action != CATALOG_PROGRESS)
         add_index_row(rows, batch->index);
     if (batch->other != NULL)
         add_index_row(rows, batch->other);

@@ -1,91 +1,72 @@
-/* A hash set of keys. Each row holds its key; all are children of the set. The
- * hash's own tables are malloc's and freed by the destructor. */
+/* A Bloom filter with four bits for each key. Its pages are the system's, which
+ * gives them when they are first written: that of a short build takes little.
+ */
 #include "commit/touched_keys.h"
 
+#include <sys/mman.h>
 #include <talloc.h>
 
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(row) ((row)->lost = true)
-#include <uthash.h>
+#include "base/hash.h"
 
-enum { KEYS_MAX = 100000 };
-
-struct row {
-    UT_hash_handle hh;
-    bool lost; /* the hash had no memory for it */
-    uint8_t key[];
-};
+enum { PROBES = 4 };
 
 struct touched_keys {
-    struct kx_slice start;
-    struct kx_slice end;
-    struct row *rows;
-    bool overflowed;
+    uint8_t *bits;
+    bool empty;
 };
 
-static int forget_rows(struct touched_keys *touched)
+static int unmap(struct touched_keys *touched)
 {
-    HASH_CLEAR(hh, touched->rows);
+    munmap(touched->bits, TOUCHED_BYTES);
     return 0;
 }
 
-struct touched_keys *touched_keys_create(void *mem, struct kx_slice start,
-                                         struct kx_slice end)
+struct touched_keys *touched_keys_create(void *mem)
 {
-    struct touched_keys *touched = talloc_zero(mem, struct touched_keys);
+    struct touched_keys *touched = talloc(mem, struct touched_keys);
     if (touched == NULL)
         return NULL;
-    touched->start = start;
-    touched->end = end;
-    talloc_set_destructor(touched, forget_rows);
+    void *bits = mmap(NULL, TOUCHED_BYTES, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bits == MAP_FAILED) {
+        talloc_free(touched);
+        return NULL;
+    }
+    *touched = (struct touched_keys){.bits = bits, .empty = true};
+    talloc_set_destructor(touched, unmap);
     return touched;
 }
 
-/* After the first key that is not taken in, the set can no longer be used. */
-static void add(struct touched_keys *touched, struct kx_slice key)
+/* The n-th bit of a key. Both halves of its hash are hashes. */
+static size_t bit_of(uint64_t hash, uint64_t n)
 {
-    if (touched_keys_has(touched, key))
-        return;
-    struct row *row = NULL;
-    if (HASH_COUNT(touched->rows) < KEYS_MAX)
-        row = talloc_size(touched, sizeof *row + key.size);
-    if (row == NULL) {
-        touched->overflowed = true;
-        return;
-    }
-    row->lost = false;
-    memcpy(row->key, key.data, key.size);
-    HASH_ADD_KEYPTR(hh, touched->rows, row->key, (unsigned)key.size, row);
-    if (row->lost) {
-        talloc_free(row);
-        touched->overflowed = true;
-    }
+    uint64_t step = (hash >> 32) | 1;
+    return (size_t)((hash + n * step) % ((uint64_t)TOUCHED_BYTES * 8));
 }
 
 void touched_keys_note(struct touched_keys *touched,
                        const struct net_change *changes, size_t count)
 {
-    for (size_t i = 0; i < count && !touched->overflowed; i++)
-        if (kx_compare(changes[i].key, touched->start) >= 0 &&
-            kx_compare(changes[i].key, touched->end) < 0)
-            add(touched, changes[i].key);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t hash = hash_bytes(changes[i].key);
+        for (uint64_t n = 0; n < PROBES; n++) {
+            size_t bit = bit_of(hash, n);
+            touched->bits[bit / 8] |= (uint8_t)(1 << bit % 8);
+        }
+    }
+    touched->empty = touched->empty && count == 0;
 }
 
-bool touched_keys_has(const struct touched_keys *touched, struct kx_slice key)
+bool touched_keys_may_have(const struct touched_keys *touched,
+                           struct kx_slice key)
 {
-    struct row *row = NULL;
-    if (touched->rows == NULL)
+    if (touched->empty)
         return false;
-    HASH_FIND(hh, touched->rows, key.data, (unsigned)key.size, row);
-    return row != NULL;
-}
-
-bool touched_keys_empty(const struct touched_keys *touched)
-{
-    return touched->rows == NULL;
-}
-
-bool touched_keys_overflowed(const struct touched_keys *touched)
-{
-    return touched->overflowed;
+    uint64_t hash = hash_bytes(key);
+    for (uint64_t n = 0; n < PROBES; n++) {
+        size_t bit = bit_of(hash, n);
+        if ((touched->bits[bit / 8] & 1 << bit % 8) == 0)
+            return false;
+    }
+    return true;
 }

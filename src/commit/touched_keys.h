@@ -1,6 +1,6 @@
-/* The keys of one range that commits change while a build scan prepares rows
- * from their older values (build_scan.h). Bounded: when there are too many, the
- * set overflows, and the prepared rows are discarded.
+/* The keys that commits have changed since builds began to gather rows from
+ * their older values (builds/build_rows.h). A Bloom filter: its size does not
+ * depend on the number of keys, and it may take a key for changed that is not.
  *
  * Writer thread only. */
 #ifndef TOUCHED_KEYS_H
@@ -8,26 +8,21 @@
 
 #include "plan/overlay.h"
 
+/* With a million keys one of 100,000 others is taken for changed, with ten
+ * million one of 25. */
+enum { TOUCHED_BYTES = 8 << 20 };
+
 struct touched_keys;
 
-/* An empty set for keys of [start, end), which must outlive it. NULL when
- * memory ran out. */
-struct touched_keys *touched_keys_create(void *mem, struct kx_slice start,
-                                         struct kx_slice end);
+/* An empty set. NULL when memory ran out. */
+struct touched_keys *touched_keys_create(void *mem);
 
-/* Adds the keys of a batch that lie in the range; they are copied. Without
- * memory the set counts as overflowed: a missing key would be worse. */
+/* Adds the keys of a batch. */
 void touched_keys_note(struct touched_keys *touched,
                        const struct net_change *changes, size_t count);
 
-/* Correct only as long as the set has not overflowed. */
-bool touched_keys_has(const struct touched_keys *touched, struct kx_slice key);
-
-/* Nothing was touched so far. */
-bool touched_keys_empty(const struct touched_keys *touched);
-
-/* Has the set become too large, or has memory run out? Then it is incomplete.
- */
-bool touched_keys_overflowed(const struct touched_keys *touched);
+/* True for every key that was added, and for a few others. */
+bool touched_keys_may_have(const struct touched_keys *touched,
+                           struct kx_slice key);
 
 #endif

@@ -8,6 +8,7 @@ static bool changes_view(const struct batch *batch)
     switch (batch->action) {
     case CATALOG_KEEP:
     case CATALOG_FORGET:
+    case CATALOG_PROGRESS:
     case CATALOG_PACE:
     case CATALOG_VERIFY:
         return false;

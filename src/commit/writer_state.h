@@ -9,6 +9,7 @@
 #include "plan/plan.h"
 
 struct build_scan;
+struct build_set;
 struct store_counters;
 struct index_news;
 struct settle;
@@ -42,8 +43,7 @@ struct writer {
     unsigned cautious;      /* batches left that must not presume (plan.h) */
     int64_t next_expiry_ms; /* no entry, and no outcome, expires before this */
     uint64_t removed_rows;  /* of entries, since compact_job_reset */
-    struct touched_keys
-        *touched; /* keys changed during a build scan, or NULL */
+    struct touched_keys *touched; /* keys changed during builds, or NULL */
     struct change_listener *listeners; /* recounts (indexes/recount.h) */
     /* Jobs. */
     size_t job_size;              /* entries per step */
@@ -51,10 +51,15 @@ struct writer {
     uint64_t commits_ns;          /* and how long that took */
     uint64_t jobs_pause_until_ns; /* kx_monotonic_ns: one has failed */
     struct {
-        struct build_scan *scan; /* of the indexes being built, or NULL */
-        bool is_read;            /* and is being written now */
-        unsigned shift;          /* it takes less by so many powers of two */
-    } build;                     /* build_job.c */
+        size_t memory;           /* bytes of rows before they go to the disk */
+        const char *directory;   /* and where */
+        struct build_set *set;   /* of all indexes being built, or NULL */
+        struct build_scan *scan; /* that reads for some of them, or NULL */
+        bool without_disk;       /* there is no room, or it has failed */
+        uint64_t unshown;        /* entries and rows since progress was shown */
+        uint64_t written;        /* rows since reading ended, */
+        uint64_t writing_ns;     /* which was at that time */
+    } build;                     /* builds/build_job.c */
 };
 
 #endif

@@ -39,6 +39,11 @@ struct kx_index_info {
     uint32_t per_second_max; /* entries; 0: no limit */
     int64_t started_at_ms;
     double per_second;
+    /* Of a build: index entries that were gathered, those of them that are not
+     * written, and how many are written in a second (0: not yet known). */
+    uint64_t gathered;
+    uint64_t unwritten;
+    double write_rate;
     bool resumed;                /* the build continued after a restart */
     char failure[KX_DETAIL_MAX]; /* of a failed build */
     uint64_t entries;            /* index entries, estimated */

@@ -47,6 +47,9 @@ struct kx_options {
                                             * directory; else NULL */
     int64_t archive_interval_ms;
     uint32_t archive_keep;
+    uint64_t build_memory; /* bytes for index entries that a build gathers; more
+                            * of them are sorted on disk: in the directory, or
+                            * with `engine` in $TMPDIR, or /var/tmp */
     bool unpaced; /* verifications ignore pauses and throttles, for a caller
                    * that waits for the result */
     uint64_t disk_floor; /* bytes: commits are refused (KX_DISK_FULL) while

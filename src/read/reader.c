@@ -355,8 +355,11 @@ static void describe_build(const struct index *built,
 {
     const struct build_progress *build = &built->build;
     uint64_t now = kx_monotonic_ns();
-    info->done = build->done;
-    info->total = build->total > build->done ? build->total : build->done;
+    info->done = build->done + build->ahead;
+    info->gathered = build->gathered;
+    info->unwritten = build->unwritten;
+    info->write_rate = build->write_rate;
+    info->total = build->total > info->done ? build->total : info->done;
     info->skipped = build->skipped;
     info->started_at_ms = build->started_at_ms;
     info->resumed = build->resumed;
@@ -367,8 +370,10 @@ static void describe_build(const struct index *built,
         info->samples[i] =
             kx_slice(build->samples[i].key, build->samples[i].size);
     if (build->run_started_ns != 0 && now > build->run_started_ns)
-        info->per_second = (double)(build->done - build->run_base) * 1e9 /
+        info->per_second = (double)(info->done - build->run_base) * 1e9 /
                            (double)(now - build->run_started_ns);
+    if (build->write_rate > 0)
+        info->per_second = build->write_rate;
     snprintf(info->failure, sizeof info->failure, "%s", built->failure);
 }
 

@@ -48,12 +48,6 @@ int64_t job_scheduler_due_ms(const struct kx_store *store)
     return due_ms;
 }
 
-static bool build_waiting(const struct kx_store *store)
-{
-    return store->writer.build.scan != NULL ||
-           build_job_next(store->catalog) != NULL;
-}
-
 static bool expiry_due(const struct kx_store *store)
 {
     return store->writer.next_expiry_ms <= kx_now_ms();
@@ -82,12 +76,11 @@ static void work_on_index(struct kx_store *store)
 
 enum job { JOB_NONE, JOB_BUILD, JOB_INDEX, JOB_DROP, JOB_COMPACTION };
 
-/* The first job that is waiting, expiry aside. Builds come first: a build scan
- * may hold rows of an index that was dropped, and discards them before drop_job
- * frees the index. On a full disk only drops run, because they free space. */
+/* The first job that is waiting, expiry aside. On a full disk only drops run,
+ * because they free space. */
 static enum job next_job(const struct kx_store *store, bool full)
 {
-    if (!full && build_waiting(store))
+    if (!full && build_job_waiting(&store->writer))
         return JOB_BUILD;
     if (!full && index_waiting(store))
         return JOB_INDEX;
@@ -135,11 +128,12 @@ static void size_next(struct writer *writer, uint64_t began_ns)
 }
 
 /* One step of the next job; false when no job is waiting. The checkpointer may
- * change the space meanwhile: it is read once. On a full disk a build scan
- * ends, to begin again when there is space. */
+ * change the space meanwhile: it is read once. On a full disk a build gives
+ * back what it uses, to begin again when there is space. */
 static bool run_step(struct kx_store *store)
 {
     bool full = is_full(store);
+    build_job_prune(&store->writer);
     if (full)
         build_job_end(&store->writer);
     switch (next_job(store, full)) {

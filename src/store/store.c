@@ -5,6 +5,7 @@
  * looks after log and disk; with an archive it has a third one (archive.c).
  * Everything belongs to one talloc context, except the build scan and the last
  * plan, which the writer makes and frees while other threads run. */
+#include <stdlib.h>
 #include <talloc.h>
 #include <unistd.h>
 
@@ -32,7 +33,17 @@ void kx_options_default(struct kx_options *options)
         .archive_interval_ms = 24 * 3600 * 1000,
         .archive_keep = 7,
         .disk_floor = 128u << 20,
+        .build_memory = 64u << 20,
     };
+}
+
+/* Where builds sort what exceeds their memory. */
+static const char *sort_directory(const struct kx_options *options)
+{
+    const char *directory = getenv("TMPDIR");
+    if (options->engine == NULL)
+        return options->directory;
+    return directory != NULL && directory[0] != '\0' ? directory : "/var/tmp";
 }
 
 /* What the writer works with. */
@@ -43,6 +54,8 @@ static void init_writer(struct kx_store *store)
     writer->base.cache = store->cache;
     writer->base.catalog = store->catalog;
     writer->base.value_max = store->options.value_max;
+    writer->build.memory = store->options.build_memory;
+    writer->build.directory = sort_directory(&store->options);
     writer->view = &store->view;
     writer->settle = &store->settle;
     writer->watches = store->watches;

@@ -133,9 +133,9 @@ static void an_index_that_joins_later_begins_where_the_scan_is(void **state)
     declare_paused(s, "{\"name\":\"later\",\"prefix\":[\"u\"],"
                       "\"fields\":[\"/n\"],\"store\":\"value\"}");
     throttle(s, "first", 50000); /* 5000 at once, then the clock stands still */
-    until_done(s, "first", 4096);
+    until_done(s, "first", 5000);
     uint64_t done = look(s, "first").done;
-    assert_int_equal(done, 4096);
+    assert_int_equal(done, 5000);
     struct kx_commit go = let_go(s, "first");
     go.command.pace.sets_limit = true;
     go.command.pace.paused = true;

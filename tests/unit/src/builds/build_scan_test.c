@@ -46,20 +46,25 @@ static struct index *declare(struct story *s, int n)
     return catalog_find(s->test.store->catalog, kx_text(name));
 }
 
+/* The most indexes of one scan that have rows of the entry. */
 static size_t indexes_of_a_scan(struct story *s, struct index *leader)
 {
-    struct build_scan *scan =
-        build_scan_create(&s->test.store->writer, leader, LIMIT);
+    struct build_set *set = build_set_create(&s->test.store->writer);
     size_t count = 0;
+    assert_non_null(set);
+    struct build_scan *scan = build_scan_create(set, leader, LIMIT);
     assert_non_null(scan);
-    while (build_scan_read(scan, LIMIT) == KX_OK)
+    assert_int_equal(set->count, INDEXES);
+    assert_ptr_equal(build_rows_index(set->rows[0]), leader);
+    while (build_scan_read(scan, LIMIT, SIZE_MAX) == KX_OK)
         ;
-    for (; build_scan_rows(scan) != NULL; build_scan_end_rows(scan)) {
-        if (count++ == 0)
-            assert_ptr_equal(build_rows_index(build_scan_rows(scan)), leader);
-        assert_int_equal(build_rows_count(build_scan_rows(scan)), ELEMENTS);
+    for (size_t i = 0; i < set->count; i++) {
+        bool complete = build_rows_complete(set->rows[i]);
+        assert_int_equal(build_rows_gathered(set->rows[i]),
+                         complete ? ELEMENTS : 0);
+        count += complete;
     }
-    talloc_free(scan);
+    talloc_free(set);
     return count;
 }
 

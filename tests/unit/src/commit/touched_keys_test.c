@@ -1,0 +1,41 @@
+/* Every key that was noted is found, and few others are. */
+#include "commit/touched_keys.h"
+
+#include "unit.h"
+
+enum { KEYS = 200000 };
+
+static struct net_change change(char *text, size_t size, int n)
+{
+    snprintf(text, size, "users\x01user-%d", n);
+    return (struct net_change){.key = kx_text(text)};
+}
+
+static void noted_keys_are_found_and_few_others(void **state)
+{
+    struct touched_keys *touched = touched_keys_create(*state);
+    char text[32];
+    size_t others = 0;
+    assert_non_null(touched);
+    for (int n = 0; n < KEYS; n++) {
+        struct net_change one = change(text, sizeof text, n);
+        assert_false(n == 0 && touched_keys_may_have(touched, one.key));
+        touched_keys_note(touched, &one, 1);
+    }
+    for (int n = 0; n < KEYS; n++)
+        assert_true(
+            touched_keys_may_have(touched, change(text, sizeof text, n).key));
+    for (int n = KEYS; n < 3 * KEYS; n++)
+        others +=
+            touched_keys_may_have(touched, change(text, sizeof text, n).key);
+    assert_true(others < 20);
+    talloc_free(touched);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noted_keys_are_found_and_few_others),
+    };
+    return cmocka_run_group_tests(tests, memory_open, memory_close);
+}
