@@ -43,7 +43,7 @@ struct writer {
     unsigned cautious;      /* batches left that must not presume (plan.h) */
     int64_t next_expiry_ms; /* no entry, and no outcome, expires before this */
     uint64_t removed_rows;  /* of entries, since compact_job_reset */
-    struct touched_keys *touched; /* keys changed during builds, or NULL */
+    struct touched_keys *touched;      /* keys changed during builds, or NULL */
     struct change_listener *listeners; /* recounts (indexes/recount.h) */
     /* Jobs. */
     size_t job_size;              /* entries per step */
