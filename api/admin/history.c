@@ -162,8 +162,9 @@ static struct history_reply *begin(struct request *request, struct reply *reply,
     state->range = range;
     answer_json(reply, 200);
     int64_t step_ms = history_step_ms(range.resolution);
+    int64_t from_ms = range.first * step_ms;
     snprintf(text, sizeof text, "{\"stepMs\":%lld,\"from\":%lld,\"series\":{",
-             (long long)step_ms, (long long)(range.first * step_ms));
+             (long long)step_ms, (long long)from_ms);
     kx_add_text(&reply->body, text);
     return state;
 }

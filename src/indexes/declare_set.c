@@ -264,9 +264,11 @@ static bool make_lists(struct set_plan *plan)
 
 static enum kx_status read_set(struct set_plan *plan)
 {
-    if (plan->set->count > KX_INDEXES_MAX)
-        return kx_fail(&plan->commit->refusal.fault, KX_TOO_MANY_INDEXES,
-                       "there can be at most %d indexes", KX_INDEXES_MAX);
+    if (plan->set->count > KX_INDEXES_MAX) {
+        kx_fail(&plan->commit->refusal.fault, KX_TOO_MANY_INDEXES,
+                "there can be at most %d indexes", KX_INDEXES_MAX);
+        return KX_TOO_MANY_INDEXES;
+    }
     if (plan->mem == NULL || !make_lists(plan))
         return KX_NO_MEMORY;
     enum kx_status status = parse_all(plan);

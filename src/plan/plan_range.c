@@ -242,12 +242,13 @@ enum kx_status plan_change_range(struct plan *plan,
     enum kx_status status = find_index(plan, mutation, &walk.index);
     if (status != KX_OK)
         return status;
-    struct kx_buffer *const buffers[] = {&walk.start, &walk.end, &walk.row,
-                                         &walk.key, &walk.last};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    enum { BUFFERS = 5 };
+    struct kx_buffer *const buffers[BUFFERS] = {
+        &walk.start, &walk.end, &walk.row, &walk.key, &walk.last};
+    for (size_t i = 0; i < BUFFERS; i++)
         kx_buffer_init(buffers[i], plan);
     status = set_bounds(&walk) ? change_all(&walk) : KX_NO_MEMORY;
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    for (size_t i = 0; i < BUFFERS; i++)
         kx_buffer_free(buffers[i]);
     return status;
 }

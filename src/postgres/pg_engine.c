@@ -95,8 +95,10 @@ static enum kx_status connect(void *mem, const struct kx_options *options,
 {
     struct pg_engine *engine = talloc_zero(mem, struct pg_engine);
     struct kx_fault why = {.status = KX_OK};
-    if (engine == NULL)
-        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    if (engine == NULL) {
+        kx_fail(fault, KX_NO_MEMORY, "no memory");
+        return KX_NO_MEMORY;
+    }
     talloc_set_destructor(engine, finish);
     engine->engine.calls = &CALLS;
     engine->conn.target = &engine->target;

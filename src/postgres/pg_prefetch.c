@@ -41,7 +41,7 @@ bool pg_prefetch_ask(void *mem, const struct kx_slice *keys, size_t count,
 
 void pg_prefetch_clear(struct pg_prefetch *prefetch)
 {
-    HASH_CLEAR(hh, prefetch->of);
+    HASH_CLEAR(hh, prefetch->of); /* NOLINT: it is NULL after it */
     talloc_free(prefetch->mem);
     *prefetch = (struct pg_prefetch){.mem = NULL};
 }

@@ -108,12 +108,11 @@ static enum kx_status read_count(struct kx_reader *reader, struct kx_slice key,
     kx_buffer_init(&record, reader);
     enum kx_status status = kx_read(reader, key, &record, &entry, NULL);
     uint64_t count = 0;
-    if (status == KX_OK && !totals_count(entry.value.data, &count))
-        status = KX_ABSENT; /* damage, which the entries do not have */
+    bool damaged = status == KX_OK && !totals_count(entry.value.data, &count);
+    if (damaged || status == KX_BUSY)
+        status = KX_ABSENT; /* the entries can be counted */
     else if (status == KX_ABSENT)
-        status = KX_OK; /* no entries */
-    else if (status == KX_BUSY)
-        status = KX_ABSENT;
+        status = KX_OK; /* there are no entries */
     *count_out = status == KX_OK ? count : 0;
     kx_buffer_free(&record);
     return status;

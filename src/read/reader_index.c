@@ -103,7 +103,8 @@ static void read_ahead(struct kx_reader *reader, const struct index *index,
         if (copy == NULL)
             break;
         memcpy(copy, prefix.data, prefix.size);
-        memcpy(copy + prefix.size, owner.data, owner.size);
+        if (owner.size != 0)
+            memcpy(copy + prefix.size, owner.data, owner.size);
         keys[count++] = kx_slice(copy, prefix.size + owner.size);
     }
     engine_prefetch(reader->view, keys, count);

@@ -39,7 +39,7 @@ static enum kx_status advance(struct reader_ranges *several)
         source->ended = true;
         several->left--;
         memmove(several->order, several->order + 1,
-                several->left * sizeof *several->order);
+                several->left * sizeof(struct merge_source *));
         status = KX_OK;
     }
     return status;
@@ -92,7 +92,7 @@ static enum kx_status begin_source(struct kx_reader *reader,
     if (status != KX_OK)
         return status;
     memmove(several->order + 1, several->order,
-            several->left * sizeof *several->order);
+            several->left * sizeof(struct merge_source *));
     several->order[0] = source;
     several->left++;
     status = advance(several);

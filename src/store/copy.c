@@ -232,13 +232,15 @@ static enum kx_status run(struct copying *copying, struct kx_fault *fault)
 static enum kx_status open_both(struct copying *copying, struct kx_fault *fault)
 {
     struct kx_copy *copy = copying->copy;
-    enum kx_status status = KX_OK;
-    if (!kx_is_database(copy->from) && !copy_place_has_store(copy->from))
-        status = kx_fail(fault, KX_BAD_DIRECTORY, "there is no store in it");
-    if (status == KX_OK)
+    enum kx_status status = KX_BAD_DIRECTORY;
+    if (kx_is_database(copy->from) || copy_place_has_store(copy->from))
         status = copy_place_open(copy, copy->from, &copying->from, fault);
-    if (status != KX_OK)
-        return blame(copy->from, status, fault);
+    else
+        kx_fail(fault, status, "there is no store in it");
+    if (status != KX_OK) {
+        blame(copy->from, status, fault);
+        return status;
+    }
     status = copy_place_open(copy, copy->to, &copying->to, fault);
     return blame(copy->to, status, fault);
 }

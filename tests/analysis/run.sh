@@ -77,6 +77,8 @@ export -f tidy
 
 tidy_sources() {
     local file to=$work/tidy
+    ${MAKE:-make} -s --no-print-directory "$build/api/kvconnect/datapath.pb-c.h" 2>&1 |
+        verdict 'a header is made'
     mkdir -p "$to"
     plant
     rm -f "$to/"*planted.c*
