@@ -216,17 +216,16 @@ static void write_by_hand(struct story *s)
 /* Builds it in steps, each of which stores how far it has come. */
 static void adopt_in_steps(struct story *s)
 {
-    struct kx_commit commits[] = {
-        {.command.kind = KX_DECLARE_INDEX,
-         .command.declaration = kx_text(STRICT),
-         .command.pace.paused = true,
-         .memory = s->mem},
-        {.command.kind = KX_PACE_INDEX,
-         .command.index_name = kx_text("by_email"),
-         .command.pace = {.sets_paused = true,
-                          .sets_limit = true,
-                          .per_second = 20000},
-         .memory = s->mem}};
+    struct kx_commit commits[] = {{.command.kind = KX_DECLARE_INDEX,
+                                   .command.declaration = kx_text(STRICT),
+                                   .command.pace.paused = true,
+                                   .memory = s->mem},
+                                  {.command.kind = KX_PACE_INDEX,
+                                   .command.index_name = kx_text("by_email"),
+                                   .command.pace = {.sets_paused = true,
+                                                    .sets_limit = true,
+                                                    .per_second = 20000},
+                                   .memory = s->mem}};
     for (int i = 0; i < 2; i++)
         assert_int_equal(test_commit(&s->test, &commits[i]), KX_OK);
 }
