@@ -117,6 +117,16 @@ expect 404
 until_status 201 PUT /kv/people/7 '{"name":"Gil","age":3}'
 
 # Such as an error of its disk.
+test_case 'a read is refused where the database lacks the epoch of the node, as a primary does that was replaced'
+request GET '/list?limit=1'
+expect 200
+postgres_query store 'UPDATE kindex.meta SET epoch = epoch - 1'
+request GET '/list?limit=1'
+expect 503 database-unreachable
+is 'what the log says' "$(($(grep -c event=database-replaced "$log") > 0))" 1
+postgres_query store 'UPDATE kindex.meta SET epoch = epoch + 1'
+until_status 200 GET '/list?limit=1'
+
 test_case 'a renewal of the lease that the database refuses is not the last one'
 postgres_query store "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN RAISE EXCEPTION USING ERRCODE = ''58030''; END'"
