@@ -202,16 +202,15 @@ static enum kx_status expand(const struct choice *choice, const char *from,
                              const char *to, struct kx_fault *fault)
 {
     const struct kx_object_store *objects = choice->objects;
-    char copy[ARCHIVE_PATH], detail[KX_DETAIL_MAX];
+    char copy[ARCHIVE_PATH];
     const char *file;
     snprintf(copy, sizeof copy, "%s/archive.part", choice->restore->directory);
     enum kx_status status = object_fetch(objects, from, copy, &file, fault);
     if (status != KX_OK)
         return status;
     status = zstd_file_expand(file, to, fault);
-    snprintf(detail, sizeof detail, "%s is damaged", from);
     if (status == KX_BAD_ARCHIVE)
-        kx_fail(fault, status, "%s", detail);
+        kx_fail(fault, status, "%s is damaged", from);
     object_fetched(objects, copy);
     return status;
 }

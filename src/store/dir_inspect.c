@@ -102,7 +102,7 @@ static enum kx_status look_at_tail(const struct kx_options *options,
 {
     char tail[ARCHIVE_PATH], name[LOG_NAME], path[ARCHIVE_PATH];
     uint32_t last, first, newest;
-    uint64_t size;
+    uint64_t size = 0;
     enum kx_status status = archive_last_log(object_store_of(options->objects),
                                              timeline, &last, fault);
     if (status != KX_OK)
