@@ -115,11 +115,16 @@ static void forget_others(struct s3 *s3, const char *key)
 }
 
 /* The first piece that this process writes begins at 0. */
+static bool begins_again(const struct s3 *s3, const char *key)
+{
+    return strcmp(s3->growing, key) != 0 || s3->pieces >= S3_PIECES_MAX;
+}
+
 enum kx_status s3_pieces_grow(struct s3 *s3, const char *file, const char *key,
                               const uint64_t range[2], struct kx_fault *fault)
 {
     char piece[S3_KEY_MAX];
-    bool whole = strcmp(s3->growing, key) != 0 || s3->pieces >= S3_PIECES_MAX;
+    bool whole = begins_again(s3, key);
     struct s3_request request = {.method = "PUT", .key = piece};
     request.range[0] = whole ? 0 : range[0];
     request.range[1] = range[1];

@@ -335,23 +335,34 @@ static void back_off(struct s3 *s3, int tries)
         nanosleep(&step, NULL);
 }
 
+/* True if another try would end in the same way, or nothing waits for it. */
+static bool is_over(const struct s3_attempt *attempt)
+{
+    return attempt->request->stopped || attempt->request->reply.failed ||
+           attempt->error != 0 || s3_hurries(attempt->s3);
+}
+
 static bool may_help(const struct s3_attempt *attempt, CURLcode code)
 {
-    if (attempt->request->stopped || attempt->request->reply.failed ||
-        attempt->error != 0 || s3_hurries(attempt->s3))
+    if (is_over(attempt))
         return false;
-    if (code != CURLE_OK)
-        return code != CURLE_OUT_OF_MEMORY &&
-               code != CURLE_PEER_FAILED_VERIFICATION;
-    return s3_fault_passes(attempt->request);
+    if (code == CURLE_OK)
+        return s3_fault_passes(attempt->request);
+    return code != CURLE_OUT_OF_MEMORY &&
+           code != CURLE_PEER_FAILED_VERIFICATION;
+}
+
+static const char *reason(const struct s3_attempt *attempt, CURLcode code)
+{
+    if (code == CURLE_ABORTED_BY_CALLBACK)
+        return "the server is stopping";
+    return attempt->why[0] != '\0' ? attempt->why : curl_easy_strerror(code);
 }
 
 static enum kx_status no_reply(const struct s3_attempt *attempt, CURLcode code,
                                struct kx_fault *fault)
 {
     const struct s3_request *request = attempt->request;
-    const char *why =
-        attempt->why[0] != '\0' ? attempt->why : curl_easy_strerror(code);
     if (code == CURLE_OUT_OF_MEMORY || request->reply.failed)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     if (attempt->error != 0)
@@ -360,9 +371,8 @@ static enum kx_status no_reply(const struct s3_attempt *attempt, CURLcode code,
                        strerror(attempt->error));
     if (request->stopped)
         return KX_FAILED;
-    if (code == CURLE_ABORTED_BY_CALLBACK)
-        why = "the server is stopping";
-    return s3_fault_unreachable(attempt->s3, request, why, fault);
+    return s3_fault_unreachable(attempt->s3, request, reason(attempt, code),
+                                fault);
 }
 
 enum kx_status s3_send(struct s3 *s3, struct s3_request *request,

@@ -52,6 +52,19 @@ static bool remove_log(void *target, const struct kx_object *object)
     return true;
 }
 
+/* Removes the first `old` bases, and the log before the next one. There may be
+ * gaps in the log. */
+static void remove_before(const struct kx_object_store *objects,
+                          const char *timeline, const struct bases *bases,
+                          size_t old)
+{
+    struct kx_fault fault;
+    struct logs logs = {objects, timeline, bases->list[old].first_log};
+    for (size_t i = 0; i < old; i++)
+        remove_object(objects, timeline, bases->list[i].name);
+    (void)objects->list(objects->self, timeline, remove_log, &logs, &fault);
+}
+
 void archive_remove_old(const struct kx_object_store *objects,
                         const char *timeline, size_t keep)
 {
@@ -63,13 +76,7 @@ void archive_remove_old(const struct kx_object_store *objects,
     if (archive_bases(objects, timeline, add_base, &bases, &fault) != KX_OK)
         bases.count = 0;
     qsort(bases.list, bases.count, sizeof *bases.list, compare_bases);
-    size_t old = bases.count > keep ? bases.count - keep : 0;
-    for (size_t i = 0; i < old; i++)
-        remove_object(objects, timeline, bases.list[i].name);
-    /* There may be gaps in the log. */
-    struct logs logs = {objects, timeline,
-                        old > 0 ? bases.list[old].first_log : 0};
-    if (old > 0)
-        (void)objects->list(objects->self, timeline, remove_log, &logs, &fault);
+    if (bases.count > keep)
+        remove_before(objects, timeline, &bases, bases.count - keep);
     talloc_free(bases.list);
 }

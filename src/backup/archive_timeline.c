@@ -70,11 +70,17 @@ static enum kx_status claim(void *mem, const char *timeline,
     return status == KX_NO_MEMORY ? status : KX_OK;
 }
 
+/* Only a directory can be locked. */
+static bool has_directory(const struct kx_options *options)
+{
+    return options->archive != NULL && options->objects == NULL;
+}
+
 enum kx_status archive_look_for_other(const struct kx_options *options,
                                       struct kx_fault *fault)
 {
     char timeline[ARCHIVE_PATH];
-    if (options->archive == NULL || options->objects != NULL)
+    if (!has_directory(options))
         return KX_OK;
     enum kx_status status =
         archive_timeline(options->archive, options->directory, timeline, fault);

@@ -78,11 +78,10 @@ static enum kx_status read_chunk(struct kx_decryption *decryption, bool last,
         return kx_fail(fault, KX_BAD_ARCHIVE,
                        "it was changed or cut after it was encrypted");
     bool final = tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL;
-    if (last && !final)
-        return kx_fail(fault, KX_BAD_ARCHIVE,
-                       "it is incomplete: its end is missing");
-    if (final && !last)
-        return kx_fail(fault, KX_BAD_ARCHIVE, "data follow its end");
+    if (last != final)
+        return kx_fail(fault, KX_BAD_ARCHIVE, "%s",
+                       last ? "it is incomplete: its end is missing"
+                            : "data follow its end");
     kx_add(out, decryption->chunk, (size_t)size);
     decryption->size = 0;
     return out->failed ? KX_NO_MEMORY : KX_OK;

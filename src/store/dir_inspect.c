@@ -44,6 +44,11 @@ static bool compare_bytes(void *target, struct kx_slice bytes)
     return true;
 }
 
+static bool is_same(const struct tail_compare *tail)
+{
+    return tail->whole != NULL && tail->same;
+}
+
 /* KX_DAMAGED: the file is missing or does not begin like the archived one,
  * whose size goes to *size_out. KX_ABSENT: the archive has no such part. */
 static enum kx_status compare(const struct kx_options *options,
@@ -60,7 +65,7 @@ static enum kx_status compare(const struct kx_options *options,
     if (tail.whole != NULL)
         fclose(tail.whole);
     *size_out = tail.size;
-    if (status == KX_OK && (tail.whole == NULL || !tail.same))
+    if (status == KX_OK && !is_same(&tail))
         status = kx_fail(fault, KX_DAMAGED,
                          "%s differs from its copy in the archive", path);
     return status;

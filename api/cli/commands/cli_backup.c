@@ -44,6 +44,13 @@ static bool write_bytes(struct backup_download *backup, struct kx_slice bytes)
         backup, kx_encrypt_add(backup->encryption, bytes, &backup->sealed));
 }
 
+static bool write_end(struct backup_download *backup)
+{
+    return backup->encryption == NULL ||
+           write_sealed(backup,
+                        kx_encrypt_end(backup->encryption, &backup->sealed));
+}
+
 static bool take_bytes(void *target, struct kx_slice bytes)
 {
     struct backup_download *backup = target;
@@ -75,11 +82,7 @@ static int fetch(struct cli *cli, struct backup_download *backup)
         kx_backup_check_end(backup->check, &backup->fault);
     if (backup->fault.status != KX_OK)
         return cli_fail("the backup is not valid: %s", backup->fault.detail);
-    if (backup->encryption != NULL &&
-        !write_sealed(backup,
-                      kx_encrypt_end(backup->encryption, &backup->sealed)))
-        return CLI_ERROR;
-    return CLI_OK;
+    return write_end(backup) ? CLI_OK : CLI_ERROR;
 }
 
 /* Begins to encrypt, if the options say so. */

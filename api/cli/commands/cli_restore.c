@@ -112,6 +112,21 @@ static void show_read(void *context, uint64_t done, uint64_t whole)
     cli_progress_show(context, done / MB, done, whole);
 }
 
+/* Reads the key, or connects to the bucket. CLI_OK or CLI_ERROR. */
+static int open_source(const struct cli *cli, struct kx_restore *restore,
+                       struct kx_secret_key *key)
+{
+    struct kx_fault fault = {.detail = ""};
+    if (cli->decrypt_with != NULL) {
+        restore->key = key;
+        return cli_read_secret_key(cli->decrypt_with, key);
+    }
+    if (cli->archive == NULL || !s3_is_named(cli->archive))
+        return CLI_OK;
+    restore->objects = s3_open(cli->archive, &fault);
+    return restore->objects != NULL ? CLI_OK : cli_fail("%s", fault.detail);
+}
+
 int cli_restore(struct cli *cli)
 {
     struct cli_progress progress;
@@ -122,17 +137,9 @@ int cli_restore(struct cli *cli)
     int code = read_words(cli, &restore);
     if (code != CLI_OK)
         return code;
-    if (cli->decrypt_with != NULL) {
-        code = cli_read_secret_key(cli->decrypt_with, &key);
-        restore.key = &key;
-    }
+    code = open_source(cli, &restore, &key);
     if (code != CLI_OK)
         return code;
-    if (cli->archive != NULL && s3_is_named(cli->archive)) {
-        restore.objects = s3_open(cli->archive, &fault);
-        if (restore.objects == NULL)
-            return cli_fail("%s", fault.detail);
-    }
     cli_progress_begin(&progress, "MB read");
     enum kx_status status = kx_restore(&restore, &fault);
     cli_progress_clear(&progress);
