@@ -113,6 +113,7 @@ test('journeys 6, 7 and 8: an index, a slow request, a conflict', () => withCons
   const page = await open();
   await item(page, 'people').waitFor();
   await to(page, 'Indexes');
+  await page.locator('.list a').filter({ hasText: 'people_by_mail' }).waitFor(); // the page before has panes as well
   await alone(page, 0);
   await page.locator('.list a').filter({ hasText: 'people_by_mail' }).tap();
   await page.getByText('All have').waitFor();
