@@ -243,13 +243,18 @@ static bool read_patched(struct request *request, struct kx_declared *out)
                KX_OK;
 }
 
+/* A token that may change all indexes is not compared with one of them: that
+ * would need a view. */
+static const enum scope CHANGES[] = {SCOPE_INDEX};
+
 /* An index that gets another prefix shows the entries under it. */
 static bool may_migrate(struct request *request, struct reply *reply)
 {
     struct kx_declared declared;
     struct kx_slice name = request->commit.command.index_name;
     return access_index(request, reply, SCOPE_INDEX, name) &&
-           (!read_patched(request, &declared) ||
+           (covers_all(request, CHANGES, 1) ||
+            !read_patched(request, &declared) ||
             access_prefix(request, reply, SCOPE_INDEX, declared.prefix));
 }
 
@@ -261,7 +266,8 @@ static bool may_replace(struct request *request, struct reply *reply,
     struct kx_declared declared;
     struct kx_key_reader reader;
     struct kx_part name;
-    if (kx_declared_read(request->memory, declaration, &declared) != KX_OK)
+    if (covers_all(request, CHANGES, 1) ||
+        kx_declared_read(request->memory, declaration, &declared) != KX_OK)
         return true;
     kx_key_read(&reader, declared.name_key);
     if (kx_key_next(&reader, &name) != KX_OK)
@@ -275,8 +281,7 @@ static bool may_replace(struct request *request, struct reply *reply,
 /* Sets the names of the indexes that the caller could drop, if not all. */
 static bool find_prunable(struct request *request, struct kx_index_set *set)
 {
-    static const enum scope DROPS[] = {SCOPE_INDEX};
-    if (covers_all(request, DROPS, 1))
+    if (covers_all(request, CHANGES, 1))
         return true;
     struct kx_index_info info;
     bool good = true;
