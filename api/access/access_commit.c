@@ -245,7 +245,7 @@ static bool read_patched(struct request *request, struct kx_declared *out)
 
 /* A token that may change all indexes is not compared with one of them: that
  * would need a view. */
-static const enum scope CHANGES[] = {SCOPE_INDEX};
+static const enum scope INDEXES[] = {SCOPE_INDEX};
 
 /* An index that gets another prefix shows the entries under it. */
 static bool may_migrate(struct request *request, struct reply *reply)
@@ -253,7 +253,7 @@ static bool may_migrate(struct request *request, struct reply *reply)
     struct kx_declared declared;
     struct kx_slice name = request->commit.command.index_name;
     return access_index(request, reply, SCOPE_INDEX, name) &&
-           (covers_all(request, CHANGES, 1) ||
+           (covers_all(request, INDEXES, 1) ||
             !read_patched(request, &declared) ||
             access_prefix(request, reply, SCOPE_INDEX, declared.prefix));
 }
@@ -266,7 +266,7 @@ static bool may_replace(struct request *request, struct reply *reply,
     struct kx_declared declared;
     struct kx_key_reader reader;
     struct kx_part name;
-    if (covers_all(request, CHANGES, 1) ||
+    if (covers_all(request, INDEXES, 1) ||
         kx_declared_read(request->memory, declaration, &declared) != KX_OK)
         return true;
     kx_key_read(&reader, declared.name_key);
@@ -281,7 +281,7 @@ static bool may_replace(struct request *request, struct reply *reply,
 /* Sets the names of the indexes that the caller could drop, if not all. */
 static bool find_prunable(struct request *request, struct kx_index_set *set)
 {
-    if (covers_all(request, CHANGES, 1))
+    if (covers_all(request, INDEXES, 1))
         return true;
     struct kx_index_info info;
     bool good = true;
