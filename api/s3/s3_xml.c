@@ -9,10 +9,10 @@
 /* The position of the tag; the size of the text: it has no such tag. */
 static size_t find(struct kx_slice text, const char *tag)
 {
+    if (text.size == 0)
+        return 0;
     const void *at = memmem(text.data, text.size, tag, strlen(tag));
-    return text.size == 0 || at == NULL
-               ? text.size
-               : (size_t)((const uint8_t *)at - text.data);
+    return at == NULL ? text.size : (size_t)((const uint8_t *)at - text.data);
 }
 
 bool s3_xml_next(struct kx_slice *rest, const char *name,
