@@ -103,7 +103,7 @@ is 'the timeline' "$(ls "$bucket")" "$(cat "$work/data/timeline")"
 
 test_case 'it archives although requests fail, are cut or slow'
 kindex index add by_email users email --unique
-fault error 5 . cut 7 'PUT|POST' slow 11 . cut 5 'GET'
+fault slow 6 . error 5 . cut 7 'PUT|POST' cut 5 'GET'
 head -c 32000000 /dev/urandom | base64 -w 50000 |
     awk '{ printf "{\"key\":[\"noise\",%d],\"value\":\"%s\"}\n", NR, $0 }' >"$work/noise"
 for round in {1..8}; do
@@ -120,10 +120,17 @@ for round in {1..8}; do
 done
 in_parts() { grep -q 'PUT .*base-.*partNumber=2' "$requests"; }
 wait_until in_parts
+all_came() { [ "$(grep -o '\(error\|cut\|slow\)$' "$requests" | sort -u | xargs)" = 'cut error slow' ]; }
+write_more() {
+    kindex set more "$SECONDS"
+    all_came
+}
+wait_until write_more
+whole_list >"$work/list.8"
 fault
 stop_server
 is 'its exit status' $? 0
-is 'all faults came' "$(grep -o '\(error\|cut\|slow\)$' "$requests" | sort -u | xargs)" 'cut error slow'
+is 'all faults came' "$(all_came && echo yes)" yes
 is 'signatures' "$(grep -c 'Signature\|Mismatch\|AccessDenied' "$requests")" \
     "$(grep -c 'prefix=one%2Ftwo%2F SignatureDoesNotMatch' "$requests")"
 is 'log files' "$(objects 'log.*.zst' | sed 's/^[1-9][0-9]*$/many/')" many
