@@ -21,6 +21,7 @@ expected() {
 -rw-r--r-- root/root ./usr/share/doc/kindex/api/cli/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/api/kvconnect/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/api/rest/README.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/api/s3/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/changelog.gz
 -rw-r--r-- root/root ./usr/share/doc/kindex/copyright
 -rw-r--r-- root/root ./usr/share/doc/kindex/deploy/CHANGELOG.md
@@ -28,6 +29,7 @@ expected() {
 -rw-r--r-- root/root ./usr/share/doc/kindex/deploy/berkeley-db.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/openapi.yaml
 -rw-r--r-- root/root ./usr/share/doc/kindex/src/backup/README.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/src/encryption/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/src/indexes/README.md
 -rw-r--r-- root/root ./usr/share/lintian/overrides/kindex
 -rw-r--r-- root/root ./usr/share/man/man1/kindex.1.gz
@@ -113,12 +115,14 @@ places() {
             ./share/doc/kindex/api/cli/README.md \
             ./share/doc/kindex/api/kvconnect/README.md \
             ./share/doc/kindex/api/rest/README.md \
+            ./share/doc/kindex/api/s3/README.md \
             ./share/doc/kindex/copyright \
             ./share/doc/kindex/deploy/CHANGELOG.md \
             ./share/doc/kindex/deploy/README.md \
             ./share/doc/kindex/deploy/berkeley-db.md \
             ./share/doc/kindex/openapi.yaml \
             ./share/doc/kindex/src/backup/README.md \
+            ./share/doc/kindex/src/encryption/README.md \
             ./share/doc/kindex/src/indexes/README.md \
             ./share/man/man1/kindex.1.gz ./share/zsh/site-functions/_kindex) -
 }
