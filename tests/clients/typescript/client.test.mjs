@@ -242,6 +242,36 @@ test('a watch shows the last state, and ends with its signal', async () => {
   await changes.return();
 });
 
+test('an index of changes is followed, and again from where it was left', async () => {
+  await db.declareIndex({
+    name: 'feed', prefix: ['f'], fields: [{ versionstamp: true }], tombstones: '1h',
+  });
+  await db.put(['f', 1], { n: 1 });
+  let since;
+  const copy = new Map();
+  const until = async (wanted) => {
+    for await (const change of db.watchIndex('feed', { since })) {
+      for (const { key, value, deleted } of change.entries) {
+        if (deleted) copy.delete(key[1]);
+        else copy.set(key[1], value.n);
+      }
+      since = change.since ?? since;
+      if (change.since && JSON.stringify([...copy]) === wanted) return;
+    }
+  };
+  await until('[[1,1]]');
+  await db.put(['f', 2], { n: 2 });
+  await db.delete(['f', 1]);
+  await until('[[2,2]]');
+  const left = since;
+  await db.put(['f', 2], { n: 3 });
+  await until('[[2,3]]');
+  assert.ok(left < since);
+  since = '00000000000000000000';
+  await assert.rejects(until(''), ({ code }) => code === 'history-gone');
+  await db.dropIndex('feed');
+});
+
 test('a request is sent again until it has an answer, and done once', async () => {
   let calls = 0;
   const flaky = connect(process.env.KINDEX_URL, {

@@ -56,6 +56,12 @@ export type PrefixChange<T> =
   | { reset: true; entries: [] }
   | { reset: false; entries: MaybeEntry<T>[] };
 
+/** Entries of one commit; take them up when `since`, the next position, comes. */
+export interface IndexChange<T> {
+  entries: (Entry<T> & { deleted?: true })[];
+  since?: string;
+}
+
 type Deleted = { deleted: number; more: boolean };
 type Page = { entries: Parameters<typeof toEntry>[0][]; cursor: string | null };
 
@@ -196,6 +202,19 @@ export class Kindex {
     for await (const { event, data } of events) {
       if (event === "reset") yield { reset: true, entries: [] };
       else yield { reset: false, entries: JSON.parse(data).entries.map(toEntry) };
+    }
+  }
+
+  /** The entries of an index of changes, then those of each commit, without an end. */
+  async *watchIndex<T = unknown>(
+    index: string,
+    options: CallOptions & { since?: string } = {},
+  ): AsyncGenerator<IndexChange<T>> {
+    let path = `/watch?index=${encodeURIComponent(index)}`;
+    if (options.since) path += `&since=${encodeURIComponent(options.since)}`;
+    for await (const { id, data } of serverEvents(this.#transport, path, options.signal)) {
+      const entries = data ? JSON.parse(data).entries ?? [] : [];
+      yield { entries: entries.map(toEntry), since: id };
     }
   }
 

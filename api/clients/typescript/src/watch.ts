@@ -5,6 +5,7 @@ import { sleep, type Transport } from "./http.js";
 export interface ServerEvent {
   event: string;
   data: string;
+  id?: string;
 }
 
 // The service sends a comment after 15 seconds of silence.
@@ -73,7 +74,7 @@ async function* blocks(
   }
 }
 
-function parse(block: string): ServerEvent & { id?: string; retryMs?: number } {
+function parse(block: string): ServerEvent & { retryMs?: number } {
   const found = { event: "", data: "" } as ReturnType<typeof parse>;
   for (const line of block.split("\n")) {
     const [, name, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
