@@ -144,13 +144,13 @@ static bool open_directory(struct server *server, struct kx_options *store)
     struct kx_fault fault = {.status = KX_OK};
     const char *beside[STORE_OPTIONS_BESIDE_MAX];
     store_options_beside(&server->options, beside);
-    store->beside = beside;
     if (store->archive != NULL && s3_is_named(store->archive)) {
         server->bucket = s3_open(store->archive, &fault);
         if (server->bucket == NULL)
             return complain("cannot use", "--archive", fault.detail);
         store->objects = server->bucket;
     }
+    store->beside = beside; /* NOLINT: kx_open reads it before it returns */
     enum kx_status status = kx_open(store, &server->service.store, &fault);
     return status == KX_OK ||
            complain("cannot open", server->options.data,

@@ -116,7 +116,7 @@ static void leave(struct build_scan *scan, size_t n, bool at_end)
                      at_end ? scan->window.end : none);
     scan->count--;
     memmove(&scan->parts[n], &scan->parts[n + 1],
-            (scan->count - n) * sizeof scan->parts[0]);
+            (scan->count - n) * sizeof(struct build_rows *));
 }
 
 static enum kx_status add_to_all(struct build_scan *scan, struct kx_slice key,

@@ -55,7 +55,7 @@ static void take_out(struct build_set *set, size_t n)
     talloc_free(set->rows[n]);
     set->count--;
     memmove(&set->rows[n], &set->rows[n + 1],
-            (set->count - n) * sizeof set->rows[0]);
+            (set->count - n) * sizeof(struct build_rows *));
 }
 
 void build_set_end(struct build_set *set, const struct build_rows *rows)

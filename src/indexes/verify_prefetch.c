@@ -22,8 +22,10 @@ static bool want(struct wanted *wanted, struct kx_slice head,
         wanted->count < KEYS_MAX ? arena_take(&wanted->arena, size) : NULL;
     if (copy == NULL)
         return false;
-    memcpy(copy, head.data, head.size);
-    memcpy(copy + head.size, tail.data, tail.size);
+    if (head.size != 0)
+        memcpy(copy, head.data, head.size);
+    if (tail.size != 0)
+        memcpy(copy + head.size, tail.data, tail.size);
     wanted->keys[wanted->count++] = kx_slice(copy, size);
     return true;
 }
