@@ -109,7 +109,7 @@ bench bench-peers:
 	@$(MAKE) -s --no-print-directory -j$(JOBS) all $(BUILD)/bench/hello
 	@tests/bench/setup.sh $(BUILD)
 	@node tests/bench/$@.js
-
+bench-large: all ; @tests/bench/large.sh
 fresh quick: ; @tests/$@/run.sh
 compile_commands.json: ; @deploy/compile_commands.sh "$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -Itests/lib" $(filter %.c,$(SOURCES)) >$@
 clean: ; rm -rf $(BUILD)
@@ -117,4 +117,4 @@ clean: ; rm -rf $(BUILD)
 -include $(patsubst %.c,$(BUILD)/%.d,$(filter %.c,$(SOURCES)))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all help release cluster install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
-        packaging clients console http-broad http-postgresql prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers fresh quick quick-self-test http-self-test compile_commands.json
+        packaging clients console http-broad http-postgresql prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers bench-large fresh quick quick-self-test http-self-test compile_commands.json

@@ -51,5 +51,6 @@ make tsan             unit tests and stories with the thread sanitizer
 make valgrind         unit tests and stories with valgrind
 make bench            benchmarks (tests/bench/README.md has the figures)
 make bench-peers      benchmarks of other services as well
+make bench-large      what grows with the data: 20 million entries
 make fresh            both commands on a fresh Debian 12, and 13 (as root)
 END

@@ -1,0 +1,123 @@
+#!/bin/bash
+# What grows with the data: import of scattered keys, the build of two indexes, a
+# restart after SIGKILL under writes, and a count of all, each with a million
+# entries and with more, in turn.
+#
+#   tests/bench/large.sh [ENTRIES] [OPTION...]     20,000,000 entries; make bench-large
+#
+# The options are those of `kindex serve`. BASE is another program, to compare with;
+# DIRECTORY is where the data lie: 700 bytes for each entry must be free there.
+set -eu
+here=$(dirname "$0")
+KINDEX=${KINDEX:-$here/../../build/kindex}
+large=${1:-20000000}
+shift || :
+options=("$@")
+[ $# -gt 0 ] || options=(--cache 3GiB)
+directory=${DIRECTORY:-/var/tmp}
+free=$(df --output=avail -B1 "$directory" | tail -n 1)
+if [ "$free" -lt $((large * 700)) ]; then
+    echo "$directory has $((free >> 20)) MiB free; $large entries need $((large * 700 >> 20))" >&2
+    exit 1
+fi
+work=$(mktemp -d "$directory/kindex-large.XXXXXX")
+server=''
+trap 'stop KILL; rm -rf "$work"' EXIT
+
+stop() { # SIGNAL
+    [ -z "$server" ] || kill -s "$1" "$server"
+    [ -z "$server" ] || wait "$server" 2>>"$work/stopped" || :
+    server=''
+}
+
+start() { # PROGRAM
+    rm -f "$work/port"
+    "$1" serve --data "$work/data" --listen 0 --port-file "$work/port" "${options[@]}" >"$work/greeting" 2>"$work/log" &
+    server=$!
+    until [ -s "$work/port" ]; do
+        kill -0 "$server"
+        sleep 0.05
+    done
+    url=http://127.0.0.1:$(cat "$work/port")
+}
+
+now() { date +%s%N; }
+rate() { echo $(($1 * 1000000000 / ($(now) - $2))); }
+
+# Users of 190 bytes of value, in an order that is not that of their keys.
+users() {
+    node -e '
+        const count = Number(process.argv[1]);
+        const write = (n) => {
+            let text = "";
+            for (const end = Math.min(n + 2000, count); n < end; n++) {
+                const id = Math.imul(n, 2654435761) >>> 0;
+                const email = Math.imul(id, 40503) >>> 0;
+                text += `{"key":["users","${id.toString(16).padStart(8, "0")}"],"value":{"email":` +
+                    `"user${email}@example.org","city":"city${email % 1000}","n":${n},"note":"${"x".repeat(110)}"}}\n`;
+            }
+            const more = () => { if (n < count) write(n); };
+            if (process.stdout.write(text)) setImmediate(more);
+            else process.stdout.once("drain", more);
+        };
+        write(0);' "$1"
+}
+
+index() { # NAME FIELD
+    curl --silent --fail "$url/indexes" --json \
+        "{\"name\":\"$1\",\"prefix\":[\"users\"],\"fields\":[\"$2\"]}" >"$work/reply"
+}
+
+# The seconds left by the estimate, at a tenth, at a half and at nine tenths of the
+# build, and those that were left: "$work/estimates" has lines "MS PERCENT ETA".
+watch_builds() { # BEGAN
+    local line
+    : >"$work/estimates"
+    while line=$(curl --silent "$url/indexes" | jq -r '[.indexes[] | .build | select(.)] |
+            max_by(.etaSeconds) | select(.) | "\(.percent) \(.etaSeconds)"') && [ -n "$line" ]; do
+        echo "$((($(now) - $1) / 1000000)) $line" >>"$work/estimates"
+        sleep 0.2
+    done
+}
+
+estimates() { # MILLISECONDS of the build
+    awk -v took="$1" 'BEGIN { at[1] = 0.1; at[2] = 0.5; at[3] = 0.9 }
+        $3 != "null" { for (i = 1; i <= 3; i++) if (!done[i] && $1 >= took * at[i]) {
+            done[i] = 1
+            printf("%s%d of %.1f s", (i > 1 ? ", " : ""), $3, (took - $1) / 1000) } }' "$work/estimates"
+}
+
+measure() { # PROGRAM ENTRIES
+    local began took imported built restarted counted
+    rm -rf "$work/data"
+    start "$1"
+    began=$(now)
+    users "$2" | "$1" import - --url "$url" 2>"$work/progress" >"$work/reply"
+    imported=$(rate "$2" "$began")
+    began=$(now)
+    index by_email /email
+    index by_city /city
+    watch_builds "$began"
+    took=$((($(now) - began) / 1000000))
+    built=$((2 * $2 * 1000 / took))
+    [ "$(curl --silent "$url/indexes" | jq '[.indexes[].entries] | add')" = $((2 * $2)) ] ||
+        { echo 'an index is not complete' >&2 && exit 1; }
+    users 200000 | sed 's/city\([0-9]\)/town\1/' | timeout --signal=KILL 5 "$1" import - --url "$url" >"$work/reply" 2>&1 || :
+    stop KILL
+    began=$(now)
+    start "$1"
+    restarted=$((($(now) - began) / 1000000))
+    began=$(now)
+    [ "$(curl --silent "$url/count" | jq .count)" = $((3 * $2)) ] || { echo 'entries are missing' >&2 && exit 1; }
+    counted=$((($(now) - began) / 1000000))
+    stop TERM
+    printf '| %s | %s | %s | %s | %s | %s | %s |\n' "${3-}$2" "$imported" "$built" \
+        "$((took / 1000)).$((took % 1000 / 100))" "$(estimates "$took")" "$restarted" "$counted"
+}
+
+echo '| entries | import/s | index entries built/s | s | estimate at 0.1, 0.5, 0.9 | restart, ms | count, ms |'
+echo '|---|---|---|---|---|---|---|'
+for entries in 1000000 "$large"; do
+    [ -z "${BASE-}" ] || measure "$BASE" "$entries" 'base: '
+    measure "$KINDEX" "$entries"
+done
