@@ -220,6 +220,18 @@ static bool writes_count(const struct build_rows *rows)
            !throttle_free(&build_rows_index(rows)->pace);
 }
 
+/* All rows are written. The next build may have room on the disk again. */
+static enum kx_status end_rows(struct writer *writer, struct build_rows *rows)
+{
+    enum kx_status status = finish_rows(writer, rows);
+    if (status != KX_OK)
+        return status;
+    if (build_rows_complete(rows))
+        writer->build.without_disk = false;
+    build_set_end(writer->build.set, rows);
+    return KX_OK;
+}
+
 /* Writes the next rows of an index; after the last ones it has come to an end,
  * or to the next scan. */
 static enum kx_status write_step(struct writer *writer, struct build_rows *rows)
@@ -233,12 +245,8 @@ static enum kx_status write_step(struct writer *writer, struct build_rows *rows)
     if (writes_count(rows))
         limit = throttle_take(&index->pace, limit, kx_now_ms());
     enum kx_status status = build_rows_take(rows, limit, &writes, &count);
-    if (status == KX_END) {
-        status = finish_rows(writer, rows);
-        if (status == KX_OK)
-            build_set_end(writer->build.set, rows);
-        return status;
-    }
+    if (status == KX_END)
+        return end_rows(writer, rows);
     if (status == KX_OK)
         status = write_rows(writer, rows, writes, count);
     if (status != KX_OK)
