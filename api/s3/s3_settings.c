@@ -7,8 +7,7 @@
 #include <string.h>
 #include <talloc.h>
 
-static const char SCHEME[] = "s3://";
-enum { SCHEME_SIZE = sizeof SCHEME - 1, BUCKET_MIN = 3 };
+enum { SCHEME_SIZE = 5 /* of s3:// */, BUCKET_MIN = 3 };
 
 static const char LOWER[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 static const char NAME[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_~"
