@@ -1,9 +1,9 @@
-/* A Bloom filter with four bits for each key. Its pages are the system's, which
- * gives them when they are first written: that of a short build takes little.
+/* A Bloom filter with four bits for each key. Of so many zeros the C library
+ * takes no pages before they are written: that of a short build takes little.
  */
 #include "commit/touched_keys.h"
 
-#include <sys/mman.h>
+#include <stdlib.h>
 #include <talloc.h>
 
 #include "base/hash.h"
@@ -15,9 +15,9 @@ struct touched_keys {
     bool empty;
 };
 
-static int unmap(struct touched_keys *touched)
+static int free_bits(struct touched_keys *touched)
 {
-    munmap(touched->bits, TOUCHED_BYTES);
+    free(touched->bits);
     return 0;
 }
 
@@ -26,15 +26,13 @@ struct touched_keys *touched_keys_create(void *mem)
     struct touched_keys *touched = talloc(mem, struct touched_keys);
     if (touched == NULL)
         return NULL;
-    void *bits = mmap(NULL, TOUCHED_BYTES, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (bits == MAP_FAILED) {
-        talloc_free(touched);
-        return NULL;
-    }
-    *touched = (struct touched_keys){.bits = bits, .empty = true};
-    talloc_set_destructor(touched, unmap);
-    return touched;
+    *touched =
+        (struct touched_keys){.bits = calloc(1, TOUCHED_BYTES), .empty = true};
+    talloc_set_destructor(touched, free_bits);
+    if (touched->bits != NULL)
+        return touched;
+    talloc_free(touched);
+    return NULL;
 }
 
 /* The n-th bit of a key. Both halves of its hash are hashes. */
