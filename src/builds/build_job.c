@@ -272,7 +272,8 @@ static bool is_due(const struct writer *writer, const struct build_rows *rows)
             !throttle_free(&index->pace) || writer->build.without_disk);
 }
 
-/* With so many bytes more to come there must be room for the index, too. */
+/* With so many bytes more to come there must be room for the index, too, and
+ * for commits, which leave `disk_floor` free. */
 static bool has_room(const struct writer *writer, const struct build_rows *rows)
 {
     const struct build_progress *build = build_rows_progress(rows);
@@ -282,7 +283,7 @@ static bool has_room(const struct writer *writer, const struct build_rows *rows)
         more *= (double)build->total / (double)(build->done + 1);
     return build_rows_runs(rows) < RUNS_MAX &&
            (double)file_free_bytes(writer->build.directory) >
-               2 * more + DISK_SPARE;
+               2 * more + DISK_SPARE + (double)writer->build.disk_floor;
 }
 
 static struct build_rows *largest(const struct build_set *set)

@@ -62,8 +62,8 @@ void build_rows_reach(struct build_rows *rows, struct kx_slice position,
  * build_rows_spilling; no row may be added meanwhile. */
 bool build_rows_spill(struct build_rows *rows, const char *directory);
 bool build_rows_spilling(const struct build_rows *rows);
-/* Moves up to `limit` rows. KX_OK; otherwise rows are lost: KX_NO_MEMORY,
- * KX_DISK_FULL, KX_FAILED. */
+/* Moves up to `limit` rows, and about JOB_BYTES_MAX of them. KX_OK; otherwise
+ * rows are lost: KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED. */
 enum kx_status build_rows_spill_step(struct build_rows *rows, size_t limit);
 /* Are some in a file? Then those in memory must be moved to it as well before
  * any are taken. */

@@ -8,9 +8,10 @@
 #include "engine/engine.h"
 
 enum {
-    /* One entry may have much more than that in each index: the indexes that
-     * would add to it read this entry in another scan. */
-    SHARED_BYTES_MAX = 128 << 20
+    /* Beside the memory of builds. One entry may have much more than that in
+     * each index: the indexes that would add to it read this entry in another
+     * scan. */
+    SHARED_BYTES_MAX = 64 << 20
 };
 
 struct build_scan {
@@ -123,10 +124,11 @@ static enum kx_status add_to_all(struct build_scan *scan, struct kx_slice key,
                                  const struct record *record)
 {
     size_t bytes = build_set_bytes(scan->set);
+    size_t bytes_max = scan->writer->build.memory + SHARED_BYTES_MAX;
     size_t i = 0;
     while (i < scan->count) {
         struct build_rows *rows = scan->parts[i];
-        if (i > 0 && bytes > SHARED_BYTES_MAX) {
+        if (i > 0 && bytes > bytes_max) {
             leave(scan, i, false);
             continue;
         }

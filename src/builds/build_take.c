@@ -33,7 +33,9 @@ enum kx_status build_rows_spill_step(struct build_rows *rows, size_t limit)
 {
     struct row_write row;
     enum kx_status status = KX_OK;
-    for (size_t n = 0; status == KX_OK && n < limit; n++) {
+    size_t bytes = 0;
+    for (size_t n = 0; status == KX_OK && n < limit && bytes < JOB_BYTES_MAX;
+         n++) {
         if (!row_sorter_next(rows->sorter, &row)) {
             if (row_sorter_failed(rows->sorter))
                 return KX_NO_MEMORY;
@@ -42,6 +44,7 @@ enum kx_status build_rows_spill_step(struct build_rows *rows, size_t limit)
             return run_file_end_run(rows->runs);
         }
         status = run_file_add(rows->runs, row.key, row.value);
+        bytes += row.key.size + row.value.size;
     }
     return status;
 }

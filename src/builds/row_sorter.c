@@ -4,7 +4,8 @@
  *
  * A row is a few words here, with the first bytes of its key that can differ as
  * a number, so that most comparisons do not touch the key. Keys and values lie
- * in chunks, without a block of memory for each. */
+ * in chunks, without a block of memory for each. No block grows with the number
+ * of rows: talloc gives none of more than 256 MiB. */
 #include "builds/row_sorter.h"
 
 #include <talloc.h>
@@ -26,22 +27,21 @@ struct sorted_row {
 
 /* Rows that are in order: those from `next` to before `end` are not taken. */
 struct sorted_run {
-    uint32_t next;
-    uint32_t end;
+    const struct sorted_row *next;
+    const struct sorted_row *end;
 };
 
 struct row_sorter {
     size_t common;
-    struct sorted_row *rows;
-    size_t count;
-    size_t capacity;
+    struct sorted_row *last; /* the last run, which is not sorted yet, or NULL */
+    size_t last_count;
+    size_t count;            /* of all rows */
     struct sorted_run *heap; /* the run with the least next row is the first */
     size_t heap_count;
     struct sorted_row spare[RUN_ROWS]; /* for sorting a run */
-    size_t run_start; /* of the last run, which is not sorted yet */
     bool taking;
     bool failed;
-    void *chunks;          /* talloc parent of keys and values; or NULL */
+    void *chunks;          /* talloc parent of runs and chunks; or NULL */
     struct kx_slice chunk; /* the unused part of the last one */
     size_t bytes;
 };
@@ -109,16 +109,20 @@ static void sort_run(struct sorted_row *rows, size_t count,
         memcpy(rows, from, count * sizeof *rows);
 }
 
+/* Memory for what was added. NULL when memory ran out. */
+static void *take_block(struct row_sorter *sorter, size_t size)
+{
+    if (sorter->chunks == NULL)
+        sorter->chunks = talloc_new(sorter);
+    return sorter->chunks == NULL ? NULL : talloc_size(sorter->chunks, size);
+}
+
 /* Bytes that live as long as the sorter. NULL when memory ran out. */
 static uint8_t *take_bytes(struct row_sorter *sorter, size_t size)
 {
     if (sorter->chunk.size < size) {
         size_t chunk = size > CHUNK_BYTES ? size : CHUNK_BYTES;
-        if (sorter->chunks == NULL)
-            sorter->chunks = talloc_new(sorter);
-        sorter->chunk = kx_slice(
-            sorter->chunks == NULL ? NULL : talloc_size(sorter->chunks, chunk),
-            chunk);
+        sorter->chunk = kx_slice(take_block(sorter, chunk), chunk);
         if (sorter->chunk.data == NULL) {
             sorter->chunk.size = 0;
             return NULL;
@@ -131,25 +135,10 @@ static uint8_t *take_bytes(struct row_sorter *sorter, size_t size)
     return bytes;
 }
 
-static bool make_room(struct row_sorter *sorter)
-{
-    if (sorter->count < sorter->capacity)
-        return true;
-    size_t capacity = sorter->capacity * 2 + RUN_ROWS;
-    struct sorted_row *rows = talloc_realloc(
-        sorter, sorter->rows, struct sorted_row, (unsigned)capacity);
-    if (rows == NULL)
-        return false;
-    sorter->rows = rows;
-    sorter->capacity = capacity;
-    return true;
-}
-
 /* Sorts the last run and puts it among the others; false without memory. */
 static bool close_run(struct row_sorter *sorter)
 {
-    size_t start = sorter->run_start;
-    if (start == sorter->count)
+    if (sorter->last_count == 0)
         return true;
     if (sorter->heap_count % 64 == 0) {
         struct sorted_run *heap =
@@ -159,11 +148,23 @@ static bool close_run(struct row_sorter *sorter)
             return false;
         sorter->heap = heap;
     }
-    sort_run(&sorter->rows[start], sorter->count - start, sorter->spare);
+    sort_run(sorter->last, sorter->last_count, sorter->spare);
     sorter->heap[sorter->heap_count++] = (struct sorted_run){
-        .next = (uint32_t)start, .end = (uint32_t)sorter->count};
-    sorter->run_start = sorter->count;
+        .next = sorter->last, .end = sorter->last + sorter->last_count};
+    sorter->last = NULL;
+    sorter->last_count = 0;
     return true;
+}
+
+/* Begins another run when the last one is full. */
+static bool make_room(struct row_sorter *sorter)
+{
+    if (sorter->last_count == RUN_ROWS && !close_run(sorter))
+        return false;
+    if (sorter->last == NULL)
+        sorter->last =
+            take_block(sorter, RUN_ROWS * sizeof(struct sorted_row));
+    return sorter->last != NULL;
 }
 
 bool row_sorter_add(struct row_sorter *sorter, struct kx_slice key,
@@ -177,18 +178,18 @@ bool row_sorter_add(struct row_sorter *sorter, struct kx_slice key,
     memcpy(bytes, key.data, key.size);
     if (value.size != 0)
         memcpy(bytes + key.size, value.data, value.size);
-    sorter->rows[sorter->count++] =
+    sorter->count++;
+    sorter->last[sorter->last_count++] =
         (struct sorted_row){.head = head_of(key, sorter->common),
                             .bytes = bytes,
                             .key_size = (uint32_t)key.size,
                             .value_size = (uint32_t)value.size};
-    return sorter->count - sorter->run_start < RUN_ROWS || close_run(sorter);
+    return true;
 }
 
 static bool comes_first(const struct row_sorter *sorter, size_t a, size_t b)
 {
-    return compare_rows(&sorter->rows[sorter->heap[a].next],
-                        &sorter->rows[sorter->heap[b].next]) < 0;
+    return compare_rows(sorter->heap[a].next, sorter->heap[b].next) < 0;
 }
 
 /* Moves the run at `at` down to where it belongs. */
@@ -241,7 +242,7 @@ bool row_sorter_next(struct row_sorter *sorter, struct row_write *write_out)
     if (sorter->heap_count == 0)
         return false;
     struct sorted_run *run = &sorter->heap[0];
-    const struct sorted_row *row = &sorter->rows[run->next++];
+    const struct sorted_row *row = run->next++;
     if (run->next == run->end)
         *run = sorter->heap[--sorter->heap_count];
     sift_down(sorter, 0);
@@ -257,14 +258,13 @@ bool row_sorter_next(struct row_sorter *sorter, struct row_write *write_out)
 void row_sorter_clear(struct row_sorter *sorter)
 {
     talloc_free(sorter->chunks);
-    talloc_free(sorter->rows);
     talloc_free(sorter->heap);
     sorter->chunks = NULL;
-    sorter->rows = NULL;
+    sorter->last = NULL;
     sorter->heap = NULL;
     sorter->chunk.size = 0;
-    sorter->count = sorter->capacity = sorter->heap_count = 0;
-    sorter->run_start = sorter->bytes = 0;
+    sorter->count = sorter->last_count = sorter->heap_count = 0;
+    sorter->bytes = 0;
     sorter->taking = false;
 }
 

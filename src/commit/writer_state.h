@@ -53,6 +53,7 @@ struct writer {
     struct {
         size_t memory;           /* bytes of rows before they go to the disk */
         const char *directory;   /* and where */
+        uint64_t disk_floor;     /* bytes that commits leave free there */
         struct build_set *set;   /* of all indexes being built, or NULL */
         struct build_scan *scan; /* that reads for some of them, or NULL */
         bool without_disk;       /* there is no room, or it has failed */

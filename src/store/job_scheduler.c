@@ -129,13 +129,16 @@ static void size_next(struct writer *writer, uint64_t began_ns)
 
 /* One step of the next job; false when no job is waiting. The checkpointer may
  * change the space meanwhile: it is read once. On a full disk a build gives
- * back what it uses, to begin again when there is space. */
+ * back what it uses, to begin again when there is space: without the disk, or
+ * it could fill it again. */
 static bool run_step(struct kx_store *store)
 {
     bool full = is_full(store);
     build_job_prune(&store->writer);
-    if (full)
+    if (full && store->writer.build.set != NULL) {
         build_job_end(&store->writer);
+        store->writer.build.without_disk = true;
+    }
     switch (next_job(store, full)) {
     case JOB_NONE:
         return false;

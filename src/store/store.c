@@ -56,6 +56,8 @@ static void init_writer(struct kx_store *store)
     writer->base.value_max = store->options.value_max;
     writer->build.memory = store->options.build_memory;
     writer->build.directory = sort_directory(&store->options);
+    if (store->options.engine == NULL)
+        writer->build.disk_floor = store->options.disk_floor;
     writer->view = &store->view;
     writer->settle = &store->settle;
     writer->watches = store->watches;

@@ -1,10 +1,40 @@
 /* Builds of more index entries than their memory holds, beside commits that
- * change what was gathered. */
+ * change what was gathered. The Makefile puts __wrap_X where the core calls X.
+ */
 #include "together.h"
 
+#include <stdatomic.h>
+
+#include "builds/run_file.h"
 #include "commit/store_state.h"
+#include "storage/disk_guard.h"
 
 enum { ENTRIES = 8000, COMMIT = 1000, CHANGED = 300, MEMORY = 64 << 10 };
+
+static atomic_int files; /* that were made for rows */
+static atomic_int full;  /* so often there is too little space, from a file on */
+static atomic_int fills; /* what full becomes then, once */
+
+struct run_file *__real_run_file_create(void *mem, const char *directory);
+struct run_file *__wrap_run_file_create(void *mem, const char *directory);
+
+struct run_file *__wrap_run_file_create(void *mem, const char *directory)
+{
+    atomic_fetch_add(&files, 1);
+    atomic_store(&full, atomic_exchange(&fills, 0));
+    return __real_run_file_create(mem, directory);
+}
+
+enum engine_space __real_disk_guard_space(const struct disk_guard *disk);
+enum engine_space __wrap_disk_guard_space(const struct disk_guard *disk);
+
+enum engine_space __wrap_disk_guard_space(const struct disk_guard *disk)
+{
+    if (atomic_load(&full) == 0)
+        return __real_disk_guard_space(disk);
+    atomic_fetch_sub(&full, 1);
+    return SPACE_LOW;
+}
 
 static const char *numbers(void *mem, int n)
 {
@@ -40,6 +70,7 @@ static void look_up(struct story *s, int n, bool there)
 static void build_beside_commits(struct story *s)
 {
     s->test.store->writer.build.memory = MEMORY;
+    atomic_store(&files, 0);
     for (int n = 0; n < ENTRIES; n += COMMIT)
         test_fill(&s->test, "u", n, COMMIT, numbers);
     test_declare(&s->test, s->mem,
@@ -63,6 +94,7 @@ static void what_exceeds_the_memory_is_sorted_on_disk(void **state)
     struct story *s = *state;
     build_beside_commits(s);
     assert_false(s->test.store->writer.build.without_disk);
+    assert_true(atomic_load(&files) > 0);
 }
 
 static void without_a_place_on_the_disk_it_is_built_in_passes(void **state)
@@ -72,6 +104,31 @@ static void without_a_place_on_the_disk_it_is_built_in_passes(void **state)
     build_beside_commits(s);
 }
 
+/* Otherwise commits would be refused while it is built. */
+static void the_space_that_commits_leave_free_is_not_used(void **state)
+{
+    struct story *s = *state;
+    s->test.store->writer.build.disk_floor = UINT64_MAX / 2;
+    build_beside_commits(s);
+    assert_int_equal(atomic_load(&files), 0);
+}
+
+/* Otherwise it could fill the disk again, and never end. */
+static void after_a_full_disk_it_is_built_in_passes(void **state)
+{
+    struct story *s = *state;
+    s->test.store->writer.build.memory = MEMORY;
+    atomic_store(&files, 0);
+    atomic_store(&fills, 5);
+    for (int n = 0; n < ENTRIES; n += COMMIT)
+        test_fill(&s->test, "u", n, COMMIT, numbers);
+    test_declare(&s->test, s->mem,
+                 "{\"name\":\"one\",\"prefix\":[\"u\"],"
+                 "\"fields\":[\"/n\"]}");
+    assert_int_equal(until_ready(s, "one").entries, ENTRIES);
+    assert_int_equal(atomic_load(&files), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -79,6 +136,10 @@ int main(void)
             what_exceeds_the_memory_is_sorted_on_disk, begin, finish),
         cmocka_unit_test_setup_teardown(
             without_a_place_on_the_disk_it_is_built_in_passes, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            the_space_that_commits_leave_free_is_not_used, begin, finish),
+        cmocka_unit_test_setup_teardown(after_a_full_disk_it_is_built_in_passes,
+                                        begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

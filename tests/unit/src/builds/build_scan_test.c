@@ -4,6 +4,7 @@
 
 #include "builds/build_job.h"
 #include "builds/build_scan.h"
+#include "commit/job.h"
 
 enum { INDEXES = 6, ELEMENTS = 60, BYTES = 900000, LIMIT = 1000 };
 
@@ -80,11 +81,50 @@ static void copies_of_large_entries_are_not_gathered_for_all(void **state)
     assert_int_equal(indexes_of_a_scan(s, indexes[3]), 3);
 }
 
+/* With 64 MiB beside them. */
+static void more_memory_takes_more_of_them(void **state)
+{
+    struct story *s = *state;
+    struct index *first = NULL;
+    s->test.store->writer.build.memory = 128 << 20;
+    set_large(s);
+    for (int n = 0; n < INDEXES; n++) {
+        struct index *index = declare(s, n);
+        first = first == NULL ? index : first;
+    }
+    assert_int_equal(indexes_of_a_scan(s, first), 4);
+}
+
+/* A step is short also when the rows are large. */
+static void large_rows_go_to_the_disk_in_many_steps(void **state)
+{
+    struct story *s = *state;
+    struct build_set *set = build_set_create(&s->test.store->writer);
+    size_t steps = 0;
+    set_large(s);
+    struct build_scan *scan = build_scan_create(set, declare(s, 0), LIMIT);
+    assert_non_null(scan);
+    while (build_scan_read(scan, LIMIT, SIZE_MAX) == KX_OK)
+        ;
+    struct build_rows *rows = set->rows[0];
+    size_t bytes = build_rows_bytes(rows);
+    assert_true(build_rows_spill(rows, s->test.directory));
+    for (; build_rows_spilling(rows); steps++)
+        assert_int_equal(build_rows_spill_step(rows, LIMIT), KX_OK);
+    assert_true(steps >= bytes / (2 * JOB_BYTES_MAX));
+    assert_int_equal(build_rows_gathered(rows), ELEMENTS);
+    talloc_free(set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             copies_of_large_entries_are_not_gathered_for_all, begin, finish),
+        cmocka_unit_test_setup_teardown(more_memory_takes_more_of_them, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(large_rows_go_to_the_disk_in_many_steps,
+                                        begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,12 +90,39 @@ static void a_row_is_copied(void **state)
     talloc_free(sorter);
 }
 
+static void look_at_block(const void *block, int depth, int max_depth,
+                          int is_ref, void *largest)
+{
+    size_t size = talloc_get_size(block);
+    (void)depth, (void)max_depth, (void)is_ref;
+    if (size > *(size_t *)largest)
+        *(size_t *)largest = size;
+}
+
+/* As talloc gives none of more than 256 MiB, a sorter could otherwise not use
+ * the memory that --build-memory allows. */
+static void no_block_grows_with_the_rows(void **state)
+{
+    struct row_sorter *sorter = row_sorter_create(*state, 0);
+    struct row_write write;
+    size_t largest = 0;
+    for (size_t i = 0; i < 20 * ROWS; i++)
+        assert_true(row_sorter_add(sorter, kx_slice(&i, 2), kx_text("")));
+    talloc_report_depth_cb(sorter, 0, -1, look_at_block, &largest);
+    assert_true(largest > 0 && largest <= 1 << 20);
+    for (size_t i = 0; i < 20 * ROWS; i++)
+        assert_true(row_sorter_next(sorter, &write));
+    assert_false(row_sorter_next(sorter, &write));
+    talloc_free(sorter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_come_out_in_order),
         cmocka_unit_test(of_no_rows_none_comes),
         cmocka_unit_test(a_row_is_copied),
+        cmocka_unit_test(no_block_grows_with_the_rows),
     };
     return cmocka_run_group_tests(tests, memory_open, memory_close);
 }
