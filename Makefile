@@ -62,7 +62,7 @@ $(UNITAPI): API = $(DOORLIBS)
 $(UNITAPI): $(filter-out $(BUILD)/api/main.o,$(DOORS))
 $(UNIT) $(UNITAPI): $(BUILD)/%: $(BUILD)/tests/%.o $(BUILD)/tests/libtest.a $(BUILD)/libkindex.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LINK) $$(grep -oh '__wrap_[a-z_]*' tests/$*.c | sed 's/__wrap_/-Wl,--wrap=/') \
+	$(CC) $(CFLAGS) $(LINK) $$(grep -oh '__wrap_[a-z0-9_]*' tests/$*.c | sed 's/__wrap_/-Wl,--wrap=/') \
 	    -o $@ -Wl,--start-group $^ -Wl,--end-group -lcmocka $(API) $(CORELIBS)
 
 $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o

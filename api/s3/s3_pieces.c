@@ -144,63 +144,83 @@ enum kx_status s3_pieces_grow(struct s3 *s3, const char *file, const char *key,
     return KX_OK;
 }
 
-/* The bytes of a piece, without those that the pieces before had. */
-struct piece_bytes {
+/* The object, as its pieces come. A piece may be longer by then than in the
+ * list, so what has come is counted. */
+struct pieces_read {
+    struct s3 *s3;
+    const char *key;
     kx_object_bytes_fn *bytes;
     void *target;
-    uint64_t skip;
+    uint64_t done; /* bytes of the object */
+    uint64_t skip; /* of the piece: the pieces before had these */
 };
 
 static bool take_new(void *context, struct kx_slice bytes)
 {
-    struct piece_bytes *piece = context;
-    size_t skip = piece->skip < bytes.size ? (size_t)piece->skip : bytes.size;
-    piece->skip -= skip;
-    return skip == bytes.size ||
-           piece->bytes(piece->target,
-                        kx_slice(bytes.data + skip, bytes.size - skip));
+    struct pieces_read *read = context;
+    size_t skip = read->skip < bytes.size ? (size_t)read->skip : bytes.size;
+    bytes = kx_slice(bytes.data + skip, bytes.size - skip);
+    read->skip -= skip;
+    read->done += bytes.size;
+    return bytes.size == 0 || read->bytes(read->target, bytes);
 }
 
-static enum kx_status get_piece(struct s3 *s3, const char *key,
-                                struct piece_bytes *piece,
-                                struct kx_fault *fault)
+static enum kx_status get_piece(struct pieces_read *read, const char *name,
+                                uint64_t start, struct kx_fault *fault)
 {
     struct s3_request request = {.method = "GET",
-                                 .key = key,
+                                 .key = name,
                                  .fd = -1,
                                  .bytes = take_new,
-                                 .target = piece};
-    enum kx_status status = s3_send(s3, &request, fault);
+                                 .target = read};
+    read->skip = read->done - start;
+    enum kx_status status = s3_send(read->s3, &request, fault);
     s3_request_end(&request);
     return status;
 }
 
+static enum kx_status get_listed(struct pieces_read *read,
+                                 const struct s3_list *list,
+                                 struct kx_fault *fault)
+{
+    char name[S3_KEY_MAX + S3_NAME_MAX + 1];
+    uint64_t start;
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; status == KX_OK && i < list->count; i++) {
+        const struct s3_listed *object = &list->objects[i];
+        snprintf(name, sizeof name, "%s.%s", read->key, object->name);
+        if (!piece_start(name, &start) || start + object->size <= read->done)
+            continue;
+        if (start > read->done)
+            return kx_fail(fault, KX_BAD_ARCHIVE,
+                           "s3://%s/%s: the piece from byte %" PRIu64
+                           " on is missing",
+                           read->s3->settings.bucket, read->key, read->done);
+        status = get_piece(read, name, start, fault);
+    }
+    return status;
+}
+
+/* A piece that is in the list and no longer there was replaced by a longer
+ * first piece, which then has what is missing; or the whole object is gone. */
 enum kx_status s3_pieces_get(struct s3 *s3, const char *key,
                              kx_object_bytes_fn *bytes, void *target,
                              struct kx_fault *fault)
 {
-    struct s3_list list;
-    char name[S3_KEY_MAX + S3_NAME_MAX + 1];
-    uint64_t done = 0, start;
-    enum kx_status status = list_pieces(s3, key, &list, fault);
-    if (status == KX_OK && list.count == 0)
-        status = KX_ABSENT;
-    for (size_t i = 0; status == KX_OK && i < list.count; i++) {
-        const struct s3_listed *object = &list.objects[i];
-        snprintf(name, sizeof name, "%s.%s", key, object->name);
-        if (!piece_start(name, &start) || start + object->size <= done)
-            continue;
-        if (start > done) {
-            status = kx_fail(fault, KX_BAD_ARCHIVE,
-                             "s3://%s/%s: the piece from byte %" PRIu64
-                             " on is missing",
-                             s3->settings.bucket, key, done);
-            break;
+    struct pieces_read read = {
+        .s3 = s3, .key = key, .bytes = bytes, .target = target};
+    enum kx_status status = KX_ABSENT;
+    for (int i = 0; status == KX_ABSENT && i < S3_LISTS_MAX; i++) {
+        struct s3_list list;
+        bool none = false;
+        status = list_pieces(s3, key, &list, fault);
+        if (status == KX_OK) {
+            none = list.count == 0;
+            status = none ? KX_ABSENT : get_listed(&read, &list, fault);
         }
-        struct piece_bytes piece = {bytes, target, done - start};
-        status = get_piece(s3, name, &piece, fault);
-        done = start + object->size;
+        s3_list_end(&list);
+        if (none)
+            break;
     }
-    s3_list_end(&list);
     return status;
 }

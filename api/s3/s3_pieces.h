@@ -5,8 +5,12 @@
 
 #include "s3/s3_list.h"
 
-/* More are replaced by one, so that a restore needs few requests. */
-enum { S3_PIECES_MAX = 64 };
+enum {
+    S3_PIECES_MAX = 64, /* more are replaced by one, so that a restore needs
+                         * few requests */
+    S3_LISTS_MAX = 5    /* that a read of an object begins with, each because
+                         * its pieces were replaced meanwhile */
+};
 
 /* True if an object of this name grows. */
 bool s3_grows(const char *name);
