@@ -175,28 +175,6 @@ static enum kx_status fetch_tail(const struct choice *choice, uint32_t n,
     return status;
 }
 
-/* Writes what the damaged directory and the archive have of log file n over the
- * part in the base, which ends earlier. The archive's part is written last,
- * because the other may be damaged. KX_ABSENT: none of them has any. */
-static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
-                                  const char *rest, const char *to,
-                                  struct kx_fault *fault)
-{
-    char name[LOG_NAME], from[ARCHIVE_PATH];
-    uint64_t size;
-    enum kx_status status = file_measure(to, &size, fault);
-    bool there = status == KX_OK;
-    if (rest != NULL && may_be_absent(status)) {
-        log_files_name(n, name);
-        snprintf(from, sizeof from, "%s/%s", rest, name);
-        status = write_over_shorter(from, to, size, fault);
-        there = there || status == KX_OK;
-    }
-    if (may_be_absent(status))
-        status = fetch_tail(choice, n, to, size, fault);
-    return status == KX_ABSENT && there ? KX_OK : status;
-}
-
 /* Expands a complete log file of the archive. */
 static enum kx_status expand(const struct choice *choice, const char *from,
                              const char *to, struct kx_fault *fault)
@@ -215,20 +193,52 @@ static enum kx_status expand(const struct choice *choice, const char *from,
     return status;
 }
 
+/* KX_ABSENT: the archive does not have all of log file n. */
+static enum kx_status fetch_complete(const struct choice *choice, uint32_t n,
+                                     const char *to, struct kx_fault *fault)
+{
+    const struct kx_object_store *objects = choice->objects;
+    char from[ARCHIVE_PATH];
+    uint64_t size;
+    archive_log_path(choice->best.timeline, n, from);
+    enum kx_status status = objects->size(objects->self, from, &size, fault);
+    return status == KX_OK ? expand(choice, from, to, fault) : status;
+}
+
+/* Writes what the damaged directory and the archive have of log file n over the
+ * part in the base, which ends earlier. The archive's part is written last,
+ * because the other may be damaged. A server that archives meanwhile may have
+ * replaced it by the complete file. KX_ABSENT: none of them has any. */
+static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
+                                  const char *rest, const char *to,
+                                  struct kx_fault *fault)
+{
+    char name[LOG_NAME], from[ARCHIVE_PATH];
+    uint64_t size;
+    enum kx_status status = file_measure(to, &size, fault);
+    bool there = status == KX_OK;
+    if (rest != NULL && may_be_absent(status)) {
+        log_files_name(n, name);
+        snprintf(from, sizeof from, "%s/%s", rest, name);
+        status = write_over_shorter(from, to, size, fault);
+        there = there || status == KX_OK;
+    }
+    if (may_be_absent(status))
+        status = fetch_tail(choice, n, to, size, fault);
+    if (status == KX_ABSENT)
+        status = fetch_complete(choice, n, to, fault);
+    return status == KX_ABSENT && there ? KX_OK : status;
+}
+
 /* Copies log file n into the directory, from the source that has most of it.
  * KX_ABSENT: no source has it. */
 static enum kx_status fetch(const struct choice *choice, uint32_t n,
                             const char *rest, struct kx_fault *fault)
 {
-    const struct kx_object_store *objects = choice->objects;
-    char name[LOG_NAME], to[ARCHIVE_PATH], from[ARCHIVE_PATH];
-    uint64_t size;
+    char name[LOG_NAME], to[ARCHIVE_PATH];
     log_files_name(n, name);
     snprintf(to, sizeof to, "%s/%s", choice->restore->directory, name);
-    archive_log_path(choice->best.timeline, n, from);
-    enum kx_status status = objects->size(objects->self, from, &size, fault);
-    if (status == KX_OK)
-        return expand(choice, from, to, fault);
+    enum kx_status status = fetch_complete(choice, n, to, fault);
     return status == KX_ABSENT ? fetch_parts(choice, n, rest, to, fault)
                                : status;
 }

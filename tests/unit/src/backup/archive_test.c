@@ -130,6 +130,47 @@ static void a_gap_before_what_was_put_aside_is_told(void **state)
     assert_non_null(strstr(fault.detail, "log file 2 is missing"));
 }
 
+/* The size of an object. A log file that is not there is complete directly
+ * after that, as a server makes it meanwhile. */
+static enum kx_status size_before(void *self, const char *path,
+                                  uint64_t *size_out, struct kx_fault *fault)
+{
+    const struct kx_object_store *directory = object_store_of(NULL);
+    enum kx_status status =
+        directory->size(directory->self, path, size_out, fault);
+    char late[512];
+    (void)self;
+    snprintf(late, sizeof late, "%s.late", path);
+    if (status == KX_ABSENT)
+        rename(late, path);
+    return status;
+}
+
+static void a_log_file_that_becomes_complete_is_restored(void **state)
+{
+    struct story *s = *state;
+    struct kx_fault fault = {.detail = ""};
+    struct kx_object_store objects = *object_store_of(NULL);
+    uint64_t known = 0;
+    struct kx_restore restore = {
+        .source = archive_of(s),
+        .objects = &objects,
+        .directory = talloc_asprintf(s->mem, "%s/new", archive_of(s))};
+    objects.size = size_before;
+    open_again(s, archive_of(s));
+    wait_for_bases(s, 1, 0);
+    write_much(s);
+    test_set(&s->test, s->mem, "[\"b\"]", "1");
+    uint64_t last = test_stamp(&s->test, s->mem, "[\"b\"]");
+    const char *file =
+        talloc_asprintf(s->mem, "%s/log.0000000003.zst", timeline_of(s));
+    open_again(s, NULL);
+    assert_int_equal(rename(file, talloc_asprintf(s->mem, "%s.late", file)), 0);
+    assert_int_equal(mkdir(restore.directory, 0700), 0);
+    assert_int_equal(archive_restore(&restore, &known, &fault), KX_OK);
+    assert_int_equal(known, last);
+}
+
 static void a_clock_that_was_set_back_keeps_no_base_away(void **state)
 {
     struct story *s = *state;
@@ -203,6 +244,9 @@ int main(void)
                                         finish_archive),
         cmocka_unit_test_setup_teardown(old_log_files_go_across_a_gap, begin,
                                         finish_archive),
+        cmocka_unit_test_setup_teardown(
+            a_log_file_that_becomes_complete_is_restored, begin,
+            finish_archive),
         cmocka_unit_test_setup_teardown(a_gap_before_what_was_put_aside_is_told,
                                         begin, finish_archive),
         cmocka_unit_test_setup_teardown(
