@@ -1,5 +1,5 @@
 /* ListObjectsV2, page by page. Names that are longer than any of an archive, or
- * have escapes, are others' and are left out. */
+ * would have to be escaped in a path, are others' and are left out. */
 #include "s3/s3_list.h"
 
 #include <ctype.h>
@@ -11,12 +11,24 @@
 
 enum { TOKEN_MAX = 1024, FIRST_CAPACITY = 64 };
 
+static bool needs_escape(char c)
+{
+    return !isalnum((unsigned char)c) && strchr("-._~", c) == NULL;
+}
+
+static bool is_plain(const char *name)
+{
+    while (*name != '\0' && !needs_escape(*name))
+        name++;
+    return *name == '\0';
+}
+
 /* Appends text as a value in a query. */
 static void encode(struct kx_buffer *out, const char *text)
 {
     char escaped[4];
     for (; *text != '\0'; text++) {
-        if (isalnum((unsigned char)*text) || strchr("-._~", *text) != NULL) {
+        if (!needs_escape(*text)) {
             kx_add(out, text, 1);
             continue;
         }
@@ -69,7 +81,7 @@ static bool add(struct s3 *s3, struct s3_list *list, struct kx_slice element,
     if (!is_object && length > 0 && key[length - 1] == '/')
         key[--length] = '\0';
     if (length <= before || length - before >= sizeof object.name ||
-        strncmp(key, prefix, before) != 0)
+        strncmp(key, prefix, before) != 0 || !is_plain(key + before))
         return true;
     snprintf(object.name, sizeof object.name, "%s", key + before);
     if (s3_xml_text(element, "Size", size, sizeof size))

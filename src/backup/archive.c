@@ -34,6 +34,7 @@ struct archive {
     uint64_t tail_size; /* bytes of it in the archive */
     int64_t base_ms;    /* when the last base was made; 0: one is needed */
     int64_t failed_ms;  /* when one could not be made */
+    uint64_t copied_ns; /* kx_monotonic_ns: when the log was copied */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stop; /* with `lock` */
@@ -129,6 +130,15 @@ static void copy_log(void *context)
         complain("log", &fault);
     else
         atomic_store(&archive->store->counters.archive_s, now_s);
+    archive->copied_ns = kx_monotonic_ns();
+}
+
+/* Beside work that may take minutes. */
+static void copy_log_each_second(void *context)
+{
+    const struct archive *archive = context;
+    if (kx_monotonic_ns() - archive->copied_ns >= KX_SECOND_NS)
+        copy_log(context);
 }
 
 /* ---- Bases -------------------------------------------------------------- */
@@ -149,15 +159,11 @@ static enum kx_status write_backup(struct archive *archive,
 {
     struct kx_buffer out;
     enum kx_status status = KX_OK;
-    uint64_t copied_ns = kx_monotonic_ns();
     kx_buffer_init(&out, backup);
     while (status == KX_OK) {
         if (is_stopping(archive))
             return KX_STOPPING;
-        if (kx_monotonic_ns() - copied_ns >= KX_SECOND_NS) {
-            copy_log(archive);
-            copied_ns = kx_monotonic_ns();
-        }
+        copy_log_each_second(archive);
         out.size = 0;
         status = kx_backup_next(backup, &out);
         if (out.size != 0 && fwrite(out.data, 1, out.size, file) != out.size)
@@ -347,7 +353,8 @@ static void run_once(struct archive *archive)
     enum kx_status status = put_base(archive, &fault);
     if (status == KX_OK)
         archive_remove_old(archive->objects, archive->timeline,
-                           archive->store->options.archive_keep);
+                           archive->store->options.archive_keep,
+                           copy_log_each_second, archive);
     if (status == KX_OK || is_stopping(archive))
         return;
     complain("backup", &fault);

@@ -27,48 +27,54 @@ static int compare_bases(const void *left, const void *right)
     return archive_compare_bases(left, right);
 }
 
-struct logs {
+struct prune {
     const struct kx_object_store *objects;
     const char *timeline;
-    uint32_t below;
+    void (*between)(void *context);
+    void *context;
+    uint32_t below; /* the number of the first log file that stays */
 };
 
 /* An object that cannot be removed is tried again after the next base. */
-static void remove_object(const struct kx_object_store *objects,
-                          const char *timeline, const char *name)
+static void remove_object(const struct prune *prune, const char *name)
 {
+    const struct kx_object_store *objects = prune->objects;
     char path[2 * ARCHIVE_PATH];
     struct kx_fault fault;
-    snprintf(path, sizeof path, "%s/%s", timeline, name);
+    snprintf(path, sizeof path, "%s/%s", prune->timeline, name);
     (void)objects->remove(objects->self, path, &fault);
+    prune->between(prune->context);
 }
 
 static bool remove_log(void *target, const struct kx_object *object)
 {
-    const struct logs *logs = target;
+    const struct prune *prune = target;
     uint32_t number = archive_log_number(object->name);
-    if (number != 0 && number < logs->below)
-        remove_object(logs->objects, logs->timeline, object->name);
+    if (number != 0 && number < prune->below)
+        remove_object(prune, object->name);
     return true;
 }
 
 /* Removes the first `old` bases, and the log before the next one. There may be
  * gaps in the log. */
-static void remove_before(const struct kx_object_store *objects,
-                          const char *timeline, const struct bases *bases,
+static void remove_before(struct prune *prune, const struct bases *bases,
                           size_t old)
 {
+    const struct kx_object_store *objects = prune->objects;
     struct kx_fault fault;
-    struct logs logs = {objects, timeline, bases->list[old].first_log};
+    prune->below = bases->list[old].first_log;
     for (size_t i = 0; i < old; i++)
-        remove_object(objects, timeline, bases->list[i].name);
-    (void)objects->list(objects->self, timeline, remove_log, &logs, &fault);
+        remove_object(prune, bases->list[i].name);
+    (void)objects->list(objects->self, prune->timeline, remove_log, prune,
+                        &fault);
 }
 
 void archive_remove_old(const struct kx_object_store *objects,
-                        const char *timeline, size_t keep)
+                        const char *timeline, size_t keep,
+                        void (*between)(void *context), void *context)
 {
     struct kx_fault fault;
+    struct prune prune = {objects, timeline, between, context, 0};
     struct bases bases = {
         .list = talloc_array(NULL, struct archive_base, BASES_MAX)};
     if (bases.list == NULL)
@@ -77,6 +83,6 @@ void archive_remove_old(const struct kx_object_store *objects,
         bases.count = 0;
     qsort(bases.list, bases.count, sizeof *bases.list, compare_bases);
     if (bases.count > keep)
-        remove_before(objects, timeline, &bases, bases.count - keep);
+        remove_before(&prune, &bases, bases.count - keep);
     talloc_free(bases.list);
 }

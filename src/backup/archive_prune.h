@@ -6,8 +6,10 @@
 
 /* Removes all bases of a timeline except the `keep` (at least 1) newest, and
  * the log files before these. What cannot be removed, or listed, stays until
- * the next call. Archiver thread only. */
+ * the next call. Archiver thread only. Calls `between` after each object, as
+ * there may be many thousands. */
 void archive_remove_old(const struct kx_object_store *objects,
-                        const char *timeline, size_t keep);
+                        const char *timeline, size_t keep,
+                        void (*between)(void *context), void *context);
 
 #endif

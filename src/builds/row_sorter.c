@@ -33,7 +33,8 @@ struct sorted_run {
 
 struct row_sorter {
     size_t common;
-    struct sorted_row *last; /* the last run, which is not sorted yet, or NULL */
+    struct sorted_row
+        *last; /* the last run, which is not sorted yet, or NULL */
     size_t last_count;
     size_t count;            /* of all rows */
     struct sorted_run *heap; /* the run with the least next row is the first */
@@ -162,8 +163,7 @@ static bool make_room(struct row_sorter *sorter)
     if (sorter->last_count == RUN_ROWS && !close_run(sorter))
         return false;
     if (sorter->last == NULL)
-        sorter->last =
-            take_block(sorter, RUN_ROWS * sizeof(struct sorted_row));
+        sorter->last = take_block(sorter, RUN_ROWS * sizeof(struct sorted_row));
     return sorter->last != NULL;
 }
 

@@ -27,8 +27,8 @@ enum kx_status __wrap_s3_list_keys(struct s3 *s3, const char *prefix,
 {
     (void)fault;
     assert_string_equal(prefix, "p/log.0000000001.tail.");
-    *list_out = (struct s3_list){
-        .objects = talloc_zero_array(s3, struct s3_listed, 3)};
+    *list_out =
+        (struct s3_list){.objects = talloc_zero_array(s3, struct s3_listed, 3)};
     for (size_t i = 0; i < 3; i++) {
         struct s3_listed *object = &list_out->objects[list_out->count];
         if (pieces[i].end == 0)
@@ -51,8 +51,8 @@ enum kx_status __wrap_s3_send(struct s3 *s3, struct s3_request *request,
     unsigned start = 0;
     (void)fault;
     kx_buffer_init(&request->reply, s3);
-    assert_int_equal(
-        sscanf(request->key, "p/log.0000000001.tail.%10u", &start), 1);
+    assert_int_equal(sscanf(request->key, "p/log.0000000001.tail.%10u", &start),
+                     1);
     const struct piece *piece = pieces;
     while (piece < pieces + 3 && (piece->end == 0 || piece->start != start))
         piece++;
@@ -90,7 +90,9 @@ static enum kx_status read_beside(void *mem, int after, void (*what)(void))
     return status;
 }
 
-static void nothing(void) {}
+static void nothing(void)
+{
+}
 
 static void lengthen_first(void)
 {

@@ -80,11 +80,17 @@ static bool is_there(const char *directory, const char *name)
     return access(path, F_OK) == 0;
 }
 
+static void count_call(void *context)
+{
+    ++*(int *)context;
+}
+
 /* Log files 3 and 4 are missing, 6 is the first that the base needs. */
 static void old_log_files_go_across_a_gap(void **state)
 {
     struct story *s = *state;
     const char *timeline = archive_of(s);
+    int calls = 0;
     struct archive_base bases[] = {{.stamp = 1, .first_log = 1, .at_ms = 1},
                                    {.stamp = 2, .first_log = 6, .at_ms = 2}};
     const char *const gone[] = {
@@ -100,7 +106,8 @@ static void old_log_files_go_across_a_gap(void **state)
         make_file(timeline, gone[i]);
     for (int i = 0; i < 4; i++)
         make_file(timeline, kept[i]);
-    archive_remove_old(object_store_of(NULL), timeline, 1);
+    archive_remove_old(object_store_of(NULL), timeline, 1, count_call, &calls);
+    assert_int_equal(calls, 5);
     for (int i = 0; i < 5; i++)
         assert_false(is_there(timeline, gone[i]));
     for (int i = 0; i < 4; i++)

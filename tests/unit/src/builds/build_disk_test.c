@@ -12,7 +12,7 @@
 enum { ENTRIES = 8000, COMMIT = 1000, CHANGED = 300, MEMORY = 64 << 10 };
 
 static atomic_int files; /* that were made for rows */
-static atomic_int full;  /* so often there is too little space, from a file on */
+static atomic_int full; /* so often there is too little space, from a file on */
 static atomic_int fills; /* what full becomes then, once */
 
 struct run_file *__real_run_file_create(void *mem, const char *directory);
