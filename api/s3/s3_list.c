@@ -67,6 +67,14 @@ static bool grow(struct s3 *s3, struct s3_list *list)
     return true;
 }
 
+/* Is what comes after the prefix a name in an archive? */
+static bool is_name(const char *key, const char *prefix)
+{
+    size_t before = strlen(prefix);
+    return strncmp(key, prefix, before) == 0 && key[before] != '\0' &&
+           strlen(key) - before < S3_NAME_MAX && is_plain(key + before);
+}
+
 /* False: memory ran out. */
 static bool add(struct s3 *s3, struct s3_list *list, struct kx_slice element,
                 const char *prefix)
@@ -80,8 +88,7 @@ static bool add(struct s3 *s3, struct s3_list *list, struct kx_slice element,
     size_t length = strlen(key);
     if (!is_object && length > 0 && key[length - 1] == '/')
         key[--length] = '\0';
-    if (length <= before || length - before >= sizeof object.name ||
-        strncmp(key, prefix, before) != 0 || !is_plain(key + before))
+    if (!is_name(key, prefix))
         return true;
     snprintf(object.name, sizeof object.name, "%s", key + before);
     if (s3_xml_text(element, "Size", size, sizeof size))
