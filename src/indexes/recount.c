@@ -45,6 +45,8 @@ static size_t bytes_of(const struct recount_group *group)
 static void forget(struct recount *recount, struct recount_group *group)
 {
     recount->bytes -= bytes_of(group);
+    if (recount->unseen_after == group)
+        recount->unseen_after = group->hh.prev;
     HASH_DEL(recount->groups, group);
     talloc_free(group);
 }
@@ -58,6 +60,7 @@ static void forget_all(struct recount *recount)
         talloc_free(group);
         group = next;
     }
+    recount->unseen_after = NULL;
     recount->bytes = 0;
 }
 
@@ -273,12 +276,15 @@ struct kx_slice recount_see(struct recount *recount, struct kx_slice key)
 bool recount_unseen(struct recount *recount, struct kx_slice *key_out,
                     struct kx_slice *totals_out)
 {
-    struct recount_group *group = recount->groups;
-    while (group != NULL && group->seen)
-        group = group->hh.next;
+    struct recount_group *after = recount->unseen_after;
+    struct recount_group *group =
+        after == NULL ? recount->groups : after->hh.next;
+    for (; group != NULL && group->seen; group = group->hh.next)
+        recount->unseen_after = group;
     if (group == NULL)
         return false;
     group->seen = true;
+    recount->unseen_after = group;
     *key_out = kx_slice(group->key, group->size);
     *totals_out = group->totals;
     return true;

@@ -27,6 +27,8 @@ struct recount {
     unsigned bits;
     uint32_t part; /* of 2^bits */
     struct recount_group *groups;
+    struct recount_group *unseen_after; /* it and all before it are seen; NULL:
+                                         * nothing is known */
     size_t bytes;
     struct extract extract;
     struct kx_buffer sum;

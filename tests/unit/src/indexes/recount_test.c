@@ -1,0 +1,110 @@
+/* The groups of a recount that were not seen, one after the other, while
+ * commits change them. The store has no commits meanwhile, so the test is the
+ * writer. */
+#include "store.h"
+
+#include "commit/store_state.h"
+#include "indexes/recount.h"
+
+enum { GROUPS = 40000 };
+
+static struct index *declare(struct story *s)
+{
+    assert_int_equal(
+        test_declare(&s->test, s->mem,
+                     "{\"name\":\"g\",\"prefix\":[\"p\"],\"fields\":[\"/t\"],"
+                     "\"store\":{\"aggregate\":{\"count\":true}}}"),
+        KX_OK);
+    return catalog_find(s->test.store->catalog, kx_text("g"));
+}
+
+/* An entry that is alone in its group. */
+static struct kx_slice entry(void *mem, int n)
+{
+    struct kx_buffer bytes;
+    struct record record = {.encoding = KX_JSON,
+                            .stamp = 1,
+                            .value =
+                                kx_text(talloc_asprintf(mem, "{\"t\":%d}", n))};
+    kx_buffer_init(&bytes, mem);
+    record_write(&record, &bytes);
+    assert_false(bytes.failed);
+    return kx_buffer_slice(&bytes);
+}
+
+static struct kx_slice key(void *mem, int n)
+{
+    return test_key(mem, talloc_asprintf(mem, "[\"p\",%d]", n));
+}
+
+static struct recount *take_all(struct story *s, struct index *index)
+{
+    struct recount *recount = recount_begin(&s->test.store->writer, index);
+    assert_non_null(recount);
+    for (int n = 0; n < GROUPS; n++) {
+        void *mem = talloc_new(s->mem);
+        assert_int_equal(
+            recount_take(recount, index, key(mem, n), entry(mem, n)), KX_OK);
+        talloc_free(mem);
+    }
+    assert_int_equal(recount->bits, 0);
+    recount->phase = RECOUNT_UNSEEN;
+    return recount;
+}
+
+/* An entry comes or goes. */
+static void change(struct story *s, struct recount *recount, int n, bool comes)
+{
+    struct net_change change = {.key = key(s->mem, n)};
+    *(comes ? &change.now : &change.stored) = entry(s->mem, n);
+    recount->listener.note(&recount->listener, &change, 1);
+    assert_false(recount->lost);
+}
+
+static size_t see_rest(struct recount *recount)
+{
+    struct kx_slice group, totals;
+    size_t count = 0;
+    while (recount_unseen(recount, &group, &totals))
+        count++;
+    return count;
+}
+
+static void each_group_is_given_once(void **state)
+{
+    struct story *s = *state;
+    struct index *index = declare(s);
+    struct recount *recount = take_all(s, index);
+    assert_int_equal(see_rest(recount), GROUPS);
+    assert_int_equal(see_rest(recount), 0);
+    recount_end(&s->test.store->writer, index);
+}
+
+static void groups_that_go_and_come_are_no_obstacle(void **state)
+{
+    struct story *s = *state;
+    struct index *index = declare(s);
+    struct recount *recount = take_all(s, index);
+    struct kx_slice group, totals;
+    for (int n = 0; n < 3; n++)
+        assert_true(recount_unseen(recount, &group, &totals));
+    change(s, recount, 2, false);
+    change(s, recount, 0, false);
+    change(s, recount, 1, false);
+    change(s, recount, 5, false);
+    change(s, recount, 1, true);
+    change(s, recount, GROUPS, true);
+    assert_int_equal(see_rest(recount), GROUPS - 3 - 1 + 2);
+    recount_end(&s->test.store->writer, index);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_group_is_given_once, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(groups_that_go_and_come_are_no_obstacle,
+                                        begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
