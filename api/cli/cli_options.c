@@ -53,7 +53,7 @@ static const struct cli_option TABLE[] = {
     {{"merge", OPTION_FLAG, offsetof(struct cli, merge), NULL, 0, 0, "the value is a JSON merge patch of the stored value"}, NULL, 'm', false, NULL},
     {{"ops", OPTION_FLAG, offsetof(struct cli, ops), NULL, 0, 0, "the patch is a list of operations (JSON Patch)"}, NULL, 0, false, NULL},
     {{"file", OPTION_TEXT, offsetof(struct cli, file), NULL, 0, 0, "read from this file; - is standard input"}, "PATH", 'f', false, NULL},
-    {{"file", OPTION_TEXT, offsetof(struct cli, file), NULL, 0, 0, "write to this file"}, "PATH", 'f', false, "out"},
+    {{"file", OPTION_TEXT, offsetof(struct cli, file), NULL, 0, 0, "write to this file"}, "PATH", 'f', false, "to-file"},
     {{"dry-run", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "show what would happen, change nothing"}, NULL, 0, false, NULL},
 
     {{"plan", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "show what would change, with size, time and conflicts; change nothing"}, NULL, 0, false, NULL},

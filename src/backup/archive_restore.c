@@ -117,8 +117,10 @@ static enum kx_status choose(struct choice *choice, struct kx_fault *fault)
                        archive);
     if (status != KX_OK || choice->found)
         return status;
+    bool all = choice->restore->to_stamp == 0 && choice->restore->to_ms == 0;
     return kx_fail(fault, KX_BAD_ARCHIVE,
-                   "%s has no backup from before the point to restore to",
+                   all ? "%s has no complete backup"
+                       : "%s has no backup from before the point to restore to",
                    archive);
 }
 

@@ -29,6 +29,9 @@ void path_survey_init(struct path_survey *survey, void *mem,
             watch(survey, declaration->fields[i].path, "the field");
     for (size_t i = 0; i < declaration->stored_count; i++)
         watch(survey, declaration->stored[i], "the stored member");
+    for (size_t i = 0; i < declaration->sum_count; i++)
+        if (declaration->sums[i].path.size > 0) /* or it sums up counters */
+            watch(survey, declaration->sums[i].path, "the summed number");
     for (size_t i = 0; i < declaration->where_count; i++)
         if (declaration->where[i].comparison != WHERE_EXISTS)
             watch(survey, declaration->where[i].path, "the condition's path");

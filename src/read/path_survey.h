@@ -5,7 +5,10 @@
 
 #include "schema/declaration.h"
 
-enum { PATH_SURVEY_PATHS_MAX = KX_FIELDS_MAX + KX_STORED_MAX + KX_WHERE_MAX };
+enum {
+    PATH_SURVEY_PATHS_MAX =
+        KX_FIELDS_MAX + KX_STORED_MAX + KX_SUMS_MAX + KX_WHERE_MAX
+};
 
 struct path_survey_path {
     struct kx_slice path;

@@ -264,6 +264,12 @@ complains '--store excludes --count'
 kindex index add sales_other sales
 ends 2
 
+test_case 'a dry declaration tells of a sum over numbers that no entry has'
+request POST '/indexes?dry=1' '{"name":"dry","prefix":["sales"],"fields":[],"store":{"aggregate":{"count":true,"sum":[{"path":"/bigg"},{"path":"/n","scale":2},{"path":""}]}}}'
+expect 200
+field '.warnings | length' 1
+field '.warnings[0] | startswith("the summed number /bigg was found in none of the ") and endswith("; did you mean /big?")' true
+
 test_case 'no client writes totals'
 request PUT /kv/by_status/open '{"count":1}'
 expect 409 index-owned-key

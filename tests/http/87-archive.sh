@@ -100,6 +100,10 @@ test_case 'a point before the first backup, or after the end, is refused'
 restore --to 2001-01-01T00:00:00Z
 ends 1
 complains 'no backup from before'
+mkdir "$work/empty"
+kindex restore --archive "$work/empty" --data "$work/new"
+ends 1
+complains "$work/empty has no complete backup"
 for point in 1970-01-01T00:00:00Z 00000000000000000000 2026-02-31T00:00:00Z \
     2026-11-21T17:30:00.5; do
     restore --to "$point"

@@ -152,6 +152,12 @@ is 'the answer' "$(jq -c '[.ok, .results[0].value]' "$work/out")" '[true,1]'
 kindex sum n/visits x
 ends 2
 complains 'value is not a number: x'
+kindex sum n/visits --file "$work/number"
+ends 2
+complains 'unknown option --file'
+kindex export --out skip
+ends 2
+complains 'unknown option --out'
 kindex del n/visits
 
 test_case 'ls, count and tree list what is there, without colours'
