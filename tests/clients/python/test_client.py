@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 import unittest
+import urllib.request
 from datetime import datetime, timezone
 from unittest import mock
 
@@ -101,6 +102,16 @@ class Entries(unittest.TestCase):
         self.db.atomic().patch(By("users_by_email", ("bob@x.org",)), {"seen": True}).commit()
         self.assertEqual(self.db.get(("users", "bob")).value, {**bob, "seen": True})
         self.assertEqual(self.db.count(index="users_by_email"), 2)
+
+    def test_a_migration_that_duplicates_stop_is_not_waited_for(self):
+        self.db.atomic().set(("twice", 1), {"a": 1}).set(("twice", 2), {"a": 1}).commit()
+        self.db.declare_index("twice_by_a", ("twice",), ["/a"])
+        change = urllib.request.Request(
+            f"{URL}/indexes/twice_by_a", b'{"unique":true}', {"Prefer": "wait=30"}, method="PATCH")
+        urllib.request.urlopen(change).close()
+        index = self.db.declare_index("twice_by_a", ("twice",), ["/a"])
+        self.assertEqual((index["state"], index["migration"]["state"]), ("migrating", "conflicted"))
+        self.db.drop_index("twice_by_a")
 
     def test_a_watch_shows_the_last_state(self):
         events = self.db.watch([("w", 1), ("w", 2)])

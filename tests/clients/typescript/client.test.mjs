@@ -219,6 +219,14 @@ test('an index that cannot become ready is an error', async () => {
   const error = await fails(twice.applyIndexes(), 'index-not-ready');
   assert.match(error.message, /^index twice_by_a is (conflicted|failed)$/);
   await db.dropIndex('twice_by_a');
+  // Nor can one that is there become unique: its old form can still be read.
+  const once = connect(process.env.KINDEX_URL);
+  once.collection('twice', { indexes: { byA: { fields: ['/a'] } } });
+  await once.applyIndexes();
+  const stopped = await fails(twice.applyIndexes(), 'index-not-ready');
+  assert.equal(stopped.message, 'index twice_by_a is conflicted');
+  assert.equal(await db.count({ index: 'twice_by_a' }), 2);
+  await db.dropIndex('twice_by_a');
 });
 
 test('a watch shows the last state, and ends with its signal', async () => {

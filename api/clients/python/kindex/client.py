@@ -342,7 +342,7 @@ class Kindex:
         index: JSON = self._transport.send(
             Request("POST", "/indexes", body=body, headers=wait)
         ).json()
-        while index["state"] in ("building", "migrating"):
+        while (index.get("migration") or index)["state"] == "building":
             time.sleep(0.1)
             index = self.get_index(name)
         return index

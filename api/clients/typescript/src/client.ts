@@ -232,7 +232,7 @@ export class Kindex {
   async #settled(name: string, options?: CallOptions): Promise<Index> {
     for (;;) {
       const index = await this.getIndex(name, options);
-      if (index.state !== "building" && index.state !== "migrating") return index;
+      if (stateOf(index) !== "building") return index;
       await sleep(100, options?.signal);
     }
   }
@@ -313,7 +313,7 @@ export class Kindex {
     );
     for (const index of indexes) {
       if (index.state === "ready") continue;
-      const detail = `index ${index.name} is ${index.state}`;
+      const detail = `index ${index.name} is ${stateOf(index)}`;
       throw new KindexError(409, { code: "index-not-ready", detail, ...index });
     }
     return indexes;
@@ -337,6 +337,9 @@ export class Kindex {
 type SchemaOutput<S extends StandardSchema> = NonNullable<
   S["~standard"]["types"]
 >["output"];
+
+/** That of the new form, if it migrates: duplicates may stop it. */
+const stateOf = (index: Index) => ((index.migration ?? index) as Index).state;
 
 function stampOf(commit: Commit): string | null {
   return commit.ok ? commit.versionstamp : null;
