@@ -220,6 +220,9 @@ is 'the entries' "$(jq -c .key "$work/seen" | paste -sd' ')" '["notes","2"] ["no
 since=$(jq -r .versionstamp "$work/seen" | head -1)
 timeout "$longest" "$KINDEX" watch --url "$url" --index feeds --prefix bob --since "$since" -n 2 >"$work/seen"
 is 'the entries' "$(jq -c .key "$work/seen" | paste -sd' ')" '["notes","3"] ["notes","1"]'
+request POST /atomic '{"mutations":[{"type":"set","key":["notes","4"],"value":{"of":"eve"}},{"type":"set","key":["notes","5"],"value":{"of":"eve"}}]}'
+timeout "$longest" "$KINDEX" watch --url "$url" --index feeds --prefix eve -n 1 >"$work/seen"
+is 'the whole commit' "$(jq -c .key "$work/seen" | paste -sd' ')" '["notes","4"] ["notes","5"]'
 "$KINDEX" watch --url "$url" --index short --since "$place" >"$work/seen" 2>"$work/complaint"
 is 'the problem' "$(grep -c 'all changes after versionstamp' "$work/complaint")" 1
 "$KINDEX" watch --url "$url" --since "$place" docs/a >"$work/seen" 2>"$work/complaint"

@@ -28,19 +28,22 @@ static bool enough(const struct watching *watching)
 
 /* ---- Events ------------------------------------------------------------- */
 
+/* Those of an index are shown to the end of a commit, which has the id: --since
+ * continues after a commit. */
 static bool show_changes(struct watching *watching, struct kx_slice data)
 {
+    bool whole = watching->cli->index != NULL;
     struct kx_json_iter iter;
     struct kx_slice entries, name, entry;
     if (!cli_json_member(data, "entries", &entries) ||
         !kx_json_iterate(entries, &iter))
         return false;
-    while (!enough(watching) && kx_json_next(&iter, &name, &entry)) {
+    while ((whole || !enough(watching)) && kx_json_next(&iter, &name, &entry)) {
         cli_show_entry(watching->cli, entry);
         watching->count++;
     }
     fflush(stdout);
-    return !enough(watching);
+    return whole ? !ferror(stdout) : !enough(watching);
 }
 
 /* The first reset event only says that the watch of a prefix has begun. */
@@ -77,6 +80,8 @@ static bool take_line(void *target, struct kx_slice line)
     struct kx_fault fault;
     if (kx_starts_with(line, kx_text("event: ")))
         take_event(watching, kx_slice(line.data + 7, line.size - 7));
+    if (kx_starts_with(line, kx_text("id: ")))
+        return !enough(watching);
     if (watching->event == OTHER || !kx_starts_with(line, kx_text("data: ")))
         return true;
     struct kx_slice data = kx_slice(line.data + 6, line.size - 6);
