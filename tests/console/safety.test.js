@@ -172,6 +172,7 @@ test('text that is not saved outlives a token that has ended', async () => {
   await page.getByRole('dialog').waitFor();
   await page.type((await make()).token);
   await page.key('Enter');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
   await page.locator('.detail .text').filter({ hasText: 'unsaved' }).waitFor();
   await page.key('Control+s');
   await page.getByText(/^Saved users\/ada/).first().waitFor();
