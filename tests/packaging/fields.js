@@ -121,4 +121,14 @@ function strangers(value, shape, at) {
   });
 }
 
-module.exports = { KINDS, COMPOSE, NODE_KINDS, NODES_COMPOSE, strangers };
+// The same of all objects of a manifest, of each of which there must be one.
+function strangeObjects(objects, kinds) {
+  return objects
+    .flatMap((object) => {
+      const shape = kinds[`${object.apiVersion} ${object.kind}`];
+      return shape ? strangers(object, shape, object.kind) : [`there is no ${object.apiVersion} ${object.kind}`];
+    })
+    .concat(objects.length === Object.keys(kinds).length ? [] : ['an object is missing']);
+}
+
+module.exports = { KINDS, COMPOSE, NODE_KINDS, NODES_COMPOSE, strangers, strangeObjects };

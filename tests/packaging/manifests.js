@@ -3,8 +3,8 @@
 //   node manifests.js [--self-test]     the latter plants a flaw for each check
 'use strict';
 
-const { load, settings } = require('./world');
-const { KINDS, COMPOSE, strangers } = require('./fields');
+const { load, settings, unknownSettings } = require('./world');
+const { KINDS, COMPOSE, strangers, strangeObjects } = require('./fields');
 const { run } = require('./checks');
 
 const kind = (world, name) => world.kubernetes.find((object) => object.kind === name) || {};
@@ -35,22 +35,12 @@ function effective([name, env, command]) {
 }
 
 function fields(world) {
-  return world.kubernetes
-    .flatMap((object) => {
-      const shape = KINDS[`${object.apiVersion} ${object.kind}`];
-      return shape ? strangers(object, shape, object.kind) : [`there is no ${object.apiVersion} ${object.kind}`];
-    })
-    .concat(strangers(world.compose, COMPOSE, 'compose'))
-    .concat(unless(world.kubernetes.length === Object.keys(KINDS).length, 'an object is missing'));
+  return strangeObjects(world.kubernetes, KINDS)
+    .concat(strangers(world.compose, COMPOSE, 'compose'));
 }
 
 function options(world) {
-  return ways(world).flatMap((way) => {
-    const unknown = Object.keys(way[1])
-      .filter((name) => name.startsWith('KINDEX_'))
-      .filter((name) => !world.options.includes(name.slice(7).toLowerCase().replaceAll('_', '-')));
-    return [...effective(way).said, ...unknown.map((name) => `${way[0]}: ${name} is no setting`)];
-  });
+  return ways(world).flatMap((way) => [...effective(way).said, ...unknownSettings(world, way)]);
 }
 
 function ports(world) {

@@ -3,8 +3,8 @@
 //   node manifests_nodes.js [--self-test]     the latter plants a flaw for each check
 'use strict';
 
-const { load, settings } = require('./world');
-const { NODE_KINDS, NODES_COMPOSE, strangers } = require('./fields');
+const { load, settings, unknownSettings } = require('./world');
+const { NODE_KINDS, NODES_COMPOSE, strangers, strangeObjects } = require('./fields');
 const { run } = require('./checks');
 
 const NODES = ['one', 'two', 'three'];
@@ -43,22 +43,12 @@ function effective([name, env, command]) {
 }
 
 function fields(world) {
-  return world.nodes.kubernetes
-    .flatMap((object) => {
-      const shape = NODE_KINDS[`${object.apiVersion} ${object.kind}`];
-      return shape ? strangers(object, shape, object.kind) : [`there is no ${object.apiVersion} ${object.kind}`];
-    })
-    .concat(strangers(world.nodes.compose, NODES_COMPOSE, 'compose'))
-    .concat(unless(world.nodes.kubernetes.length === Object.keys(NODE_KINDS).length, 'an object is missing'));
+  return strangeObjects(world.nodes.kubernetes, NODE_KINDS)
+    .concat(strangers(world.nodes.compose, NODES_COMPOSE, 'compose'));
 }
 
 function options(world) {
-  return ways(world).flatMap((way) => {
-    const unknown = Object.keys(way[1])
-      .filter((name) => name.startsWith('KINDEX_'))
-      .filter((name) => !world.options.includes(name.slice(7).toLowerCase().replaceAll('_', '-')));
-    return [...effective(way).said, ...unknown.map((name) => `${way[0]}: ${name} is no setting`)];
-  });
+  return ways(world).flatMap((way) => [...effective(way).said, ...unknownSettings(world, way)]);
 }
 
 // Each node has a name and an address, which leads to where it listens.

@@ -58,4 +58,12 @@ function load() {
   };
 }
 
-module.exports = { load, settings, kindex };
+// The variables of a process that look like settings, and are none.
+function unknownSettings(world, [name, environment]) {
+  return Object.keys(environment)
+    .filter((variable) => variable.startsWith('KINDEX_'))
+    .filter((variable) => !world.options.includes(variable.slice(7).toLowerCase().replaceAll('_', '-')))
+    .map((variable) => `${name}: ${variable} is no setting`);
+}
+
+module.exports = { load, settings, unknownSettings, kindex };
