@@ -58,7 +58,7 @@ function load() {
   };
 }
 
-// The variables of a process that look like settings, and are none.
+// The variables of a process that are named like settings which do not exist.
 function unknownSettings(world, [name, environment]) {
   return Object.keys(environment)
     .filter((variable) => variable.startsWith('KINDEX_'))
