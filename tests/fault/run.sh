@@ -13,8 +13,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 outages=2 promotions=2 splits=1 severed=3 operations=20000 patience=600 soak=20 ;;
-prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 outages=30 promotions=20 splits=10 severed=30 operations=300000 patience=2400 soak=1800 ;;
+fault) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 upgrades=2 slowness=20 outages=2 promotions=2 splits=1 severed=3 operations=20000 patience=600 soak=20 ;;
+prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 outages=30 promotions=20 splits=10 severed=30 operations=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -113,15 +113,43 @@ finds() {
 }
 export -f finds
 
-# nodes PROGRAM ROUNDS: with a PostgreSQL for it alone
-nodes() (
+# with_postgres SCRIPT WORD...: with a PostgreSQL for it alone, whose URL is the last word
+with_postgres() (
     . tests/lib/postgres.sh
     place=$(mktemp -d)
     trap 'postgres_stop; rm -rf "$place"' EXIT
     postgres_start "$place/postgres" && postgres_database nodes || exit 1
-    node tests/fault/nodes.js "$1" "$2" "$found"
+    node "tests/fault/$1" "${@:2}" "$found"
 )
-export -f nodes
+nodes() { # PROGRAM ROUNDS
+    with_postgres nodes.js "$1" "$2"
+}
+rolling() { # PROGRAM ROUNDS
+    with_postgres nodes_upgrade.js "$1" "$work/next" "$2"
+}
+# slow PROGRAM SECONDS: with a database whose disk is slow
+slow() (
+    . tests/lib/postgres.sh
+    place=$(mktemp -d)
+    export KX_POSTGRES=$place/postgres
+    postgres_options+=(-c fsync=on)
+    trap 'postgres_stop; rm -rf "$place"' EXIT
+    chmod 711 "$place" && install -m 644 "$work/slow_disk.so" "$place" &&
+        postgres_make "$KX_POSTGRES" &&
+        LD_PRELOAD=$place/slow_disk.so KX_SLOW_MS=50 postgres_resume &&
+        postgres_database nodes || exit 1
+    node tests/fault/nodes_slow.js "$1" "$2" "$found"
+)
+export -f with_postgres nodes rolling slow
+
+# The program with another version.
+next_version() {
+    local now
+    now=$("$program" --version | sed 's/.* //')
+    LC_ALL=C sed "s/${now//./\\.}/${now%.*}.9/g" "$program" >"$work/next"
+    chmod +x "$work/next"
+    [ "$("$work/next" --version)" = "kindex ${now%.*}.9" ]
+}
 
 # nodes_pair PROGRAM ROUNDS [SETTING]: with a PostgreSQL and its standby, which is
 # synchronous unless the setting says otherwise
@@ -190,11 +218,16 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed unended postgres/pg_server 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' &&
     flawed trusting postgres/pg_conn 's/strcmp(durable, "on") != 0/false/' &&
     flawed keeping store/follower 's/record_cache_create(follower, 0)/record_cache_create(follower, 1 << 24)/' &&
+    flawed seizing postgres/pg_lease 's/bool ended = .*/bool ended = pg_number(rows, 0, 2) != 0 || engine->first_until_ms == 0;/' \
+        postgres/pg_server 's/WHERE one = 1 AND until < "/WHERE one = 1 AND $4::int8 > 0 OR until < "/' &&
+    flawed hurried postgres/pg_sql "/'1 millisecond' WHERE one = 1 AND holder/s/'1 m/'0.05 m/" \
+        postgres/pg_server "/interval '1 millisecond'/s/'1 m/'0.05 m/" \
+        postgres/pg_keeper 's/RENEW_MS = 500/RENEW_MS = 25/' &&
     flawed heedless store/follower 's/if (is_below(&now, least))$/if (is_below(\&now, least) \&\& false)/' &&
     alloc_objects && allocs alloc_core "${nouns[@]}" &&
     allocs alloc_starving "${nouns[@]}" "$work/starving/drop_job.o" &&
     allocs alloc_http "$BUILD"/tests/fault/alloc_{http,client,peer}.o && certificate &&
-    library power && library io && library disk ||
+    next_version && library power && library io && library disk && library slow_disk ||
     { echo '0 passed, 1 failed'; exit 1; }
 
 part "killed $kills times" node tests/fault/kill.js "$program" "$kills"
@@ -294,6 +327,16 @@ part 'a standby that keeps what it has read is found' bash -c 'finds "reads are 
     KX_NODES_FAULTS=standby bash -c "nodes $work/keeping/kindex 4"'
 part 'a position that is not waited for is found' bash -c 'finds "not there yet" env \
     KX_NODES_FAULTS=standby bash -c "nodes $work/heedless/kindex 4"'
+part "a rolling upgrade, $upgrades times" bash -c "rolling $program $upgrades"
+part 'a node that takes over when it begins is found' bash -c \
+    'finds "too many take-overs" bash -c "rolling $work/seizing/kindex 2"'
+part 'a commit that an upgrade loses is found' bash -c \
+    'finds "commits are lost" env KX_UPGRADE_PLANT=loss bash -c "rolling $program 1"'
+part 'an error that clients do not repeat is found' bash -c \
+    'finds "no rule covers" env KX_UPGRADE_PLANT=rule bash -c "rolling $program 2"'
+part "a slow disk and a slow network for $slowness s" bash -c "slow $program $slowness"
+part 'a lease that is too short for them is found' bash -c \
+    'finds "false take-overs" bash -c "slow $work/hurried/kindex 20"'
 part "$soak seconds of a steady load" \
     node tests/fault/soak.js "$program" "$soak" 1 "$work/soak.svg"
 part 'a server that leaks is found' bash -c 'finds "FAILED: memory is flat" \
