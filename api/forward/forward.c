@@ -83,7 +83,8 @@ static const char *failure_of(const struct transfer *transfer)
 }
 
 /* A long body, piece by piece. What does not come whole is broken off; only a
- * watch may end at any time. */
+ * watch may end at any time, and ends normally even if the active node was
+ * killed: @deno/kv begins one again only then. */
 static bool next(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out)
 {
@@ -94,7 +95,7 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
     if (chunk->size > 0)
         return true;
     if (transfer->ended) {
-        chunk->failed |= transfer->code != CURLE_OK;
+        chunk->failed |= transfer->code != CURLE_OK && !transfer->lasting;
         return false;
     }
     if (reason_to_give_up(transfer) != NULL ||

@@ -39,9 +39,17 @@ count() {
     [ "$bad" -eq 0 ] || head -c 4000 <<<"$3"
 }
 
+# What the nodes of a story have in common.
+new_database() {
+    [ -n "${KX_POSTGRES-}" ] || own_database
+    postgres_database "$1" || exit 1
+    export KX_ENGINE=$found KX_LOG=$work/node
+}
+
 story() {
     local output
     rm -rf "$work/data"
+    [ "$2" != failover.mjs ] || new_database "$1"
     start_server
     output=$(run_in "$1" "$2" "$url" 2>&1)
     count "$1 $2" $? "$output"

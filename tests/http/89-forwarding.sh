@@ -203,6 +203,12 @@ request PUT /kv/a/x%2Fy '{"n":2}' "${json[@]}" --oauth2-bearer "$(cat "$work/tok
 expect 200
 wait_until has_events 2
 event 2 '[.entries[].value.n]' '[2]'
-end_watch
+
+test_case 'when the active node is killed, a watch ends as if it had stopped'
+kill -KILL "$active"
+wait "$watcher"
+is 'the exit status of curl' $? 0
+wait "$active"
+active=''
 
 finish
