@@ -81,12 +81,21 @@ function momentOf(all, view, from) {
   return moment;
 }
 
+// The stamp of the newest of these writes that had ended before a time.
+function endedBefore(writes) {
+  return greatestBefore(writes.filter(({ end }) => end !== Infinity)
+    .map(({ end, stamp }) => ({ time: end, stamp })));
+}
+
+function begunBefore(writes) {
+  return greatestBefore(writes.map(({ start, stamp }) => ({ time: start, stamp })));
+}
+
 function orderOfWrites(writes) {
   const known = writes.filter(({ stamp }) => stamp !== null);
   const wrong = [];
   const seen = new Set();
-  const before = greatestBefore(known.filter(({ end }) => end !== Infinity)
-    .map(({ end, stamp }) => ({ time: end, stamp })));
+  const before = endedBefore(known);
   for (const { start, stamp } of known) {
     if (seen.has(stamp)) wrong.push(`versionstamp ${stamp} twice`);
     seen.add(stamp);
@@ -101,11 +110,8 @@ function check({ writes, views }, keys) {
   const wrong = orderOfWrites(writes);
   const all = versions(writes, keys);
   const known = writes.filter(({ stamp }) => stamp !== null);
-  const acknowledged = greatestBefore(known
-    .filter(({ end }) => end !== Infinity)
-    .map(({ end, stamp }) => ({ time: end, stamp })));
-  const begun = greatestBefore(known
-    .map(({ start, stamp }) => ({ time: start, stamp })));
+  const acknowledged = endedBefore(known);
+  const begun = begunBefore(known);
   for (const view of views) {
     const from = acknowledged(view.start);
     const to = begun(view.end);
@@ -116,4 +122,42 @@ function check({ writes, views }, keys) {
   return wrong;
 }
 
-module.exports = { check };
+// All views of one number as one view.
+function together(views) {
+  return { at: views[0].at,
+    least: views.reduce((most, { least }) => (least > most ? least : most), 0n),
+    end: views.reduce((first, { end }) => Math.min(first, end), Infinity),
+    says: views.map(({ says }) => says).join('; '),
+    shows: (key, version) => views.every((one) => one.shows(key, version)) };
+}
+
+// The same of views that need not show the newest state. Such a view has also
+//   at     the number of its state: views of one number show one state, and those
+//          of a higher number no older one
+//   least  a stamp that the state has to contain
+// and a write may have `at`, a number whose state contains it.
+function checkStates({ writes, views }, keys) {
+  const all = versions(writes, keys);
+  const known = writes.filter(({ stamp }) => stamp !== null);
+  const begun = begunBefore(known);
+  const written = greatestBefore(known.filter(({ at }) => at !== undefined)
+    .map(({ at, stamp }) => ({ time: at, stamp })));
+  const states = new Map(views.map(({ at }) => [at, []]));
+  views.forEach((view) => states.get(view.at).push(view));
+  const wrong = [];
+  let before = 0n;
+  for (const at of [...states.keys()].sort((a, b) => a - b)) {
+    const state = together(states.get(at));
+    const bounds = [before, state.least, written(at + 1)];
+    const from = bounds.reduce((a, b) => (a > b ? a : b));
+    const to = begun(state.end);
+    const moment = momentOf(all, state, from);
+    if (moment === null || moment > to)
+      wrong.push(`no state from ${bounds.join(', ')} to ${to} fits number ${at}: ` +
+        state.says);
+    else before = moment;
+  }
+  return wrong;
+}
+
+module.exports = { check, checkStates };

@@ -13,8 +13,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 upgrades=2 slowness=20 outages=2 promotions=2 splits=1 severed=3 operations=20000 patience=600 soak=20 ;;
-prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 outages=30 promotions=20 splits=10 severed=30 operations=300000 patience=2400 soak=1800 ;;
+fault) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 upgrades=2 slowness=20 outages=2 promotions=2 splits=1 severed=3 operations=20000 asked=6000 patience=600 soak=20 ;;
+prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 outages=30 promotions=20 splits=10 severed=30 operations=300000 asked=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -124,6 +124,9 @@ with_postgres() (
 nodes() { # PROGRAM ROUNDS
     with_postgres nodes.js "$1" "$2"
 }
+reads() { # PROGRAM OPERATIONS
+    with_postgres nodes_reads.js "$1" "$2"
+}
 rolling() { # PROGRAM ROUNDS
     with_postgres nodes_upgrade.js "$1" "$work/next" "$2"
 }
@@ -140,7 +143,7 @@ slow() (
         postgres_database nodes || exit 1
     node tests/fault/nodes_slow.js "$1" "$2" "$found"
 )
-export -f with_postgres nodes rolling slow
+export -f with_postgres nodes reads rolling slow
 
 # The program with another version.
 next_version() {
@@ -223,6 +226,7 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed hurried postgres/pg_sql "/'1 millisecond' WHERE one = 1 AND holder/s/'1 m/'0.05 m/" \
         postgres/pg_server "/interval '1 millisecond'/s/'1 m/'0.05 m/" \
         postgres/pg_keeper 's/RENEW_MS = 500/RENEW_MS = 25/' &&
+    flawed presuming postgres/pg_lease 's/now_ns() < atomic_load(&engine->held_until_ns)/true/' &&
     flawed heedless store/follower 's/if (is_below(&now, least))$/if (is_below(\&now, least) \&\& false)/' &&
     alloc_objects && allocs alloc_core "${nouns[@]}" &&
     allocs alloc_starving "${nouns[@]}" "$work/starving/drop_job.o" &&
@@ -337,6 +341,16 @@ part 'an error that clients do not repeat is found' bash -c \
 part "a slow disk and a slow network for $slowness s" bash -c "slow $program $slowness"
 part 'a lease that is too short for them is found' bash -c \
     'finds "false take-overs" bash -c "slow $work/hurried/kindex 20"'
+part "a history of $asked operations of three nodes, at each level of reads" \
+    bash -c "reads $program $asked"
+part 'a stale read of the active node is found' bash -c 'finds "no moment" env \
+    KX_NODES_FAULTS=standby bash -c "reads $work/stale/kindex 2000"'
+part 'a stale read of a node that was frozen is found' bash -c 'finds "no moment" env \
+    KX_NODES_FAULTS=freeze KX_PART=1000 bash -c "reads $work/presuming/kindex 6000"'
+part 'a stale read of a standby is found' bash -c 'finds "no state" env \
+    KX_NODES_FAULTS=standby bash -c "reads $work/keeping/kindex 2000"'
+part 'a read that is before the position of its session is found' bash -c \
+    'finds "is before the position" env KX_NODES_FAULTS=standby bash -c "reads $work/heedless/kindex 2000"'
 part "$soak seconds of a steady load" \
     node tests/fault/soak.js "$program" "$soak" 1 "$work/soak.svg"
 part 'a server that leaks is found' bash -c 'finds "FAILED: memory is flat" \
