@@ -11,6 +11,7 @@ import { connect, createServer } from 'node:net';
 import process from 'node:process';
 import { collect, finish, openKv, runtime, sleep, test, until } from './kv.mjs';
 
+const ROUNDS = Number(process.env.KX_ROUNDS ?? 1); // of each story but the planted one
 const WRITERS = 3;
 const KILLS = 2;
 const STEPS = 10; // of each writer before a kill, and after the last
@@ -220,14 +221,15 @@ const standby = async () => {
   return nodes.find((node) => node !== active);
 };
 
-await test('a program continues by way of a standby', async () => {
-  const through = await standby();
-  assert.deepEqual(await play(through.at, through), []);
-});
-
-await test('a program continues by an address that leads to another node', async () => {
-  assert.deepEqual(await play(await balance(nodes), null, { breaks: true }), []);
-});
+for (let n = 0; n < ROUNDS; n++) {
+  await test('a program continues by way of a standby', async () => {
+    const through = await standby();
+    assert.deepEqual(await play(through.at, through), []);
+  });
+  await test('a program continues by an address that leads to another node', async () => {
+    assert.deepEqual(await play(await balance(nodes), null, { breaks: true }), []);
+  });
+}
 
 await test('planted: a step that is lost meanwhile is found', async () => {
   const sql = 'DELETE FROM kindex.entries WHERE k = (SELECT k FROM kindex.entries ' +

@@ -13,8 +13,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 upgrades=2 slowness=20 outages=2 promotions=2 splits=1 severed=3 operations=20000 asked=6000 patience=600 soak=20 ;;
-prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 outages=30 promotions=20 splits=10 severed=30 operations=300000 asked=300000 patience=2400 soak=1800 ;;
+fault) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 severed=3 operations=20000 asked=6000 patience=600 soak=20 ;;
+prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 severed=30 operations=300000 asked=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -341,6 +341,9 @@ part 'an error that clients do not repeat is found' bash -c \
 part "a slow disk and a slow network for $slowness s" bash -c "slow $program $slowness"
 part 'a lease that is too short for them is found' bash -c \
     'finds "false take-overs" bash -c "slow $work/hurried/kindex 20"'
+[ "$programs" = 1 ] || # else make deno has done it
+    part "Deno and @deno/kv programs while active nodes are killed, $programs times" \
+        env KX_ROUNDS="$programs" tests/deno/run.sh failover.mjs
 part "a history of $asked operations of three nodes, at each level of reads" \
     bash -c "reads $program $asked"
 part 'a stale read of the active node is found' bash -c 'finds "no moment" env \
