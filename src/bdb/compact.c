@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "bdb/bdb.h"
+#include "bdb/page_read.h"
 
 enum {
     /* Some space is left, so that the next writes do not split every page. */
@@ -61,21 +62,6 @@ enum kx_status compact_rows(struct env *env, enum table table,
     return bdb_status(env, error, "compact");
 }
 
-/* The four bytes at an offset of a page. */
-static enum kx_status read_at(struct env *env, enum table table, uint32_t page,
-                              size_t at, uint32_t *number_out)
-{
-    DB_MPOOLFILE *pool = env->tables[table]->get_mpf(env->tables[table]);
-    const uint8_t *bytes = NULL;
-    db_pgno_t number = page;
-    int error = pool->get(pool, &number, NULL, 0, (void *)&bytes);
-    if (error != 0)
-        return bdb_status(env, error, "page");
-    memcpy(number_out, bytes + at, sizeof *number_out);
-    error = pool->put(pool, (void *)bytes, DB_PRIORITY_UNCHANGED, 0);
-    return bdb_status(env, error, "page");
-}
-
 /* The free pages, up to FREE_MAX + 1 of them: each has the number of the next.
  */
 static enum kx_status count_free(struct env *env, enum table table,
@@ -83,10 +69,12 @@ static enum kx_status count_free(struct env *env, enum table table,
 {
     uint32_t page = 0;
     *count_out = 0;
-    enum kx_status status = read_at(env, table, 0, META_FREE_AT, &page);
+    enum kx_status status = page_read(
+        env, table, (struct page_part){0, META_FREE_AT, sizeof page}, &page);
     while (status == KX_OK && page != 0 && *count_out <= FREE_MAX) {
         ++*count_out;
-        status = read_at(env, table, page, NEXT_AT, &page);
+        status = page_read(
+            env, table, (struct page_part){page, NEXT_AT, sizeof page}, &page);
     }
     return status;
 }

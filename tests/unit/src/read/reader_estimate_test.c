@@ -2,7 +2,14 @@
  * entries a scan finds before it. */
 #include "store.h"
 
-enum { FEW = 12, MANY = 20000, STEPS = 10 };
+enum {
+    FEW = 12,
+    MANY = 20000,
+    STEPS = 10,
+    LONG = 200, /* bytes of a key */
+    GROWTH = 100,
+    GROWN = 5000
+};
 
 static const char *of_number(void *mem, int n)
 {
@@ -106,6 +113,22 @@ static void places_are_about_there(void **state)
     assert_true(part_before(s, NULL, under(s, "[\"one\"]"), 0) == 0);
 }
 
+/* Rows are added at the end of a tree of which each page has few rows or
+ * children, so that its levels become more several times. A new level's root
+ * has a full child and one with a single page. */
+static void a_tree_that_grows_at_its_end(void **state)
+{
+    struct story *s = *state;
+    char *deep = talloc_array(s->mem, char, LONG + 1);
+    memset(deep, 'd', LONG);
+    deep[LONG] = '\0';
+    for (int first = 0; first < GROWN; first += GROWTH) {
+        test_fill(&s->test, deep, first, GROWTH, of_number);
+        check_series(s, NULL,
+                     under(s, talloc_asprintf(s->mem, "[\"%s\"]", deep)), 0.10);
+    }
+}
+
 /* Nothing lies in the range, or nothing has the name. */
 static void nothing_has_a_place_too(void **state)
 {
@@ -129,6 +152,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(places_are_about_there, begin, finish),
+        cmocka_unit_test_setup_teardown(a_tree_that_grows_at_its_end, begin,
+                                        finish),
         cmocka_unit_test_setup_teardown(nothing_has_a_place_too, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
