@@ -27,7 +27,7 @@ struct kx_options {
     const char *directory; /* created when missing, with parents, mode 0700 */
     /* NULL: the rows are in the directory. Else the address of a
      * PostgreSQL database, postgresql://..., and the directory is not used; nor
-     * are checkpoint_*, archive_* and disk_floor. */
+     * are checkpoint_*, recovery_us, archive_* and disk_floor. */
     const char *engine;
     const char *engine_password_file; /* NULL: libpq finds the password */
     const char *node;      /* this process's name for others; NULL: none */
@@ -39,6 +39,8 @@ struct kx_options {
     uint32_t queue_max;    /* commits that may wait for the writer */
     uint32_t checkpoint_seconds;
     uint32_t checkpoint_bytes; /* bytes of log between checkpoints */
+    uint32_t recovery_us;      /* processor time that a recovery may cost: a
+                                * checkpoint is written before */
     /* NULL, or a directory for an archive: the log is copied there, and a
      * backup is made after each interval; the last archive_keep backups are
      * kept. A damaged data directory is restored from the archive. */

@@ -260,6 +260,8 @@ static enum kx_status open_all(struct env *env,
         status = ensure_init_marker(env, options->directory);
     if (status == KX_OK && has_lost_a_sync(env))
         status = KX_BAD_DIRECTORY;
+    if (status == KX_OK)
+        env_state(env)->recovery = recovery_start_here(env);
     return status;
 }
 
@@ -356,16 +358,25 @@ static uint64_t last_checkpoint(DB_ENV *db)
 /* The library does not report whether it wrote a checkpoint. */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
 {
+    struct env_state *state = env_state(env);
     log_witness_last(env);
     uint64_t before = last_checkpoint(env->db);
-    checkpoint_throttle_begin(env_state(env)->throttle);
+    struct recovery_start start = recovery_start_here(env);
+    checkpoint_throttle_begin(state->throttle);
     int error = env->db->txn_checkpoint(env->db, kilobytes, 0, 0);
     checkpoint_throttle_end();
     if (error == 0)
         log_files_trim(env);
-    if (error == 0 && last_checkpoint(env->db) != before)
-        atomic_fetch_add(&env_state(env)->checkpoints, 1);
+    if (error == 0 && last_checkpoint(env->db) != before) {
+        state->recovery = start;
+        atomic_fetch_add(&state->checkpoints, 1);
+    }
     return bdb_status(env, error, "checkpoint");
+}
+
+uint64_t env_checkpoints(const struct env *env)
+{
+    return atomic_load(&env_state(env)->checkpoints);
 }
 
 uint64_t env_log_since_checkpoint(const struct env *env)

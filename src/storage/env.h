@@ -47,6 +47,9 @@ enum kx_status env_flush(struct env *env);
  */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes);
 
+/* How many checkpoints env_checkpoint has written. Any thread. */
+uint64_t env_checkpoints(const struct env *env);
+
 /* What watches the directory's disk; lives as long. */
 struct disk_guard *env_disk(struct env *env);
 

@@ -7,6 +7,7 @@
 #include "bdb/bdb.h"
 #include "storage/disk_guard.h"
 #include "storage/log_witness.h"
+#include "storage/recovery_cost.h"
 
 struct env_state {
     struct env env; /* first, so that one pointer is both */
@@ -17,7 +18,8 @@ struct env_state {
     bool marks_batches;    /* bdb_engine.h */
     unsigned syncs_failed; /* in the process, when the environment was opened */
     _Atomic uint64_t checkpoints;
-    pthread_mutex_t logs_lock; /* guards what follows (log_files.h) */
+    struct recovery_start recovery; /* checkpointer only */
+    pthread_mutex_t logs_lock;      /* guards what follows (log_files.h) */
     unsigned logs_held;
     uint32_t logs_kept_from;
 };

@@ -9,26 +9,42 @@
 #include "storage/disk_guard.h"
 #include "storage/env.h"
 #include "storage/log_witness.h"
+#include "storage/recovery_cost.h"
 
 struct checkpointer {
     struct env *env;
     const struct kx_options *options;
+    uint64_t growth_us; /* of the cost of recovery, during a checkpoint */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stop; /* with `lock` */
     bool stopping;       /* under `lock` */
 };
 
-/* Checkpoints after an interval, or sooner after enough log. */
+bool checkpointer_costly(struct env *env, uint64_t growth_us,
+                         uint32_t recovery_us)
+{
+    return recovery_cost_now(env).us + growth_us >= recovery_us;
+}
+
+/* Checkpoints after an interval, or sooner after enough log, or when recovery
+ * becomes costly. What comes during this one will be a part of the cost until
+ * the next one is complete. */
 static void checkpoint(struct checkpointer *checkpointer, unsigned *seconds,
                        bool now)
 {
-    bool due = ++*seconds >= checkpointer->options->checkpoint_seconds || now;
-    uint32_t kilobytes =
-        due ? 0 : checkpointer->options->checkpoint_bytes >> 10;
+    const struct kx_options *options = checkpointer->options;
+    struct env *env = checkpointer->env;
+    bool due =
+        ++*seconds >= options->checkpoint_seconds || now ||
+        checkpointer_costly(env, checkpointer->growth_us, options->recovery_us);
+    uint32_t kilobytes = due ? 0 : options->checkpoint_bytes >> 10;
     if (due)
         *seconds = 0;
-    env_checkpoint(checkpointer->env, kilobytes);
+    uint64_t before = env_checkpoints(env);
+    env_checkpoint(env, kilobytes);
+    if (env_checkpoints(env) != before)
+        checkpointer->growth_us = recovery_cost_now(env).us;
 }
 
 /* False: the store is stopping. */

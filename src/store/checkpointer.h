@@ -14,6 +14,12 @@ struct env;
 struct checkpointer *checkpointer_start(void *mem, struct env *env,
                                         const struct kx_options *options);
 
+/* Returns whether a recovery may cost more than recovery_us before a checkpoint
+ * is complete that begins now, if the cost grows by growth_us until then.
+ * Checkpointer thread only. */
+bool checkpointer_costly(struct env *env, uint64_t growth_us,
+                         uint32_t recovery_us);
+
 /* Ends the thread. */
 void checkpointer_stop(struct checkpointer *checkpointer);
 

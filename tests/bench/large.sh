@@ -102,7 +102,7 @@ measure() { # PROGRAM ENTRIES
     built=$((2 * $2 * 1000 / took))
     [ "$(curl --silent "$url/indexes" | jq '[.indexes[].entries] | add')" = $((2 * $2)) ] ||
         { echo 'an index is not complete' >&2 && exit 1; }
-    users 200000 | sed 's/city\([0-9]\)/town\1/' | timeout --signal=KILL 5 "$1" import - --url "$url" >"$work/reply" 2>&1 || :
+    users 200000 | sed 's/city\([0-9]\)/town\1/' | timeout --signal=KILL 5 "$1" import - --overwrite --url "$url" >"$work/reply" 2>&1 || :
     stop KILL
     began=$(now)
     start "$1"

@@ -1,0 +1,176 @@
+/* What recovery has to read decides when a checkpoint is due: held by counts of
+ * bytes and pages, never by time. */
+#include "bdb/bdb.h"
+#include "storage/recovery_cost.h"
+#include "store.h"
+#include "store/checkpointer.h"
+
+enum {
+    ROWS = 8000,
+    ROW_BYTES = 1000, /* at most four on a page */
+    WRITES = 2000,
+    LOG_MIN = 50, /* of log for a row: only what changes is logged */
+    LOG_MAX = 400,
+    SMALL = 4096, /* recovery begins with the last record before */
+    LIMIT_US =
+        12000,       /* less than the scattered pages cost, more than the log */
+    CKP_LSN_AT = 16, /* in a checkpoint's record */
+    PATIENCE = 60000
+};
+
+static struct env *open_env(struct story *s)
+{
+    test_store_close(&s->test);
+    return test_env(&s->test, s->mem);
+}
+
+static void write_rows(struct story *s, struct env *env, int first, int count,
+                       int step)
+{
+    char *value = talloc_zero_size(s->mem, ROW_BYTES);
+    for (int i = 0; i < count; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "test%08d", (first + i * step) % ROWS);
+        memcpy(value, &i, sizeof i);
+        struct row_write write = {.type = ROW_PUT,
+                                  .table = TABLE_CATALOG,
+                                  .key = kx_text(key),
+                                  .value = kx_slice(value, ROW_BYTES)};
+        assert_int_equal(txn_apply(env, &write, 1, ROWS_SCATTERED), KX_OK);
+    }
+    assert_int_equal(env_flush(env), KX_OK);
+}
+
+static struct env *open_filled(struct story *s)
+{
+    struct env *env = open_env(s);
+    write_rows(s, env, 0, ROWS, 1);
+    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    return env;
+}
+
+static void close_env(struct story *s, struct env *env)
+{
+    env_close(env);
+    test_store_open(&s->test);
+}
+
+/* Where recovery begins by the last checkpoint's own record, in bytes before
+ * the log's end. */
+static uint64_t log_to_read(struct env *env)
+{
+    DB_TXN_STAT *txn = NULL;
+    DB_LOG_STAT *log = NULL;
+    DB_LOGC *cursor = NULL;
+    DBT record = {.flags = DB_DBT_MALLOC};
+    assert_int_equal(env->db->txn_stat(env->db, &txn, 0), 0);
+    assert_int_equal(env->db->log_stat(env->db, &log, 0), 0);
+    assert_int_equal(env->db->log_cursor(env->db, &cursor, 0), 0);
+    assert_int_equal(cursor->get(cursor, &txn->st_last_ckp, &record, DB_SET),
+                     0);
+    DB_LSN begin;
+    memcpy(&begin, (char *)record.data + CKP_LSN_AT, sizeof begin);
+    uint64_t bytes =
+        (uint64_t)(log->st_cur_file - begin.file) * log->st_lg_size +
+        log->st_cur_offset - begin.offset;
+    cursor->close(cursor, 0);
+    free(record.data);
+    free(txn);
+    free(log);
+    return bytes;
+}
+
+static void the_bytes_of_log_are_those_that_recovery_reads(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_filled(s);
+    for (int i = 0; i < 3; i++) {
+        uint64_t read = log_to_read(env);
+        uint64_t told = recovery_cost_now(env).log_bytes;
+        assert_in_range(told + SMALL, read, read + 2 * SMALL);
+        assert_in_range(told, (uint64_t)i * WRITES * LOG_MIN,
+                        (uint64_t)i * WRITES * LOG_MAX + SMALL);
+        write_rows(s, env, 0, WRITES, 1);
+    }
+    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_in_range(recovery_cost_now(env).log_bytes, 0, SMALL);
+    close_env(s, env);
+}
+
+/* As many bytes of log, but few pages. */
+static void writes_of_one_place_are_not_costly(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_filled(s);
+    write_rows(s, env, 5, WRITES, 0);
+    assert_in_range(recovery_cost_now(env).pages, 1, 10);
+    assert_false(checkpointer_costly(env, 0, LIMIT_US));
+    close_env(s, env);
+}
+
+static void scattered_writes_are_until_a_checkpoint(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_filled(s);
+    assert_false(checkpointer_costly(env, 0, LIMIT_US));
+    write_rows(s, env, 0, WRITES, ROWS / WRITES);
+    struct recovery_cost cost = recovery_cost_now(env);
+    assert_in_range(cost.pages, WRITES / 2, 2 * WRITES);
+    assert_true(checkpointer_costly(env, 0, LIMIT_US));
+    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    cost = recovery_cost_now(env);
+    assert_in_range(cost.pages, 0, 2);
+    assert_false(checkpointer_costly(env, 0, LIMIT_US));
+    close_env(s, env);
+}
+
+/* A checkpoint that is not complete does not help: what comes meanwhile counts
+ * before. */
+static void what_comes_during_a_checkpoint_counts_before(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_filled(s);
+    assert_false(checkpointer_costly(env, LIMIT_US / 2, LIMIT_US));
+    assert_true(checkpointer_costly(env, LIMIT_US, LIMIT_US));
+    close_env(s, env);
+}
+
+static void a_store_writes_one_when_recovery_is_costly(void **state)
+{
+    struct story *s = *state;
+    struct kx_figures figures = {.checkpoints = 0};
+    test_store_close(&s->test);
+    s->test.options.checkpoint_seconds = 86400;
+    s->test.options.checkpoint_bytes = 1u << 30;
+    s->test.options.recovery_us = 2000;
+    test_store_open(&s->test);
+    for (int i = 0; i < WRITES; i++) {
+        char key[32], value[ROW_BYTES + 1];
+        snprintf(key, sizeof key, "[\"a\",%d]", i * 377 % WRITES);
+        memset(value, '1', ROW_BYTES);
+        value[ROW_BYTES] = '\0';
+        assert_int_equal(test_set(&s->test, s->mem, key, value), KX_OK);
+    }
+    for (int ms = 0; ms < PATIENCE && figures.checkpoints == 0; ms++) {
+        usleep(1000);
+        kx_figures(s->test.store, &figures);
+    }
+    assert_int_not_equal(figures.checkpoints, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            the_bytes_of_log_are_those_that_recovery_reads, begin, finish),
+        cmocka_unit_test_setup_teardown(writes_of_one_place_are_not_costly,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(scattered_writes_are_until_a_checkpoint,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            what_comes_during_a_checkpoint_counts_before, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_store_writes_one_when_recovery_is_costly, begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
