@@ -68,7 +68,7 @@ static enum kx_status open_restored(void *mem, const char *directory,
     struct log_end log_end = {.directory = directory, .whole = true};
     enum kx_status status = format_look(directory, fault);
     if (status == KX_OK)
-        status = page_check(directory, fault);
+        status = page_check_all(directory, fault);
     if (status == KX_OK)
         status = log_end_find(&log_end, fault);
     return status == KX_OK ? env_open(mem, &options, env_out, fault) : status;

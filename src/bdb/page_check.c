@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <talloc.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bdb/page_checksum.h"
@@ -21,7 +22,9 @@ enum {
     META_TYPE = 9, /* of a btree */
     META_BYTES = 512,
     META_SUM_AT = 492,
-    READ_PAGES = 256
+    READ_PAGES = 256,
+    AGAIN_MAX = 100,
+    AGAIN_NS = 10 * 1000 * 1000
 };
 
 static uint32_t read_number(const uint8_t *bytes)
@@ -58,59 +61,104 @@ bool page_check_one(const uint8_t *page, uint64_t n)
            sum_is_right(page, PAGE_BYTES, SUM_AT);
 }
 
-static enum kx_status check_pages(const uint8_t *pages, size_t count,
-                                  uint64_t first, const char *name,
+/* A page that is written at this moment may be read half old and half new. One
+ * that is not there any more is right. */
+static bool is_right_later(int fd, uint64_t n)
+{
+    static const struct timespec pause = {.tv_nsec = AGAIN_NS};
+    uint8_t page[PAGE_BYTES];
+    for (int i = 0; i < AGAIN_MAX; i++) {
+        nanosleep(&pause, NULL);
+        ssize_t size = pread(fd, page, PAGE_BYTES, (off_t)(n * PAGE_BYTES));
+        if (size < PAGE_BYTES || page_check_one(page, n))
+            return true;
+    }
+    return false;
+}
+
+/* A file whose pages are checked. */
+struct paged_file {
+    const char *path;
+    const char *name;
+    int fd;
+};
+
+static enum kx_status check_pages(const struct paged_file *file,
+                                  const struct page_walk *walk,
+                                  const uint8_t *pages, size_t count,
                                   struct kx_fault *fault)
 {
     for (size_t i = 0; i < count; i++)
-        if (!page_check_one(pages + i * PAGE_BYTES, first + i))
+        if (!page_check_one(pages + i * PAGE_BYTES, walk->page + i) &&
+            !(walk->shared && is_right_later(file->fd, walk->page + i)))
             return kx_fail(fault, KX_DAMAGED,
                            "page %" PRIu64 " of %s has a wrong checksum",
-                           first + i, name);
+                           walk->page + i, file->name);
     return KX_OK;
 }
 
-/* What follows the last whole page was never finished. */
-static enum kx_status check_file(int fd, const char *path, const char *name,
+static void next_table(struct page_walk *walk)
+{
+    walk->tables--;
+    walk->page = 0;
+}
+
+/* At most *left pages, which become less. What follows the last whole page was
+ * never finished. */
+static enum kx_status check_file(const struct paged_file *file,
+                                 struct page_walk *walk, uint64_t *left,
                                  struct kx_fault *fault)
 {
     uint8_t *pages = malloc(READ_PAGES * PAGE_BYTES);
     enum kx_status status = pages == NULL ? KX_NO_MEMORY : KX_OK;
-    uint64_t first = 0;
-    ssize_t size = PAGE_BYTES;
-    while (status == KX_OK && size >= PAGE_BYTES) {
-        size = pread(fd, pages, READ_PAGES * PAGE_BYTES,
-                     (off_t)(first * PAGE_BYTES));
-        if (size < 0)
-            status = file_unread(path, fault);
-        else
-            status = check_pages(pages, (size_t)size / PAGE_BYTES, first, name,
-                                 fault);
-        first += READ_PAGES;
+    while (status == KX_OK && *left > 0) {
+        size_t most = *left < READ_PAGES ? (size_t)*left : READ_PAGES;
+        ssize_t size = pread(file->fd, pages, most * PAGE_BYTES,
+                             (off_t)(walk->page * PAGE_BYTES));
+        size_t count = size < 0 ? 0 : (size_t)size / PAGE_BYTES;
+        status = size < 0 ? file_unread(file->path, fault)
+                          : check_pages(file, walk, pages, count, fault);
+        if (status == KX_OK && count == 0)
+            break;
+        walk->page += status == KX_OK ? count : 0;
+        *left -= count;
     }
+    if (status == KX_OK && *left > 0)
+        next_table(walk);
     free(pages);
     return status;
 }
 
-static enum kx_status check_table(const char *directory, const char *name,
-                                  struct kx_fault *fault)
+static enum kx_status check_table(const char *directory, struct page_walk *walk,
+                                  uint64_t *left, struct kx_fault *fault)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
+    struct paged_file file = {
+        .path = path, .name = table_file((enum table)(walk->tables - 1))};
+    snprintf(path, sizeof path, "%s/%s", directory, file.name);
+    file.fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (file.fd < 0 && errno == ENOENT) {
+        next_table(walk);
         return KX_OK;
-    if (fd < 0) /* as without permission: that is no damage */
+    }
+    if (file.fd < 0) /* as without permission: that is no damage */
         return file_unread(path, fault);
-    enum kx_status status = check_file(fd, path, name, fault);
-    close(fd);
+    enum kx_status status = check_file(&file, walk, left, fault);
+    close(file.fd);
     return status;
 }
 
-enum kx_status page_check(const char *directory, struct kx_fault *fault)
+enum kx_status page_check(const char *directory, struct page_walk *walk,
+                          uint64_t most, struct kx_fault *fault)
 {
     enum kx_status status = KX_OK;
-    for (int i = 0; status == KX_OK && i < TABLE_COUNT; i++)
-        status = check_table(directory, table_file(i), fault);
+    while (status == KX_OK && walk->tables > 0 && most > 0)
+        status = check_table(directory, walk, &most, fault);
     return status;
+}
+
+enum kx_status page_check_all(const char *directory, struct kx_fault *fault)
+{
+    struct page_walk walk = {.tables = TABLE_COUNT};
+    return page_check(directory, &walk, UINT64_MAX, fault);
 }

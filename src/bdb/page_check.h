@@ -15,9 +15,21 @@ enum { PAGE_BYTES = 4096 };
  * it states. A page that was never written is right. */
 bool page_check_one(const uint8_t *page, uint64_t n);
 
-/* Reads all pages of all tables in a directory that is not open. KX_OK, also
- * when there are no tables; KX_DAMAGED: the fault says where; KX_NO_MEMORY,
- * KX_FAILED. */
-enum kx_status page_check(const char *directory, struct kx_fault *fault);
+/* How far a check has come: the smaller tables first. It begins with {.tables =
+ * TABLE_COUNT}, and has ended when tables is 0. */
+struct page_walk {
+    int tables;    /* that are left, the one at `page` included */
+    uint64_t page; /* the next one */
+    bool shared;   /* others may write pages meanwhile */
+};
+
+/* Reads the next `most` pages of the tables in a directory and moves the walk
+ * on. KX_OK, also when there are no tables; KX_DAMAGED: the fault says where;
+ * KX_NO_MEMORY, KX_FAILED. */
+enum kx_status page_check(const char *directory, struct page_walk *walk,
+                          uint64_t most, struct kx_fault *fault);
+
+/* All pages of all tables in a directory that is not open. */
+enum kx_status page_check_all(const char *directory, struct kx_fault *fault);
 
 #endif

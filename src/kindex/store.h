@@ -39,6 +39,8 @@ struct kx_options {
     uint32_t queue_max;    /* commits that may wait for the writer */
     uint32_t checkpoint_seconds;
     uint32_t checkpoint_bytes; /* bytes of log between checkpoints */
+    uint64_t check_pages;      /* that the start checks; the others are checked
+                                * in the background. All, if damage was found */
     uint32_t recovery_us;      /* processor time that a recovery may cost: a
                                 * checkpoint is written before */
     /* NULL, or a directory for an archive: the log is copied there, and a

@@ -15,6 +15,7 @@
 #include "storage/format.h"
 #include "bdb/checkpoint_throttle.h"
 #include "storage/log_files.h"
+#include "storage/suspect.h"
 #include "base/file.h"
 #include "bdb/os_hooks.h"
 #include "bdb/page_check.h"
@@ -36,6 +37,8 @@ static void on_event(DB_ENV *db, u_int32_t event, void *info)
 {
     struct env *env = db->app_private;
     int none = 0;
+    if (event == DB_EVENT_PANIC)
+        suspect_mark(env_state(env)->disk.directory);
     if (event == DB_EVENT_PANIC && info != NULL)
         atomic_compare_exchange_strong(&env->error, &none, *(const int *)info);
     if (event == DB_EVENT_PANIC || event == DB_EVENT_WRITE_FAILED)
@@ -387,6 +390,11 @@ uint64_t env_log_since_checkpoint(const struct env *env)
     uint64_t bytes = ((uint64_t)stat->st_wc_mbytes << 20) + stat->st_wc_bytes;
     free(stat);
     return bytes;
+}
+
+void env_fail(struct env *env)
+{
+    atomic_store(&env->failed, true);
 }
 
 bool env_failed(const struct env *env)

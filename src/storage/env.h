@@ -57,6 +57,9 @@ struct disk_guard *env_disk(struct env *env);
  * memory only, without room on the disk. 0 when it is not known. Any thread. */
 uint64_t env_log_since_checkpoint(const struct env *env);
 
+/* The environment has failed, as if a call had. Any thread. */
+void env_fail(struct env *env);
+
 /* Returns whether a call has failed so that the environment must be opened
  * again. Any thread. */
 bool env_failed(const struct env *env);

@@ -6,15 +6,20 @@
 #include <talloc.h>
 
 #include "base/cond_wait.h"
+#include "bdb/page_check.h"
 #include "storage/disk_guard.h"
 #include "storage/env.h"
 #include "storage/log_witness.h"
 #include "storage/recovery_cost.h"
+#include "storage/suspect.h"
+
+enum { PAGES_A_SECOND = 8192 /* that are checked: 32 MiB */ };
 
 struct checkpointer {
     struct env *env;
     const struct kx_options *options;
     uint64_t growth_us; /* of the cost of recovery, during a checkpoint */
+    struct page_walk *unchecked;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stop; /* with `lock` */
@@ -59,6 +64,22 @@ static bool wait_second(struct checkpointer *checkpointer)
     return !stopping;
 }
 
+/* The process has to end when a page is damaged: the next start checks all, and
+ * refuses or restores the directory. What cannot be read now is tried again. */
+static void check_pages(struct checkpointer *checkpointer)
+{
+    struct kx_fault fault = {.detail = ""};
+    const char *directory = checkpointer->options->directory;
+    struct page_walk *walk = checkpointer->unchecked;
+    if (walk == NULL || walk->tables == 0 || env_failed(checkpointer->env) ||
+        page_check(directory, walk, PAGES_A_SECOND, &fault) != KX_DAMAGED)
+        return;
+    kx_log(KX_LOG_ERROR, "damaged", "directory=%s detail=\"%s\"", directory,
+           fault.detail);
+    suspect_mark(directory);
+    env_fail(checkpointer->env);
+}
+
 /* When the disk becomes full a checkpoint is written while there is still space
  * for it: then recovery has little to write. */
 static void *checkpointer_run(void *argument)
@@ -76,18 +97,21 @@ static void *checkpointer_run(void *argument)
             env_flush(checkpointer->env);
         if (!env_failed(checkpointer->env))
             checkpoint(checkpointer, &seconds, full && !was_full);
+        check_pages(checkpointer);
     }
     return NULL;
 }
 
 struct checkpointer *checkpointer_start(void *mem, struct env *env,
-                                        const struct kx_options *options)
+                                        const struct kx_options *options,
+                                        struct page_walk *unchecked)
 {
     struct checkpointer *checkpointer = talloc_zero(mem, struct checkpointer);
     if (checkpointer == NULL)
         return NULL;
     checkpointer->env = env;
     checkpointer->options = options;
+    checkpointer->unchecked = unchecked;
     pthread_mutex_init(&checkpointer->lock, NULL);
     pthread_cond_init(&checkpointer->stop, NULL);
     if (pthread_create(&checkpointer->thread, NULL, checkpointer_run,

@@ -52,7 +52,7 @@ static enum kx_status open_directory(struct kx_store *place,
     if (status != KX_OK)
         return status;
     place->checkpointer =
-        checkpointer_start(place, place->env, &place->options);
+        checkpointer_start(place, place->env, &place->options, NULL);
     if (place->checkpointer != NULL)
         return KX_OK;
     data_dir_close(place);

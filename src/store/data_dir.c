@@ -43,8 +43,8 @@ enum kx_status data_dir_archive(struct kx_store *store, struct kx_fault *fault)
 
 bool data_dir_start(struct kx_store *store)
 {
-    store->checkpointer =
-        checkpointer_start(store, store->env, &store->options);
+    store->checkpointer = checkpointer_start(store, store->env, &store->options,
+                                             store->unchecked);
     return store->checkpointer != NULL;
 }
 

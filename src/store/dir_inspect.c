@@ -15,8 +15,8 @@
 #include "storage/format.h"
 #include "storage/log_end.h"
 #include "storage/log_files.h"
+#include "storage/suspect.h"
 #include "base/file.h"
-#include "bdb/page_check.h"
 #include "backup/restore.h"
 
 enum { NEW_TABLE_BYTES = 2 * PAGE_BYTES };
@@ -183,8 +183,11 @@ static enum kx_status look_at_tables(const char *directory,
 }
 
 enum kx_status dir_inspect(const struct kx_options *options,
-                           struct kx_fault *fault)
+                           struct page_walk *walk, struct kx_fault *fault)
 {
+    uint64_t most =
+        suspect_exists(options->directory) ? UINT64_MAX : options->check_pages;
+    *walk = (struct page_walk){.tables = TABLE_COUNT};
     enum kx_status status = restore_broken_off(options->directory, fault);
     if (status == KX_OK)
         return kx_fail(fault, KX_DAMAGED, "a restore into it was interrupted");
@@ -194,7 +197,7 @@ enum kx_status dir_inspect(const struct kx_options *options,
         return status;
     status = look_at_tables(options->directory, fault);
     if (status == KX_OK)
-        status = page_check(options->directory, fault);
+        status = page_check(options->directory, walk, most, fault);
     struct log_end logend = {.directory = options->directory};
     if (status == KX_OK)
         status = log_end_find(&logend, fault);

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <talloc.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "store/dir_inspect.h"
 #include "base/file.h"
 #include "backup/restore.h"
+#include "storage/suspect.h"
 
 static const char ASIDE[] = "damaged-"; /* then the time */
 enum { ASIDE_MAX = 9 /* of one second */ };
@@ -196,7 +198,7 @@ static enum kx_status open_or_mend(struct kx_store *store,
     struct kx_fault unknown;
     enum kx_status status = archive_look_for_other(&store->options, fault);
     if (status == KX_OK)
-        status = dir_inspect(&store->options, fault);
+        status = dir_inspect(&store->options, store->unchecked, fault);
     if (status != KX_OK && status != KX_DAMAGED)
         return status; /* without a finding nothing is changed */
     if (status == KX_OK)
@@ -210,8 +212,18 @@ static enum kx_status open_or_mend(struct kx_store *store,
     if (find_timeline(&store->options, timeline, &unknown) != KX_OK)
         return refuse(&store->options, fault);
     status = recover(&store->options, timeline, options->lock, fault);
+    store->unchecked->tables = 0;
     return status == KX_OK ? env_open(store, options, &store->env, fault)
                            : status;
+}
+
+/* What was restored is new. */
+static void look_at_the_rest_later(struct kx_store *store)
+{
+    struct page_walk *walk = store->unchecked;
+    walk->shared = true;
+    if (walk->tables == 0)
+        suspect_clear(store->options.directory);
 }
 
 /* The caller's fault may be NULL; this file needs one. */
@@ -227,8 +239,13 @@ enum kx_status recover_open(struct kx_store *store,
             options->directory); /* dir_lock_take says why */
         status = dir_lock_take(store, options->directory, &locked.lock, &why);
     }
+    store->unchecked = talloc_zero(store, struct page_walk);
+    if (status == KX_OK && store->unchecked == NULL)
+        status = kx_fail(&why, KX_NO_MEMORY, "no memory");
     if (status == KX_OK)
         status = open_or_mend(store, &locked, &why);
+    if (status == KX_OK)
+        look_at_the_rest_later(store);
     if (fault != NULL && status != KX_OK)
         *fault = why;
     return status;

@@ -1,0 +1,179 @@
+/* A start checks a bounded number of pages; damage of the others is found in
+ * the background, or when the library reads them, and then all are checked. */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "bdb/page_check.h"
+#include "storage/suspect.h"
+#include "store.h"
+
+enum {
+    ROWS = 2000,
+    ROW_BYTES = 1000, /* at most four on a page */
+    CHECKED = 40,     /* pages at a start; the tables have more */
+    DAMAGED = 300,    /* a page of the entries' table */
+    STEP = 7,
+    PATIENCE = 60000
+};
+
+/* A library that has panicked frees nothing. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libdb-5.3";
+}
+
+static const char *thousand(void *mem, int n)
+{
+    char *text = talloc_size(mem, ROW_BYTES + 1);
+    memset(text, '1' + n % 9, ROW_BYTES);
+    text[ROW_BYTES] = '\0';
+    return text;
+}
+
+static void flip(struct story *s, const char *table)
+{
+    uint8_t byte;
+    off_t at = (off_t)DAMAGED * PAGE_BYTES + PAGE_BYTES / 2;
+    char *path = talloc_asprintf(s->mem, "%s/%s", s->test.directory, table);
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= 1;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+static void fill_and_close(struct story *s)
+{
+    test_fill(&s->test, "a", 0, ROWS, thousand);
+    test_store_close(&s->test);
+    s->test.options.check_pages = CHECKED;
+}
+
+static void assert_refused(struct story *s)
+{
+    struct kx_fault fault = {.detail = ""};
+    assert_int_equal(kx_open(&s->test.options, &s->test.store, &fault),
+                     KX_DAMAGED);
+    assert_non_null(strstr(fault.detail, "page 300 of entries.db has a wrong"));
+}
+
+static void a_start_checks_so_many_pages(void **state)
+{
+    struct story *s = *state;
+    struct kx_fault fault;
+    fill_and_close(s);
+    struct page_walk walk = {.tables = TABLE_COUNT};
+    assert_int_equal(page_check(s->test.directory, &walk, CHECKED, &fault),
+                     KX_OK);
+    assert_int_equal(walk.tables, 1); /* that of the entries is the last */
+    assert_in_range(walk.page, 1, CHECKED);
+    flip(s, "entries.db");
+    assert_int_equal(page_check_all(s->test.directory, &fault), KX_DAMAGED);
+    test_store_open(&s->test); /* it is not among them */
+    test_store_close(&s->test);
+    s->test.options.check_pages = UINT64_MAX; /* the control */
+    assert_refused(s);
+    flip(s, "entries.db");
+    test_store_open(&s->test);
+}
+
+/* Each page once. */
+static void steps_come_to_the_end(void **state)
+{
+    struct story *s = *state;
+    struct kx_fault fault;
+    uint64_t pages = 0, steps = 0;
+    fill_and_close(s);
+    for (int i = 0; i < TABLE_COUNT; i++) {
+        struct stat about;
+        char *path =
+            talloc_asprintf(s->mem, "%s/%s", s->test.directory, table_file(i));
+        assert_int_equal(stat(path, &about), 0);
+        pages += (uint64_t)about.st_size / PAGE_BYTES;
+    }
+    struct page_walk walk = {.tables = TABLE_COUNT, .shared = true};
+    while (walk.tables > 0) {
+        assert_int_equal(page_check(s->test.directory, &walk, STEP, &fault),
+                         KX_OK);
+        steps++;
+    }
+    assert_in_range(steps, pages / STEP, pages / STEP + 2);
+    test_store_open(&s->test);
+}
+
+/* Until the page is right again each start checks all, and refuses. */
+static void the_background_finds_the_others(void **state)
+{
+    struct story *s = *state;
+    fill_and_close(s);
+    flip(s, "entries.db");
+    test_store_open(&s->test);
+    for (int ms = 0; ms < PATIENCE && !kx_store_failed(s->test.store); ms++)
+        usleep(1000);
+    assert_true(kx_store_failed(s->test.store));
+    test_store_close(&s->test);
+    assert_true(suspect_exists(s->test.directory));
+    assert_refused(s);
+    assert_refused(s);
+    flip(s, "entries.db");
+    test_store_open(&s->test);
+    assert_false(suspect_exists(s->test.directory));
+}
+
+static void put_rows(struct story *s, struct env *env)
+{
+    for (int i = 0; i < ROWS; i++) {
+        char *key = talloc_asprintf(s->mem, "test%08d", i);
+        struct row_write write = {.type = ROW_PUT,
+                                  .table = TABLE_CATALOG,
+                                  .key = kx_text(key),
+                                  .value = kx_text(thousand(s->mem, i))};
+        assert_int_equal(txn_apply(env, &write, 1, ROWS_SCATTERED), KX_OK);
+    }
+}
+
+static bool all_can_be_read(struct story *s, struct env *env)
+{
+    bool read = true;
+    for (int i = 0; read && i < ROWS; i++) {
+        struct kx_buffer value;
+        kx_buffer_init(&value, s->mem);
+        char *key = talloc_asprintf(s->mem, "test%08d", i);
+        read = table_get(env, TABLE_CATALOG, kx_text(key), &value) == KX_OK;
+    }
+    return read;
+}
+
+static void so_does_the_library(void **state)
+{
+    struct story *s = *state;
+    test_store_close(&s->test);
+    struct env *env = test_env(&s->test, s->mem);
+    put_rows(s, env);
+    assert_int_equal(env_close(env), KX_OK);
+    env = test_env(&s->test, s->mem);
+    assert_true(all_can_be_read(s, env));
+    assert_int_equal(env_close(env), KX_OK);
+    assert_false(suspect_exists(s->test.directory));
+    flip(s, "catalog.db");
+    env = test_env(&s->test, s->mem);
+    assert_false(all_can_be_read(s, env));
+    assert_int_not_equal(env_close(env), KX_OK);
+    assert_true(suspect_exists(s->test.directory));
+    flip(s, "catalog.db");
+    test_store_open(&s->test);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_start_checks_so_many_pages, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(steps_come_to_the_end, begin, finish),
+        cmocka_unit_test_setup_teardown(the_background_finds_the_others, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(so_does_the_library, begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
