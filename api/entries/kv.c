@@ -26,8 +26,7 @@ enum {
 
 /* The view ends before the reply is made: `record` holds the entry, so commits
  * need not wait for it. Afterwards the reply has a copy, and a large record is
- * freed: a client that reads slowly holds its value once. fault is large and
- * only its texts are cleared. */
+ * freed: a client that reads slowly holds its value once. */
 enum progress kv_get(struct request *request, struct reply *reply)
 {
     struct kx_buffer key;
@@ -45,7 +44,7 @@ enum progress kv_get(struct request *request, struct reply *reply)
         return input_error_reply(request, reply, &error);
     if (!access_key(request, reply, SCOPE_READ, kx_buffer_slice(&key)))
         return DONE;
-    fault.detail[0] = fault.pointer[0] = '\0';
+    kx_fault_clear(&fault);
     reply->flush = kx_read_alone(request->reader, kx_buffer_slice(&key),
                                  &record, &entry, &fault);
     if (fault.status == KX_OK) {

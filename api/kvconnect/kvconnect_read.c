@@ -262,13 +262,11 @@ static enum progress refuse(struct request *request, struct reply *reply,
     return core_refusal_key(request, reply, &reading->fault, reading->start);
 }
 
-/* fault is large, and only its texts are cleared. */
 static void start_reading(struct reading *reading,
                           const struct request *request, struct kx_buffer *out)
 {
     reading->reader = request->reader;
-    reading->fault.status = KX_OK;
-    reading->fault.detail[0] = reading->fault.pointer[0] = '\0';
+    kx_fault_clear(&reading->fault);
     reading->too_large = false;
     kx_buffer_init(&reading->record, request->memory);
     kvconnect_rows_init(&reading->rows, request, out);

@@ -78,6 +78,16 @@ struct kx_fault {
     char suggestion[32]; /* the name that was probably meant, or "" */
 };
 
+/* No error, and no text of an earlier one. A fault is large: only what marks
+ * its texts as empty is written. */
+static inline void kx_fault_clear(struct kx_fault *fault)
+{
+    fault->status = KX_OK;
+    fault->detail[0] = fault->pointer[0] = fault->suggestion[0] = '\0';
+    fault->offset = 0;
+    fault->inexact = false;
+}
+
 /* Fills in fault (NULL is allowed) and returns status, for early returns. A
  * sentence that is too long is cut after a whole character. All other members
  * are cleared; set them afterwards. */

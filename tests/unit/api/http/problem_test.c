@@ -96,6 +96,19 @@ static void a_fault_shows_where_it_is(void **state)
     kx_buffer_free(&story.reply.body);
 }
 
+static void a_cleared_fault_shows_nothing_of_what_was_in_memory(void **state)
+{
+    struct story story = begin(*state);
+    struct kx_fault fault;
+    memset(&fault, 'x', sizeof fault);
+    kx_fault_clear(&fault);
+    fault.status = KX_UNREACHABLE;
+    problem_status(&story.request, &story.reply, &fault);
+    assert_int_equal(story.reply.status, 503);
+    assert_null(memmem(story.reply.body.data, story.reply.body.size, "xx", 2));
+    kx_buffer_free(&story.reply.body);
+}
+
 static void each_status_has_a_code(void **state)
 {
     (void)state;
@@ -121,6 +134,7 @@ int main(void)
         cmocka_unit_test(a_problem_replaces_the_reply),
         cmocka_unit_test(members_follow_the_document),
         cmocka_unit_test(a_fault_shows_where_it_is),
+        cmocka_unit_test(a_cleared_fault_shows_nothing_of_what_was_in_memory),
         cmocka_unit_test(each_status_has_a_code),
         cmocka_unit_test(a_formatted_header_lives_with_the_request),
     };
