@@ -1,21 +1,55 @@
 /* The two clocks: the one that tests can set, and the one that only runs.
  * Expiry goes by the first; intervals and rates by the second, which no change
- * of the wall clock disturbs. */
+ * of the wall clock disturbs. Processes that serve one store follow one clock:
+ * what has expired for one of them has expired for the others. */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "kindex/clock.h"
 
+#define UNKNOWN INT64_MIN
+
 static _Atomic int64_t set_ms;
+/* Of the clock that is followed: what it is ahead of the monotonic clock. Its
+ * time is not before `floor_ms` plus half of the monotonic clock. */
+static _Atomic int64_t ahead_ms = UNKNOWN;
+static _Atomic int64_t floor_ms = INT64_MIN / 2;
+
+static int64_t monotonic_ms(void)
+{
+    return (int64_t)(kx_monotonic_ns() / KX_MS_NS);
+}
+
+static int64_t greater(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 int64_t kx_now_ms(void)
 {
     int64_t now_ms = atomic_load_explicit(&set_ms, memory_order_relaxed);
     if (now_ms != 0)
         return now_ms;
+    int64_t ahead = atomic_load(&ahead_ms);
+    if (ahead != UNKNOWN) {
+        int64_t run_ms = monotonic_ms();
+        return greater(run_ms + ahead, run_ms / 2 + atomic_load(&floor_ms));
+    }
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / KX_MS_NS;
+}
+
+/* The floor comes first: a thread that sees the new distance sees both. */
+void kx_clock_follow(int64_t now_ms, int64_t least_ms)
+{
+    bool is_first = atomic_load(&ahead_ms) == UNKNOWN;
+    int64_t shown_ms = is_first ? least_ms : greater(kx_now_ms(), least_ms);
+    int64_t run_ms = monotonic_ms();
+    atomic_store(&floor_ms,
+                 greater(atomic_load(&floor_ms), shown_ms - run_ms / 2));
+    atomic_store(&ahead_ms, now_ms - run_ms);
 }
 
 void kx_clock_set(int64_t now_ms)

@@ -155,6 +155,13 @@ static void copy_text(char *to, size_t size, struct kx_slice from)
     snprintf(to, size, "%.*s", (int)from.size, (const char *)from.data);
 }
 
+/* The nodes have one clock, the database's, and it is not set back: the last
+ * batch has the time when it was made. */
+static void follow_clock(const PGresult *rows, int column)
+{
+    kx_clock_follow(pg_number(rows, 0, column), pg_number(rows, 0, column + 1));
+}
+
 /* Has the database less than this node has seen in it, or something else in its
  * place? Then all nodes are to know. */
 static bool look_for_loss(struct pg_engine *engine, const struct pg_seen *seen,
@@ -218,8 +225,10 @@ static enum kx_status look(struct pg_engine *engine, struct kx_holder *holder)
     if (status == KX_ABSENT || (status == KX_OK && PQntuples(rows) != 1))
         status = kx_fail(&conn->fault, KX_BAD_DIRECTORY,
                          "the table kindex.lease is missing or empty");
-    if (status == KX_OK)
+    if (status == KX_OK) {
+        follow_clock(rows, 12);
         status = read_lease(engine, &seen, rows, holder);
+    }
     PQclear(rows);
     return status;
 }
@@ -301,8 +310,10 @@ void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
         pg_lease_lost(engine, conn);
     else if ((uint64_t)pg_number(rows, 0, 0) < batch)
         find_loss(engine, conn);
-    else
+    else {
         note_renewal(engine, sent_ns);
+        follow_clock(rows, 1);
+    }
     PQclear(rows);
 }
 

@@ -97,6 +97,8 @@ const char *const pg_sql_format =
 #define LOST "(SELECT count(*) FROM kindex.lost WHERE accepted = 0)"
 #define ACCEPTED "(SELECT count(*) FROM kindex.lost WHERE accepted = 1)"
 
+#define CLOCK "(extract(epoch FROM clock_timestamp()) * 1000)::int8"
+
 const char *const pg_sql_look =
     "SELECT l.epoch, (extract(epoch FROM l.until) * 1000)::int8, (CASE WHEN "
     "l.until < clock_timestamp() THEN 1 ELSE 0 END)::int8, l.node, l.address, "
@@ -104,7 +106,8 @@ const char *const pg_sql_look =
     "' THEN 1 ELSE 0 END)::int8, m.epoch, m.batch, " LOST ", " ACCEPTED
     ", coalesce((SELECT log.id FROM kindex.log WHERE log.batch = m.batch), "
     "''), (SELECT count(*) FROM kindex.log WHERE log.batch = $1::int8 AND "
-    "$2::text <> '' AND log.id <> $2::text) FROM kindex.lease AS l JOIN "
+    "$2::text <> '' AND log.id <> $2::text), " CLOCK
+    ", m.at_ms FROM kindex.lease AS l JOIN "
     "kindex.meta AS m USING (one)";
 
 const char *const pg_sql_begin_epoch =
@@ -115,7 +118,8 @@ const char *const pg_sql_begin_epoch =
 const char *const pg_sql_renew =
     "UPDATE kindex.lease SET until = clock_timestamp() + $2::int8 * interval "
     "'1 millisecond' WHERE one = 1 AND holder = $1::text AND " LOST
-    " = 0 RETURNING (SELECT batch FROM kindex.meta)";
+    " = 0 RETURNING (SELECT batch FROM kindex.meta), " CLOCK
+    ", (SELECT at_ms FROM kindex.meta)";
 
 const char *const pg_sql_release =
     "UPDATE kindex.lease SET until = '1970-01-01', holder = $2::text, pid = "

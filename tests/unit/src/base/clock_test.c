@@ -52,6 +52,46 @@ static void a_wait_ends_when_its_moment_has_come(void **state)
     assert_in_range(wait_ms, 3590001, 3600001);
 }
 
+enum { HOUR_MS = 3600 * 1000, SOON_MS = 60 * 1000 };
+
+/* No other test of this process may come after it. */
+static void a_clock_that_follows_another_is_not_set_back(void **state)
+{
+    (void)state;
+    int64_t now_ms = kx_now_ms();
+    kx_clock_follow(now_ms - HOUR_MS, 0);
+    int64_t shown_ms = kx_now_ms();
+    assert_in_range(shown_ms, now_ms - HOUR_MS, now_ms - HOUR_MS + SOON_MS);
+    kx_clock_follow(now_ms + HOUR_MS, 0);
+    shown_ms = kx_now_ms();
+    assert_in_range(shown_ms, now_ms + HOUR_MS, now_ms + HOUR_MS + SOON_MS);
+    kx_clock_follow(now_ms, 0);
+    assert_in_range(kx_now_ms(), shown_ms, shown_ms + SOON_MS);
+    kx_clock_follow(now_ms, now_ms + 2 * HOUR_MS);
+    shown_ms = now_ms + 2 * HOUR_MS;
+    assert_in_range(kx_now_ms(), shown_ms, shown_ms + SOON_MS);
+    kx_clock_follow(now_ms - HOUR_MS, now_ms);
+    assert_in_range(kx_now_ms(), shown_ms, shown_ms + SOON_MS);
+}
+
+static void a_clock_that_is_ahead_runs_at_half_the_speed(void **state)
+{
+    (void)state;
+    int64_t begun_ms = (int64_t)(kx_monotonic_ns() / KX_MS_NS);
+    int64_t ahead_ms = kx_now_ms() + HOUR_MS;
+    int64_t run_ms;
+    kx_clock_follow(0, ahead_ms);
+    int64_t begun_after_ms = (int64_t)(kx_monotonic_ns() / KX_MS_NS);
+    do
+        run_ms = (int64_t)(kx_monotonic_ns() / KX_MS_NS) - begun_ms;
+    while (run_ms < 20);
+    int64_t shown_ms = kx_now_ms();
+    run_ms = (int64_t)(kx_monotonic_ns() / KX_MS_NS) - begun_ms;
+    assert_true(shown_ms >=
+                ahead_ms + (begun_ms + 20 - begun_after_ms) / 2 - 1);
+    assert_true(shown_ms <= ahead_ms + run_ms / 2 + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -59,6 +99,8 @@ int main(void)
         cmocka_unit_test(an_unset_clock_is_the_real_one),
         cmocka_unit_test(the_monotonic_clock_never_goes_back),
         cmocka_unit_test(a_wait_ends_when_its_moment_has_come),
+        cmocka_unit_test(a_clock_that_follows_another_is_not_set_back),
+        cmocka_unit_test(a_clock_that_is_ahead_runs_at_half_the_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
