@@ -225,6 +225,8 @@ static enum kx_status look(struct pg_engine *engine, struct kx_holder *holder)
     if (status == KX_ABSENT || (status == KX_OK && PQntuples(rows) != 1))
         status = kx_fail(&conn->fault, KX_BAD_DIRECTORY,
                          "the table kindex.lease is missing or empty");
+    if (status == KX_OK)
+        status = judge_format(pg_number(rows, 0, 14), false, &conn->fault);
     if (status == KX_OK) {
         follow_clock(rows, 12);
         status = read_lease(engine, &seen, rows, holder);

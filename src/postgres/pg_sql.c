@@ -43,8 +43,8 @@ static const char *const OF_TABLE[PG_TABLE_STATEMENTS] = {
 static const char *const TEXTS[PG_STATEMENTS] = {
     [PG_FENCE] =
         "UPDATE meta SET batch = CASE WHEN epoch = $1::int8 AND batch = "
-        "$2::int8 - 1 THEN $2::int8 ELSE -1 END, at_ms = $3::int8 WHERE "
-        "one = 1",
+        "$2::int8 - 1 AND format = " PG_FORMAT_TEXT
+        " THEN $2::int8 ELSE -1 END, at_ms = $3::int8 WHERE one = 1",
     [PG_NOTE] = ("INSERT INTO log (batch, epoch, id, at_ms) VALUES ($1::int8, "
                  "$2::int8, $3::text, $4::int8)"),
     [PG_TRIM] = "DELETE FROM log WHERE batch = $1::int8",
@@ -72,7 +72,8 @@ const char *const pg_sql_schema[] = {
     "EXISTS pid, DROP COLUMN IF EXISTS pid_since, DROP COLUMN IF EXISTS node, "
     "DROP COLUMN IF EXISTS address, DROP COLUMN IF EXISTS until",
     "INSERT INTO kindex.meta (one, format, epoch, batch, at_ms) VALUES "
-    "(1, 2, 0, 0, 0) ON CONFLICT (one) DO UPDATE SET format = 2",
+    "(1, " PG_FORMAT_TEXT
+    ", 0, 0, 0) ON CONFLICT (one) DO UPDATE SET format = " PG_FORMAT_TEXT,
     "CREATE TABLE IF NOT EXISTS kindex.lease (one int4 PRIMARY KEY CHECK (one "
     "= 1), epoch int8 NOT NULL, until timestamptz NOT NULL, holder text NOT "
     "NULL, node text NOT NULL, address text NOT NULL, pid int4, pid_since "
@@ -107,7 +108,7 @@ const char *const pg_sql_look =
     ", coalesce((SELECT log.id FROM kindex.log WHERE log.batch = m.batch), "
     "''), (SELECT count(*) FROM kindex.log WHERE log.batch = $1::int8 AND "
     "$2::text <> '' AND log.id <> $2::text), " CLOCK
-    ", m.at_ms FROM kindex.lease AS l JOIN "
+    ", m.at_ms, m.format FROM kindex.lease AS l JOIN "
     "kindex.meta AS m USING (one)";
 
 const char *const pg_sql_begin_epoch =
@@ -118,7 +119,8 @@ const char *const pg_sql_begin_epoch =
 const char *const pg_sql_renew =
     "UPDATE kindex.lease SET until = clock_timestamp() + $2::int8 * interval "
     "'1 millisecond' WHERE one = 1 AND holder = $1::text AND " LOST
-    " = 0 RETURNING (SELECT batch FROM kindex.meta), " CLOCK
+    " = 0 AND (SELECT format FROM kindex.meta) = " PG_FORMAT_TEXT
+    " RETURNING (SELECT batch FROM kindex.meta), " CLOCK
     ", (SELECT at_ms FROM kindex.meta)";
 
 const char *const pg_sql_release =

@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 
 enum { PG_FORMAT = 2 /* of the tables; written into meta */ };
+#define PG_FORMAT_TEXT "2"
 
 /* Statements on one table, in which %1$s is its name. */
 enum pg_table_statement {
@@ -37,7 +38,8 @@ enum { PG_COUNT_MAX = 20000 };
 /* The other statements that are prepared. */
 enum pg_statement {
     PG_FENCE,  /* epoch, batch, time: advances meta to this batch; 23514: the
-                * lease is another's, or the batch is not the next */
+                * lease is another's, the batch is not the next, or the tables
+                * have another format */
     PG_NOTE,   /* batch, epoch, id, time: the row of log */
     PG_TRIM,   /* batch: removes its row of log */
     PG_WHERE,  /* one row: epoch and batch of meta */
@@ -75,7 +77,8 @@ extern const char *const pg_sql_format;
  * ended by the database's clock, the holder's node and address, whether it has
  * stepped down; epoch and batch of meta; whether batches are lost, and whether
  * that was accepted; the id of the batch of meta in log, or nothing, and
- * whether log has another id than $2 for the batch $1. */
+ * whether log has another id than $2 for the batch $1; the format of the
+ * tables. */
 extern const char *const pg_sql_look;
 
 /* Gives meta the epoch of the lease of the process $1: epoch and batch, or no
@@ -83,7 +86,8 @@ extern const char *const pg_sql_look;
 extern const char *const pg_sql_begin_epoch;
 
 /* Renews the lease of the process $1 for $2 ms: the batch of meta, or no row if
- * it is another's, or batches are lost; ends it at once, with $2 as holder. */
+ * it is another's, batches are lost, or the tables have another format; ends it
+ * at once, with $2 as holder. */
 extern const char *const pg_sql_renew;
 extern const char *const pg_sql_release;
 

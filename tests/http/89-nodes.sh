@@ -167,6 +167,26 @@ postgres_query store "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activ
 until_status 200 GET /kv/b
 body_is 4
 
+test_case 'nodes that run when a later version changes the tables apply nothing to them, and end'
+node_start two
+at one
+batch='SELECT batch FROM kindex.meta'
+before=$(postgres_query store "$batch")
+postgres_query store 'UPDATE kindex.meta SET format = 3'
+request PUT /kv/b '5'
+[ "$status" != 200 ] || is status "$status" 503
+has_ended() {
+    ! kill -0 "${pids[$1]}" 2>"$work/null"
+}
+for node in one two; do
+    wait_until has_ended $node || signal $node KILL
+    wait "${pids[$node]}"
+    is "the exit status of $node" $? 1
+done
+is 'what they say' "$(grep -c 'the tables have format 3.*use a newer one' "$log")" 2
+is 'the number of the last batch' "$(postgres_query store "$batch")" "$before"
+postgres_query store 'UPDATE kindex.meta SET format = 2'
+
 test_case 'a bad name, address or way to forward is refused'
 for bad in '--node a:b' '--node ' '--advertise ftp://a' '--advertise http://a/b' '--forward away'; do
     "$KINDEX" serve --engine "$address" "${bad%% *}" "${bad#* }" 2>"$work/refused"
