@@ -134,7 +134,8 @@ observe() {
     # There the library panics, and frees nothing after that.
     [[ ! $2 =~ /(88-damage.sh|78-disk-floor.sh|failed_sync_test|directory_read_fails_test|open_with_failing_calls_test)$ ]] ||
         export VALGRIND_OPTS=--suppressions=$PWD/tests/analysis/panic.txt
-    export KX_REPORT=$to/report TSAN_OPTIONS="$TSAN_OPTIONS log_path=$to/report"
+    KX_REPORT=$(realpath "$to")/report # some stories change the directory
+    export KX_REPORT TSAN_OPTIONS="$TSAN_OPTIONS log_path=$KX_REPORT"
     if [[ $2 == *.sh ]]; then
         timeout --kill-after=10 $((KX_LIMIT * 4)) bash "$2" >"$to/said" 2>&1 </dev/null
         verdict=$(tail -n 1 "$to/said")
