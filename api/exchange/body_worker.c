@@ -38,6 +38,7 @@ static void *run(void *closure)
 {
     struct body_worker *worker = closure;
     struct exchange *exchange;
+    pthread_setname_np(pthread_self(), "body");
     while ((exchange = take(worker)) != NULL)
         read_body(exchange);
     return NULL;

@@ -156,6 +156,7 @@ static void *run(void *closure)
 {
     struct read_worker *worker = closure;
     struct exchange *exchange;
+    pthread_setname_np(pthread_self(), "reader");
     while ((exchange = lane_take(worker->lane)) != NULL)
         serve(worker, exchange);
     kx_reader_close(worker->reader);

@@ -183,6 +183,7 @@ static void *run(void *closure)
 {
     struct loop *loop = closure;
     int ready;
+    pthread_setname_np(pthread_self(), "loop");
     expect_commits(loop);
     do
         ready = turn(loop);

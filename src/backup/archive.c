@@ -376,6 +376,7 @@ static void *run(void *argument)
 {
     struct archive *archive = argument;
     struct kx_fault fault;
+    pthread_setname_np(pthread_self(), "archive");
     do {
         run_once(archive);
     } while (wait_second(archive) && !env_failed(archive->store->env));

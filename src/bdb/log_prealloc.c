@@ -140,6 +140,7 @@ static void *run(void *argument)
 {
     struct log_prealloc *prealloc = argument;
     bool hold = true;
+    pthread_setname_np(pthread_self(), "log-files");
     pthread_mutex_lock(&lock);
     while (!atomic_load(&prealloc->stopping)) {
         if (hold)

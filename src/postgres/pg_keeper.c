@@ -35,6 +35,7 @@ static bool wait_for_next(struct pg_keeper *keeper)
 static void *run(void *argument)
 {
     struct pg_keeper *keeper = argument;
+    pthread_setname_np(pthread_self(), "lease");
     while (wait_for_next(keeper) && !atomic_load(&keeper->engine->failed)) {
         pg_lease_renew(keeper->engine, &keeper->conn);
         pg_nodes_beat(keeper->engine, &keeper->conn, "active");

@@ -88,6 +88,7 @@ static void *checkpointer_run(void *argument)
     struct disk_guard *disk = env_disk(checkpointer->env);
     unsigned seconds = 0;
     bool full = atomic_load(&disk->full);
+    pthread_setname_np(pthread_self(), "checkpoints");
     while (wait_second(checkpointer)) {
         bool was_full = full;
         disk_guard_keep(disk);

@@ -293,6 +293,7 @@ static void *run(void *argument)
 {
     struct kx_store *store = argument;
     struct kx_commit *list = NULL;
+    pthread_setname_np(pthread_self(), "writer");
     store->writer.job_size = JOB_SIZE;
     if (store->compaction != NULL)
         compact_job_reset(store->compaction);
