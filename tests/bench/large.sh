@@ -1,7 +1,8 @@
 #!/bin/bash
-# What grows with the data: import of scattered keys, the build of two indexes, a
-# restart after SIGKILL under writes, and a count of all, each with a million
-# entries and with more, in turn.
+# What grows with the data: import of scattered keys, the build of two indexes, GETs
+# (64 connections), lists of 100 by an index (16), updates that move both index
+# entries (64), a restart after SIGKILL under writes, and a count of all, each with a
+# million entries, or SMALL, and with more, in turn. wrk has to be there.
 #
 #   tests/bench/large.sh [ENTRIES] [OPTION...]     20,000,000 entries; make bench-large
 #
@@ -87,7 +88,17 @@ estimates() { # MILLISECONDS of the build
             printf("%s%d of %.1f s", (i > 1 ? ", " : ""), $3, (took - $1) / 1000) } }' "$work/estimates"
 }
 
+# Sets $rate, a second, and $slowest, the 99th percentile. A request that fails is an
+# error: the entries were not what they should be.
+ask() { # KIND CONNECTIONS ENTRIES
+    wrk -t1 -c"$2" -d"${SECONDS_OF:-10}s" --latency -s "$here/large.lua" "$url" -- "$1" "$3" >"$work/wrk"
+    if grep -E 'Non-2xx|Socket errors' "$work/wrk" >&2; then exit 1; fi
+    rate=$(awk '/^Requests\/sec/ { printf("%d", $2) }' "$work/wrk")
+    slowest=$(awk '$1 == "99%" { print $2 }' "$work/wrk")
+}
+
 measure() { # PROGRAM ENTRIES
+    local gets lists updates
     local began took imported built restarted counted
     rm -rf "$work/data"
     start "$1"
@@ -102,7 +113,11 @@ measure() { # PROGRAM ENTRIES
     built=$((2 * $2 * 1000 / took))
     [ "$(curl --silent "$url/indexes" | jq '[.indexes[].entries] | add')" = $((2 * $2)) ] ||
         { echo 'an index is not complete' >&2 && exit 1; }
-    users 200000 | sed 's/city\([0-9]\)/town\1/' | timeout --signal=KILL 5 "$1" import - --overwrite --url "$url" >"$work/reply" 2>&1 || :
+    ask get 64 "$2" # what is asked for later is in memory
+    ask get 64 "$2" && gets=$rate
+    ask list 16 "$2" && lists=$rate
+    ask update 64 "$2" && updates="$rate, $slowest"
+    users $(($2 < 200000 ? $2 : 200000)) | sed 's/city\([0-9]\)/town\1/' | timeout --signal=KILL 5 "$1" import - --overwrite --url "$url" >"$work/reply" 2>&1 || :
     stop KILL
     began=$(now)
     start "$1"
@@ -111,13 +126,14 @@ measure() { # PROGRAM ENTRIES
     [ "$(curl --silent "$url/count" | jq .count)" = $((3 * $2)) ] || { echo 'entries are missing' >&2 && exit 1; }
     counted=$((($(now) - began) / 1000000))
     stop TERM
-    printf '| %s | %s | %s | %s | %s | %s | %s |\n' "${3-}$2" "$imported" "$built" \
-        "$((took / 1000)).$((took % 1000 / 100))" "$(estimates "$took")" "$restarted" "$counted"
+    printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "${3-}$2" "$imported" "$built" \
+        "$((took / 1000)).$((took % 1000 / 100))" "$(estimates "$took")" "$gets" "$lists" "$updates" \
+        "$restarted" "$counted"
 }
 
-echo '| entries | import/s | index entries built/s | s | estimate at 0.1, 0.5, 0.9 | restart, ms | count, ms |'
-echo '|---|---|---|---|---|---|---|'
-for entries in 1000000 "$large"; do
+echo '| entries | import/s | index entries built/s | s | estimate at 0.1, 0.5, 0.9 | GET/s | lists/s | updates/s, p99 | restart, ms | count, ms |'
+echo '|---|---|---|---|---|---|---|---|---|---|'
+for entries in "${SMALL:-1000000}" "$large"; do
     [ -z "${BASE-}" ] || measure "$BASE" "$entries" 'base: '
     measure "$KINDEX" "$entries"
 done

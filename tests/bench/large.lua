@@ -1,0 +1,36 @@
+-- The requests of large.sh, which makes the users: wrk .. -- get|list|update ENTRIES
+-- An update changes the fields of both indexes.
+local WARM = 300000
+
+-- (n * 2654435761) mod 2^32, by halves, since a number here has 53 bits.
+local function scattered(n)
+    local low, high = n % 65536, math.floor(n / 65536)
+    return (low * 2654435761 % 4294967296 + high * 2654435761 % 65536 * 65536) % 4294967296
+end
+
+local make = {
+    get = function(n, count)
+        return wrk.format("GET", string.format("/kv/users/%08x", scattered(n % math.min(count, WARM))))
+    end,
+    list = function(n)
+        return wrk.format("GET", "/list?index=by_city&limit=100&prefix=city" .. n % 1000)
+    end,
+    update = function(n)
+        local another = math.random(0, 999999)
+        local value = string.format('{"email":"user%d@example.com","city":"city%d","n":%d,"note":"%s"}',
+            another, another % 1000, n, string.rep("x", 110))
+        return wrk.format("PUT", string.format("/kv/users/%08x", scattered(n)),
+            { ["Content-Type"] = "application/json" }, value)
+    end,
+}
+
+local chosen, entries
+
+function init(words)
+    chosen, entries = make[words[1]], tonumber(words[2])
+    math.randomseed(7)
+end
+
+function request()
+    return chosen(math.random(0, entries - 1), entries)
+end
