@@ -93,7 +93,6 @@ static void what_exceeds_the_memory_is_sorted_on_disk(void **state)
 {
     struct story *s = *state;
     build_beside_commits(s);
-    assert_false(s->test.store->writer.build.without_disk);
     assert_true(atomic_load(&files) > 0);
 }
 
