@@ -116,6 +116,7 @@ wrapper() {
 #!/bin/sh
 { [ -z "\${KX_BARE-}" ] && [ -e /proc/self/fd/1 ]; } || [ "\$1" = serve ] ||
     exec "$(realpath "$1")" "\$@"
+[ -w /tmp ] || export TMPDIR="\${KX_REPORT%/*}" # of another user
 [ -z "\${KX_PRELOAD-}" ] || export LD_PRELOAD=\$KX_PRELOAD
 exec $UNDER "$(realpath "$1")" "\$@"
 END
