@@ -3,11 +3,12 @@
 # server for one, by library, and the functions that take most. Then what locks cost
 # that threads share (cores.c). Needs perf (Debian: linux-perf) and wrk.
 #
-#   tests/bench/profile.sh [put|insert|get|list] [CONNECTIONS] [OPTION...]
+#   tests/bench/profile.sh [put|get|list] [CONNECTIONS] [OPTION...]
 #
 # The options are those of `kindex serve`. SECONDS_LONG (8) is how long it measures,
 # LINES (12) how many functions are shown.
 set -eu
+TIMEFORMAT='%U %S' # processor seconds
 here=$(dirname "$0")
 KINDEX=${KINDEX:-$here/../../build/kindex}
 kind=${1:-put} connections=${2:-64}
@@ -40,10 +41,8 @@ const key = (n) => (Math.imul(n, 2654435761) >>> 0).toString(16);
 const email = (i) => `user${Math.imul(i, 40503) >>> 0}@example.org`;
 const body = (i) => JSON.stringify({ email: email(i), city: "city12", n: i, note: "x".repeat(110) });
 const put = (i) => ({ method: "PUT", path: `/kv/items/${key(i)}`, body: body(i) });
-const plain = (i) => ({ method: "PUT", path: `/kv/plain/${key(i)}`, body: body(i) });
 const requests = {
-    put: plain,
-    insert: put,
+    put: (i) => ({ method: "PUT", path: `/kv/plain/${key(i)}`, body: body(i) }),
     get: (i) => ({ path: `/kv/items/${key(i % 1000)}` }),
     list: (i) => ({ path: `/list?index=by_email&start=${email(i)}&limit=100` }),
 };
@@ -51,10 +50,9 @@ write(`${work}/fill`, 200000, put);
 write(`${work}/requests`, 200000, requests[kind]);
 ' "$(realpath "$here/requests.js")" "$work" "$kind"
 send() { # SECONDS FILE
-    wrk -t1 -c"$connections" -d"$1" -s "$here/replay.lua" "$url" -- "$work/$2" | tail -n 1
+    { time wrk -t1 -c"$connections" -d"$1" -s "$here/replay.lua" "$url" -- "$work/$2" | tail -n 1; } 2>"$work/cpu"
 }
 send 4 fill >"$work/filled"
-[ "$kind" != insert ] || curl --silent --fail --output "$work/removed" -X DELETE "$url/list?prefix=items"
 
 perf record -q -F $hertz -e cpu-clock -p "$server" -o "$work/perf" -- sleep $((long + 2)) 2>"$work/complaint" &
 send "$long" requests >"$work/sent"
@@ -62,6 +60,7 @@ wait $!
 grep -q '"status":0,"socket":0' "$work/sent" || { echo "profile: answers with errors: $(cat "$work/sent")" >&2; exit 1; }
 requests=$(sed 's/.*"requests":\([0-9]*\).*/\1/' "$work/sent")
 echo "$kind, $connections connections: $((requests / long)) requests/s on $(nproc) cores"
+awk -v requests="$requests" '{ printf "%-12s %-20s %6.2f us\n\n", "client", "all", ($1 + $2) * 1e6 / requests }' "$work/cpu"
 perf script -i "$work/perf" -F comm,ip,sym,dso 2>"$work/complaint" |
     awk -v requests="$requests" -v hertz=$hertz '
         NF >= 4 {
