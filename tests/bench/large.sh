@@ -7,9 +7,11 @@
 #   tests/bench/large.sh [ENTRIES] [OPTION...]     20,000,000 entries; make bench-large
 #
 # The options are those of `kindex serve`. BASE is another program, to compare with;
+# The rows of others at the same size follow (large_peers.sh), unless PEERS is "no".
 # DIRECTORY is where the data lie: 700 bytes for each entry must be free there.
 set -eu
 here=$(dirname "$0")
+. "$here/users.sh"
 KINDEX=${KINDEX:-$here/../../build/kindex}
 large=${1:-20000000}
 shift || :
@@ -44,25 +46,6 @@ start() { # PROGRAM
 
 now() { date +%s%N; }
 rate() { echo $(($1 * 1000000000 / ($(now) - $2))); }
-
-# Users of 190 bytes of value, in an order that is not that of their keys.
-users() {
-    node -e '
-        const count = Number(process.argv[1]);
-        const write = (n) => {
-            let text = "";
-            for (const end = Math.min(n + 2000, count); n < end; n++) {
-                const id = Math.imul(n, 2654435761) >>> 0;
-                const email = Math.imul(id, 40503) >>> 0;
-                text += `{"key":["users","${id.toString(16).padStart(8, "0")}"],"value":{"email":` +
-                    `"user${email}@example.org","city":"city${email % 1000}","n":${n},"note":"${"x".repeat(110)}"}}\n`;
-            }
-            const more = () => { if (n < count) write(n); };
-            if (process.stdout.write(text)) setImmediate(more);
-            else process.stdout.once("drain", more);
-        };
-        write(0);' "$1"
-}
 
 index() { # NAME FIELD
     curl --silent --fail "$url/indexes" --json \
@@ -137,3 +120,4 @@ for entries in "${SMALL:-1000000}" "$large"; do
     [ -z "${BASE-}" ] || measure "$BASE" "$entries" 'base: '
     measure "$KINDEX" "$entries"
 done
+[ "${PEERS-yes}" = no ] || "$here/large_peers.sh" "$large"
