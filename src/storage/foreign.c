@@ -18,8 +18,8 @@ struct directory_look {
 /* Files that only a directory with a store has, or had. */
 static bool is_of_store(const char *name)
 {
-    static const char *const NAMES[] = {"format", "complete", "restoring",
-                                        "timeline", "backed-up"};
+    static const char *const NAMES[] = {"format",   "complete",  "restoring",
+                                        "timeline", "backed-up", "suspect"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (strcmp(name, NAMES[i]) == 0)
             return true;
