@@ -17,7 +17,7 @@
 #
 # KX_PATIENCE is in seconds, as is KX_LIMIT, which no program of a test may run
 # longer than. Under sanitizers and the like a server may take KX_TIMES the memory;
-# a test finds that in $times. Under the address sanitizer $partial is yes: a story
+# a test finds that in $times. Under the address sanitizer and memcheck $partial is yes: a story
 # that also runs without it (http-broad in run.sh) may leave out what only takes long.
 # Of what is only repeated to be many, KX_SHARE percent are enough then: some_of NUMBER.
 # KX_RECORD names a file to which every answer is
@@ -27,7 +27,7 @@ KINDEX=${KINDEX:-$(dirname "${BASH_SOURCE[0]}")/../../build/kindex}
 patience=${KX_PATIENCE:-60}
 longest=${KX_LIMIT:-300}
 times=${KX_TIMES:-1}
-partial=no
+partial=${KX_PARTIAL:-no}
 work=$(mktemp -d "${TMPDIR:-/tmp}/kindex-http.XXXXXX")
 answer=$work/answer
 head=$work/head
