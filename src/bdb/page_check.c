@@ -133,18 +133,18 @@ static enum kx_status check_table(const char *directory, struct page_walk *walk,
                                   uint64_t *left, struct kx_fault *fault)
 {
     char path[4096];
-    struct paged_file file = {
-        .path = path, .name = table_file((enum table)(walk->tables - 1))};
-    snprintf(path, sizeof path, "%s/%s", directory, file.name);
-    file.fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (file.fd < 0 && errno == ENOENT) {
+    const char *name = table_file((enum table)(walk->tables - 1));
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
         next_table(walk);
         return KX_OK;
     }
-    if (file.fd < 0) /* as without permission: that is no damage */
+    if (fd < 0) /* as without permission: that is no damage */
         return file_unread(path, fault);
+    struct paged_file file = {.path = path, .name = name, .fd = fd};
     enum kx_status status = check_file(&file, walk, left, fault);
-    close(file.fd);
+    close(fd);
     return status;
 }
 
