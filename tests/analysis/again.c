@@ -1,7 +1,6 @@
 /* Loaded into a program under memcheck, where /proc/self/exe is memcheck: a
  * server that begins again does so by KX_AGAIN, which runs it under memcheck
  * once more. */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

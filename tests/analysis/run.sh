@@ -247,7 +247,7 @@ valgrind)
     ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" "$build/kindex" \
         "${units[@]/#/$build/}" 2>&1 | verdict 'it compiles'
     wrapper "$build/kindex" "$KINDEX"
-    gcc -shared -fPIC -w -o "$work/again.so" $here/again.c 2>&1 | verdict 'what begins again compiles'
+    gcc -shared -fPIC -w -D_GNU_SOURCE -o "$work/again.so" $here/again.c 2>&1 | verdict 'what begins again compiles'
     export KX_PRELOAD=$PWD/$work/again.so KX_AGAIN=$KINDEX KX_PARTIAL=yes
     everything "$work/valgrind" "${stories[@]}" "${units[@]/#/$build/}" ;;
 esac
