@@ -9,15 +9,18 @@
  * at any time, for example without memory. */
 #include "engine/record_cache.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <talloc.h>
 
 #include "base/hash.h"
 
 enum {
     SHARDS = 16,
-    WAYS = 8,
+    WAYS = 6, /* with their tags one line of the processor's cache */
+    LINE = 64,
     RECORD_MAX = 4096,      /* larger records are not kept */
     ENTRY_BYTES_GUESS = 256 /* to choose the number of buckets */
 };
@@ -30,10 +33,13 @@ struct cached {
     uint8_t bytes[];
 };
 
+/* A look-up that misses the processor's caches waits for the bucket and for the
+ * entry, so a bucket is one line, and buckets lie in huge pages. */
 struct bucket {
-    uint32_t tags[WAYS]; /* of the hash; 0: the place is free */
+    uint16_t tags[WAYS]; /* of the hash; 0: the place is free */
     struct cached *entries[WAYS];
 };
+static_assert(sizeof(struct bucket) == LINE, "a bucket is one line");
 
 struct shard {
     pthread_mutex_t lock;
@@ -48,6 +54,8 @@ struct shard {
 
 struct record_cache {
     struct shard shards[SHARDS];
+    struct bucket *buckets; /* of all shards */
+    size_t size;            /* of them in bytes */
 };
 
 /* Where a key may be. The low bits of its hash choose the shard, the next ones
@@ -55,7 +63,7 @@ struct record_cache {
 struct cache_place {
     struct shard *shard;
     struct bucket *bucket;
-    uint32_t tag;
+    uint16_t tag;
 };
 
 /* Chosen keys could fill one bucket, which only makes the cache useless for
@@ -66,7 +74,7 @@ static struct cache_place find_place(struct record_cache *cache,
     uint64_t hash = hash_bytes(key);
     struct cache_place place = {.shard = &cache->shards[hash % SHARDS]};
     place.bucket = &place.shard->buckets[(hash >> 4) & place.shard->mask];
-    place.tag = (uint32_t)(hash >> 32) | 1;
+    place.tag = (uint16_t)(hash >> 48) | 1;
     return place;
 }
 
@@ -242,7 +250,6 @@ static void finish_shard(struct shard *shard)
     for (size_t i = 0; shard->buckets != NULL && i <= shard->mask; i++)
         for (int way = 0; way < WAYS; way++)
             free(shard->buckets[i].entries[way]);
-    free(shard->buckets);
     pthread_mutex_destroy(&shard->lock);
 }
 
@@ -250,31 +257,52 @@ static int finish(struct record_cache *cache)
 {
     for (int i = 0; i < SHARDS; i++)
         finish_shard(&cache->shards[i]);
+    if (cache->buckets != NULL)
+        munmap(cache->buckets, cache->size);
     return 0;
 }
 
-static bool init_shard(struct shard *shard, uint64_t bytes)
+/* The buckets of a shard: a power of two. */
+static size_t bucket_count(uint64_t bytes)
 {
-    size_t buckets = 1;
-    while (buckets * WAYS * ENTRY_BYTES_GUESS < bytes)
-        buckets *= 2;
-    size_t table = buckets * sizeof(struct bucket);
-    pthread_mutex_init(&shard->lock, NULL);
-    shard->mask = buckets - 1;
-    shard->limit = bytes > table ? bytes - table : 0;
-    shard->buckets = calloc(buckets, sizeof(struct bucket));
-    return shard->buckets != NULL;
+    size_t count = 1;
+    while (count * WAYS * ENTRY_BYTES_GUESS < bytes)
+        count *= 2;
+    return count;
+}
+
+/* Zeros, which take no memory until they are used. */
+static bool make_buckets(struct record_cache *cache, size_t count)
+{
+    cache->size = SHARDS * count * sizeof(struct bucket);
+    void *memory = mmap(NULL, cache->size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    cache->buckets = memory;
+    (void)madvise(memory, cache->size, MADV_HUGEPAGE);
+    return true;
 }
 
 struct record_cache *record_cache_create(void *mem, uint64_t bytes)
 {
     struct record_cache *cache = talloc_zero(mem, struct record_cache);
-    bool good = cache != NULL;
-    if (good)
-        talloc_set_destructor(cache, finish);
-    for (int i = 0; good && i < SHARDS; i++)
-        good = init_shard(&cache->shards[i], bytes / SHARDS);
-    if (!good)
+    uint64_t limit = bytes / SHARDS;
+    size_t count = bucket_count(limit);
+    size_t table = count * sizeof(struct bucket);
+    if (cache == NULL)
+        return NULL;
+    for (int i = 0; i < SHARDS; i++)
+        pthread_mutex_init(&cache->shards[i].lock, NULL);
+    talloc_set_destructor(cache, finish);
+    if (!make_buckets(cache, count)) {
         talloc_free(cache);
-    return good ? cache : NULL;
+        return NULL;
+    }
+    for (int i = 0; i < SHARDS; i++) {
+        cache->shards[i].buckets = cache->buckets + (size_t)i * count;
+        cache->shards[i].mask = count - 1;
+        cache->shards[i].limit = limit > table ? limit - table : 0;
+    }
+    return cache;
 }
