@@ -31,7 +31,7 @@ void kx_options_default(struct kx_options *options)
         .checkpoint_seconds = 30,
         .checkpoint_bytes = 128u << 20,
         .check_pages = (1u << 30) / 4096,
-        .recovery_us = 1000 * 1000,
+        .recovery_us = 2000 * 1000,
         .archive_interval_ms = 24 * 3600 * 1000,
         .archive_keep = 7,
         .disk_floor = 128u << 20,
