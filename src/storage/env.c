@@ -358,13 +358,22 @@ static uint64_t last_checkpoint(DB_ENV *db)
     return (uint64_t)place.file << 32 | place.offset;
 }
 
-/* The library does not report whether it wrote a checkpoint. */
+/* Returns whether the library will write a checkpoint, by its own rule. */
+static bool is_enough(const struct env *env, uint32_t kilobytes)
+{
+    return kilobytes == 0 || env_log_since_checkpoint(env) >> 10 >= kilobytes;
+}
+
+/* The library does not report whether it wrote a checkpoint. If it did although
+ * there was not enough a moment before, recovery counts from an earlier place
+ * than it will begin at. */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
 {
     struct env_state *state = env_state(env);
     log_witness_last(env);
     uint64_t before = last_checkpoint(env->db);
-    struct recovery_start start = recovery_start_here(env);
+    struct recovery_start start =
+        is_enough(env, kilobytes) ? recovery_start_here(env) : state->recovery;
     checkpoint_throttle_begin(state->throttle);
     int error = env->db->txn_checkpoint(env->db, kilobytes, 0, 0);
     checkpoint_throttle_end();

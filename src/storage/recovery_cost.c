@@ -10,7 +10,11 @@
 
 /* Measured (tests/bench/README.md): the log alone, and a page that is read,
  * checked, changed and, in half of the cases, written. */
-enum { LOG_BYTES_PER_US = 200, PAGE_US = 16 };
+enum {
+    LOG_BYTES_PER_US = 200,
+    PAGE_US = 16,
+    RECORD_BYTES_MIN = 40 /* that changes a page */
+};
 
 static uint64_t log_end(DB_ENV *db)
 {
@@ -49,6 +53,17 @@ static uint64_t since(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
+static uint64_t cost_us(uint64_t log_bytes, uint64_t pages)
+{
+    return log_bytes / LOG_BYTES_PER_US + pages * PAGE_US;
+}
+
+uint64_t recovery_cost_most(const struct env *env)
+{
+    uint64_t bytes = since(log_end(env->db), env_state(env)->recovery.log_at);
+    return cost_us(bytes, bytes / RECORD_BYTES_MIN);
+}
+
 struct recovery_cost recovery_cost_now(const struct env *env)
 {
     const struct recovery_start *start = &env_state(env)->recovery;
@@ -57,6 +72,6 @@ struct recovery_cost recovery_cost_now(const struct env *env)
     struct recovery_cost cost = {
         .log_bytes = since(log_end(env->db), start->log_at),
         .pages = since(evicted, start->evicted) + dirty};
-    cost.us = cost.log_bytes / LOG_BYTES_PER_US + cost.pages * PAGE_US;
+    cost.us = cost_us(cost.log_bytes, cost.pages);
     return cost;
 }

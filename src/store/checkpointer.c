@@ -29,7 +29,8 @@ struct checkpointer {
 bool checkpointer_costly(struct env *env, uint64_t growth_us,
                          uint32_t recovery_us)
 {
-    return recovery_cost_now(env).us + growth_us >= recovery_us;
+    return recovery_cost_most(env) + growth_us >= recovery_us &&
+           recovery_cost_now(env).us + growth_us >= recovery_us;
 }
 
 /* Checkpoints after an interval, or sooner after enough log, or when recovery

@@ -1,5 +1,5 @@
 /* The checkpointer: a thread that checks the storage once a second. It writes
- * checkpoints, so that recovery stays short and log files can be removed,,
+ * checkpoints, so that recovery stays short and log files can be removed,
  * watches the free space on the disk, and checks the pages that the start has
  * left out. */
 #ifndef CHECKPOINTER_H

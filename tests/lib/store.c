@@ -2,6 +2,8 @@
 
 #include <ftw.h>
 
+enum { PATIENCE_MS = 60000 };
+
 /* The owner of each ticket is a flag that says it is answered. */
 static void test_answer(void *context, struct kx_ticket *first)
 {
@@ -52,6 +54,25 @@ struct env *test_env(struct test_store *test, void *mem)
                                   .cache_bytes = 1 << 20};
     assert_int_equal(env_open(mem, &options, &env, NULL), KX_OK);
     return env;
+}
+
+void test_put(struct env *env, const char *key, struct kx_slice value)
+{
+    struct row_write write = {.type = ROW_PUT,
+                              .table = TABLE_CATALOG,
+                              .key = kx_text(key),
+                              .value = value};
+    assert_int_equal(txn_apply(env, &write, 1, ROWS_SCATTERED), KX_OK);
+}
+
+void test_wait_for_checkpoint(struct test_store *test)
+{
+    struct kx_figures figures = {.checkpoints = 0};
+    for (int ms = 0; ms < PATIENCE_MS && figures.checkpoints == 0; ms++) {
+        usleep(1000);
+        kx_figures(test->store, &figures);
+    }
+    assert_int_not_equal(figures.checkpoints, 0);
 }
 
 void test_write(struct test_store *test, void *mem,

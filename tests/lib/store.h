@@ -38,6 +38,12 @@ void test_store_remove(struct test_store *test);
  * itself, and its keeper writes checkpoints, as long as it is open. */
 struct env *test_env(struct test_store *test, void *mem);
 
+/* Puts a row into the storage's table of the catalog; not flushed. */
+void test_put(struct env *env, const char *key, struct kx_slice value);
+
+/* Waits until the store has written a checkpoint. */
+void test_wait_for_checkpoint(struct test_store *test);
+
 /* Writes a row past everything, into a store that is closed. */
 void test_write(struct test_store *test, void *mem,
                 const struct row_write *write);

@@ -1,5 +1,6 @@
 /* What recovery has to read decides when a checkpoint is due: held by counts of
- * bytes and pages, never by time. */
+ * bytes and pages, never by time. The Makefile puts __wrap_recovery_cost_now
+ * where the core calls recovery_cost_now. */
 #include "bdb/bdb.h"
 #include "storage/recovery_cost.h"
 #include "store.h"
@@ -13,10 +14,19 @@ enum {
     LOG_MAX = 400,
     SMALL = 4096, /* recovery begins with the last record before */
     LIMIT_US =
-        12000,       /* less than the scattered pages cost, more than the log */
-    CKP_LSN_AT = 16, /* in a checkpoint's record */
-    PATIENCE = 60000
+        12000,      /* less than the scattered pages cost, more than the log */
+    CKP_LSN_AT = 16 /* in a checkpoint's record */
 };
+
+static atomic_int looks; /* through the cache */
+
+struct recovery_cost __real_recovery_cost_now(const struct env *env);
+struct recovery_cost __wrap_recovery_cost_now(const struct env *env);
+struct recovery_cost __wrap_recovery_cost_now(const struct env *env)
+{
+    atomic_fetch_add(&looks, 1);
+    return __real_recovery_cost_now(env);
+}
 
 static struct env *open_env(struct story *s)
 {
@@ -32,11 +42,7 @@ static void write_rows(struct story *s, struct env *env, int first, int count,
         char key[16];
         snprintf(key, sizeof key, "test%08d", (first + i * step) % ROWS);
         memcpy(value, &i, sizeof i);
-        struct row_write write = {.type = ROW_PUT,
-                                  .table = TABLE_CATALOG,
-                                  .key = kx_text(key),
-                                  .value = kx_slice(value, ROW_BYTES)};
-        assert_int_equal(txn_apply(env, &write, 1, ROWS_SCATTERED), KX_OK);
+        test_put(env, key, kx_slice(value, ROW_BYTES));
     }
     assert_int_equal(env_flush(env), KX_OK);
 }
@@ -135,10 +141,26 @@ static void what_comes_during_a_checkpoint_counts_before(void **state)
     close_env(s, env);
 }
 
+/* Once a second the whole cache would be looked through for nothing. */
+static void an_idle_store_is_not_looked_at(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_filled(s);
+    write_rows(s, env, 5, 1, 0);
+    atomic_store(&looks, 0);
+    assert_in_range(recovery_cost_most(env), 1, LIMIT_US - 1);
+    assert_false(checkpointer_costly(env, 0, LIMIT_US));
+    assert_int_equal(atomic_load(&looks), 0);
+    write_rows(s, env, 0, WRITES, ROWS / WRITES);
+    assert_true(recovery_cost_most(env) >= __real_recovery_cost_now(env).us);
+    assert_true(checkpointer_costly(env, 0, LIMIT_US));
+    assert_int_equal(atomic_load(&looks), 1);
+    close_env(s, env);
+}
+
 static void a_store_writes_one_when_recovery_is_costly(void **state)
 {
     struct story *s = *state;
-    struct kx_figures figures = {.checkpoints = 0};
     test_store_close(&s->test);
     s->test.options.checkpoint_seconds = 86400;
     s->test.options.checkpoint_bytes = 1u << 30;
@@ -151,11 +173,7 @@ static void a_store_writes_one_when_recovery_is_costly(void **state)
         value[ROW_BYTES] = '\0';
         assert_int_equal(test_set(&s->test, s->mem, key, value), KX_OK);
     }
-    for (int ms = 0; ms < PATIENCE && figures.checkpoints == 0; ms++) {
-        usleep(1000);
-        kx_figures(s->test.store, &figures);
-    }
-    assert_int_not_equal(figures.checkpoints, 0);
+    test_wait_for_checkpoint(&s->test);
 }
 
 int main(void)
@@ -169,6 +187,8 @@ int main(void)
                                         begin, finish),
         cmocka_unit_test_setup_teardown(
             what_comes_during_a_checkpoint_counts_before, begin, finish),
+        cmocka_unit_test_setup_teardown(an_idle_store_is_not_looked_at, begin,
+                                        finish),
         cmocka_unit_test_setup_teardown(
             a_store_writes_one_when_recovery_is_costly, begin, finish),
     };

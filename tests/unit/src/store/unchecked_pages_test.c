@@ -125,11 +125,7 @@ static void put_rows(struct story *s, struct env *env)
 {
     for (int i = 0; i < ROWS; i++) {
         char *key = talloc_asprintf(s->mem, "test%08d", i);
-        struct row_write write = {.type = ROW_PUT,
-                                  .table = TABLE_CATALOG,
-                                  .key = kx_text(key),
-                                  .value = kx_text(thousand(s->mem, i))};
-        assert_int_equal(txn_apply(env, &write, 1, ROWS_SCATTERED), KX_OK);
+        test_put(env, key, kx_text(thousand(s->mem, i)));
     }
 }
 
