@@ -20,13 +20,11 @@
 // number was used.
 'use strict';
 const { execFile, execFileSync } = require('node:child_process');
-const fs = require('node:fs');
-const http = require('node:http');
-const net = require('node:net');
 const { promisify } = require('node:util');
 const { Databases } = require('./nodes_databases.js');
 const { Cable } = require('./nodes_network.js');
-const { Server, pause } = require('./server.js');
+const { FleetNode, activeOf, freePort, soon } = require('./nodes_fleet.js');
+const { entriesUnder, pause } = require('./server.js');
 const { randomFrom } = require('./random.js');
 const { announce, seedOf } = require('./report.js');
 
@@ -34,7 +32,6 @@ const CLIENTS = 8;
 const PATIENCE_MS = 500; // then a client sends the next; this one counts when it is answered
 const GONE_MS = 10;      // before the next request, after a connection broke
 const FREEZE_MS = 300;   // after another node is active
-const LONGEST_MS = 60000;
 const [program, roundsText, engine, seedText] = process.argv.slice(2);
 const seed = seedOf(seedText);
 const random = randomFrom(seed);
@@ -44,47 +41,9 @@ const databases = primary !== '' ?
   new Databases(primary, standby, settings, asynchronous) : undefined;
 const faults = (process.env.KX_NODES_FAULTS ?? 'kill,freeze,stop,standby').split(',');
 
-function freePort() {
-  return new Promise((resolve) => {
-    const listener = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = listener.address();
-      listener.close(() => resolve(port));
-    });
-  });
-}
-
-// Resolves to {status, headers, text, json}; waits for as long as the connection
-// is there, and rejects when it breaks.
-function ask(origin, method, target, body, after) {
-  const text = body && JSON.stringify(body);
-  const headers = {
-    ...body && { 'content-type': 'application/json' },
-    ...after && { 'kindex-after': after },
-  };
-  return new Promise((resolve, reject) => {
-    http.request(new URL(target, origin), { method, headers,
-      agent: false }, async (reply) => {
-      try {
-        const chunks = [];
-        for await (const chunk of reply) chunks.push(chunk);
-        const whole = Buffer.concat(chunks).toString();
-        const isJson = /\bjson$/.test(reply.headers['content-type'] ?? '');
-        resolve({ status: reply.statusCode, headers: reply.headers, text: whole,
-          json: isJson ? JSON.parse(whole) : null });
-      } catch (error) {
-        reject(error);
-      }
-    }).on('error', reject).end(text);
-  });
-}
-
-// The address stays the same when the process begins again.
-class Node extends Server {
+class Node extends FleetNode {
   constructor(name, listen, forward, number) {
-    super(program, ['--engine', engine.replace('%', number), '--node', name,
-      '--forward', forward, '--advertise', `http://${listen}`, '--listen', listen]);
-    this.name = name;
-    this.origin = `http://${listen}`;
+    super(program, name, listen, engine.replace('%', number), ['--forward', forward]);
   }
 
   // In a network where it can be cut off.
@@ -96,32 +55,6 @@ class Node extends Server {
     node.program = start.program;
     node.settings = start.words;
     return node;
-  }
-
-  // The reply of the node that answers, here or where this one points to.
-  async ask(method, target, body, after) {
-    const first = await ask(this.origin, method, target, body, after);
-    if (first.status !== 307) return first;
-    return ask(new URL(first.headers.location).origin, method, target, body);
-  }
-
-  async isActive() {
-    const reply = await ask(this.origin, 'GET', '/metrics').catch(() => null);
-    return reply !== null && /^kindex_node_active 1$/m.test(reply.text);
-  }
-
-  // Waits until it answers that it is ready, as active node or as standby.
-  async settled() {
-    await soon(`${this.name} is ready`, async () =>
-      (await ask(this.origin, 'GET', '/readyz').catch(() => null))?.status === 200);
-  }
-}
-
-async function soon(what, holds) {
-  const until = Date.now() + LONGEST_MS;
-  while (!await holds()) {
-    if (Date.now() > until) throw new Error(`not in a minute: ${what}`);
-    await pause(20);
   }
 }
 
@@ -155,8 +88,8 @@ function later(a, b) {
 
 // The sum of a client as a node shows it that has this position; undefined without one.
 async function readSum(node, client, position) {
-  const reply = await node.ask('GET', `/kv/sums/=${client.number}?consistency=session`,
-    undefined, position).catch(() => null);
+  const reply = await node.follow('GET', `/kv/sums/=${client.number}?consistency=session`,
+    undefined, { 'kindex-after': position }).catch(() => null);
   if (reply === null) reads.unanswered++;
   else if (reply.status === 503) reads.refused++;
   else reads.answered++;
@@ -192,7 +125,7 @@ async function commit(nodes, client) {
   let late = false;
   ledger.sent++;
   client.sent++;
-  const answered = nodes[random(nodes.length)].ask('POST', '/atomic', { mutations })
+  const answered = nodes[random(nodes.length)].follow('POST', '/atomic', { mutations })
     .then((reply) => {
       note(key, reply, client);
       if (late && reply.status === 200) ledger.late++;
@@ -216,17 +149,6 @@ async function work(nodes, client) {
 // A node that has to begin again while the database is away ends.
 function supervise(nodes) {
   for (const node of nodes.filter((one) => !one.running)) node.launch();
-}
-
-async function activeOf(nodes) {
-  let found;
-  await soon('a node is active', async () => {
-    supervise(nodes);
-    for (const node of nodes)
-      if (node.running && !node.frozen && await node.isActive()) found = node;
-    return found !== undefined;
-  });
-  return found;
 }
 
 // Milliseconds until another node than this has acknowledged a commit.
@@ -253,7 +175,7 @@ async function recovery(nodes, ready) {
 }
 
 async function strike(nodes, fault, figures) {
-  const active = await activeOf(nodes);
+  const active = await activeOf(nodes, () => supervise(nodes));
   const change = { database: 'restart', promote: 'promote', split: 'split' }[fault];
   if (change !== undefined) {
     figures[fault].push(await recovery(nodes, () => databases[change]()));
@@ -291,17 +213,8 @@ async function strike(nodes, fault, figures) {
 }
 
 // All entries with a prefix, from whichever node is active.
-async function list(node, prefix) {
-  const entries = [];
-  let cursor = '';
-  do {
-    const reply = await node.ask('GET', '/list?limit=1000&prefix=' +
-      encodeURIComponent(JSON.stringify(prefix)) + cursor);
-    if (reply.status !== 200) throw new Error(reply.text);
-    entries.push(...reply.json.entries);
-    cursor = reply.json.cursor && '&cursor=' + encodeURIComponent(reply.json.cursor);
-  } while (cursor);
-  return entries;
+function list(node, prefix) {
+  return entriesUnder((...words) => node.follow(...words), prefix);
 }
 
 function some(what, list) {
@@ -311,7 +224,7 @@ function some(what, list) {
 
 // Returns what is wrong.
 async function check(nodes, clients) {
-  const node = await activeOf(nodes);
+  const node = await activeOf(nodes, () => supervise(nodes));
   const entries = await list(node, ['entries']);
   const stamps = new Map(entries.map((one) => [one.key[1], one.versionstamp]));
   const sums = new Map((await list(node, ['sums'])).map((one) => [one.key[1], one.value]));
@@ -382,8 +295,7 @@ async function main() {
       `${figures[fault].map(Math.round).join(', ')} ms`);
   if (wrong.length > 0) {
     console.log(wrong.join('\n'));
-    for (const node of nodes)
-      console.log(`${node.name}: ${fs.readFileSync(node.log, 'utf8').slice(-1500)}`);
+    nodes.forEach((node) => console.log(node.shownLog()));
   }
   console.log(`${wrong.length > 0 ? 0 : figures.rounds} passed, ` +
     `${wrong.length > 0 ? 1 : 0} failed`);

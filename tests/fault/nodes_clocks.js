@@ -13,10 +13,10 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { performance } = require('node:perf_hooks');
-const { FleetNode, psql, soon } = require('./nodes_fleet.js');
+const { FleetNode, activeOf, psql, soon } = require('./nodes_fleet.js');
 const { randomFrom } = require('./random.js');
 const { announce, seedOf } = require('./report.js');
-const { pause } = require('./server.js');
+const { entriesUnder, pause } = require('./server.js');
 
 const WRITERS = 4;
 const READERS = 4;
@@ -112,15 +112,6 @@ async function read() {
   while (!until.stopped) await look();
 }
 
-async function activeOf() {
-  let found;
-  await soon('a node is active', async () => {
-    for (const node of nodes) if (await node.isActive()) found = node;
-    return found !== undefined;
-  });
-  return found;
-}
-
 // The lease ends soon by the clock that was set; else no node would take it for an hour.
 function leaseIsSane() {
   return psql(engine, '--command=SELECT until < clock_timestamp() + ' +
@@ -149,16 +140,14 @@ async function round(number, rounds) {
     setClock(databaseClock, DATABASE_CLOCKS[jumps % DATABASE_CLOCKS.length]);
   }
   await pause(ROUND_MS);
-  if (number % 2 === 1) await change(await activeOf());
+  if (number % 2 === 1) await change(await activeOf(nodes));
   await soon('commits are acknowledged', () => kept.size > acked + 10);
 }
 
 // All entries with a prefix, by whichever node is active.
 async function list(prefix) {
-  const node = await activeOf();
-  const { port } = new URL(node.origin);
-  node.port = Number(port);
-  return node.list([prefix]);
+  const node = await activeOf(nodes);
+  return entriesUnder((...words) => node.ask(...words), [prefix]);
 }
 
 async function check() {

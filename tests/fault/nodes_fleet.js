@@ -20,7 +20,8 @@ function freePort() {
   });
 }
 
-// Resolves to {status, headers, text, json}; rejects when the connection breaks.
+// Resolves to {status, headers, text, json}; waits for as long as the connection is
+// there, and rejects when it breaks.
 function ask(origin, method, target, body, headers = {}) {
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   return new Promise((resolve, reject) => {
@@ -65,6 +66,13 @@ class FleetNode extends Server {
     return ask(this.origin, method, target, body, headers);
   }
 
+  // The reply of the node that answers, here or where this one points to.
+  async follow(method, target, body, headers) {
+    const first = await this.ask(method, target, body, headers);
+    if (first.status !== 307) return first;
+    return ask(new URL(first.headers.location).origin, method, target, body, headers);
+  }
+
   async isActive() {
     const reply = await this.ask('GET', '/metrics').catch(() => null);
     return reply !== null && /^kindex_node_active 1$/m.test(reply.text);
@@ -83,6 +91,18 @@ class FleetNode extends Server {
   }
 }
 
+// Waits until a node is active; `meanwhile` is called before each look.
+async function activeOf(nodes, meanwhile = () => {}) {
+  let found;
+  await soon('a node is active', async () => {
+    meanwhile();
+    for (const node of nodes)
+      if (node.running && !node.frozen && await node.isActive()) found = node;
+    return found !== undefined;
+  });
+  return found;
+}
+
 // psql in the database of an address of tests/lib/postgres.sh: the output of one query,
 // or of a file.
 function psql(engine, ...words) {
@@ -96,4 +116,4 @@ function epochOf(engine) {
   return Number(psql(engine, '--command=SELECT epoch FROM kindex.lease'));
 }
 
-module.exports = { FleetNode, ask, epochOf, psql, soon };
+module.exports = { FleetNode, activeOf, epochOf, freePort, psql, soon };

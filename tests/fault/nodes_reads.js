@@ -16,7 +16,7 @@ const { performance } = require('node:perf_hooks');
 const { check, checkStates } = require('./history_check.js');
 const { HistoryClient, INDEX, KEYS, number, settle } = require('./history_client.js');
 const { Bank, Ring } = require('./history_sums.js');
-const { FleetNode, soon } = require('./nodes_fleet.js');
+const { FleetNode, activeOf, soon } = require('./nodes_fleet.js');
 const { randomFrom } = require('./random.js');
 const { announce, seedOf } = require('./report.js');
 const { pause } = require('./server.js');
@@ -183,17 +183,8 @@ function checkNodes() {
   return older;
 }
 
-async function activeOf() {
-  let found;
-  await soon('a node is active', async () => {
-    for (const node of nodes) if (await node.isActive()) found = node;
-    return found !== undefined;
-  });
-  return found;
-}
-
 async function strike(fault) {
-  const active = await activeOf();
+  const active = await activeOf(nodes);
   const others = nodes.filter((node) => node !== active);
   if (fault === 'freeze') {
     active.child.kill('SIGSTOP');
@@ -233,7 +224,7 @@ async function prepare(sums) {
     node.launch();
   }
   for (const node of nodes) await node.settled();
-  const made = await (await activeOf()).request('POST', '/indexes', INDEX,
+  const made = await (await activeOf(nodes)).request('POST', '/indexes', INDEX,
     { prefer: 'wait=60' });
   if (made.status >= 300) throw new Error(made.text);
   for (const one of sums) {
@@ -248,7 +239,7 @@ async function run(parts) {
     new Kind(anyNode(randomFrom(seed + 50 + n)), randomFrom(seed + 60 + n)));
   await prepare(sums);
   for (let n = 0; n < parts; n++) await part(clients, sums, faults[n % faults.length]);
-  const active = await activeOf();
+  const active = await activeOf(nodes);
   await settle(history, (...given) => active.request(...given));
   const { writes } = history;
   console.log(`${writes.length} commits; views: ` + Object.entries(counts)

@@ -18,8 +18,8 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { FleetNode, ask, epochOf, psql, soon } = require('./nodes_fleet.js');
-const { pause } = require('./server.js');
+const { FleetNode, activeOf, epochOf, psql, soon } = require('./nodes_fleet.js');
+const { entriesUnder, pause } = require('./server.js');
 const { randomFrom } = require('./random.js');
 const { announce, seedOf } = require('./report.js');
 
@@ -55,19 +55,12 @@ function unpack() {
   execFileSync(program, ['cluster', 'upgrade', '--engine', engine], { stdio: 'pipe' });
 }
 
-// The answer of a node, here or where it points to.
-async function once(node, method, target, body, headers) {
-  const first = await node.ask(method, target, body, headers);
-  if (first.status !== 307) return first;
-  return ask(new URL(first.headers.location).origin, method, target, body, headers);
-}
-
 // Sends a request, to any node each time, until it has another answer than those
 // that are documented to be sent again.
 async function insist(nodes, method, target, body, headers) {
   for (;;) {
     const node = nodes[random(nodes.length)];
-    const reply = await once(node, method, target, body, headers).catch(() => null);
+    const reply = await node.follow(method, target, body, headers).catch(() => null);
     const later = Number(reply?.headers['retry-after']);
     if (reply !== null && (reply.status !== 503 || !(later > 0) || plant === 'rule'))
       return reply;
@@ -130,17 +123,8 @@ async function readOn(nodes, clients) {
 }
 
 // All entries under a prefix.
-async function list(nodes, prefix) {
-  const entries = [];
-  let cursor = '';
-  do {
-    const reply = await insist(nodes, 'GET', '/list?limit=1000&prefix=' +
-      encodeURIComponent(JSON.stringify(prefix)) + cursor);
-    if (reply.status !== 200) throw new Error(reply.text);
-    entries.push(...reply.json.entries);
-    cursor = reply.json.cursor && '&cursor=' + encodeURIComponent(reply.json.cursor);
-  } while (cursor);
-  return entries;
+function list(nodes, prefix) {
+  return entriesUnder((...words) => insist(nodes, ...words), prefix);
 }
 
 // What the earlier program has stored.
@@ -150,15 +134,6 @@ async function oldEntries(nodes) {
 }
 
 // ---- The nodes one after the other -------------------------------------------------
-
-async function activeOf(nodes) {
-  let found;
-  await soon('a node is active', async () => {
-    for (const node of nodes) if (await node.isActive()) found = node;
-    return found !== undefined;
-  });
-  return found;
-}
 
 // Does something, counts the take-overs meanwhile, and leaves the load for a moment.
 async function counted(nodes, what, most, body) {

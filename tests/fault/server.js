@@ -136,19 +136,24 @@ class Server {
   }
 
   // All entries with a prefix (a JSON key), whole.
-  async list(prefix) {
-    const entries = [];
-    let cursor = '';
-    do {
-      const reply = await this.request('GET', '/list?limit=1000&prefix=' +
-        encodeURIComponent(JSON.stringify(prefix)) + cursor);
-      if (reply.status !== 200) throw new Error(reply.text);
-      entries.push(...reply.json.entries);
-      cursor = reply.json.cursor &&
-        '&cursor=' + encodeURIComponent(reply.json.cursor);
-    } while (cursor);
-    return entries;
+  list(prefix) {
+    return entriesUnder((...words) => this.request(...words), prefix);
   }
+}
+
+// The same by any way to send a request, which resolves to {status, json, text}.
+async function entriesUnder(request, prefix) {
+  const entries = [];
+  let cursor = '';
+  do {
+    const reply = await request('GET', '/list?limit=1000&prefix=' +
+      encodeURIComponent(JSON.stringify(prefix)) + cursor);
+    if (reply.status !== 200) throw new Error(reply.text);
+    entries.push(...reply.json.entries);
+    cursor = reply.json.cursor &&
+      '&cursor=' + encodeURIComponent(reply.json.cursor);
+  } while (cursor);
+  return entries;
 }
 
 function pause(ms) {
@@ -160,4 +165,4 @@ process.on('exit', () => all.forEach((server) => server.destroy()));
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.on(signal, () => process.exit(1));
 
-module.exports = { Server, pause };
+module.exports = { Server, entriesUnder, pause };
