@@ -4,28 +4,11 @@
 #
 #   tests/bench/bulk.sh [ROUNDS] [LINES]
 set -eu
+. "$(dirname "$0")/serve.sh"
 KINDEX=${KINDEX:-$(dirname "$0")/../../build/kindex}
 rounds=${1:-5} lines=${2:-1000000}
 work=$(mktemp -d "${TMPDIR:-/tmp}/kindex-bulk.XXXXXX")
-server=''
-trap 'stop; rm -rf "$work"' EXIT
-
-stop() {
-    [ -z "$server" ] || kill "$server"
-    [ -z "$server" ] || wait "$server" || :
-    server=''
-}
-
-start() {
-    rm -rf "$work/data" "$work/port"
-    "$KINDEX" serve --data "$work/data" --listen 0 --port-file "$work/port" >"$work/greeting" 2>"$work/log" &
-    server=$!
-    until [ -s "$work/port" ]; do
-        kill -0 "$server"
-        sleep 0.1
-    done
-    url=http://127.0.0.1:$(cat "$work/port")
-}
+trap 'server_end TERM; rm -rf "$work"' EXIT
 
 post() { # CLIENTS
     printf '%s\n' "$work"/part.* |
@@ -39,12 +22,13 @@ import() {
 measure() { # WAY COMMAND...
     local way=$1 began ended count
     shift
-    start
+    rm -rf "$work/data"
+    server_begin "$KINDEX"
     began=$(date +%s%N)
     "$@"
     ended=$(date +%s%N)
     count=$(curl --silent "$url/count" | jq .count)
-    stop
+    server_end TERM
     [ "$count" = "$lines" ] || { echo "$way stored $count entries of $lines"; exit 1; }
     echo $((lines * 1000000000 / (ended - began))) | tee -a "$work/$way"
 }

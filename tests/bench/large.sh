@@ -11,6 +11,7 @@
 # DIRECTORY is where the data lie: 700 bytes for each entry must be free there.
 set -eu
 here=$(dirname "$0")
+. "$here/serve.sh"
 . "$here/users.sh"
 KINDEX=${KINDEX:-$here/../../build/kindex}
 large=${1:-20000000}
@@ -24,25 +25,7 @@ if [ "$free" -lt $((large * 700)) ]; then
     exit 1
 fi
 work=$(mktemp -d "$directory/kindex-large.XXXXXX")
-server=''
-trap 'stop KILL; rm -rf "$work"' EXIT
-
-stop() { # SIGNAL
-    [ -z "$server" ] || kill -s "$1" "$server"
-    [ -z "$server" ] || wait "$server" 2>>"$work/stopped" || :
-    server=''
-}
-
-start() { # PROGRAM
-    rm -f "$work/port"
-    "$1" serve --data "$work/data" --listen 0 --port-file "$work/port" "${options[@]}" >"$work/greeting" 2>"$work/log" &
-    server=$!
-    until [ -s "$work/port" ]; do
-        kill -0 "$server"
-        sleep 0.05
-    done
-    url=http://127.0.0.1:$(cat "$work/port")
-}
+trap 'server_end KILL; rm -rf "$work"' EXIT
 
 now() { date +%s%N; }
 rate() { echo $(($1 * 1000000000 / ($(now) - $2))); }
@@ -84,7 +67,7 @@ measure() { # PROGRAM ENTRIES
     local gets lists updates
     local began took imported built restarted counted
     rm -rf "$work/data"
-    start "$1"
+    server_begin "$1" "${options[@]}"
     began=$(now)
     users "$2" | "$1" import - --url "$url" 2>"$work/progress" >"$work/reply"
     imported=$(rate "$2" "$began")
@@ -101,14 +84,14 @@ measure() { # PROGRAM ENTRIES
     ask list 16 "$2" && lists=$rate
     ask update 64 "$2" && updates="$rate, $slowest"
     users $(($2 < 200000 ? $2 : 200000)) | sed 's/city\([0-9]\)/town\1/' | timeout --signal=KILL 5 "$1" import - --overwrite --url "$url" >"$work/reply" 2>&1 || :
-    stop KILL
+    server_end KILL
     began=$(now)
-    start "$1"
+    server_begin "$1" "${options[@]}"
     restarted=$((($(now) - began) / 1000000))
     began=$(now)
     [ "$(curl --silent "$url/count" | jq .count)" = $((3 * $2)) ] || { echo 'entries are missing' >&2 && exit 1; }
     counted=$((($(now) - began) / 1000000))
-    stop TERM
+    server_end TERM
     printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "${3-}$2" "$imported" "$built" \
         "$((took / 1000)).$((took % 1000 / 100))" "$(estimates "$took")" "$gets" "$lists" "$updates" \
         "$restarted" "$counted"

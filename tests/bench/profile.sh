@@ -10,6 +10,7 @@
 set -eu
 TIMEFORMAT='%U %S' # processor seconds
 here=$(dirname "$0")
+. "$here/serve.sh"
 KINDEX=${KINDEX:-$here/../../build/kindex}
 kind=${1:-put} connections=${2:-64}
 shift $(($# < 2 ? $# : 2))
@@ -18,17 +19,8 @@ for tool in perf wrk node; do
     command -v "$tool" >/dev/null || { echo "profile: $tool is not installed" >&2; exit 1; }
 done
 work=$(mktemp -d /var/tmp/kindex-profile.XXXXXX)
-server=''
-trap '[ -z "$server" ] || { kill "$server" && wait "$server" || :; }; rm -rf "$work"' EXIT
-
-"$KINDEX" serve --data "$work/data" --listen 0 --port-file "$work/port" "$@" \
-    >"$work/greeting" 2>"$work/log" &
-server=$!
-until [ -s "$work/port" ]; do
-    kill -0 "$server"
-    sleep 0.05
-done
-url=http://127.0.0.1:$(cat "$work/port")
+trap 'server_end TERM; rm -rf "$work"' EXIT
+server_begin "$KINDEX" "$@"
 
 # 200,000 entries of 190 bytes with scattered keys; GETs are of a thousand of them, lists
 # of 100 by an index whose order is another one.
