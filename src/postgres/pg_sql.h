@@ -11,8 +11,8 @@
 
 #include "engine/engine.h"
 
-enum { PG_FORMAT = 2 /* of the tables; written into meta */ };
-#define PG_FORMAT_TEXT "2"
+/* Of the tables; written into meta. */
+#define PG_FORMAT 2
 
 /* Statements on one table, in which %1$s is its name. */
 enum pg_table_statement {
@@ -77,17 +77,18 @@ extern const char *const pg_sql_format;
  * ended by the database's clock, the holder's node and address, whether it has
  * stepped down; epoch and batch of meta; whether batches are lost, and whether
  * that was accepted; the id of the batch of meta in log, or nothing, and
- * whether log has another id than $2 for the batch $1; the format of the
- * tables. */
+ * whether log has another id than $2 for the batch $1; the database's time and
+ * that of the last batch, in ms since 1970; the format of the tables. */
 extern const char *const pg_sql_look;
 
 /* Gives meta the epoch of the lease of the process $1: epoch and batch, or no
  * row. It waits for a batch that is being applied. */
 extern const char *const pg_sql_begin_epoch;
 
-/* Renews the lease of the process $1 for $2 ms: the batch of meta, or no row if
- * it is another's, batches are lost, or the tables have another format; ends it
- * at once, with $2 as holder. */
+/* Renews the lease of the process $1 for $2 ms: the batch of meta, the
+ * database's time and that of the last batch, or no row if it is another's,
+ * batches are lost, or the tables have another format; ends it at once, with $2
+ * as holder. */
 extern const char *const pg_sql_renew;
 extern const char *const pg_sql_release;
 
