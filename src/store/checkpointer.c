@@ -20,6 +20,7 @@ struct checkpointer {
     const struct kx_options *options;
     uint64_t growth_us; /* of the cost of recovery, during a checkpoint */
     struct page_walk *unchecked;
+    bool unread; /* the next page, as the log says */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stop; /* with `lock` */
@@ -67,18 +68,30 @@ static bool wait_second(struct checkpointer *checkpointer)
 
 /* The process has to end when a page is damaged: the next start checks all, and
  * refuses or restores the directory. What cannot be read now is tried again. */
-static void check_pages(struct checkpointer *checkpointer)
+static void check_next_pages(struct checkpointer *checkpointer)
 {
     struct kx_fault fault = {.detail = ""};
     const char *directory = checkpointer->options->directory;
-    struct page_walk *walk = checkpointer->unchecked;
-    if (walk == NULL || walk->tables == 0 || env_failed(checkpointer->env) ||
-        page_check(directory, walk, PAGES_A_SECOND, &fault) != KX_DAMAGED)
+    enum kx_status status =
+        page_check(directory, checkpointer->unchecked, PAGES_A_SECOND, &fault);
+    bool unread = status != KX_OK && status != KX_DAMAGED;
+    if (unread && !checkpointer->unread)
+        kx_log(KX_LOG_WARNING, "unchecked", "directory=%s detail=\"%s\"",
+               directory, fault.detail);
+    checkpointer->unread = unread;
+    if (status != KX_DAMAGED)
         return;
     kx_log(KX_LOG_ERROR, "damaged", "directory=%s detail=\"%s\"", directory,
            fault.detail);
     suspect_mark(directory);
     env_fail(checkpointer->env);
+}
+
+static void check_pages(struct checkpointer *checkpointer)
+{
+    struct page_walk *walk = checkpointer->unchecked;
+    if (walk != NULL && walk->tables > 0 && !env_failed(checkpointer->env))
+        check_next_pages(checkpointer);
 }
 
 /* When the disk becomes full a checkpoint is written while there is still space

@@ -102,6 +102,29 @@ static void steps_come_to_the_end(void **state)
     test_store_open(&s->test);
 }
 
+/* It is tried again from the same page. */
+static void what_cannot_be_read_is_not_passed_over(void **state)
+{
+    struct story *s = *state;
+    struct kx_fault fault;
+    char *path = talloc_asprintf(s->mem, "%s/entries.db", s->test.directory);
+    char *aside = talloc_asprintf(s->mem, "%s.aside", path);
+    fill_and_close(s);
+    struct page_walk walk = {.tables = 1, .page = STEP};
+    assert_int_equal(rename(path, aside), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(page_check(s->test.directory, &walk, STEP, &fault),
+                     KX_FAILED);
+    assert_non_null(strstr(fault.detail, path));
+    assert_int_equal(walk.tables, 1);
+    assert_int_equal(walk.page, STEP);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rename(aside, path), 0);
+    assert_int_equal(page_check(s->test.directory, &walk, STEP, &fault), KX_OK);
+    assert_int_equal(walk.page, 2 * STEP);
+    test_store_open(&s->test);
+}
+
 /* Until the page is right again each start checks all, and refuses. */
 static void the_background_finds_the_others(void **state)
 {
@@ -167,6 +190,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_start_checks_so_many_pages, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(steps_come_to_the_end, begin, finish),
+        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_not_passed_over,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(the_background_finds_the_others, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(so_does_the_library, begin, finish),
