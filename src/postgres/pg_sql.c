@@ -3,11 +3,6 @@
 
 #include <stdio.h>
 
-/* A number of this program as SQL. */
-#define TEXT_OF(number) #number
-#define SQL_NUMBER(number) TEXT_OF(number)
-#define FORMAT SQL_NUMBER(PG_FORMAT)
-
 static const char *const TABLES[TABLE_COUNT] = {[TABLE_ENTRIES] = "entries",
                                                 [TABLE_EXPIRY] = "expiry",
                                                 [TABLE_CATALOG] = "facts"};
@@ -48,7 +43,7 @@ static const char *const OF_TABLE[PG_TABLE_STATEMENTS] = {
 static const char *const TEXTS[PG_STATEMENTS] = {
     [PG_FENCE] =
         "UPDATE meta SET batch = CASE WHEN epoch = $1::int8 AND batch = "
-        "$2::int8 - 1 AND format = " FORMAT
+        "$2::int8 - 1 AND format = " PG_FORMAT_TEXT
         " THEN $2::int8 ELSE -1 END, at_ms = $3::int8 WHERE one = 1",
     [PG_NOTE] = ("INSERT INTO log (batch, epoch, id, at_ms) VALUES ($1::int8, "
                  "$2::int8, $3::text, $4::int8)"),
@@ -77,8 +72,8 @@ const char *const pg_sql_schema[] = {
     "EXISTS pid, DROP COLUMN IF EXISTS pid_since, DROP COLUMN IF EXISTS node, "
     "DROP COLUMN IF EXISTS address, DROP COLUMN IF EXISTS until",
     "INSERT INTO kindex.meta (one, format, epoch, batch, at_ms) VALUES "
-    "(1, " FORMAT ", 0, 0, 0) ON CONFLICT (one) DO UPDATE SET "
-    "format = " FORMAT,
+    "(1, " PG_FORMAT_TEXT ", 0, 0, 0) ON CONFLICT (one) DO UPDATE SET "
+    "format = " PG_FORMAT_TEXT,
     "CREATE TABLE IF NOT EXISTS kindex.lease (one int4 PRIMARY KEY CHECK (one "
     "= 1), epoch int8 NOT NULL, until timestamptz NOT NULL, holder text NOT "
     "NULL, node text NOT NULL, address text NOT NULL, pid int4, pid_since "
@@ -124,7 +119,7 @@ const char *const pg_sql_begin_epoch =
 const char *const pg_sql_renew =
     "UPDATE kindex.lease SET until = clock_timestamp() + $2::int8 * interval "
     "'1 millisecond' WHERE one = 1 AND holder = $1::text AND " LOST
-    " = 0 AND (SELECT format FROM kindex.meta) = " FORMAT
+    " = 0 AND (SELECT format FROM kindex.meta) = " PG_FORMAT_TEXT
     " RETURNING (SELECT batch FROM kindex.meta), " CLOCK
     ", (SELECT at_ms FROM kindex.meta)";
 

@@ -11,8 +11,10 @@
 
 #include "engine/engine.h"
 
-/* Of the tables; written into meta. */
-#define PG_FORMAT 2
+/* Of the tables; written into meta. As a number, and the same in a statement.
+ */
+enum { PG_FORMAT = 2 };
+#define PG_FORMAT_TEXT "2"
 
 /* Statements on one table, in which %1$s is its name. */
 enum pg_table_statement {
