@@ -1,9 +1,11 @@
 /* Each sampled entry is indexed as in a build. The rows give the size of the
  * index and, if it is unique, the values that occur twice. A sample of one
- * entry in n has one of n * n pairs that share a value. */
+ * entry in n has one of n * n pairs that share a value. The rows of an index of
+ * totals are added up in one row for each group. */
 #include "read/declare_preview.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
@@ -14,7 +16,7 @@
 #include "engine/engine.h"
 
 enum {
-    KEYS_MAX = 20000, /* values of a unique index that are compared */
+    KEYS_MAX = 20000, /* values of a unique index, or groups, to compare */
     ROW_COST = 200,   /* of making a row, in bytes that could be read instead */
     ROW_BYTES = 12,   /* what a row takes beside key and record */
     PAGE_FILL_PERCENT = 70,      /* of a page is used when a build is done */
@@ -24,7 +26,7 @@ enum {
     TEXT_MAX = 400 /* three keys, or a key and a detail */
 };
 
-/* A value of a unique index, and the entry that has it. */
+/* A value of a unique index, or a group, and the entry that has it. */
 struct owned {
     struct kx_slice value;
     struct kx_slice owner;
@@ -64,7 +66,8 @@ static struct kx_slice copy(void *mem, struct kx_slice slice)
 static bool keep_key(struct preview_work *work, struct kx_slice index_key,
                      struct kx_slice owner)
 {
-    if (!work->declaration->unique || work->key_count == KEYS_MAX)
+    if (declaration_ends_in_owner(work->declaration) ||
+        work->key_count == KEYS_MAX)
         return true;
     struct owned *kept = &work->keys[work->key_count++];
     *kept = (struct owned){.value = copy(work->mem, index_key),
@@ -165,15 +168,32 @@ static void note_duplicate(struct preview_work *work, const struct owned *pair)
 
 static void count_conflicts(struct preview_work *work)
 {
-    if (work->key_count < 2)
-        return;
-    qsort(work->keys, work->key_count, sizeof work->keys[0], by_value);
     for (size_t i = 1; i < work->key_count; i++) {
         if (!kx_equal(work->keys[i - 1].value, work->keys[i].value))
             continue;
         if (work->preview->conflicts++ == 0)
             note_duplicate(work, &work->keys[i - 1]);
     }
+}
+
+/* The groups that `key_count` rows are of, if there are `factor` times as many
+ * rows. One that occurs once may stand for others that do not occur; there are
+ * between `factor` times as many and none, and the geometric mean of both is
+ * never wrong by more than the root of `factor` (the GEE of Charikar,
+ * Chaudhuri, Motwani and Narasayya, 2000). */
+static double count_groups(const struct preview_work *work, double factor)
+{
+    double once = 0;
+    double more = 0;
+    size_t next;
+    for (size_t i = 0; i < work->key_count; i = next) {
+        next = i + 1;
+        while (next < work->key_count &&
+               kx_equal(work->keys[i].value, work->keys[next].value))
+            next++;
+        *(next == i + 1 ? &once : &more) += 1;
+    }
+    return once * sqrt(factor) + more;
 }
 
 static uint64_t scaled(uint64_t number, double factor)
@@ -196,16 +216,29 @@ static uint64_t count_entries(const struct writer *writer,
     return (uint64_t)(total < all ? total : all);
 }
 
-/* From the sample to the whole. */
-static void extrapolate(struct kx_preview *preview, uint64_t total)
+/* What a row of the sample stands for among the rows of the index. */
+static double growth_of_rows(const struct preview_work *work, double factor)
 {
+    double rows = (double)work->preview->entries;
+    if (!declaration_aggregates(work->declaration) || work->key_count == 0)
+        return factor;
+    /* More rows were sampled than keys were kept. */
+    double unkept = rows / (double)work->key_count;
+    return count_groups(work, factor * unkept) / rows;
+}
+
+/* From the sample to the whole. */
+static void extrapolate(struct preview_work *work, uint64_t total)
+{
+    struct kx_preview *preview = work->preview;
     double factor = 1;
     if (!preview->exact && preview->read > 0 && total > preview->read)
         factor = (double)total / (double)preview->read;
+    double growth = growth_of_rows(work, factor);
     preview->covered = scaled(preview->sampled, factor);
     preview->skipped = scaled(preview->skipped, factor);
-    preview->entries = scaled(preview->entries, factor);
-    preview->bytes = scaled(preview->bytes, factor * 100 / PAGE_FILL_PERCENT);
+    preview->entries = scaled(preview->entries, growth);
+    preview->bytes = scaled(preview->bytes, growth * 100 / PAGE_FILL_PERCENT);
     preview->conflicts = scaled(preview->conflicts, factor * factor);
     if (preview->conflicts > preview->entries)
         preview->conflicts = preview->entries;
@@ -306,8 +339,10 @@ enum kx_status declare_preview_index(struct writer *writer,
     }
     if (status == KX_OK) {
         work->preview->exact = sample.all;
-        count_conflicts(work);
-        extrapolate(work->preview, count_entries(writer, &sample));
+        qsort(work->keys, work->key_count, sizeof work->keys[0], by_value);
+        if (declaration->unique)
+            count_conflicts(work);
+        extrapolate(work, count_entries(writer, &sample));
         status = finish(work, commit, declared);
     }
     talloc_free(mem);

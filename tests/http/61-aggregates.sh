@@ -270,6 +270,29 @@ expect 200
 field '.warnings | length' 1
 field '.warnings[0] | startswith("the summed number /bigg was found in none of the ") and endswith("; did you mean /big?")' true
 
+test_case 'a dry declaration counts groups, and estimates those of a sample'
+for ((n = 0; n < 6; n++)); do
+    echo "{\"key\":[\"trees\",$n],\"value\":{\"group\":$((n % 2))}}"
+done >"$work/lines"
+for ((n = 0; n < 8000; n++)); do
+    echo "{\"key\":[\"woods\",$n],\"value\":{\"group\":$((n % 7)),\"own\":$n}}"
+done >>"$work/lines"
+kindex import "$work/lines"
+ends 0
+groups_of() { # PREFIX FIELD
+    request POST '/indexes?dry=1' "{\"name\":\"dry\",\"prefix\":[\"$1\"],\"fields\":[\"$2\"],\"store\":{\"aggregate\":{\"count\":true}}}"
+    expect 200
+}
+groups_of trees /group
+field '.estimate | [.exact, .covered, .entries]' '[true,6,2]'
+field '.estimate.bytes < 200' true
+groups_of woods /group
+field '.estimate | [.exact, .entries]' '[false,7]'
+groups_of woods /own
+field '.estimate.entries | . > 2700 and . < 16000' true
+request DELETE '/list?prefix=trees'
+request DELETE '/list?prefix=woods'
+
 test_case 'no client writes totals'
 request PUT /kv/by_status/open '{"count":1}'
 expect 409 index-owned-key
