@@ -494,6 +494,11 @@ is 'twice is once' "$(jq -c '[.indexes[].change] | unique' "$work/out")" '["unch
 jq 'del(.by_no)' "$work/indexes.json" >"$work/fewer.json"
 kindex index apply "$work/fewer.json" --prune -o json
 is 'what is dropped' "$(jq -c '[.indexes[] | select(.change != "unchanged") | [.name, .change]]' "$work/out")" '[["by_no","dropped"]]'
+jq '.by_age.prefix = ["nothing"]' "$work/fewer.json" >"$work/moved.json"
+kindex index apply "$work/moved.json" --wait -o json
+is 'what is changed' "$(jq -c '[.indexes[] | select(.change != "unchanged") | [.name, .change]]' "$work/out")" '[["by_age","changed"]]'
+kindex index show by_age -o json
+is 'its prefix' "$(jq -c .prefix "$work/out")" '["nothing"]'
 kindex index apply "$work/fewer.json" --plan --wait
 ends 2
 kindex index apply "$work/none.json"
