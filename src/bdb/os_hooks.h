@@ -12,15 +12,17 @@
  * The library reports the error to one caller only and tries again later: a
  * checkpoint would then remove the log that has what the tables lack, and a
  * flush would acknowledge commits that follow a hole in the log.
+ *
+ * Reading: reads that the disk answers are counted (page_prefetch.h).
  */
 #ifndef OS_HOOKS_H
 #define OS_HOOKS_H
 
 #include "kindex.h"
 
-/* From now on the library opens, lists and syncs through these hooks, and no
- * failure of opening or listing is noted. To be called before an environment is
- * made; any number of times. */
+/* From now on the library opens, lists, reads and syncs through these hooks,
+ * and no failure of opening or listing is noted. To be called before an
+ * environment is made; any number of times. */
 void os_hooks_install(void);
 
 /* Returns whether a file could not be opened since then, although it may exist.
@@ -34,5 +36,10 @@ int os_hooks_list_error(void);
 /* The number of syncs that have failed in this process. It is not known here to
  * which store they belonged. Any thread. */
 unsigned os_hooks_syncs_failed(void);
+
+/* The number of reads of files that took longer than those from the system's
+ * memory do, made by the library on this thread since the hooks were installed.
+ */
+uint64_t os_hooks_slow_reads(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Range scans and series of look-ups on one Berkeley DB cursor. Forward scans
- * fetch whole pages at a time; the library can do that forward only.
+/* Range scans on one Berkeley DB cursor, which look-ups use as well. Forward
+ * scans fetch whole pages at a time; the library can do that forward only.
  *
  * A cursor is closed before a batch is applied: a view ends its scans, and the
  * writer its own, so that no cursor is on a page that changes. */
@@ -8,6 +8,7 @@
 #include <talloc.h>
 
 #include "bdb/bdb.h"
+#include "bdb/range_state.h"
 #include "engine/shadow.h"
 
 /* A first fetch is small, for most scans are; it grows as a scan goes on. */
@@ -20,36 +21,6 @@ enum {
 /* Absent rows of a gap that are passed over one by one: a new descent of the
  * tree costs more. */
 enum { GAP_FEW = 8 };
-
-/* At most 2^WAIT_BITS look-ups pass between two tries of the next row. */
-enum { WAIT_BITS = 5 };
-
-struct range {
-    struct engine_range engine; /* first, so that one pointer is both */
-    struct env *env;
-    DB *db;
-    DBC *cursor;
-    struct kx_slice end;
-    struct kx_slice start;
-    bool reverse;
-    bool fresh;      /* nothing was fetched yet */
-    unsigned wait;   /* look-ups to go down the tree for, before trying the
-                      * next row again */
-    unsigned misses; /* failed tries since the last that succeeded */
-    struct kx_buffer fetched; /* a page of rows, or one value */
-    size_t page_size;         /* bytes of the next page of rows */
-    size_t given;             /* bytes of values, since range_begin */
-    struct kx_buffer key;     /* of one row */
-    DBT bulk;
-    void *next_row; /* the library's position in bulk, NULL: used up */
-    const struct shadow *shadow; /* NULL: never one */
-    size_t shadow_low;           /* of its changes those in [low, high) lie */
-    size_t shadow_high;          /* before the scan */
-    bool held; /* the table's next row is known, and comes after them */
-    enum kx_status held_status;
-    struct kx_slice held_key;
-    struct kx_slice held_value;
-};
 
 /* Makes room for the first row; an earlier failure of a buffer is reset. */
 static bool make_room(struct range *range)
@@ -102,7 +73,7 @@ static void enter_shadow(struct range *range)
         range->shadow_high = range->shadow_low;
 }
 
-static enum kx_status open_cursor(struct range *range)
+enum kx_status range_open_cursor(struct range *range)
 {
     if (!make_room(range))
         return KX_NO_MEMORY;
@@ -130,7 +101,7 @@ enum kx_status range_begin(struct range *range, struct kx_slice start,
     range->given = 0;
     begin_at_bound(range);
     enter_shadow(range);
-    return open_cursor(range);
+    return range_open_cursor(range);
 }
 
 /* The buffer for a row's key, with the key that is sought in it. */
@@ -171,8 +142,8 @@ static enum kx_status fetch_into(struct range *range, struct kx_slice sought,
     }
 }
 
-static enum kx_status fetch(struct range *range, struct kx_slice sought,
-                            u_int32_t how)
+enum kx_status range_fetch(struct range *range, struct kx_slice sought,
+                           u_int32_t how)
 {
     return fetch_into(range, sought, how, range->fetched.capacity);
 }
@@ -231,21 +202,21 @@ static enum kx_status next_forward(struct range *range, struct kx_slice *key,
 static enum kx_status fetch_last(struct range *range)
 {
     if (range->end.size != 0) {
-        enum kx_status status = fetch(range, range->end, DB_SET_RANGE);
+        enum kx_status status = range_fetch(range, range->end, DB_SET_RANGE);
         if (status == KX_OK)
-            return fetch(range, kx_slice(NULL, 0), DB_PREV);
+            return range_fetch(range, kx_slice(NULL, 0), DB_PREV);
         if (status != KX_END)
             return status;
     }
-    return fetch(range, kx_slice(NULL, 0), DB_LAST);
+    return range_fetch(range, kx_slice(NULL, 0), DB_LAST);
 }
 
 static enum kx_status next_reverse(struct range *range, struct kx_slice *key,
                                    struct kx_slice *value)
 {
-    enum kx_status status = range->fresh
-                                ? fetch_last(range)
-                                : fetch(range, kx_slice(NULL, 0), DB_PREV);
+    enum kx_status status =
+        range->fresh ? fetch_last(range)
+                     : range_fetch(range, kx_slice(NULL, 0), DB_PREV);
     range->fresh = false;
     if (status != KX_OK)
         return status;
@@ -363,75 +334,31 @@ enum kx_status range_next(struct range *range, struct kx_slice *key_out,
     return status;
 }
 
+/* In the library's layout a row of a fetched page is four numbers, which the
+ * position counts down. A row of the shadow is not known so far. */
+bool range_peek(const struct range *range, size_t ahead,
+                struct kx_slice *key_out, struct kx_slice *value_out)
+{
+    enum { NUMBERS = 4 };
+    if (range->reverse || range->next_row == NULL || range->held ||
+        range->shadow_low < range->shadow_high)
+        return false;
+    void *row = (u_int32_t *)range->next_row - NUMBERS * ahead;
+    uint8_t *key = NULL;
+    uint8_t *value = NULL;
+    size_t key_size = 0;
+    size_t value_size = 0;
+    DB_MULTIPLE_KEY_NEXT(row, &range->bulk, key, key_size, value, value_size);
+    if (key == NULL)
+        return false;
+    *key_out = kx_slice(key, key_size);
+    *value_out = kx_slice(value, value_size);
+    return range->end.size == 0 || kx_compare(*key_out, range->end) < 0;
+}
+
 size_t range_bytes(const struct range *range)
 {
     return range->given;
-}
-
-/* Is the wanted row the one after the last? Then the tree is not searched. */
-static bool found_next(struct range *range, struct kx_slice key, u_int32_t how)
-{
-    if (fetch(range, kx_slice(NULL, 0), DB_NEXT) != KX_OK)
-        return false;
-    int order = kx_compare(kx_slice(range->key.data, range->key.size), key);
-    return order == 0 || (order > 0 && how == DB_SET_RANGE);
-}
-
-/* After each failed try twice as many look-ups pass before the next one: a
- * series of scattered keys costs a handful of tries, and a run of neighbours
- * within it is still found. */
-static bool tried_next(struct range *range, struct kx_slice key, u_int32_t how)
-{
-    if (range->wait > 0) {
-        range->wait--;
-        return false;
-    }
-    bool found = found_next(range, key, how);
-    range->misses = found ? 0 : range->misses + 1;
-    if (!found)
-        range->wait =
-            (1u << (range->misses < WAIT_BITS ? range->misses : WAIT_BITS)) - 1;
-    return found;
-}
-
-/* One of a series of look-ups, with DB_SET or DB_SET_RANGE. */
-static enum kx_status look_up(struct range *range, struct kx_slice key,
-                              u_int32_t how)
-{
-    enum kx_status status = KX_OK;
-    bool found = false;
-    if (range->cursor == NULL) {
-        status = open_cursor(range);
-        range->wait = 0;
-        range->misses = 0;
-    } else {
-        found = tried_next(range, key, how);
-    }
-    if (status == KX_OK && !found)
-        status = fetch(range, key, how);
-    return status;
-}
-
-enum kx_status range_find(struct range *range, struct kx_slice key,
-                          struct kx_slice *value_out)
-{
-    enum kx_status status = look_up(range, key, DB_SET);
-    if (status == KX_END)
-        return KX_ABSENT;
-    if (status == KX_OK)
-        *value_out = kx_slice(range->bulk.data, range->bulk.size);
-    return status;
-}
-
-enum kx_status range_seek(struct range *range, struct kx_slice key,
-                          struct kx_slice *key_out, struct kx_slice *value_out)
-{
-    enum kx_status status = look_up(range, key, DB_SET_RANGE);
-    if (status == KX_OK) {
-        *key_out = kx_slice(range->key.data, range->key.size);
-        *value_out = kx_slice(range->bulk.data, range->bulk.size);
-    }
-    return status;
 }
 
 void range_end(struct range *range)

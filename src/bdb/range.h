@@ -19,6 +19,8 @@ enum kx_status range_begin(struct range *range, struct kx_slice start,
                            struct kx_slice end, bool reverse);
 enum kx_status range_next(struct range *range, struct kx_slice *key_out,
                           struct kx_slice *value_out);
+bool range_peek(const struct range *range, size_t ahead,
+                struct kx_slice *key_out, struct kx_slice *value_out);
 size_t range_bytes(const struct range *range);
 enum kx_status range_find(struct range *range, struct kx_slice key,
                           struct kx_slice *value_out);

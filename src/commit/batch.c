@@ -159,6 +159,8 @@ enum kx_status batch_apply(struct writer *writer, struct batch *batch,
         return status;
     }
     batch_rows_add(&rows, writer, batch, net, net_count);
+    struct engine_batch next = {.writes = rows.list, .count = rows.count};
+    engine_prepare(writer->base.engine, &next);
     struct plan *last = writer->plan;
     view_apply_begin(writer->view);
     if (!rows.failed)

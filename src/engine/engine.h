@@ -85,6 +85,8 @@ enum engine_space {
  * contracts. */
 struct engine_calls {
     bool remote; /* calls may take milliseconds, and fail for a while */
+    void (*prepare)(struct engine *engine,
+                    const struct engine_batch *batch); /* NULL: of no use */
     enum kx_status (*apply)(struct engine *engine,
                             const struct engine_batch *batch);
     enum kx_status (*apply_part)(struct engine *engine,
@@ -110,8 +112,9 @@ struct engine_calls {
     enum kx_status (*get_head)(struct engine_view *view, enum table table,
                                struct kx_slice key, size_t size,
                                struct kx_buffer *value);
+    bool (*prefetches)(const struct engine_view *view); /* NULL: always */
     void (*prefetch)(struct engine_view *view, const struct kx_slice *keys,
-                     size_t count); /* NULL unless remote */
+                     size_t count);
     double (*share)(struct engine_view *view, enum table table,
                     struct kx_slice start, struct kx_slice end);
     enum kx_status (*find_share)(struct engine_view *view, enum table table,
@@ -127,8 +130,7 @@ struct engine_calls {
                                  struct kx_slice *key_out,
                                  struct kx_slice *value_out);
     bool (*range_peek)(struct engine_range *range, size_t ahead,
-                       struct kx_slice *key_out,
-                       struct kx_slice *value_out); /* NULL unless remote */
+                       struct kx_slice *key_out, struct kx_slice *value_out);
     size_t (*range_bytes)(const struct engine_range *range);
     enum kx_status (*range_find)(struct engine_range *range,
                                  struct kx_slice key,
@@ -140,6 +142,16 @@ struct engine_calls {
 };
 
 /* ---- Changes. Writer thread --------------------------------------------- */
+
+/* A hint: these writes are applied next. Views may be open meanwhile, so that
+ * what apply would wait for is better waited for here. What fails here fails in
+ * engine_apply. */
+static inline void engine_prepare(struct engine *engine,
+                                  const struct engine_batch *batch)
+{
+    if (engine->calls->prepare != NULL)
+        engine->calls->prepare(engine, batch);
+}
 
 /* Applies the writes in order. KX_OK: applied, and on disk after the next
  * engine_flush. Anything else (KX_CHECK_FAILED: there was a row under the key
@@ -285,17 +297,17 @@ static inline enum kx_status engine_get_head(struct engine_view *view,
     return view->calls->get_head(view, table, key, size, value);
 }
 
-/* Returns whether look-ups in this view cost a round trip, so that
- * engine_prefetch is of use. */
+/* Returns whether look-ups in this view cost a round trip, or lately a read of
+ * the disk, so that engine_prefetch is of use. */
 static inline bool engine_prefetches(const struct engine_view *view)
 {
-    return view->calls->prefetch != NULL;
+    return view->calls->prefetches == NULL || view->calls->prefetches(view);
 }
 
 /* A hint: the look-ups of these keys of the entries that come next in this view
- * need no round trip each. It holds for the first keys if there are many, until
- * the next hint, the view's end or the next batch. Only if engine_prefetches.
- * What fails here fails in the look-ups. */
+ * need no round trip or read each. It holds for the first keys if there are
+ * many, until the next hint, the view's end or the next batch. Only if
+ * engine_prefetches. What fails here fails in the look-ups. */
 static inline void engine_prefetch(struct engine_view *view,
                                    const struct kx_slice *keys, size_t count)
 {
@@ -361,13 +373,12 @@ static inline enum kx_status engine_range_next(struct engine_range *range,
 
 /* The row that the next call of engine_range_next gives (ahead 0), or one after
  * it, if the engine has read it already; valid until the next call on this
- * range. False when it has not. */
+ * range. False when it has not: nothing further ahead may be asked for then. */
 static inline bool engine_range_peek(struct engine_range *range, size_t ahead,
                                      struct kx_slice *key_out,
                                      struct kx_slice *value_out)
 {
-    return range->calls->range_peek != NULL &&
-           range->calls->range_peek(range, ahead, key_out, value_out);
+    return range->calls->range_peek(range, ahead, key_out, value_out);
 }
 
 /* Bytes of the values that engine_range_next has given since begin. */

@@ -63,7 +63,8 @@ void kx_read_release(struct kx_reader *reader);
 void kx_reader_confine(struct kx_reader *reader);
 
 /* A hint inside a view: the entries under these keys are read next. Rows on
- * another machine are then read with one round trip. */
+ * another machine are then read with one round trip, and those on a slow disk
+ * at the same time. */
 void kx_read_ahead(struct kx_reader *reader, const struct kx_slice *keys,
                    size_t count);
 

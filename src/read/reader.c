@@ -261,13 +261,6 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                : KX_ABSENT;
 }
 
-void kx_read_ahead(struct kx_reader *reader, const struct kx_slice *keys,
-                   size_t count)
-{
-    if (count > 1 && engine_prefetches(reader->view))
-        engine_prefetch(reader->view, keys, count);
-}
-
 /* Totals as clients see them, in `bytes`, where the row lies already. */
 static enum kx_status show_totals(struct kx_reader *reader, struct kx_slice key,
                                   struct kx_buffer *bytes, struct record *row,

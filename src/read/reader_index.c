@@ -5,6 +5,9 @@
 #include "catalog/row_form.h"
 #include "read/reader_state.h"
 
+/* Rows of an index whose entries are read ahead at a time. */
+enum { READ_AHEAD_MIN = 16, READ_AHEAD_MAX = 128 };
+
 enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
                             struct index **index_out, struct kx_fault *fault)
 {
@@ -81,20 +84,49 @@ static struct kx_slice primary_key(struct kx_reader *reader,
     return kx_buffer_slice(&reader->primary);
 }
 
+/* ---- Reading ahead ------------------------------------------------------ */
+
+/* Those that the cache has are not needed. */
+static void prefetch_unknown(struct kx_reader *reader, struct kx_slice *keys,
+                             size_t count)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!record_cache_get(reader->store->cache, keys[i], &reader->record))
+            keys[unknown++] = keys[i];
+    if (unknown > 1)
+        engine_prefetch(reader->view, keys, unknown);
+}
+
+/* So many rows are looked at: all that may come, where they cost one round
+ * trip; where each costs a read, twice as many as the last time, since a scan
+ * may end soon. */
+static size_t rows_ahead(struct kx_reader *reader)
+{
+    size_t rows = reader->read_ahead_last * 2;
+    if (rows > READ_AHEAD_MAX || engine_remote(reader->store->engine))
+        rows = READ_AHEAD_MAX;
+    else if (rows < READ_AHEAD_MIN)
+        rows = READ_AHEAD_MIN;
+    reader->read_ahead_last = rows;
+    return rows;
+}
+
 /* The entries that the next rows of the scan point to, if looking up each would
- * be a round trip. Rows that the engine has read so far tell which. */
+ * be a round trip or a read. Rows that the engine has read so far tell which.
+ */
 static void read_ahead(struct kx_reader *reader, const struct index *index,
                        struct kx_slice primary)
 {
-    enum { AHEAD_MAX = 128 };
-    struct kx_slice keys[AHEAD_MAX] = {primary};
+    struct kx_slice keys[READ_AHEAD_MAX] = {primary};
+    size_t most = rows_ahead(reader);
     size_t count = 1;
     struct kx_slice key;
     struct kx_slice bytes;
     struct record row;
     void *mem = talloc_new(NULL);
     struct kx_slice prefix = index->declaration->prefix;
-    while (mem != NULL && count < AHEAD_MAX &&
+    while (mem != NULL && count < most &&
            engine_range_peek(reader->rows, count - 1, &key, &bytes)) {
         struct kx_slice owner = kx_slice(NULL, 0);
         if (record_read(bytes, &row) && row_form_of(&row, index->id))
@@ -107,10 +139,23 @@ static void read_ahead(struct kx_reader *reader, const struct index *index,
             memcpy(copy + prefix.size, owner.data, owner.size);
         keys[count++] = kx_slice(copy, prefix.size + owner.size);
     }
-    engine_prefetch(reader->view, keys, count);
     reader->read_ahead = count;
+    prefetch_unknown(reader, keys, count);
     talloc_free(mem);
 }
+
+void kx_read_ahead(struct kx_reader *reader, const struct kx_slice *keys,
+                   size_t count)
+{
+    if (count < 2 || !engine_prefetches(reader->view))
+        return;
+    struct kx_slice *copy = talloc_memdup(NULL, keys, count * sizeof keys[0]);
+    if (copy != NULL)
+        prefetch_unknown(reader, copy, count);
+    talloc_free(copy);
+}
+
+/* ---- Entries ------------------------------------------------------------ */
 
 /* The record of an entry that a row points to. It lies in reader->record or the
  * look-ups' own buffer until the next call. */

@@ -38,6 +38,7 @@ struct kx_reader {
     uint64_t looked;        /* bytes of all rows read in this view */
     uint64_t yielded_at;    /* `looked` when the scan began or yielded last */
     size_t read_ahead;      /* rows of the scan whose entries were read ahead */
+    size_t read_ahead_last; /* how many of them at a time, 0: none so far */
     struct index *index;    /* of an index scan, or NULL */
     struct kx_buffer start; /* bounds of the scan */
     struct kx_buffer end;

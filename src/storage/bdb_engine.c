@@ -6,6 +6,7 @@
 
 #include <talloc.h>
 
+#include "bdb/page_prefetch.h"
 #include "bdb/range.h"
 #include "storage/env.h"
 #include "storage/env_state.h"
@@ -30,6 +31,54 @@ static struct range *range_of(const struct engine_range *range)
 static struct bdb_view *view_of(const struct engine_view *view)
 {
     return (struct bdb_view *)view;
+}
+
+/* ---- Reading ahead ------------------------------------------------------ */
+
+/* The pages of these rows, or of these keys of the entries. Where there is no
+ * memory they are read when they are needed. */
+static void read_ahead(struct env *env, enum page_prefetch_use use,
+                       const struct row_write *writes,
+                       const struct kx_slice *keys, size_t count)
+{
+    count = count < PAGE_PREFETCH_ROWS_MAX ? count : PAGE_PREFETCH_ROWS_MAX;
+    struct page_prefetch_row *rows =
+        talloc_array(NULL, struct page_prefetch_row, (unsigned)count);
+    for (size_t i = 0; rows != NULL && i < count; i++)
+        rows[i] =
+            writes != NULL
+                ? (struct page_prefetch_row){writes[i].table, writes[i].key}
+                : (struct page_prefetch_row){TABLE_ENTRIES, keys[i]};
+    if (rows != NULL)
+        page_prefetch(env_state(env)->prefetch, use, rows, count);
+    talloc_free(rows);
+}
+
+static void prepare(struct engine *engine, const struct engine_batch *batch)
+{
+    struct env *env = env_of(engine);
+    if (batch->count >= PAGE_PREFETCH_ROWS_MIN &&
+        page_prefetch_due(env_state(env)->prefetch, PREFETCH_BATCHES))
+        read_ahead(env, PREFETCH_BATCHES, batch->writes, NULL, batch->count);
+}
+
+/* The writer's view is the one without a shadow. */
+static enum page_prefetch_use use_of(const struct engine_view *view)
+{
+    return view_of(view)->shadow == NULL ? PREFETCH_PLANS : PREFETCH_READS;
+}
+
+static bool prefetches(const struct engine_view *view)
+{
+    return page_prefetch_due(env_state(view_of(view)->env)->prefetch,
+                             use_of(view));
+}
+
+static void prefetch(struct engine_view *view, const struct kx_slice *keys,
+                     size_t count)
+{
+    if (count >= PAGE_PREFETCH_ROWS_MIN)
+        read_ahead(view_of(view)->env, use_of(view), NULL, keys, count);
 }
 
 /* ---- Changes ------------------------------------------------------------ */
@@ -150,6 +199,12 @@ static enum kx_status next(struct engine_range *range, struct kx_slice *key_out,
     return range_next(range_of(range), key_out, value_out);
 }
 
+static bool peek(struct engine_range *range, size_t ahead,
+                 struct kx_slice *key_out, struct kx_slice *value_out)
+{
+    return range_peek(range_of(range), ahead, key_out, value_out);
+}
+
 static size_t bytes(const struct engine_range *range)
 {
     return range_bytes(range_of(range));
@@ -173,6 +228,7 @@ static void end(struct engine_range *range)
 }
 
 static const struct engine_calls CALLS = {
+    .prepare = prepare,
     .apply = apply,
     .apply_part = apply_part,
     .take_back = take_back,
@@ -183,11 +239,14 @@ static const struct engine_calls CALLS = {
     .view_end = view_end,
     .get = get,
     .get_head = get_head,
+    .prefetches = prefetches,
+    .prefetch = prefetch,
     .share = share,
     .find_share = find_share,
     .range_create = create,
     .range_begin = begin,
     .range_next = next,
+    .range_peek = peek,
     .range_bytes = bytes,
     .range_find = find,
     .range_seek = seek,

@@ -20,6 +20,7 @@
 #include "bdb/os_hooks.h"
 #include "bdb/page_check.h"
 #include "bdb/page_alloc.h"
+#include "bdb/page_prefetch.h"
 #include "bdb/log_prealloc.h"
 #include "storage/env_state.h"
 
@@ -192,6 +193,7 @@ static int finish(struct env_state *state)
     if (env->db != NULL && env_failed(env))
         give_up(env->db);
     talloc_free(state->prealloc);
+    talloc_free(state->prefetch);
     for (int i = 0; i < TABLE_COUNT; i++)
         if (env->tables[i] != NULL)
             env->tables[i]->close(env->tables[i], 0);
@@ -255,7 +257,10 @@ static enum kx_status open_all(struct env *env,
     if (status == KX_OK) {
         struct env_state *state = env_state(env);
         state->throttle = checkpoint_throttle_create(env, options->directory);
-        status = state->throttle == NULL ? KX_NO_MEMORY : env_flush(env);
+        state->prefetch = page_prefetch_create(env);
+        status = state->throttle == NULL || state->prefetch == NULL
+                     ? KX_NO_MEMORY
+                     : env_flush(env);
     }
     if (status == KX_OK)
         status = log_witness_start(env);

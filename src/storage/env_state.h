@@ -13,6 +13,7 @@ struct env_state {
     struct env env; /* first, so that one pointer is both */
     struct log_prealloc *prealloc;
     struct checkpoint_throttle *throttle;
+    struct page_prefetch *prefetch;
     struct log_witness witness;
     struct disk_guard disk;
     bool marks_batches;    /* bdb_engine.h */

@@ -1,4 +1,5 @@
--- The requests of large.sh, which makes the users: wrk .. -- get|list|update ENTRIES
+-- The requests of large.sh and slow_disk.sh, which make the users:
+-- wrk .. -- get|list|update|many ENTRIES; LARGE_SEED: of other entries.
 -- An update changes the fields of both indexes.
 local WARM = 300000
 
@@ -15,6 +16,14 @@ local make = {
     list = function(n)
         return wrk.format("GET", "/list?index=by_city&limit=100&prefix=city" .. n % 1000)
     end,
+    many = function(_, count)
+        local keys = {}
+        for i = 1, 100 do
+            keys[i] = string.format('["users","%08x"]', scattered(math.random(0, count - 1)))
+        end
+        return wrk.format("POST", "/get", { ["Content-Type"] = "application/json" },
+            '{"keys":[' .. table.concat(keys, ",") .. "]}")
+    end,
     update = function(n)
         local another = math.random(0, 999999)
         local value = string.format('{"email":"user%d@example.com","city":"city%d","n":%d,"note":"%s"}',
@@ -28,7 +37,7 @@ local chosen, entries
 
 function init(words)
     chosen, entries = make[words[1]], tonumber(words[2])
-    math.randomseed(7)
+    math.randomseed(7 + tonumber(os.getenv("LARGE_SEED") or 0))
 end
 
 function request()
