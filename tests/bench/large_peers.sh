@@ -1,8 +1,8 @@
 #!/bin/bash
 # What large.sh measures, of two others: PostgreSQL with the same users as jsonb and an
-# index on each of two members, asked by pgbench over a socket; and SQLite in a process of
-# Node (large_sqlite.js). Neither speaks HTTP; both are durable at each commit. Redis, which
-# make bench-peers has too, would keep all of it in memory.
+# index on each of two members, asked by pgbench over a socket; Redis with webdis
+# (large_redis.sh), if they are installed; and SQLite in a process of Node (large_sqlite.js).
+# PostgreSQL and SQLite do not speak HTTP; all are durable at each commit.
 #
 #   tests/bench/large_peers.sh [ENTRIES]     20,000,000 entries
 #
@@ -77,11 +77,16 @@ until ask --command='SELECT 1' >"$work/one" 2>&1; do sleep 0.05; done
 restarted=$(milliseconds "$began")
 began=$(now)
 [ "$(ask --command='SELECT count(*) FROM users')" = "$entries" ]
-printf '| %s | %s | %s | %s | - | %s | %s | %s | %s | %s |\n' "PostgreSQL: $entries" "$imported" \
+printf '| %s | %s | - | %s | %s | - | %s | %s | %s | %s | %s |\n' "PostgreSQL: $entries" "$imported" \
     $((2 * entries * 1000 / took)) $((took / 1000)).$((took % 1000 / 100)) "$gets" "$lists" "$updates" \
     "$restarted" "$(milliseconds "$began")"
 postgres_end "$work/a"
 rm -rf "$work/a"
+if command -v redis-server >/dev/null && command -v webdis >/dev/null; then
+    tests/bench/large_redis.sh "$entries"
+else
+    echo 'Redis is left out: redis-server and webdis (Debian) are not installed' >&2
+fi
 tests/bench/setup.sh "$build" >"$work/setup" 2>&1 || { cat "$work/setup" >&2; exit 1; }
 mkdir "$work/sqlite"
 node tests/bench/large_sqlite.js "$entries" "$work/sqlite" "$build/bench/npm"

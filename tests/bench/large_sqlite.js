@@ -64,6 +64,6 @@ const opened = Math.round(seconds(began) * 1000);
 began = performance.now();
 const { count } = db.prepare('SELECT count(*) AS count FROM users').get();
 if (count !== entries) throw new Error(`${count} entries`);
-console.log(`| SQLite: ${entries} | ${imported} | ${Math.round(2 * entries / built)} | ${built.toFixed(1)} | - | ` +
+console.log(`| SQLite: ${entries} | ${imported} | - | ${Math.round(2 * entries / built)} | ${built.toFixed(1)} | - | ` +
     `${gets} | ${lists} | ${updates} | (closed: ${opened}) | ${Math.round(seconds(began) * 1000)} |`);
 fs.rmSync(directory, { recursive: true });

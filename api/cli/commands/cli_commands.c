@@ -51,7 +51,7 @@ static const struct cli_command COMMANDS[] = {
     {"index throttle", "NAME N", "limit the build of an index to N entries per second", "", 2, 2, cli_index_throttle, "N is null to remove the limit.", ASKS},
     {"index rm", "NAME", "drop an index", "", 1, 1, cli_index_rm, NULL, ASKS},
     {"import", "[FILE]", "store entries, one per line (NDJSON)", "import-prefix overwrite dry-run from-key state deno batch jobs file", 0, 1, cli_import,
-     "The lines have the format of export and of GET /list. Existing entries stay,\nunless --overwrite is given; so of several lines with one key the first is\nstored, or with --overwrite the last. With --state an interrupted import\ncontinues.", ASKS},
+     "The lines have the format of export and of GET /list. Existing entries stay,\nunless --overwrite is given; so of several lines with one key the first is\nstored, or with --overwrite the last. With --state an interrupted import\ncontinues. If no key comes twice, lines in order are stored faster, and in a\nlarge store three times as fast: LC_ALL=C sort FILE | kindex import -", ASKS},
     {"export", "[PREFIX]", "print entries, one per line (NDJSON)", "prefix start end from-key reverse limit deno all to-file", 0, 1, cli_export,
      "Entries of declared indexes are left out: the declarations create them again. A\nfile gets its name when it is complete. An interrupted export leaves FILE.part;\n--from-key continues it in another file.", ASKS},
     {"backup", "[FILE]", "write a backup of the running server", "to-file link encrypt-to", 0, 1, cli_backup,
