@@ -120,9 +120,10 @@ struct checkpoint_throttle *checkpoint_throttle_create(void *mem,
     return throttle;
 }
 
-void checkpoint_throttle_begin(struct checkpoint_throttle *throttle)
+void checkpoint_throttle_begin(struct checkpoint_throttle *throttle,
+                               bool pauses)
 {
-    throttle->pause_left_ns = PAUSE_MAX_NS;
+    throttle->pause_left_ns = pauses ? PAUSE_MAX_NS : 0;
     current = throttle;
 }
 

@@ -10,6 +10,7 @@
 #ifndef CHECKPOINT_THROTTLE_H
 #define CHECKPOINT_THROTTLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct __db_env;
@@ -28,9 +29,10 @@ int checkpoint_throttle_configure(struct __db_env *db);
 struct checkpoint_throttle *checkpoint_throttle_create(void *mem,
                                                        const char *directory);
 
-/* Called around a checkpoint, on its thread. It takes at most a second longer.
- */
-void checkpoint_throttle_begin(struct checkpoint_throttle *throttle);
+/* Called around a checkpoint, on its thread. With pauses it takes at most a
+ * second longer; without, it only waits for the pages. */
+void checkpoint_throttle_begin(struct checkpoint_throttle *throttle,
+                               bool pauses);
 void checkpoint_throttle_end(void);
 
 /* Sleeps for as long as the disk was used since began_ns (kx_monotonic_ns), at

@@ -372,14 +372,15 @@ static bool is_enough(const struct env *env, uint32_t kilobytes)
 /* The library does not report whether it wrote a checkpoint. If it did although
  * there was not enough a moment before, recovery counts from an earlier place
  * than it will begin at. */
-enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
+enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes,
+                              enum checkpoint_pace pace)
 {
     struct env_state *state = env_state(env);
     log_witness_last(env);
     uint64_t before = last_checkpoint(env->db);
     struct recovery_start start =
         is_enough(env, kilobytes) ? recovery_start_here(env) : state->recovery;
-    checkpoint_throttle_begin(state->throttle);
+    checkpoint_throttle_begin(state->throttle, pace == CHECKPOINT_PAUSES);
     int error = env->db->txn_checkpoint(env->db, kilobytes, 0, 0);
     checkpoint_throttle_end();
     if (error == 0)

@@ -41,11 +41,17 @@ enum kx_status env_apply(struct env *env, const struct row_write *writes,
  * failure is final: the environment has failed and must be opened again. */
 enum kx_status env_flush(struct env *env);
 
+enum checkpoint_pace {
+    CHECKPOINT_PAUSES, /* leaves the disk to flushes half of the time */
+    CHECKPOINT_HURRIES /* what comes meanwhile makes recovery longer */
+};
+
 /* Writes a checkpoint when at least `kilobytes` of log came since the last one
  * (0: any at all) and removes log files that are not needed any more.
  * Checkpointer thread only. May run beside any other call but open and close.
  */
-enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes);
+enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes,
+                              enum checkpoint_pace pace);
 
 /* How many checkpoints env_checkpoint has written. Any thread. */
 uint64_t env_checkpoints(const struct env *env);

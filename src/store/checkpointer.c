@@ -36,20 +36,21 @@ bool checkpointer_costly(struct env *env, uint64_t growth_us,
 
 /* Checkpoints after an interval, or sooner after enough log, or when recovery
  * becomes costly. What comes during this one will be a part of the cost until
- * the next one is complete. */
+ * the next one is complete: so a costly one hurries. */
 static void checkpoint(struct checkpointer *checkpointer, unsigned *seconds,
                        bool now)
 {
     const struct kx_options *options = checkpointer->options;
     struct env *env = checkpointer->env;
-    bool due =
-        ++*seconds >= options->checkpoint_seconds || now ||
+    bool costly =
         checkpointer_costly(env, checkpointer->growth_us, options->recovery_us);
+    bool due = ++*seconds >= options->checkpoint_seconds || now || costly;
     uint32_t kilobytes = due ? 0 : options->checkpoint_bytes >> 10;
     if (due)
         *seconds = 0;
     uint64_t before = env_checkpoints(env);
-    env_checkpoint(env, kilobytes);
+    env_checkpoint(env, kilobytes,
+                   costly ? CHECKPOINT_HURRIES : CHECKPOINT_PAUSES);
     if (env_checkpoints(env) != before)
         checkpointer->growth_us = recovery_cost_now(env).us;
 }

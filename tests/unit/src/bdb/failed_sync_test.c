@@ -96,7 +96,7 @@ static void a_table_that_cannot_be_synced_keeps_the_log(void **state)
     assert_int_equal(env_flush(env), KX_OK);
     assert_true(has_first_log(s));
     atomic_store(&failing, "catalog.db");
-    assert_int_equal(env_checkpoint(env, 0), KX_FAILED);
+    assert_int_equal(env_checkpoint(env, 0, CHECKPOINT_PAUSES), KX_FAILED);
     assert_true(env_failed(env));
     env_close(env);
     assert_true(has_first_log(s));
@@ -116,7 +116,7 @@ static void a_flush_after_a_failed_one_is_not_believed(void **state)
     struct env *env = test_env(&s->test, s->mem);
     assert_int_equal(put_row(s, env, 0, 1), KX_OK);
     atomic_store(&failing, "log.");
-    assert_int_equal(env_checkpoint(env, 0), KX_FAILED);
+    assert_int_equal(env_checkpoint(env, 0, CHECKPOINT_PAUSES), KX_FAILED);
     assert_int_equal(put_row(s, env, 1, 1), KX_OK);
     assert_int_equal(env_flush(env), KX_FAILED);
     assert_true(env_failed(env));

@@ -7,7 +7,8 @@ static struct env *open_env(struct story *s)
 {
     test_store_close(&s->test);
     struct env *env = test_env(&s->test, s->mem);
-    assert_int_equal(env_checkpoint(env, 0), KX_OK); /* of the start */
+    assert_int_equal(env_checkpoint(env, 0, CHECKPOINT_PAUSES),
+                     KX_OK); /* of the start */
     return env;
 }
 
@@ -37,9 +38,9 @@ static void one_by_time_counts_when_there_was_a_write(void **state)
     struct env *env = open_env(s);
     uint64_t before = checkpoints(env);
     write_row(s, env);
-    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_int_equal(env_checkpoint(env, 0, CHECKPOINT_PAUSES), KX_OK);
     assert_int_equal(checkpoints(env), before + 1);
-    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_int_equal(env_checkpoint(env, 0, CHECKPOINT_PAUSES), KX_OK);
     assert_int_equal(checkpoints(env), before + 1);
     close_env(s, env);
 }
@@ -50,11 +51,13 @@ static void one_by_volume_counts_when_there_was_so_much(void **state)
     struct env *env = open_env(s);
     uint64_t before = checkpoints(env);
     write_row(s, env);
-    assert_int_equal(env_checkpoint(env, 4 * VALUE_BYTES >> 10), KX_OK);
+    assert_int_equal(
+        env_checkpoint(env, 4 * VALUE_BYTES >> 10, CHECKPOINT_PAUSES), KX_OK);
     assert_int_equal(checkpoints(env), before);
     for (int i = 0; i < 4; i++)
         write_row(s, env);
-    assert_int_equal(env_checkpoint(env, 4 * VALUE_BYTES >> 10), KX_OK);
+    assert_int_equal(
+        env_checkpoint(env, 4 * VALUE_BYTES >> 10, CHECKPOINT_PAUSES), KX_OK);
     assert_int_equal(checkpoints(env), before + 1);
     close_env(s, env);
 }

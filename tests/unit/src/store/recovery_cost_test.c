@@ -51,7 +51,7 @@ static struct env *open_filled(struct story *s)
 {
     struct env *env = open_env(s);
     write_rows(s, env, 0, ROWS, 1);
-    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_int_equal(env_checkpoint(env, 0, CHECKPOINT_PAUSES), KX_OK);
     return env;
 }
 
@@ -98,7 +98,7 @@ static void the_bytes_of_log_are_those_that_recovery_reads(void **state)
                         (uint64_t)i * WRITES * LOG_MAX + SMALL);
         write_rows(s, env, 0, WRITES, 1);
     }
-    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_int_equal(env_checkpoint(env, 0, CHECKPOINT_PAUSES), KX_OK);
     assert_in_range(recovery_cost_now(env).log_bytes, 0, SMALL);
     close_env(s, env);
 }
@@ -123,7 +123,7 @@ static void scattered_writes_are_until_a_checkpoint(void **state)
     struct recovery_cost cost = recovery_cost_now(env);
     assert_in_range(cost.pages, WRITES / 2, 2 * WRITES);
     assert_true(checkpointer_costly(env, 0, LIMIT_US));
-    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_int_equal(env_checkpoint(env, 0, CHECKPOINT_PAUSES), KX_OK);
     cost = recovery_cost_now(env);
     assert_in_range(cost.pages, 0, 2);
     assert_false(checkpointer_costly(env, 0, LIMIT_US));
