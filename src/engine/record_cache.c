@@ -191,6 +191,15 @@ bool record_cache_get(struct record_cache *cache, struct kx_slice key,
     return hit;
 }
 
+bool record_cache_has(struct record_cache *cache, struct kx_slice key)
+{
+    struct cache_place place = find_place(cache, key);
+    pthread_mutex_lock(&place.shard->lock);
+    bool has = find_way(&place, key) < WAYS;
+    pthread_mutex_unlock(&place.shard->lock);
+    return has;
+}
+
 /* Two threads may have read the same record at once: one of them finds it here
  * already. */
 void record_cache_fill(struct record_cache *cache, struct kx_slice key,

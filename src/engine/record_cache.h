@@ -20,6 +20,9 @@ struct record_cache *record_cache_create(void *mem, uint64_t bytes);
 bool record_cache_get(struct record_cache *cache, struct kx_slice key,
                       struct kx_buffer *record);
 
+/* Returns whether record_cache_get would find one; not counted as a look-up. */
+bool record_cache_has(struct record_cache *cache, struct kx_slice key);
+
 /* Remembers a record just read from the table, in the same view or by the
  * writer. Large ones and absence (size 0) are not kept. */
 void record_cache_fill(struct record_cache *cache, struct kx_slice key,

@@ -1,5 +1,6 @@
 /* What the comparisons of the next rows look up is read ahead, if the engine is
- * remote: a round trip for a page of rows, not one for each of them. */
+ * remote or its disk slow: a round trip for a page of rows, not one for each of
+ * them, or reads at the same time. */
 #include <talloc.h>
 
 #include "base/arena.h"

@@ -180,7 +180,7 @@ void overlay_prefetch(struct overlay *overlay, struct kx_slice *keys,
     size_t unknown = 0;
     for (size_t i = 0; i < count; i++)
         if (find(overlay, keys[i]) == NULL &&
-            !record_cache_get(overlay->cache, keys[i], &overlay->row))
+            !record_cache_has(overlay->cache, keys[i]))
             keys[unknown++] = keys[i];
     if (unknown > 1)
         engine_prefetch(overlay->view, keys, unknown);

@@ -1,6 +1,6 @@
 /* Reading ahead what a plan looks up, where each look-up is a round trip to
- * another machine: the entries that the next commits name, and the rows of an
- * index that one entry has. */
+ * another machine, or a read of a slow disk: the entries that the next commits
+ * name, and the rows of an index that one entry has. */
 #include "plan/plan.h"
 
 #include <talloc.h>

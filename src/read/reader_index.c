@@ -92,7 +92,7 @@ static void prefetch_unknown(struct kx_reader *reader, struct kx_slice *keys,
 {
     size_t unknown = 0;
     for (size_t i = 0; i < count; i++)
-        if (!record_cache_get(reader->store->cache, keys[i], &reader->record))
+        if (!record_cache_has(reader->store->cache, keys[i]))
             keys[unknown++] = keys[i];
     if (unknown > 1)
         engine_prefetch(reader->view, keys, unknown);

@@ -162,7 +162,8 @@ static void a_list_by_an_index_reads_by_several_threads(void **state)
     atomic_store(&slow, false);
 }
 
-/* The second time from memory. */
+/* The second time from memory; what is read ahead is no look-up in the cache of
+ * records. */
 static void a_request_for_many_reads_by_several_threads(void **state)
 {
     struct story *s = *state;
@@ -170,6 +171,9 @@ static void a_request_for_many_reads_by_several_threads(void **state)
     open_cold(s);
     read_many(s);
     assert_true(atomic_load(&helped) > 0);
+    struct kx_figures figures;
+    kx_figures(s->test.store, &figures);
+    assert_int_equal(figures.record_cache_misses, ROWS);
     int before = own_reads;
     read_many(s);
     assert_int_equal(own_reads, before);
