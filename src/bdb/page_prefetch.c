@@ -25,7 +25,7 @@ static _Thread_local uint64_t seen[PREFETCH_USES];
 /* Rows of one call. It ends when no thread works for it and no row is left. */
 struct page_load {
     struct page_load *next;
-    const struct page_prefetch_row *rows;
+    const struct row_write *rows;
     size_t count;
     size_t taken;
     size_t slow; /* reads */
@@ -47,7 +47,7 @@ struct page_prefetch {
 /* ---- Work --------------------------------------------------------------- */
 
 /* Returns how many reads were slow. */
-static size_t look_up(struct env *env, const struct page_prefetch_row *row)
+static size_t look_up(struct env *env, const struct row_write *row)
 {
     uint64_t before = os_hooks_slow_reads();
     DB *db = env->tables[row->table];
@@ -62,7 +62,7 @@ static void work_for(struct page_prefetch *prefetch, struct page_load *load)
 {
     load->workers++;
     while (load->taken < load->count) {
-        const struct page_prefetch_row *row = &load->rows[load->taken++];
+        const struct row_write *row = &load->rows[load->taken++];
         pthread_mutex_unlock(&prefetch->lock);
         size_t slow = look_up(prefetch->env, row);
         pthread_mutex_lock(&prefetch->lock);
@@ -108,7 +108,7 @@ static void start_threads(struct page_prefetch *prefetch)
 
 /* Returns how many reads were slow. */
 static size_t share_out(struct page_prefetch *prefetch,
-                        const struct page_prefetch_row *rows, size_t count)
+                        const struct row_write *rows, size_t count)
 {
     struct page_load load = {.rows = rows, .count = count};
     struct page_load **at = &prefetch->loads;
@@ -165,7 +165,7 @@ bool page_prefetch_due(struct page_prefetch *prefetch,
 }
 
 void page_prefetch(struct page_prefetch *prefetch, enum page_prefetch_use use,
-                   const struct page_prefetch_row *rows, size_t count)
+                   const struct row_write *rows, size_t count)
 {
     if (count < PAGE_PREFETCH_ROWS_MIN)
         return;

@@ -14,11 +14,6 @@ enum page_prefetch_use {
     PREFETCH_USES
 };
 
-struct page_prefetch_row {
-    enum table table;
-    struct kx_slice key;
-};
-
 struct page_prefetch;
 
 /* Threads begin when they are needed for the first time. Owned by talloc
@@ -31,10 +26,10 @@ bool page_prefetch_due(struct page_prefetch *prefetch,
                        enum page_prefetch_use use);
 
 /* Returns when the pages of the rows have been read, whether a row is there or
- * not. A page that cannot be read is found by the thread that needs it. Any
- * thread, as table_get. */
+ * not; only table and key of each are used. A page that cannot be read is found
+ * by the thread that needs it. Any thread, as table_get. */
 void page_prefetch(struct page_prefetch *prefetch, enum page_prefetch_use use,
-                   const struct page_prefetch_row *rows, size_t count);
+                   const struct row_write *rows, size_t count);
 
 /* Rows of one call: fewer are not worth that a thread wakes, and the pages of
  * more could be gone from the cache when they are needed. */

@@ -35,31 +35,17 @@ static struct bdb_view *view_of(const struct engine_view *view)
 
 /* ---- Reading ahead ------------------------------------------------------ */
 
-/* The pages of these rows, or of these keys of the entries. Where there is no
- * memory they are read when they are needed. */
-static void read_ahead(struct env *env, enum page_prefetch_use use,
-                       const struct row_write *writes,
-                       const struct kx_slice *keys, size_t count)
+static size_t within_limit(size_t count)
 {
-    count = count < PAGE_PREFETCH_ROWS_MAX ? count : PAGE_PREFETCH_ROWS_MAX;
-    struct page_prefetch_row *rows =
-        talloc_array(NULL, struct page_prefetch_row, (unsigned)count);
-    for (size_t i = 0; rows != NULL && i < count; i++)
-        rows[i] =
-            writes != NULL
-                ? (struct page_prefetch_row){writes[i].table, writes[i].key}
-                : (struct page_prefetch_row){TABLE_ENTRIES, keys[i]};
-    if (rows != NULL)
-        page_prefetch(env_state(env)->prefetch, use, rows, count);
-    talloc_free(rows);
+    return count < PAGE_PREFETCH_ROWS_MAX ? count : PAGE_PREFETCH_ROWS_MAX;
 }
 
 static void prepare(struct engine *engine, const struct engine_batch *batch)
 {
-    struct env *env = env_of(engine);
-    if (batch->count >= PAGE_PREFETCH_ROWS_MIN &&
-        page_prefetch_due(env_state(env)->prefetch, PREFETCH_BATCHES))
-        read_ahead(env, PREFETCH_BATCHES, batch->writes, NULL, batch->count);
+    struct page_prefetch *prefetch = env_state(env_of(engine))->prefetch;
+    if (page_prefetch_due(prefetch, PREFETCH_BATCHES))
+        page_prefetch(prefetch, PREFETCH_BATCHES, batch->writes,
+                      within_limit(batch->count));
 }
 
 /* The writer's view is the one without a shadow. */
@@ -74,11 +60,22 @@ static bool prefetches(const struct engine_view *view)
                              use_of(view));
 }
 
+/* Where there is no memory the pages are read when they are needed. */
 static void prefetch(struct engine_view *view, const struct kx_slice *keys,
                      size_t count)
 {
-    if (count >= PAGE_PREFETCH_ROWS_MIN)
-        read_ahead(view_of(view)->env, use_of(view), NULL, keys, count);
+    count = within_limit(count);
+    struct row_write *rows =
+        count < PAGE_PREFETCH_ROWS_MIN
+            ? NULL
+            : talloc_array(NULL, struct row_write, (unsigned)count);
+    if (rows == NULL)
+        return;
+    for (size_t i = 0; i < count; i++)
+        rows[i] = (struct row_write){.table = TABLE_ENTRIES, .key = keys[i]};
+    page_prefetch(env_state(view_of(view)->env)->prefetch, use_of(view), rows,
+                  count);
+    talloc_free(rows);
 }
 
 /* ---- Changes ------------------------------------------------------------ */
