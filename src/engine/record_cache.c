@@ -1,17 +1,18 @@
-/* A hash of buckets with a few places each, in shards with a lock each. A full
- * bucket gives up an entry that was not used since it last looked; a full shard
- * gives up such entries bucket by bucket.
+/* A hash of buckets with a few places each, and a ring of entries, in shards
+ * with a lock each. A new entry is stored at the end of the ring, where it
+ * replaces the oldest; one that is found in the older half is stored at the end
+ * again. So what is asked for stays, memory is never fragmented, and each
+ * operation takes about as long as any other.
  *
  * It is never stale. It is filled inside a view or by the writer, so that no
  * batch is applied between the reading of the table and the filling. What a
  * batch changes is replaced here before views of it can open. Absence is never
  * stored, so rows that are only added need no call. Any record may be dropped
- * at any time, for example without memory. */
+ * at any time. */
 #include "engine/record_cache.h"
 
 #include <assert.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <talloc.h>
 
@@ -19,25 +20,29 @@
 
 enum {
     SHARDS = 16,
-    WAYS = 6, /* with their tags one line of the processor's cache */
+    WAYS = 10, /* with their tags one line of the processor's cache */
     LINE = 64,
-    RECORD_MAX = 4096,      /* larger records are not kept */
-    ENTRY_BYTES_GUESS = 256 /* to choose the number of buckets */
+    UNIT = 8,                /* an entry begins at a multiple of it */
+    RECORD_MAX = 4096,       /* larger records are not kept */
+    ENTRY_BYTES_GUESS = 160, /* to choose the number of buckets */
+    HUGE_RING_MIN = 16 << 20 /* smaller rings lie in small pages */
 };
 
-/* One block of memory for each: the key's bytes, then the record's. */
+/* In the ring: the key's bytes, then the record's. */
 struct cached {
-    uint32_t key_size;
-    uint32_t record_size;
-    bool used; /* since the bucket or the hand last passed */
+    uint32_t bucket; /* that refers to it, unless it was dropped */
+    uint16_t key_size;
+    uint16_t record_size; /* 0: nothing from here to where the ring ends */
     uint8_t bytes[];
 };
+static_assert(sizeof(struct cached) == UNIT, "what is left of a ring has room");
 
 /* A look-up that misses the processor's caches waits for the bucket and for the
- * entry, so a bucket is one line, and buckets lie in huge pages. */
+ * entry, so a bucket is one line, and both lie in huge pages. */
 struct bucket {
-    uint16_t tags[WAYS]; /* of the hash; 0: the place is free */
-    struct cached *entries[WAYS];
+    uint16_t tags[WAYS];   /* of the hash; 0: the place is free */
+    uint32_t places[WAYS]; /* of the entries in the ring, in UNITs */
+    uint32_t unused;
 };
 static_assert(sizeof(struct bucket) == LINE, "a bucket is one line");
 
@@ -45,17 +50,18 @@ struct shard {
     pthread_mutex_t lock;
     struct bucket *buckets;
     size_t mask;
-    size_t bytes;
-    size_t limit;
-    size_t hand; /* bucket to take entries from next */
+    uint8_t *ring;
+    size_t size; /* of the ring in bytes */
+    size_t end;  /* where the next entry is stored, in bytes */
+    size_t used; /* bytes before the end that entries take */
     uint64_t hits;
     uint64_t misses;
 };
 
 struct record_cache {
     struct shard shards[SHARDS];
-    struct bucket *buckets; /* of all shards */
-    size_t size;            /* of them in bytes */
+    uint8_t *memory; /* the buckets of all shards, then their rings */
+    size_t size;     /* of it in bytes */
 };
 
 /* Where a key may be. The low bits of its hash choose the shard, the next ones
@@ -78,10 +84,21 @@ static struct cache_place find_place(struct record_cache *cache,
     return place;
 }
 
-/* What an entry takes, with about what malloc adds. */
-static size_t cost(size_t key_size, size_t record_size)
+static struct cached *entry_at(const struct shard *shard, size_t at)
 {
-    return sizeof(struct cached) + key_size + record_size + 16;
+    return (struct cached *)(void *)(shard->ring + at);
+}
+
+static struct cached *entry_of(const struct cache_place *place, int way)
+{
+    return entry_at(place->shard, (size_t)place->bucket->places[way] * UNIT);
+}
+
+/* What an entry takes of the ring. */
+static size_t entry_size(size_t key_size, size_t record_size)
+{
+    size_t bytes = sizeof(struct cached) + key_size + record_size;
+    return (bytes + UNIT - 1) / UNIT * UNIT;
 }
 
 static bool is_for(const struct cached *entry, struct kx_slice key)
@@ -93,77 +110,97 @@ static bool is_for(const struct cached *entry, struct kx_slice key)
 /* The number of the key's place in its bucket, WAYS when it is not there. */
 static int find_way(const struct cache_place *place, struct kx_slice key)
 {
-    const struct bucket *bucket = place->bucket;
     for (int way = 0; way < WAYS; way++)
-        if (bucket->tags[way] == place->tag &&
-            is_for(bucket->entries[way], key))
+        if (place->bucket->tags[way] == place->tag &&
+            is_for(entry_of(place, way), key))
             return way;
     return WAYS;
 }
 
-static void drop(struct shard *shard, struct bucket *bucket, int way)
+/* How many bytes of entries were stored since the one at `at`, with itself. */
+static size_t age(const struct shard *shard, size_t at)
 {
-    struct cached *entry = bucket->entries[way];
-    shard->bytes -= cost(entry->key_size, entry->record_size);
-    free(entry);
-    bucket->tags[way] = 0;
-    bucket->entries[way] = NULL;
+    return at < shard->end ? shard->end - at : shard->end + shard->size - at;
 }
 
-/* Returns a free place; drops an entry if the bucket is full. Entries that were
- * used get a second chance: their marks are cleared, and next time they may be
- * dropped. */
-static int make_way(struct shard *shard, struct bucket *bucket)
+/* Frees the bytes of the oldest entry, or those unused where the ring ends. */
+static void drop_oldest(struct shard *shard)
 {
+    size_t at = shard->end < shard->used
+                    ? shard->end + shard->size - shard->used
+                    : shard->end - shard->used;
+    const struct cached *entry = entry_at(shard, at);
+    if (entry->record_size == 0) {
+        shard->used -= shard->size - at;
+        return;
+    }
+    struct bucket *bucket = &shard->buckets[entry->bucket];
     for (int way = 0; way < WAYS; way++)
+        if (bucket->places[way] == at / UNIT)
+            bucket->tags[way] = 0;
+    shard->used -= entry_size(entry->key_size, entry->record_size);
+}
+
+/* Returns where an entry of `size` bytes is to be stored: at the end of the
+ * ring, in one piece. */
+static size_t take(struct shard *shard, size_t size)
+{
+    size_t left = shard->size - shard->end;
+    size_t needed = left < size ? left + size : size;
+    while (shard->size - shard->used < needed)
+        drop_oldest(shard);
+    if (left < size) {
+        *entry_at(shard, shard->end) = (struct cached){0};
+        shard->end = 0;
+    }
+    size_t at = shard->end;
+    shard->used += needed;
+    shard->end = at + size == shard->size ? 0 : at + size;
+    return at;
+}
+
+/* A free place of the bucket; that of its oldest entry if it is full. */
+static int make_way(const struct cache_place *place)
+{
+    const struct bucket *bucket = place->bucket;
+    int oldest = 0;
+    for (int way = 0; way < WAYS; way++) {
         if (bucket->tags[way] == 0)
             return way;
-    int victim = 0;
-    for (int way = WAYS - 1; way >= 0; way--) {
-        if (!bucket->entries[way]->used)
-            victim = way;
-        bucket->entries[way]->used = false;
+        if (age(place->shard, (size_t)bucket->places[way] * UNIT) >
+            age(place->shard, (size_t)bucket->places[oldest] * UNIT))
+            oldest = way;
     }
-    drop(shard, bucket, victim);
-    return victim;
+    return oldest;
 }
 
-/* Ends after two rounds through the buckets at most: the first clears the
- * marks, the second finds none. */
-static void make_room(struct shard *shard)
+/* Absence and what is large are not. */
+static bool is_kept(const struct shard *shard, struct kx_slice key,
+                    struct kx_slice record)
 {
-    while (shard->bytes > shard->limit) {
-        struct bucket *bucket = &shard->buckets[shard->hand++ & shard->mask];
-        for (int way = 0; way < WAYS; way++) {
-            if (bucket->tags[way] == 0)
-                continue;
-            if (bucket->entries[way]->used)
-                bucket->entries[way]->used = false;
-            else
-                drop(shard, bucket, way);
-        }
-    }
+    return record.size > 0 && record.size <= RECORD_MAX &&
+           key.size <= KX_KEY_MAX &&
+           entry_size(key.size, record.size) <= shard->size / 2;
 }
 
-/* Inside the lock, for a key that is not in the bucket. Without memory it is
- * not stored. */
+/* Inside the lock, for a key that is not in the bucket. */
 static void remember(const struct cache_place *place, struct kx_slice key,
                      struct kx_slice record)
 {
-    size_t size = sizeof(struct cached) + key.size + record.size;
-    struct cached *entry = malloc(size);
-    if (entry == NULL)
+    struct shard *shard = place->shard;
+    struct bucket *bucket = place->bucket;
+    if (!is_kept(shard, key, record))
         return;
-    entry->key_size = (uint32_t)key.size;
-    entry->record_size = (uint32_t)record.size;
-    entry->used = false;
+    size_t at = take(shard, entry_size(key.size, record.size));
+    struct cached *entry = entry_at(shard, at);
+    entry->bucket = (uint32_t)(bucket - shard->buckets);
+    entry->key_size = (uint16_t)key.size;
+    entry->record_size = (uint16_t)record.size;
     memcpy(entry->bytes, key.data, key.size);
     memcpy(entry->bytes + key.size, record.data, record.size);
-    int way = make_way(place->shard, place->bucket);
-    place->bucket->tags[way] = place->tag;
-    place->bucket->entries[way] = entry;
-    place->shard->bytes += cost(key.size, record.size);
-    make_room(place->shard);
+    int way = make_way(place);
+    bucket->tags[way] = place->tag;
+    bucket->places[way] = (uint32_t)(at / UNIT);
 }
 
 /* False when there is no memory for the copy: a miss, then. */
@@ -174,15 +211,26 @@ static bool copy(const struct cached *entry, struct kx_buffer *record)
     return record->size == entry->record_size;
 }
 
+/* After a hit: an entry of the older half is stored at the end again. */
+static void renew(const struct cache_place *place, int way, struct kx_slice key,
+                  const struct kx_buffer *record)
+{
+    size_t at = (size_t)place->bucket->places[way] * UNIT;
+    if (age(place->shard, at) <= place->shard->size / 2)
+        return;
+    place->bucket->tags[way] = 0;
+    remember(place, key, kx_buffer_slice(record));
+}
+
 bool record_cache_get(struct record_cache *cache, struct kx_slice key,
                       struct kx_buffer *record)
 {
     struct cache_place place = find_place(cache, key);
     pthread_mutex_lock(&place.shard->lock);
     int way = find_way(&place, key);
-    bool hit = way < WAYS && copy(place.bucket->entries[way], record);
+    bool hit = way < WAYS && copy(entry_of(&place, way), record);
     if (hit) {
-        place.bucket->entries[way]->used = true;
+        renew(&place, way, key, record);
         place.shard->hits++;
     } else {
         place.shard->misses++;
@@ -205,8 +253,6 @@ bool record_cache_has(struct record_cache *cache, struct kx_slice key)
 void record_cache_fill(struct record_cache *cache, struct kx_slice key,
                        struct kx_slice record)
 {
-    if (record.size == 0 || record.size > RECORD_MAX)
-        return;
     struct cache_place place = find_place(cache, key);
     pthread_mutex_lock(&place.shard->lock);
     if (find_way(&place, key) == WAYS)
@@ -218,14 +264,13 @@ void record_cache_fill(struct record_cache *cache, struct kx_slice key,
 static void replace(const struct cache_place *place, int way,
                     struct kx_slice key, struct kx_slice record)
 {
-    struct cached *entry = place->bucket->entries[way];
+    struct cached *entry = entry_of(place, way);
     if (entry->record_size == record.size) {
         memcpy(entry->bytes + key.size, record.data, record.size);
         return;
     }
-    drop(place->shard, place->bucket, way);
-    if (record.size != 0 && record.size <= RECORD_MAX)
-        remember(place, key, record);
+    place->bucket->tags[way] = 0;
+    remember(place, key, record);
 }
 
 void record_cache_update(struct record_cache *cache, struct kx_slice key,
@@ -236,7 +281,7 @@ void record_cache_update(struct record_cache *cache, struct kx_slice key,
     int way = find_way(&place, key);
     if (way < WAYS)
         replace(&place, way, key, record);
-    else if (keep && record.size != 0 && record.size <= RECORD_MAX)
+    else if (keep)
         remember(&place, key, record);
     pthread_mutex_unlock(&place.shard->lock);
 }
@@ -254,20 +299,12 @@ void record_cache_figures(struct record_cache *cache,
     }
 }
 
-static void finish_shard(struct shard *shard)
-{
-    for (size_t i = 0; shard->buckets != NULL && i <= shard->mask; i++)
-        for (int way = 0; way < WAYS; way++)
-            free(shard->buckets[i].entries[way]);
-    pthread_mutex_destroy(&shard->lock);
-}
-
 static int finish(struct record_cache *cache)
 {
     for (int i = 0; i < SHARDS; i++)
-        finish_shard(&cache->shards[i]);
-    if (cache->buckets != NULL)
-        munmap(cache->buckets, cache->size);
+        pthread_mutex_destroy(&cache->shards[i].lock);
+    if (cache->memory != NULL)
+        munmap(cache->memory, cache->size);
     return 0;
 }
 
@@ -280,16 +317,18 @@ static size_t bucket_count(uint64_t bytes)
     return count;
 }
 
-/* Zeros, which take no memory until they are used. */
-static bool make_buckets(struct record_cache *cache, size_t count)
+/* Zeros, which take no memory until they are used. The first entry of each ring
+ * would make a huge page of it, 32 MiB in all: not for a small cache. */
+static bool map_memory(struct record_cache *cache, size_t buckets, size_t rings)
 {
-    cache->size = SHARDS * count * sizeof(struct bucket);
+    cache->size = buckets + rings;
     void *memory = mmap(NULL, cache->size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return false;
-    cache->buckets = memory;
-    (void)madvise(memory, cache->size, MADV_HUGEPAGE);
+    cache->memory = memory;
+    bool huge = rings / SHARDS >= HUGE_RING_MIN;
+    (void)madvise(memory, huge ? cache->size : buckets, MADV_HUGEPAGE);
     return true;
 }
 
@@ -299,19 +338,23 @@ struct record_cache *record_cache_create(void *mem, uint64_t bytes)
     uint64_t limit = bytes / SHARDS;
     size_t count = bucket_count(limit);
     size_t table = count * sizeof(struct bucket);
+    size_t ring = limit > table ? (limit - table) / UNIT * UNIT : 0;
     if (cache == NULL)
         return NULL;
     for (int i = 0; i < SHARDS; i++)
         pthread_mutex_init(&cache->shards[i].lock, NULL);
     talloc_set_destructor(cache, finish);
-    if (!make_buckets(cache, count)) {
+    if (!map_memory(cache, SHARDS * table, SHARDS * ring)) {
         talloc_free(cache);
         return NULL;
     }
+    uint8_t *rings = cache->memory + SHARDS * table;
     for (int i = 0; i < SHARDS; i++) {
-        cache->shards[i].buckets = cache->buckets + (size_t)i * count;
-        cache->shards[i].mask = count - 1;
-        cache->shards[i].limit = limit > table ? limit - table : 0;
+        struct shard *shard = &cache->shards[i];
+        shard->buckets = (struct bucket *)(void *)(cache->memory + i * table);
+        shard->mask = count - 1;
+        shard->ring = rings + i * ring;
+        shard->size = ring;
     }
     return cache;
 }
