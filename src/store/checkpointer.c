@@ -36,8 +36,9 @@ bool checkpointer_costly(struct env *env, uint64_t growth_us,
 
 /* Checkpoints after an interval, or sooner after enough log, or when recovery
  * becomes costly. What comes during this one will be a part of the cost until
- * the next one is complete: so a costly one hurries. */
-static void checkpoint(struct checkpointer *checkpointer, unsigned *seconds,
+ * the next one is complete: so a costly one hurries. Returns whether one was
+ * completed and the next one is due. */
+static bool checkpoint(struct checkpointer *checkpointer, unsigned *seconds,
                        bool now)
 {
     const struct kx_options *options = checkpointer->options;
@@ -51,16 +52,19 @@ static void checkpoint(struct checkpointer *checkpointer, unsigned *seconds,
     uint64_t before = env_checkpoints(env);
     env_checkpoint(env, kilobytes,
                    costly ? CHECKPOINT_HURRIES : CHECKPOINT_PAUSES);
-    if (env_checkpoints(env) != before)
-        checkpointer->growth_us = recovery_cost_now(env).us;
+    if (env_checkpoints(env) == before)
+        return false;
+    checkpointer->growth_us = recovery_cost_now(env).us;
+    return checkpointer_costly(env, checkpointer->growth_us,
+                               options->recovery_us);
 }
 
-/* False: the store is stopping. */
-static bool wait_second(struct checkpointer *checkpointer)
+/* Does not wait if the next checkpoint is due. False: the store is stopping. */
+static bool wait_second(struct checkpointer *checkpointer, bool due)
 {
     uint64_t until_ns = kx_monotonic_ns() + KX_SECOND_NS;
     pthread_mutex_lock(&checkpointer->lock);
-    if (!checkpointer->stopping)
+    if (!checkpointer->stopping && !due)
         cond_wait_until(&checkpointer->stop, &checkpointer->lock, until_ns);
     bool stopping = checkpointer->stopping;
     pthread_mutex_unlock(&checkpointer->lock);
@@ -103,16 +107,17 @@ static void *checkpointer_run(void *argument)
     struct disk_guard *disk = env_disk(checkpointer->env);
     unsigned seconds = 0;
     bool full = atomic_load(&disk->full);
+    bool due = false;
     pthread_setname_np(pthread_self(), "checkpoints");
-    while (wait_second(checkpointer)) {
+    while (wait_second(checkpointer, due)) {
         bool was_full = full;
         disk_guard_keep(disk);
         full = atomic_load(&disk->full);
         if (!env_failed(checkpointer->env) &&
             log_witness_idle(checkpointer->env))
             env_flush(checkpointer->env);
-        if (!env_failed(checkpointer->env))
-            checkpoint(checkpointer, &seconds, full && !was_full);
+        due = !env_failed(checkpointer->env) &&
+              checkpoint(checkpointer, &seconds, full && !was_full);
         check_pages(checkpointer);
     }
     return NULL;

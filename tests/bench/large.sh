@@ -8,6 +8,7 @@
 #   tests/bench/large.sh [ENTRIES] [OPTION...]     20,000,000 entries; make bench-large
 #
 # The options are those of `kindex serve`. BASE is another program, to compare with;
+# with COLD=1 the system's memory has no file when the restart begins (as root).
 # The rows of others at the same size follow (large_peers.sh), unless PEERS is "no".
 # DIRECTORY is where the data lie: 1000 bytes for each entry must be free there.
 set -eu
@@ -99,6 +100,7 @@ measure() { # PROGRAM ENTRIES
     ask update 64 "$2" && updates="$rate, $slowest"
     users $(($2 < 200000 ? $2 : 200000)) | sed 's/city\([0-9]\)/town\1/' | timeout --signal=KILL 5 "$1" import - --overwrite --url "$url" >"$work/reply" 2>&1 || :
     server_end KILL
+    [ -z "${COLD-}" ] || { sync && echo 3 >/proc/sys/vm/drop_caches; }
     began=$(now)
     server_begin "$1" "${options[@]}"
     restarted=$((($(now) - began) / 1000000))
