@@ -23,6 +23,12 @@ bool record_cache_get(struct record_cache *cache, struct kx_slice key,
 /* Returns whether record_cache_get would find one; not counted as a look-up. */
 bool record_cache_has(struct record_cache *cache, struct kx_slice key);
 
+enum { RECORDS_AHEAD = 16 };
+/* Has the processor fetch what look-ups of these keys will read, RECORDS_AHEAD
+ * of them at most; not counted as look-ups. */
+void record_cache_prefetch(struct record_cache *cache,
+                           const struct kx_slice *keys, size_t count);
+
 /* Remembers a record just read from the table, in the same view or by the
  * writer. Large ones and absence (size 0) are not kept. */
 void record_cache_fill(struct record_cache *cache, struct kx_slice key,

@@ -26,6 +26,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
     kx_buffer_init(&reader->end, reader);
     kx_buffer_init(&reader->bound, reader);
     kx_buffer_init(&reader->position, reader);
+    kx_buffer_init(&reader->ahead, reader);
     kx_buffer_init(&reader->primary, reader);
     kx_buffer_init(&reader->record, reader);
     kx_buffer_init(&reader->row, reader);

@@ -112,36 +112,55 @@ static size_t rows_ahead(struct kx_reader *reader)
     return rows;
 }
 
-/* The entries that the next rows of the scan point to, if looking up each would
- * be a round trip or a read. Rows that the engine has read so far tell which.
- */
-static void read_ahead(struct kx_reader *reader, const struct index *index,
-                       struct kx_slice primary)
+/* The keys of the entries that this row and the next ones of the scan point to,
+ * in reader->ahead: those of rows that the engine has read so far. */
+static size_t primaries_ahead(struct kx_reader *reader,
+                              const struct index *index,
+                              struct kx_slice primary, struct kx_slice *keys,
+                              size_t most)
 {
-    struct kx_slice keys[READ_AHEAD_MAX] = {primary};
-    size_t most = rows_ahead(reader);
     size_t count = 1;
     struct kx_slice key;
     struct kx_slice bytes;
     struct record row;
-    void *mem = talloc_new(NULL);
-    struct kx_slice prefix = index->declaration->prefix;
-    while (mem != NULL && count < most &&
+    struct kx_buffer *ahead = &reader->ahead;
+    keys[0].size = primary.size;
+    kx_buffer_clear(ahead);
+    kx_add_slice(ahead, primary);
+    while (count < most &&
            engine_range_peek(reader->rows, count - 1, &key, &bytes)) {
-        struct kx_slice owner = kx_slice(NULL, 0);
+        size_t before = ahead->size;
+        kx_add_slice(ahead, index->declaration->prefix);
         if (record_read(bytes, &row) && row_form_of(&row, index->id))
-            owner = record_owner(&row, key);
-        uint8_t *copy = talloc_size(mem, prefix.size + owner.size + 1);
-        if (copy == NULL)
-            break;
-        memcpy(copy, prefix.data, prefix.size);
-        if (owner.size != 0)
-            memcpy(copy + prefix.size, owner.data, owner.size);
-        keys[count++] = kx_slice(copy, prefix.size + owner.size);
+            kx_add_slice(ahead, record_owner(&row, key));
+        keys[count++].size = ahead->size - before;
     }
+    const uint8_t *at = ahead->data;
+    for (size_t i = 0; i < count; at += keys[i++].size)
+        keys[i].data = at;
+    return ahead->failed ? 0 : count;
+}
+
+/* Before each is a round trip or a read. */
+static void read_ahead(struct kx_reader *reader, const struct index *index,
+                       struct kx_slice primary)
+{
+    struct kx_slice keys[READ_AHEAD_MAX];
+    size_t count =
+        primaries_ahead(reader, index, primary, keys, rows_ahead(reader));
     reader->read_ahead = count;
     prefetch_unknown(reader, keys, count);
-    talloc_free(mem);
+}
+
+/* Before this one and the next ones are looked up in the cache. */
+static void fetch_ahead(struct kx_reader *reader, const struct index *index,
+                        struct kx_slice primary)
+{
+    struct kx_slice keys[RECORDS_AHEAD];
+    size_t count = primaries_ahead(reader, index, primary, keys, RECORDS_AHEAD);
+    reader->fetched_ahead = count > 0 ? count - 1 : 0;
+    if (count > 1)
+        record_cache_prefetch(reader->store->cache, keys, count);
 }
 
 void kx_read_ahead(struct kx_reader *reader, const struct kx_slice *keys,
@@ -168,6 +187,10 @@ static enum kx_status find_primary(struct kx_reader *reader,
     reader->resolved++;
     if (reader->read_ahead > 0)
         reader->read_ahead--;
+    if (reader->fetched_ahead > 0)
+        reader->fetched_ahead--;
+    else if (reader->scanning)
+        fetch_ahead(reader, index, primary);
     if (record_cache_get(cache, primary, &reader->record)) {
         *bytes_out = kx_buffer_slice(&reader->record);
         return KX_OK;

@@ -166,6 +166,7 @@ enum kx_status reader_merge_begin(struct kx_reader *reader,
     reader->count_only = first->count_only;
     reader->yielded_at = reader->looked;
     reader->read_ahead = 0;
+    reader->fetched_ahead = 0;
     reader->read_ahead_last = 0;
     kx_buffer_clear(&reader->position);
     reader_asks(reader, reader->index, first->fields, first->field_count);

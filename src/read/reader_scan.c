@@ -26,6 +26,7 @@ enum kx_status reader_scan_begin(struct kx_reader *reader,
     reader->yields = range->yields;
     reader->yielded_at = reader->looked;
     reader->read_ahead = 0;
+    reader->fetched_ahead = 0;
     reader->read_ahead_last = 0;
     reader_asks(reader, reader->index, range->fields, range->field_count);
     enum kx_status status = engine_range_begin_either(

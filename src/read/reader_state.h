@@ -38,6 +38,7 @@ struct kx_reader {
     uint64_t looked;        /* bytes of all rows read in this view */
     uint64_t yielded_at;    /* `looked` when the scan began or yielded last */
     size_t read_ahead;      /* rows of the scan whose entries were read ahead */
+    size_t fetched_ahead;   /* rows to come whose records are being fetched */
     size_t read_ahead_last; /* how many of them at a time, 0: none so far */
     struct index *index;    /* of an index scan, or NULL */
     struct kx_buffer start; /* bounds of the scan */
@@ -46,6 +47,7 @@ struct kx_reader {
     struct kx_buffer position; /* key in scan order of the last entry */
     struct kx_buffer record;   /* record found for a look-up */
     struct kx_buffer row;      /* of an index, looked up */
+    struct kx_buffer ahead;    /* keys that the next index entries point to */
     struct kx_buffer primary;  /* key that the last index entry points to */
     struct conflict_group group;
     struct due_totals *due;  /* read in this view (reader_totals.c), or NULL */
