@@ -177,6 +177,8 @@ enum kx_status recovery_pages(const char *directory, recovery_page_fn *each,
 
 /* ---- The thread --------------------------------------------------------- */
 
+enum { ASKED = 1 << 17 };
+
 struct recovery_ahead {
     const char *directory;
     pthread_t thread;
@@ -184,6 +186,7 @@ struct recovery_ahead {
     atomic_bool stop;
     char file[FILE_NAME]; /* that is open */
     int fd;
+    uint32_t asked[ASKED]; /* pages of it, each at its number % ASKED, plus 1 */
 };
 
 static bool ask(void *target, const char *file, uint32_t page)
@@ -196,10 +199,12 @@ static bool ask(void *target, const char *file, uint32_t page)
         if (ahead->fd >= 0)
             close(ahead->fd);
         ahead->fd = open(path, O_RDONLY | O_CLOEXEC);
+        memset(ahead->asked, 0, sizeof ahead->asked);
     }
-    if (ahead->fd >= 0)
+    if (ahead->fd >= 0 && ahead->asked[page % ASKED] != page + 1)
         (void)posix_fadvise(ahead->fd, (off_t)page * PAGE_BYTES, PAGE_BYTES,
                             POSIX_FADV_WILLNEED);
+    ahead->asked[page % ASKED] = page + 1;
     return !atomic_load(&ahead->stop);
 }
 

@@ -1,5 +1,5 @@
 -- The requests of large.sh and slow_disk.sh, which make the users:
--- wrk .. -- get|list|update|many ENTRIES; LARGE_SEED: of other entries.
+-- wrk .. -- get|list|update|many|warm ENTRIES; LARGE_SEED: of other entries.
 -- An update changes the fields of both indexes.
 local WARM = 300000
 
@@ -9,6 +9,16 @@ local function scattered(n)
     return (low * 2654435761 % 4294967296 + high * 2654435761 % 65536 * 65536) % 4294967296
 end
 
+local function get_many(number)
+    local keys = {}
+    for i = 1, 100 do
+        keys[i] = string.format('["users","%08x"]', scattered(number()))
+    end
+    return wrk.format("POST", "/get", { ["Content-Type"] = "application/json" },
+        '{"keys":[' .. table.concat(keys, ",") .. "]}")
+end
+
+local warmed = 0
 local make = {
     get = function(n, count)
         return wrk.format("GET", string.format("/kv/users/%08x", scattered(n % math.min(count, WARM))))
@@ -17,12 +27,13 @@ local make = {
         return wrk.format("GET", "/list?index=by_city&limit=100&prefix=city" .. n % 1000)
     end,
     many = function(_, count)
-        local keys = {}
-        for i = 1, 100 do
-            keys[i] = string.format('["users","%08x"]', scattered(math.random(0, count - 1)))
-        end
-        return wrk.format("POST", "/get", { ["Content-Type"] = "application/json" },
-            '{"keys":[' .. table.concat(keys, ",") .. "]}")
+        return get_many(function() return math.random(0, count - 1) end)
+    end,
+    warm = function(_, count) -- all that `get` asks for, in turn
+        return get_many(function()
+            warmed = (warmed + 1) % math.min(count, WARM)
+            return warmed
+        end)
     end,
     update = function(n)
         local another = math.random(0, 999999)

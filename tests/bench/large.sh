@@ -94,7 +94,7 @@ measure() { # PROGRAM ENTRIES
     built=$((2 * $2 * 1000 / took))
     [ "$(curl --silent "$url/indexes" | jq '[.indexes[].entries] | add')" = $((2 * $2)) ] ||
         { echo 'an index is not complete' >&2 && exit 1; }
-    ask get 64 "$2" # what is asked for later is in memory
+    ask warm 16 "$2"
     ask get 64 "$2" && gets=$rate
     ask list 16 "$2" && lists=$rate
     ask update 64 "$2" && updates="$rate, $slowest"
