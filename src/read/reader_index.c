@@ -141,7 +141,8 @@ static size_t primaries_ahead(struct kx_reader *reader,
     return ahead->failed ? 0 : count;
 }
 
-/* Before each is a round trip or a read. */
+/* Reads the entries of this row and the next ones, each of which would be a
+ * round trip or a read. */
 static void read_ahead(struct kx_reader *reader, const struct index *index,
                        struct kx_slice primary)
 {
@@ -152,7 +153,7 @@ static void read_ahead(struct kx_reader *reader, const struct index *index,
     prefetch_unknown(reader, keys, count);
 }
 
-/* Before this one and the next ones are looked up in the cache. */
+/* The same for the processor, if the cache has them. */
 static void fetch_ahead(struct kx_reader *reader, const struct index *index,
                         struct kx_slice primary)
 {

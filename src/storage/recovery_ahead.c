@@ -182,7 +182,6 @@ enum { ASKED = 1 << 17 };
 struct recovery_ahead {
     const char *directory;
     pthread_t thread;
-    bool joined;
     atomic_bool stop;
     char file[FILE_NAME]; /* that is open */
     int fd;
@@ -218,17 +217,10 @@ static void *run(void *argument)
     return NULL;
 }
 
-void recovery_ahead_finish(struct recovery_ahead *ahead)
-{
-    if (!ahead->joined)
-        pthread_join(ahead->thread, NULL);
-    ahead->joined = true;
-}
-
 static int end(struct recovery_ahead *ahead)
 {
     atomic_store(&ahead->stop, true);
-    recovery_ahead_finish(ahead);
+    pthread_join(ahead->thread, NULL);
     return 0;
 }
 

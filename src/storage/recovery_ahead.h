@@ -26,7 +26,4 @@ enum kx_status recovery_pages(const char *directory, recovery_page_fn *each,
 struct recovery_ahead;
 struct recovery_ahead *recovery_ahead_start(void *mem, const char *directory);
 
-/* Waits until all have been asked for. */
-void recovery_ahead_finish(struct recovery_ahead *ahead);
-
 #endif

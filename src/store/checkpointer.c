@@ -13,7 +13,7 @@
 #include "storage/recovery_cost.h"
 #include "storage/suspect.h"
 
-enum { PAGES_A_SECOND = 8192 /* that are checked: 32 MiB */ };
+enum { PAGES_A_TURN = 8192 /* that are checked: 32 MiB */ };
 
 struct checkpointer {
     struct env *env;
@@ -37,7 +37,7 @@ bool checkpointer_costly(struct env *env, uint64_t growth_us,
 /* Checkpoints after an interval, or sooner after enough log, or when recovery
  * becomes costly. What comes during this one will be a part of the cost until
  * the next one is complete: so a costly one hurries. Returns whether one was
- * completed and the next one is due. */
+ * completed and the next one is due: what came meanwhile, and as much again. */
 static bool checkpoint(struct checkpointer *checkpointer, unsigned *seconds,
                        bool now)
 {
@@ -55,8 +55,7 @@ static bool checkpoint(struct checkpointer *checkpointer, unsigned *seconds,
     if (env_checkpoints(env) == before)
         return false;
     checkpointer->growth_us = recovery_cost_now(env).us;
-    return checkpointer_costly(env, checkpointer->growth_us,
-                               options->recovery_us);
+    return 2 * checkpointer->growth_us >= options->recovery_us;
 }
 
 /* Does not wait if the next checkpoint is due. False: the store is stopping. */
@@ -78,7 +77,7 @@ static void check_next_pages(struct checkpointer *checkpointer)
     struct kx_fault fault = {.detail = ""};
     const char *directory = checkpointer->options->directory;
     enum kx_status status =
-        page_check(directory, checkpointer->unchecked, PAGES_A_SECOND, &fault);
+        page_check(directory, checkpointer->unchecked, PAGES_A_TURN, &fault);
     bool unread = status != KX_OK && status != KX_DAMAGED;
     if (unread && !checkpointer->unread)
         kx_log(KX_LOG_WARNING, "unchecked", "directory=%s detail=\"%s\"",

@@ -129,6 +129,7 @@ static void it_ends_when_it_is_enough(void **state)
     foretold->most = 10;
     assert_int_equal(recovery_pages(s->test.directory, note, foretold), KX_OK);
     assert_int_equal(foretold->count, 10);
+    assert_int_equal(recovery_pages("/nowhere", note, foretold), KX_FAILED);
     env_close(env);
     test_store_open(&s->test);
 }
@@ -170,13 +171,12 @@ static void the_system_reads_them(void **state)
     struct recovery_ahead *ahead =
         recovery_ahead_start(s->mem, s->test.directory);
     assert_non_null(ahead);
-    recovery_ahead_finish(ahead);
-    talloc_free(ahead);
     size_t got = 0;
     for (int ms = 0; ms < PATIENCE_MS && got < wanted; ms++) {
         usleep(1000);
         got = pages_in_memory(fd, size);
     }
+    talloc_free(ahead);
     assert_true(got >= wanted);
     close(fd);
     env_close(env);
