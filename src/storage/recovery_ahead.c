@@ -1,7 +1,5 @@
-/* Records are those of the library (its log format 19): a header of 12 bytes,
- * with their length, then type, transaction and the transaction's record before
- * (16 bytes), then what the type has. There a file has a number, which a
- * registration gives it; those of all open files precede a checkpoint. */
+/* The names of files are found where recovery begins, so the log is gone
+ * through backwards for that, and then forwards for the pages. */
 #include "storage/recovery_ahead.h"
 
 #include <fcntl.h>
@@ -11,104 +9,67 @@
 #include <unistd.h>
 
 #include "bdb/page_check.h"
+#include "storage/log_file.h"
 #include "storage/log_files.h"
 
-/* Places in a record. */
+/* Places in a registration (a size and bytes) and a checkpoint. */
 enum {
-    LENGTH_AT = 4,
-    TYPE_AT = 12,
-    BODY_AT = 28,
-    START_AT = BODY_AT,     /* of a checkpoint: where recovery begins */
-    NAME_AT = BODY_AT + 4,  /* of a file's registration: a size and bytes */
-    READ_MIN = BODY_AT + 12 /* of those that are read here */
+    NAME_AT = LOG_BODY_AT + 4,
+    START_AT = LOG_BODY_AT,
+    READ_MIN = LOG_BODY_AT + 12 /* of the records that are read here */
 };
 
-enum { REGISTRATION = 2, CHECKPOINT = 11, FILES = 8, FILE_NAME = 64 };
+enum { FILES = 8, FILE_NAME = 64 };
 
 /* The types that nearly all records of rows have. */
 static const struct {
     uint32_t type;
     size_t file_at; /* its number; that of the page follows */
 } PAGE_RECORDS[] = {
-    {41, BODY_AT + 4}, /* an item added or removed, after the operation */
-    {43, BODY_AT + 4}, /* a page of a long value, the same */
-    {57, BODY_AT},     /* an item marked as deleted */
-    {58, BODY_AT},     /* an item replaced */
+    {41, LOG_BODY_AT + 4}, /* an item added or removed, after the operation */
+    {43, LOG_BODY_AT + 4}, /* a page of a long value, the same */
+    {57, LOG_BODY_AT},     /* an item marked as deleted */
+    {58, LOG_BODY_AT},     /* an item replaced */
 };
 
 struct log_walk {
     const char *directory;
-    uint8_t *log; /* a file of it */
-    size_t size;
+    struct log_file log;
     char names[FILES][FILE_NAME]; /* by number; empty: not known */
     struct log_place start;       /* of recovery; file 0: not found yet */
     recovery_page_fn *each;
     void *target;
 };
 
-static uint32_t number_at(const uint8_t *bytes)
-{
-    uint32_t number;
-    memcpy(&number, bytes, sizeof number);
-    return number;
-}
-
-/* The length of the record there; 0: the log's end, or nothing that could be a
- * record. */
-static size_t length_at(const struct log_walk *walk, size_t at)
-{
-    if (walk->size < TYPE_AT || at > walk->size - TYPE_AT)
-        return 0;
-    uint32_t length = number_at(walk->log + at + LENGTH_AT);
-    return length <= TYPE_AT || length > walk->size - at ? 0 : length;
-}
-
 /* 0: of none that is read here. */
 static uint32_t type_of(const uint8_t *record, size_t length)
 {
-    return length < READ_MIN ? 0 : number_at(record + TYPE_AT);
+    return length < READ_MIN ? 0 : log_number(record + LOG_TYPE_AT);
 }
 
 static enum kx_status read_log(struct log_walk *walk, uint32_t number)
 {
-    char name[LOG_NAME], path[4096];
-    log_files_name(number, name);
-    snprintf(path, sizeof path, "%s/%s", walk->directory, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
-    walk->size = 0;
-    talloc_free(walk->log);
-    walk->log = size < 0 ? NULL : talloc_size(NULL, (size_t)size + 1);
-    while (walk->log != NULL && walk->size < (size_t)size) {
-        ssize_t got = pread(fd, walk->log + walk->size,
-                            (size_t)size - walk->size, (off_t)walk->size);
-        if (got <= 0)
-            break;
-        walk->size += (size_t)got;
-    }
-    if (fd >= 0)
-        close(fd);
-    if (size >= 0 && walk->log == NULL)
-        return KX_NO_MEMORY;
-    return size >= 0 && walk->size == (size_t)size ? KX_OK : KX_FAILED;
+    struct kx_fault fault;
+    log_file_drop(&walk->log);
+    return log_file_read(walk->directory, number, &walk->log, &fault);
 }
 
-/* A file that is open has a number: name, identity (both with their sizes) and
- * number follow each other. */
+/* Name, identity (both with their sizes) and number of the file follow each
+ * other. */
 static void note_file(struct log_walk *walk, const uint8_t *record,
                       size_t length)
 {
-    size_t name_size = number_at(record + NAME_AT);
+    size_t name_size = log_number(record + NAME_AT);
     size_t at = NAME_AT + 4;
     if (name_size == 0 || name_size > FILE_NAME || name_size > length - at - 4)
         return;
     const char *name = (const char *)record + at;
     at += name_size;
-    size_t identity = number_at(record + at);
+    size_t identity = log_number(record + at);
     at += 4;
     if (identity > length - at || length - at - identity < 4)
         return;
-    uint32_t number = number_at(record + at + identity);
+    uint32_t number = log_number(record + at + identity);
     if (number < FILES && memchr(name, '\0', name_size) != NULL)
         memcpy(walk->names[number], name, name_size);
 }
@@ -123,15 +84,16 @@ static enum kx_status find_start(struct log_walk *walk, uint32_t first,
          status == KX_OK && walk->start.file == 0 && n >= first && n > 0; n--) {
         size_t length;
         status = read_log(walk, n);
-        for (size_t at = 0; (length = length_at(walk, at)) != 0; at += length) {
-            const uint8_t *record = walk->log + at;
+        for (size_t at = 0; (length = log_record_length(&walk->log, at)) != 0;
+             at += length) {
+            const uint8_t *record = walk->log.bytes + at;
             uint32_t type = type_of(record, length);
-            if (type == REGISTRATION)
+            if (type == LOG_REGISTRATION)
                 note_file(walk, record, length);
-            else if (type == CHECKPOINT)
+            else if (type == LOG_CHECKPOINT)
                 walk->start =
-                    (struct log_place){number_at(record + START_AT),
-                                       number_at(record + START_AT + 4)};
+                    (struct log_place){log_number(record + START_AT),
+                                       log_number(record + START_AT + 4)};
         }
     }
     return status;
@@ -145,8 +107,8 @@ static bool take_record(struct log_walk *walk, const uint8_t *record,
     for (size_t i = 0; i < sizeof PAGE_RECORDS / sizeof *PAGE_RECORDS; i++) {
         if (PAGE_RECORDS[i].type != type)
             continue;
-        uint32_t file = number_at(record + PAGE_RECORDS[i].file_at);
-        uint32_t page = number_at(record + PAGE_RECORDS[i].file_at + 4);
+        uint32_t file = log_number(record + PAGE_RECORDS[i].file_at);
+        uint32_t page = log_number(record + PAGE_RECORDS[i].file_at + 4);
         return file >= FILES || walk->names[file][0] == '\0' ||
                walk->each(walk->target, walk->names[file], page);
     }
@@ -168,10 +130,11 @@ enum kx_status recovery_pages(const char *directory, recovery_page_fn *each,
          n++, at = 0) {
         size_t length;
         status = read_log(&walk, n);
-        for (; more && (length = length_at(&walk, at)) != 0; at += length)
-            more = take_record(&walk, walk.log + at, length);
+        for (; more && (length = log_record_length(&walk.log, at)) != 0;
+             at += length)
+            more = take_record(&walk, walk.log.bytes + at, length);
     }
-    talloc_free(walk.log);
+    log_file_drop(&walk.log);
     return status;
 }
 

@@ -16,7 +16,7 @@ typedef bool recovery_page_fn(void *target, const char *file, uint32_t page);
 
 /* Calls `each` for the pages that recovery of a directory would change, in the
  * order of the log, except those of page splits and of what few records
- * concern. KX_NO_MEMORY, KX_FAILED: not all of them. */
+ * concern. KX_NO_MEMORY, KX_DAMAGED, KX_FAILED: not all of them. */
 enum kx_status recovery_pages(const char *directory, recovery_page_fn *each,
                               void *target);
 
