@@ -25,6 +25,7 @@ enum {
     UNIT = 8,                /* an entry begins at a multiple of it */
     RECORD_MAX = 4096,       /* larger records are not kept */
     ENTRY_BYTES_GUESS = 160, /* to choose the number of buckets */
+    LARGE_RING = 4 << 20,    /* in use, of each of them */
     HUGE_RING_MIN = 16 << 20 /* smaller rings lie in small pages */
 };
 
@@ -246,6 +247,15 @@ bool record_cache_has(struct record_cache *cache, struct kx_slice key)
     bool has = find_way(&place, key) < WAYS;
     pthread_mutex_unlock(&place.shard->lock);
     return has;
+}
+
+/* All shards are filled alike. */
+bool record_cache_is_large(struct record_cache *cache)
+{
+    pthread_mutex_lock(&cache->shards[0].lock);
+    bool large = cache->shards[0].used >= LARGE_RING;
+    pthread_mutex_unlock(&cache->shards[0].lock);
+    return large;
 }
 
 /* The lines of an entry whose tag is right; its bytes are not read here. */

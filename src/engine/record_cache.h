@@ -23,6 +23,9 @@ bool record_cache_get(struct record_cache *cache, struct kx_slice key,
 /* Returns whether record_cache_get would find one; not counted as a look-up. */
 bool record_cache_has(struct record_cache *cache, struct kx_slice key);
 
+/* Returns whether it holds more than the processor's own caches may. */
+bool record_cache_is_large(struct record_cache *cache);
+
 enum { RECORDS_AHEAD = 16 };
 /* Has the processor fetch what look-ups of these keys will read, RECORDS_AHEAD
  * of them at most; not counted as look-ups. */

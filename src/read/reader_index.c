@@ -153,11 +153,15 @@ static void read_ahead(struct kx_reader *reader, const struct index *index,
     prefetch_unknown(reader, keys, count);
 }
 
-/* The same for the processor, if the cache has them. */
+/* The same for the processor, if the cache has them. Where they are likely in
+ * its caches it would take a sixth more time for a list. */
 static void fetch_ahead(struct kx_reader *reader, const struct index *index,
                         struct kx_slice primary)
 {
     struct kx_slice keys[RECORDS_AHEAD];
+    reader->fetched_ahead = RECORDS_AHEAD - 1;
+    if (!record_cache_is_large(reader->store->cache))
+        return;
     size_t count = primaries_ahead(reader, index, primary, keys, RECORDS_AHEAD);
     reader->fetched_ahead = count > 0 ? count - 1 : 0;
     if (count > 1)

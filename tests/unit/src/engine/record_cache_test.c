@@ -93,6 +93,7 @@ static void what_is_found_is_what_was_stored_last(void **state)
     struct record_cache_figures figures = {0};
     record_cache_figures(cache, &figures);
     assert_int_equal(figures.hits, hits);
+    assert_false(record_cache_is_large(cache));
     assert_true(hits > STEPS / 16 && figures.misses > STEPS / 16);
     kx_buffer_free(&record);
     talloc_free(changes);
@@ -141,6 +142,12 @@ static void it_is_filled_to_its_size(void **state)
         if (record_cache_has(cache, name(text, key)))
             held += sizeof bytes;
     assert_true(held <= CACHE && held > CACHE / 2);
+    talloc_free(cache);
+    cache = record_cache_create(*state, 64 * CACHE);
+    for (size_t key = 0; key < 5 * MANY; key++)
+        record_cache_fill(cache, name(text, key),
+                          kx_slice(bytes, sizeof bytes));
+    assert_true(record_cache_is_large(cache));
     talloc_free(cache);
 }
 
