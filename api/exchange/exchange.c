@@ -215,7 +215,7 @@ static enum exchange_next handle_on_standby(struct exchange *exchange)
 static enum exchange_next run_half(struct exchange *exchange)
 {
     bool views = exchange_needs_view(exchange);
-    if (views && exchange->queue->service->read_workers != NULL)
+    if (views && exchange->queue->reads_beside)
         return await_reader(exchange);
     if (views && !exchange_hold_view(exchange, EXCHANGE_AWAITS_VIEW))
         return EXCHANGE_PARK;

@@ -3,6 +3,45 @@
 
 #include "exchange/exchange.h"
 #include "exchange/exchange_wait.h"
+#include "exchange/read_workers.h"
+
+enum {
+    SLOW_MIN = 4,     /* slow reads */
+    READS_A_SLOW = 8, /* one in so many is slow */
+    PERIOD_MS = 1000  /* in which they are counted, and what follows from it */
+};
+static const uint64_t PERIOD_NS = PERIOD_MS * KX_MS_NS;
+
+/* A thread that has to wait for a processor makes slow reads, too, but few
+ * among many. */
+bool exchange_loop_note_reads(struct slow_disk *disk,
+                              struct kx_disk_reads reads, uint64_t now_ns)
+{
+    uint64_t count = reads.count - disk->seen.count;
+    uint64_t slow = reads.slow - disk->seen.slow;
+    bool is_slow = slow >= SLOW_MIN && slow * READS_A_SLOW >= count;
+    if (is_slow)
+        disk->until_ns = now_ns + PERIOD_NS;
+    if (is_slow || now_ns >= disk->seen_ns + PERIOD_NS) {
+        disk->seen = reads;
+        disk->seen_ns = now_ns;
+    }
+    return now_ns < disk->until_ns;
+}
+
+void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns)
+{
+    const struct service *service = queue->service;
+    queue->now_ns = now_ns;
+    if (service->role.shared || service->read_workers == NULL)
+        return;
+    struct kx_disk_reads reads = kx_disk_reads(service->store);
+    struct kx_disk_reads beside = read_workers_reads(service->read_workers);
+    reads.count += beside.count;
+    reads.slow += beside.slow;
+    queue->reads_beside = exchange_loop_note_reads(&queue->disk, reads, now_ns);
+    kx_reader_confine(queue->reader, queue->reads_beside);
+}
 
 bool exchange_loop_answers(struct run_queue *queue)
 {

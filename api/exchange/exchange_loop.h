@@ -5,6 +5,17 @@
 
 #include "exchange/run_queue.h"
 
+/* Begins a turn of the loop: sets now_ns, and reads_beside in front of a data
+ * directory. One read of a slow disk would delay all requests of the loop, so
+ * read workers, if there are any, then do what needs a view. Where the system
+ * has the files in memory it would only take longer to hand each request
+ * over. */
+void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns);
+/* A part of it: notes the reads that have been made by now, by the loop and all
+ * read workers, and returns whether the disk counts as slow. */
+bool exchange_loop_note_reads(struct slow_disk *disk,
+                              struct kx_disk_reads reads, uint64_t now_ns);
+
 /* Continues every exchange whose answer was put, which may call its `ready`.
  * False when there was none. */
 bool exchange_loop_answers(struct run_queue *queue);

@@ -57,7 +57,7 @@ enum exchange_next exchange_stream_made(struct exchange *exchange)
 static bool make_chunk(struct exchange *exchange)
 {
     bool views = !exchange->reply.stream->viewless;
-    if (views && exchange->queue->service->read_workers != NULL)
+    if (views && exchange->queue->reads_beside)
         return exchange_await_reader(exchange, EXCHANGE_CHUNK_AWAITS_READER);
     if (views && !exchange_hold_view(exchange, EXCHANGE_CHUNK_AWAITS_VIEW))
         return true;

@@ -17,6 +17,7 @@ struct read_lane {
 struct read_worker {
     pthread_t thread;
     struct read_lane *lane;
+    struct read_workers *workers;
     struct service *service;
     read_workers_fn *read;
     struct kx_reader *reader;   /* NULL: not opened yet, as the next */
@@ -24,8 +25,10 @@ struct read_worker {
 };
 
 struct read_workers {
-    struct read_lane rows;  /* for requests that read rows */
-    struct read_lane local; /* for those that do not */
+    struct read_lane rows;           /* for requests that read rows */
+    struct read_lane local;          /* for those that do not */
+    atomic_uint_fast64_t reads;      /* of the disk */
+    atomic_uint_fast64_t slow_reads; /* of these */
     struct read_worker *all;
     size_t count; /* of those that run */
 };
@@ -89,14 +92,16 @@ static bool has_begun(const struct exchange *exchange)
            exchange->phase == EXCHANGE_CHUNK_AWAITS_READER;
 }
 
+/* A disk answers, however slow it is; a database may never do. */
 bool read_workers_put(struct read_workers *workers, struct exchange *exchange)
 {
+    bool remote = exchange->queue->service->role.shared;
     bool local = node_is_local(exchange->request.route);
+    uint64_t limit_ms = local ? READ_LOCAL_MS : READ_MS;
     exchange->read_until_ns =
-        kx_monotonic_ns() +
-        (uint64_t)(local ? READ_LOCAL_MS : READ_MS) * KX_MS_NS;
+        remote ? kx_monotonic_ns() + limit_ms * KX_MS_NS : UINT64_MAX;
     return lane_put(local ? &workers->local : &workers->rows, exchange,
-                    !has_begun(exchange));
+                    remote && !has_begun(exchange));
 }
 
 /* ---- Threads ------------------------------------------------------------ */
@@ -130,6 +135,23 @@ static struct kx_reader *reader_for(struct read_worker *worker,
                : NULL;
 }
 
+/* Adds the reads of the disk that this thread has made since the last call. */
+static void count_reads(struct read_workers *workers,
+                        const struct kx_store *store)
+{
+    static _Thread_local struct kx_disk_reads counted;
+    struct kx_disk_reads reads = kx_disk_reads(store);
+    atomic_fetch_add(&workers->reads, reads.count - counted.count);
+    atomic_fetch_add(&workers->slow_reads, reads.slow - counted.slow);
+    counted = reads;
+}
+
+struct kx_disk_reads read_workers_reads(const struct read_workers *workers)
+{
+    return (struct kx_disk_reads){.count = atomic_load(&workers->reads),
+                                  .slow = atomic_load(&workers->slow_reads)};
+}
+
 /* The loop's reader is taken away meanwhile: it is in use, and is no reader of
  * rows. */
 static void serve(struct read_worker *worker, struct exchange *exchange)
@@ -146,6 +168,8 @@ static void serve(struct read_worker *worker, struct exchange *exchange)
         else
             worker->read(exchange, hold_view(worker, exchange));
         kx_reader_count(request->reader, NULL);
+        if (!worker->service->role.shared)
+            count_reads(worker->workers, worker->service->store);
     }
     request->reader = reader;
     exchange->ticket = (struct kx_ticket){.owner = exchange};
@@ -169,6 +193,7 @@ static bool start(struct read_workers *workers, struct service *service,
 {
     for (size_t i = 0; i < count; i++) {
         struct read_worker *worker = &workers->all[i];
+        worker->workers = workers;
         worker->service = service;
         worker->read = read;
         worker->lane = i == 0 ? &workers->local : &workers->rows;

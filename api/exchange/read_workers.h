@@ -1,8 +1,8 @@
 /* Threads that read a store whose rows are on another machine, each with its
  * own reader and so its own connection. They run what an event loop cannot
  * without waiting: halves of handlers that need a view, and slices of streams.
- * The loops share them. A data directory has none: its loops read by
- * themselves.
+ * The loops share them. Those of a data directory read by themselves, except
+ * while its disk is slow (exchange_loop_begin).
  *
  * One thread more serves the routes that need no rows (node_is_local): nothing
  * that reads rows holds them up. */
@@ -12,6 +12,7 @@
 #include "exchange/exchange.h"
 
 enum {
+    /* Limits in front of a database: */
     READ_QUEUE_MAX = 1024, /* requests that wait for a worker; further ones are
                             * refused before they begin */
     READ_MS = 10000,       /* for one half or slice, from its wait for a worker
@@ -31,6 +32,9 @@ struct read_workers *read_workers_open(struct service *service, size_t count,
 /* Ends the threads, before the store is closed. No exchange may be with them.
  * NULL is allowed. */
 void read_workers_close(struct read_workers *workers);
+
+/* The reads of the disk that the workers have made so far. Any thread. */
+struct kx_disk_reads read_workers_reads(const struct read_workers *workers);
 
 /* Hands an exchange over, in the order of the calls. A worker calls
  * its function and puts the exchange's ticket into its run queue. Until then

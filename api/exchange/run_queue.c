@@ -28,15 +28,16 @@ static bool open_reader(struct run_queue *queue)
 {
     if (kx_reader_open(queue->service->store, &queue->reader) != KX_OK)
         return false;
-    if (queue->service->read_workers != NULL)
-        kx_reader_confine(queue->reader);
+    kx_reader_confine(queue->reader, queue->reads_beside);
     return true;
 }
 
 bool run_queue_open(struct run_queue *queue, struct service *service,
                     unsigned number)
 {
-    *queue = (struct run_queue){.service = service, .number = number};
+    *queue = (struct run_queue){.service = service,
+                                .number = number,
+                                .reads_beside = service->role.shared};
     TAILQ_INIT(&queue->waiting);
     TAILQ_INIT(&queue->awaiting);
     queue->answers_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

@@ -27,11 +27,18 @@ struct turns {
 void turns_append(struct turns *turns, struct exchange *exchange);
 struct exchange *turns_take(struct turns *turns);
 
+/* What is known of the disk of a data directory (exchange_loop_note_reads). */
+struct slow_disk {
+    struct kx_disk_reads seen; /* in an earlier call */
+    uint64_t seen_ns;          /* the time of it */
+    uint64_t until_ns;         /* the disk counts as slow */
+};
+
 struct run_queue {
     struct service *service;
-    struct kx_reader *reader;   /* of the loop's thread; where there are read
-                                 * workers, of memory only. NULL: the store is
-                                 * not open (a standby) */
+    struct kx_reader *reader;   /* of the loop's thread; confined while reads
+                                 * are beside it. NULL: the store is not open
+                                 * (a standby) */
     struct body_worker *worker; /* of the loop; without one (NULL) large
                                  * bodies are read on the loop's thread */
     struct forward *forward;    /* of the loop; NULL: there are no other
@@ -51,6 +58,9 @@ struct run_queue {
     uint64_t handled_ns;      /* alarms due by then have been handled */
     struct exchanges awaiting; /* wait for their client (exchange_share.c) */
     uint64_t now_ns;           /* of this turn of the loop, about */
+    bool reads_beside; /* read workers do what needs a view: always in front
+                        * of a database, and while the disk is slow */
+    struct slow_disk disk;
     uint64_t look_ns; /* exchange_share_look has nothing to do before */
     size_t in_flight; /* exchanges begun and not ended */
     size_t awaited;   /* of these, waiting for the core */

@@ -70,7 +70,8 @@ struct service {
                                   * no other nodes */
     struct backup_tickets *tickets;
     struct metrics_history *history;   /* added to by the main thread */
-    struct read_workers *read_workers; /* NULL: the loops read by themselves */
+    struct read_workers *read_workers; /* NULL: the loops read all by
+                                        * themselves */
     int64_t started_at_ms;
     bool closed;               /* every request needs an access token */
     atomic_bool opened;        /* `store` may be used */

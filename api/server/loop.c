@@ -108,7 +108,7 @@ static int wait_for_sources(struct loop *loop, int timeout)
     }
     if (loop->queue.reader == NULL && run_queue_attach(&loop->queue))
         expect_commits(loop);
-    loop->queue.now_ns = kx_monotonic_ns();
+    exchange_loop_begin(&loop->queue, kx_monotonic_ns());
     for (int i = 0; i < count; i++) {
         struct event_source *source = events[i].data.ptr;
         source->ready(source);

@@ -231,15 +231,13 @@ static bool offer_store(struct server *server)
     return true;
 }
 
-/* The loops do not wait for a database. */
+/* The loops do not wait for a database, but can for a disk. */
 static bool start_workers(struct server *server)
 {
     struct service *service = &server->service;
-    if (server->options.engine == NULL)
-        return true;
     service->read_workers =
         read_workers_open(service, server->options.read_workers, exchange_read);
-    return service->read_workers != NULL ||
+    return service->read_workers != NULL || server->options.engine == NULL ||
            complain("cannot", "start", "threads or memory ran out");
 }
 

@@ -156,21 +156,22 @@ unsigned os_hooks_syncs_failed(void)
  * than 50. */
 enum { SLOW_READ_NS = 30000 };
 
-static _Thread_local uint64_t slow_reads;
+static _Thread_local struct kx_disk_reads reads;
 
 static ssize_t read_file(int fd, void *bytes, size_t size, off_t at)
 {
     uint64_t began_ns = kx_monotonic_ns();
     ssize_t got = pread(fd, bytes, size, at);
     int error = errno;
-    slow_reads += kx_monotonic_ns() - began_ns >= SLOW_READ_NS;
+    reads.count++;
+    reads.slow += kx_monotonic_ns() - began_ns >= SLOW_READ_NS;
     errno = error;
     return got;
 }
 
-uint64_t os_hooks_slow_reads(void)
+struct kx_disk_reads os_hooks_reads(void)
 {
-    return slow_reads;
+    return reads;
 }
 
 void os_hooks_install(void)

@@ -37,9 +37,8 @@ int os_hooks_list_error(void);
  * which store they belonged. Any thread. */
 unsigned os_hooks_syncs_failed(void);
 
-/* The number of reads of files that took longer than those from the system's
- * memory do, made by the library on this thread since the hooks were installed.
- */
-uint64_t os_hooks_slow_reads(void);
+/* Reads of files made by the library on this thread since the hooks were
+ * installed. */
+struct kx_disk_reads os_hooks_reads(void);
 
 #endif

@@ -49,12 +49,12 @@ struct page_prefetch {
 /* Returns how many reads were slow. */
 static size_t look_up(struct env *env, const struct row_write *row)
 {
-    uint64_t before = os_hooks_slow_reads();
+    uint64_t before = os_hooks_reads().slow;
     DB *db = env->tables[row->table];
     DBT key = bdb_in(row->key);
     DBT nothing = {.flags = DB_DBT_USERMEM | DB_DBT_PARTIAL};
     (void)db->get(db, NULL, &key, &nothing, 0);
-    return (size_t)(os_hooks_slow_reads() - before);
+    return (size_t)(os_hooks_reads().slow - before);
 }
 
 /* Under the lock, which is given back while pages are read. */
@@ -161,7 +161,7 @@ bool page_prefetch_due(struct page_prefetch *prefetch,
                        enum page_prefetch_use use)
 {
     return atomic_load_explicit(&prefetch->pays[use], memory_order_relaxed) ||
-           os_hooks_slow_reads() - seen[use] >= SLOW_MIN;
+           os_hooks_reads().slow - seen[use] >= SLOW_MIN;
 }
 
 void page_prefetch(struct page_prefetch *prefetch, enum page_prefetch_use use,
@@ -170,6 +170,6 @@ void page_prefetch(struct page_prefetch *prefetch, enum page_prefetch_use use,
     if (count < PAGE_PREFETCH_ROWS_MIN)
         return;
     size_t slow = share_out(prefetch, rows, count);
-    seen[use] = os_hooks_slow_reads();
+    seen[use] = os_hooks_reads().slow;
     atomic_store(&prefetch->pays[use], slow * ROWS_A_READ >= count);
 }

@@ -113,6 +113,7 @@ struct engine_calls {
                                struct kx_slice key, size_t size,
                                struct kx_buffer *value);
     bool (*prefetches)(const struct engine_view *view); /* NULL: always */
+    struct kx_disk_reads (*disk_reads)(void); /* NULL: none is counted */
     void (*prefetch)(struct engine_view *view, const struct kx_slice *keys,
                      size_t count);
     double (*share)(struct engine_view *view, enum table table,
@@ -302,6 +303,15 @@ static inline enum kx_status engine_get_head(struct engine_view *view,
 static inline bool engine_prefetches(const struct engine_view *view)
 {
     return view->calls->prefetches == NULL || view->calls->prefetches(view);
+}
+
+/* The reads of files that this thread has made, of any store; zeros if the
+ * engine has no files. */
+static inline struct kx_disk_reads
+engine_disk_reads(const struct engine *engine)
+{
+    return engine->calls->disk_reads != NULL ? engine->calls->disk_reads()
+                                             : (struct kx_disk_reads){0};
 }
 
 /* A hint: the look-ups of these keys of the entries that come next in this view

@@ -57,10 +57,19 @@ bool kx_read_hold_until(struct kx_reader *reader, uint64_t until_ns);
 /* Harmless without a hold. Not inside a view. */
 void kx_read_release(struct kx_reader *reader);
 
-/* From now on the reader reads memory only, because its thread must not wait
- * for rows on another machine: kx_read_alone says KX_AGAIN where a view is
- * needed, no hold succeeds, and no view may be begun. */
-void kx_reader_confine(struct kx_reader *reader);
+/* A confined reader reads memory only, because its thread must not wait for
+ * rows on another machine or for a slow disk: kx_read_alone says KX_AGAIN where
+ * a view is needed, and kx_read_try_hold fails. Not inside a view. */
+void kx_reader_confine(struct kx_reader *reader, bool confined);
+
+/* Reads of files that a thread has made for the rows that it read. */
+struct kx_disk_reads {
+    uint64_t count;
+    uint64_t slow; /* those that took longer than reads from the system's memory
+                    * do */
+};
+/* Those of this thread so far; zeros if the rows are on another machine. */
+struct kx_disk_reads kx_disk_reads(const struct kx_store *store);
 
 /* A hint inside a view: the entries under these keys are read next. Rows on
  * another machine are then read with one round trip, and those on a slow disk

@@ -87,9 +87,14 @@ bool kx_read_hold_until(struct kx_reader *reader, uint64_t until_ns)
     return reader->held;
 }
 
-void kx_reader_confine(struct kx_reader *reader)
+void kx_reader_confine(struct kx_reader *reader, bool confined)
 {
-    reader->confined = true;
+    reader->confined = confined;
+}
+
+struct kx_disk_reads kx_disk_reads(const struct kx_store *store)
+{
+    return engine_disk_reads(store->engine);
 }
 
 void kx_read_tried(struct kx_store *store)

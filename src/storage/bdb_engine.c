@@ -6,6 +6,7 @@
 
 #include <talloc.h>
 
+#include "bdb/os_hooks.h"
 #include "bdb/page_prefetch.h"
 #include "bdb/range.h"
 #include "storage/env.h"
@@ -237,6 +238,7 @@ static const struct engine_calls CALLS = {
     .get = get,
     .get_head = get_head,
     .prefetches = prefetches,
+    .disk_reads = os_hooks_reads,
     .prefetch = prefetch,
     .share = share,
     .find_share = find_share,

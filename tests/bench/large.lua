@@ -1,5 +1,5 @@
 -- The requests of large.sh and slow_disk.sh, which make the users:
--- wrk .. -- get|list|update|many|warm ENTRIES; LARGE_SEED: of other entries.
+-- wrk .. -- get|hot|list|update|many|warm ENTRIES; LARGE_SEED: of other entries.
 -- An update changes the fields of both indexes.
 local WARM = 300000
 
@@ -22,6 +22,9 @@ local warmed = 0
 local make = {
     get = function(n, count)
         return wrk.format("GET", string.format("/kv/users/%08x", scattered(n % math.min(count, WARM))))
+    end,
+    hot = function() -- one entry, which is in the record cache
+        return wrk.format("GET", string.format("/kv/users/%08x", scattered(0)))
     end,
     list = function(n)
         return wrk.format("GET", "/list?index=by_city&limit=100&prefix=city" .. n % 1000)

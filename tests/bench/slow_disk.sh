@@ -1,8 +1,8 @@
 #!/bin/bash
 # Updates that move the entries of two indexes (64 connections), lists of 100 by an index
-# (16) and requests for 100 entries (16), of a store that is larger than its cache, on a
-# disk that takes 150 us for each read of a page (READ_US; 0: what this machine takes).
-# wrk and a compiler have to be there.
+# (16), requests for 100 entries (16), GETs (64), and GETs of one entry (4) while lists are
+# asked for, of a store that is larger than its cache, on a disk that takes 150 us for each
+# read of a page (READ_US; 0: what this machine takes). wrk and a compiler have to be there.
 #
 #   tests/bench/slow_disk.sh [ROUNDS] [ENTRIES] [OPTION...]     3 rounds, 3,000,000
 #
@@ -30,15 +30,18 @@ done
     { echo 'an index is not complete' >&2 && exit 1; }
 server_end TERM
 
+send() { # KIND CONNECTIONS
+    wrk -t1 -c"$2" -d"${SECONDS_OF:-6}s" --latency -s "$here/large.lua" "$url" -- "$1" "$entries"
+}
 ask() { # KIND CONNECTIONS
-    wrk -t1 -c"$2" -d"${SECONDS_OF:-6}s" --latency -s "$here/large.lua" "$url" -- "$1" "$entries" >"$work/wrk"
+    send "$@" >"$work/wrk"
     if grep -E 'Non-2xx|Socket errors' "$work/wrk" >&2; then exit 1; fi
     printf ' %s |' "$(awk '/^Requests\/sec/ { rate = int($2) } $1 == "99%" { slowest = $2 }
         END { print rate ", " slowest }' "$work/wrk")"
 }
 
-echo '| program | updates/s, p99 | lists/s, p99 | get-many/s, p99 |'
-echo '|---|---|---|---|'
+echo '| program | updates/s, p99 | lists/s, p99 | get-many/s, p99 | GETs/s, p99 | GETs of one beside lists/s, p99 |'
+echo '|---|---|---|---|---|---|'
 for ((round = 0; round < rounds; round++)); do
     for program in ${BASE-} "$KINDEX"; do
         export LARGE_SEED=$((2 * round)) # other entries than those in memory
@@ -50,6 +53,10 @@ for ((round = 0; round < rounds; round++)); do
         ask update 64
         ask list 16
         ask many 16
+        ask get 64
+        send list 16 >"$work/lists" &
+        ask hot 4
+        wait $!
         echo
         server_end TERM
     done

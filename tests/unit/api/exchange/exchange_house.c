@@ -13,6 +13,8 @@
 
 struct house *house;
 size_t house_read_workers;
+bool house_shared;
+void (*house_fill)(struct test_store *test);
 
 static void to_the_queue(void *context, struct kx_ticket *first)
 {
@@ -52,6 +54,8 @@ int begin_house(void **state)
     test_store_new(&house->test);
     test_set(&house->test, house->mem, "[\"a\"]", "1");
     test_set(&house->test, house->mem, "[\"b\"]", "2");
+    if (house_fill != NULL)
+        house_fill(&house->test);
     test_store_close(&house->test);
     house->test.options.answer = to_the_queue;
     house->test.options.answer_context = house;
@@ -67,6 +71,7 @@ int begin_house(void **state)
     house->service.history = talloc_zero(house, struct metrics_history);
     pthread_mutex_init(&house->service.history->lock, NULL);
     house->service.counters.connections = 2; /* no request is alone */
+    house->service.role.shared = house_shared;
     if (house_read_workers > 0) {
         house->service.read_workers = read_workers_open(
             &house->service, house_read_workers, exchange_read);
@@ -85,6 +90,8 @@ int finish_house(void **state)
     body_worker_close(house->queue.worker);
     read_workers_close(house->service.read_workers);
     house_read_workers = 0;
+    house_shared = false;
+    house_fill = NULL;
     run_queue_close(&house->queue);
     test_store_remove(&house->test);
     return talloc_free(house);

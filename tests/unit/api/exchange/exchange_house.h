@@ -26,9 +26,12 @@ struct house {
 
 extern struct house *house; /* of the present test */
 
-/* Set before begin_house: that many read workers, as in front of a database; 0:
- * none. finish_house sets it back. */
+/* Set before begin_house: that many read workers (0: none), whether they are in
+ * front of a database, and what more is stored before the store is opened
+ * again. finish_house sets them back. */
 extern size_t house_read_workers;
+extern bool house_shared;
+extern void (*house_fill)(struct test_store *test);
 
 /* Setup and teardown. The store has the entries ["a"], 1 and ["b"], 2. */
 int begin_house(void **state);

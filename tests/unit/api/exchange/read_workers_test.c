@@ -160,6 +160,7 @@ static void a_watch_without_its_client_is_taken_back(void **state)
 static int begin_one_worker(void **state)
 {
     house_read_workers = 1;
+    house_shared = true;
     begin_house(state);
     view = &house->test.store->view;
     return 0;

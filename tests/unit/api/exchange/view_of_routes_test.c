@@ -206,8 +206,9 @@ static void none_waits_for_a_caller_with_some(void **state)
     send_all(false);
 }
 
-/* In front of a database the loop's thread does not even try. */
-static void none_tries_where_there_are_read_workers(void **state)
+/* Where read workers do what needs a view the loop's thread does not even try.
+ */
+static void none_tries_where_reads_are_beside(void **state)
 {
     (void)state;
     use_token(ALL_RIGHTS);
@@ -273,10 +274,13 @@ static int begin_unheld(void **state)
     return begin_house(state);
 }
 
-static int begin_with_workers(void **state)
+static int begin_beside(void **state)
 {
     house_read_workers = 2;
-    return begin_unheld(state);
+    begin_unheld(state);
+    house->queue.reads_beside = true;
+    kx_reader_confine(house->queue.reader, true);
+    return 0;
 }
 
 int main(void)
@@ -288,8 +292,8 @@ int main(void)
                                         begin_unheld, finish_house),
         cmocka_unit_test_setup_teardown(none_waits_for_a_caller_with_some,
                                         begin_unheld, finish_house),
-        cmocka_unit_test_setup_teardown(none_tries_where_there_are_read_workers,
-                                        begin_with_workers, finish_house),
+        cmocka_unit_test_setup_teardown(none_tries_where_reads_are_beside,
+                                        begin_beside, finish_house),
         cmocka_unit_test_setup_teardown(a_half_that_begins_one_is_found,
                                         begin_unheld, finish_house),
     };

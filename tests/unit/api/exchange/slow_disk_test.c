@@ -1,0 +1,190 @@
+/* A loop whose thread has waited for a slow disk a few times reads no rows for
+ * a second: read workers do. `pread` here is called in the place of the C
+ * library's. */
+#include "exchange_house.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+#include "commit/store_state.h"
+#include "exchange/exchange_loop.h"
+
+enum {
+    ENTRIES = 400, /* of a quarter of a page, so that neighbours share one */
+    STEP = 20,
+    FEW = 8, /* entries, each on a page that is not in memory */
+    READ_NS = 1000000
+};
+static const uint64_t FIRST_NS = 5000ull * KX_MS_NS;
+static const uint64_t PERIOD_NS = 1000ull * KX_MS_NS; /* of exchange_loop.c */
+
+static atomic_bool slow;
+static _Thread_local int own_reads;
+
+ssize_t pread(int fd, void *bytes, size_t size, off_t at)
+{
+    ssize_t (*real)(int, void *, size_t, off_t) = NULL;
+    *(void **)&real = dlsym(RTLD_NEXT, "pread");
+    own_reads++;
+    if (atomic_load(&slow))
+        nanosleep(&(struct timespec){.tv_nsec = READ_NS}, NULL);
+    return real(fd, bytes, size, at);
+}
+
+static const char *value_of(void *mem, int n)
+{
+    return talloc_asprintf(mem, "{\"n\":%d,\"pad\":\"%0900d\"}", n, n);
+}
+
+static void fill(struct test_store *test)
+{
+    test_fill(test, "u", 0, ENTRIES, value_of);
+}
+
+static struct exchange *get(int n, enum exchange_next next)
+{
+    const char *target = talloc_asprintf(house->mem, "/kv/u/=%d", n);
+    return start(METHOD_GET, target, kx_slice(NULL, 0), next);
+}
+
+static void assert_entry(struct exchange *exchange, int n)
+{
+    assert_reply(exchange, 200, talloc_asprintf(house->mem, "\"n\":%d,", n));
+}
+
+/* By the thread of the loop, which waits for each. */
+static void get_few(int first)
+{
+    for (int n = first; n < first + FEW * STEP; n += STEP)
+        assert_entry(get(n, EXCHANGE_REPLY), n);
+}
+
+static void begin_turn(uint64_t now_ns)
+{
+    exchange_loop_begin(&house->queue, now_ns);
+}
+
+/* By read workers, all at once. */
+static void get_few_beside(int first)
+{
+    struct exchange *exchanges[FEW];
+    unsigned ready = house->ready;
+    for (int i = 0; i < FEW; i++)
+        exchanges[i] = get(first + i * STEP, EXCHANGE_PARK);
+    wait_for_ready(ready + FEW);
+    for (int i = 0; i < FEW; i++)
+        assert_entry(exchanges[i], first + i * STEP);
+}
+
+static void rows_are_read_beside_a_loop_that_has_waited(void **state)
+{
+    (void)state;
+    get_few(0);
+    begin_turn(FIRST_NS + 1);
+    int before = own_reads;
+    get_few_beside(FEW * STEP);
+    struct exchange *list = start(METHOD_GET, "/list?prefix=u&limit=3",
+                                  kx_slice(NULL, 0), EXCHANGE_PARK);
+    wait_for_ready(FEW + 1);
+    assert_reply(list, 200, "\"n\":2,");
+    assert_entry(get(FEW * STEP, EXCHANGE_REPLY), FEW * STEP); /* cached now */
+    assert_int_equal(own_reads, before);
+}
+
+static void it_is_slow_as_long_as_the_workers_wait(void **state)
+{
+    (void)state;
+    get_few(0);
+    begin_turn(FIRST_NS);
+    begin_turn(FIRST_NS + PERIOD_NS - 1);
+    get_few_beside(FEW * STEP);
+    begin_turn(FIRST_NS + PERIOD_NS);
+    begin_turn(FIRST_NS + 2 * PERIOD_NS - 1);
+    assert_true(house->queue.reads_beside);
+    begin_turn(FIRST_NS + 2 * PERIOD_NS);
+    get_few(1);
+    assert_false(house->queue.reads_beside);
+}
+
+static bool note(struct slow_disk *disk, uint64_t count, uint64_t slow_ones,
+                 uint64_t at_ns)
+{
+    struct kx_disk_reads reads = {.count = count, .slow = slow_ones};
+    return exchange_loop_note_reads(disk, reads, at_ns);
+}
+
+static void exceptions_do_not_count(void **state)
+{
+    struct slow_disk disk = {.seen_ns = 1};
+    (void)state;
+    assert_false(note(&disk, 3, 3, 2));
+    assert_false(note(&disk, 3, 3, PERIOD_NS + 1));
+    assert_false(note(&disk, 6, 6, PERIOD_NS + 2)); /* three in each second */
+    assert_false(note(&disk, 6, 6, 2 * PERIOD_NS + 2));
+    assert_false(note(&disk, 39, 10, 2 * PERIOD_NS + 3)); /* 4 of 33 */
+    assert_true(note(&disk, 46, 11, 2 * PERIOD_NS + 4));  /* 5 of 40 */
+    assert_true(note(&disk, 200, 14, 2 * PERIOD_NS + 5));
+    assert_true(note(&disk, 200, 14, 3 * PERIOD_NS + 3));
+    assert_false(note(&disk, 200, 14, 3 * PERIOD_NS + 4));
+}
+
+/* Their view is one that the loop could not have at once. */
+static void what_waits_for_a_view_is_read_by_either(void **state)
+{
+    (void)state;
+    struct view *view = &house->service.store->view;
+    view_apply_begin(view);
+    struct exchange *parked = get(0, EXCHANGE_PARK);
+    view_apply_cancel(view);
+    wait_for_ready(1);
+    assert_entry(parked, 0);
+    get_few(STEP);
+    view_apply_begin(view);
+    parked = get((FEW + 1) * STEP, EXCHANGE_PARK);
+    begin_turn(FIRST_NS);
+    view_apply_cancel(view);
+    wait_for_ready(2);
+    assert_entry(parked, (FEW + 1) * STEP);
+    assert_int_equal(atomic_load(&view->owed), 0);
+}
+
+static void without_workers_the_loop_reads(void **state)
+{
+    (void)state;
+    get_few(0);
+    begin_turn(FIRST_NS);
+    get_few(FEW * STEP);
+}
+
+static int begin_without(void **state)
+{
+    house_fill = fill;
+    atomic_store(&slow, false);
+    begin_house(state);
+    begin_turn(FIRST_NS - 1); /* what was read before does not count */
+    atomic_store(&slow, true);
+    return 0;
+}
+
+static int begin_with(void **state)
+{
+    house_read_workers = 2;
+    return begin_without(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            rows_are_read_beside_a_loop_that_has_waited, begin_with,
+            finish_house),
+        cmocka_unit_test_setup_teardown(it_is_slow_as_long_as_the_workers_wait,
+                                        begin_with, finish_house),
+        cmocka_unit_test(exceptions_do_not_count),
+        cmocka_unit_test_setup_teardown(what_waits_for_a_view_is_read_by_either,
+                                        begin_with, finish_house),
+        cmocka_unit_test_setup_teardown(without_workers_the_loop_reads,
+                                        begin_without, finish_house),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
