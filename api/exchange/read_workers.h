@@ -21,6 +21,10 @@ enum {
     READ_LOCAL_MS = 1000   /* the same for a route that needs no rows */
 };
 
+/* In front of a data directory: more would answer few more requests, and each
+ * takes memory for what it reads. */
+enum { DISK_READERS_MAX = 4 };
+
 /* What a thread does with an exchange: exchange_read (exchange_half.h), as the
  * server says: this file does not call back into the exchange. */
 typedef void read_workers_fn(struct exchange *exchange, bool view);

@@ -183,12 +183,14 @@ static int descriptor_of(struct MHD_Connection *connection)
 
 /* The reply or the next chunk of a parked exchange can be made now. The
  * connection has an HTTP status once its reply is queued; the exchange is then
- * a stream that continues. */
+ * a stream that continues. The library calls on_request again for a lasting
+ * reply, which is not queued here. */
 static void on_ready(struct exchange *exchange)
 {
     struct MHD_Connection *connection = exchange->request.connection;
     if (MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS) ==
-        NULL)
+            NULL &&
+        !http1_streams_take(exchange))
         queue_reply(exchange);
     MHD_resume_connection(connection);
 }
@@ -230,32 +232,31 @@ static bool refuse_early(const struct exchange *exchange)
            find_header(request, "Expect") != NULL;
 }
 
-static bool is_lasting(const struct exchange *exchange)
+/* MHD_NO makes the library release the connection, on which an adopted stream
+ * then continues. */
+static enum MHD_Result reply(struct http1 *http1, const char *version,
+                             void **context)
 {
-    const struct reply *reply = &exchange->reply;
-    return reply->stream != NULL && reply->stream->lasting &&
-           reply->status == MHD_HTTP_OK &&
-           exchange->request.method != METHOD_HEAD;
+    struct exchange *exchange = *context;
+    bool chunked = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
+    if (!http1_streams_take(exchange) ||
+        !http1_streams_adopt(http1->streams, exchange,
+                             descriptor_of(exchange->request.connection),
+                             chunked))
+        return queue_reply(exchange);
+    *context = NULL;
+    return MHD_NO;
 }
 
-/* The whole request has arrived. MHD_NO makes the library release the
- * connection, on which an adopted stream then continues. */
+/* The whole request has arrived. */
 static enum MHD_Result answer(struct http1 *http1, const char *version,
                               void **context)
 {
     struct exchange *exchange = *context;
-    struct MHD_Connection *connection = exchange->request.connection;
-    bool chunked = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
-    if (exchange_run(exchange) == EXCHANGE_PARK) {
-        MHD_suspend_connection(connection);
-        return MHD_YES;
-    }
-    if (!is_lasting(exchange) ||
-        !http1_streams_adopt(http1->streams, exchange,
-                             descriptor_of(connection), chunked))
-        return queue_reply(exchange);
-    *context = NULL;
-    return MHD_NO;
+    if (exchange_run(exchange) == EXCHANGE_REPLY)
+        return reply(http1, version, context);
+    MHD_suspend_connection(exchange->request.connection);
+    return MHD_YES;
 }
 
 /* The first call for a request: the headers are complete, the body has not
@@ -293,8 +294,10 @@ static enum MHD_Result on_request(void *closure,
         return refuse_early(exchange) ? answer(http1, version, context)
                                       : MHD_YES;
     }
-    if (exchange->phase == EXCHANGE_READY)
-        return MHD_NO; /* its reply could not be queued */
+    if (exchange->phase == EXCHANGE_READY) /* it was parked */
+        return http1_streams_take(exchange)
+                   ? reply(http1, version, context)
+                   : MHD_NO; /* it could not be queued */
     if (*size == 0)
         return answer(http1, version, context);
     exchange_body(exchange, data, *size);

@@ -274,6 +274,13 @@ static void take(void *receiver, const struct connection *connection)
         end(stream);
 }
 
+bool http1_streams_take(const struct exchange *exchange)
+{
+    const struct reply *reply = &exchange->reply;
+    return reply->stream != NULL && reply->stream->lasting &&
+           reply->status == 200 && exchange->request.method != METHOD_HEAD;
+}
+
 bool http1_streams_adopt(struct http1_streams *all, struct exchange *exchange,
                          int fd, bool chunked)
 {

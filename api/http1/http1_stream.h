@@ -17,11 +17,13 @@ struct http1_streams *http1_streams_open(struct run_queue *queue, int epoll_fd);
 /* Closes all connections and frees the streams. NULL is allowed. */
 void http1_streams_close(struct http1_streams *all);
 
-/* Takes over an exchange whose reply is complete and has a stream, and the
- * socket fd with it as soon as the library closes that, which the caller must
- * bring about. chunked: as HTTP/1.1 has it; before, a stream was what comes
- * until the connection ends. False when memory ran out, and nothing has
- * changed. */
+/* Returns whether this reply is one that may last. */
+bool http1_streams_take(const struct exchange *exchange);
+
+/* Takes over an exchange with such a reply, and the socket fd with it as soon
+ * as the library closes that, which the caller must bring about. chunked: as
+ * HTTP/1.1 has it; before, a stream was what comes until the connection ends.
+ * False when memory ran out, and nothing has changed. */
 bool http1_streams_adopt(struct http1_streams *all, struct exchange *exchange,
                          int fd, bool chunked);
 

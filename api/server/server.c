@@ -235,8 +235,10 @@ static bool offer_store(struct server *server)
 static bool start_workers(struct server *server)
 {
     struct service *service = &server->service;
-    service->read_workers =
-        read_workers_open(service, server->options.read_workers, exchange_read);
+    size_t count = server->options.read_workers;
+    if (server->options.engine == NULL && count > DISK_READERS_MAX)
+        count = DISK_READERS_MAX;
+    service->read_workers = read_workers_open(service, count, exchange_read);
     return service->read_workers != NULL || server->options.engine == NULL ||
            complain("cannot", "start", "threads or memory ran out");
 }
