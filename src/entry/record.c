@@ -3,6 +3,8 @@
  * callers treat a row that cannot be read as a failure of the storage. */
 #include "entry/record.h"
 
+#include <endian.h>
+
 enum {
     ENCODING_MASK = 0x07,
     EXPIRES = 0x08,
@@ -16,18 +18,31 @@ enum {
     OTHER_FORM = 0x8000
 };
 
-static uint64_t take(struct kx_slice *rest, size_t size)
+/* At most 8 bytes, which must be there. Inline, because a known size is one
+ * load: this runs several times for each entry of a list. */
+static inline uint64_t take(struct kx_slice *rest, size_t size)
 {
     uint64_t number = 0;
-    for (size_t i = 0; i < size; i++)
-        number |= (uint64_t)rest->data[i] << (8 * i);
+    memcpy(&number, rest->data, size);
     rest->data += size;
     rest->size -= size;
-    return number;
+    return le64toh(number);
 }
 
-static bool take_slice(struct kx_slice *rest, size_t length_size,
-                       struct kx_slice *out)
+/* The same for a size that is not known before. */
+static uint64_t take_stamp(struct kx_slice *rest, size_t size)
+{
+    enum { WORD = sizeof(uint64_t) };
+    if (rest->size < WORD || size == WORD)
+        return take(rest, size);
+    struct kx_slice word = *rest;
+    rest->data += size;
+    rest->size -= size;
+    return take(&word, WORD) & ((UINT64_C(1) << (8 * size)) - 1);
+}
+
+static inline bool take_slice(struct kx_slice *rest, size_t length_size,
+                              struct kx_slice *out)
 {
     if (rest->size < length_size)
         return false;
@@ -69,7 +84,7 @@ bool record_read(struct kx_slice bytes, struct record *record_out)
         return false;
     const struct kx_slice none = kx_slice(NULL, 0);
     record_out->encoding = head & ENCODING_MASK;
-    record_out->stamp = take(&rest, stamp_size);
+    record_out->stamp = take_stamp(&rest, stamp_size);
     record_out->expires_at_ms =
         (head & EXPIRES) != 0 ? (int64_t)take(&rest, 8) : 0;
     record_out->index = 0;

@@ -47,6 +47,37 @@ static inline bool json_is_stop(uint8_t byte)
     return byte == '"' || byte == '\\' || byte < ' ' || byte >= 0x80;
 }
 
+/* ---- Words of 8 bytes --------------------------------------------------- */
+
+#define JSON_ONES UINT64_C(0x0101010101010101)
+#define JSON_HIGHS UINT64_C(0x8080808080808080)
+
+static inline uint64_t json_word(const uint8_t *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    return le64toh(word);
+}
+
+/* A high bit for each byte that is 0, in a word without other high bits. A
+ * borrow can set further bits, but only above the lowest one, which is always
+ * correct. */
+static inline uint64_t json_zeros(uint64_t word)
+{
+    return word - JSON_ONES;
+}
+
+/* Marks of the bytes for which json_is_stop is true; 0: it is for none. */
+static inline uint64_t json_word_stops(uint64_t word)
+{
+    return (json_zeros(word ^ '"' * JSON_ONES) |
+            json_zeros(word ^ '\\' * JSON_ONES) | (word - ' ' * JSON_ONES) |
+            word) &
+           JSON_HIGHS;
+}
+
+/* ---- Blocks ------------------------------------------------------------- */
+
 /* Marks within the JSON_BLOCK bytes at `at`: json_stops marks the bytes for
  * which json_is_stop is true, json_ends the quotes and backslashes. Without
  * any, the marks are 0; otherwise json_first is the number of bytes before the
@@ -85,24 +116,6 @@ static inline size_t json_first(uint64_t marks)
 
 enum { JSON_BLOCK = 8 };
 
-#define JSON_ONES UINT64_C(0x0101010101010101)
-#define JSON_HIGHS UINT64_C(0x8080808080808080)
-
-static inline uint64_t json_word(const uint8_t *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof(word));
-    return le64toh(word);
-}
-
-/* A high bit for each byte that is 0, in a word without other high bits. A
- * borrow can set further bits, but only above the lowest one, which is always
- * correct. */
-static inline uint64_t json_zeros(uint64_t word)
-{
-    return word - JSON_ONES;
-}
-
 static inline uint64_t json_ends(const uint8_t *at)
 {
     uint64_t word = json_word(at);
@@ -113,11 +126,7 @@ static inline uint64_t json_ends(const uint8_t *at)
 
 static inline uint64_t json_stops(const uint8_t *at)
 {
-    uint64_t word = json_word(at);
-    return (json_zeros(word ^ '"' * JSON_ONES) |
-            json_zeros(word ^ '\\' * JSON_ONES) | (word - ' ' * JSON_ONES) |
-            word) &
-           JSON_HIGHS;
+    return json_word_stops(json_word(at));
 }
 
 static inline size_t json_first(uint64_t marks)

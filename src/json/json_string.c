@@ -150,6 +150,26 @@ static void escape_byte(uint8_t byte, struct kx_buffer *out)
     kx_add_text(out, text);
 }
 
+/* Is there no stop in less than JSON_BLOCK bytes? Two words that overlap tell,
+ * or one of two halves that do. */
+static bool is_short_plain(struct kx_slice text)
+{
+    const uint8_t *at = text.data;
+    uint64_t word = ' ' * JSON_ONES;
+    if (text.size >= sizeof word)
+        return (json_word_stops(json_word(at)) |
+                json_word_stops(json_word(at + text.size - sizeof word))) == 0;
+    if (text.size >= sizeof(uint32_t)) {
+        uint32_t halves[2];
+        memcpy(&halves[0], at, sizeof halves[0]);
+        memcpy(&halves[1], at + text.size - sizeof halves[1], sizeof halves[1]);
+        return json_word_stops((uint64_t)halves[0] << 32 | halves[1]) == 0;
+    }
+    for (size_t i = 0; i < text.size; i++)
+        word = word << 8 | at[i];
+    return json_word_stops(word) == 0;
+}
+
 /* The next byte from `at` on that must be escaped, or the end. After the whole
  * blocks, the text's last JSON_BLOCK bytes are tested once more as a block. */
 static const uint8_t *skip_plain(const uint8_t *at, struct kx_slice text)
@@ -159,6 +179,8 @@ static const uint8_t *skip_plain(const uint8_t *at, struct kx_slice text)
         at += JSON_BLOCK;
     if (end - at < JSON_BLOCK && text.size >= JSON_BLOCK &&
         json_stops(end - JSON_BLOCK) == 0)
+        return end;
+    if (text.size < JSON_BLOCK && is_short_plain(text))
         return end;
     while (at < end && *at >= ' ' && *at != '"' && *at != '\\')
         at++;

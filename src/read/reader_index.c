@@ -234,26 +234,23 @@ static bool holds_entry(const struct kx_reader *reader,
 
 enum kx_status reader_resolve(struct kx_reader *reader,
                               const struct index *index, struct kx_slice key,
-                              const struct record *row,
-                              struct kx_entry *entry_out)
+                              struct record *row, struct kx_entry *entry_out)
 {
     struct kx_store *store = reader->store;
-    struct record shown = *row;
-    if (!row_form_of(&shown, index->id) ||
-        record_expired(&shown, reader->now_ms))
+    if (!row_form_of(row, index->id) || record_expired(row, reader->now_ms))
         return KX_ABSENT;
-    struct kx_slice primary = primary_key(reader, index, &shown, key);
-    row_form_pick(index, &shown);
+    struct kx_slice primary = primary_key(reader, index, row, key);
+    row_form_pick(index, row);
     if (declaration_aggregates(index->declaration))
-        return reader_totals(reader, key, &shown, entry_out);
+        return reader_totals(reader, key, row, entry_out);
     if (reader->primary.failed)
         return KX_NO_MEMORY;
-    if (shown.deleted) {
-        record_show(&shown, primary, entry_out);
+    if (row->deleted) {
+        record_show(row, primary, entry_out);
         return KX_OK;
     }
-    if (holds_entry(reader, index, &shown)) {
-        record_show(&shown, primary, entry_out);
+    if (holds_entry(reader, index, row)) {
+        record_show(row, primary, entry_out);
         return KX_OK;
     }
     struct kx_slice bytes;

@@ -144,14 +144,14 @@ uint64_t reader_estimate_under(struct kx_reader *reader, size_t size,
 void reader_asks(struct kx_reader *reader, const struct index *index,
                  const struct kx_slice *fields, size_t count);
 
-/* The entry that a row of an index stands for, as clients see it. Its key lies
- * in reader->primary, the record in the row or the reader's buffers, until the
- * next call. KX_OK, KX_ABSENT (it is hidden), KX_NO_MEMORY, KX_FAILED.
+/* The entry that a row of an index stands for, as clients see it; *row becomes
+ * the form of it that counts. Its key lies in reader->primary, the record in
+ * the row or the reader's buffers, until the next call. KX_OK, KX_ABSENT (it is
+ * hidden), KX_NO_MEMORY, KX_FAILED.
  */
 enum kx_status reader_resolve(struct kx_reader *reader,
                               const struct index *index, struct kx_slice key,
-                              const struct record *row,
-                              struct kx_entry *entry_out);
+                              struct record *row, struct kx_entry *entry_out);
 
 /* reader_totals.c: the rows of aggregate indexes, without the entries that have
  * expired. Is this a row of an aggregate index? */
