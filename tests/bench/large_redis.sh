@@ -6,7 +6,8 @@
 #   tests/bench/large_redis.sh [ENTRIES]     20,000,000 entries
 #
 # DIRECTORY is where the data lie: 600 bytes for each entry must be free there.
-# SECONDS_OF (10) is the length of a step.
+# SECONDS_OF (10) is the length of a step. Each figure goes to stderr once it is known,
+# and the row to stdout.
 set -eu
 here=$(dirname "$0")
 . "$here/users.sh"
@@ -30,6 +31,7 @@ trap end EXIT
 now() { date +%s%N; }
 milliseconds() { echo $((($(now) - $1) / 1000000)); }
 ask() { redis-cli -s "$work/socket" "$@"; }
+figure() { echo "redis, $entries: $*" >&2; }
 
 begin() {
     redis-server --port "$port" --bind 127.0.0.1 --unixsocket "$work/socket" --dir "$work" --save '' \
@@ -47,6 +49,7 @@ load() { # KIND CONNECTIONS
         -- "$1" "$entries" >"$work/wrk"
     if grep -E 'Non-2xx|Socket errors' "$work/wrk" >&2; then exit 1; fi
     rate=$(awk '/^Requests\/sec/ { printf("%d", $2) }' "$work/wrk")
+    figure "$1 $rate/s"
 }
 
 port=$(node -e '
@@ -58,9 +61,11 @@ begin
 began=$(now)
 users "$entries" entries | ask --pipe >"$work/reply"
 imported=$((entries * 1000 / $(milliseconds "$began")))
+figure "import $imported/s"
 began=$(now)
 users "$entries" indexes | ask --pipe >"$work/reply"
 took=$(milliseconds "$began")
+figure "indexes $took ms"
 [ "$(ask ZCARD emails)" = "$entries" ]
 LIST=$(ask SCRIPT LOAD "
     local keys = redis.call('ZRANGE', ARGV[1], 0, 99)
@@ -94,6 +99,7 @@ users 200000 entries | timeout --signal=KILL 5 redis-cli -s "$work/socket" --pip
 began=$(now)
 begin
 restarted=$(milliseconds "$began")
+figure "restart $restarted ms"
 began=$(now)
 [ "$(ask ZCARD emails)" = "$entries" ]
 printf '| %s | %s | - | %s | %s | - | %s | %s | %s | %s | %s |\n' "Redis: $entries" "$imported" \
