@@ -190,7 +190,7 @@ static void on_ready(struct exchange *exchange)
     struct MHD_Connection *connection = exchange->request.connection;
     if (MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS) ==
             NULL &&
-        !http1_streams_take(exchange))
+        !http1_stream_lasts(exchange))
         queue_reply(exchange);
     MHD_resume_connection(connection);
 }
@@ -239,7 +239,7 @@ static enum MHD_Result reply(struct http1 *http1, const char *version,
 {
     struct exchange *exchange = *context;
     bool chunked = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
-    if (!http1_streams_take(exchange) ||
+    if (!http1_stream_lasts(exchange) ||
         !http1_streams_adopt(http1->streams, exchange,
                              descriptor_of(exchange->request.connection),
                              chunked))
@@ -295,7 +295,7 @@ static enum MHD_Result on_request(void *closure,
                                       : MHD_YES;
     }
     if (exchange->phase == EXCHANGE_READY) /* it was parked */
-        return http1_streams_take(exchange)
+        return http1_stream_lasts(exchange)
                    ? reply(http1, version, context)
                    : MHD_NO; /* it could not be queued */
     if (*size == 0)

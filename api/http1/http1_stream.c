@@ -274,7 +274,7 @@ static void take(void *receiver, const struct connection *connection)
         end(stream);
 }
 
-bool http1_streams_take(const struct exchange *exchange)
+bool http1_stream_lasts(const struct exchange *exchange)
 {
     const struct reply *reply = &exchange->reply;
     return reply->stream != NULL && reply->stream->lasting &&

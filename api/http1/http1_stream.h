@@ -18,7 +18,7 @@ struct http1_streams *http1_streams_open(struct run_queue *queue, int epoll_fd);
 void http1_streams_close(struct http1_streams *all);
 
 /* Returns whether this reply is one that may last. */
-bool http1_streams_take(const struct exchange *exchange);
+bool http1_stream_lasts(const struct exchange *exchange);
 
 /* Takes over an exchange with such a reply, and the socket fd with it as soon
  * as the library closes that, which the caller must bring about. chunked: as
