@@ -160,35 +160,6 @@ static void escapes_are_read_and_written(void **state)
     kx_buffer_free(&out);
 }
 
-/* Each byte at each place of a text of each length, up to more than two of the
- * blocks in which texts are looked through. */
-static void a_byte_is_escaped_wherever_it_is(void **state)
-{
-    enum { LONGEST = 36 };
-    uint8_t text[LONGEST];
-    struct kx_buffer out;
-    kx_buffer_init(&out, *state);
-    for (size_t size = 1; size <= LONGEST; size++)
-        for (size_t at = 0; at < size; at++)
-            for (unsigned byte = 1; byte <= 0xff; byte++) {
-                bool plain = byte >= ' ' && byte != '"' && byte != '\\';
-                memset(text, 'x', size);
-                text[at] = (uint8_t)byte;
-                out.size = 0;
-                kx_json_escape(kx_slice(text, size), &out);
-                if (plain)
-                    assert_int_equal(out.size, size + 2);
-                assert_true(plain || out.size > size + 2);
-                assert_true(out.data[0] == '"' &&
-                            out.data[out.size - 1] == '"');
-                assert_memory_equal(out.data + 1, text, at + plain);
-                assert_true(plain || out.data[1 + at] == '\\');
-                assert_memory_equal(out.data + out.size - (size - at),
-                                    text + at + 1, size - at - 1);
-            }
-    kx_buffer_free(&out);
-}
-
 static void equality_is_that_of_values(void **state)
 {
     static const struct {
@@ -434,8 +405,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(what_is_not_there_is_not_found,
                                     all_memory_open, all_memory_close),
     cmocka_unit_test_setup_teardown(a_walk_gives_names_and_values_as_they_stand,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(a_byte_is_escaped_wherever_it_is,
                                     all_memory_open, all_memory_close),
     cmocka_unit_test_setup_teardown(escapes_are_read_and_written,
                                     all_memory_open, all_memory_close),
