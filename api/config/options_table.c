@@ -33,9 +33,8 @@ static const struct option_row TABLE[] = {
      "there, and its answers back), redirect (307) or off (503)"},
     {"read-workers", OPTION_NUMBER, offsetof(struct options, read_workers),
      "16", 1, 256,
-     "threads that read rows in a database, each with a connection to it; up "
-     "to "
-     "4 of them read a slow disk"},
+     "threads that read rows in a database, each with a connection to it, or a "
+     "slow disk (at most 4)"},
     {"peer-ca", OPTION_TEXT, offsetof(struct options, peer_ca), NULL, 0, 0,
      "file with the authorities that certify the other nodes (PEM); by default "
      "those of the system"},

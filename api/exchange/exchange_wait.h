@@ -25,7 +25,8 @@ bool exchange_awaits_view(const struct exchange *exchange);
  * handler and not of a wait (timing.h). */
 void exchange_await_reading(struct exchange *exchange);
 /* Waits until a read worker has run the next half, or made the next chunk. That
- * takes time of the handler, too. False, and not parked: too many wait. */
+ * takes time of the handler, too. False, and not parked: too many wait for a
+ * database. */
 bool exchange_await_reader(struct exchange *exchange,
                            enum exchange_phase phase);
 /* Is it parked by exchange_await_reader? */

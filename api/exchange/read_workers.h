@@ -43,9 +43,8 @@ struct kx_disk_reads read_workers_reads(const struct read_workers *workers);
 /* Hands an exchange over, in the order of the calls. A worker calls
  * its function and puts the exchange's ticket into its run queue. Until then
  * the exchange, without its links and what only exchange_wait.c uses, belongs
- * to that thread. False, and not taken: too many wait, and this one has not
- * begun.
- */
+ * to that thread. False, and not taken: too many wait for a database, and this
+ * one has not begun. */
 bool read_workers_put(struct read_workers *workers, struct exchange *exchange);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "commit/store_state.h"
 #include "exchange/exchange_loop.h"
+#include "exchange/read_workers.h"
 
 enum {
     ENTRIES = 400, /* of a quarter of a page, so that neighbours share one */
@@ -148,6 +149,26 @@ static void what_waits_for_a_view_is_read_by_either(void **state)
     assert_int_equal(atomic_load(&view->owed), 0);
 }
 
+/* A disk answers at last, unlike a database. */
+static void none_is_refused_however_many_wait(void **state)
+{
+    enum { SENT = READ_QUEUE_MAX + FEW };
+    static struct exchange *exchanges[SENT];
+    struct view *view = &house->service.store->view;
+    (void)state;
+    get_few(0);
+    begin_turn(FIRST_NS);
+    view_apply_begin(view);
+    for (int i = 0; i < SENT; i++) {
+        exchanges[i] = get((2 * i + 1) % ENTRIES, EXCHANGE_PARK);
+        assert_true(exchanges[i]->read_until_ns == UINT64_MAX);
+    }
+    view_apply_cancel(view);
+    wait_for_ready(SENT);
+    for (int i = 0; i < SENT; i++)
+        assert_entry(exchanges[i], (2 * i + 1) % ENTRIES);
+}
+
 static void without_workers_the_loop_reads(void **state)
 {
     (void)state;
@@ -183,6 +204,8 @@ int main(void)
                                         begin_with, finish_house),
         cmocka_unit_test(exceptions_do_not_count),
         cmocka_unit_test_setup_teardown(what_waits_for_a_view_is_read_by_either,
+                                        begin_with, finish_house),
+        cmocka_unit_test_setup_teardown(none_is_refused_however_many_wait,
                                         begin_with, finish_house),
         cmocka_unit_test_setup_teardown(without_workers_the_loop_reads,
                                         begin_without, finish_house),
