@@ -63,6 +63,13 @@ bool access_sees(const struct request *request, enum scope scope,
 bool access_spans(const struct request *request, enum scope scope,
                   const struct kx_range *range);
 
+/* May the caller do this with the index that a view shows? The grants must
+ * cover the prefix that it is declared for. SCOPE_INDEX, which is needed to
+ * declare, change or drop it, must also be granted for the index's own name,
+ * because its entries lie under the name. */
+bool access_covers_index(const struct request *request, enum scope scope,
+                         const struct kx_index_info *index);
+
 /* The same for several keys. Streams call it before each chunk, because the
  * owner of a key changes when an index is declared or dropped. */
 bool access_sees_all(const struct request *request, enum scope scope,

@@ -293,7 +293,7 @@ static bool find_prunable(struct request *request, struct kx_index_set *set)
     for (size_t n = 0; names != NULL && n < KX_INDEXES_MAX &&
                        kx_index_at(request->reader, n, &info) == KX_OK;
          n++) {
-        if (!access_covers(request, SCOPE_INDEX, info.prefix))
+        if (!access_covers_index(request, SCOPE_INDEX, &info))
             continue;
         void *name = talloc_memdup(names, info.name.data, info.name.size);
         good = good && name != NULL;

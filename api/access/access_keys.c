@@ -36,17 +36,36 @@ static bool is_whole(struct request *request, enum scope scope)
     return access_covers(request, scope, kx_slice(NULL, 0));
 }
 
+/* Do the grants cover the index's own name? False without memory. */
+static bool name_covered(const struct request *request, enum scope scope,
+                         struct kx_slice name)
+{
+    struct kx_buffer key;
+    kx_buffer_init(&key, request->memory);
+    bool covered = kx_key_add_string(&key, name) == KX_OK && !key.failed &&
+                   access_covers(request, scope, kx_buffer_slice(&key));
+    kx_buffer_free(&key);
+    return covered;
+}
+
+bool access_covers_index(const struct request *request, enum scope scope,
+                         const struct kx_index_info *index)
+{
+    return access_covers(request, scope, index->prefix) &&
+           (scope != SCOPE_INDEX || name_covered(request, scope, index->name));
+}
+
 enum owner { NO_INDEX, COVERED_INDEX, FOREIGN_INDEX };
 
-/* Is there an index of that name, and do the caller's grants cover all its
- * entries? Inside a view. */
+/* Is there an index of that name, and do the caller's grants cover it? Inside a
+ * view. */
 static enum owner index_in_view(const struct request *request, enum scope scope,
                                 struct kx_slice name)
 {
     struct kx_index_info info;
     if (kx_index_find(request->reader, name, &info) != KX_OK)
         return NO_INDEX;
-    return access_covers(request, scope, info.prefix) ? COVERED_INDEX
+    return access_covers_index(request, scope, &info) ? COVERED_INDEX
                                                       : FOREIGN_INDEX;
 }
 
@@ -160,19 +179,11 @@ bool access_range(struct request *request, struct reply *reply,
     return access_refuse_key(request, reply, scope, &common);
 }
 
-/* A missing index is refused like an index of other callers. Changing an index
- * also needs a grant for its name, because its entries lie under the name. */
+/* A missing index is refused like an index of other callers. */
 static bool index_covered(const struct request *request, enum scope scope,
                           struct kx_slice name)
 {
-    struct kx_buffer key;
-    if (look_at_index(request, scope, name) != COVERED_INDEX)
-        return false;
-    if (scope != SCOPE_INDEX)
-        return true;
-    kx_buffer_init(&key, request->memory);
-    return kx_key_add_string(&key, name) == KX_OK && !key.failed &&
-           access_covers(request, scope, kx_buffer_slice(&key));
+    return look_at_index(request, scope, name) == COVERED_INDEX;
 }
 
 bool access_index(struct request *request, struct reply *reply,

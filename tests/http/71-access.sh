@@ -91,6 +91,38 @@ request PUT /kv/a/shown text -H 'Content-Type: text/plain' --oauth2-bearer "$hol
 header Kindex-Not-Indexed 'a_by_x, by_size'
 stop_server
 
+test_case 'an index is dropped only by a token that may change its name too, by every route'
+rm -r "$work/data"
+start_server --token-file "$work/token"
+request POST /atomic '{"mutations":[
+    {"type":"set","key":["people","ada"],"value":{"mail":"a@x.org"}},
+    {"type":"set","key":["by_mail","a@x.org"],"value":["people","ada"]}]}' --oauth2-bearer "$token"
+expect 200
+for declaration in '{"name":"by_mail","prefix":["people"],"fields":["/mail"],"unique":true,"adopt":true}' \
+    '{"name":"places_by_city","prefix":["places"],"fields":["/city"]}'; do
+    request POST /indexes "$declaration" --oauth2-bearer "$token" --header 'Prefer: wait=60'
+    expect 201
+done
+holder '[{"scopes":["index","read"],"prefix":["people"]},{"scopes":["index","read"],"prefix":["places"]}]'
+request DELETE /indexes/by_mail '' --oauth2-bearer "$holder"
+expect 403 forbidden
+for query in 'prune=true&dry=1' prune=true; do
+    request PUT "/indexes?$query" '{}' --oauth2-bearer "$holder"
+    expect 200
+    field .indexes '[]'
+done
+request GET /indexes/by_mail '' --oauth2-bearer "$token"
+field '[.state, .entries]' '["ready",1]'
+holder '[{"scopes":["index"],"prefix":["people"]},{"scopes":["index"],"prefix":["by_mail"]}]'
+for query in 'prune=true&dry=1' prune=true; do
+    request PUT "/indexes?$query" '{}' --oauth2-bearer "$holder"
+    expect 200
+    field '.indexes | map([.name, .change])' '[["by_mail","dropped"]]'
+done
+request GET '/indexes?declarations=1' '' --oauth2-bearer "$token"
+field keys '["places_by_city"]'
+stop_server
+
 test_case 'the walk finds tokens that allow more than it believes, on every route'
 rm -r "$work/data"
 start_server --token-file "$work/token"
