@@ -3,6 +3,7 @@
 # Another build beside this one: make BUILD=build/x CFLAGS="..." HARDEN=
 
 CC      = gcc
+HOSTCC  = gcc
 BUILD   = build
 CFLAGS  = -O2 -g
 HARDEN  = -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
@@ -24,7 +25,7 @@ MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
 WRAP     = -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg,--wrap=shutdown,--wrap=close
 DOORLIBS = $(WRAP) $(MHDLIBS) -lnghttp2 -lprotobuf-c -lcurl
 
-SOURCES  = $(sort $(shell find src api tests -name node_modules -prune -o -name '*.[ch]' -print))
+SOURCES  = $(sort $(shell find src api tests deploy -name node_modules -prune -o -name '*.[ch]' -print))
 CORE     = $(patsubst %.c,$(BUILD)/%.o,$(filter src/%.c,$(SOURCES)))
 MESSAGES = $(BUILD)/api/kvconnect/datapath.pb-c
 DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(filter api/%.c,$(SOURCES))) $(MESSAGES).o
@@ -41,8 +42,14 @@ $(BUILD)/%.o: %.c
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) $(INCLUDE) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tests/%.o: INCLUDE += -Itests/lib
-$(EMBEDS): openapi.yaml $(filter-out %.c %.h %.md %.png,$(wildcard api/console/*))
+$(EMBEDS): openapi.yaml $(BUILD)/openapi.json $(filter-out %.c %.h %.md %.png,$(wildcard api/console/*))
 $(DOORS) $(UNITAPI:$(BUILD)/%=$(BUILD)/tests/%.o): | $(MESSAGES).h
+$(BUILD)/api/admin/openapi.o: INCLUDE += -Wa,-I$(BUILD)
+$(BUILD)/openapi.json: openapi.yaml deploy/yaml_to_json.c
+	@mkdir -p $(@D)
+	$(HOSTCC) $(STD) $(WARN) -O2 -o $(@D)/yaml_to_json deploy/yaml_to_json.c -lyaml
+	$(@D)/yaml_to_json $< >$@.new
+	@mv $@.new $@
 $(MESSAGES).o: %.o: %.c ; $(CC) $(STD) $(CFLAGS) $(HARDEN) -c -o $@ $<
 $(MESSAGES).c $(MESSAGES).h &: api/kvconnect/datapath.proto
 	@mkdir -p $(@D)

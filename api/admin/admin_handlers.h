@@ -17,7 +17,7 @@ handler_fn ops_version;
 handler_fn ops_metrics;
 /* GET /openapi.json. */
 handler_fn ops_openapi;
-/* GET /openapi.yaml: the same bytes, as YAML, which JSON is. */
+/* GET /openapi.yaml: the same document as YAML, with its comments. */
 handler_fn ops_openapi_yaml;
 /* GET /: name, version and links. */
 handler_fn ops_service;

@@ -1,11 +1,15 @@
-/* openapi.yaml, put into the program as it is: it is written in the JSON subset
- * of YAML, so it is served without being converted. */
+/* The document of the interface, in the program. It lives as long as the
+ * program. */
 #ifndef API_OPENAPI_H
 #define API_OPENAPI_H
 
 #include "kindex.h"
 
-/* The document. Lives as long as the program. */
-struct kx_slice openapi_document(void);
+/* openapi.yaml as it is in the source. */
+struct kx_slice openapi_yaml(void);
+
+/* The same document as JSON, which the build makes from openapi.yaml
+ * (deploy/yaml_to_json.c). */
+struct kx_slice openapi_json(void);
 
 #endif

@@ -75,7 +75,7 @@ enum progress ops_openapi(struct request *request, struct reply *reply)
     if (!query_params_none(request, &error))
         return input_error_reply(request, reply, &error);
     answer_json(reply, 200);
-    reply->constant = openapi_document();
+    reply->constant = openapi_json();
     return DONE;
 }
 
@@ -83,8 +83,10 @@ enum progress ops_openapi(struct request *request, struct reply *reply)
 enum progress ops_openapi_yaml(struct request *request, struct reply *reply)
 {
     ops_openapi(request, reply);
-    if (reply->status == 200)
+    if (reply->status == 200) {
         reply->content_type = "application/yaml";
+        reply->constant = openapi_yaml();
+    }
     return DONE;
 }
 

@@ -38,15 +38,15 @@ is 'it was started just now' "$(($(date +%s) - $(value .startedAt) / 1000 < 600)
 field '[.name, .version]' "[\"kindex\",\"$("$KINDEX" --version | cut -d' ' -f2)\"]"
 
 test_case 'the document of the interface is served as it is in the source'
-request GET /openapi.json
-expect 200
-header Content-Type application/json
-is 'the difference' "$(cmp "$answer" "$(dirname "$0")/../../openapi.yaml" 2>&1)" ''
-field .openapi 3.1.0
 request GET /openapi.yaml
 expect 200
 header Content-Type application/yaml
 is 'the difference' "$(cmp "$answer" "$(dirname "$0")/../../openapi.yaml" 2>&1)" ''
+request GET /openapi.json
+expect 200
+header Content-Type application/json
+is 'the difference' "$(cmp "$answer" "$(dirname "$KINDEX")/openapi.json" 2>&1)" ''
+field .openapi 3.1.0
 
 test_case 'each operation of the document is a route, and each route is in it'
 value '.paths | to_entries[] | .key as $path | .value | to_entries[] | select(.value.operationId) | select(.value["x-alias-of"] == null) | .value.operationId' |

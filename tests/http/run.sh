@@ -113,7 +113,7 @@ done
 
 if [ -n "$compare" ]; then
     tests/lib/npm.sh tests/openapi >"$work/compare" 2>&1 &&
-        node tests/openapi/responses.js openapi.yaml "$work"/*.record \
+        node tests/openapi/responses.js "${BUILD:-build}/openapi.json" "$work"/*.record \
             >"$work/compare" 2>&1
     count "answers as in openapi.yaml" "$work/compare" $?
 fi

@@ -1,5 +1,5 @@
-// openapi.yaml as the other scripts see it: its operations, its references,
-// and its commands. The file is JSON, which is YAML too.
+// openapi.json, which the build makes from openapi.yaml, as the other scripts see
+// it: its operations, its references, and its commands.
 'use strict';
 
 const fs = require('node:fs');

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Lints openapi.yaml (or the file given) with Redocly and Spectral; needs no
-# network. With --self-test: faults are planted, and each linter must name the
-# rule that each breaks.
+# Lints openapi.yaml with Redocly and Spectral; needs no network.
+#   lint.sh
+#   lint.sh --self-test DOCUMENT.json    plants faults in it: each linter must name
+#                                        the rule that each fault breaks
 set -u
 cd "$(dirname "$0")"
 passed=0
@@ -47,7 +48,7 @@ spectral operation-has-sample      doc.paths["/get"].post["x-codeSamples"] = [];
 # Writes the document with the faults for one linter.
 plant() {
     node -e "const doc = JSON.parse(require('fs').readFileSync(
-        '../../openapi.yaml', 'utf8'));
+        '$document', 'utf8'));
         const at = (path) => doc.paths[path].get.responses['200'].content[
             'application/json'];
         $(sed -n "s/^$1 *[a-z0-9-]* *//p" <<<"$faults")
@@ -56,6 +57,7 @@ plant() {
 
 self_test() {
     local linter output rule
+    document=$1
     planted=$(mktemp --suffix .yaml)
     trap 'rm -f "$planted"' EXIT
     for linter in redocly spectral; do
@@ -69,10 +71,10 @@ self_test() {
 }
 
 if [ "${1:-}" = --self-test ]; then
-    self_test
+    self_test "$2"
 else
-    expect redocly 0 redocly "${1:-../../openapi.yaml}"
-    expect spectral 0 spectral "${1:-../../openapi.yaml}"
+    expect redocly 0 redocly ../../openapi.yaml
+    expect spectral 0 spectral ../../openapi.yaml
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -5,9 +5,10 @@
 # BUILD says where the program was built.
 set -u
 cd "$(dirname "$0")"
-document=../../openapi.yaml
 src=../../src
-program=$(cd ../.. && realpath "${BUILD:-build}")/kindex
+build=$(cd ../.. && realpath "${BUILD:-build}")
+program=$build/kindex
+document=$build/openapi.json # openapi.yaml as JSON
 passed=0
 failed=0
 
@@ -30,8 +31,9 @@ if ! ../lib/npm.sh . || ! ../lib/npm.sh generators; then
     echo "0 passed, 1 failed"
     exit 1
 fi
+part 'YAML as JSON' node yaml.js ../../openapi.yaml "$build/yaml_to_json"
 part 'lint' ./lint.sh
-part 'lint, self test' ./lint.sh --self-test
+part 'lint, self test' ./lint.sh --self-test "$document"
 part 'compare' node compare.js $document "$program" $src
 part 'compare, self test' node compare.js $document "$program" $src \
     --self-test

@@ -27,7 +27,7 @@ top | while read -r entry; do
 done | blamed 1 "strangers at the top" 0
 
 lines=$(wc -l <Makefile)
-row 1 "lines of the Makefile" "$lines" 120 "$(within "$lines" 120)"
+row 1 "lines of the Makefile" "$lines" 130 "$(within "$lines" 130)"
 
 # What `make help` says is kept by hand.
 for target in $(sed -n '/^\.PHONY/,$p' Makefile | sed 's/^\.PHONY://' | tr -d '\\'); do

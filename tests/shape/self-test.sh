@@ -72,7 +72,7 @@ planted layout "folders at the top" "" <<<'git init -q; mkdir planted; touch pla
 planted layout "strangers" planted.txt <<<'git init -q; touch planted.txt; git add .'
 spared layout "folders at the top" <<<'git init -q; git add .; mkdir planted; touch planted/file'
 spared layout "strangers" <<<'git init -q; git add .; touch planted.txt'
-planted layout "lines of the Makefile" "" <<<'yes "" | head -121 >>Makefile'
+planted layout "lines of the Makefile" "" <<<'yes "" | head -131 >>Makefile'
 planted layout "targets without help" shape-self-test <<<"sed -i '/^make shape-self-test/d' deploy/help.sh"
 planted sizes "files of more than 900 lines" planted.c <<<'body 900 >src/planted.c'
 spared sizes "files of more than 900 lines" \
