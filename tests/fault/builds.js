@@ -164,7 +164,7 @@ async function kills(count, passed) {
     await declare();
   }
   const wrong = await verify(server, users);
-  if (figures.within === 0) wrong.push('no kill was within a build');
+  if (figures.within === 0) wrong.push(new Error('no kill was within a build'));
   const code = await server.kill('SIGTERM');
   return code === 0 ? wrong : [...wrong, `exit code ${code} after SIGTERM`];
 }
@@ -175,7 +175,7 @@ async function main() {
   const wrong = await server.start()
     .then(() => server.load(ENTRIES, userOf))
     .then(() => kills(Number(killsText), passed))
-    .catch((error) => [error.stack]);
+    .catch((error) => [error]);
   console.log(`${figures.builds} times declared, ${figures.within} builds ` +
     `were cut off, ${figures.back} of them went back, ` +
     `${figures.writes} writes beside them`);

@@ -2,6 +2,7 @@
 // knows what the store must hold for its keys: everything acknowledged, and of
 // the one operation that was cut off either all or nothing.
 'use strict';
+const { Finding } = require('./report.js');
 
 const COLORS = ['red', 'green', 'blue'];
 
@@ -68,7 +69,7 @@ class Client {
       this.model = this.pending;
       this.note(reply.json);
     } else {
-      throw new Error(`status ${reply.status}: ${reply.text}`);
+      throw new Finding(`status ${reply.status}: ${reply.text}`);
     }
     this.pending = null;
   }
@@ -76,7 +77,7 @@ class Client {
   note(json) {
     if (json === null) return; // 204
     if (json.versionstamp <= this.stamp)
-      throw new Error(`versionstamp ${json.versionstamp} after ${this.stamp}`);
+      throw new Finding(`versionstamp ${json.versionstamp} after ${this.stamp}`);
     this.stamp = json.versionstamp;
   }
 

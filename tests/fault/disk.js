@@ -11,6 +11,7 @@
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
+const { linesOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
 const [program, library, mode] = process.argv.slice(2);
@@ -199,12 +200,13 @@ async function main() {
   for (const next of mode === 'burst' ? [bursts, diesAfterwards, ends]
     : [fills, hasRoomAgain, diesOnFullDisk, startsAgain, hasRoomAgain, ends]) {
     step = next.name;
-    await next().catch((error) => wrong.push(`${step}: ${error.message}`));
+    await next().catch((error) => wrong.push(server.running ? error
+      : `the server has ended: ${error.message}`));
     if (wrong.length > 0) break;
     count++;
   }
   if (wrong.length > 0)
-    console.log(`${step}:\n  ${wrong.join('\n  ')}\n${server.lastWords()}`);
+    console.log(`${step}:\n${linesOf(wrong).join('\n')}\n${server.lastWords()}`);
   server.destroy();
   console.log(`${count} passed, ${Number(wrong.length > 0)} failed`);
   process.exit(wrong.length > 0 ? 1 : 0);

@@ -13,6 +13,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { Server, pause } = require('./server.js');
 const { randomFrom } = require('./random.js');
+const { linesOf } = require('./report.js');
 
 const COMMITS = 700;
 const VALUE_MAX = 60000; // so that there are two log files
@@ -173,7 +174,7 @@ class Round {
   async run(count, passed) {
     await this.prepare();
     const wrong =
-      this.files.length > 1 ? [] : ['there is one log file only'];
+      this.files.length > 1 ? [] : [new Error('there is one log file only')];
     for (let n = 0; n < count; n++) {
       const found = await this.one();
       wrong.push(...found);
@@ -184,7 +185,7 @@ class Round {
       wrong.push(...await this.missing('no place'));
     }
     this.server.destroy();
-    return wrong.map((text) => `${this.name}: ${text}`);
+    return wrong.map((one) => one instanceof Error ? one : `${this.name}: ${one}`);
   }
 }
 
@@ -198,11 +199,11 @@ async function main() {
     ['killed when it was idle', true]])
     if (wrong.length === 0)
       wrong = await new Round(name, settled).run(count, passed)
-        .catch((error) => [error.stack]);
-  if (wrong.length === 0 && figures.refused === 0) wrong = ['none was refused'];
+        .catch((error) => [error]);
+  if (wrong.length === 0 && figures.refused === 0) wrong = [new Error('none was refused')];
   console.log(`${figures.refused} refused, ${figures.harmless} starts with ` +
     `everything, ${figures.last} without the last commit`);
-  if (wrong.length > 0) console.log(wrong.join('\n'));
+  if (wrong.length > 0) console.log(linesOf(wrong).join('\n'));
   console.log(`${passed.count} passed, ${Number(wrong.length > 0)} failed`);
   process.exit(wrong.length > 0 ? 1 : 0);
 }

@@ -248,11 +248,11 @@ async function follow() {
     `"${copy.name}" has ${copy.entries.size} entries after ${copy.events} ` +
     `events and ${copy.cuts} cuts`).join('; '));
   if (copies.some(({ events, cuts }) => events === 0 || cuts === 0))
-    wrong.push('a copy got nothing, or was not cut');
+    wrong.push(new Error('a copy got nothing, or was not cut'));
   if (copies.every(({ parts }) => parts === 0))
-    wrong.push('no commit had several events');
+    wrong.push(new Error('no commit had several events'));
 }
 
 announce(seed, program, commitsText);
-server.start().then(follow).catch((error) => wrong.push(error.stack))
+server.start().then(follow).catch((error) => wrong.push(error))
   .then(() => conclude(server, 'comparison', wrong.length === 0 ? 1 : 0, wrong));

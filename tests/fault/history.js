@@ -14,7 +14,7 @@ const { Journal, Rooms, Stock } = require('./history_conditions.js');
 const { Bank, Ring } = require('./history_sums.js');
 const { Power } = require('./power.js');
 const { randomFrom } = require('./random.js');
-const { announce, seedOf } = require('./report.js');
+const { announce, linesOf, seedOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
 const CLIENTS = 16;
@@ -39,7 +39,7 @@ class OneServerClient extends HistoryClient {
     while (left > 0) {
       left--;
       await this.step().catch((error) => {
-        if (server.up) broken.push(error.stack);
+        if (server.up) broken.push(error);
       });
       if (!server.up) return;
     }
@@ -84,7 +84,7 @@ async function main() {
     ...sums.flatMap((one) => one.wrong)];
   console.log(`${history.writes.length} commits, ${history.views.length} ` +
     `views, ${parts} kills, ` + sums.map((one) => one.says()).join(', '));
-  wrong.slice(0, 5).forEach((text) => console.log(text));
+  linesOf(wrong).slice(0, 5).forEach((line) => console.log(line));
   await server.kill('SIGTERM');
   console.log(`${wrong.length === 0 ? parts : 0} passed, ` +
     `${wrong.length > 0 ? 1 : 0} failed`);

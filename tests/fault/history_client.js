@@ -2,6 +2,7 @@
 // reads of many keys, lists, index queries and failed checks, which are views of them.
 'use strict';
 const { performance } = require('node:perf_hooks');
+const { Finding } = require('./report.js');
 
 const KEYS = Array.from({ length: 20 }, (_, n) => `k${n}`);
 const GROUPS = 4;
@@ -153,7 +154,7 @@ async function settle(history, request) {
   for (const write of history.writes.filter(({ stamp }) => stamp === null)) {
     const { status, json } = await request('POST', '/get',
       { keys: [['mark', write.id]] });
-    if (status !== 200) throw new Error(`status ${status}`);
+    if (status !== 200) throw new Finding(`status ${status}`);
     write.stamp = number(json.entries[0].versionstamp);
   }
 }

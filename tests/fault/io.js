@@ -10,6 +10,7 @@
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
+const { linesOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
 const [program, library, stepText] = process.argv.slice(2);
@@ -127,11 +128,11 @@ async function run(kind, at) {
   if (server.running) await server.kill('SIGTERM');
   const happened = fs.existsSync(mark);
   await afterwards(server, ledger, wrong)
-    .catch((error) => wrong.push(error.stack));
+    .catch((error) => wrong.push(error));
   const name = `${kind.error} at ${kind.call} ${at}` +
     (kind.last === 0 ? ' and all that follow' : '');
   if (wrong.length > 0)
-    console.log(`${name}:\n  ${wrong.join('\n  ')}\n${server.lastWords()}`);
+    console.log(`${name}:\n${linesOf(wrong).join('\n')}\n${server.lastWords()}`);
   server.destroy();
   return { happened, good: wrong.length === 0 };
 }

@@ -96,7 +96,7 @@ async function main() {
   const passed = { cycles: 0 };
   announce(seed, program, cyclesText);
   const wrong = await prepare().then(() => cycles(server, Number(cyclesText), passed, cycle))
-    .catch((error) => [error.stack]);
+    .catch((error) => [error]);
   const sum = (name) => clients.reduce((total, one) => total + one[name], 0);
   console.log(`${sum('operations')} operations, ${sum('refused')} refused as ` +
     `duplicates, ${declarer.changes} index changes, ${figures.building} ` +

@@ -8,7 +8,7 @@
 'use strict';
 const { Client } = require('./client.js');
 const { randomFrom } = require('./random.js');
-const { announce, conclude, cycles, seedOf } = require('./report.js');
+const { Finding, announce, conclude, cycles, seedOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
 const ENTRIES = 6000;     // that no client changes
@@ -62,12 +62,12 @@ class Migrator {
       this.switches++;
     }
     if (!same(form, this.form))
-      throw new Error(`wrong: the form ${JSON.stringify(form)}, not ` +
+      throw new Finding(`the form ${JSON.stringify(form)}, not ` +
         `${JSON.stringify(this.form)} or ${JSON.stringify(this.target)}`);
     if (state === 'ready') this.target = null;
     if (state === 'migrating' &&
         !same({ ...this.form, ...migration.to }, this.target))
-      throw new Error(`wrong: on its way to ${JSON.stringify(migration.to)}`);
+      throw new Finding(`on its way to ${JSON.stringify(migration.to)}`);
     return state === 'ready' ? null : migration.state;
   }
 
@@ -134,7 +134,7 @@ class Reader {
   }
 
   wrong(what, have) {
-    throw new Error(`wrong: ${what}: ${JSON.stringify(have)}, after writing ` +
+    throw new Finding(`${what}: ${JSON.stringify(have)}, after writing ` +
       JSON.stringify(this.value));
   }
 
@@ -200,7 +200,7 @@ class Walker {
         `/list?index=${NAME}&limit=500${back}${cursor}`);
       for (const { key } of entries) {
         if (key[1].startsWith('o') && seen.has(key[1]))
-          throw new Error(`wrong: ${key[1]} comes twice`);
+          throw new Finding(`${key[1]} comes twice`);
         seen.add(key[1]);
       }
       cursor = next && `&cursor=${next}`;
@@ -209,7 +209,7 @@ class Walker {
     this.walks++;
     const others = [...seen].filter((name) => name.startsWith('o')).length;
     if (others !== ENTRIES)
-      throw new Error(`wrong: ${others} of ${ENTRIES} entries on all pages`);
+      throw new Finding(`${others} of ${ENTRIES} entries on all pages`);
   }
 
   async run(until) {
@@ -239,8 +239,7 @@ async function crash() {
   const until = { stopped: false };
   const wrong = [];
   const end = (error) => {
-    if (!until.stopped || /wrong/.test(error.message))
-      wrong.push(error.message);
+    if (!until.stopped || error instanceof Finding) wrong.push(error);
   };
   const work = [...clients.map((client) => client.run(server, until)),
     ...[migrator, reader, walker].map((one) => one.run(until))];
@@ -282,14 +281,14 @@ async function check() {
   if (!same(have, want)) {
     const surplus = have.find((line) => !want.includes(line));
     const missing = want.find((line) => !have.includes(line));
-    wrong.push(`wrong: ${have.length} index entries, ${want.length} ` +
+    wrong.push(`${have.length} index entries, ${want.length} ` +
       `expected; too many: ${surplus}; missing: ${missing}`);
   }
   if (index.entries !== have.length)
-    wrong.push(`wrong: ${index.entries} counted, ${have.length} there`);
+    wrong.push(`${index.entries} counted, ${have.length} there`);
   const { missing, dangling, stale, duplicate } = await verified();
   if (missing + dangling + stale + duplicate !== 0)
-    wrong.push(`wrong: the verification finds ${missing} missing, ` +
+    wrong.push(`the verification finds ${missing} missing, ` +
       `${dangling} dangling, ${stale} stale, ${duplicate} duplicate`);
   return wrong;
 }
@@ -305,12 +304,12 @@ async function main() {
   announce(seed, program, killsText);
   const wrong = await prepare()
     .then(() => cycles(server, Number(killsText), passed, cycle))
-    .catch((error) => [error.stack]);
+    .catch((error) => [error]);
   console.log(`${migrator.begun} migrations begun, ${migrator.switches} ` +
     `carried out, ${migrator.undone} taken back; ${migrator.within} restarts ` +
     `within one; ${reader.answers} answers compared, ${walker.walks} walks`);
   if (wrong.length === 0 && (migrator.within === 0 || walker.walks === 0))
-    wrong.push('no restart came within a migration, or no walk to its end');
+    wrong.push(new Error('no restart came within a migration, or no walk to its end'));
   conclude(server, 'kill', passed.cycles, wrong);
 }
 

@@ -15,7 +15,7 @@ const path = require('node:path');
 const { performance } = require('node:perf_hooks');
 const { FleetNode, activeOf, psql, soon } = require('./nodes_fleet.js');
 const { randomFrom } = require('./random.js');
-const { announce, seedOf } = require('./report.js');
+const { announce, linesOf, seedOf } = require('./report.js');
 const { entriesUnder, pause } = require('./server.js');
 
 const WRITERS = 4;
@@ -157,7 +157,7 @@ async function check() {
     if (stamps.get(key) !== stamp) wrong.push(`${key} is lost: ${stamps.get(key)}`);
   await soon('short entries are gone', async () => (await list('short')).length === 0)
     .catch(() => wrong.push('entries that lived for a second are still there'));
-  if (counts.gone < SEEN_MIN) wrong.push(`only ${counts.gone} entries were seen gone`);
+  if (counts.gone < SEEN_MIN) wrong.push(new Error(`only ${counts.gone} entries were seen gone`));
 }
 
 async function run(rounds) {
@@ -175,11 +175,11 @@ async function run(rounds) {
 async function main() {
   announce(seed, program, roundsText, engine);
   const rounds = Number(roundsText);
-  await run(rounds).catch((error) => wrong.push(error.stack));
+  await run(rounds).catch((error) => wrong.push(error));
   console.log(`${kept.size} entries kept, ${living.long.length} for half an hour, ` +
     `${living.short.length} for a second; ${counts.gone} were seen gone in ` +
     `${counts.reads} reads; ${jumps} times the database's clock was set`);
-  wrong.slice(0, 5).forEach((text) => console.log(text));
+  linesOf(wrong).slice(0, 5).forEach((line) => console.log(line));
   if (wrong.length > 0) nodes.forEach((node) => console.log(node.shownLog()));
   console.log(`${wrong.length === 0 ? rounds : 0} passed, ${wrong.length > 0 ? 1 : 0} failed`);
   process.exit(wrong.length > 0 ? 1 : 0);

@@ -1,33 +1,43 @@
 // A network for nodes.js: each node has a namespace, and one cable to that of the
 // test, which it is cut off by. The test runs in a namespace as well (nodes_cut in
-// run.sh), so that nothing of it is left, nor seen from outside.
+// run.sh), so that nothing of it is left, nor seen from outside. A process that sleeps
+// holds each namespace, since names (`ip netns`) would need mounts, which a chroot and
+// some containers do not allow.
 'use strict';
-const { execFileSync } = require('node:child_process');
+const { execFileSync, spawn } = require('node:child_process');
+const { once } = require('node:events');
 
 const PORT = 4512;
-const names = [];
+const holders = [];
 
 function ip(...words) {
   execFileSync('ip', words);
 }
 
 class Cable {
-  constructor(number) {
-    this.namespace = `kindex-test-${process.pid}-${number}`;
+  // Resolves to the cable when the namespace at its end is there.
+  static async make(number) {
+    const holder = spawn('unshare', ['--net', 'sh', '-c', 'echo made && exec sleep infinity'],
+      { stdio: ['ignore', 'pipe', 'inherit'] });
+    holders.push(holder);
+    await once(holder.stdout, 'data');
+    return new Cable(number, holder.pid);
+  }
+
+  constructor(number, pid) {
+    this.entry = [`--net=/proc/${pid}/ns/net`];
     this.device = `kindex${number}`;
     this.gateway = `10.99.${number}.1`;
     this.address = `10.99.${number}.2`;
-    const within = ['-n', this.namespace];
-    ip('netns', 'add', this.namespace);
-    names.push(this.namespace);
+    const inside = (...words) => execFileSync('nsenter', [...this.entry, 'ip', ...words]);
     ip('link', 'add', this.device, 'type', 'veth', 'peer', 'name', 'eth0', 'netns',
-      this.namespace);
+      String(pid));
     ip('address', 'add', `${this.gateway}/30`, 'dev', this.device);
     ip('link', 'set', this.device, 'up');
-    ip(...within, 'address', 'add', `${this.address}/30`, 'dev', 'eth0');
-    ip(...within, 'link', 'set', 'lo', 'up');
-    ip(...within, 'link', 'set', 'eth0', 'up');
-    ip(...within, 'route', 'add', 'default', 'via', this.gateway);
+    inside('address', 'add', `${this.address}/30`, 'dev', 'eth0');
+    inside('link', 'set', 'lo', 'up');
+    inside('link', 'set', 'eth0', 'up');
+    inside('route', 'add', 'default', 'via', this.gateway);
   }
 
   get listen() {
@@ -36,7 +46,7 @@ class Cable {
 
   // What starts a program there: {program, words}.
   within(program, words) {
-    return { program: 'ip', words: ['netns', 'exec', this.namespace, program, ...words] };
+    return { program: 'nsenter', words: [...this.entry, program, ...words] };
   }
 
   cut() {
@@ -48,6 +58,6 @@ class Cable {
   }
 }
 
-process.on('exit', () => names.forEach((name) => ip('netns', 'delete', name)));
+process.on('exit', () => holders.forEach((holder) => holder.kill('SIGKILL')));
 
 module.exports = { Cable };

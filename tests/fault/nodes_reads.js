@@ -18,7 +18,7 @@ const { HistoryClient, INDEX, KEYS, number, settle } = require('./history_client
 const { Bank, Ring } = require('./history_sums.js');
 const { FleetNode, activeOf, soon } = require('./nodes_fleet.js');
 const { randomFrom } = require('./random.js');
-const { announce, seedOf } = require('./report.js');
+const { announce, linesOf, seedOf } = require('./report.js');
 const { pause } = require('./server.js');
 
 const CLIENTS = 16;
@@ -149,7 +149,7 @@ class NodesClient extends HistoryClient {
 
   async run(underWay) {
     while (left > 0) {
-      const step = this.step().catch((error) => wrong.push(error.stack));
+      const step = this.step().catch((error) => wrong.push(error));
       underWay.add(step);
       step.then(() => underWay.delete(step));
       await Promise.race([step, pause(PATIENCE_MS)]);
@@ -246,7 +246,7 @@ async function run(parts) {
     .map(([name, count]) => `${count} ${name}`).join(', '));
   console.log(`${parts} faults, ` + sums.map((one) => one.says()).join(', '));
   for (const level of ['session', 'eventual'])
-    if (counts[level] < LEVEL_VIEWS_MIN) wrong.push(`only ${counts[level]} ${level} views`);
+    if (counts[level] < LEVEL_VIEWS_MIN) wrong.push(new Error(`only ${counts[level]} ${level} views`));
   wrong.push(...check(history, KEYS), ...checkStates({ writes, views: states }, KEYS),
     ...checkNodes(), ...sums.flatMap((one) => one.wrong));
 }
@@ -254,8 +254,8 @@ async function run(parts) {
 async function main() {
   announce(seed, program, operationsText, engine);
   const parts = Math.max(1, Math.round(Number(operationsText) / PART));
-  await run(parts).catch((error) => wrong.push(error.stack));
-  wrong.slice(0, 5).forEach((text) => console.log(text.slice(0, 1000)));
+  await run(parts).catch((error) => wrong.push(error));
+  linesOf(wrong).slice(0, 5).forEach((line) => console.log(line.slice(0, 1000)));
   if (wrong.length > 0) nodes.forEach((node) => console.log(node.shownLog()));
   console.log(`${wrong.length === 0 ? parts : 0} passed, ${wrong.length > 0 ? 1 : 0} failed`);
   process.exit(wrong.length > 0 ? 1 : 0);

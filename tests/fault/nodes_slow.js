@@ -17,7 +17,7 @@ const path = require('node:path');
 const { FleetNode, epochOf, soon } = require('./nodes_fleet.js');
 const { pause } = require('./server.js');
 const { randomFrom } = require('./random.js');
-const { announce, seedOf } = require('./report.js');
+const { announce, linesOf, seedOf } = require('./report.js');
 
 const DELAY_MS = 50;
 const CLIENTS = 8;
@@ -113,7 +113,7 @@ async function stopOn(seconds) {
 
 function judge() {
   const epoch = epochOf(engine);
-  if (epoch === 1 || wrong.some((text) => text.startsWith('false'))) return;
+  if (epoch === 1 || wrong.some((one) => `${one}`.startsWith('false'))) return;
   wrong.unshift(`false take-overs: ${epoch - 1}`);
   until.stopped = true;
 }
@@ -175,7 +175,7 @@ async function run(nodes, proxy) {
   const { trips, batches } = proxy.writer;
   console.log(`${batches} batches in ${trips} round trips`);
   if (wrong.length > 0) return;
-  if (batches < BATCHES_MIN) wrong.push(`only ${batches} batches`);
+  if (batches < BATCHES_MIN) wrong.push(new Error(`only ${batches} batches`));
   if (trips > TRIPS_MAX * batches + TRIPS_MORE)
     wrong.push(`${trips} round trips for ${batches} batches`);
   for (const { number, acked } of clients) {
@@ -191,11 +191,11 @@ async function main() {
   for (const name of ['one', 'two', 'three'])
     nodes.push(await FleetNode.make(program, name,
       engine.replace(directory, proxy.directory), '--forward', 'proxy'));
-  await run(nodes, proxy).catch((error) => wrong.push(error.stack));
+  await run(nodes, proxy).catch((error) => wrong.push(error));
   console.log(`${figures.acked} commits, ms: median ${percentile(figures.times, 50)}, ` +
     `p99 ${percentile(figures.times, 99)}; ${figures.reads} strong reads`);
   if (wrong.length > 0)
-    console.log([...wrong.slice(0, 10), ...nodes.map((node) => node.shownLog())].join('\n'));
+    console.log([...linesOf(wrong).slice(0, 10), ...nodes.map((node) => node.shownLog())].join('\n'));
   console.log(wrong.length > 0 ? '0 passed, 1 failed' : '1 passed, 0 failed');
   process.exit(wrong.length > 0 ? 1 : 0);
 }

@@ -21,7 +21,7 @@ const path = require('node:path');
 const { FleetNode, activeOf, epochOf, psql, soon } = require('./nodes_fleet.js');
 const { entriesUnder, pause } = require('./server.js');
 const { randomFrom } = require('./random.js');
-const { announce, seedOf } = require('./report.js');
+const { Finding, announce, linesOf, seedOf } = require('./report.js');
 
 const CLIENTS = 8;
 const READERS = 3;
@@ -145,7 +145,7 @@ async function counted(nodes, what, most, body) {
   const takes = epochOf(engine) - epoch;
   figures.takes += takes;
   figures.gaps.push(longestGap);
-  if (takes > most) throw new Error(`too many take-overs: ${takes}, not ${most}, by ${what}`);
+  if (takes > most) throw new Finding(`too many take-overs: ${takes}, not ${most}, by ${what}`);
 }
 
 async function replace(nodes, node, most, to) {
@@ -208,7 +208,7 @@ async function run(nodes) {
   for (const node of nodes) node.launch();
   for (const node of nodes) await node.settled();
   const before = await oldEntries(nodes);
-  if (before.length < 1000) wrong.push(`the earlier program has left only ${before}`);
+  if (before.length < 1000) wrong.push(new Error(`the earlier program has left only ${before}`));
   const clients = Array.from({ length: CLIENTS }, (_, number) =>
     ({ number, sent: 0, acked: 0, stamp: '', position: '' }));
   lastAck = performance.now();
@@ -229,14 +229,14 @@ async function main() {
   const nodes = [];
   for (const [name, forward] of [['one', 'redirect'], ['two', 'proxy'], ['three', 'proxy']])
     nodes.push(await FleetNode.make(program, name, engine, '--forward', forward));
-  await run(nodes).catch((error) => wrong.push(error.stack));
+  await run(nodes).catch((error) => wrong.push(error));
   console.log(`${figures.acked} of ${figures.sent} commits and ${figures.reads} reads ` +
     `were answered, ${figures.again} times by a repetition`);
   const gaps = figures.gaps.map(Math.round).sort((a, b) => a - b);
   console.log(`${figures.stops} stops, ${figures.takes} take-overs; without an answer for ` +
     `${gaps[gaps.length >> 1]} ms at a stop (median), ${gaps.at(-1)} ms at most`);
   if (wrong.length > 0)
-    console.log([...wrong.slice(0, 10), ...nodes.map((node) => node.shownLog())].join('\n'));
+    console.log([...linesOf(wrong).slice(0, 10), ...nodes.map((node) => node.shownLog())].join('\n'));
   console.log(wrong.length > 0 ? '0 passed, 1 failed' : `${roundsText} passed, 0 failed`);
   process.exit(wrong.length > 0 ? 1 : 0);
 }

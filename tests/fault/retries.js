@@ -11,7 +11,7 @@
 const { Server, pause } = require('./server.js');
 const { Power } = require('./power.js');
 const { randomFrom } = require('./random.js');
-const { announce, conclude, cycles, seedOf } = require('./report.js');
+const { Finding, announce, conclude, cycles, seedOf } = require('./report.js');
 
 const CLIENTS = 8;
 const PLACES = 5; // of each client, to create and to delete
@@ -92,7 +92,7 @@ class Client {
   // Compares an answer with what it must be; the first one is kept.
   judge(write, reply) {
     const complain = (what) => {
-      throw new Error(`client ${this.number}: ${write.method} ` +
+      throw new Finding(`client ${this.number}: ${write.method} ` +
         `${write.target} ${JSON.stringify(write.body)}, sent ${write.times} ` +
         `times: ${what}: ${reply.status} ${reply.text}`);
     };
@@ -193,9 +193,9 @@ async function main() {
   announce(seed, program, cyclesText);
   let wrong = await server.start()
     .then(() => cycles(server, Number(cyclesText), passed, cycle))
-    .catch((error) => [error.stack]);
+    .catch((error) => [error]);
   if (wrong.length === 0 && figures.replayed === 0)
-    wrong = ['nothing was replayed'];
+    wrong = [new Error('nothing was replayed')];
   console.log(`${figures.answered} writes answered, ${figures.refused} of ` +
     `them refused; ${figures.broken} connections broke, ${figures.again} ` +
     `writes came again after their answer, ${figures.replayed} answers were ` +

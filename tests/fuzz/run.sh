@@ -13,6 +13,7 @@
 # command that repeats it is shown.
 set -u
 cd "$(dirname "$0")/../.." || exit
+. tests/lib/path.sh
 form=${1:-short}
 top=${BUILD:-build}/fuzz
 optimized=-O1
@@ -148,10 +149,13 @@ $((SECONDS - begun)) s, seed $seed" $status
         sed -n "s|.*Test unit written to |again:  $top/$name |p" "$top/output"
 }
 
-# planted TARGET SOURCE SED-SCRIPT WORDS: a program in which one line is another
-# one; the short form must find that, and say the words.
+# planted TARGET SOURCE SED-SCRIPT: a program in which one line is another one. The
+# short form must find an input on which that program fails and the true one does not;
+# which of their assertions, or of the sanitizers, speaks first is left open.
 planted() {
-    local target=$1 source=$2 words=$4 to=$top/planted/$1 status
+    local target=$1 source=$2 to=$top/planted/$1
+    [ -n "$(chosen | grep "^$target ")" ] || return
+    rm -rf "$to/found"
     mkdir -p "$to/found"
     unpack "$target"
     sed "$3" "$source.c" >"$to/planted.c"
@@ -161,11 +165,19 @@ planted() {
         return
     fi
     $clang $STD "${sanitized[@]}" -Isrc -Iapi -I"$top/api" -c \
-        -o "$to/planted.o" "$to/planted.c" &&
-        program "$target" "$to/$target" "$to/planted.o" &&
-        ! fuzz "$to/$target" 200000 "$top/corpus/$target" \
-            >"$top/output" && grep -q "$words" "$top/output"
+        -o "$to/planted.o" "$to/planted.c" >"$top/output" 2>&1 &&
+        program "$target" "$to/$target" "$to/planted.o" >>"$top/output" 2>&1 &&
+        tells_apart "$to/$target" "$top/$target"
     verdict "a flaw in $source.c is found" $?
+}
+
+# tells_apart FLAWED TRUE: the targets, by an input that the flawed one finds
+tells_apart() {
+    local input
+    fuzz "$1" 200000 "$top/corpus/${2##*/}" >"$top/output"
+    input=$(find "${1%/*}/found" -name 'crash-*' | head -1)
+    [ -n "$input" ] && ! fuzz "$1" 1 "$input" >>"$top/output" &&
+        fuzz "$2" 1 "$input" >>"$top/output"
 }
 
 # To the corpus of the tree: the smallest inputs that reach a branch which none
@@ -197,13 +209,11 @@ elif [ $failed -eq 0 ]; then
     while read -r name thousands; do
         one "$name" "$thousands"
     done < <(chosen)
-    planted key src/entry/key 's/size <= rest.size ? size/size > 0 ? size/' \
-        'heap-buffer-overflow'
+    planted key src/entry/key 's/size <= rest.size ? size/size > 0 ? size/'
     planted json src/json/json_token \
-        's/return unit >> 10 == LOW_HALF ?.*/return at;/' 'jansson: '
+        's/return unit >> 10 == LOW_HALF ?.*/return at;/'
     planted patch src/json/json_patch_operate \
-        's/json_equal_exactly(patching->operand, [*]element_out)/kx_equal(patching->operand, *element_out)/' \
-        'patch.c:'
+        's/json_equal_exactly(patching->operand, [*]element_out)/kx_equal(patching->operand, *element_out)/'
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
