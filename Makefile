@@ -77,7 +77,7 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
 	$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(MHDLIBS)
 
 install deb: $(BUILD)/kindex ; @DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) deploy/$@.sh
-deps-%: ; @deploy/packages.sh $*
+deps-%: ; @deploy/packages.sh $* $(if $(filter test,$*),&& tests/lib/javascript.sh)
 help release cluster: ; @MAKE="$(MAKE)" JOBS=$(JOBS) deploy/$@.sh
 
 # ---- The two commands ----------------------------------------------------
@@ -89,7 +89,7 @@ run:
 	@exec $(BUILD)/kindex serve --data $(DATA) --listen $(LISTEN)
 
 test:
-	@deploy/packages.sh build test
+	@deploy/packages.sh build test && tests/lib/javascript.sh
 	@MAKE="$(MAKE)" BUILD=$(BUILD) JOBS=$(JOBS) tests/run.sh
 
 # ---- Parts of the test (tests/run.sh has their order) --------------------

@@ -12,6 +12,7 @@
 # `make http`, which are part of `make prove`, run all of them with it.
 set -u
 cd "$(dirname "$0")/.."
+. tests/lib/path.sh
 . tests/lib/spent.sh
 export make=${MAKE:-make} jobs=${JOBS:-2} logs=${BUILD:-build}/test-logs
 mkdir -p "$logs"

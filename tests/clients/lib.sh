@@ -6,6 +6,7 @@
 #   restart                     a server with an empty store; its address is in
 #                               KINDEX_URL
 KINDEX=$(cd ../../.. && realpath "${BUILD:-build}")/kindex
+. ../../lib/path.sh
 . ../../lib/http.sh
 
 works() {

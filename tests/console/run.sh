@@ -4,6 +4,7 @@
 # arguments only these test files; KX_SCREENSHOTS is a folder for pictures. Ends with "N passed, N failed".
 set -u
 cd "$(dirname "$0")"
+. ../lib/path.sh
 KINDEX=$(cd ../.. && realpath "${BUILD:-build}")/kindex
 export KINDEX
 work=$(mktemp -d)

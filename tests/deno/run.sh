@@ -4,6 +4,7 @@
 # passed, N failed". With arguments: these stories.
 set -u
 cd "$(dirname "$0")"
+. ../lib/path.sh
 export KINDEX
 KINDEX=$(realpath "../../${BUILD:-build}/kindex")
 . ../lib/http.sh

@@ -16,6 +16,7 @@
 #   run.sh [http-broad | http-postgresql | FILE...]
 set -u
 cd "$(dirname "$0")/../.."
+. tests/lib/path.sh
 KINDEX=$(realpath "${BUILD:-build}/kindex")
 export KINDEX
 

@@ -5,6 +5,7 @@
 # BUILD says where the program was built.
 set -u
 cd "$(dirname "$0")"
+. ../lib/path.sh
 src=../../src
 build=$(cd ../.. && realpath "${BUILD:-build}")
 program=$build/kindex

@@ -5,6 +5,7 @@
 # BUILD says where the program was built.
 set -u
 cd "$(dirname "$0")/../.."
+. tests/lib/path.sh
 BUILD=$(realpath "${BUILD:-build}")
 export BUILD
 work=$(mktemp -d)
@@ -40,6 +41,12 @@ not() {
 . tests/packaging/syscalls.sh
 . tests/packaging/manual.sh
 . tests/packaging/release.sh
+
+debians_javascript() {
+    [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" != bookworm ] ||
+        [[ $(node --version)/$(npm --version) = v18.*/9.2.* ]]
+}
+check 'node and npm of the tests are those of Debian 12' debians_javascript
 
 tests/lib/npm.sh tests/openapi
 check 'image, compose file and Kubernetes manifests agree with the program' \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The TypeScript client: builds it, checks its types and its size, and runs its
-# tests against a server in the Node of this machine, Node 18, Deno, Bun and a page in
+# tests against a server in Node 18 and 24, Deno, Bun and a page in
 # Chromium. BUILD says where the program was built; CLIENT_NODES names other Nodes.
 set -u
 cd "$(dirname "$0")"
@@ -32,7 +32,7 @@ export DENO_KV_ACCESS_TOKEN='any token'
 
 works 'its npm packages can be had' ../../lib/npm.sh "$client"
 works 'those of Deno can be had' ../../lib/npm.sh ../../deno
-works 'and Node 18 and Bun' ../../lib/npm.sh .
+works 'and Node 24 and Bun' ../../lib/npm.sh .
 works 'it can be built' node "$client/build.js"
 [ -z "$broken" ] || { finish && exit 1; }
 
