@@ -1,5 +1,6 @@
 // Requests to the server that the page came from. The access token is in the
 // memory of this module, and in sessionStorage only if its owner asks for that.
+import { parse, stringify } from './json.js';
 
 const KEPT = 'kindex-token';
 const TOKEN = /^[\x21-\x7e]+$/; // what a header can carry
@@ -36,7 +37,7 @@ export function query(members) {
   const parts = Object.entries(members)
     .filter(([, value]) => value !== undefined && value !== null)
     .map(([name, value]) =>
-      `${name}=${encodeURIComponent(typeof value === 'object' ? JSON.stringify(value) : value)}`);
+      `${name}=${encodeURIComponent(typeof value === 'object' ? stringify(value) : value)}`);
   return parts.length > 0 ? '?' + parts.join('&') : '';
 }
 
@@ -48,7 +49,7 @@ export const onRefused = (call) => { refused = call; };
 async function refuse(response) {
   const text = await response.text();
   let body = {};
-  try { body = JSON.parse(text); } catch { body = { detail: text || undefined }; }
+  try { body = parse(text); } catch { body = { detail: text || undefined }; }
   if (response.status === 401) refused();
   throw new Problem(response.status, body ?? {});
 }
@@ -74,15 +75,15 @@ export async function send(method, target, { body, headers, signal } = {}) {
   return response;
 }
 
-// The document of an answer. Not for values: it may round their numbers.
+// The document of an answer. Numbers that a double does not hold are in it as they were sent.
 export async function get(target, options) {
-  return (await send('GET', target, options)).json();
+  return parse(await (await send('GET', target, options)).text());
 }
 
 export async function post(target, document, options = {}) {
-  const body = typeof document === 'string' || document === undefined ? document : JSON.stringify(document);
+  const body = typeof document === 'string' || document === undefined ? document : stringify(document);
   const text = await (await send(options.method ?? 'POST', target, { ...options, body })).text();
-  return text === '' ? null : JSON.parse(text);
+  return text === '' ? null : parse(text);
 }
 
 // ---- Events -----------------------------------------------------------------

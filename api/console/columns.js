@@ -1,7 +1,7 @@
 // Which members of the values a list shows as columns.
 import { h } from './dom.js';
 import { get, query } from './api.js';
-import { tokens } from './json.js';
+import { parse, tokens } from './json.js';
 import { form } from './dialog.js';
 
 const LOOKED_AT = 50; // entries in which members are looked for
@@ -18,7 +18,7 @@ export function names(text) {
       if (depth === 0 && kind !== '{') return found;
       if (kind === '{' || kind === '[') depth++;
       if (kind === '}' || kind === ']') depth--;
-      if (kind === ':' && depth === 1) found.push(JSON.parse(string));
+      if (kind === ':' && depth === 1) found.push(parse(string));
       string = kind === 's' ? text.slice(start, end) : null;
     }
   } catch { /* cut here */ }

@@ -2,6 +2,7 @@
 import { h, fill, say, count } from './dom.js';
 import { get, post, query, send } from './api.js';
 import { may } from './session.js';
+import { format, stringify } from './json.js';
 import { keyParts } from './tree.js';
 import { toFragment, write } from './key.js';
 import { confirm } from './dialog.js';
@@ -82,7 +83,7 @@ async function values(host, { name, state }) {
 }
 
 const declaration = (host, index) => fill(host, h('pre.text', { tabIndex: 0, role: 'region', 'aria-label': 'Declaration' },
-  JSON.stringify(index, null, 2)));
+  format(stringify(index))));
 
 async function drop(name, gone) {
   const yes = await confirm({ title: `Drop ${name}?`, action: 'Drop', type: name,

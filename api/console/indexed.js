@@ -1,14 +1,14 @@
 // Which index entries an entry has, and why an index leaves it out.
 import { h } from './dom.js';
 import { get, post } from './api.js';
-import { begins, parse, write } from './key.js';
+import { ExactNumber, memberOf, parse } from './json.js';
+import { begins, parse as parseKey, write } from './key.js';
 import { form } from './dialog.js';
 import { keyParts } from './tree.js';
-import { exactly } from './value.js';
 
 const member = (value, path) => path.slice(1).split('/').reduce((now, name) =>
-  (now !== null && typeof now === 'object' ? now[name.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined), value);
-const isPart = (value) => ['string', 'boolean', 'number'].includes(typeof value) || JSON.isRawJSON?.(value);
+  memberOf(now, name.replaceAll('~1', '/').replaceAll('~0', '~')), value);
+const isPart = (value) => ['string', 'boolean', 'number'].includes(typeof value) || value instanceof ExactNumber;
 
 // The conditions that find the entry by the fields of the index; otherwise {why} it has
 // no value for them, or a {note}.
@@ -29,7 +29,7 @@ async function keyIn(index, key, where) {
   const { indexes } = await post('/explain', { prefix: index.prefix, where });
   const request = indexes.find((fit) => fit.index === index.name && fit.answers)?.request;
   if (!request) return null;
-  const values = parse(new URL(request, location.origin).searchParams.get('prefix') ?? '');
+  const values = parseKey(new URL(request, location.origin).searchParams.get('prefix') ?? '');
   return [index.name, ...values, ...(index.unique ? [] : key.slice(index.prefix.length))];
 }
 
@@ -51,7 +51,7 @@ export async function showIndexes(key, kind, text) {
   const { indexes } = await get('/indexes');
   const over = indexes.filter((index) => begins(key, index.prefix) && key.length > index.prefix.length &&
     (index.depth === undefined || key.length - index.prefix.length === index.depth));
-  const parsed = kind === 'JSON' || kind === 'typed' ? exactly(text) : undefined;
+  const parsed = kind === 'JSON' || kind === 'typed' ? parse(text) : undefined;
   const value = kind === 'typed' && parsed.type === 'object' ? parsed.value : parsed;
   const rows = await Promise.all(over.map(async (index) => {
     const found = await lookUp(index, key, value).catch((error) => ({ note: error.text ?? error.message }));

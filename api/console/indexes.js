@@ -1,6 +1,7 @@
 // The declared indexes: their states as they change, a new one, and one of them.
 import { h, fill, say, bytes, count, duration } from './dom.js';
 import { events, get } from './api.js';
+import { parse } from './json.js';
 import { may } from './session.js';
 import { keyParts } from './tree.js';
 import { Draft } from './draft.js';
@@ -100,7 +101,7 @@ class IndexesPage {
   async follow() {
     try {
       for await (const event of events('/indexes', this.abort.signal)) {
-        const index = JSON.parse(event.data);
+        const index = parse(event.data);
         if (event.type === 'gone') {
           this.rows.get(index.name)?.node.remove();
           this.rows.delete(index.name);

@@ -1,5 +1,5 @@
-// JSON as text. Nothing here makes values of it: so no number is rounded, no
-// member is dropped, and what is not edited keeps its bytes.
+// JSON as text, and the one reader and writer of documents. A value that is shown or edited
+// stays text, so it keeps its bytes; no number is ever rounded.
 
 const TOKEN = new RegExp([
   /[ \t\n\r]+/, /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/,
@@ -71,13 +71,15 @@ export function mistake(text) {
   return state === 'end' ? null : { at: text.length, message: `${wanted()} is missing at the end` };
 }
 
+const HALF_PAIR = /[\ud800-\udfff]/u; // as one character, only without its other half
+
 // What the server refuses beside the grammar: half of a surrogate pair, which has
 // no UTF-8; a name that its object has already; a number that no double holds.
 function lacks(token, kind, names) {
   if (kind === 'n') return Number.isFinite(Number(token)) ? null : 'a number beyond 1.8e308';
   if (kind !== 's') return null;
   const plain = !token.includes('\\') ? token.slice(1, -1) : JSON.parse(token);
-  if (!plain.isWellFormed()) return 'half of a surrogate pair';
+  if (HALF_PAIR.test(plain)) return 'half of a surrogate pair';
   if (names?.has(plain)) return 'this name is in the object already';
   names?.add(plain);
   return null;
@@ -87,6 +89,89 @@ function lacks(token, kind, names) {
 export function place(text, at) {
   const before = text.slice(0, at).split('\n');
   return `line ${before.length}, column ${before.at(-1).length + 1}`;
+}
+
+// ---- Documents --------------------------------------------------------------
+
+// A number that would come back with another value from a double. It keeps its text.
+export class ExactNumber {
+  #text;
+
+  constructor(text) { this.#text = text; }
+
+  toString() { return this.#text; }
+}
+
+const NUMBER = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
+
+// A form of a number that only numbers of the same value have.
+function decimal(text) {
+  const [, sign, whole, fraction = '', power = '0'] = NUMBER.exec(text);
+  const digits = (whole + fraction).replace(/^0+/, '');
+  let length = digits.length;
+  while (digits[length - 1] === '0') length--;
+  if (length === 0) return '0';
+  return `${sign}${digits.slice(0, length)}e${Number(power) - fraction.length + digits.length - length}`;
+}
+
+// Does a double have the value of this number, so that it can be written again?
+export function isExact(text) {
+  const back = String(Number(text));
+  return back === text || (NUMBER.test(back) && decimal(back) === decimal(text));
+}
+
+// The value of a JSON text, in which a number that is not exact is an ExactNumber; with
+// `asWritten` also one that JavaScript would write in another way, such as 1.10. Throws a
+// SyntaxError.
+export function parse(text, asWritten = false) {
+  const all = tokens(text);
+  const next = () => all.next().value ?? ['', text.length];
+  const fail = (at) => { throw new SyntaxError(`a mistake at ${place(text, at)}`); };
+  function* list(close, read) {
+    let token = next();
+    if (token[0] === close) return;
+    for (;; token = next()) {
+      yield read(token);
+      const [kind, at] = next();
+      if (kind === close) return;
+      if (kind !== ',') fail(at);
+    }
+  }
+  const value = ([kind, start, end]) => {
+    if (kind === '{') return Object.fromEntries(list('}', member));
+    if (kind === '[') return [...list(']', value)];
+    const source = text.slice(start, end);
+    if (kind === 's' || kind === 'w') return JSON.parse(source);
+    if (kind !== 'n') fail(start);
+    const number = Number(source);
+    return (asWritten ? String(number) === source : isExact(source)) ? number : new ExactNumber(source);
+  };
+  const member = (name) => {
+    const [kind, at] = next();
+    if (name[0] !== 's' || kind !== ':') fail(at);
+    return [value(name), value(next())];
+  };
+  try {
+    const found = value(next());
+    if (!all.next().done) fail(text.length);
+    return found;
+  } catch (error) {
+    if (error instanceof Error) throw error;
+    return fail(error.at);
+  }
+}
+
+// The own member of an object, or the element of an array; otherwise undefined.
+export const memberOf = (value, name) => (value !== null && typeof value === 'object' &&
+  Object.prototype.propertyIsEnumerable.call(value, name) ? value[name] : undefined);
+
+// The JSON text of a value; an ExactNumber is written as it was read.
+export function stringify(value) {
+  if (value instanceof ExactNumber) return String(value);
+  if (Array.isArray(value)) return `[${value.map((element) => stringify(element) ?? 'null').join()}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  return `{${Object.entries(value).filter(([, member]) => member !== undefined)
+    .map(([name, member]) => `${JSON.stringify(name)}:${stringify(member)}`).join()}}`;
 }
 
 // ---- White space ------------------------------------------------------------

@@ -1,6 +1,7 @@
 // Keys: their parts as the interface writes them ("text", 42,
 // {"type":"bigint","value":"1"}), and as text in the form of addresses:
 // users/=42/=true.
+import { ExactNumber, isExact, parse as parseJson } from './json.js';
 
 const TYPES = { bigint: 'bigint', number: 'number', Uint8Array: 'bytes' };
 const SPECIAL = ['NaN', 'Infinity', '-Infinity', '-0'];
@@ -26,12 +27,19 @@ export const begins = (key, prefix) =>
 
 // ---- Reading ----------------------------------------------------------------
 
+function refuseNumber(text) {
+  throw new Error(`${text} is not exact as a number: write a bigint such as =42n, or a text`);
+}
+
 function typedPart(text) {
   if (/^-?\d+n$/.test(text)) return { type: 'bigint', value: text.slice(0, -1) };
   if (text === 'true' || text === 'false') return text === 'true';
   if (/^b64:[A-Za-z0-9_-]*$/.test(text)) return { type: 'Uint8Array', value: text.slice(4) };
   if (SPECIAL.includes(text)) return { type: 'number', value: text };
-  if (/^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return Number(text);
+  if (/^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) {
+    if (!isExact(text)) refuseNumber(text);
+    return Number(text);
+  }
   throw new Error(`=${text} is no part of a key: write =42, =42n, =true, =b64:AQID or ="text"`);
 }
 
@@ -42,11 +50,14 @@ const QUOTED = /="(?:[^"\\]|\\.)*"(?=\/|$)/y;
 export function parse(text) {
   if (text === '') return [];
   if (text.startsWith('[')) {
+    let parts;
     try {
-      return JSON.parse(text);
+      parts = parseJson(text);
     } catch (error) {
       throw new Error(`This is not a JSON array: ${error.message}`);
     }
+    for (const part of parts) if (part instanceof ExactNumber) refuseNumber(part);
+    return parts;
   }
   const parts = [];
   let plain = false; // the last segment has no quotes
@@ -57,7 +68,7 @@ export function parse(text) {
     const end = slash < 0 ? text.length : slash;
     const segment = text.slice(at, end);
     plain = quoted === null;
-    if (quoted) parts.push(JSON.parse(segment.slice(1)));
+    if (quoted) parts.push(parseJson(segment.slice(1)));
     else if (segment.startsWith('=')) parts.push(typedPart(segment.slice(1)));
     else parts.push(segment);
     at = end + 1;

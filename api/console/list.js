@@ -1,6 +1,7 @@
 // The entries of a prefix: their number, what can be done with all of them, and
 // rows with the beginning of each value, or with chosen members as columns.
 import { h, fill, about } from './dom.js';
+import { stringify } from './json.js';
 import { toFragment, write } from './key.js';
 import { Rows } from './rows.js';
 import { Pages } from './pages.js';
@@ -64,7 +65,7 @@ export class EntryList {
   actions() {
     const { prefix } = this;
     const button = (text, onclick, kind = 'button') => h(kind, { type: 'button', onclick }, text);
-    return [button('Filter', () => { location.hash = `#/query/${encodeURIComponent(JSON.stringify({ prefix }))}`; }),
+    return [button('Filter', () => { location.hash = `#/query/${encodeURIComponent(stringify({ prefix }))}`; }),
       button('Columns', () => this.choose()),
       may('watch') ? button(['Watch', h('kbd', {}, 'w')], () => this.watch()) : null,
       button('Export', async () => (await import('./prefix.js')).exportPrefix(prefix, this.pages.total)),

@@ -1,7 +1,7 @@
 // Two changed versions of one JSON text, put together where they changed
 // different members. Arrays count as one value. What is taken is cut from the
 // source texts, so that nothing else of them changes.
-import { compact, tokens } from './json.js';
+import { compact, parse, tokens } from './json.js';
 
 // The members of an object: a map from name to the places of the name and the
 // value; null for any other value.
@@ -15,7 +15,7 @@ export function members(text) {
     if (depth === 0 && kind !== '{') return null;
     if (kind === '}' || kind === ']') depth--;
     if (name !== null && ((depth === 1 && kind === ',') || depth === 0)) {
-      found.set(JSON.parse(text.slice(...name)), { name, value: [value, previous] });
+      found.set(parse(text.slice(...name)), { name, value: [value, previous] });
       name = null;
     } else if (depth === 1 && kind === 's' && name === null) {
       name = [start, end];

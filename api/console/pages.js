@@ -3,8 +3,8 @@
 // number is an estimate. Where pages meet they are compared: an entry that an
 // estimate would hide makes the pages after it be read again.
 import { get, query, send } from './api.js';
+import { memberOf, parse, stringify } from './json.js';
 import { same } from './key.js';
-import { exactly } from './value.js';
 
 const PAGE = 200; // entries
 const PAGES_MAX = 30; // pages in memory
@@ -12,14 +12,13 @@ const PREVIEW = 240; // bytes of a value
 const SETTLE_MS = 50; // a moving scroll bar asks for nothing
 
 // A member of a value as the text of a cell.
-const cell = (value) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
+const cell = (value) => (value === undefined ? '' : typeof value === 'string' ? value : stringify(value));
 const nameOf = (field) => field.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
 
 // The entries of a list with the members that `fields` asks for, as `cells`.
 function withCells(text, fields) {
-  const values = exactly(text).entries.map((entry) => entry.value ?? entry.typed?.value ?? {});
-  return JSON.parse(text).entries.map(({ key }, i) =>
-    ({ key, cells: fields.map((field) => cell(values[i][nameOf(field)])) }));
+  return parse(text, true).entries.map(({ key, value, typed }) =>
+    ({ key, cells: fields.map((field) => cell(memberOf(value ?? typed?.value, nameOf(field)))) }));
 }
 
 export class Pages {

@@ -3,7 +3,8 @@
 import { h, fill, say, about } from './dom.js';
 import { get, post, query } from './api.js';
 import { may } from './session.js';
-import { parse, toFragment, write } from './key.js';
+import { mistake, parse, stringify } from './json.js';
+import { parse as parseKey, toFragment, write } from './key.js';
 import { keyParts } from './tree.js';
 
 const OPERATORS = [['eq', '='], ['ne', '≠'], ['gt', '>'], ['ge', '≥'], ['lt', '<'], ['le', '≤'], ['exists', 'exists']];
@@ -11,7 +12,7 @@ const FOUND = 50; // entries shown
 
 // A value as JSON, or else the text itself.
 function operand(text) {
-  try { return JSON.parse(text); } catch { return text; }
+  return mistake(text) === null ? parse(text) : text;
 }
 
 class QueryPage {
@@ -38,7 +39,7 @@ class QueryPage {
       op: h('select', { 'aria-label': 'Comparison' }, OPERATORS.map(([name, sign]) =>
         h('option', { value: name, selected: name === op }, sign))),
       value: h('input', { 'aria-label': 'Value, as JSON or text', placeholder: 'Oslo', spellcheck: false, autocomplete: 'off',
-        value: condition[op] === undefined ? '' : JSON.stringify(condition[op]) }),
+        value: condition[op] === undefined ? '' : stringify(condition[op]) }),
     };
     this.rows.push(row);
     this.conditions.append(h('div.condition', {}, row.path, row.op, row.value));
@@ -48,7 +49,7 @@ class QueryPage {
   // The path is a question as JSON.
   go(path) {
     let question = {};
-    try { question = path === '' ? {} : JSON.parse(decodeURIComponent(path)); } catch { say('The address of this page has no valid query.', true); }
+    try { question = path === '' ? {} : parse(decodeURIComponent(path)); } catch { say('The address of this page has no valid query.', true); }
     this.prefix.value = write(question.prefix ?? []);
     this.order.value = (question.order ?? []).join(' ');
     this.rows = [];
@@ -64,13 +65,13 @@ class QueryPage {
     const where = this.rows.filter((row) => row.path.value.trim() !== '').map((row) => ({ path: row.path.value.trim(),
       [row.op.value]: row.op.value === 'exists' ? row.value.value !== 'false' : operand(row.value.value) }));
     const order = this.order.value.split(/[\s,]+/).filter(Boolean);
-    return { prefix: parse(this.prefix.value.trim()), where, ...(order.length > 0 ? { order } : {}) };
+    return { prefix: parseKey(this.prefix.value.trim()), where, ...(order.length > 0 ? { order } : {}) };
   }
 
   async ask() {
     try {
       const question = this.question();
-      this.app.address('query', encodeURIComponent(JSON.stringify(question)), true);
+      this.app.address('query', encodeURIComponent(stringify(question)), true);
       this.show(await post('/explain', question));
     } catch (error) {
       fill(this.answer, h('p.bad', {}, error.text ?? error.message));

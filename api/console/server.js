@@ -1,7 +1,8 @@
 // What the server does: figures and plots of the last hour or day, its checks,
 // slow requests, a backup.
 import { h, fill, bytes, count } from './dom.js';
-import { get, send } from './api.js';
+import { get } from './api.js';
+import { stringify } from './json.js';
 import { may } from './session.js';
 import { Backup, nodes } from './service.js';
 import { fromFragment, parse } from './key.js';
@@ -34,7 +35,7 @@ function questionOf(target) {
   try {
     prefix = url.pathname.startsWith('/kv/') ? fromFragment(url.pathname.slice(4)) : parse(url.searchParams.get('prefix') ?? '');
   } catch { /* all entries */ }
-  return `#/query/${encodeURIComponent(JSON.stringify({ prefix }))}`;
+  return `#/query/${encodeURIComponent(stringify({ prefix }))}`;
 }
 
 class ServerPage {
@@ -56,7 +57,7 @@ class ServerPage {
 
   async go() {
     if (this.timer === undefined && may('monitor')) this.tick();
-    const { checks } = await (await send('GET', '/readyz?verbose').catch((error) => ({ json: () => error.body }))).json();
+    const { checks } = await get('/readyz?verbose').catch((error) => error.body);
     fill(this.checks, h('p', {}, (checks ?? []).map((check) => h(`span.tag.check-${check.state}`, {}, `${check.name}: ${check.state}`))));
     if (!may('admin')) return;
     fill(this.nodes, nodes(await get('/cluster')));

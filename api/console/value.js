@@ -39,8 +39,4 @@ export function kindOf(type, content) {
   }
 }
 
-// The value of a JSON text; numbers keep their digits, where the browser can tell them.
-export const exactly = (text) => JSON.parse(text, (name, value, context) =>
-  (typeof value === 'number' && context?.source && JSON.rawJSON ? JSON.rawJSON(context.source) : value));
-
 export const decode = (content) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(content);

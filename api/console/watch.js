@@ -1,7 +1,8 @@
 // What changes under a prefix, as it happens.
 import { h, fill, say } from './dom.js';
 import { events, query } from './api.js';
-import { fromFragment, parse, toFragment, write } from './key.js';
+import { parse, stringify } from './json.js';
+import { fromFragment, parse as parseKey, toFragment, write } from './key.js';
 import { keyParts } from './tree.js';
 
 const LINES_MAX = 500;
@@ -32,7 +33,7 @@ class WatchPage {
 
   ask() {
     try {
-      const key = parse(this.prefix.value.trim());
+      const key = parseKey(this.prefix.value.trim());
       this.app.address('watch', toFragment(key));
       this.start(key);
     } catch (error) { say(error.message, true); }
@@ -67,8 +68,8 @@ class WatchPage {
   }
 
   show(data) {
-    for (const entry of JSON.parse(data).entries ?? []) {
-      const value = JSON.stringify(entry.value ?? entry.typed);
+    for (const entry of parse(data, true).entries ?? []) {
+      const value = stringify(entry.value ?? entry.typed);
       this.line(h(entry.versionstamp ? 'span.op.set' : 'span.op.del', {}, entry.versionstamp ? 'set' : 'gone'),
         h('a', { href: `#/data/${toFragment(entry.key)}` }, keyParts(entry.key)),
         entry.versionstamp && value ? h('span.value', {}, value.slice(0, VALUE_MAX)) : null);

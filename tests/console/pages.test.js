@@ -127,6 +127,10 @@ test('journey 9: what changes now, with one key', () => withConsole(async ({ cli
   await page.locator('.tail li').filter({ hasText: 'set' }).filter({ hasText: 'watched' }).waitFor();
   await client('DELETE', '/kv/users/watched');
   await page.locator('.tail li').filter({ hasText: 'gone' }).waitFor();
+  const numbers = '{"id":12345678901234567891,"balance":1.10}';
+  await client('PUT', '/kv/users/watched', numbers, json);
+  await page.locator('.tail li').filter({ hasText: 'balance' }).waitFor();
+  assert.equal(await page.locator('.tail .value').first().innerText(), numbers);
   await accessible(page, page.context());
   await fits(page);
   await page.fine();

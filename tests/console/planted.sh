@@ -15,3 +15,4 @@ planted safety.test.js 'so does that of a new entry' prefix.js 'kept = { key' 'f
 planted budget.test.js 'a long list' pages.js 'share: start / this.total, ' ''
 planted repair.test.js 'damage' index.js '?repair=true' '?repair=false'
 planted budget.test.js 'a build is shown' indexes.js 'this.follow();' ''
+planted pages.test.js 'journey 9' watch.js 'parse(data, true)' 'JSON.parse(data)'

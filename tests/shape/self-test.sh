@@ -172,7 +172,11 @@ planted console "words that the console" dom.js <<<"echo \"node.innerHTML = '';\
 planted console "styles in markup" index.html <<<"echo '<p style=\"color: red\">' >>api/console/index.html"
 planted console "styles in markup" dom.js <<<"echo \"fetch('https://example.com');\" >>api/console/dom.js"
 planted console "files that the program" new.css <<<'touch api/console/new.css'
-planted console "long modules" dom.js <<<'yes "" | head -250 >>api/console/dom.js'
+planted console "readers and writers of JSON" watch.js <<<"echo 'JSON.parse(data);' >>api/console/watch.js"
+planted console "readers and writers of JSON" query.js <<<"echo 'post(JSON.stringify(question));' >>api/console/query.js"
+planted console "readers and writers of JSON" key.js <<<"echo 'JSON.parse(text);' >>api/console/key.js"
+planted console "readers and writers of JSON" server.js <<<"echo 'await response.json();' >>api/console/server.js"
+planted console "bytes of the console" "" <<<'yes "" | head -225280 >>api/console/dom.js'
 
 for check in "format.sh $work/planted.c" "clang.sh -Wall $work/planted.h"; do
     # shellcheck disable=SC2086 # a command and its arguments
