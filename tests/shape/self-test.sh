@@ -77,6 +77,18 @@ planted layout "targets without help" shape-self-test <<<"sed -i '/^make shape-s
 planted sizes "files of more than 900 lines" planted.c <<<'body 900 >src/planted.c'
 spared sizes "files of more than 900 lines" \
     <<<'{ echo "/* One file because it is planted. */"; body 900; } >src/planted.c'
+planted seams "functions that one file of their room calls" "only src/base/caller.c calls planted1" <<'END'
+for n in {1..40}; do
+    echo "int planted$n(void) { return 0; }" >>src/base/planted.c
+    echo "int caller$n(void) { return planted$n(); }" >>src/base/caller.c
+done
+END
+planted seams "functions that only their room calls" "" <<'END'
+for n in {1..200}; do
+    echo "int planted$n(void) { return 0; }" >>src/base/planted.c
+    for caller in caller other; do echo "int $caller$n(void) { return planted$n(); }" >>src/base/$caller.c; done
+done
+END
 planted sizes "lines of functions" "planted has 61 lines" \
     <<<'body 58 >src/planted.c'
 planted sizes "lines of functions" "" \
