@@ -1,19 +1,195 @@
 """The Python client against a real server, whose address is in KINDEX_URL."""
 
 import asyncio
+import contextlib
 import http.server
+import itertools
+import json
 import os
+import pickle
 import socket
 import threading
 import unittest
 import urllib.request
 from datetime import datetime, timezone
 from unittest import mock
+from urllib.parse import quote, urlsplit
 
 import kindex
-from kindex import AsyncKindex, BigInt, By, KindexError, KvU64, Typed
+from kindex import AsyncKindex, BigInt, By, KindexError, KvU64, Map, Media, Typed
 
 URL = os.environ["KINDEX_URL"]
+
+
+def raw(method, path, text, kind="application/json"):
+    """What the service answers, as its text."""
+    request = urllib.request.Request(
+        URL + path, text.encode(), {"Content-Type": kind}, method=method)
+    with urllib.request.urlopen(request) as answer:
+        return answer.read().decode()
+
+
+def stored(*key):
+    """The text of an entry's value as the service has it."""
+    entry = raw("POST", "/get", json.dumps({"keys": [key]}))
+    value = entry[entry.index('"value":' if '"value":' in entry.split('"typed"')[0] else '"typed":'):]
+    return value[:value.index(',"versionstamp"')]
+
+
+def number(value):
+    return {"type": "number", "value": value}
+
+
+def string(value):
+    return {"type": "string", "value": value}
+
+
+def chunks(first, endless):
+    """An answer that does not end: at most so much as nobody should take."""
+    yield first
+    for _ in range(1 << 20):
+        yield endless
+
+
+@contextlib.contextmanager
+def listening(*answers):
+    """An address where the n-th connection gets the n-th answer, later ones the last."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    taken = []
+
+    def answer(connection, parts):
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            for part in parts:
+                connection.sendall(part)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65536):
+                pass
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                parts = answers[min(len(taken), len(answers) - 1)]
+                taken.append(threading.Thread(target=answer, args=(connection, parts)))
+                taken[-1].start()
+
+    accepting = threading.Thread(target=accept)
+    accepting.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        accepting.join()
+        for thread in taken:
+            thread.join()
+
+
+def head(status, *lines):
+    return "\r\n".join((f"HTTP/1.1 {status} x", "Connection: close", *lines, "", "")).encode()
+
+
+class Answers(unittest.TestCase):
+    """Answers that Kindex does not give, but what is before it, or in its place."""
+
+    def error_of(self, url, call=lambda db: db.count(), retries=0):
+        with kindex.connect(url, retries=retries) as db:
+            with self.assertRaises(KindexError) as caught:
+                call(db)
+        return caught.exception
+
+    def test_an_answer_that_sends_on_is_an_error(self):
+        for status in (300, 301, 302, 303, 304, 307, 308):
+            with listening([head(status, "Location: http://x.example/count")]) as url:
+                for call in (lambda db: db.count(), lambda db: db.put(("a",), 1),
+                             lambda db: next(db.watch([("a",)]))):
+                    error = self.error_of(url, call)
+                    self.assertEqual((error.status, error.code), (status, "no-answer"))
+                    self.assertIn("http://x.example/count", str(error))
+
+    def test_a_success_that_is_not_from_kindex_is_an_error(self):
+        for text in (b"<html>", b"[]", b"{}", b"", b"\xff"):
+            with listening([head(200), text]) as url:
+                for call in (lambda db: db.count(), lambda db: db.get(("a",)),
+                             lambda db: db.put(("a",), 1), lambda db: next(db.list()),
+                             lambda db: db.get_index("i")):
+                    error = self.error_of(url, call)
+                    self.assertEqual((error.status, error.code), (200, "no-answer"))
+
+    def test_a_pause_that_an_answer_asks_for_is_bounded(self):
+        for asked, most in (("99999999", 60), ("9" * 400, 60), ("1", 1), ("\xb2", 0.05), ("soon", 0.05)):
+            later = head(503, f"Retry-After: {asked}").decode().encode("latin-1")
+            with listening([later], [head(502)]) as url:
+                with mock.patch("kindex.http.time.sleep") as sleep:
+                    self.assertEqual(self.error_of(url, retries=3).status, 502)
+            (paused,) = [call.args[0] for call in sleep.call_args_list]
+            self.assertLessEqual(paused, most)
+            self.assertGreaterEqual(paused, most / 2)
+
+    @mock.patch("kindex.http.ANSWER_BYTES_MAX", 1 << 20)
+    def test_an_answer_without_an_end_is_an_error(self):
+        block = b"x" * 65536
+        chunked = head(200, "Transfer-Encoding: chunked")
+        for answer in (
+            chunks(head(200), block),
+            chunks(head(500), block),
+            chunks(head(200, f"Content-Length: {10**18}"), block),
+            chunks(chunked, b"10000\r\n" + block + b"\r\n"),
+            chunks(chunked + b"%x\r\n" % 10**18, block),
+            chunks(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        ):
+            with listening(answer) as url:
+                self.assertEqual(
+                    str(self.error_of(url, retries=3)), "the answer has more than 1048576 bytes")
+
+    @mock.patch("kindex.client.ANSWER_BYTES_MAX", 1 << 20)
+    def test_an_event_without_an_end_is_an_error(self):
+        events = head(200, "Content-Type: text/event-stream")
+        for endless in (b"data: " + b"x" * 65536, b"data: x\n"):
+            with listening(chunks(events, endless)) as url:
+                error = self.error_of(url, lambda db: next(db.watch([("a",)])))
+                self.assertIn("an event of more than 1048576 bytes", str(error))
+
+    def test_an_answer_of_a_byte_now_and_then_is_an_error(self):
+        for first in (b"", head(200)):
+            clock = itertools.count(step=10)
+            with listening(chunks(first, b"x")) as url:
+                with mock.patch("kindex.http._now", lambda: next(clock)):
+                    self.assertIn("less than 1024 bytes per second", str(self.error_of(url, retries=3)))
+
+    def test_a_large_answer_may_take_its_time(self):
+        clock = itertools.count(step=10)
+        body = b'{"count":1}' + b" " * 1000000
+        with listening([head(200, f"Content-Length: {len(body)}"), body]) as url:
+            with mock.patch("kindex.http._now", lambda: next(clock)):
+                with kindex.connect(url) as db:
+                    self.assertEqual(db.count(), 1)
+
+    def test_an_answer_that_is_cut_off_is_none(self):
+        with listening([head(200, "Content-Length: 99"), b'{"count":1}']) as url:
+            self.assertEqual(self.error_of(url).status, 0)
+
+    @mock.patch("kindex.http.time.sleep")
+    def test_a_dead_address_is_an_error_at_once(self, sleep):
+        with listening([]) as url:
+            pass
+        error = self.error_of(url, retries=8)
+        self.assertEqual((error.status, error.code), (0, "no-answer"))
+        self.assertIsInstance(error.__cause__, ConnectionRefusedError)
+        self.assertIn("Connection refused", str(error))
+        self.assertIsInstance(self.error_of("http://x.invalid").__cause__, OSError)
+        sleep.assert_not_called()
+
+    @mock.patch("kindex.http.time.sleep")
+    def test_a_service_that_has_answered_may_restart(self, sleep):
+        with kindex.connect("http://127.0.0.1:1", retries=3) as db:
+            with listening([head(200), b'{"count":1}']) as url:
+                db._transport._parts = urlsplit(url)
+                self.assertEqual(db.count(), 1)
+            with self.assertRaises(KindexError):
+                db.count()
+        self.assertEqual(sleep.call_count, 3)
 
 
 class Entries(unittest.TestCase):
@@ -26,17 +202,181 @@ class Entries(unittest.TestCase):
             None, True, "a\U0001F600", 1.5, 2**80, {"a": [1, {"b": None}], "é": "x"}, [],
             BigInt(10**30), float("inf"), KvU64(2**64 - 1), b"\x00\xff\x07",
             datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=timezone.utc),
-            {1, 2}, {1: {"x"}, "y": 2}, {"big": BigInt(1)}, Typed("RegExp", "/a/gi"),
+            {1, 2}, {1: {"x"}, "y": 2}, Map(a=1), Map(), {"big": BigInt(1)},
+            (1, "a\ud800"), Media(b"\1", "image/png"), datetime(999, 1, 1, tzinfo=timezone.utc), Typed("RegExp", "/a/gi"),
         ]
         for i, value in enumerate(values):
             self.db.put(("values", i), value)
             entry = self.db.get(("values", i))
+            value = list(value) if isinstance(value, tuple) else value
+            values[i] = value
             self.assertEqual(entry.value, value)
-            self.assertIs(type(entry.value), type(value))
+            self.assertIsInstance(entry.value, type(value))
             self.assertRegex(entry.versionstamp, "^[0-9a-f]{20}$")
         listed = list(self.db.list(("values",), page_size=7))
         self.assertEqual([entry.value for entry in listed], values)
         self.assertEqual(self.db.count(("values",)), len(values))
+
+    def test_numbers_come_back_or_keep_their_text(self):
+        numbers = [
+            ("12345678901234567891", 12345678901234567891), ("1.10", 1.1), ("-0.0", -0.0),
+            ("-0", -0.0), ("1e2", 100.0), ("5e-324", 5e-324), ("0.000", 0.0), ("1E22", 1e22),
+            ("12345678901234567891.5", None), ("-1e-400", None), ("1e-999999999", None),
+            ("0.1000000000000000055511151231257827", None), ("4.9406564584124654e-324", None),
+            ("0." + "9" * 5000, None), ("9" * 308, int("9" * 308)),
+        ]
+        for i, (text, value) in enumerate(numbers):
+            raw("PUT", f"/kv/numbers/={i}", f'{{"a":[{text}]}}')
+            read = self.db.get(("numbers", i)).value["a"][0]
+            if value is None:
+                self.assertEqual(read, Typed("number", text))
+            else:
+                self.assertEqual(repr(read), repr(value))
+            before = stored("numbers", i)
+            self.db.put(("numbers", i), self.db.get(("numbers", i)).value)
+            after = stored("numbers", i)
+            if value is None or isinstance(value, int):
+                self.assertEqual(after, before)
+            self.assertEqual(repr(self.db.get(("numbers", i)).value["a"][0]), repr(read))
+        listed = [entry.value["a"][0] for entry in self.db.list(("numbers",), page_size=4)]
+        self.assertEqual(len(listed), len(numbers))
+        result = (self.db.atomic().set(("n",), Typed("number", "1e-400"), returns="new").commit()
+                  .results[0].value)
+        self.assertEqual(result, Typed("number", "1e-400"))
+        changes = self.db.watch([("n",)])
+        self.assertEqual(next(changes).entries[0].value, Typed("number", "1e-400"))
+        changes.close()
+
+    def test_a_number_beside_bytes_is_exact_or_refused(self):
+        for exact in (2**53, 2**60, -2**80, 0, 10**22, 1.5, Typed("number", "1.50")):
+            self.db.put(("beside",), {"id": exact, "b": b"x"})
+            found = self.db.get(("beside",)).value["id"]
+            self.assertEqual(found, 1.5 if isinstance(exact, Typed) else exact)
+            self.assertIs(type(found), float if found == 1.5 else int)
+        for inexact in (1234567890123456789, 2**60 + 1, 1152921504606847000, 10**400,
+                        Typed("number", "0.30000000000000001"), Typed("number", "1e400"),
+                        Typed("Array", [number(2**60 + 1)])):
+            with self.assertRaisesRegex(ValueError, "/a/0/id"):
+                self.db.put(("beside",), {"a": [{"id": inexact}], "b": b"x"})
+        self.db.put(("beside",), {"id": BigInt(1234567890123456789), "b": b"x"})
+        self.assertEqual(self.db.get(("beside",)).value["id"], 1234567890123456789)
+
+    def test_a_number_in_a_key_is_exact_or_refused(self):
+        exact = [-2**80, -1.5, 0, 2**53, 2**60, 10**22, 2**80]
+        for part in exact:
+            self.db.put(("exact", part), part)
+        keys = [entry.key[1] for entry in self.db.list(("exact",))]
+        self.assertEqual(keys, exact)
+        self.assertEqual([type(key) for key in keys], [type(part) for part in exact])
+        for part in exact:
+            self.assertEqual(self.db.get(("exact", part)).value, part)
+        for inexact in (2**53 + 1, 1152921504606847000, 10**400):
+            for use in (self.db.get, self.db.delete, lambda key: self.db.put(key, 1),
+                        lambda key: list(self.db.list(key)), lambda key: list(self.db.list(start=key))):
+                with self.assertRaisesRegex(ValueError, "would lose digits"):
+                    use(("exact", inexact))
+        # The digits that an entry of JavaScript has find it by its index.
+        self.db.declare_index("by_digits", ("digits",), ["/id"], unique=True)
+        raw("PUT", "/kv/digits/a", '{"id":1152921504606847000}')
+        entry = self.db.get_by_index("by_digits", 1152921504606847000)
+        self.assertEqual(entry.value["id"], 1152921504606847000)
+        self.db.drop_index("by_digits")
+
+    def test_every_value_is_read_and_written_back_unchanged(self):
+        empty = {"type": "object", "value": {}}
+        nested = {"type": "Array", "value": [number(1)]}
+        date = "1999-12-31T23:59:59.999Z"
+        wires = {
+            "a set of objects": {"type": "Set", "value": [empty]},
+            "a set of equal lists": {"type": "Set", "value": [nested, nested]},
+            "a set of 1, true and 1n": {"type": "Set", "value": [
+                number(1), {"type": "boolean", "value": True}, {"type": "bigint", "value": "1"}]},
+            "a set in order": {"type": "Set", "value": [string(letter) for letter in "hgfedcba"]},
+            "a set of a regexp": {"type": "Set", "value": [{"type": "RegExp", "value": "/a/g"}]},
+            "a map of objects": {"type": "Map", "value": [[empty, number(1)]]},
+            "an empty map": {"type": "Map", "value": []},
+            "a map of texts": {"type": "Map", "value": [[string("a"), number(1)]]},
+            "a map of 1 and 1n": {"type": "Map", "value": [
+                [number(1), nested], [{"type": "bigint", "value": "1"}, nested]]},
+            "a map to undefined": {"type": "Map", "value": [[number(2), {"type": "undefined"}]]},
+            "undefined": {"type": "undefined"},
+            "a member undefined": {"type": "object", "value": {
+                "u": {"type": "undefined"}, "n": {"type": "null", "value": None}}},
+            "holes": {"type": "Array", "value": [
+                {"type": "hole"}, number("NaN"), number("-0"), number("-Infinity")]},
+            "infinity": number("Infinity"),
+            "year 0": {"type": "Date", "value": "0000-01-01T00:00:00.000Z"},
+            "year 1": {"type": "Date", "value": "0001-01-01T00:00:00.000Z"},
+            "year 999": {"type": "Date", "value": "0999-01-01T00:00:00.001Z"},
+            "year 9999": {"type": "Date", "value": "9999-12-31T23:59:59.999Z"},
+            "before year 0": {"type": "Date", "value": "-000001-12-31T00:00:00.000Z"},
+            "the last date": {"type": "Date", "value": "+275760-09-13T00:00:00.000Z"},
+            "no date": {"type": "Date", "value": "Invalid Date"},
+            "an error": {"type": "Error", "value": {
+                "message": "no", "stack": "at x", "cause": number(1152921504606847000)}},
+            "an error without members": {"type": "TypeError", "value": {}},
+            "a regexp": {"type": "RegExp", "value": "/a\\/b/gi"},
+            "half a pair": {"type": "string", "value": "a\ufffd", "utf16": "YQAA2A"},
+            "half a pair inside": {"type": "object", "value": {
+                "s": {"type": "string", "value": "\ufffdb", "utf16": "AN1iAA"}}},
+            "a long bigint": {"type": "bigint", "value": "-" + "7" * 9000},
+            "a long bigint inside": {"type": "Array", "value": [{"type": "bigint", "value": "8" * 5000}]},
+            "a counter": {"type": "KvU64", "value": "18446744073709551615"},
+            "a buffer that grows": {
+                "type": "ArrayBuffer", "value": "AQID", "byteLength": 3, "maxByteLength": 8},
+            "a picture": {
+                "type": "Uint8Array", "value": "AQID", "byteLength": 3, "mediaType": "image/png"},
+            "floats": {"type": "Float64Array", "value": "AAAAAAAA8D8", "byteLength": 8},
+            "a value that contains itself": {"type": "V8", "value": "_w9vIgFhXgB7AQ"},
+        }
+        for name, wire in wires.items():
+            raw("PUT", f"/kv/wires/{quote(name)}", json.dumps(wire), "application/vnd.kindex.typed+json")
+        values = {entry.key[1]: entry.value for entry in self.db.list(("wires",), page_size=3)}
+        self.assertEqual(set(values), set(wires))
+        for name, value in values.items():
+            before = stored("wires", name)
+            for copy in (value, pickle.loads(pickle.dumps(value))):
+                self.db.put(("wires", name), copy)
+                self.assertEqual(stored("wires", name), before, name)
+        self.assertEqual(values["a set of objects"], Typed("Set", [empty]))
+        self.assertEqual(values["a set in order"], set("abcdefgh"))
+        self.assertEqual(values["a map of texts"], Map(a=1))
+        self.assertEqual(values["a member undefined"], {"u": Typed("undefined"), "n": None})
+        self.assertEqual(values["year 999"], datetime(999, 1, 1, 0, 0, 0, 1000, tzinfo=timezone.utc))
+        self.assertEqual(values["half a pair"], "a\ud800")
+        self.assertEqual(values["a picture"].media_type, "image/png")
+        self.assertEqual(values["a picture"], b"\1\2\3")
+
+    def test_what_cannot_be_stored_as_it_is_is_refused(self):
+        for wrong in (object(), {1: {"a": object()}}, datetime(2020, 1, 1),
+                      {"a": {"b": Media(b"x", "image/png")}}, range(3)):
+            with self.assertRaises((TypeError, ValueError)):
+                self.db.put(("refused",), wrong)
+        for wrong in (BigInt(1), {1: 2}, b"x", {"a": [float("nan")]}):
+            operation = {"op": "set", "path": "/a", "value": wrong}
+            with self.assertRaisesRegex(TypeError, "'/mutations/0/ops/0/value"):
+                self.db.atomic().operations(("refused",), [operation]).commit()
+        self.assertIsNone(self.db.get(("refused",)).versionstamp)
+        self.db.declare_index("by_a", ("refused",), ["/a"], unique=True)
+        with self.assertRaises(KindexError):
+            self.db.put_by_index("by_a", ("x",), None, create=("refused", 1))
+        self.db.drop_index("by_a")
+
+    def test_a_set_that_was_read_and_changed_keeps_its_order(self):
+        wire = {"type": "Set", "value": [string(letter) for letter in "dcba"]}
+        raw("PUT", "/kv/ordered", json.dumps(wire), "application/vnd.kindex.typed+json")
+        letters = self.db.get(("ordered",)).value
+        letters.add("e")
+        letters.discard("c")
+        self.db.put(("ordered",), letters)
+        self.assertEqual(json.loads(stored("ordered").split(":", 1)[1])["value"],
+                         [string(letter) for letter in "dbae"])
+
+    def test_an_entry_that_expires_after_all_datetimes_is_listed(self):
+        raw("POST", "/atomic", '{"mutations":[{"type":"set","key":["late",1],"value":1,'
+            '"expiresAt":9007199254740991}]}')
+        (entry,) = self.db.list(("late",))
+        self.assertEqual((entry.value, entry.expires_at.year), (1, 9999))
 
     def test_keys_have_parts_of_every_type_in_order(self):
         keys = [("k", b"\x01"), ("k", "a/b c?+"), ("k", BigInt(2**60)), ("k", 7), ("k", 7.5),
@@ -138,7 +478,7 @@ class Entries(unittest.TestCase):
         db._transport._exchange = remember
         events = db.watch([("cut",)])
         self.assertIsNone(next(events).entries[0].value)
-        answers[0][0].stream.fp.raw._sock.shutdown(socket.SHUT_RDWR)
+        answers[0][0].stream.incoming._raw._sock.shutdown(socket.SHUT_RDWR)
         self.db.put(("cut",), 1)
         self.assertEqual(next(events).entries[0].value, 1)
         self.assertEqual([sent.get("Last-Event-ID") for _, sent in answers], [None, "-"])

@@ -3,7 +3,8 @@
 from .aio import AsyncKindex
 from .client import Atomic, By, Change, Commit, Entry, Kindex, connect
 from .error import KindexError
-from .values import BigInt, Key, KeyPart, KvU64, Typed
+from .json_text import BigInt, KvU64, Typed
+from .values import Key, KeyPart, Map, Media
 
 __all__ = [
     "AsyncKindex",
@@ -18,6 +19,8 @@ __all__ = [
     "Kindex",
     "KindexError",
     "KvU64",
+    "Map",
+    "Media",
     "Typed",
     "connect",
 ]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import ssl
 import time
 from dataclasses import dataclass
@@ -10,7 +9,8 @@ from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
 from urllib.parse import quote
 
 from .error import KindexError
-from .http import Answer, Request, Token, Transport
+from .http import ANSWER_BYTES_MAX, Answer, Request, Token, Transport
+from .json_text import read_json, write_json
 from .values import (
     JSON,
     Key,
@@ -18,13 +18,15 @@ from .values import (
     from_key,
     from_milliseconds,
     from_stored,
+    to_fields,
     to_key,
     to_milliseconds,
     to_operand,
     to_stored,
 )
 
-WAIT_S = 60
+#: How long one request waits for an index; less than the silence that ends a request.
+WAIT_S = 30
 RECONNECT_S = 2.0
 
 
@@ -81,13 +83,16 @@ def _entry(wire: JSON) -> Entry:
     )
 
 
-def _text(key: Optional[Key]) -> Optional[str]:
-    return None if key is None else json.dumps(to_key(key))
+def _text(key: Optional[Key], index: Optional[str] = None) -> Optional[str]:
+    """A parameter: a key, or values of the fields of an index."""
+    if key is None:
+        return None
+    return write_json(to_key(key) if index is None else to_fields(key))
 
 
 def _target(of: Union[Key, By]) -> JSON:
     if isinstance(of, By):
-        return {"by": {"index": of.index, "value": to_key(of.values)}}
+        return {"by": {"index": of.index, "value": to_fields(of.values)}}
     return {"key": to_key(of)}
 
 
@@ -190,8 +195,8 @@ class Atomic:
         body = {"checks": self._checks, "mutations": self._mutations}
         try:
             answer = self._transport.send(
-                Request("POST", "/atomic", body=body, writes=True)
-            ).json()
+                Request("POST", "/atomic", body=write_json(body), writes=True)
+            ).json("versionstamp")
         except KindexError as error:
             if error.code != "check-failed":
                 raise
@@ -232,7 +237,7 @@ class Kindex:
     def get_many(self, keys: Sequence[Key]) -> list[Entry]:
         """Up to 1000 entries, in one consistent view."""
         body = {"keys": [to_key(key) for key in keys]}
-        answer = self._transport.send(Request("POST", "/get", body=body)).json()
+        answer = self._transport.send(Request("POST", "/get", body=write_json(body))).json("entries")
         return [_entry(wire) for wire in answer["entries"]]
 
     def atomic(self) -> Atomic:
@@ -276,16 +281,16 @@ class Kindex:
         """Entries in key order, or in that of an index: then prefix, start and end
         are values of its fields."""
         query = {
-            "prefix": _text(prefix),
-            "start": _text(start),
-            "end": _text(end),
+            "prefix": _text(prefix, index),
+            "start": _text(start, index),
+            "end": _text(end, index),
             "index": index,
             "reverse": "true" if reverse else None,
         }
         while limit is None or limit > 0:
             size = page_size if limit is None else min(limit, page_size)
             query["limit"] = str(size)
-            page = self._transport.send(Request("GET", "/list", query)).json()
+            page = self._transport.send(Request("GET", "/list", query)).json("entries", "cursor")
             for wire in page["entries"]:
                 yield _entry(wire)
             query["cursor"] = page["cursor"]
@@ -302,8 +307,14 @@ class Kindex:
         end: Optional[Key] = None,
         index: Optional[str] = None,
     ) -> int:
-        query = {"prefix": _text(prefix), "start": _text(start), "end": _text(end), "index": index}
-        count: int = self._transport.send(Request("GET", "/count", query)).json()["count"]
+        query = {
+            "prefix": _text(prefix, index),
+            "start": _text(start, index),
+            "end": _text(end, index),
+            "index": index,
+        }
+        answer = self._transport.send(Request("GET", "/count", query)).json("count")
+        count: int = answer["count"]
         return count
 
     def get_by_index(self, index: str, *values: KeyPart) -> Optional[Entry]:
@@ -323,13 +334,13 @@ class Kindex:
             Request(
                 "PUT",
                 f"/indexes/{quote(index, safe='')}/get",
-                {"key": _text(values), "new": _text(create)},
-                body=stored.get("typed", stored.get("value")),
+                {"key": _text(values, index), "new": _text(create)},
+                body=write_json(stored["typed"] if "typed" in stored else stored["value"]),
                 headers=headers,
                 writes=True,
             )
         )
-        stamp: str = answer.json()["versionstamp"]
+        stamp: str = answer.json("versionstamp")["versionstamp"]
         return stamp
 
     def declare_index(
@@ -340,8 +351,8 @@ class Kindex:
         body: JSON = {"name": name, "prefix": to_key(prefix), "fields": [*fields], **members}
         wait = {"Prefer": f"wait={WAIT_S}"}
         index: JSON = self._transport.send(
-            Request("POST", "/indexes", body=body, headers=wait)
-        ).json()
+            Request("POST", "/indexes", body=write_json(body), headers=wait)
+        ).json("state")
         while (index.get("migration") or index)["state"] == "building":
             time.sleep(0.1)
             index = self.get_index(name)
@@ -350,7 +361,7 @@ class Kindex:
     def get_index(self, name: str) -> JSON:
         path = f"/indexes/{quote(name, safe='')}"
         headers = {"Prefer": f"wait={WAIT_S}"}
-        index: JSON = self._transport.send(Request("GET", path, headers=headers)).json()
+        index: JSON = self._transport.send(Request("GET", path, headers=headers)).json("state")
         return index
 
     def drop_index(self, name: str) -> None:
@@ -379,10 +390,10 @@ class Kindex:
                 for event in _events(answer):
                     last = event.get("id", last)
                     if event.get("event") == "error":
-                        problem = json.loads(event["data"])
+                        problem = read_json(event["data"])
                         raise KindexError(problem["status"], problem)
                     if event.get("event") in ("change", "reset"):
-                        wires = json.loads(event["data"]).get("entries", [])
+                        wires = read_json(event["data"]).get("entries", [])
                         yield Change(event["event"] == "reset", [_entry(w) for w in wires])
             except KindexError as error:
                 if error.status not in (0, 503):
@@ -398,11 +409,17 @@ class Kindex:
 def _events(answer: Answer) -> Iterator[dict[str, str]]:
     event: dict[str, str] = {}
     assert answer.stream is not None
-    for line in answer.stream:
+    size = 0
+    while line := answer.stream.readline(ANSWER_BYTES_MAX - size + 1):
+        size += len(line)
+        if size > ANSWER_BYTES_MAX:
+            detail = f"an event of more than {ANSWER_BYTES_MAX} bytes"
+            raise KindexError(answer.status, {"detail": detail})
         text = line.decode().rstrip("\n")
         if text == "":
             yield event
             event = {}
+            size = 0
             continue
         name, _, value = text.partition(":")
         value = value[1:] if value.startswith(" ") else value

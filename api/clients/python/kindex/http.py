@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import http.client
-import json
+import io
 import random
+import socket
 import ssl
 import threading
 import time
@@ -14,13 +15,25 @@ from typing import Any, Callable, Optional, Union
 from urllib.parse import urlencode, urlsplit
 
 from .error import KindexError
+from .json_text import read_json
 
 Token = Union[str, Callable[[], str], None]
 
 FIRST_WAIT_S = 0.05
 LONGEST_WAIT_S = 5.0
-# The service sends something at least every 15 seconds, also to a watch.
+#: The longest pause that an answer can ask for with Retry-After.
+RETRY_AFTER_S_MAX = 60.0
+CONNECT_S = 10.0
+#: A request without a byte of its answer for so long has none. A watch gets a byte
+#: every 15 seconds, and no other request waits for longer than client.WAIT_S.
 SILENCE_S = 45.0
+#: After that time an answer must have arrived at this rate, and it is no larger; for a
+#: watch that is the size of one event.
+BYTES_PER_S_MIN = 1024
+ANSWER_BYTES_MAX = 256 * 1024 * 1024
+READ_BYTES = 64 * 1024
+
+_now = time.monotonic
 
 
 @dataclass
@@ -28,7 +41,8 @@ class Request:
     method: str
     path: str
     query: dict[str, Optional[str]] = field(default_factory=dict)
-    body: Any = None
+    #: JSON text.
+    body: Optional[str] = None
     headers: dict[str, str] = field(default_factory=dict)
     #: It may be sent again only under an idempotency key.
     writes: bool = False
@@ -44,20 +58,104 @@ class Answer:
     #: Not read yet; its end closes the connection.
     stream: Optional[http.client.HTTPResponse] = None
 
-    def json(self) -> Any:
-        return json.loads(self.body)
+    def json(self, *members: str) -> Any:
+        """The object that the body is, which has these members."""
+        try:
+            document = read_json(self.body)
+        except ValueError:
+            document = None
+        if not isinstance(document, dict) or not all(name in document for name in members):
+            detail = "the answer is not from Kindex: " + _shown(self.body)
+            raise KindexError(self.status, {"detail": detail})
+        return document
 
 
-def _error(status: int, text: bytes) -> KindexError:
+def _shown(text: bytes) -> str:
+    return text[:200].decode(errors="replace")
+
+
+def _error(answer: Answer) -> KindexError:
     try:
-        problem = json.loads(text)
+        problem = read_json(answer.body)
     except ValueError:  # not from the service, but from something before it
-        problem = {"detail": text[:200].decode(errors="replace")}
-    return KindexError(status, problem if isinstance(problem, dict) else {})
+        problem = {"detail": _shown(answer.body)}
+    if not isinstance(problem, dict):
+        problem = {}
+    if answer.status < 400:
+        place = answer.headers.get("Location")
+        detail = f"the answer {answer.status} sends the request on to {place}"
+        problem = {"hint": "give that address to connect()", **problem, "detail": detail}
+    return KindexError(answer.status, problem)
 
 
-def _seconds(text: Optional[str]) -> float:
-    return float(text) if text and text.isdigit() else 0.0
+def _retry_after(text: Optional[str]) -> float:
+    if not text or not (text.isascii() and text.isdigit()):
+        return 0.0
+    return min(float(text), RETRY_AFTER_S_MAX)
+
+
+class _Incoming(io.RawIOBase):
+    """The bytes of one answer, with its head. A read raises a KindexError once there
+    are more than ANSWER_BYTES_MAX, or if they come too slowly; each wait for one has
+    the timeout of the socket."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+        self._begun = _now()
+        self._bytes = 0
+        self.endless = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> Optional[int]:
+        count = self._raw.readinto(buffer)
+        self._bytes += count or 0
+        if count and not self.endless:
+            self._check()
+        return count
+
+    def _check(self) -> None:
+        late = _now() - self._begun - SILENCE_S
+        if self._bytes < late * BYTES_PER_S_MIN:
+            detail = f"the answer came at less than {BYTES_PER_S_MIN} bytes per second"
+            raise KindexError(0, {"detail": detail})
+        if self._bytes > ANSWER_BYTES_MAX:
+            detail = f"the answer has more than {ANSWER_BYTES_MAX} bytes"
+            raise KindexError(0, {"detail": detail})
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.incoming = _Incoming(self.fp.detach())
+        self.fp = io.BufferedReader(self.incoming)
+
+    def read_all(self) -> bytes:
+        """The body, in parts: nothing is allocated for bytes that are only announced."""
+        parts = list(iter(lambda: self.read(READ_BYTES), b""))
+        if self.length:
+            raise http.client.IncompleteRead(b"", self.length)
+        return b"".join(parts)
+
+
+class _Unconnected(Exception):
+    """No connection was made; its cause says why."""
+
+
+def _open(connection: http.client.HTTPConnection) -> None:
+    present: Optional[socket.socket] = connection.sock
+    if present is not None:
+        return
+    try:
+        connection.connect()
+    except OSError as cause:
+        raise _Unconnected from cause
+    connection.sock.settimeout(SILENCE_S)
 
 
 class Transport:
@@ -78,16 +176,20 @@ class Transport:
         self._token = token
         self._retries = retries
         self._context = context
+        self._answered = False
         self._threads = threading.local()
         self._kept: set[http.client.HTTPConnection] = set()
 
-    def _connect(self) -> http.client.HTTPConnection:
+    def _new(self) -> http.client.HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port
         if self._parts.scheme == "http":
-            return http.client.HTTPConnection(host, port, timeout=SILENCE_S)
-        return http.client.HTTPSConnection(
-            host, port, timeout=SILENCE_S, context=self._context
-        )
+            connection = http.client.HTTPConnection(host, port, timeout=CONNECT_S)
+        else:
+            connection = http.client.HTTPSConnection(
+                host, port, timeout=CONNECT_S, context=self._context
+            )
+        connection.response_class = _Response
+        return connection
 
     def _keep(self, connection: http.client.HTTPConnection) -> None:
         self._threads.connection = connection
@@ -103,8 +205,14 @@ class Transport:
         while self._kept:
             self._kept.pop().close()
 
+    def _no_answer(self, cause: Optional[BaseException]) -> KindexError:
+        error = KindexError(0, {"detail": f"{self._url} does not answer: {cause}"})
+        error.__cause__ = cause
+        return error
+
     def send(self, request: Request) -> Answer:
-        """The answer if it is a success; raises a KindexError if not."""
+        """The answer if it is a success; raises a KindexError if not. An address that
+        has never answered is not asked again if no connection can be made."""
         headers = dict(request.headers)
         if request.writes:
             headers["Idempotency-Key"] = str(uuid.uuid4())
@@ -113,13 +221,16 @@ class Transport:
             retry_after = 0.0
             try:
                 answer = self._attempt(request, headers)
-                if answer.status < 400:
+                self._answered = True
+                if 200 <= answer.status < 300:
                     return answer
-                error = _error(answer.status, answer.body)
-                retry_after = _seconds(answer.headers.get("Retry-After"))
+                error = _error(answer)
+                retry_after = _retry_after(answer.headers.get("Retry-After"))
+            except _Unconnected as failure:
+                error = self._no_answer(failure.__cause__)
+                left = left if self._answered else 0
             except (OSError, http.client.HTTPException) as cause:
-                error = KindexError(0, {"detail": f"{self._url} does not answer: {cause}"})
-                error.__cause__ = cause
+                error = self._no_answer(cause)
             if left == 0 or error.status not in (0, 429, 503):
                 raise error
             time.sleep(max(retry_after, wait * random.uniform(0.5, 1.0)))
@@ -133,7 +244,7 @@ class Transport:
                 return self._exchange(kept, request, headers)
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
                 pass  # a kept connection that had ended; a write is under a key
-        return self._exchange(self._connect(), request, headers)
+        return self._exchange(self._new(), request, headers)
 
     def _exchange(
         self,
@@ -145,7 +256,7 @@ class Transport:
         target = self._parts.path.rstrip("/") + request.path
         if given:
             target += "?" + urlencode(given)
-        body = None if request.body is None else json.dumps(request.body).encode()
+        body = None if request.body is None else request.body.encode()
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
         if request.streams:
@@ -154,11 +265,15 @@ class Transport:
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         try:
+            _open(connection)
             connection.request(request.method, target, body, headers)
             response = connection.getresponse()
-            if request.streams and response.status < 400:
+            assert isinstance(response, _Response)
+            if request.streams and response.status == 200:
+                response.incoming.endless = True
                 return Answer(response.status, response.headers, b"", response)
-            text = response.read()
+            with response:
+                text = response.read_all()
         except BaseException:
             self._drop(connection)
             raise
