@@ -48,7 +48,6 @@ cp "$tree/build/deb/kindex_${version}_$architecture.deb" \
 for package in typescript adapters; do
     log tests/lib/npm.sh "api/clients/$package"
     ln -s "$(realpath "api/clients/$package/node_modules")" "$tree/api/clients/$package/"
-    log env -C "$tree/api/clients/typescript" node build.js "../$package"
     log env -C "$tree/api/clients/$package" npm pack --silent --pack-destination "$out"
 done
 log env -C "$tree/api/clients/python" /usr/bin/python3 -c \

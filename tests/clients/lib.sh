@@ -3,6 +3,7 @@
 #
 #   works NAME COMMAND...       a case: the command succeeds
 #   refused NAME COMMAND...     a case: the command fails
+#   pack DIRECTORY              `npm pack` into the working directory; prints the name
 #   restart                     a server with an empty store; its address is in
 #                               KINDEX_URL
 KINDEX=$(cd ../../.. && realpath "${BUILD:-build}")/kindex
@@ -20,6 +21,10 @@ refused() {
     test_case "$1"
     ! "${@:2}" >"$work/said" 2>&1
     is 'whether it fails' $? 0
+}
+
+pack() {
+    (cd "$1" && npm pack --silent --pack-destination "$work")
 }
 
 restart() {

@@ -47,9 +47,10 @@ npm_packages() {
     for package in kindex kindex-adapters; do
         tar -xOzf "$release/$package-$version.tgz" package/package.json |
             jq -e --arg version "$version" '.version == $version' || return
+        tar -tzf "$release/$package-$version.tgz" | grep -q '/dist/.*\.mjs$' || return
     done
 }
-check 'the npm packages have the version' npm_packages
+check 'the npm packages have the version, and code' npm_packages
 wheel() {
     [ "$(PYTHONPATH=$(echo "$release"/*.whl) /usr/bin/python3 -c \
         'import importlib.metadata, kindex; print(importlib.metadata.version("kindex"))')" = "$version" ]

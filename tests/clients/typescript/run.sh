@@ -33,11 +33,14 @@ export DENO_KV_ACCESS_TOKEN='any token'
 works 'its npm packages can be had' ../../lib/npm.sh "$client"
 works 'those of Deno can be had' ../../lib/npm.sh ../../deno
 works 'and Node 24 and Bun' ../../lib/npm.sh .
-works 'it can be built' node "$client/build.js"
 [ -z "$broken" ] || { finish && exit 1; }
 
-# The package as it would be published, and a program that has installed it.
-packed=$(cd "$client" && npm pack --silent --pack-destination "$work")
+# The package as it would be published from a fresh clone, where nothing is built, and
+# a program that has installed it.
+rm -rf "$client/dist"
+works 'it can be packed' pack "$client"
+[ -z "$broken" ] || { finish && exit 1; }
+packed=$(tail -1 "$work/said")
 mkdir -p "$work/app/node_modules/kindex"
 tar -xzf "$work/$packed" -C "$work/app/node_modules/kindex" --strip-components 1
 module=$work/app/node_modules/kindex/dist
