@@ -44,6 +44,13 @@ bool access_range(struct request *request, struct reply *reply,
 bool access_index(struct request *request, struct reply *reply,
                   enum scope scope, struct kx_slice name);
 
+/* May the caller know the counts, conflicts and sample keys of the index
+ * (access_counts_index)? False: reply is then complete (403). Not inside a
+ * view.
+ */
+bool access_counts(struct request *request, struct reply *reply,
+                   struct kx_slice name);
+
 /* May the caller have the request's commit carried out? All of it is checked
  * before the writer gets it. */
 bool access_commit(struct request *request, struct reply *reply);
@@ -69,6 +76,16 @@ bool access_spans(const struct request *request, enum scope scope,
  * because its entries lie under the name. */
 bool access_covers_index(const struct request *request, enum scope scope,
                          const struct kx_index_info *index);
+
+/* May the caller know how many entries an index has or would have, which of
+ * them conflict, and keys of some of them? That takes SCOPE_LIST for the prefix
+ * that it is declared for, because with `where` a count tells what is in
+ * values; and for the prefix that a migration gives it. In a view, or of a
+ * declaration. */
+bool access_counts_index(const struct request *request,
+                         const struct kx_index_info *index);
+bool access_counts_declared(const struct request *request,
+                            struct kx_slice declaration);
 
 /* The same for several keys. Streams call it before each chunk, because the
  * owner of a key changes when an index is declared or dropped. */

@@ -334,9 +334,12 @@ bool access_commit(struct request *request, struct reply *reply)
     case KX_DROP_INDEX:
     case KX_UNDO_MIGRATION:
     case KX_PACE_INDEX:
-    case KX_VERIFY_INDEX:
         return access_index(request, reply, SCOPE_INDEX,
                             commit->command.index_name);
+    case KX_VERIFY_INDEX: /* the report has counts and keys */
+        return access_index(request, reply, SCOPE_INDEX,
+                            commit->command.index_name) &&
+               access_counts(request, reply, commit->command.index_name);
     case KX_ADD_TOKEN:
     case KX_REVOKE_TOKEN:
         return true; /* tokens.c has asked */

@@ -1,6 +1,8 @@
 /* Rights on keys. A key under the name of an index belongs to that index: it
  * needs the rights on all entries for which the index is declared, because
  * index entries are made of them. */
+#include <talloc.h>
+
 #include "access/access_state.h"
 
 bool access_covers(const struct request *request, enum scope scope,
@@ -53,6 +55,28 @@ bool access_covers_index(const struct request *request, enum scope scope,
 {
     return access_covers(request, scope, index->prefix) &&
            (scope != SCOPE_INDEX || name_covered(request, scope, index->name));
+}
+
+bool access_counts_declared(const struct request *request,
+                            struct kx_slice declaration)
+{
+    struct kx_declared declared;
+    if (access_covers(request, SCOPE_LIST, kx_slice(NULL, 0)))
+        return true;
+    void *memory = talloc_new(request->memory);
+    bool covered = memory != NULL &&
+                   kx_declared_read(memory, declaration, &declared) == KX_OK &&
+                   access_covers(request, SCOPE_LIST, declared.prefix);
+    talloc_free(memory); /* a stream asks again and again */
+    return covered;
+}
+
+bool access_counts_index(const struct request *request,
+                         const struct kx_index_info *index)
+{
+    return access_covers(request, SCOPE_LIST, index->prefix) &&
+           (index->target.size == 0 ||
+            access_counts_declared(request, index->target));
 }
 
 enum owner { NO_INDEX, COVERED_INDEX, FOREIGN_INDEX };
@@ -191,6 +215,19 @@ bool access_index(struct request *request, struct reply *reply,
 {
     return is_whole(request, scope) || index_covered(request, scope, name) ||
            access_refuse_index(request, reply, scope, name);
+}
+
+bool access_counts(struct request *request, struct reply *reply,
+                   struct kx_slice name)
+{
+    struct kx_index_info info;
+    if (is_whole(request, SCOPE_LIST))
+        return true;
+    kx_read_begin(request->reader);
+    bool counted = kx_index_find(request->reader, name, &info) == KX_OK &&
+                   access_counts_index(request, &info);
+    kx_read_end(request->reader);
+    return counted || access_refuse_index(request, reply, SCOPE_LIST, name);
 }
 
 bool access_sees_index(const struct request *request, enum scope scope,

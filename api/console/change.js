@@ -11,6 +11,7 @@ const storeText = (store) => (store.fields ? store.fields.map((field) => field.p
 
 // What an estimate says, as names and values.
 export function estimateFacts(estimate) {
+  if (!estimate) return h('p', {}, 'An estimate needs the scope list for the prefix.');
   const sign = estimate.exact ? '' : '≈ ';
   return h('dl', {}, [['covers', `${sign}${count(estimate.covered)}`], ['leaves out', `${sign}${count(estimate.skipped)}`],
     ['index entries', `${sign}${count(estimate.entries)}`], ['size', `${sign}${bytes(estimate.bytes)}`],
@@ -28,9 +29,9 @@ function declarationOf({ prefix, depth, fields, unique, tombstones, store, missi
 // The new form is estimated as if it were another index: it is built beside the old one.
 async function estimate(index, to) {
   const name = `${index.name.slice(0, 40)}_changed`;
-  const { estimate: found, warnings } = await post('/indexes?dry=1', { ...declarationOf(index), ...to, name });
+  const { estimate: found, warnings = [] } = await post('/indexes?dry=1', { ...declarationOf(index), ...to, name });
   return [estimateFacts(found), warnings.map((text) => h('p.warn', {}, text)),
-    to.unique && found.conflicts > 0 ? h('p.bad', {}, `${count(found.conflicts)} entries have a value that another one has: the change would stop at them.`) : null];
+    to.unique && found?.conflicts > 0 ? h('p.bad', {}, `${count(found.conflicts)} entries have a value that another one has: the change would stop at them.`) : null];
 }
 
 function running(host, index, again) {

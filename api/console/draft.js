@@ -84,7 +84,7 @@ export class Draft {
   async attempt() {
     const turn = ++this.turn;
     try {
-      const { estimate, warnings } = await post('/indexes?dry=1', this.document());
+      const { estimate, warnings = [] } = await post('/indexes?dry=1', this.document());
       if (turn !== this.turn) return;
       fill(this.result, estimateFacts(estimate),
         warnings.map((text) => h('p.warn', {}, text)));

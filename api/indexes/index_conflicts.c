@@ -125,7 +125,7 @@ enum progress index_conflicts(struct request *request, struct reply *reply)
     page.name = kx_buffer_slice(&name);
     if (!read_page(request, &page, &error))
         return input_error_reply(request, reply, &error);
-    if (!access_index(request, reply, SCOPE_LIST, page.name))
+    if (!access_counts(request, reply, page.name))
         return DONE;
     answer_json(reply, 200);
     kx_read_begin(request->reader);

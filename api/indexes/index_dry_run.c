@@ -51,6 +51,9 @@ enum progress index_dry_run(struct request *request, struct reply *reply,
     if (fault.status != KX_OK && fault.status != KX_END)
         return core_refusal_read(request, reply, &fault, name);
     answer_json(reply, 200);
-    indexjson_write_preview(request->commit.preview, result, &reply->body);
+    const struct kx_preview *preview = request->commit.preview;
+    indexjson_write_preview(
+        preview, access_counts_declared(request, preview->declaration), result,
+        &reply->body);
     return DONE;
 }

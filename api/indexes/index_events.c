@@ -45,8 +45,13 @@ struct events {
     bool ended;                /* the last event about `name` was sent */
 };
 
-static struct mark mark_of(const struct kx_index_info *info)
+/* No event tells that a count has changed which the caller may not see. */
+static struct mark mark_of(const struct kx_index_info *info, bool counted)
 {
+    if (!counted)
+        return (struct mark){.state = info->state,
+                             .paused = info->paused,
+                             .per_second_max = info->per_second_max};
     return (struct mark){.state = info->state,
                          .paused = info->paused,
                          .done = info->done,
@@ -68,11 +73,11 @@ static void begin_event(struct events *events, const char *type,
 }
 
 static void add_index(struct events *events, const struct kx_index_info *info,
-                      struct kx_buffer *chunk)
+                      bool counted, struct kx_buffer *chunk)
 {
     bool settled = index_settled(info);
     begin_event(events, settled ? "settled" : "progress", chunk);
-    indexjson_write(info, chunk);
+    indexjson_write(info, counted, chunk);
     kx_add_text(chunk, "\n\n");
     events->ended = settled && events->name.size > 0;
 }
@@ -140,7 +145,8 @@ static struct index_shown **show(struct events *events,
                                  const struct kx_index_info *info,
                                  struct kx_buffer *chunk)
 {
-    struct mark mark = mark_of(info);
+    bool counted = access_counts_index(events->stream.request, info);
+    struct mark mark = mark_of(info, counted);
     place = end_before(events, place, &info->name, chunk);
     struct index_shown *shown = *place;
     if (shown == NULL || !kx_equal(shown->name, info->name))
@@ -150,7 +156,7 @@ static struct index_shown **show(struct events *events,
         return place;
     }
     if (memcmp(&shown->mark, &mark, sizeof mark) != 0)
-        add_index(events, info, chunk);
+        add_index(events, info, counted, chunk);
     shown->mark = mark;
     return &shown->next;
 }
@@ -160,7 +166,7 @@ static bool is_meant(const struct events *events,
 {
     const struct request *request = events->stream.request;
     return (events->name.size == 0 || kx_equal(info->name, events->name)) &&
-           access_covers(request, request->route->scope, info->prefix);
+           access_covers_index(request, request->route->scope, info);
 }
 
 /* Adds events for the indexes that are not as they were shown. What does not

@@ -37,7 +37,7 @@ bool index_find(const struct request *request, struct kx_slice name,
                 struct kx_index_info *info_out)
 {
     return kx_index_find(request->reader, name, info_out) == KX_OK &&
-           access_covers(request, request->route->scope, info_out->prefix);
+           access_covers_index(request, request->route->scope, info_out);
 }
 
 bool index_append(struct request *request, struct reply *reply,
@@ -48,9 +48,11 @@ bool index_append(struct request *request, struct reply *reply,
     bool found = index_find(request, name, &info);
     if (found && state_out != NULL) {
         *state_out = info.state;
-        indexjson_write(&info, &reply->body);
+        indexjson_write(&info, access_counts_index(request, &info),
+                        &reply->body);
     } else if (found) {
-        indexjson_write_used(&info, request->reader, &reply->body);
+        indexjson_write_used(&info, access_counts_index(request, &info),
+                             request->reader, &reply->body);
     }
     reply->flush = kx_read_end(request->reader);
     return found;

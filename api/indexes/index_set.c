@@ -185,16 +185,22 @@ static bool write_planned(struct request *request,
     kx_add_text(out, change_text(planned->change));
     kx_add_byte(out, '"');
     if (found) {
+        kx_add_text(out, ",\"state\":\"");
+        kx_add_text(out, kx_index_state_text(info.state));
+        kx_add_byte(out, '"');
+    }
+    if (found && access_counts_index(request, &info)) {
         kx_index_bytes(request->reader, planned->name, &bytes);
-        snprintf(text, sizeof text,
-                 ",\"state\":\"%s\",\"entries\":%llu,\"bytes\":%llu",
-                 kx_index_state_text(info.state),
+        snprintf(text, sizeof text, ",\"entries\":%llu,\"bytes\":%llu",
                  (unsigned long long)info.entries, (unsigned long long)bytes);
         kx_add_text(out, text);
     }
     if (planned->preview != NULL) {
         kx_add_byte(out, ',');
-        indexjson_write_estimate(planned->preview, out);
+        indexjson_write_estimate(
+            planned->preview,
+            access_counts_declared(request, planned->preview->declaration),
+            out);
     }
     kx_add_byte(out, '}');
     return found && (info.state == KX_INDEX_BUILDING ||

@@ -144,7 +144,7 @@ enum progress index_verification(struct request *request, struct reply *reply)
     if (!query_params_none(request, &error) ||
         !request_key_index(request, &name, &error))
         return input_error_reply(request, reply, &error);
-    if (!access_index(request, reply, SCOPE_READ, kx_buffer_slice(&name)))
+    if (!access_counts(request, reply, kx_buffer_slice(&name)))
         return DONE;
     show(request, reply, kx_buffer_slice(&name));
     if (reply->status == 202)

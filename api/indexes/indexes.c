@@ -58,13 +58,14 @@ static uint64_t write_all(struct request *request, bool declarations,
     bool some = false;
     kx_read_begin(request->reader);
     for (size_t n = 0; kx_index_at(request->reader, n, &info) == KX_OK; n++) {
-        if (!access_covers(request, SCOPE_READ, info.prefix))
+        if (!access_covers_index(request, SCOPE_READ, &info))
             continue;
         kx_add(out, ",", some);
         if (declarations)
             write_declaration(&info, out);
         else
-            indexjson_write_used(&info, request->reader, out);
+            indexjson_write_used(&info, access_counts_index(request, &info),
+                                 request->reader, out);
         some = true;
     }
     return kx_read_end(request->reader);

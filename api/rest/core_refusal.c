@@ -284,21 +284,24 @@ static void member_conflicts(struct request *request, struct reply *reply,
 }
 
 /* Retry-After is the remaining time of the build, at most a minute, because the
- * estimate may be wrong. */
+ * estimate may be wrong. A caller that may not see counts is told neither. */
 static void members_index(struct request *request, struct reply *reply,
                           const struct kx_index_info *info)
 {
     struct kx_buffer build;
+    bool counted = access_counts_index(request, info);
     problem_member_text(reply, "state",
                         kx_text(kx_index_state_text(info->state)));
-    if (info->state == KX_INDEX_CONFLICTED)
+    if (info->state == KX_INDEX_CONFLICTED && counted)
         member_conflicts(request, reply, info);
     if (info->state != KX_INDEX_BUILDING)
         return;
     kx_buffer_init(&build, request->memory);
-    indexjson_write_build(info, &build);
-    member_json(reply, "build", &build);
-    uint64_t seconds = indexjson_eta(info);
+    if (counted) {
+        indexjson_write_build(info, &build);
+        member_json(reply, "build", &build);
+    }
+    uint64_t seconds = counted ? indexjson_eta(info) : 0;
     if (seconds == 0)
         seconds = 1;
     else if (seconds > RETRY_SECONDS_MAX)

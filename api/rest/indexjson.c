@@ -170,7 +170,7 @@ static void write_others(struct kx_slice a, struct kx_slice b, bool values,
 
 /* Writes the target of a migration, as a patch of the declaration, and its
  * progress. */
-static void write_migration(const struct kx_index_info *info,
+static void write_migration(const struct kx_index_info *info, bool counted,
                             struct kx_buffer *out)
 {
     static const char *const members[] = {"/unique", "/store"};
@@ -186,9 +186,12 @@ static void write_migration(const struct kx_index_info *info,
     }
     write_others(info->target, info->declaration, true, out);
     write_others(info->declaration, info->target, false, out);
-    kx_add_text(out, "},\"build\":");
-    indexjson_write_build(info, out);
-    write_failure(info, out);
+    kx_add_byte(out, '}');
+    if (counted) {
+        kx_add_text(out, ",\"build\":");
+        indexjson_write_build(info, out);
+        write_failure(info, out);
+    }
     kx_add_byte(out, '}');
 }
 
@@ -241,56 +244,73 @@ static void write_adoption(const struct kx_adoption *adoption,
     kx_add_text(out, "]}}");
 }
 
-static void write_state(const struct kx_index_info *info, struct kx_buffer *out)
+/* Writes the members with counts and keys that come before `migration`. */
+static void write_counts(const struct kx_index_info *info,
+                         struct kx_buffer *out)
 {
-    char entries[48];
-    open_declaration(info->declaration, out);
-    kx_add_text(out, ",\"state\":\"");
-    kx_add_text(out, kx_index_state_text(info->state));
-    snprintf(entries, sizeof entries, "\",\"entries\":%llu",
+    char text[48];
+    snprintf(text, sizeof text, ",\"entries\":%llu",
              (unsigned long long)info->entries);
-    kx_add_text(out, entries);
+    kx_add_text(out, text);
     if (info->state == KX_INDEX_BUILDING) {
         kx_add_text(out, ",\"build\":");
         indexjson_write_build(info, out);
     } else if (info->state != KX_INDEX_MIGRATING) {
         write_skipped(info, out);
     }
-    write_pace(info, out);
     if (info->conflicts != 0) {
-        char conflicts[40];
-        snprintf(conflicts, sizeof conflicts, ",\"conflicts\":%llu",
+        snprintf(text, sizeof text, ",\"conflicts\":%llu",
                  (unsigned long long)info->conflicts);
-        kx_add_text(out, conflicts);
+        kx_add_text(out, text);
     }
     if (info->adoption->asked)
         write_adoption(info->adoption, out);
+}
+
+/* The text of a failure names an entry. */
+static void write_state(const struct kx_index_info *info, bool counted,
+                        struct kx_buffer *out)
+{
+    open_declaration(info->declaration, out);
+    kx_add_text(out, ",\"state\":\"");
+    kx_add_text(out, kx_index_state_text(info->state));
+    kx_add_byte(out, '"');
+    if (counted)
+        write_counts(info, out);
+    write_pace(info, out);
     if (info->target.size != 0)
-        write_migration(info, out);
-    else
+        write_migration(info, counted, out);
+    else if (counted)
         write_failure(info, out);
 }
 
-void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out)
+void indexjson_write(const struct kx_index_info *info, bool counted,
+                     struct kx_buffer *out)
 {
-    write_state(info, out);
+    write_state(info, counted, out);
     kx_add_byte(out, '}');
 }
 
-void indexjson_write_used(const struct kx_index_info *info,
+void indexjson_write_used(const struct kx_index_info *info, bool counted,
                           struct kx_reader *reader, struct kx_buffer *out)
 {
     uint64_t bytes = 0;
-    kx_index_bytes(reader, info->name, &bytes);
-    write_state(info, out);
-    write_use(info, bytes, out);
+    write_state(info, counted, out);
+    if (counted) {
+        kx_index_bytes(reader, info->name, &bytes);
+        write_use(info, bytes, out);
+    }
     kx_add_byte(out, '}');
 }
 
-void indexjson_write_estimate(const struct kx_preview *preview,
+void indexjson_write_estimate(const struct kx_preview *preview, bool counted,
                               struct kx_buffer *out)
 {
     char text[320];
+    kx_add_text(out, "\"declaration\":");
+    kx_add_slice(out, preview->declaration);
+    if (!counted)
+        return;
     snprintf(text, sizeof text,
              ",\"estimate\":{\"exact\":%s,\"sampled\":%llu,\"covered\":%llu,"
              "\"skipped\":%llu,\"entries\":%llu,\"bytes\":%llu,"
@@ -302,18 +322,16 @@ void indexjson_write_estimate(const struct kx_preview *preview,
              (unsigned long long)preview->entries,
              (unsigned long long)preview->bytes, preview->seconds,
              (unsigned long long)preview->conflicts);
-    kx_add_text(out, "\"declaration\":");
-    kx_add_slice(out, preview->declaration);
     kx_add_text(out, text);
     kx_add_slice(out, preview->warnings);
 }
 
-void indexjson_write_preview(const struct kx_preview *preview,
+void indexjson_write_preview(const struct kx_preview *preview, bool counted,
                              const struct kx_adoption *adoption,
                              struct kx_buffer *out)
 {
     kx_add_text(out, "{\"dry\":true,");
-    indexjson_write_estimate(preview, out);
+    indexjson_write_estimate(preview, counted, out);
     if (adoption != NULL)
         write_adoption(adoption, out);
     kx_add_byte(out, '}');

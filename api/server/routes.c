@@ -51,7 +51,7 @@ static const struct route ROWS[] = {
     {METHOD_PATCH,  "/indexes/{name}",           "migrateIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_migrate,        index_migrate_finish, 0},
     {METHOD_DELETE, "/indexes/{name}/migration", "undoMigration",   SCOPE_INDEX, BODY_NONE,     index_undo_migration, index_undo_migration_finish, 0},
     {METHOD_POST,   "/indexes/{name}/verify",    "verifyIndex",     SCOPE_INDEX, BODY_NONE,     index_verify,         index_verify_finish, 0},
-    {METHOD_GET,    "/indexes/{name}/verify",    "getVerification", SCOPE_READ,  BODY_NONE,     index_verification,   NULL, READS_VIEW},
+    {METHOD_GET,    "/indexes/{name}/verify",    "getVerification", SCOPE_LIST,  BODY_NONE,     index_verification,   NULL, READS_VIEW},
     {METHOD_POST,   "/indexes/{name}/pause",     "pauseIndex",      SCOPE_INDEX, BODY_NONE,     index_pause,          index_pace_finish, 0},
     {METHOD_POST,   "/indexes/{name}/resume",    "resumeIndex",     SCOPE_INDEX, BODY_NONE,     index_resume,         index_pace_finish, 0},
     {METHOD_POST,   "/indexes/{name}/throttle",  "throttleIndex",   SCOPE_INDEX, BODY_ENVELOPE, index_throttle,       index_pace_finish, 0},

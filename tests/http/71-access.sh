@@ -63,7 +63,7 @@ rm -r "$work/data"
 start_server --token-file "$work/token"
 node "$here/access_secrets.js" "$url" "$token" >"$work/secrets" 2>&1
 grep FAILED "$work/secrets"
-is 'the requests' "$(tail -1 "$work/secrets")" '28 passed, 0 failed'
+is 'the requests' "$(tail -1 "$work/secrets")" '40 passed, 0 failed'
 holder '[{"scopes":["write"],"prefix":["a"]}]'
 request PUT /kv/a/new 1 --oauth2-bearer "$holder"
 expect 200
@@ -121,6 +121,48 @@ for query in 'prune=true&dry=1' prune=true; do
 done
 request GET '/indexes?declarations=1' '' --oauth2-bearer "$token"
 field keys '["places_by_city"]'
+stop_server
+
+test_case 'counts and conflicts of an index are told to tokens that may list its entries'
+rm -r "$work/data"
+start_server --token-file "$work/token"
+request POST /atomic '{"mutations":[
+    {"type":"set","key":["people","ada"],"value":{"n":1}},
+    {"type":"set","key":["people","bob"],"value":{"n":1}},
+    {"type":"set","key":["pets","cat"],"value":{"n":2}}]}' --oauth2-bearer "$token"
+request POST /indexes '{"name":"twice","prefix":["people"],"fields":["/n"],"unique":true}' --oauth2-bearer "$token" --header 'Prefer: wait=60'
+field '[.state, .conflicts]' '["conflicted",1]'
+request POST '/indexes?paused=1' '{"name":"unbuilt","prefix":["people"],"fields":["/n"],"unique":true}' --oauth2-bearer "$token"
+holder '[{"scopes":["read"],"prefix":["people"]}]'
+refused() { # INDEX FILTER TEXT: what a look-up is refused with
+    request GET "/indexes/$1/get/=1" '' --oauth2-bearer "$holder"
+    expect 409 index-not-ready
+    field "$2" "$3"
+}
+refused twice '[.state, .conflicts, .listedAt]' '["conflicted",null,null]'
+refused unbuilt '[.state, .build]' '["building",null]'
+header Retry-After 1
+holder '[{"scopes":["read","list"],"prefix":["people"]}]'
+refused twice '[.state, .conflicts, .listedAt]' '["conflicted",1,"/indexes/twice/conflicts"]'
+refused unbuilt '[.state, (.build | has("total"))]' '["building",true]'
+
+test_case 'a migration to another prefix has the counts of that prefix'
+request POST /indexes '{"name":"moved","prefix":["pets"],"fields":["/n"]}' --oauth2-bearer "$token" --header 'Prefer: wait=60'
+request PATCH /indexes/moved '{"prefix":["people"],"unique":true}' --oauth2-bearer "$token" --header 'Prefer: wait=60'
+field '[.migration.state, .conflicts]' '["conflicted",1]'
+holder '[{"scopes":["read","list"],"prefix":["pets"]}]'
+request GET /indexes/moved '' --oauth2-bearer "$holder"
+field '[.migration.state, .migration.build, .conflicts, .entries]' '["conflicted",null,null,null]'
+request GET /indexes/moved/conflicts '' --oauth2-bearer "$holder"
+expect 403 forbidden
+field '[.scope, .index]' '["list","moved"]'
+request GET '/list?index=moved' '' --oauth2-bearer "$holder"
+field '[.entries[].key]' '[["pets","cat"]]'
+holder '[{"scopes":["read","list"],"prefix":["pets"]},{"scopes":["list"],"prefix":["people"]}]'
+request GET /indexes/moved '' --oauth2-bearer "$holder"
+field '[.conflicts, .entries]' '[1,1]'
+request GET /indexes/moved/conflicts '' --oauth2-bearer "$holder"
+field '[.conflicts[].keys[][1]]' '["ada","bob"]'
 stop_server
 
 test_case 'the walk finds tokens that allow more than it believes, on every route'

@@ -1,12 +1,13 @@
 // What a token that may write, and not read, is told: nothing that depends on what
-// is stored. Each request is sent again and again, before each of which another
+// is stored. What a token that may declare indexes, and not list, is told of them:
+// nothing that depends on which entries they have. Each request is sent again and again, before each of which another
 // value is stored (or none); for any value, the answer must be the same, but
 // for versionstamps and names of requests.
 //
 //   node tests/http/access_secrets.js URL ADMIN-TOKEN
 //
-// Each request is also sent with a token that may read, too, whose answers must
-// differ: else the request would show nothing. The last line: N passed, N failed.
+// Each request is also sent with a token that may read or list, too, whose answers
+// must differ: else the request would show nothing. The last line: N passed, N failed.
 "use strict";
 
 const [url, admin] = process.argv.slice(2);
@@ -43,12 +44,13 @@ async function told(token, [method, path, options]) {
   const reply = await send(token, method, path, options);
   const text = await reply.text();
   return `${reply.status} ${reply.headers.get("preference-applied")} ` +
-    text.replace(/"versionstamp":"[0-9a-f]+"/g, '"versionstamp":"-"').replace(/[0-9a-f]{20}/g, "-");
+    text.replace(/"versionstamp":"[0-9a-f]+"/g, '"versionstamp":"-"').replace(/[0-9a-f]{20}/g, "-")
+      .replace(/[0-9]{13}/g, "-"); // a time
 }
 
-async function makeToken(scopes) {
-  const reply = await send(admin, "POST", "/tokens",
-    { body: JSON.stringify({ name: "made", grants: [{ scopes, prefix: ["a"] }] }) });
+async function makeToken(scopes, ...prefixes) {
+  const grants = [["a"], ...prefixes].map((prefix) => ({ scopes, prefix }));
+  const reply = await send(admin, "POST", "/tokens", { body: JSON.stringify({ name: "made", grants }) });
   return (await reply.json()).token;
 }
 
@@ -79,6 +81,29 @@ for (const dry of [false, true]) {
   requests.push(atomic([mutation("set", "secret", INDEX_KEY)], { dry }));
 }
 
+// Indexes with the entry if its member x is 7, with the entry if it has x, and with
+// neither if x is too large.
+const declaration = (name, more) => ({ name, prefix: ["a"], fields: ["/x"], where: { path: "/x", eq: 7 }, ...more });
+const declare = (path, document, method = "POST", undo = undefined) =>
+  [method, path, { body: JSON.stringify(document), headers: { prefer: "wait=60" } }, undo];
+const about = [
+  declare("/indexes?dry=1", declaration("tried")),
+  declare("/indexes?dry=1", declaration("tried", { where: undefined, missing: "error", unique: true })),
+  declare("/indexes?dry=1", { tried: declaration("tried", { where: undefined }) }, "PUT"),
+  declare("/indexes?dry=1&prune=1", {}, "PUT"),
+  declare("/indexes", declaration("tried"), "POST", ["DELETE", "/indexes/tried"]),
+  declare("/indexes", declaration("seven"), "POST"),
+  declare("/indexes", { seven: declaration("seven") }, "PUT"),
+  declare("/indexes/seven", { store: "pointer" }, "PATCH"),
+  ["POST", "/indexes/seven/resume"],
+  ["GET", "/indexes/seven"],
+  ["GET", "/indexes/seven", { headers: { accept: "text/event-stream" } }],
+  ["GET", "/indexes"],
+];
+const ENTRIES = ['{"x":7}', '{"x":8}', "{}", '[1]'].map((text) => ["application/json", text]);
+
+// Counts what the first token is told that depends on the state, and what the second
+// is not.
 async function main() {
   let passed = 0;
   let failed = 0;
@@ -87,18 +112,26 @@ async function main() {
     { body: JSON.stringify({ name: "a_by_x", prefix: ["a"], fields: ["/x"] }) });
   const writer = await makeToken(["write"]);
   const reader = await makeToken(["write", "read", "list"]);
-  for (const request of requests) {
-    const answers = { writer: new Set(), reader: new Set() };
-    for (const state of STATES)
-      for (const [name, token] of [["writer", writer], ["reader", reader]]) {
+  const compare = async (request, states, blind, seeing) => {
+    const answers = { blind: new Set(), seeing: new Set() };
+    for (const state of states)
+      for (const [name, token] of [["blind", blind], ["seeing", seeing]]) {
         await store(state);
         answers[name].add(await told(token, request));
+        if (request[3]) await send(admin, ...request[3]);
       }
     const what = `${request[0]} ${request[1]} ${(request[2]?.body ?? "").slice(0, 100)}`;
-    if (answers.writer.size !== 1) fail(`${what} tells: ${[...answers.writer].join(" | ")}`);
-    else if (answers.reader.size === 1) fail(`${what} shows nothing: ${[...answers.reader]}`);
+    if (answers.blind.size !== 1) fail(`${what} tells: ${[...answers.blind].join(" | ")}`);
+    else if (answers.seeing.size === 1) fail(`${what} shows nothing: ${[...answers.seeing]}`);
     else passed++;
-  }
+  };
+  for (const request of requests) await compare(request, STATES, writer, reader);
+  await send(admin, ...declare("/indexes", declaration("seven")));
+  const names = [["seven"], ["tried"]];
+  const declarer = await makeToken(["read", "index"], ...names);
+  const lister = await makeToken(["read", "index", "list"], ...names);
+  for (const request of about) await compare(request, ENTRIES, declarer, lister);
+  await send(admin, "DELETE", "/indexes/seven");
   console.log(passed, "passed,", failed, "failed");
 }
 

@@ -191,7 +191,7 @@ for (const [name, source] of Object.entries(SOURCES)) {
   const list = { route: "list", needs: [["list", source]] };
   const change = { route: "index", needs: [["index", source], ["index", [name]]] };
   row("getIndex", "GET", at, { ...read, ok: there(200) });
-  row("getVerification", "GET", `${at}/verify`, { ...read, ok: there(200) });
+  row("getVerification", "GET", `${at}/verify`, { ...list, ok: there(200) });
   row("getByIndex", "GET", `${at}/get/=1`, { ...read, ok: there(409) });
   row("putByIndex", "PUT", `${at}/get/=1?new=a/x`, { route: "write", body: '{"x":1}', ok: there(409),
     needs: [["write", source], ["read", source], ["write", ["a", "x"]]] });
@@ -208,6 +208,7 @@ for (const [name, source] of Object.entries(SOURCES)) {
     body: JSON.stringify({ ranges: [{ index: name }] }) });
   for (const action of ["pause", "resume", "throttle", "verify"])
     row(`${action}Index`, "POST", `${at}/${action}`, { ...change,
+      needs: action === "verify" ? [...change.needs, ["list", source]] : change.needs,
       ok: there(action === "verify" ? [200, 202] : 200),
       body: action === "throttle" ? '{"perSecond":null}' : undefined });
   row("migrateIndex", "PATCH", at, { ...change, ok: there(200), body: '{"store":"pointer"}' });
