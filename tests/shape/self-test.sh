@@ -86,7 +86,7 @@ END
 planted seams "functions that only their room calls" "" <<'END'
 for n in {1..200}; do
     echo "int planted$n(void) { return 0; }" >>src/base/planted.c
-    for caller in caller other; do echo "int $caller$n(void) { return planted$n(); }" >>src/base/$caller.c; done
+    for caller in caller other; do echo "static int $caller$n(void) { return planted$n(); }" >>src/base/$caller.c; done
 done
 END
 planted sizes "lines of functions" "planted has 61 lines" \
