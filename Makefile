@@ -31,7 +31,7 @@ MESSAGES = $(BUILD)/api/kvconnect/datapath.pb-c
 DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(filter api/%.c,$(SOURCES))) $(MESSAGES).o
 UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/api/%_test.c,$(SOURCES)))
 UNIT     = $(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/src/%_test.c,$(SOURCES)))
-HELPERS  = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c tests/lib/pick.c,$(filter tests/lib/%.c tests/unit/%.c,$(SOURCES))))
+HELPERS  = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c,$(filter tests/lib/%.c tests/unit/%.c,$(SOURCES))))
 EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl '\.incbin' --include='*.c' api))
 INCLUDE  = -Isrc $(if $(filter src/%,$<),,-Iapi) -I$(BUILD)/api
 export BUILD CC STD CFLAGS LINK DOORLIBS CORELIBS

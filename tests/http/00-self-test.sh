@@ -80,25 +80,6 @@ printf '%s\n' ". '$lib'" start_server 'test_case "killed"' 'is 1 1 1' \
 bash "$work/test.sh" >"$work/broken" 2>&1
 is 'the exit status and count' "$?, $(tail -1 "$work/broken")" '1, 1 passed, 1 failed'
 
-test_case 'what stands in for jq shows what jq shows'
-${CC:-gcc} -O1 -D_GNU_SOURCE -o "$work/pick" "$(dirname "$lib")/pick.c" -ljansson
-printf '%s\n' '{"a":[{"k":["x",1,"y z"],"v":{"n":3}},{"k":["u",2],"v":null}],"t":"\u00fc\"/\n"}' \
-    '{"a":[],"t":"","n":12,"b c":true}' >"$work/known"
-printf '%s\n' '{"a":[1.0,-0,9007199254740993],"t":"\u007f"}' '{"a":3,"a":' >"$work/other"
-for filter in . .a '.t, .n' '[.a[].k[0]]' '.a[0].k[-1]' '[.a[] | [.k[1:], .v]]' \
-    '.a | length' '."b c"' '[(.a | length), has("n")]' '.["t"]' '.t | contains("/")' '.t | contains("={%+")' '.t | contains("ü")' \
-    '[.t | contains("no")]' '.a | map(.k)' '[.a[] | (.k | map(.))]' '.nothing // "none"' \
-    '(.nothing, .a) // ""' '[.t // "x", .n]'; do
-    for form in -c -cr; do
-        is "$form $filter" "$(PATH='' "$work/pick" $form "$filter" "$work/known")" \
-            "$(command jq $form "$filter" "$work/known")"
-    done
-    is "$filter of numbers, and of a text that ends early" \
-        "$("$work/pick" -cr "$filter" <"$work/other" 2>&1; echo $?)" \
-        "$(command jq -cr "$filter" <"$work/other" 2>&1; echo $?)"
-done
-is 'another filter' "$("$work/pick" -c '.a | map(.v)' "$work/known" | head -1)" '[{"n":3},null]'
-
 test_case 'what was recorded are the answers, in order'
 cat >"$work/test.sh" <<END
 . '$lib'

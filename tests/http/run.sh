@@ -59,8 +59,6 @@ if [ "$ENGINE" = postgresql ]; then
     # shellcheck disable=SC2046 # paths without spaces
     [ -z "$compare" ] || set -- $(applying "$@")
 fi
-! ${CC:-gcc} -O1 -D_GNU_SOURCE -o "$work/pick" tests/lib/pick.c -ljansson ||
-    export KX_PICK=$work/pick
 
 # Leaves NAME.output, NAME.status and, to compare, NAME.record in $work. A report of
 # a sanitizer, of any process, is in NAME.report.*.

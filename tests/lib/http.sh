@@ -217,16 +217,6 @@ header_value() {
     printf '%s' "$found"
 }
 
-# A program that starts sooner than jq and becomes it for what it does not know
-# (tests/lib/pick.c), if there is one.
-jq() {
-    if [ -n "${KX_PICK-}" ]; then
-        "$KX_PICK" "$@"
-    else
-        command jq "$@"
-    fi
-}
-
 value() {
     jq -cr "$1" "$answer" 2>&1
 }
