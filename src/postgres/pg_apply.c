@@ -9,7 +9,6 @@
 #include <talloc.h>
 
 #include "postgres/pg_lease.h"
-#include "postgres/pg_nodes.h"
 
 enum {
     LIST_ROWS = 1024,      /* of one statement */

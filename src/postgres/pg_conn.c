@@ -5,9 +5,143 @@
 #include <endian.h>
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <time.h>
 
-#include "postgres/pg_server.h"
+/* The texts, and what the server's notices mean. */
+
+/* The message is in the language of the server. A function that warns with the
+ * same code has a context. */
+static bool pg_server_wait_cancelled(const PGresult *notice)
+{
+    const char *code = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+    return code != NULL && strcmp(code, "01000") == 0 &&
+           PQresultErrorField(notice, PG_DIAG_CONTEXT) == NULL;
+}
+
+const char *const pg_server_session =
+    "SELECT current_setting('synchronous_commit'), "
+    "current_setting('transaction_read_only'), "
+    "set_config('search_path', 'kindex', false), "
+    "set_config('statement_timeout', '10s', false), "
+    "set_config('idle_in_transaction_session_timeout', '10s', false), "
+    "set_config('plan_cache_mode', 'force_generic_plan', false), "
+    "set_config('enable_seqscan', 'off', false), "
+    "set_config('enable_bitmapscan', 'off', false), "
+    "set_config('enable_hashjoin', 'off', false), "
+    "set_config('enable_mergejoin', 'off', false), "
+    "set_config('enable_sort', 'off', false), "
+    "set_config('jit', 'off', false)";
+
+const char *const pg_server_schema_lock =
+    "SELECT pg_advisory_xact_lock(4512, 1)";
+
+const char *const pg_server_end_holder =
+    "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity AS a JOIN "
+    "kindex.lease AS l ON a.pid = l.pid AND a.backend_start = l.pid_since "
+    "WHERE l.holder = $1::text OR l.until < clock_timestamp()";
+
+const char *const pg_server_lock_timeout =
+    "SELECT set_config('lock_timeout', '1s', true)";
+
+#define HOLD                                                                   \
+    "UPDATE kindex.lease SET epoch = epoch + 1, holder = $1::text, node = "    \
+    "$2::text, address = $3::text, until = clock_timestamp() + $4::int8 * "    \
+    "interval '1 millisecond', pid = pg_backend_pid(), pid_since = (SELECT "   \
+    "backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()) WHERE " \
+    "one = "
+
+const char *const pg_server_take =
+    HOLD "(SELECT one FROM kindex.lease WHERE one = 1 AND until < "
+         "clock_timestamp() AND NOT EXISTS (SELECT 1 FROM kindex.lost WHERE "
+         "accepted = 0) FOR UPDATE SKIP LOCKED)";
+const char *const pg_server_resume = HOLD "1 AND holder = $1::text";
+
+const char *const pg_server_nodes =
+    "SELECT m.epoch, m.batch, (CASE WHEN "
+    "current_setting('synchronous_standby_names') = '' THEN 0 ELSE 1 "
+    "END)::int8, s.node, s.address, s.role, s.version, s.epoch, s.batch, "
+    "(extract(epoch FROM clock_timestamp() - s.at) * 1000)::int8 FROM "
+    "kindex.meta AS m, kindex.seen AS s ORDER BY s.node, s.address";
+
+/* Numbers are big endian on the wire. */
+
+enum {
+    BYTEA_OID = 17,
+    ARRAY_HEAD = 20 /* dimensions, flags, type, length, first index */
+};
+
+void pg_params_bytes(struct pg_params *params, struct kx_slice bytes)
+{
+    int n = params->count++;
+    params->values[n] = bytes.size == 0 ? "" : (const char *)bytes.data;
+    params->sizes[n] = (int)bytes.size;
+}
+
+void pg_params_number(struct pg_params *params, int64_t number)
+{
+    int n = params->count++;
+    params->numbers[n] = htobe64((uint64_t)number);
+    params->values[n] = (const char *)&params->numbers[n];
+    params->sizes[n] = sizeof params->numbers[n];
+}
+
+void pg_key_split(struct kx_slice key, struct pg_key *key_out)
+{
+    size_t size = key.size < PG_KEY_MAX ? key.size : PG_KEY_MAX;
+    key_out->k = kx_slice(key.data, size);
+    key_out->rest =
+        kx_slice(size == 0 ? NULL : key.data + size, key.size - size);
+    key_out->digest_size = key_out->rest.size == 0 ? 0 : KX_SHA256_SIZE;
+    if (key_out->digest_size != 0)
+        kx_sha256(key_out->rest, key_out->digest);
+}
+
+void pg_params_bound(struct pg_params *params, struct kx_slice key)
+{
+    struct pg_key parts;
+    pg_key_split(key, &parts);
+    pg_params_bytes(params, parts.k);
+    pg_params_bytes(params, parts.rest);
+}
+
+static void add_number(struct kx_buffer *bytes, uint32_t number)
+{
+    uint32_t wire = htobe32(number);
+    kx_add(bytes, &wire, sizeof wire);
+}
+
+void pg_array_init(struct pg_array *array, const void *mem)
+{
+    kx_buffer_init(&array->bytes, mem);
+    pg_array_clear(array);
+}
+
+void pg_array_clear(struct pg_array *array)
+{
+    kx_buffer_clear(&array->bytes);
+    array->count = 0;
+    add_number(&array->bytes, 1); /* dimension */
+    add_number(&array->bytes, 0); /* no NULLs */
+    add_number(&array->bytes, BYTEA_OID);
+    add_number(&array->bytes, 0); /* the length, when it is known */
+    add_number(&array->bytes, 1); /* index of the first element */
+}
+
+void pg_array_add(struct pg_array *array, struct kx_slice element)
+{
+    add_number(&array->bytes, (uint32_t)element.size);
+    kx_add_slice(&array->bytes, element);
+    array->count++;
+}
+
+void pg_params_array(struct pg_params *params, struct pg_array *array)
+{
+    uint32_t length = htobe32(array->count);
+    if (array->bytes.size >= ARRAY_HEAD)
+        memcpy(array->bytes.data + 12, &length, sizeof length);
+    pg_params_bytes(params, kx_buffer_slice(&array->bytes));
+}
 
 enum {
     ANSWER_MS = 15000, /* without an answer: more than a statement may take */

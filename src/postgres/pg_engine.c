@@ -4,10 +4,8 @@
 #include <talloc.h>
 
 #include "postgres/pg_apply.h"
-#include "postgres/pg_keeper.h"
 #include "postgres/pg_lease.h"
-#include "postgres/pg_nodes.h"
-#include "postgres/pg_range.h"
+#include "postgres/pg_view.h"
 
 /* What is applied is on disk, also if the lease was lost after that. */
 static enum kx_status flush(struct engine *engine)

@@ -1,5 +1,5 @@
 /* The statements of the engine, in SQL that other databases of the same
- * protocol have as well. What only PostgreSQL has is in pg_server.h.
+ * protocol have as well. What only PostgreSQL has is in pg_conn.h.
  *
  * A table has the rows of one of engine.h's tables: k, digest and rest are the
  * key (pg_params.h), v the value. meta has one row: the number of the last

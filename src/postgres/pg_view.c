@@ -4,7 +4,150 @@
 
 #include <talloc.h>
 
-#include "postgres/pg_prefetch.h"
+/* A hash by key. The values lie in the answers of the database. */
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(row) ((row)->lost = true)
+#include <uthash.h>
+
+/* Of what is known before an answer is added: beyond it all is forgotten. */
+enum { KNOWN_BYTES_MAX = 8 << 20 };
+
+struct prefetched {
+    UT_hash_handle hh;
+    struct kx_slice key;
+    struct kx_slice value;
+    enum kx_status status; /* what a look-up returns */
+    bool lost;             /* the hash had no memory for it */
+};
+
+/* Adds the parameters that ask for these keys, in talloc context mem, which
+ * must live until the statement is sent: PG_MANY of pg_sql.h. False without
+ * memory. */
+static bool pg_prefetch_ask(void *mem, const struct kx_slice *keys,
+                            size_t count, struct pg_params *params)
+{
+    struct pg_array *ks = talloc_zero_array(mem, struct pg_array, 2);
+    if (ks == NULL)
+        return false;
+    struct pg_array *digests = ks + 1;
+    pg_array_init(ks, mem);
+    pg_array_init(digests, mem);
+    for (size_t i = 0; i < count; i++) {
+        struct pg_key key;
+        pg_key_split(keys[i], &key);
+        pg_array_add(ks, key.k);
+        pg_array_add(digests, kx_slice(key.digest, key.digest_size));
+    }
+    pg_params_array(params, ks);
+    pg_params_array(params, digests);
+    pg_params_number(params, PG_PREFETCH_VALUE_MAX);
+    return !ks->bytes.failed && !digests->bytes.failed;
+}
+
+static void pg_prefetch_clear(struct pg_prefetch *prefetch)
+{
+    HASH_CLEAR(hh, prefetch->of); /* NOLINT: it is NULL after it */
+    talloc_free(prefetch->mem);
+    *prefetch = (struct pg_prefetch){.mem = NULL};
+}
+
+struct kept_rows {
+    PGresult *rows;
+};
+
+static int clear_rows(struct kept_rows *kept)
+{
+    PQclear(kept->rows);
+    return 0;
+}
+
+/* The rows of an answer are kept with what is known. */
+static bool keep(struct pg_prefetch *prefetch, PGresult *rows)
+{
+    if (prefetch->mem == NULL)
+        prefetch->mem = talloc_new(NULL);
+    struct kept_rows *kept = talloc(prefetch->mem, struct kept_rows);
+    if (kept == NULL) {
+        PQclear(rows);
+        return false;
+    }
+    kept->rows = rows;
+    talloc_set_destructor(kept, clear_rows);
+    return true;
+}
+
+/* A key that comes twice is known once. */
+static bool add(struct pg_prefetch *prefetch, struct prefetched *row,
+                struct kx_slice key)
+{
+    struct prefetched *there;
+    HASH_FIND(hh, prefetch->of, key.data, (unsigned)key.size, there);
+    if (there != NULL)
+        return true;
+    prefetch->bytes += sizeof *row + key.size;
+    uint8_t *copy = talloc_memdup(prefetch->mem, key.data, key.size);
+    if (copy == NULL)
+        return false;
+    row->key = kx_slice(copy, key.size);
+    row->status = KX_ABSENT;
+    HASH_ADD_KEYPTR(hh, prefetch->of, row->key.data, (unsigned)key.size, row);
+    return !row->lost;
+}
+
+/* A row of the answer has the number of its key, from 1, and the value, or NULL
+ * in place of a long one. */
+static void take_row(struct pg_prefetch *prefetch, const struct kx_slice *keys,
+                     size_t count, const PGresult *rows, int n)
+{
+    struct prefetched *row;
+    int64_t number = pg_number(rows, n, 0);
+    if (number < 1 || (uint64_t)number > count)
+        return;
+    struct kx_slice key = keys[number - 1];
+    HASH_FIND(hh, prefetch->of, key.data, (unsigned)key.size, row);
+    if (row == NULL)
+        return;
+    row->status = PQgetisnull(rows, n, 1) ? KX_AGAIN : KX_OK;
+    row->value = pg_bytes(rows, n, 1);
+    prefetch->bytes += row->value.size;
+}
+
+/* Adds the rows of the answer for the same keys. The answer is cleared with
+ * what is known. Without memory nothing is known. */
+static void pg_prefetch_take(struct pg_prefetch *prefetch,
+                             const struct kx_slice *keys, size_t count,
+                             PGresult *rows)
+{
+    if (prefetch->bytes > KNOWN_BYTES_MAX)
+        pg_prefetch_clear(prefetch);
+    bool done = keep(prefetch, rows);
+    struct prefetched *all =
+        talloc_zero_array(prefetch->mem, struct prefetched, (unsigned)count);
+    done = done && all != NULL;
+    for (size_t i = 0; done && i < count; i++)
+        done = add(prefetch, &all[i], keys[i]);
+    if (!done) {
+        pg_prefetch_clear(prefetch);
+        return;
+    }
+    for (int n = 0; n < PQntuples(rows); n++)
+        take_row(prefetch, keys, count, rows, n);
+}
+
+/* KX_OK, with the value, valid until the next change; KX_ABSENT: there is no
+ * such row; KX_AGAIN: it is not known. */
+static enum kx_status pg_prefetch_find(const struct pg_prefetch *prefetch,
+                                       struct kx_slice key,
+                                       struct kx_slice *value_out)
+{
+    const struct prefetched *row;
+    HASH_FIND(hh, prefetch->of, key.data, (unsigned)key.size, row);
+    if (row == NULL)
+        return KX_AGAIN;
+    *value_out = row->value;
+    return row->status;
+}
 
 static const uint8_t ABOVE[] = {0xff};
 const struct kx_slice pg_view_above_all = {.data = ABOVE, .size = sizeof ABOVE};
@@ -23,7 +166,7 @@ static struct pg_view *view_of(struct engine_view *view)
     return (struct pg_view *)view;
 }
 
-static int finish(struct pg_view *view)
+static int pg_view_finish(struct pg_view *view)
 {
     pg_conn_close(&view->own);
     pg_prefetch_clear(&view->prefetch);
@@ -49,7 +192,7 @@ enum kx_status pg_view_open(void *mem, struct engine *base,
     view->engine = engine;
     view->own = (struct pg_conn){.target = &engine->target, .ready = prepare};
     view->conn = shadow == NULL ? &engine->conn : &view->own;
-    talloc_set_destructor(view, finish);
+    talloc_set_destructor(view, pg_view_finish);
     *view_out = &view->view;
     return KX_OK;
 }
@@ -152,9 +295,14 @@ static enum kx_status ask(struct pg_view *view,
     return status;
 }
 
-enum kx_status pg_view_ask(struct engine_view *base,
-                           enum pg_table_statement statement, enum table table,
-                           const struct pg_params *params, PGresult **rows_out)
+/* For ranges: the answer to one statement in the state of the view; PQclear it.
+ * KX_OK, errors as of pg_conn_finish, of which those that no caller expects are
+ * KX_FAILED. */
+static enum kx_status pg_view_ask(struct engine_view *base,
+                                  enum pg_table_statement statement,
+                                  enum table table,
+                                  const struct pg_params *params,
+                                  PGresult **rows_out)
 {
     const struct pg_question question = {
         .of_table = true, .of = statement, .table = table, .params = params};
@@ -210,8 +358,12 @@ void pg_view_prefetch(struct engine_view *base, const struct kx_slice *keys,
     talloc_free(mem);
 }
 
-enum kx_status pg_view_known(struct engine_view *base, enum table table,
-                             struct kx_slice key, struct kx_slice *value_out)
+/* What was read ahead of a row: KX_OK, with the value, valid until the next
+ * call on this view; KX_ABSENT: there is no such row; KX_AGAIN: it is not
+ * known. */
+static enum kx_status pg_view_known(struct engine_view *base, enum table table,
+                                    struct kx_slice key,
+                                    struct kx_slice *value_out)
 {
     const struct pg_view *view = view_of(base);
     if (table != TABLE_ENTRIES || view->prefetch.of == NULL || !holds(view))
@@ -328,4 +480,246 @@ enum kx_status pg_view_find_share(struct engine_view *view, enum table table,
     }
     PQclear(rows);
     return key->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* A page is the answer to one statement. The next one begins after its last
+ * row: at that key and a zero byte, or in reverse below that key. */
+
+enum {
+    PAGE_FIRST = 32,      /* rows */
+    PAGE_MAX = 512,       /* rows */
+    PAGE_BYTES = 1 << 20, /* about so many, by the rows of the last page */
+    PAGE_GROWTH = 4
+};
+
+struct pg_range {
+    struct engine_range range; /* first, so that one pointer is both */
+    struct engine_view *view;
+    enum table table;
+    bool reverse;
+    struct kx_slice start, end; /* of the scan, as they were given */
+    PGresult *page;             /* or NULL */
+    int row;                    /* of the page, the next one */
+    int64_t limit;              /* the page's rows at most */
+    size_t bytes;               /* of values that were given */
+    PGresult *found;            /* what `find` gave */
+    struct kx_buffer key;       /* of a long row; else the last page's end */
+    struct kx_buffer bound;
+    struct kx_buffer peeked; /* the key of a long row that was peeked at */
+};
+
+static struct pg_range *range_of(struct engine_range *range)
+{
+    return (struct pg_range *)range;
+}
+
+static void drop(PGresult **rows)
+{
+    PQclear(*rows);
+    *rows = NULL;
+}
+
+static int finish(struct pg_range *range)
+{
+    drop(&range->page);
+    drop(&range->found);
+    return 0;
+}
+
+enum kx_status pg_range_create(void *mem, struct engine_view *view,
+                               enum table table,
+                               struct engine_range **range_out)
+{
+    struct pg_range *range = talloc_zero(mem, struct pg_range);
+    if (range == NULL)
+        return KX_NO_MEMORY;
+    range->range.calls = view->calls;
+    range->view = view;
+    range->table = table;
+    kx_buffer_init(&range->key, range);
+    kx_buffer_init(&range->bound, range);
+    kx_buffer_init(&range->peeked, range);
+    talloc_set_destructor(range, finish);
+    *range_out = &range->range;
+    return KX_OK;
+}
+
+enum kx_status pg_range_begin(struct engine_range *base, struct kx_slice start,
+                              struct kx_slice end, bool reverse)
+{
+    struct pg_range *range = range_of(base);
+    drop(&range->page);
+    range->start = start;
+    range->end = end.size != 0 ? end : pg_view_above_all;
+    range->reverse = reverse;
+    range->limit = PAGE_FIRST;
+    range->bytes = 0;
+    return KX_OK;
+}
+
+/* The key of a row of the page; it lies in the page, or in `joined`. */
+static enum kx_status key_at(const struct pg_range *range, int row,
+                             struct kx_buffer *joined, struct kx_slice *key_out)
+{
+    struct kx_slice rest = pg_bytes(range->page, row, 1);
+    *key_out = pg_bytes(range->page, row, 0);
+    if (rest.size == 0)
+        return KX_OK;
+    kx_buffer_clear(joined);
+    kx_add_slice(joined, *key_out);
+    kx_add_slice(joined, rest);
+    *key_out = kx_buffer_slice(joined);
+    return joined->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* Reads a page with the rows of [start, end). */
+static enum kx_status read_page(struct pg_range *range, struct kx_slice start,
+                                struct kx_slice end)
+{
+    struct pg_params params = {.count = 0};
+    PGresult *page;
+    pg_params_bound(&params, start);
+    pg_params_bound(&params, end);
+    pg_params_number(&params, range->limit);
+    enum kx_status status =
+        pg_view_ask(range->view, range->reverse ? PG_REVERSE : PG_FORWARD,
+                    range->table, &params, &page);
+    drop(&range->page);
+    range->page = page;
+    range->row = 0;
+    return status;
+}
+
+/* The rows of the next page: more of them, but about PAGE_BYTES. */
+static void size_next(struct pg_range *range)
+{
+    size_t bytes = 0;
+    int rows = PQntuples(range->page);
+    for (int row = 0; row < rows; row++)
+        bytes += (size_t)PQgetlength(range->page, row, 2);
+    int64_t fit = (int64_t)(PAGE_BYTES / (bytes / (size_t)rows + 1)) + 1;
+    range->limit *= PAGE_GROWTH;
+    if (range->limit > PAGE_MAX)
+        range->limit = PAGE_MAX;
+    if (range->limit > fit)
+        range->limit = fit;
+}
+
+/* The page after the present one. KX_END: that was the last. */
+static enum kx_status next_page(struct pg_range *range)
+{
+    struct kx_slice last;
+    if (range->page == NULL)
+        return read_page(range, range->start, range->end);
+    int rows = PQntuples(range->page);
+    if (rows < range->limit)
+        return KX_END;
+    enum kx_status status = key_at(range, rows - 1, &range->key, &last);
+    if (status != KX_OK)
+        return status;
+    kx_buffer_clear(&range->bound);
+    kx_add_slice(&range->bound, last);
+    if (!range->reverse)
+        kx_add_byte(&range->bound, 0);
+    if (range->bound.failed)
+        return KX_NO_MEMORY;
+    size_next(range);
+    if (range->reverse)
+        return read_page(range, range->start, kx_buffer_slice(&range->bound));
+    return read_page(range, kx_buffer_slice(&range->bound), range->end);
+}
+
+static enum kx_status pg_range_take_row(struct pg_range *range,
+                                        struct kx_slice *key_out,
+                                        struct kx_slice *value_out)
+{
+    *value_out = pg_bytes(range->page, range->row, 2);
+    return key_at(range, range->row++, &range->key, key_out);
+}
+
+enum kx_status pg_range_next(struct engine_range *base,
+                             struct kx_slice *key_out,
+                             struct kx_slice *value_out)
+{
+    struct pg_range *range = range_of(base);
+    if (range->page == NULL || range->row == PQntuples(range->page)) {
+        enum kx_status status = next_page(range);
+        if (status == KX_OK && PQntuples(range->page) == 0)
+            status = KX_END;
+        if (status != KX_OK)
+            return status;
+    }
+    enum kx_status status = pg_range_take_row(range, key_out, value_out);
+    range->bytes += value_out->size;
+    return status;
+}
+
+bool pg_range_peek(struct engine_range *base, size_t ahead,
+                   struct kx_slice *key_out, struct kx_slice *value_out)
+{
+    struct pg_range *range = range_of(base);
+    if (range->page == NULL ||
+        ahead >= (size_t)(PQntuples(range->page) - range->row))
+        return false;
+    int row = range->row + (int)ahead;
+    *value_out = pg_bytes(range->page, row, 2);
+    return key_at(range, row, &range->peeked, key_out) == KX_OK;
+}
+
+size_t pg_range_bytes(const struct engine_range *range)
+{
+    return ((const struct pg_range *)range)->bytes;
+}
+
+enum kx_status pg_range_find(struct engine_range *base, struct kx_slice key,
+                             struct kx_slice *value_out)
+{
+    struct pg_range *range = range_of(base);
+    struct pg_params params = {.count = 0};
+    struct pg_key parts;
+    enum kx_status status =
+        pg_view_known(range->view, range->table, key, value_out);
+    if (status != KX_AGAIN)
+        return status;
+    pg_key_split(key, &parts);
+    pg_params_bytes(&params, parts.k);
+    pg_params_bytes(&params, kx_slice(parts.digest, parts.digest_size));
+    drop(&range->found);
+    status =
+        pg_view_ask(range->view, PG_GET, range->table, &params, &range->found);
+    if (status != KX_OK)
+        return status;
+    if (PQntuples(range->found) == 0)
+        return KX_ABSENT;
+    *value_out = pg_bytes(range->found, 0, 0);
+    return KX_OK;
+}
+
+/* Of a series whose keys are neighbours, the rows of one page answer many. */
+enum kx_status pg_range_seek(struct engine_range *base, struct kx_slice key,
+                             struct kx_slice *key_out,
+                             struct kx_slice *value_out)
+{
+    struct pg_range *range = range_of(base);
+    range->reverse = false;
+    while (range->page != NULL && range->row < PQntuples(range->page)) {
+        enum kx_status status = pg_range_take_row(range, key_out, value_out);
+        if (status != KX_OK || kx_compare(*key_out, key) >= 0)
+            return status;
+    }
+    if (range->page == NULL || range->row == 0)
+        range->limit = 1;
+    else if (range->limit < PAGE_FIRST)
+        range->limit *= 2;
+    enum kx_status status = read_page(range, key, pg_view_above_all);
+    if (status != KX_OK || PQntuples(range->page) == 0)
+        return status == KX_OK ? KX_END : status;
+    return pg_range_take_row(range, key_out, value_out);
+}
+
+void pg_range_end(struct engine_range *base)
+{
+    struct pg_range *range = range_of(base);
+    drop(&range->page);
+    drop(&range->found);
 }

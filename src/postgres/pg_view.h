@@ -6,6 +6,20 @@
 
 #include "postgres/pg_state.h"
 
+enum {
+    PG_PREFETCH_KEYS_MAX = 1024,     /* at a time */
+    PG_PREFETCH_VALUE_MAX = 8 * 1024 /* bytes; longer ones are left out */
+};
+
+/* All zero: nothing is known. */
+struct pg_prefetch {
+    void *mem;             /* talloc parent of what is known */
+    struct prefetched *of; /* by key */
+    size_t bytes;          /* of keys and values */
+    uint64_t epoch;        /* the state of the writer's view that they are of */
+    uint64_t batch;
+};
+
 enum kx_status pg_view_open(void *mem, struct engine *engine,
                             const struct shadow *shadow,
                             struct engine_view **view_out);
@@ -26,20 +40,25 @@ enum kx_status pg_view_find_share(struct engine_view *view, enum table table,
                                   const struct engine_place *place,
                                   struct kx_buffer *key);
 
-/* For ranges: the answer to one statement in the state of the view; PQclear it.
- * KX_OK, errors as of pg_conn_finish, of which those that no caller expects are
- * KX_FAILED. */
-enum kx_status pg_view_ask(struct engine_view *view,
-                           enum pg_table_statement statement, enum table table,
-                           const struct pg_params *params, PGresult **rows_out);
-
-/* What was read ahead of a row: KX_OK, with the value, valid until the next
- * call on this view; KX_ABSENT: there is no such row; KX_AGAIN: it is not
- * known. */
-enum kx_status pg_view_known(struct engine_view *view, enum table table,
-                             struct kx_slice key, struct kx_slice *value_out);
-
 /* No key of any table begins with this byte. */
 extern const struct kx_slice pg_view_above_all;
+
+enum kx_status pg_range_create(void *mem, struct engine_view *view,
+                               enum table table,
+                               struct engine_range **range_out);
+enum kx_status pg_range_begin(struct engine_range *range, struct kx_slice start,
+                              struct kx_slice end, bool reverse);
+enum kx_status pg_range_next(struct engine_range *range,
+                             struct kx_slice *key_out,
+                             struct kx_slice *value_out);
+bool pg_range_peek(struct engine_range *range, size_t ahead,
+                   struct kx_slice *key_out, struct kx_slice *value_out);
+size_t pg_range_bytes(const struct engine_range *range);
+enum kx_status pg_range_find(struct engine_range *range, struct kx_slice key,
+                             struct kx_slice *value_out);
+enum kx_status pg_range_seek(struct engine_range *range, struct kx_slice key,
+                             struct kx_slice *key_out,
+                             struct kx_slice *value_out);
+void pg_range_end(struct engine_range *range);
 
 #endif

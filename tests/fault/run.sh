@@ -56,10 +56,11 @@ flawed() {
     shift
     while [ $# -gt 0 ]; do
         name=${1##*/}
-        sed "$2" "src/$1.c" >"$to/$name.c"
-        [ "$(diff "src/$1.c" "$to/$name.c" | grep -c '^>')" -eq 1 ] || return 1
+        [ -e "$to/$name.c" ] || { cp "src/$1.c" "$to/$name.c" && objects+=("$to/$name.o"); }
+        cp "$to/$name.c" "$to/unplanted"
+        sed "$2" "$to/unplanted" >"$to/$name.c"
+        [ "$(diff "$to/unplanted" "$to/$name.c" | grep -c '^>')" -eq 1 ] || return 1
         $CC $STD $CFLAGS -Isrc -c -o "$to/$name.o" "$to/$name.c" || return 1
-        objects+=("$to/$name.o")
         shift 2
     done
     $CC $CFLAGS $LINK -fuse-ld=gold -o "$to/kindex" $(doors) "${objects[@]}" \
@@ -243,20 +244,20 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed unroomed storage/disk_guard 's/env_log_since_checkpoint(disk->env)/0/' &&
     flawed starving indexes/drop_job '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
     flawed unfenced postgres/pg_sql 's/ELSE -1 END, at_ms/ELSE $2::int8 END, at_ms/' \
-        postgres/pg_server 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' \
-        postgres/pg_nodes '/^void pg_nodes_note_lost/,/^{/s/^{/{ return;/' &&
-    flawed unended postgres/pg_server 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' &&
+        postgres/pg_conn 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' \
+        postgres/pg_lease '/^static void pg_nodes_note_lost/,/^{/s/^{/{ return;/' &&
+    flawed unended postgres/pg_conn 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' &&
     flawed trusting postgres/pg_conn 's/strcmp(durable, "on") != 0/false/' &&
     flawed keeping store/follower 's/record_cache_create(follower, 0)/record_cache_create(follower, 1 << 24)/' &&
     flawed seizing postgres/pg_lease 's/bool ended = .*/bool ended = pg_number(rows, 0, 2) != 0 || engine->first_until_ms == 0;/' \
-        postgres/pg_server 's/WHERE one = 1 AND until < "/WHERE one = 1 AND $4::int8 > 0 OR until < "/' &&
+        postgres/pg_conn 's/WHERE one = 1 AND until < "/WHERE one = 1 AND $4::int8 > 0 OR until < "/' &&
     flawed hurried postgres/pg_sql "/'1 millisecond' WHERE one = 1 AND holder/s/'1 m/'0.05 m/" \
-        postgres/pg_server "/interval '1 millisecond'/s/'1 m/'0.05 m/" \
-        postgres/pg_keeper 's/RENEW_MS = 500/RENEW_MS = 25/' &&
+        postgres/pg_conn "/interval '1 millisecond'/s/'1 m/'0.05 m/" \
+        postgres/pg_lease 's/RENEW_MS = 500/RENEW_MS = 25/' &&
     flawed apart base/clock '/^void kx_clock_follow/,/^{/s/^{/{ return;/' &&
     flawed setback base/clock 's/return greater(run_ms + ahead, .*/return run_ms + ahead;/' &&
     flawed presuming postgres/pg_lease 's/now_ns() < atomic_load(&engine->held_until_ns)/true/' \
-        postgres/pg_nodes '/^void pg_nodes_note_lost/,/^{/s/^{/{ nanosleep(\&(struct timespec){1, 0}, NULL);/' &&
+        postgres/pg_lease '/^static void pg_nodes_note_lost/,/^{/s/^{/{ nanosleep(\&(struct timespec){1, 0}, NULL);/' &&
     flawed heedless store/follower 's/if (is_below(&now, least))$/if (is_below(\&now, least) \&\& false)/' &&
     alloc_objects && allocs alloc_core "${nouns[@]}" &&
     allocs alloc_starving "${nouns[@]}" "$work/starving/drop_job.o" &&
