@@ -35,7 +35,7 @@ make http-postgresql  some stories on the experimental PostgreSQL engine; all th
 make deno             stories of Deno's own client
 make fault            kills, power cuts, failing disks, lack of memory
 make packaging        package, manual page, unit and manifests
-make openapi-check    compare openapi.yaml with the service, and use it as generators do
+make openapi-check    compare openapi.yaml with the service, and use it as a generator does
 make clients          the client packages against the service
 make console          the console in a real browser
 make fuzz-short       some thousands of inputs for each parser

@@ -1,4 +1,4 @@
-import * as api from './made/oazapfts';
+import * as api from './made/api';
 import {
   type Calls,
   creation,

@@ -1,5 +1,5 @@
-// What a program does with a generated client, the same for every generator: each
-// file beside this one implements the calls with the code that its generator makes.
+// What a program does with a generated client; calls.ts implements the calls with the
+// code that the generator makes.
 
 export type Part = string | number | boolean;
 export type Key = Part[];

@@ -1,6 +1,0 @@
-module.exports = {
-  kindex: {
-    input: { target: './made/openapi.json' },
-    output: { target: './made/orval.ts', client: 'fetch', mode: 'single' },
-  },
-};
