@@ -4,7 +4,7 @@
 import { ExactNumber, isExact, parse as parseJson } from './json.js';
 
 const TYPES = { bigint: 'bigint', number: 'number', Uint8Array: 'bytes' };
-const SPECIAL = ['NaN', 'Infinity', '-Infinity', '-0'];
+const SPECIAL = ['NaN', '-NaN', 'Infinity', '-Infinity', '-0'];
 
 export const typeOf = (part) =>
   (part !== null && typeof part === 'object' ? TYPES[part.type] ?? 'other' : typeof part);

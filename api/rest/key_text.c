@@ -106,7 +106,7 @@ static bool add_number(struct kx_slice literal, struct kx_buffer *key,
 {
     double number;
     struct kx_fault fault = {0};
-    if (!kx_number_special(literal, &number) &&
+    if (!kx_key_number_special(literal, &number) &&
         kx_key_number_parse(literal, &number, &fault) != KX_OK) {
         if (fault.inexact)
             return input_error_fault(error, &fault);
@@ -220,7 +220,7 @@ static void write_string(struct kx_slice text, struct kx_buffer *out)
 static void write_number(double number, struct kx_buffer *out)
 {
     char text[32];
-    const char *special = kx_number_special_name(number);
+    const char *special = kx_key_number_special_name(number);
     kx_add_byte(out, '=');
     if (special != NULL) {
         kx_add_text(out, special);

@@ -3,7 +3,7 @@
  * segment for each part:
  *
  *   ada%20l       string (any text that does not begin with '=')
- *   =42  =-0  =Infinity  =NaN     number
+ *   =42  =-0  =Infinity  =NaN  =-NaN     number
  *   =42n          bigint
  *   =true         boolean
  *   =b64:AQID  =hex:010203        bytes

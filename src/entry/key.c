@@ -23,6 +23,7 @@ enum {
     NUMBER_SIZE = 9
 };
 #define SIGN_BIT (UINT64_C(1) << 63)
+#define NAN_BITS UINT64_C(0x7ff8000000000000) /* of the NaN without sign */
 
 /* ---- Writing ------------------------------------------------------------ */
 
@@ -99,7 +100,7 @@ enum kx_status kx_key_add_number(struct kx_buffer *key, double number)
     uint64_t bits;
     memcpy(&bits, &number, sizeof(bits));
     if (isnan(number))
-        bits = (bits & SIGN_BIT) | UINT64_C(0x7ff8000000000000);
+        bits = (bits & SIGN_BIT) | NAN_BITS;
     bits = bits & SIGN_BIT ? ~bits : bits | SIGN_BIT;
 
     uint8_t encoded[NUMBER_SIZE] = {TAG_NUMBER};
@@ -260,6 +261,44 @@ size_t kx_part_size(struct kx_slice rest)
     return part_size(rest, &escaped);
 }
 
+static uint64_t read_bits(const uint8_t *encoded)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < 8; i++)
+        bits = bits << 8 | encoded[i];
+    return bits & SIGN_BIT ? bits & ~SIGN_BIT : ~bits;
+}
+
+static double read_number(const uint8_t *encoded)
+{
+    uint64_t bits = read_bits(encoded);
+    double number;
+    memcpy(&number, &bits, sizeof(number));
+    return number;
+}
+
+/* A magnitude has no leading zeros, and up to BIGINT_SHORT bytes its size is in
+ * the tag. */
+static bool is_canonical_bigint(struct kx_slice encoded)
+{
+    uint8_t tag = encoded.data[0];
+    size_t head = bigint_head(tag);
+    size_t size = encoded.size - head;
+    uint8_t zero = tag < TAG_ZERO ? 0xff : 0;
+    return (head == 1 || size > BIGINT_SHORT) &&
+           (size == 0 || encoded.data[head] != zero);
+}
+
+/* Is the valid part encoded as kx_key_add does it? */
+static bool is_canonical(struct kx_slice encoded)
+{
+    uint8_t tag = encoded.data[0];
+    if (is_bigint(tag))
+        return is_canonical_bigint(encoded);
+    return tag != TAG_NUMBER || !isnan(read_number(encoded.data + 1)) ||
+           (read_bits(encoded.data + 1) & ~SIGN_BIT) == NAN_BITS;
+}
+
 enum kx_status kx_key_check(struct kx_slice key, struct kx_fault *fault)
 {
     if (key.size == 0)
@@ -275,6 +314,11 @@ enum kx_status kx_key_check(struct kx_slice key, struct kx_fault *fault)
             return kx_fail(fault, KX_BAD_KEY,
                            "part %zu of the key, at byte %zu of its encoding, "
                            "cannot be decoded",
+                           part, at);
+        if (!is_canonical(kx_slice(key.data + at, size)))
+            return kx_fail(fault, KX_BAD_KEY,
+                           "part %zu of the key, at byte %zu of its encoding, "
+                           "is not encoded as Deno KV encodes it",
                            part, at);
         at += size;
     }
@@ -319,17 +363,6 @@ static void read_bigint(struct kx_slice encoded, uint8_t *scratch,
     part->bytes = without_zeros(bytes);
     if (part->bytes.size == 0)
         part->negative = false;
-}
-
-static double read_number(const uint8_t *encoded)
-{
-    uint64_t bits = 0;
-    for (int i = 0; i < 8; i++)
-        bits = bits << 8 | encoded[i];
-    bits = bits & SIGN_BIT ? bits & ~SIGN_BIT : ~bits;
-    double number;
-    memcpy(&number, &bits, sizeof(number));
-    return number;
 }
 
 /* The members of part_out are set one by one: to build a struct and copy it

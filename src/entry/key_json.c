@@ -78,7 +78,7 @@ static enum kx_status add_number(struct kx_slice text, struct kx_buffer *key,
                                  struct kx_fault *fault)
 {
     double number;
-    if (!kx_number_special(text, &number)) {
+    if (!kx_key_number_special(text, &number)) {
         enum kx_status status = kx_key_number_parse(text, &number, fault);
         if (status != KX_OK)
             return status;
@@ -181,7 +181,7 @@ enum kx_status kx_key_from_json(struct kx_slice json, struct kx_buffer *key,
 static void write_number(double number, struct kx_buffer *out)
 {
     char text[32];
-    const char *special = kx_number_special_name(number);
+    const char *special = kx_key_number_special_name(number);
     if (special == NULL) {
         kx_add(out, text, kx_number_text(number, text));
         return;

@@ -89,3 +89,19 @@ const char *kx_number_special_name(double number)
         return number > 0 ? "Infinity" : "-Infinity";
     return number == 0 && signbit(number) ? "-0" : NULL;
 }
+
+#define NEGATIVE_NAN "-NaN"
+
+bool kx_key_number_special(struct kx_slice name, double *number_out)
+{
+    if (!kx_equal(name, kx_text(NEGATIVE_NAN)))
+        return kx_number_special(name, number_out);
+    *number_out = copysign(NAN, -1);
+    return true;
+}
+
+const char *kx_key_number_special_name(double number)
+{
+    return isnan(number) && signbit(number) ? NEGATIVE_NAN
+                                            : kx_number_special_name(number);
+}

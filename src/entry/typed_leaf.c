@@ -45,7 +45,8 @@ static enum kx_status put_number(struct typed_sink *sink,
         typed_text(typed->value, sink->memory, &name, sink->fault);
     if (status != KX_OK)
         return status;
-    if (!kx_number_special(name, &number))
+    /* The parts of a pointer are parts of keys. */
+    if (!kx_key_number_special(name, &number))
         return typed_bad(sink->fault,
                          "The value of a number is a number, \"NaN\", "
                          "\"Infinity\", \"-Infinity\" or \"-0\".");

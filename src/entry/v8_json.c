@@ -2,6 +2,8 @@
  * indexes find their fields. */
 #include "entry/v8_json.h"
 
+#include <math.h>
+
 #include "v8/v8_text.h"
 
 /* ---- Plain JSON --------------------------------------------------------- */
@@ -136,10 +138,12 @@ static bool field_number(struct v8_text *text)
     text->changed |= text->token.boxed || special != NULL;
     if (text->token.role == V8_NAME)
         return field_name(text);
-    if (special != NULL && text->token.number != 0)
+    if (special != NULL && text->token.number != 0) {
+        /* A JavaScript program cannot see the sign of a NaN. */
+        double number = isnan(text->token.number) ? NAN : text->token.number;
         return field_part(
-            text,
-            &(struct kx_part){.type = KX_NUMBER, .number = text->token.number});
+            text, &(struct kx_part){.type = KX_NUMBER, .number = number});
+    }
     char digits[32];
     v8_text_begin(text);
     kx_add(text->out, digits, kx_number_text(text->token.number, digits));

@@ -58,8 +58,10 @@ size_t kx_part_size(struct kx_slice rest);
 /* Appends the name of the index to whose entries the key may belong: its first
  * part if that is a string, else nothing. */
 void kx_key_index_name(struct kx_slice key, struct kx_buffer *out);
-/* KX_OK for 1..KX_KEY_MAX bytes that decode as parts; KX_BAD_KEY,
- * KX_KEY_TOO_LONG otherwise. */
+/* KX_OK for 1..KX_KEY_MAX bytes that are parts as kx_key_add writes them;
+ * KX_BAD_KEY, KX_KEY_TOO_LONG otherwise. Another encoding of a part would be
+ * the key of a second entry that has the same text. kx_key_next and
+ * kx_part_size accept it, because an earlier program may have stored it. */
 enum kx_status kx_key_check(struct kx_slice key, struct kx_fault *fault);
 /* Appends a bigint part in decimal digits, with '-' when it is negative. */
 void kx_bigint_decimal(const struct kx_part *part, struct kx_buffer *out);
@@ -67,9 +69,9 @@ void kx_bigint_decimal(const struct kx_part *part, struct kx_buffer *out);
 /* Appends the encoding of a JSON array of parts (checked text): strings,
  * numbers and booleans as such; {"type":"bigint","value":"12"},
  * {"type":"Uint8Array","value":"<base64url>"} and {"type":"number","value":
- * "NaN" | "Infinity" | "-Infinity" | "-0"} as in Deno's kv-utils. An empty
- * array appends nothing. KX_BAD_KEY, also for an integer that a double cannot
- * hold (fault->inexact). */
+ * "NaN" | "Infinity" | "-Infinity" | "-0"} as in Deno's kv-utils, or "-NaN". An
+ * empty array appends nothing. KX_BAD_KEY, also for an integer that a double
+ * cannot hold (fault->inexact). */
 enum kx_status kx_key_from_json(struct kx_slice json, struct kx_buffer *key,
                                 struct kx_fault *fault);
 /* Appends an encoded key as a JSON array; [] if the bytes are not a valid key.
@@ -87,6 +89,11 @@ enum kx_status kx_key_add_typed(struct kx_buffer *key, struct kx_slice object,
  * another key, so it is refused: KX_BAD_KEY with fault->inexact. */
 enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
                                    struct kx_fault *fault);
+
+/* The numbers of kx_number_special, and "-NaN": Deno encodes a NaN with its
+ * sign, so in keys, unlike in values, there are two. */
+bool kx_key_number_special(struct kx_slice name, double *number_out);
+const char *kx_key_number_special_name(double number);
 
 /* A copy of a key, shown as an example. */
 struct kx_sample {

@@ -95,7 +95,7 @@ test('a long text in one line is read in time', () => {
 
 const KEYS = [['users', 'ada'], ['orders', 42], ['a/b', '=x', '', ' s '], ['[x'], [true, false], [0.5, -7, 1e21],
   [{ type: 'bigint', value: '-9007199254740993' }], [{ type: 'Uint8Array', value: 'AQID' }],
-  [{ type: 'number', value: 'NaN' }, { type: 'number', value: '-0' }], ['"', '\\', '\u0000', 'a"b/c'], ['100%', 'ü€😀'], ['a', '']];
+  [{ type: 'number', value: 'NaN' }, { type: 'number', value: '-NaN' }, { type: 'number', value: '-0' }], ['"', '\\', '\u0000', 'a"b/c'], ['100%', 'ü€😀'], ['a', '']];
 
 test('a key is written and read again', () => {
   for (const key of KEYS) {

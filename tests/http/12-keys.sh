@@ -78,6 +78,7 @@ is 'number' "$(key_of =1e3)" '[1000]'
 is 'negative zero' "$(key_of =-0)" '[{"type":"number","value":"-0"}]'
 is 'infinite' "$(key_of =-Infinity)" '[{"type":"number","value":"-Infinity"}]'
 is 'no number' "$(key_of =NaN)" '[{"type":"number","value":"NaN"}]'
+is 'no number, with a sign' "$(key_of =-NaN)" '[{"type":"number","value":"-NaN"}]'
 is 'bigint' "$(key_of =42n)" '[{"type":"bigint","value":"42"}]'
 is 'bigint' "$(key_of =-9007199254740993n)" '[{"type":"bigint","value":"-9007199254740993"}]'
 is 'boolean' "$(key_of =true/=false)" '[true,false]'
@@ -233,6 +234,7 @@ b
 =255n
 =256n
 =18446744073709551616n
+=-NaN
 =-Infinity
 =-1e308
 =-1.5

@@ -105,6 +105,22 @@ request PUT '/kv/kept?ttl=none' 4
 request GET /kv/kept
 header Kindex-Expires-At ''
 
+test_case 'sums, min, max and patches keep the time of their entry, and a set removes it'
+# kept_by MUTATION VALUE OPERAND RESULT TIME: of an entry with a time of expiry.
+kept_by() {
+    request POST /atomic "{\"mutations\":[{\"type\":\"set\",\"key\":[\"kept\"],\"value\":$2,\"expiresAt\":4000000000123},
+        {\"type\":\"$1\",\"key\":[\"kept\"],\"value\":$3}]}"
+    expect 200
+    request GET /kv/kept
+    body_is "$4"
+    header Kindex-Expires-At "$5"
+}
+kept_by sum 7 5 12 4000000000123
+kept_by min 7 5 5 4000000000123
+kept_by max 7 9 9 4000000000123
+kept_by patch '{"a":1}' '{"b":2}' '{"a":1,"b":2}' 4000000000123
+kept_by set 7 8 8 ''
+
 test_case 'a patch and a sum, which keep the time by themselves, take the words as well'
 request PUT '/kv/at/=3?ttl=1h' '{"a":1}'
 request PATCH '/kv/at/=3?ttl=none' '{"c":1}'

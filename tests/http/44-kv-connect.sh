@@ -133,6 +133,47 @@ is 'the bytes' "$(bytes)" "$(field_of 1 "$(field_of 1 "$(field_of 1 "$two")" \
     "$(field_of 2 ff0f6f22016149047b01)" 1801 \
     "$(field_of 4 00000000000000020000)")")20014001"
 
+# What a Deno program on x86 stores with kv.set(["nk", Infinity - Infinity], 1).
+nan=$(part nk)21fff8000000000000 negative_nan=$(part nk)210007ffffffffffff
+test_case 'a NaN with a sign is another key, and each of both has one text'
+message /v2/atomic_write "$(mutation $SET "$nan" $V8 "${object}7b01")$(mutation $SET "$negative_nan" $BYTES 2a)"
+expect 200
+request GET '/list?prefix=nk'
+field '[.entries[].key[1].value]' '["-NaN","NaN"]'
+request GET '/list?prefix=nk&limit=1'
+field '[.entries[].key[1].value]' '["-NaN"]'
+request GET "/list?prefix=nk&cursor=$(value .cursor)"
+field '[.entries[].key[1].value]' '["NaN"]'
+request GET /kv/nk/=-NaN
+body_is '*'
+request GET /kv/nk/=NaN
+body_is '{"a":1}'
+request GET '/kv?key=%5B%22nk%22%2C%7B%22type%22%3A%22number%22%2C%22value%22%3A%22-NaN%22%7D%5D'
+body_is '*'
+"$KINDEX" export nk --url "$url" >"$work/nan"
+request DELETE '/list?prefix=nk'
+field .deleted 2
+"$KINDEX" import --url "$url" "$work/nan" 2>"$work/said"
+request GET '/list?prefix=nk'
+field '[.entries[].key[1].value]' '["-NaN","NaN"]'
+message /v2/snapshot_read "$(range "$negative_nan" "${negative_nan}00" 1)"
+is 'entries with the key' "$(bytes | grep -c "$negative_nan")" 1
+request DELETE /kv/nk/=-NaN
+expect 204
+request GET '/list?prefix=nk'
+field '[.entries[].key[1].value]' '["NaN"]'
+request DELETE '/list?prefix=nk'
+
+test_case 'other encodings of a NaN or a bigint, which no Deno program makes, are no keys'
+for encoded in 21fff8000000000001 21fff0000000000001 210007fffffffffffe 210000000000000000 160001 1d0107 13ff 0bfef8; do
+    message /v2/atomic_write "$(mutation $SET "$(part nk)$encoded" $BYTES 2a)"
+    refused 400 'as Deno KV encodes it'
+    message /v2/atomic_write "$(check "$(part nk)$encoded")"
+    refused 400 'as Deno KV encodes it'
+done
+request GET '/count?prefix=nk'
+field .count 0
+
 test_case 'a V8 value that is cut off is not stored'
 message /v2/atomic_write "$(mutation $SET "$one" $V8 "$object")"
 refused 400 V8

@@ -12,6 +12,7 @@ static void taken_keys_come_back(void **state)
         "[{\"type\":\"bigint\",\"value\":\"-123456789012345678901\"}]",
         "[{\"type\":\"Uint8Array\",\"value\":\"AQID\",\"byteLength\":3}]",
         "[{\"type\":\"number\",\"value\":\"NaN\"}]",
+        "[{\"type\":\"number\",\"value\":\"-NaN\"}]",
         "[{\"type\":\"number\",\"value\":\"-0\"}]",
         "[\"\\u0000\",\"\xc3\xa9\"]",
     };

@@ -31,6 +31,7 @@ static const struct {
     {"=-191129230247947940", "[-191129230247947940]", NULL},
     {"=-0", "[{\"type\":\"number\",\"value\":\"-0\"}]", NULL},
     {"=NaN", "[{\"type\":\"number\",\"value\":\"NaN\"}]", NULL},
+    {"=-NaN", "[{\"type\":\"number\",\"value\":\"-NaN\"}]", NULL},
     {"=Infinity", "[{\"type\":\"number\",\"value\":\"Infinity\"}]", NULL},
     {"=-Infinity", "[{\"type\":\"number\",\"value\":\"-Infinity\"}]", NULL},
     {"=42n", "[{\"type\":\"bigint\",\"value\":\"42\"}]", NULL},

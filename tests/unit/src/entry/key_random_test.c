@@ -39,9 +39,10 @@ static size_t random_bytes(uint64_t *seed, uint8_t *out)
 
 static double random_number(uint64_t *seed)
 {
-    static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY};
+    static const double special[] = {0.0,      -0.0,      1,   -1,
+                                     INFINITY, -INFINITY, NAN, -NAN};
     if (random_below(seed, 4) == 0)
-        return special[random_below(seed, 6)];
+        return special[random_below(seed, 8)];
     uint64_t bits = random_next(seed);
     double number;
     memcpy(&number, &bits, sizeof(number));

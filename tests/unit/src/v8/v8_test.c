@@ -349,6 +349,7 @@ static void fields_are_found_in_values_of_javascript(void **state)
         {"ff105a100500000000000000", "{\"type\":\"bigint\",\"value\":\"5\"}"},
         {"ff107a110500000000000000", "{\"type\":\"bigint\",\"value\":\"-5\"}"},
         {"ff104e000000000000f87f", "{\"type\":\"number\",\"value\":\"NaN\"}"},
+        {"ff104e000000000000f8ff", "{\"type\":\"number\",\"value\":\"NaN\"}"},
         {"ff104e0000000000000080", "-0"},
         {"ff106f220162420301020356420003007b01",
          "{\"b\":{\"type\":\"Uint8Array\",\"value\":\"AQID\",\"byteLength\":3}"
