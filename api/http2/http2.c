@@ -1,7 +1,8 @@
 /* What nghttp2 tells: its callbacks become calls for streams (http2_stream.c).
  * The library itself keeps the rules of RFC 9113 about frames, their order,
- * flow control and compression; http2_message.c keeps those about messages. */
-#include "http2/http2_state.h"
+ * flow control and compression; http2_head.c keeps those about messages. */
+#include "http2/http2_connection.h"
+#include "http2/http2_stream.h"
 
 #include <talloc.h>
 
@@ -236,7 +237,7 @@ static void set_callbacks(nghttp2_session_callbacks *callbacks)
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
 }
 
-/* The library's own limits are for what is not counted here. http2_message.c
+/* The library's own limits are for what is not counted here. http2_head.c
  * checks messages in its place. */
 static void set_options(nghttp2_option *option)
 {

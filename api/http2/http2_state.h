@@ -1,8 +1,8 @@
 /* What the files of the room share: the connections of one event loop and their
- * streams. http2_session.c asks nghttp2, http2.c is told by it; http2_stream.c
- * makes exchanges of streams, http2_reply.c fields of replies;
- * http2_connection.c moves bytes and keeps the deadlines. For http2*.c only;
- * all functions belong to the thread of the loop. */
+ * streams. http2_session.c asks nghttp2, http2.c is called by it;
+ * http2_stream.c makes exchanges of streams; http2_connection.c moves bytes and
+ * keeps the deadlines. All functions of these files belong to the thread of the
+ * loop. */
 #ifndef API_HTTP2_STATE_H
 #define API_HTTP2_STATE_H
 
@@ -11,9 +11,7 @@
 
 #include "exchange/exchange.h"
 #include "http2/http2.h"
-#include "http2/http2_flood.h"
 #include "http2/http2_head.h"
-#include "http2/http2_message.h"
 #include "net/httpdate.h"
 #include "net/socket_io.h"
 
@@ -78,6 +76,21 @@ struct http2_stream {
     char length[24];
 };
 
+enum {
+    FLOOD_BURST = 1000,     /* idle frames at once */
+    FLOOD_PER_SECOND = 100, /* and again after a while */
+    FLOOD_EARNED = 2        /* by each frame that carries a reply */
+};
+
+/* How many idle frames a client may send. Frames that bring no request nearer
+ * to its reply (PING, SETTINGS, resets, unknown types, DATA that is empty or
+ * only padding) cost little each and are needed now and then; thousands of them
+ * are an attack. Only http2_connection.c reads the members. */
+struct http2_flood {
+    uint32_t left;
+    uint64_t since_ns;
+};
+
 struct http2_connection {
     struct socket_io io; /* first: it is the source */
     struct connection accepted;
@@ -124,87 +137,5 @@ struct http2 {
     char date[HTTPDATE_MAX];
     uint8_t input[HTTP2_INPUT];
 };
-
-/* ---- http2_session.c ---------------------------------------------------- */
-
-/* Makes the connection's session; the first settings are ready to be sent.
- * False when memory ran out. */
-bool http2_session_open(struct http2_connection *connection);
-/* Ends the session, which has no streams any longer. */
-void http2_session_close(struct http2_connection *connection);
-/* Something happened to the connection: it is looked at before the turn
- * ends. */
-void http2_session_mark(struct http2_connection *connection);
-/* Takes input; streams that can be run become runnable. HTTP2_NO_ERROR, or why
- * the connection must be closed. */
-enum http2_error http2_session_take(struct http2_connection *connection,
-                                    const uint8_t *data, size_t size);
-/* Appends what there is to send to out, up to HTTP2_OUTPUT bytes or a frame
- * more; false when the connection must be closed (no memory). */
-bool http2_session_give(struct http2_connection *connection,
-                        struct kx_buffer *out);
-/* Is nothing left to send nor to be expected? */
-bool http2_session_ended(const struct http2_connection *connection);
-/* The last stream that was or may be acted upon, for GOAWAY. */
-int32_t http2_session_last(const struct http2_connection *connection);
-/* Takes no further streams; tells the client. */
-void http2_session_stop(struct http2_connection *connection);
-
-/* Hands the stream's reply over. */
-void http2_session_reply(struct http2_stream *stream);
-/* The remainder of a reply that was held back may be read again. */
-void http2_session_resume(struct http2_stream *stream);
-/* Tells the client to send the body (100 Continue). */
-void http2_session_continue(struct http2_stream *stream);
-/* Breaks a stream off. */
-void http2_session_reset(struct http2_stream *stream, enum http2_error why);
-/* The library tells nothing more about the stream. */
-void http2_session_forget(struct http2_stream *stream);
-
-/* ---- http2_stream.c ----------------------------------------------------- */
-
-/* A stream that has begun; NULL when memory ran out. */
-struct http2_stream *http2_stream_begin(struct http2_connection *connection,
-                                        int32_t id);
-/* Takes a field of the head, or of the trailers. */
-void http2_stream_field(struct http2_stream *stream, struct kx_slice name,
-                        struct kx_slice value);
-/* The head is complete: admits or refuses the request. A refused request
- * becomes runnable. False: the stream was reset, because the head is malformed
- * or there is no place for it. */
-bool http2_stream_open(struct http2_stream *stream);
-/* Takes some of the body, or resets the stream if that is malformed. */
-void http2_stream_body(struct http2_stream *stream, const uint8_t *data,
-                       size_t size);
-/* The request is complete: it becomes runnable, or is reset if it is
- * malformed. */
-void http2_stream_end(struct http2_stream *stream);
-/* Resets the stream and closes it here at once. */
-void http2_stream_drop(struct http2_stream *stream, enum http2_error why);
-/* Runs the runnable streams, for a millisecond and as long as the client
- * takes the replies; the others when the connection is looked at again. */
-void http2_stream_run_all(struct http2_connection *connection);
-/* Copies up to size bytes of the reply's body; CHUNK_END comes with the last of
- * them, or alone. */
-enum exchange_chunk http2_stream_read(struct http2_stream *stream, void *out,
-                                      size_t size, size_t *copied_out);
-/* Its body has not come in time: answers 408, and breaks the stream off when
- * that did not help. */
-void http2_stream_timeout(struct http2_stream *stream);
-/* Its reply was sent to the end. */
-void http2_stream_sent(struct http2_stream *stream);
-/* Bytes of the stream were moved: its deadline starts again. */
-void http2_stream_touch(struct http2_stream *stream);
-/* The stream has ended, with or without an error. */
-void http2_stream_close(struct http2_stream *stream);
-
-/* ---- http2_reply.c ------------------------------------------------------ */
-
-/* The head of the stream's reply, with ":status" as the first field; fields has
- * room for HTTP2_FIELDS_MAX. Returns their number. What they point to lives as
- * long as the stream, or until the next call. */
-size_t http2_reply_fields(struct http2_stream *stream, struct header *fields);
-/* Has the reply a body to be sent? */
-bool http2_reply_has_body(const struct http2_stream *stream);
 
 #endif

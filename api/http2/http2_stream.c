@@ -4,7 +4,8 @@
  *
  * A stream whose exchange is parked when the client goes away remains without a
  * connection until its answer comes. */
-#include "http2/http2_state.h"
+#include "http2/http2_session.h"
+#include "http2/http2_stream.h"
 
 #include <talloc.h>
 

@@ -1,5 +1,5 @@
 /* Which requests of HTTP/2 are malformed. */
-#include "http2/http2_message.h"
+#include "http2/http2_head.h"
 #include "unit.h"
 
 /* Takes fields "name: value" in turn; returns the first verdict that is not
