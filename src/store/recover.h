@@ -2,9 +2,10 @@
 #ifndef RECOVER_H
 #define RECOVER_H
 
-#include "storage/env.h"
-
+#include "bdb/page_check.h"
 #include "commit/store_state.h"
+#include "kindex.h"
+#include "storage/env.h"
 
 /* Opens the environment of store->options.directory into store->env, after
  * every page of it was checked. A damaged one is restored from the archive, if
