@@ -164,6 +164,8 @@ int cli_misuse(const struct cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Prints an error to standard error. Returns CLI_ERROR. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a line to standard error, without the name of the program. */
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The commands, by file. */
 int cli_get(struct cli *cli);

@@ -1,6 +1,8 @@
 /* Reading the members of replies. */
 #include "cli/cli_json.h"
 
+#include "cli/cli_terminal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,24 +20,21 @@ bool cli_json_member(struct kx_slice object, const char *name,
     return false;
 }
 
-uint8_t cli_shown(uint8_t byte)
-{
-    return byte < ' ' || byte == 0x7f ? ' ' : byte;
-}
-
 char *cli_text(const struct cli *cli, struct kx_slice object, const char *name)
 {
     struct kx_slice value;
-    struct kx_buffer text;
+    struct kx_buffer raw, text;
     if (!cli_json_member(object, name, &value) ||
         kx_json_type(value) != KX_JSON_STRING)
         return NULL;
+    kx_buffer_init(&raw, cli->memory);
     kx_buffer_init(&text, cli->memory);
-    kx_json_unescape(value, &text);
-    for (size_t i = 0; i < text.size; i++)
-        text.data[i] = cli_shown(text.data[i]);
+    kx_json_unescape(value, &raw);
+    cli_escape(kx_buffer_slice(&raw), &text);
     kx_add_byte(&text, '\0');
-    return text.failed ? NULL : (char *)text.data;
+    bool failed = raw.failed || text.failed;
+    kx_buffer_free(&raw);
+    return failed ? NULL : (char *)text.data;
 }
 
 uint64_t cli_number(struct kx_slice object, const char *name)

@@ -2,8 +2,6 @@
  * are listed, if there are any. */
 #include "cli/cli_presence.h"
 
-#include <stdio.h>
-
 #include "cli/cli_json.h"
 
 enum cli_presence cli_presence_of(const struct cli_reply *reply)
@@ -34,8 +32,7 @@ int cli_presence_ask(struct cli *cli, const char *key,
 
 void cli_presence_tell(const char *key, const char *command, const char *does)
 {
-    fprintf(stderr,
-            "kindex: there is no entry %s, but there are entries under it: "
-            "kindex %s %s %s\n",
-            key, command, key, does);
+    cli_fail("there is no entry %s, but there are entries under it: kindex %s "
+             "%s %s",
+             key, command, key, does);
 }

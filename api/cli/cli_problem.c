@@ -1,4 +1,5 @@
-/* Prints replies that are not a success, and chooses their exit statuses. */
+/* Requests that must succeed. Prints replies that are not a success, and
+ * chooses their exit statuses. */
 #include "cli/cli_problem.h"
 
 #include <stdio.h>
@@ -6,6 +7,9 @@
 #include <talloc.h>
 
 #include "cli/cli_json.h"
+#include "cli/cli_terminal.h"
+
+enum { SHOWN_BYTES = 200 /* of a reply that is no problem document */ };
 
 int cli_exit_of(long status)
 {
@@ -30,9 +34,11 @@ static void print_members(struct kx_slice document)
                                         "pointer", "didYouMean", "mutation"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         struct kx_slice value;
-        if (cli_json_member(document, NAMES[i], &value))
-            fprintf(stderr, "  %s: %.*s\n", NAMES[i], (int)value.size,
-                    (const char *)value.data);
+        if (!cli_json_member(document, NAMES[i], &value))
+            continue;
+        fprintf(stderr, "  %s: ", NAMES[i]);
+        cli_put(stderr, value);
+        fputc('\n', stderr);
     }
 }
 
@@ -79,7 +85,7 @@ static void print_document(struct kx_slice document)
     cli_fail("%s: %s", title != NULL ? title : "refused",
              detail != NULL ? detail : "");
     if (hint != NULL)
-        fprintf(stderr, "  %s\n", hint);
+        cli_note("  %s", hint);
     print_members(document);
     talloc_free(memory.memory);
 }
@@ -97,9 +103,13 @@ static bool needs_document(long status)
 static int print_bytes(const struct cli *cli, const struct cli_reply *reply)
 {
     struct kx_slice bytes = kx_buffer_slice(&reply->body);
-    char text[201] = "";
-    for (size_t i = 0; i < bytes.size && i < sizeof text - 1; i++)
-        text[i] = (char)cli_shown(bytes.data[i]);
+    struct kx_buffer shown;
+    kx_buffer_init(&shown, cli->memory);
+    cli_escape(kx_slice(bytes.data, kx_utf8_fit(bytes, SHOWN_BYTES)), &shown);
+    for (size_t i = 0; i < shown.size; i++)
+        shown.data[i] = shown.data[i] < ' ' ? ' ' : shown.data[i];
+    kx_add_byte(&shown, '\0');
+    const char *text = shown.failed ? "" : (const char *)shown.data;
     if (needs_document(reply->status))
         return cli_fail("%s is not a Kindex server: it answered %ld %s",
                         cli->url, reply->status, text);
@@ -116,4 +126,24 @@ int cli_problem(const struct cli *cli, const struct cli_reply *reply)
         return print_bytes(cli, reply);
     print_document(document);
     return cli_exit_of(reply->status);
+}
+
+int cli_ask(struct cli *cli, const struct cli_call *call,
+            struct cli_reply *reply)
+{
+    int status = cli_send(cli, call, reply);
+    if (status != CLI_OK)
+        return status;
+    if (reply->status / 100 != 2)
+        return cli_problem(cli, reply);
+    if (call->any || reply->body.size == 0 || cli_is_json(reply))
+        return CLI_OK;
+    return cli_fail("%s is not a Kindex server: its answer is not JSON",
+                    cli->url);
+}
+
+int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply)
+{
+    struct cli_call call = {.method = "GET", .path = kx_text(path)};
+    return cli_ask(cli, &call, reply);
 }

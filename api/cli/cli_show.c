@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli_json.h"
+#include "cli/cli_terminal.h"
 #include "rest/key_text.h"
 #include "http/percent.h"
 
@@ -61,30 +62,11 @@ static bool is_hidden(uint32_t point)
     return false;
 }
 
-/* The code point of one character of valid UTF-8. */
-static uint32_t code_point(struct kx_slice character)
-{
-    static const uint8_t MASKS[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t point = character.data[0] & MASKS[character.size];
-    for (size_t i = 1; i < character.size; i++)
-        point = point << 6 | (character.data[i] & 0x3f);
-    return point;
-}
-
-/* The width of valid UTF-8, with one column for each character. */
-static size_t width_of(struct kx_slice text)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < text.size; i++)
-        width += (text.data[i] & 0xc0) != 0x80;
-    return width;
-}
-
 /* True for one visible character of more than one byte. */
 static bool is_shown(struct kx_slice character)
 {
-    return kx_utf8_valid(character) && width_of(character) == 1 &&
-           !is_hidden(code_point(character));
+    return kx_utf8_valid(character) && cli_width(character) == 1 &&
+           !is_hidden(cli_code_point(character));
 }
 
 /* If the escapes at the start of text stand for a visible character, appends it
@@ -114,11 +96,19 @@ void cli_show_path(struct kx_slice path, struct kx_buffer *out)
     }
 }
 
-void cli_show_bytes(struct kx_slice bytes)
+void cli_show_value(const struct cli *cli, struct kx_slice bytes)
+{
+    if (cli->form == CLI_RAW)
+        fwrite(bytes.data, 1, bytes.size, stdout);
+    else
+        cli_put(stdout, bytes);
+}
+
+void cli_show_bytes(const struct cli *cli, struct kx_slice bytes)
 {
     if (bytes.size == 0)
         return;
-    fwrite(bytes.data, 1, bytes.size, stdout);
+    cli_show_value(cli, bytes);
     if (bytes.data[bytes.size - 1] != '\n')
         putchar('\n');
 }
@@ -129,15 +119,18 @@ void cli_show_document(const struct cli *cli, struct kx_slice document)
     struct kx_slice name, value;
     if (cli->form != CLI_TABLE || !kx_json_iterate(document, &iter) ||
         !iter.object) {
-        cli_show_bytes(document);
+        cli_show_bytes(cli, document);
         return;
     }
     while (kx_json_next(&iter, &name, &value)) {
         if (kx_json_type(value) == KX_JSON_STRING)
             value = kx_slice(value.data + 1, value.size - 2);
-        printf("%s%-*.*s%s %.*s\n", cli_tint(cli), NAME_WIDTH,
-               (int)name.size - 2, (const char *)name.data + 1, cli_plain(cli),
-               (int)value.size, (const char *)value.data);
+        fputs(cli_tint(cli), stdout);
+        cli_put_column(stdout, kx_slice(name.data + 1, name.size - 2),
+                       NAME_WIDTH);
+        printf("%s ", cli_plain(cli));
+        cli_put(stdout, value);
+        putchar('\n');
     }
 }
 
@@ -198,8 +191,10 @@ static void show_row(const struct cli *cli, struct kx_slice entry,
                      struct kx_slice path)
 {
     struct kx_slice stamp = kx_text("");
-    struct kx_slice value = value_of(entry);
-    size_t width = width_of(path);
+    struct kx_buffer scratch;
+    kx_buffer_init(&scratch, cli->memory);
+    struct kx_slice value = cli_shown(stdout, value_of(entry), &scratch);
+    size_t width = cli_width(path);
     size_t wide = width > KEY_WIDTH ? width : KEY_WIDTH;
     char expiry[EXPIRY_SIZE];
     size_t used = add_expiry(entry, expiry);
@@ -208,10 +203,11 @@ static void show_row(const struct cli *cli, struct kx_slice entry,
         stamp = kx_json_type(stamp) == KX_JSON_STRING
                     ? kx_slice(stamp.data + 1, stamp.size - 2)
                     : kx_text("-");
-    printf("%s%.*s%s%*s %-*.*s %s%.*s\n", cli_tint(cli), (int)path.size,
-           (const char *)path.data, cli_plain(cli), (int)(wide - width), "",
-           STAMP_WIDTH, (int)stamp.size, (const char *)stamp.data, expiry,
-           (int)room, (const char *)value.data);
+    printf("%s%.*s%s%*s ", cli_tint(cli), (int)path.size,
+           (const char *)path.data, cli_plain(cli), (int)(wide - width), "");
+    cli_put_column(stdout, stamp, STAMP_WIDTH);
+    printf(" %s%.*s\n", expiry, (int)room, (const char *)value.data);
+    kx_buffer_free(&scratch);
 }
 
 void cli_show_heading(const struct cli *cli)
@@ -233,7 +229,7 @@ static void show_path(const struct cli *cli, struct kx_slice entry)
         kx_add_text(&path, "?");
     cli_show_path(kx_buffer_slice(&path), &shown);
     if (cli->form == CLI_RAW)
-        cli_show_bytes(kx_buffer_slice(&path));
+        cli_show_bytes(cli, kx_buffer_slice(&path));
     else
         show_row(cli, entry, kx_buffer_slice(&shown));
     kx_buffer_free(&shown);
@@ -243,7 +239,7 @@ static void show_path(const struct cli *cli, struct kx_slice entry)
 void cli_show_entry(const struct cli *cli, struct kx_slice entry)
 {
     if (cli->form == CLI_RAW)
-        cli_show_bytes(value_of(entry));
+        cli_show_bytes(cli, value_of(entry));
     else
         cli_show_listed(cli, entry);
 }
@@ -251,7 +247,7 @@ void cli_show_entry(const struct cli *cli, struct kx_slice entry)
 void cli_show_listed(const struct cli *cli, struct kx_slice entry)
 {
     if (cli->form == CLI_JSON)
-        cli_show_bytes(entry);
+        cli_show_bytes(cli, entry);
     else
         show_path(cli, entry);
 }

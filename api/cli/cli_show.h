@@ -14,8 +14,12 @@ void cli_show_listed(const struct cli *cli, struct kx_slice entry);
 /* Prints the heading of a table of entries, if the output is a table. */
 void cli_show_heading(const struct cli *cli);
 
-/* Prints the bytes of a reply, and a line end if they have none. */
-void cli_show_bytes(struct kx_slice bytes);
+/* Prints the bytes of a reply: as they are if raw output was asked for,
+ * otherwise as a terminal may show them. cli_show_bytes adds a line end if they
+ * have none.
+ */
+void cli_show_value(const struct cli *cli, struct kx_slice bytes);
+void cli_show_bytes(const struct cli *cli, struct kx_slice bytes);
 
 /* Prints a checked document. Table: a line for each member, texts without their
  * quotes; otherwise its bytes. */

@@ -69,9 +69,9 @@ static void complain(const char *variable)
     snprintf(name, sizeof name, "%.*s", (int)option.size,
              (const char *)option.data);
     option_variable(&(struct option_row){.name = name}, meant, sizeof meant);
-    fprintf(stderr, "kindex: warning: no option reads the variable %s%s%s%s\n",
-            variable, option.size > 0 ? " (did you mean " : "",
-            option.size > 0 ? meant : "", option.size > 0 ? "?)" : "");
+    cli_fail("warning: no option reads the variable %s%s%s%s", variable,
+             option.size > 0 ? " (did you mean " : "",
+             option.size > 0 ? meant : "", option.size > 0 ? "?)" : "");
 }
 
 void variables_check(void)

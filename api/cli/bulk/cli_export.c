@@ -13,6 +13,7 @@
 #include "cli/cli_pages.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_output_file.h"
+#include "cli/cli_terminal.h"
 
 struct exporting {
     struct cli *cli;
@@ -20,7 +21,8 @@ struct exporting {
     struct cli_progress progress;
     struct kx_slice names[KX_INDEXES_MAX]; /* of the indexes, JSON texts */
     size_t name_count;
-    struct kx_buffer line; /* for Deno */
+    struct kx_buffer line;  /* for Deno */
+    struct kx_buffer shown; /* for a terminal */
     uint64_t count;
     uint64_t seen;  /* entries received, including those left out */
     uint64_t whole; /* expected value of seen at the end; 0: unknown */
@@ -54,7 +56,9 @@ static bool of_index(const struct exporting *exporting, struct kx_slice entry)
 
 static bool put_line(struct exporting *exporting, struct kx_slice line)
 {
-    return cli_output_file_write(&exporting->file, line) &&
+    line = cli_shown(exporting->file.out, line, &exporting->shown);
+    return !exporting->shown.failed &&
+           cli_output_file_write(&exporting->file, line) &&
            cli_output_file_write(&exporting->file, kx_text("\n"));
 }
 
@@ -137,10 +141,9 @@ static void report(const struct exporting *exporting, int status)
             (unsigned long long)exporting->count,
             cli_progress_seconds(&exporting->progress));
     if (status != CLI_OK)
-        fprintf(stderr,
-                "  %s is incomplete; to continue, use --from-key with the last "
-                "key in it, and another file\n",
-                *file->part != '\0' ? file->part : file->path);
+        cli_note("  %s is incomplete; to continue, use --from-key with the "
+                 "last key in it, and another file",
+                 *file->part != '\0' ? file->part : file->path);
 }
 
 /* Checks that continuing an export does not overwrite the incomplete file. */
@@ -165,6 +168,7 @@ int cli_export(struct cli *cli)
 {
     struct exporting exporting = {.cli = cli};
     kx_buffer_init(&exporting.line, cli->memory);
+    kx_buffer_init(&exporting.shown, cli->memory);
     int status = check_options(cli);
     if (status == CLI_OK && !cli->all)
         status = cli_pages(cli, kx_text("/indexes"), "indexes", take_index,

@@ -9,6 +9,7 @@
 #include "cli/bulk/metrics_scrape.h"
 #include "cli/cli_http.h"
 #include "cli/cli_show.h"
+#include "cli/cli_terminal.h"
 
 enum { LABELS_MAX = 192 };
 
@@ -151,8 +152,11 @@ static void show_route(const struct top *top, const char *method,
     double mistakes = failures(top, labels, "4xx");
     double errors = failures(top, labels, "5xx");
     (void)number;
-    printf("%-7s %-28s %10.*f %9.3f %9.3f %9.*f %9.*f\n", method, route,
-           decimals(rate), rate, quantile_ms(top, DURATION, labels, 0.5),
+    cli_put_column(stdout, kx_text(method), 7);
+    putchar(' ');
+    cli_put_column(stdout, kx_text(route), 28);
+    printf(" %10.*f %9.3f %9.3f %9.*f %9.*f\n", decimals(rate), rate,
+           quantile_ms(top, DURATION, labels, 0.5),
            quantile_ms(top, DURATION, labels, 0.99), decimals(mistakes),
            mistakes, decimals(errors), errors);
 }
@@ -231,10 +235,11 @@ static void show_index(const struct top *top,
                                           labels));
     double reads = rate_of(top, "kindex_index_reads_total", labels);
     double writes = rate_of(top, "kindex_index_writes_total", labels);
-    printf("%-28.*s %-11.*s %12.0f %10.*f %10.*f %9s\n", (int)name.size,
-           (const char *)name.data, (int)state.size, (const char *)state.data,
-           sample->value, decimals(reads), reads, decimals(writes), writes,
-           progress);
+    cli_put_column(stdout, name, 28);
+    putchar(' ');
+    cli_put_column(stdout, state, 11);
+    printf(" %12.0f %10.*f %10.*f %9s\n", sample->value, decimals(reads), reads,
+           decimals(writes), writes, progress);
 }
 
 static void show_indexes(const struct top *top)
@@ -254,7 +259,8 @@ static void show_indexes(const struct top *top)
 
 static void print_tables(const struct top *top)
 {
-    printf("%s, up %.0f s, %s %.1f s\n\n", top->cli->url, top->up_seconds,
+    cli_put(stdout, kx_text(top->cli->url));
+    printf(", up %.0f s, %s %.1f s\n\n", top->up_seconds,
            top->seconds < top->up_seconds ? "the last" : "all", top->seconds);
     show_requests(top);
     show_writer(top);
@@ -270,9 +276,12 @@ static void print_tables(const struct top *top)
 static void print_route(const struct top *top, const char *method,
                         const char *route, const char *labels, size_t number)
 {
-    printf("%s{\"method\":\"%s\",\"route\":\"%s\",\"requests\":%.0f,"
+    printf("%s{\"method\":\"", number > 0 ? "," : "");
+    cli_put(stdout, kx_text(method));
+    fputs("\",\"route\":\"", stdout);
+    cli_put(stdout, kx_text(route));
+    printf("\",\"requests\":%.0f,"
            "\"perSecond\":%.3f,\"p50Ms\":%.4f,\"p99Ms\":%.4f}",
-           number > 0 ? "," : "", method, route,
            metrics_scrape_sum(top->scrape, REQUESTS, labels),
            rate_of(top, REQUESTS, labels),
            quantile_ms(top, DURATION, labels, 0.5),
@@ -289,10 +298,11 @@ static void print_indexes(const struct top *top)
             continue;
         struct kx_slice name = index_labels(sample, labels);
         struct kx_slice state = state_of(top, labels);
-        printf("%s{\"name\":\"%.*s\",\"state\":\"%.*s\",\"entries\":%.0f,"
-               "\"progress\":%.4f}",
-               comma, (int)name.size, (const char *)name.data, (int)state.size,
-               (const char *)state.data, sample->value,
+        printf("%s{\"name\":\"", comma);
+        cli_put(stdout, name);
+        fputs("\",\"state\":\"", stdout);
+        cli_put(stdout, state);
+        printf("\",\"entries\":%.0f,\"progress\":%.4f}", sample->value,
                metrics_scrape_sum(top->scrape,
                                   "kindex_index_build_progress_ratio", labels));
         comma = ",";

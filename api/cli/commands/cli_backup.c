@@ -10,6 +10,7 @@
 #include "cli/cli_progress.h"
 #include "cli/cli_output_file.h"
 #include "cli/cli_show.h"
+#include "cli/cli_terminal.h"
 #include "cli/commands/cli_key_file.h"
 
 enum { MB = 1000000 };
@@ -121,8 +122,10 @@ static int print_link(struct cli *cli)
         cli_text(cli, kx_buffer_slice(&reply.body), "address");
     if (cli->form == CLI_JSON || address == NULL)
         cli_show_document(cli, kx_buffer_slice(&reply.body));
-    else
-        printf("%s%s\n", cli->url, address);
+    else {
+        cli_put(stdout, kx_text(cli->url));
+        puts(address);
+    }
     return CLI_OK;
 }
 

@@ -47,7 +47,7 @@ int cli_cluster_status(struct cli *cli)
     if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
         show_table(cli, document);
     else
-        cli_show_bytes(document);
+        cli_show_bytes(cli, document);
     return CLI_OK;
 }
 
@@ -58,8 +58,8 @@ int cli_cluster_step_down(struct cli *cli)
                             .path = kx_text("/cluster/step-down")};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
-        fprintf(stderr, "%s steps down\n",
-                or_dash(cli_text(cli, kx_buffer_slice(&reply.body), "node")));
+        cli_note("%s steps down",
+                 or_dash(cli_text(cli, kx_buffer_slice(&reply.body), "node")));
     return status;
 }
 
@@ -98,17 +98,15 @@ int cli_cluster_accept_loss(struct cli *cli)
         return fail(status, &fault);
     bool below = loss.epoch < loss.known_epoch || loss.batch < loss.known_batch;
     if (loss.lost && !below)
-        fprintf(stderr,
-                "the database has another batch %llu than %s has seen: that "
-                "one is lost, and nodes have written without it\n",
-                (unsigned long long)loss.known_batch, or_dash(loss.node));
+        cli_note("the database has another batch %llu than %s has seen: that "
+                 "one is lost, and nodes have written without it",
+                 (unsigned long long)loss.known_batch, or_dash(loss.node));
     else if (loss.lost)
-        fprintf(stderr,
-                "the database has epoch %llu and batch %llu; %s has seen epoch "
-                "%llu and batch %llu\n",
-                (unsigned long long)loss.epoch, (unsigned long long)loss.batch,
-                or_dash(loss.node), (unsigned long long)loss.known_epoch,
-                (unsigned long long)loss.known_batch);
+        cli_note("the database has epoch %llu and batch %llu; %s has seen "
+                 "epoch %llu and batch %llu",
+                 (unsigned long long)loss.epoch, (unsigned long long)loss.batch,
+                 or_dash(loss.node), (unsigned long long)loss.known_epoch,
+                 (unsigned long long)loss.known_batch);
     else
         fputs("no node has seen more than the database has\n", stderr);
     if (!cli->dry_run)

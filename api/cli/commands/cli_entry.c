@@ -34,13 +34,13 @@ static int get_value(struct cli *cli, const char *key)
         .method = "GET", .path = cli_whole(&path), .any = true};
     int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK && cli_presence_of(&reply) == PRESENCE_BELOW)
-        fprintf(stderr, "  kindex ls %s lists the entries under it.\n", key);
+        cli_note("  kindex ls %s lists the entries under it.", key);
     if (status != CLI_OK)
         return status;
     if (is_json(reply.type))
-        cli_show_bytes(kx_buffer_slice(&reply.body));
+        cli_show_bytes(cli, kx_buffer_slice(&reply.body));
     else
-        fwrite(reply.body.data, 1, reply.body.size, stdout);
+        cli_show_value(cli, kx_buffer_slice(&reply.body));
     return CLI_OK;
 }
 
@@ -190,7 +190,7 @@ static void show_stamp(const struct cli *cli, const struct cli_reply *reply)
     struct kx_slice document = kx_buffer_slice(&reply->body);
     const char *stamp = cli_text(cli, document, "versionstamp");
     if (cli->form == CLI_JSON || stamp == NULL)
-        cli_show_bytes(document);
+        cli_show_bytes(cli, document);
     else
         puts(stamp);
 }

@@ -7,6 +7,7 @@
 
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
+#include "cli/cli_terminal.h"
 
 enum {
     COLUMNS_MAX = 24,
@@ -53,8 +54,10 @@ static void show_heading(const struct cli *cli, const struct column *columns,
                          size_t count)
 {
     printf("%s%-20s", cli_bold(cli), "TIME");
-    for (size_t i = 0; i < count; i++)
-        printf(" %*s", (int)strlen(columns[i].name), columns[i].name);
+    for (size_t i = 0; i < count; i++) {
+        putchar(' ');
+        cli_put(stdout, kx_text(columns[i].name));
+    }
     printf("%s\n", cli_plain(cli));
 }
 
@@ -75,8 +78,8 @@ static void show_line(struct column *columns, size_t count, uint64_t at_ms,
             continue;
         if (kx_equal(value, kx_text("null")))
             value = kx_text("-");
-        printf(" %*.*s", (int)strlen(columns[i].name), (int)value.size,
-               (const char *)value.data);
+        putchar(' ');
+        cli_put_column(stdout, value, -(int)strlen(columns[i].name));
     }
     if (shown)
         putchar('\n');

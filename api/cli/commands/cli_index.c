@@ -9,6 +9,7 @@
 #include "cli/cli_pages.h"
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
+#include "cli/cli_terminal.h"
 
 void cli_index_address(struct cli *cli, const char *name,
                        struct kx_buffer *path)
@@ -63,10 +64,14 @@ static void show_rest(struct kx_slice index)
 {
     struct kx_slice store = member_or(index, "store", "\"pointer\"");
     struct kx_slice where;
-    if (!kx_equal(store, kx_text("\"pointer\"")))
-        printf(" store %.*s", (int)store.size, (const char *)store.data);
-    if (cli_json_member(index, "where", &where))
-        printf(" where %.*s", (int)where.size, (const char *)where.data);
+    if (!kx_equal(store, kx_text("\"pointer\""))) {
+        fputs(" store ", stdout);
+        cli_put(stdout, store);
+    }
+    if (cli_json_member(index, "where", &where)) {
+        fputs(" where ", stdout);
+        cli_put(stdout, where);
+    }
     putchar('\n');
 }
 
@@ -78,12 +83,13 @@ static void show_row(const struct cli *cli, struct kx_slice index)
     bool unique = kx_equal(member_or(index, "unique", ""), kx_text("true"));
     const char *name = cli_text(cli, index, "name");
     const char *state = cli_index_state(cli, index);
-    printf("%s%-28s%s %-10s %10.*s %-7s %.*s %.*s", cli_tint(cli),
-           name != NULL ? name : "?", cli_plain(cli),
-           state != NULL ? state : "?", (int)entries.size,
-           (const char *)entries.data, unique ? "unique" : "", (int)prefix.size,
-           (const char *)prefix.data, (int)fields.size,
-           (const char *)fields.data);
+    printf("%s%-28s%s %-10s ", cli_tint(cli), name != NULL ? name : "?",
+           cli_plain(cli), state != NULL ? state : "?");
+    cli_put_column(stdout, entries, -10);
+    printf(" %-7s ", unique ? "unique" : "");
+    cli_put(stdout, prefix);
+    putchar(' ');
+    cli_put(stdout, fields);
     show_rest(index);
 }
 
@@ -103,7 +109,7 @@ static void show_index(const struct cli *cli, void *target,
         show_heading(cli);
     *headed = true;
     if (cli->form == CLI_JSON)
-        cli_show_bytes(index);
+        cli_show_bytes(cli, index);
     else if (cli->form == CLI_RAW)
         puts(name != NULL ? name : "?");
     else
@@ -179,7 +185,7 @@ int cli_index_get(struct cli *cli)
         .method = "GET", .path = cli_whole(&path), .any = true};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
-        cli_show_bytes(kx_buffer_slice(&reply.body));
+        cli_show_bytes(cli, kx_buffer_slice(&reply.body));
     return status;
 }
 
@@ -203,12 +209,14 @@ static void show_group(const struct cli *cli, void *target,
     if ((cli->form != CLI_TABLE && cli->form != CLI_RAW) ||
         !cli_json_member(group, "keys", &keys) ||
         !kx_json_iterate(keys, &iter)) {
-        cli_show_bytes(group);
+        cli_show_bytes(cli, group);
         return;
     }
-    if (cli->form == CLI_TABLE)
-        printf("%s%.*s%s\n", cli_bold(cli), (int)value.size,
-               (const char *)value.data, cli_plain(cli));
+    if (cli->form == CLI_TABLE) {
+        fputs(cli_bold(cli), stdout);
+        cli_put(stdout, value);
+        printf("%s\n", cli_plain(cli));
+    }
     while (kx_json_next(&iter, &name, &key)) {
         fputs(cli->form == CLI_TABLE ? "  " : "", stdout);
         show_key(cli, key);

@@ -8,6 +8,7 @@
 #include "cli/cli_input.h"
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
+#include "cli/cli_terminal.h"
 
 static bool is_change(const char *change, const char *wanted)
 {
@@ -20,8 +21,11 @@ static void show_estimate(struct kx_slice estimate)
     struct kx_slice seconds;
     printf(" %10" PRIu64 " entries %12" PRIu64 " bytes",
            cli_number(estimate, "entries"), cli_number(estimate, "bytes"));
-    if (cli_json_member(estimate, "seconds", &seconds))
-        printf(" %6.*s s", (int)seconds.size, (const char *)seconds.data);
+    if (cli_json_member(estimate, "seconds", &seconds)) {
+        putchar(' ');
+        cli_put_column(stdout, seconds, -6);
+        fputs(" s", stdout);
+    }
     printf(" %" PRIu64 " conflicts", cli_number(estimate, "conflicts"));
 }
 
@@ -35,17 +39,19 @@ static void show_line(const struct cli *cli, struct kx_slice planned)
     const char *change = cli_text(cli, planned, "change");
     printf("%s%-28s%s %-9s", cli_tint(cli), index != NULL ? index : "?",
            cli_plain(cli), change != NULL ? change : "?");
-    if (cli_json_member(planned, "estimate", &part))
+    if (cli_json_member(planned, "estimate", &part)) {
         show_estimate(part);
-    else if (cli_json_member(planned, "entries", &part))
-        printf(" %10.*s entries %12" PRIu64 " bytes", (int)part.size,
-               (const char *)part.data, cli_number(planned, "bytes"));
+    } else if (cli_json_member(planned, "entries", &part)) {
+        putchar(' ');
+        cli_put_column(stdout, part, -10);
+        printf(" entries %12" PRIu64 " bytes", cli_number(planned, "bytes"));
+    }
     putchar('\n');
     if (!cli_json_member(planned, "warnings", &part) ||
         !kx_json_iterate(part, &iter))
         return;
     while (kx_json_next(&iter, &name, &warning))
-        cli_show_bytes(warning);
+        cli_show_bytes(cli, warning);
 }
 
 /* The elements of `indexes` of the answer, one after another. */

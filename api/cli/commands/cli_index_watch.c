@@ -114,7 +114,7 @@ static bool take_any(void *target, struct kx_slice line)
     if (kx_json_check_document(index, &fault) != KX_OK)
         return false;
     if (cli->form == CLI_JSON)
-        cli_show_bytes(index);
+        cli_show_bytes(cli, index);
     else
         show_line(cli, index);
     fflush(stdout);

@@ -81,9 +81,8 @@ int cli_keygen(struct cli *cli)
         unlink(path);
         return cli_fail("%s: %s", public_path, strerror(error));
     }
-    fprintf(stderr,
-            "%s encrypts backups (kindex backup --encrypt-to). %s is the only "
-            "key that reads them: keep it on another machine\n",
-            public_path, path);
+    cli_note("%s encrypts backups (kindex backup --encrypt-to). %s is the only "
+             "key that reads them: keep it on another machine",
+             public_path, path);
     return CLI_OK;
 }

@@ -84,7 +84,7 @@ int cli_count(struct cli *cli)
             putchar('~');
         document = count;
     }
-    cli_show_bytes(document);
+    cli_show_bytes(cli, document);
     return CLI_OK;
 }
 
@@ -102,6 +102,6 @@ int cli_aggregate(struct cli *cli)
     struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
-        cli_show_bytes(kx_buffer_slice(&reply.body));
+        cli_show_bytes(cli, kx_buffer_slice(&reply.body));
     return status;
 }

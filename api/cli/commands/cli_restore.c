@@ -64,8 +64,8 @@ static void report(const struct kx_restore *restore)
     if (restore->at_ms != 0)
         strftime(moment, sizeof moment, " of %Y-%m-%dT%H:%M:%SZ",
                  gmtime_r(&seconds, &parts));
-    fprintf(stderr, "restored %s up to versionstamp %s%s\n", restore->directory,
-            stamp, moment);
+    cli_note("restored %s up to versionstamp %s%s", restore->directory, stamp,
+             moment);
 }
 
 /* Options that exclude or need each other. CLI_OK or CLI_MISUSE. */

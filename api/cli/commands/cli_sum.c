@@ -67,7 +67,7 @@ static int show_number(const struct cli *cli, struct kx_slice document)
     struct kx_slice results, name, result, value;
     struct kx_json_iter iter;
     if (cli->form == CLI_JSON) {
-        cli_show_bytes(document);
+        cli_show_bytes(cli, document);
         return CLI_OK;
     }
     if (!cli_json_member(document, "results", &results) ||
@@ -75,7 +75,7 @@ static int show_number(const struct cli *cli, struct kx_slice document)
         !kx_json_next(&iter, &name, &result) ||
         !cli_json_member(result, "value", &value))
         return cli_fail("the server's answer has no number");
-    cli_show_bytes(value);
+    cli_show_bytes(cli, value);
     return CLI_OK;
 }
 

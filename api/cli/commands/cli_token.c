@@ -8,6 +8,7 @@
 
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
+#include "cli/cli_terminal.h"
 #include "access/credential.h"
 #include "rest/key_text.h"
 
@@ -165,7 +166,8 @@ static void show_grant(const struct cli *cli, struct kx_slice grant)
     if (!cli_json_member(grant, "prefix", &prefix) ||
         !cli_key_path(cli, prefix, &text))
         kx_add_byte(&text, '?');
-    printf(" %.*s", (int)text.size, (const char *)text.data);
+    putchar(' ');
+    cli_put(stdout, kx_buffer_slice(&text));
     kx_buffer_free(&text);
 }
 
@@ -206,7 +208,7 @@ static void show_token(const struct cli *cli, void *target,
         show_heading(cli);
     *headed = true;
     if (cli->form == CLI_JSON)
-        cli_show_bytes(token);
+        cli_show_bytes(cli, token);
     else if (cli->form == CLI_RAW || id == NULL)
         puts(id != NULL ? id : "?");
     else

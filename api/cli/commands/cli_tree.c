@@ -8,6 +8,7 @@
 #include "cli/cli_json.h"
 #include "cli/cli_pages.h"
 #include "cli/cli_show.h"
+#include "cli/cli_terminal.h"
 #include "rest/key_text.h"
 
 struct tree {
@@ -86,7 +87,9 @@ static bool show_key(struct tree *tree)
 
 static void show_row(const struct tree *tree, struct kx_slice key)
 {
-    printf("{\"key\":%.*s,\"below\":", (int)key.size, (const char *)key.data);
+    fputs("{\"key\":", stdout);
+    cli_put(stdout, key);
+    fputs(",\"below\":", stdout);
     if (tree->unknown)
         fputs("null", stdout);
     else
@@ -107,7 +110,7 @@ static void end_row(struct tree *tree)
         show_row(tree, kx_buffer_slice(&key));
     } else {
         key_text_to_path(last, &key);
-        cli_show_bytes(kx_buffer_slice(&key));
+        cli_show_bytes(tree->cli, kx_buffer_slice(&key));
     }
     kx_buffer_free(&key);
     end_number(tree);
