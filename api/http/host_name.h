@@ -6,7 +6,7 @@
 
 /* Is it a name, an IPv4 address or, in brackets, an IPv6 address, with or
  * without a port? An empty one is not: no URI of this service lacks its host.
- * http1/framing_head.c checks the same, piece by piece. */
+ * http1/framing.c checks the same, piece by piece. */
 bool host_name_is_valid(struct kx_slice host);
 
 #endif

@@ -31,7 +31,7 @@ struct framing_limits {
 
 /* What is wrong with a stream. Every fault ends the connection: where the next
  * request would begin is what cannot be known (RFC 9112 section 11.2, request
- * smuggling). framing_answer.c says what each of them means. */
+ * smuggling). framing_answer says what each of them means. */
 enum framing_fault {
     FRAMING_NO_FAULT,
     FRAMING_BAD_METHOD,
