@@ -23,7 +23,7 @@ class AccessPage {
       isOpen() ? h('p.warn', {}, 'This server needs no token: every program on this machine may do everything. The first token changes that: from then on every request needs one.') : null,
       holder() ? h('p', {}, `You use ${holder().name}: ${holder().grants.map(grantText).join('; ')}; ends ${day(holder().expiresAt)}.`) : null,
       may('admin') ? h('table', {}, h('thead', {}, h('tr', {}, ['Name', 'May', 'Made', 'Ends', ''].map((text) =>
-        (text ? h('th', { scope: 'col' }, text) : h('td')))), this.body)) : null);
+        (text ? h('th', { scope: 'col' }, text) : h('td'))))), this.body) : null);
   }
 
   async go() {

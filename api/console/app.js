@@ -62,7 +62,7 @@ function title(id, path) {
 
 function readAddress() {
   const [, id, path] = /^#\/([a-z]+)\/?(.*)$/.exec(location.hash) ?? [null, 'data', ''];
-  return PAGES[id] ? { id, path } : { id: 'data', path: '' };
+  return Object.hasOwn(PAGES, id) ? { id, path } : { id: 'data', path: '' };
 }
 
 async function show() {
@@ -145,7 +145,14 @@ function single(event) {
     if (id && sees(id)) return () => { location.hash = `#/${id}`; };
   }
   if (pressed === '?') return showKeys;
-  return current?.keys?.()[pressed];
+  return current?.keys?.()[pressed] ?? (pressed === '/' && sees('data') ? goToKey : undefined);
+}
+
+// The field for a key is on the page Data.
+async function goToKey() {
+  history.pushState(null, '', '#/data');
+  await show();
+  current.keys()['/']();
 }
 
 document.addEventListener('keydown', (event) => {

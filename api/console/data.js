@@ -2,19 +2,31 @@
 // shows one of the three panes at a time. List and entry are loaded when they are
 // first shown.
 import { h, fill, say } from './dom.js';
-import { get, query } from './api.js';
+import { get, post, query } from './api.js';
 import { fromFragment, parse, same, toFragment, write } from './key.js';
 import { Tree } from './tree.js';
-import { may } from './session.js';
+import { may, mayAt, mayReach } from './session.js';
 
 const PHONE = matchMedia('(max-width: 640px)'); // as in the style sheet
 
-// What is known of a key: {entry, below}; below 0 and no entry: nothing is there.
+// What is known of a key: {entry, below}. With below 0 and no entry nothing is there, or the
+// token may not see it: `text` says which.
 async function look(key) {
-  const { children } = await get('/tree' +
-    query({ prefix: key.slice(0, -1), start: key, limit: 1 }));
-  const found = children.find((child) => same(child.key, key));
-  return found ?? { key, entry: false, below: 0, exact: true };
+  if (mayReach(key, 'list')) {
+    const { children } = await get('/tree' + query({ prefix: key.slice(0, -1), start: key, limit: 1 }));
+    const found = children.find((child) => same(child.key, key));
+    if (found) return found;
+  }
+  const nothing = { key, entry: false, below: 0, text: `There is no entry at ${write(key)}, and none below it.` };
+  if (mayAt(key, 'list')) return nothing;
+  try {
+    const { entries } = await post('/get', { keys: [key] });
+    return { ...nothing, entry: entries[0].versionstamp !== null,
+      text: `There is no entry at ${write(key)}. This token may not list what is below it.` };
+  } catch (error) {
+    if (error.status !== 403) throw error;
+    return { ...nothing, text: error.text };
+  }
 }
 
 class DataPage {
@@ -40,11 +52,11 @@ class DataPage {
   isIndex(key) { return this.indexes.some((index) => index.name === key[0]); }
 
   async load() {
-    const { indexes } = await get('/indexes');
+    const { indexes } = may('read') ? await get('/indexes') : { indexes: [] };
     this.indexes = indexes;
     fill(this.group, indexes.length ? h('h2', {}, 'Indexes') : null, indexes.map((index) =>
       h('a', { href: `#/indexes/${encodeURIComponent(index.name)}` }, index.name)));
-    this.loaded = await this.tree.load() + 1;
+    this.loaded = (may('list') ? await this.tree.load() : 0) + 1;
   }
 
   // The path of the address: of an entry, or of a prefix.
@@ -76,11 +88,11 @@ class DataPage {
     const turn = ++this.turn;
     const found = await look(key);
     if (turn !== this.turn) return;
-    if (found.below !== 0) await this.showPrefix(key);
-    else if (key.length > 1) await this.showPrefix(key.slice(0, -1), found.entry ? key : undefined);
-    else this.showTop();
+    const shown = found.below !== 0 ? key : key.slice(0, -1);
+    if (shown.length === 0 || !mayAt(shown, 'list')) this.showTop();
+    else await this.showPrefix(shown, found.entry && found.below === 0 ? key : undefined);
     if (turn !== this.turn) return;
-    await this.openEntry(found, found.below === 0 ? `There is no entry at ${write(key)}, and none below it.` : undefined);
+    await this.openEntry(found, found.text);
     if (turn !== this.turn) return;
     this.show(found.below === 0 ? 2 : 1);
     if (found.below !== 0 || !PHONE.matches) this.focusList();
@@ -93,9 +105,12 @@ class DataPage {
     this.close();
     const create = may('write') ? h('p', {}, h('button.primary', { type: 'button', onclick: () => this.create() },
       'New', h('kbd', {}, 'n'))) : null;
+    const none = !may('list') ? 'This token may read entries, but not list them: press / and type a key.'
+      : 'There are no entries that this token may list.';
     fill(this.listPane, h('div.overview', {},
       this.loaded > 1 ? [h('h2', {}, 'Entries'),
         h('p', {}, 'Choose a key on the left, or press / and type one: users/ada, orders/=42.')]
+        : !mayAt([], 'list') ? [h('h2', {}, 'Entries'), h('p', {}, none)]
         : [h('h2', {}, 'There are no entries yet'),
           h('p', {}, 'Write the first one from a shell:'),
           h('pre', { tabIndex: 0 }, `curl -X PUT ${location.origin}/kv/users/ada --json '{"name":"Ada"}'`)], create));
@@ -111,10 +126,10 @@ class DataPage {
     const turn = ++this.turn;
     const found = await look(key);
     if (turn !== this.turn) return;
-    if (found.below !== 0) await this.showPrefix(key);
+    if (found.below !== 0 && mayAt(key, 'list')) await this.showPrefix(key);
     else if (key.length === 1) this.showTop();
     if (turn !== this.turn) return;
-    await this.openEntry(found);
+    await this.openEntry(found, found.text);
     if (turn !== this.turn) return;
     this.isLeaf = found.below === 0;
     if (tapped && PHONE.matches) this.step(this.isLeaf ? 2 : 1);

@@ -1,16 +1,17 @@
-// Dialogs. Each gives the focus back to where it was.
+// Dialogs. Each gives the focus back to where it was, and closes with Escape unless it is
+// `locked`.
 import { h } from './dom.js';
 
 // Shows a form; submit(values, dialog) closes it by returning true. Resolves to
 // whether it was submitted. `danger`: the button does what cannot be undone. left():
 // it was closed by close('left'), because its user was signed out.
-export function form({ id, title, body, action, danger, submit, cancel = true, refuse, left }) {
+export function form({ id, title, body, action, danger, submit, cancel = true, locked = false, refuse, left }) {
   const before = document.activeElement;
   return new Promise((resolve) => {
     const note = h('p.bad', { role: 'alert' });
     const button = h(danger ? 'button.danger' : 'button.primary', { type: 'submit' }, action);
     const dialog = h('dialog', { id, 'aria-labelledby': `${id}-title`,
-      oncancel: (event) => { if (!cancel) event.preventDefault(); },
+      oncancel: (event) => { if (locked) event.preventDefault(); },
       onclose: () => {
         if (dialog.returnValue === 'left') left?.();
         done(false);

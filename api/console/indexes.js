@@ -62,7 +62,8 @@ class IndexesPage {
       if (indexes.length === 0) fill(this.body, h('tr', {}, h('td', { colSpan: COLUMNS.length }, 'No index is declared.')));
       this.follow();
     }
-    const name = decodeURIComponent(path);
+    let name = path;
+    try { name = decodeURIComponent(path); } catch { /* there is no index of this name */ }
     if (name !== '') await this.choose(name);
     else this.back();
   }

@@ -2,10 +2,10 @@
 // slow requests, a backup.
 import { h, fill, bytes, count } from './dom.js';
 import { get } from './api.js';
-import { stringify } from './json.js';
+import { parse, stringify } from './json.js';
 import { may } from './session.js';
 import { Backup, nodes } from './service.js';
-import { fromFragment, parse } from './key.js';
+import { parse as parseKey, toFragment } from './key.js';
 import { Chart } from './chart.js';
 
 const EACH_MS = 10000; // a new point comes
@@ -28,14 +28,36 @@ const PLOTS = [
 const TILES = [['Entries', number, 'entries'], ['On disk', bytes, 'storeBytes'], ['Log', bytes, 'logBytes'],
   ['Disk free', bytes, 'diskFreeBytes'], ['Memory', bytes, 'residentBytes'], ['Requests', rate, 'requestsPerSecond']];
 
-// The question that a slow request asked, for the page Query.
-function questionOf(target) {
-  const url = new URL(target, location.origin);
-  let prefix = [];
+const CUT = 256; // bytes of a target after which the server cuts it
+
+// A key in the path of a request, where %2F is no separator.
+const keyInPath = (path) => path.split('/').map(decodeURIComponent)
+  .map((part) => (part.startsWith('=') ? parseKey(part)[0] : part));
+
+// The address of what a slow request was about: the question that it asked, its index
+// or its entry. null: it was about something else, or its target was cut.
+function addressOf(target) {
+  if (target === undefined || target.length >= CUT) return null;
+  const { pathname, searchParams } = new URL(target, location.origin);
+  const given = (name) => searchParams.get(name);
   try {
-    prefix = url.pathname.startsWith('/kv/') ? fromFragment(url.pathname.slice(4)) : parse(url.searchParams.get('prefix') ?? '');
-  } catch { /* all entries */ }
-  return `#/query/${encodeURIComponent(stringify({ prefix }))}`;
+    const [, room, name] = pathname.split('/');
+    if (room === 'indexes' && name) return `#/indexes/${name}`;
+    if (room === 'kv') return `#/data/${toFragment(name ? keyInPath(pathname.slice(4)) : parseKey(given('key')))}`;
+    if (name || !['list', 'count', 'aggregate'].includes(room)) return null;
+    if (given('index')) return `#/indexes/${encodeURIComponent(given('index'))}`;
+    const where = given('where') === null ? undefined : parse(given('where'));
+    return `#/query/${encodeURIComponent(stringify({ prefix: parseKey(given('prefix') ?? ''), where }))}`;
+  } catch { // the request was refused, too
+    return null;
+  }
+}
+
+// A slow request, as a link where there is something to see.
+function slowRequest({ method, target, route }) {
+  const text = h('code', {}, `${method} ${target ?? route}`);
+  const href = addressOf(target);
+  return href === null ? text : h('a', { href }, text);
 }
 
 class ServerPage {
@@ -65,11 +87,13 @@ class ServerPage {
     const { requests } = await get('/slow' + `?limit=${SLOW}`);
     fill(this.slow, requests.length === 0 ? h('tr', {}, h('td', { colSpan: 5 }, 'No slow request since the server started.'))
       : requests.map((request) => h('tr', {}, h('td', {}, new Date(request.endedAt).toLocaleTimeString('en-GB')),
-        h('td', {}, h('a', { href: questionOf(request.target ?? '/') }, h('code', {}, `${request.method} ${request.target ?? request.route}`))),
+        h('td', {}, slowRequest(request)),
         h('td.num', {}, `${request.ms.toFixed(1)} ms`),
         h('td', {}, Object.entries(request.phases).map(([name, part]) => `${name} ${part.toFixed(1)}`).join(', ')),
         h('td.num', {}, count(request.entriesRead)))));
-    this.slow.querySelector('a')?.focus();
+    // The first of them gets the focus where it is in view: nothing scrolls away by itself.
+    const first = this.slow.querySelector('a');
+    (first?.getBoundingClientRect().bottom <= innerHeight ? first : this.node).focus();
   }
 
   async tick() {

@@ -11,7 +11,7 @@ export function signIn(reason) {
   const field = h('input', { type: 'password', name: 'token', autocomplete: 'current-password',
     required: true, spellcheck: false, autofocus: true });
   const keep = h('input', { type: 'checkbox', name: 'keep' });
-  return form({ id: 'sign-in', title: 'Access token', action: 'Sign in', cancel: false,
+  return form({ id: 'sign-in', title: 'Access token', action: 'Sign in', cancel: false, locked: true,
     body: [h('p', {}, reason ?? 'This server needs an access token.', ' ',
       h('code', {}, 'kindex token create me all'), ' makes one.'),
     h('input.hidden', { type: 'text', name: 'username', autocomplete: 'username', value: 'kindex',

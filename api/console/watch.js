@@ -25,10 +25,12 @@ class WatchPage {
 
   go(path) {
     if (path === '') { this.prefix.focus(); return; }
-    const key = fromFragment(path);
-    this.prefix.value = write(key);
-    this.start(key);
-    this.tail.focus();
+    try {
+      const key = fromFragment(path);
+      this.prefix.value = write(key);
+      this.start(key);
+      this.tail.focus();
+    } catch (error) { say(error.message, true); }
   }
 
   ask() {

@@ -134,13 +134,20 @@ async function picture(page, name) {
   if (folder) await page.screenshot({ path: path.join(folder, `${name}.png`) });
 }
 
-// No element is wider than its pane, and the page does not scroll sideways.
+// No element is wider than its pane, the page does not scroll sideways, and the head of
+// each table is above the columns that it names.
 async function fits(page) {
   const wide = await page.evaluate(() => {
     const found = [];
     if (document.documentElement.scrollWidth > innerWidth) found.push('the page');
     for (const node of document.querySelectorAll('.bar, header, footer, aside, section, dialog')) {
       if (node.clientWidth > 0 && node.scrollWidth > node.clientWidth + 1) found.push(`${node.tagName}.${node.className} ${node.scrollWidth} > ${node.clientWidth}`);
+    }
+    for (const table of document.querySelectorAll('table:has(thead)')) {
+      const edges = (row) => [...row.cells].map((cell) => Math.round(cell.getBoundingClientRect().left));
+      const head = table.querySelector('thead tr');
+      const bodies = [...table.querySelectorAll('tbody tr')].filter((row) => row.cells.length === head.cells.length);
+      for (const row of bodies) if (edges(row).join() !== edges(head).join()) found.push(`a table's head: ${head.innerText}`);
     }
     return found;
   });

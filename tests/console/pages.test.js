@@ -4,7 +4,7 @@
 
 const assert = require('node:assert');
 const { after, test } = require('node:test');
-const { SIGN_IN, accessible, clientOf, finish, fits, launch, openPage, picture, server, withConsole } = require('./lib.js');
+const { PHONE, SIGN_IN, accessible, clientOf, finish, fits, launch, openPage, picture, server, withConsole } = require('./lib.js');
 
 after(finish);
 
@@ -116,6 +116,64 @@ test('journey 7: from a slow request to an index', () => withConsole(async ({ cl
   await page.fine();
 }, { options: ['--slow-ms', '0'] }));
 
+test('a slow request leads to its question, index or entry, and a question runs from its address', () => withConsole(async ({ base, client, open }) => {
+  const big = '12345678901234567891';
+  for (let i = 0; i < 6; i++) await client('PUT', `/kv/asked/${i}`, `{"age":${10 * i},"id":"x${i}","name":"Nå"}`, json);
+  await client('PUT', `/kv/asked/${encodeURIComponent('a/b')}/=7`, `{"age":99,"n":${big}}`, json);
+  await client('POST', '/indexes', JSON.stringify({ name: 'asked_by_id', prefix: ['asked'], fields: ['/id'] }), { ...json, Prefer: 'wait=30' });
+  const where = (condition) => `where=${encodeURIComponent(condition)}`;
+  const two = `/list?prefix=asked&${where('{"path":"/age","ge":20,"lt":40}')}`;
+  const targets = [two, `/list?prefix=asked&${where(`[{"path":"/n","eq":${big}},{"path":"/name","in":["Nå"]}]`)}`,
+    '/count?prefix=asked', '/list?index=asked_by_id', '/kv/asked/a%2Fb/=7', '/kv?key=["asked","1"]', '/metrics', '/tree?prefix=asked',
+    `/list?prefix=asked&${where(JSON.stringify({ path: '/name', eq: 'x'.repeat(300) }))}`];
+  const page = await open();
+  await ready(page);
+  for (const target of targets) await client('GET', target);
+  await client('POST', '/atomic', '{"mutations":[{"type":"delete","key":["asked","5"]}]}', json);
+  await page.key('g');
+  await page.key('s');
+  const rows = page.locator('tbody tr').filter({ has: page.locator('td.num') });
+  await rows.filter({ hasText: 'POST /atomic' }).waitFor();
+  const links = [];
+  for (const target of targets) {
+    const row = rows.filter({ has: page.locator('code', { hasText: `GET ${target.slice(0, 240).replaceAll('"', '%22')}` }) }).last();
+    const href = await row.locator('a').getAttribute('href', { timeout: 1000 }).catch(() => null);
+    links.push(href && decodeURIComponent(href));
+  }
+  assert.deepEqual(links, ['#/query/{"prefix":["asked"],"where":{"path":"/age","ge":20,"lt":40}}',
+    `#/query/{"prefix":["asked"],"where":[{"path":"/n","eq":${big}},{"path":"/name","in":["Nå"]}]}`,
+    '#/query/{"prefix":["asked"]}', '#/indexes/asked_by_id', '#/data/asked/="a/b"/=7', '#/data/asked/1', null, null, null]);
+  assert.equal(await rows.filter({ hasText: '/atomic' }).locator('a').count(), 0);
+
+  // The conditions are all there, and the question has run.
+  await rows.locator('a', { hasText: two }).last().click();
+  await page.getByRole('button', { name: 'Run it, testing all entries' }).waitFor();
+  const values = () => page.locator('.condition').evaluateAll((all) => all.map((row) => [...row.children].map((field) => field.value).join(' ')));
+  assert.deepEqual(await values(), ['/age ge 20', '/age lt 40']);
+  await page.getByRole('button', { name: 'Run it, testing all entries' }).click();
+  await page.getByText('2 found').waitFor();
+  await page.reload();
+  await page.getByText('2 found').waitFor();
+  assert.deepEqual(await values(), ['/age ge 20', '/age lt 40']);
+  await page.goto(`${base}/console#/data`);
+  await page.goto(`${base}/console${links[1]}`);
+  await page.getByRole('button', { name: /^Run/ }).waitFor();
+  assert.deepEqual(await values(), [`/n eq ${big}`, '/name in ["Nå"]']);
+  assert.match(decodeURIComponent(page.url()), new RegExp(`"eq":${big}`));
+  await page.fine();
+}, { options: ['--slow-ms', '0'] }));
+
+test('the page Server opens at its top, also on a phone', () => withConsole(async ({ client, open }) => {
+  const page = await open();
+  await ready(page); // its own requests are among the slow ones, too
+  for (let i = 0; i < 3; i++) await client('GET', '/list?prefix=users');
+  await page.goto(page.url().replace(/#.*|$/, '#/server'));
+  await page.locator('main tbody a').first().waitFor();
+  await page.waitForFunction(() => document.querySelector('main').contains(document.activeElement));
+  assert.equal(await page.locator('main > .scroll').evaluate((node) => node.scrollTop), 0);
+  await page.fine();
+}, { options: ['--slow-ms', '0'], size: PHONE }));
+
 test('journey 9: what changes now, with one key', () => withConsole(async ({ client, open }) => {
   const page = await open('#/data/users');
   await page.locator('.row').nth(3).waitFor();
@@ -162,11 +220,13 @@ test('journey 10: a token for an app', async () => {
   await page.key('Enter');
   await page.getByText('It is shown this once').waitFor();
   await accessible(page, context);
+  await fits(page);
   await page.getByRole('button', { name: 'Copy' }).press('Enter');
   await page.getByText('Copied').first().waitFor();
   assert.ok(page.keys <= 7, `${page.keys} keys`);
   const made = await page.evaluate(() => navigator.clipboard.readText());
   await page.locator('th').filter({ hasText: 'app' }).waitFor();
+  await fits(page);
   await page.fine();
   await context.close();
 
@@ -185,6 +245,70 @@ test('journey 10: a token for an app', async () => {
   }
   await limited.fine();
   await other.close();
+});
+
+test('an address of no page, key or index shows a page and throws nothing', () => withConsole(async ({ base, context }) => {
+  for (const hash of ['constructor', 'toString/x', 'hasOwnProperty', 'data/%', 'data/=abc', 'indexes/%', 'watch/%', 'watch/=abc', 'query/%', 'query/1', 'query/[1]', 'query/{"where":7}']) {
+    const page = await openPage(context, `${base}/console#/${hash}`, ['404 /indexes/%25']);
+    await page.locator('nav a[aria-current]').waitFor();
+    await page.locator('main :is(.tree > li, .question, .tail, .split td)').first().waitFor();
+    await page.fine();
+    await page.close();
+  }
+}));
+
+test('help closes with Escape, and / goes to a key from every page', () => withConsole(async ({ open }) => {
+  const page = await open();
+  await ready(page);
+  for (const id of ['data', 'indexes', 'query', 'watch', 'server', 'access']) {
+    await page.goto(page.url().replace(/#.*|$/, `#/${id}`));
+    await page.locator(`#nav-${id}[aria-current]`).waitFor();
+    await page.locator('main h2').first().waitFor();
+    await page.locator('body').evaluate(() => document.activeElement.blur());
+    await page.key('?');
+    await page.locator('#keys').waitFor();
+    await page.key('Escape');
+    await page.locator('#keys').waitFor({ state: 'detached' });
+    await page.key('/');
+    await page.waitForFunction(() => document.activeElement.id === 'goto');
+    await page.type('users/ada');
+    await page.key('Enter');
+    await page.locator('.detail .text').filter({ hasText: 'London' }).waitFor();
+  }
+  await page.getByRole('button', { name: 'Indexes' }).click();
+  await page.locator('#indexed').waitFor();
+  await page.key('Escape');
+  await page.locator('#indexed').waitFor({ state: 'detached' });
+  await page.fine();
+}));
+
+test('a token sees why it sees nothing, and what it may read it opens by its key', async () => {
+  const { base, client } = await server('rights');
+  const { token } = await (await client('POST', '/tokens', JSON.stringify({ name: 'all',
+    grants: [{ scopes: ['read', 'write', 'list', 'watch', 'index', 'admin', 'monitor'], prefix: [] }] }), json)).json();
+  const all = clientOf(base, token);
+  for (const key of ['users/ada', 'secret/x', 'notes/a']) await all('PUT', `/kv/${key}`, `{"at":"${key}"}`, json);
+  const grants = [{ scopes: ['read'], prefix: ['notes'] }, { scopes: ['list'], prefix: ['users'] }];
+  const limited = await (await all('POST', '/tokens', JSON.stringify({ name: 'limited', grants }), json)).json();
+  const reader = await (await all('POST', '/tokens', JSON.stringify({ name: 'reader', grants: grants.slice(0, 1) }), json)).json();
+  const denied = /does not have the scope read/;
+  for (const [own, cases] of [[limited, [['secret/x', denied], ['notes/a', 'notes/a'], ['notes/b', /There is no entry at notes\/b\. This token may not list/],
+    ['users/ada', denied], ['users/b', 'There is no entry at users/b, and none below it.']]],
+  [reader, [['', 'press / and type a key'], ['users/ada', denied], ['notes/a', 'notes/a']]]]) {
+    const context = await (await launch()).newContext();
+    const page = await openPage(context, `${base}/console#/data`, [...SIGN_IN, '403 /get', '403 /kv']);
+    await page.getByRole('dialog').waitFor();
+    await page.type(own.token);
+    await page.key('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    for (const [key, text] of cases) {
+      await page.goto(`${base}/console#/data/${key}`);
+      await page.locator(key === '' ? '.overview' : '.detail').getByText(text).first().waitFor();
+    }
+    assert.equal(await page.locator('.toast.bad').count(), 0);
+    await page.fine();
+    await context.close();
+  }
 });
 
 for (const scheme of ['light', 'dark']) {
