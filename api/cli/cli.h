@@ -83,6 +83,7 @@ struct cli {
     const char *copy_to;
     const char *engine;
     const char *engine_password_file;
+    uint64_t timeout_ms;
     uint64_t limit;
     uint64_t depth;
     uint64_t jobs;

@@ -6,7 +6,10 @@
 #include <strings.h>
 #include <talloc.h>
 
-enum { CONNECT_SECONDS = 10, LINE_MAX_BYTES = 256 << 20 };
+enum {
+    CONNECT_SECONDS = 10,
+    RATE_MIN = 64 /* bytes per second, during the --timeout */
+};
 
 /* A reply while it is received. */
 struct incoming {
@@ -63,7 +66,7 @@ static bool take_lines(struct incoming *incoming, const char *data, size_t size)
         data = end + 1;
     }
     kx_add(&incoming->line, data, size);
-    return !incoming->line.failed && incoming->line.size < LINE_MAX_BYTES;
+    return !incoming->line.failed && incoming->line.size < CLI_REPLY_BYTES_MAX;
 }
 
 /* Passes a part of a stream on, as lines or as bytes. */
@@ -87,7 +90,10 @@ static size_t take_body(char *data, size_t one, size_t size, void *target)
     if ((call->line != NULL || call->bytes != NULL) && status / 100 == 2)
         return stream_body(incoming, data, size) ? size : 0;
     kx_add(&incoming->reply->body, data, size);
-    return incoming->reply->body.failed ? 0 : size;
+    return incoming->reply->body.failed ||
+                   incoming->reply->body.size > CLI_REPLY_BYTES_MAX
+               ? 0
+               : size;
 }
 
 /* Refuses control characters: a line end would begin another header. */
@@ -200,6 +206,10 @@ CURL *cli_handle(struct cli *cli, const struct cli_call *call,
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "kindex/" KX_VERSION);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT,
+                     call->may_pause ? 0L : (long)RATE_MIN);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                     (long)((cli->timeout_ms + 999) / 1000));
     if (set_tls(cli, curl) && set_up(cli, curl, call, headers_out))
         return curl;
     curl_slist_free_all(*headers_out);
@@ -207,12 +217,42 @@ CURL *cli_handle(struct cli *cli, const struct cli_call *call,
     return NULL;
 }
 
-int cli_unreachable(const struct cli *cli, CURLcode code)
+/* Prints that there is no connection: by the system's reason, if it gave one.
+ */
+static int no_connection(const struct cli *cli, CURL *curl, CURLcode code)
+{
+    long error = 0;
+    curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &error);
+    cli_fail("no server answers at %s (%s); start one with kindex serve, or "
+             "give --url or KINDEX_URL",
+             cli->url,
+             code == CURLE_COULDNT_CONNECT && error != 0
+                 ? strerror((int)error)
+                 : curl_easy_strerror(code));
+    return CLI_UNAVAILABLE;
+}
+
+/* Either the connection took CONNECT_SECONDS, or the answer --timeout. */
+static int timed_out(const struct cli *cli, CURL *curl)
+{
+    curl_off_t connected_us = 0;
+    curl_easy_getinfo(curl, CURLINFO_CONNECT_TIME_T, &connected_us);
+    if (connected_us == 0)
+        return no_connection(cli, curl, CURLE_OPERATION_TIMEDOUT);
+    cli_fail("the answer of %s came at less than %d bytes per second for %llu "
+             "s; --timeout waits longer",
+             cli->url, RATE_MIN,
+             (unsigned long long)(cli->timeout_ms + 999) / 1000);
+    return CLI_UNAVAILABLE;
+}
+
+int cli_unreachable(const struct cli *cli, CURL *curl, CURLcode code)
 {
     switch ((int)code) {
     case CURLE_WRITE_ERROR:
-        return cli_fail("the reply of %s cannot be read: memory ran out",
-                        cli->url);
+        return cli_fail("the reply of %s cannot be read: memory ran out, or "
+                        "it has more than %d MiB",
+                        cli->url, CLI_REPLY_BYTES_MAX >> 20);
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
         return cli_misuse(cli,
@@ -221,10 +261,9 @@ int cli_unreachable(const struct cli *cli, CURLcode code)
                           cli->url);
     case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:
-        cli_fail("no server answers at %s; start one with kindex serve, or "
-                 "give --url or KINDEX_URL",
-                 cli->url);
-        return CLI_UNAVAILABLE;
+        return no_connection(cli, curl, code);
+    case CURLE_OPERATION_TIMEDOUT:
+        return timed_out(cli, curl);
     case CURLE_PEER_FAILED_VERIFICATION:
         return cli_fail(
             "the certificate of the server at %s is not trusted; --cacert or "
@@ -257,7 +296,7 @@ static int transfer(struct cli *cli, struct incoming *incoming)
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &incoming->reply->status);
     if (code == CURLE_OK || incoming->stopped)
         return CLI_OK;
-    return cli_unreachable(cli, code);
+    return cli_unreachable(cli, curl, code);
 }
 
 int cli_send(struct cli *cli, const struct cli_call *call,

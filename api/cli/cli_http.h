@@ -24,6 +24,7 @@ struct cli_call {
     cli_line_fn *bytes;   /* instead of line: the stream is not split */
     void *target;         /* for line and bytes */
     bool any;             /* the reply need not be JSON */
+    bool may_pause;       /* it may be silent for longer than --timeout */
 };
 
 struct cli_reply {
@@ -39,8 +40,12 @@ struct cli_reply {
 int cli_send(struct cli *cli, const struct cli_call *call,
              struct cli_reply *reply);
 
-/* Prints why no reply came, or only a part. Returns the exit status. */
-int cli_unreachable(const struct cli *cli, CURLcode code);
+/* The largest reply that is kept whole, and the longest line of a stream. */
+enum { CLI_REPLY_BYTES_MAX = 256 << 20 };
+
+/* Prints why no reply came to the request of the handle, or only a part.
+ * Returns the exit status. */
+int cli_unreachable(const struct cli *cli, CURL *curl, CURLcode code);
 
 /* True if the body of the reply is valid JSON; only then may it be read. */
 bool cli_is_json(const struct cli_reply *reply);

@@ -17,6 +17,7 @@ static const struct cli_option TABLE[] = {
     {{"client-cert", OPTION_TEXT, offsetof(struct cli, client_cert), NULL, 0, 0, "https: certificate to show to the server (PEM); also KINDEX_CLIENT_CERT"}, "FILE", 0, true, NULL},
     {{"client-key", OPTION_TEXT, offsetof(struct cli, client_key), NULL, 0, 0, "https: private key of --client-cert (PEM); also KINDEX_CLIENT_KEY"}, "FILE", 0, true, NULL},
     {{"output", OPTION_TEXT, offsetof(struct cli, output), NULL, 0, 0, "json (one document a line), table, or raw (values, or keys as paths)"}, "json|table|raw", 'o', true, NULL},
+    {{"timeout", OPTION_DURATION, offsetof(struct cli, timeout_ms), "60s", 1000, 86400000, "end a request whose answer comes at less than 64 bytes per second for so long, except a watch or a backup; also KINDEX_TIMEOUT"}, "TIME", 0, true, NULL},
     {{"help", OPTION_FLAG, offsetof(struct cli, help), NULL, 0, 0, "print the help of the command"}, NULL, 'h', true, NULL},
 
     {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "only entries under this key"}, "KEY", 'p', false, NULL},

@@ -509,9 +509,10 @@ ends 2
 
 test_case 'watch prints an entry, and again when it changes'
 exchange='kindex watch'
+rm -f "$work/seen"
 timeout "$longest" "$KINDEX" watch watched -n 3 >"$work/seen" 2>&1 &
 watcher=$!
-seen() { [ "$(wc -l <"$work/seen")" -ge "$1" ]; }
+seen() { [ -e "$work/seen" ] && [ "$(wc -l <"$work/seen")" -ge "$1" ]; }
 wait_until seen 1
 kindex set watched '{"n":1}'
 wait_until seen 2
@@ -748,8 +749,48 @@ for watcher in "${watchers[@]}"; do
 done
 is 'what they said' "$(sort -u "$work/ends")" 'kindex: the server ended the watch'
 
-test_case 'no server is status 5'
+test_case 'no server is status 5, with the reason of the system'
 kindex count
 ends 5
-complains 'no server answers'
+complains "no server answers at $url (Connection refused)"
+kindex import "$work/many"
+complains 'Connection refused'
+kindex count --url http://x.invalid
+ends 5
+complains 'resolve host'
+
+test_case 'an answer that comes too slowly, or does not end, is an error'
+rm "$work/listener"
+node -e 'const listener = require("http").createServer((request, reply) => {
+    const watches = request.url.startsWith("/watch");
+    reply.setHeader("Content-Type", watches ? "text/event-stream" : "application/json");
+    let left = watches ? 30 : Infinity;
+    const write = (text) => reply.write(text, () => request.url.startsWith("/kv/endless") && write(text));
+    if (request.url.startsWith("/kv/endless")) write(" ".repeat(1 << 20));
+    else if (request.url.startsWith("/kv/")) reply.end("{}");
+    else setInterval(() => {
+        if (left-- > 0) return reply.write(watches ? ":\n" : " ");
+        reply.end("event: change\ndata: {\"entries\":[{\"key\":[\"a\"],\"value\":1}]}\n\n");
+    }, 100).unref();
+}).listen(0, "127.0.0.1", () => require("fs").writeFileSync(
+    process.argv[1], `${listener.address().port}\n`))' "$work/listener" &
+listener=$!
+wait_until test -s "$work/listener"
+other=http://127.0.0.1:$(cat "$work/listener")
+for command in ls count 'index ls' 'del --prefix a' 'import '"$work/many"; do
+    # shellcheck disable=SC2086
+    kindex $command --url "$other" --timeout 1s
+    ends 5
+    complains "the answer of $other came at less than 64 bytes per second for 1 s; --timeout waits longer"
+done
+kindex watch a -n 1 --url "$other" --timeout 1s
+ends 0
+prints '{"key":["a"],"value":1}'
+kindex get endless --url "$other"
+ends 1
+complains 'more than 256 MiB'
+KINDEX_TIMEOUT=1ms kindex ls
+ends 2
+kill $listener
+wait $listener 2>"$work/null"
 finish

@@ -72,7 +72,7 @@ static void take_answer(struct load_run *run, struct client *client,
         run->ended |= !run->load->done(run->load->target, client->kind, status,
                                        (uint64_t)us);
     else if (run->status == CLI_OK)
-        fail(run, cli_unreachable(run->load->cli, code));
+        fail(run, cli_unreachable(run->load->cli, client->curl, code));
 }
 
 /* Takes the answers that have arrived, and returns their number. */

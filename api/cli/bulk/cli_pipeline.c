@@ -131,7 +131,7 @@ static size_t take_reply(char *data, size_t one, size_t size, void *target)
 {
     struct kx_buffer *reply = target;
     kx_add(reply, data, one * size);
-    return reply->failed ? 0 : size;
+    return reply->failed || reply->size > CLI_REPLY_BYTES_MAX ? 0 : size;
 }
 
 static void fail(struct cli_pipeline *pipeline, struct cli_pipeline_slot *slot,
@@ -350,7 +350,7 @@ static void finish(struct cli_pipeline *pipeline,
     else if (has_broken(pipeline, code) && retry_later(pipeline, slot))
         return;
     else if (pipeline->status == CLI_OK)
-        fail(pipeline, slot, cli_unreachable(pipeline->cli, code));
+        fail(pipeline, slot, cli_unreachable(pipeline->cli, slot->curl, code));
     else
         slot->state = SLOT_FAILED;
 }

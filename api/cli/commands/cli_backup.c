@@ -71,6 +71,7 @@ static int fetch(struct cli *cli, struct backup_download *backup)
     struct cli_call call = {.method = "GET",
                             .path = kx_text("/backup"),
                             .bytes = take_bytes,
+                            .may_pause = true,
                             .target = backup};
     cli_progress_begin(&backup->progress, "MB saved");
     int status = cli_ask(cli, &call, &backup->reply);

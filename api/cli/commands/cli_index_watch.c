@@ -63,6 +63,7 @@ int cli_index_follow(struct cli *cli, const char *name)
     struct cli_call call = {.method = "GET",
                             .path = cli_whole(&path),
                             .accept = "text/event-stream",
+                            .may_pause = true,
                             .line = take_line,
                             .target = &following};
     int status = cli_ask(cli, &call, &reply);
@@ -129,6 +130,7 @@ static int overlook(struct cli *cli)
     struct cli_call call = {.method = "GET",
                             .path = kx_text("/indexes"),
                             .accept = "text/event-stream",
+                            .may_pause = true,
                             .line = take_any,
                             .target = &overlooking};
     int status = cli_ask(cli, &call, &reply);

@@ -131,6 +131,7 @@ static int watch(struct cli *cli, struct kx_slice path)
     struct cli_call call = {.method = "GET",
                             .path = path,
                             .accept = "text/event-stream",
+                            .may_pause = true,
                             .line = take_line,
                             .target = &watching};
     cli_show_heading(cli);
