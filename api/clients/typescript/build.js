@@ -21,7 +21,7 @@ for (const { import: file } of Object.values(described.exports)) {
   const [mjs, cjs] = ["mjs", "cjs"].map((form) => path.join(dist, `${name}.${form}`));
   const common = { bundle: true, packages: "external", target: "es2022" };
   esbuild.buildSync({ ...common, entryPoints: [path.join(root, `src/${name}.ts`)],
-    outfile: mjs, format: "esm", minify: true });
+    outfile: mjs, format: "esm", minify: true, keepNames: true });
   // With the same short names, so that both together compress well.
   esbuild.buildSync({ ...common, entryPoints: [mjs], outfile: cjs, format: "cjs",
     minifyWhitespace: true, minifySyntax: true });

@@ -38,6 +38,10 @@ function serve(base) {
       return;
     }
     if (request.url === '/said') end();
+    if (request.url.startsWith('/moved/')) {
+      reply.writeHead(307, { Location: base() }).end();
+      return;
+    }
     const file = files[request.url];
     reply.setHeader('Content-Type', file ? 'text/javascript' : 'text/html');
     reply.end(file ? fs.readFileSync(file) : page(base()));

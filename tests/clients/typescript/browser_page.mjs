@@ -1,5 +1,5 @@
 // What a page does with the client.
-import { connect, KindexError } from '/client.mjs';
+import { connect, ExactNumber, KindexError } from '/client.mjs';
 
 function same(found, wanted) {
   const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
@@ -19,6 +19,13 @@ export async function tour(base) {
   const entry = await db.get(['bytes', 1n]);
   same([...entry.value], [1, 255]);
   same(entry.key[1] === 1n, true);
+  const value = { id: new ExactNumber('12345678901234567891'), map: [new Map([[1, new Error('m')]])] };
+  await db.put(['exact'], value.id);
+  same(String((await db.get(['exact'])).value), '12345678901234567891');
+  await db.put(['map'], value.map);
+  same((await db.get(['map'])).value[0].get(1).message, 'm');
+  const moved = await connect(`${location.origin}/moved`).get(['a']).catch((e) => e);
+  same([moved.code, moved.message], ['no-answer', 'the answer 3xx sends the request on to another address']);
   const events = db.watch([['w']]);
   same((await events.next()).value[0].value, null);
   await db.atomic().sum(['w'], 2).commit();

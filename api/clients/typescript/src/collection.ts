@@ -1,7 +1,18 @@
 import type { Entry, MaybeEntry } from "./atomic.js";
 import type { IndexDeclaration, Kindex, ListOptions, PutOptions } from "./client.js";
 import type { CallOptions } from "./http.js";
-import type { Key, KeyPart } from "./values.js";
+import { ExactNumber } from "./json.js";
+import {
+  CALL,
+  checkArray,
+  checkObject,
+  checkOptions,
+  COLLECTION,
+  LIST_OF,
+  PUT,
+  UPSERT,
+} from "./options.js";
+import { type Key, type KeyPart, kindOf, toKey } from "./values.js";
 
 /** What a library such as Zod, Valibot or ArkType provides (standardschema.dev). */
 export interface StandardSchema<T = any> {
@@ -76,12 +87,18 @@ export class Collection<T> {
 
   /** @internal */
   constructor(db: Kindex, name: string, options: CollectionOptions<Indexes>) {
+    if (typeof name !== "string") throw new TypeError(`name is ${kindOf(name)}, not a string`);
+    checkOptions(options, COLLECTION);
+    if (options.prefix !== undefined) toKey(options.prefix, "prefix");
+    if (options.indexes !== undefined) checkObject(options.indexes, "indexes");
     this.#db = db;
     this.#prefix = options.prefix ?? [name];
     this.#schema = options.schema;
     this.declarations = Object.entries(options.indexes ?? {}).map(([member, index]) => {
       if (member in this) throw new TypeError(`${member} cannot name an index`);
+      checkObject(index, `indexes.${member}`);
       const { fold, fields, ...rest } = index;
+      checkArray(fields, `indexes.${member}.fields`);
       const declaration = {
         ...rest,
         fields: fields.map((field) =>
@@ -116,6 +133,7 @@ export class Collection<T> {
   }
 
   getMany(ids: readonly Id[], options?: CallOptions): Promise<MaybeEntry<T>[]> {
+    checkArray(ids, "ids");
     return this.#db.getMany<T>(ids.map((id) => this.key(id)), options);
   }
 
@@ -135,8 +153,10 @@ export class Collection<T> {
     change: (value: T | null) => T | Promise<T>,
     options?: PutOptions,
   ): Promise<Entry<T>> {
+    checkOptions(options, PUT);
+    const { signal } = options ?? {};
     for (let i = 0; i < UPDATES_MAX; i++) {
-      const { key, value, versionstamp } = await this.get(id, options);
+      const { key, value, versionstamp } = await this.get(id, { signal });
       const next = await this.validate(await change(value));
       const ttl = options?.ttl ?? (options?.expiresAt ? undefined : "keep");
       const stamp = await this.#db.put(key, next, { ...options, ttl, versionstamp });
@@ -150,10 +170,12 @@ export class Collection<T> {
   }
 
   list(options?: ListOf): AsyncGenerator<Entry<T>> {
+    checkOptions(options, LIST_OF);
     return this.#db.list<T>({ ...options, prefix: this.#prefix });
   }
 
   count(options?: CallOptions): Promise<number> {
+    checkOptions(options, CALL);
     return this.#db.count({ ...options, prefix: this.#prefix });
   }
 
@@ -182,17 +204,22 @@ export class IndexOf<T> {
 
   /** The first entry that has the values, or null. */
   async get(values: Id, options?: CallOptions): Promise<Entry<T> | null> {
+    checkOptions(options, CALL);
     for await (const entry of this.list(values, { ...options, limit: 1 })) return entry;
     return null;
   }
 
   /** The entries whose first fields have these values, in the order of the index. */
   list(values: Id = [], options?: ListOf): AsyncGenerator<Entry<T>> {
+    checkOptions(options, LIST_OF);
+    toKey(parts(values), "values");
     const { name: index } = this;
     return this.#db.list<T>({ ...options, index, prefix: parts(values) });
   }
 
   count(values: Id = [], options?: CallOptions): Promise<number> {
+    checkOptions(options, CALL);
+    toKey(parts(values), "values");
     return this.#db.count({ ...options, index: this.name, prefix: parts(values) });
   }
 
@@ -201,6 +228,7 @@ export class IndexOf<T> {
    * one with this id; the service finds it while it commits. For unique indexes.
    */
   async upsert(id: Id, value: T, options?: { ttl?: string } & CallOptions): Promise<string> {
+    checkOptions(options, UPSERT);
     const valid = await this.#collection.validate(value);
     const values = this.#declaration.fields.map((field) => valueAt(valid, field));
     const create = this.#collection.key(id);
@@ -216,5 +244,6 @@ function valueAt(value: unknown, field: string | IndexField): KeyPart {
   if (found === undefined || found === null) {
     throw new TypeError(`the value has nothing at ${path || JSON.stringify(field)}`);
   }
-  return found as KeyPart;
+  // The numbers of an index are doubles, also those of an entry with more digits.
+  return found instanceof ExactNumber ? found.toNumber() : found as KeyPart;
 }

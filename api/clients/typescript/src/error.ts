@@ -11,7 +11,9 @@ export interface FailedCheck {
 /**
  * What the service answered in place of a result, with all members of its problem
  * document (RFC 9457). `code` is stable; `GET /problems/{code}` explains it. Without
- * an answer, `code` is `no-answer` and `status` 0.
+ * an answer, `code` is `no-answer` and `status` 0. An answer that is not the service's,
+ * such as a redirect or a page of a proxy, or that is too large or too slow, has the
+ * same code and its own status.
  */
 export class KindexError extends Error {
   readonly code: string;

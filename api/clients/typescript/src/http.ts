@@ -1,4 +1,6 @@
 import { KindexError } from "./error.js";
+import { parseJson, stringifyJson } from "./json.js";
+import { checkOptions, CONNECT } from "./options.js";
 
 export interface ConnectOptions {
   /** An access token, or what makes one before each request. */
@@ -9,6 +11,8 @@ export interface ConnectOptions {
    * idempotency key.
    */
   retries?: number;
+  /** Bytes of an answer, or of one event of a watch, 256 MiB unless given. */
+  answerBytesMax?: number;
   /** In place of the global `fetch`. */
   fetch?: typeof fetch;
 }
@@ -26,13 +30,39 @@ export interface Request extends CallOptions {
   headers?: Record<string, string>;
   /** It may be sent again only under an idempotency key. */
   writes?: boolean;
+  /** The result is the answer, which the caller closes. */
+  streams?: boolean;
 }
 
-type Read<T> = (response: Response) => T | Promise<T>;
+/** @internal An answer whose body is to be read. */
+export interface Answer {
+  status: number;
+  /** The text in parts; `endless`: it needs no speed, and no end. */
+  text(endless?: boolean): AsyncGenerator<string>;
+  /** Ends the connection. */
+  close(): void;
+}
+
+type Read<T> = (answer: Answer) => T | Promise<T>;
 type Attempt<T> = { result: T } | { error: KindexError; retryAfterMs: number };
 
+const RETRIES = 8;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 5000;
+/** @internal The longest pause that an answer can ask for. */
+export const RETRY_AFTER_MS_MAX = 60_000;
+/**
+ * A request without a byte of its answer for so long has none. A watch gets a byte every
+ * 15 seconds, and no other request waits for longer than `WAIT_SECONDS` of client.ts.
+ */
+const SILENCE_MS = 45_000;
+/** After that time an answer must have arrived at this rate. */
+const BYTES_PER_SECOND_MIN = 1024;
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+const PROBLEM_BYTES_MAX = 64 * 1024;
+const SHOWN_MAX = 200;
+/** No connection was made: an address that has never answered may be wrong. */
+const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ConnectionRefused)$/;
 
 /** @internal Resolves after so many milliseconds, or rejects when the signal is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -57,64 +87,176 @@ function newIdempotencyKey(): string {
     `${Date.now().toString(36)}-${random()}${random()}`;
 }
 
-async function problemOf(response: Response): Promise<KindexError> {
-  const text = await response.text();
-  let problem: Record<string, unknown> = { detail: text.slice(0, 200) };
+/** One connection. The signal ends it, and so does silence. */
+class Connection {
+  readonly signal: AbortSignal;
+  readonly close: () => void;
+
+  constructor(signal?: AbortSignal) {
+    const controller = new AbortController();
+    const abort = () => controller.abort(signal!.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    this.signal = controller.signal;
+    this.close = () => {
+      signal?.removeEventListener("abort", abort);
+      controller.abort();
+    };
+  }
+
+  async within<T>(work: Promise<T>): Promise<T> {
+    const timer = setTimeout(this.close, SILENCE_MS);
+    return await work.finally(() => clearTimeout(timer));
+  }
+
+  /** The text of a body in parts, which are at most `bytesMax` in all unless `endless`. */
+  async *text(response: Response, bytesMax: number, endless = false): AsyncGenerator<string> {
+    if (!response.body) return;
+    const reader = response.body.getReader();
+    const decoder = new TextDecoder();
+    const begun = Date.now();
+    for (let bytes = 0;;) {
+      const { done, value } = await this.within(reader.read());
+      if (done) {
+        yield decoder.decode();
+        return;
+      }
+      yield decoder.decode(value, { stream: true });
+      bytes += value.length;
+      if (endless) continue;
+      if (bytes > bytesMax) throw tooLarge(response.status, bytesMax);
+      const lateMs = Date.now() - begun - SILENCE_MS;
+      if (bytes * 1000 < lateMs * BYTES_PER_SECOND_MIN) {
+        const detail = `the answer came at less than ${BYTES_PER_SECOND_MIN} bytes per second`;
+        throw new KindexError(response.status, { detail });
+      }
+    }
+  }
+}
+
+/** @internal It is not sent again: its code is `no-answer`, but its status is not 0. */
+export function tooLarge(status: number, bytesMax: number): KindexError {
+  return new KindexError(status, { detail: `the answer has more than ${bytesMax} bytes` });
+}
+
+/** @internal */
+export async function textOf(answer: Answer): Promise<string> {
+  let text = "";
+  for await (const part of answer.text()) text += part;
+  return text;
+}
+
+// What a problem document has beyond the limit is of no use, nor is its error.
+async function problemOf(response: Response, connection: Connection): Promise<KindexError> {
+  let text = "";
   try {
-    problem = JSON.parse(text);
+    for await (const part of connection.text(response, PROBLEM_BYTES_MAX)) text += part;
+  } catch (error) {
+    if (text === "") throw error;
+  }
+  let problem: Record<string, unknown> = { detail: text.slice(0, SHOWN_MAX) };
+  try {
+    const parsed = parseJson(text);
+    if (typeof parsed === "object" && !Array.isArray(parsed)) problem = { ...parsed };
   } catch { /* not from the service, but from something before it */ }
-  return new KindexError(response.status, { code: "no-answer", ...problem });
+  return new KindexError(response.status, problem);
+}
+
+// A browser hides which redirect it is, and where to.
+function redirected({ status, headers }: Response): KindexError {
+  const place = headers.get("Location") ?? "another address";
+  return new KindexError(status || 302, {
+    detail: `the answer ${status || "3xx"} sends the request on to ${place}`,
+    hint: "Give that address to connect().",
+  });
+}
+
+const isRedirect = ({ type, status }: Response) =>
+  type === "opaqueredirect" || status >= 300 && status < 400;
+
+function retryAfterMs(text: string | null): number {
+  if (!text || !/^\d+$/.test(text)) return 0;
+  return Math.min(Number(text) * 1000, RETRY_AFTER_MS_MAX);
 }
 
 /** @internal Sends requests, again where that may help. */
 export class Transport {
   readonly #base: string;
   readonly #options: ConnectOptions;
+  readonly bytesMax: number;
+  #answered = false;
 
   constructor(url: string | URL, options: ConnectOptions) {
+    checkOptions(options, CONNECT);
     this.#base = String(url).replace(/\/+$/, "");
     this.#options = options;
+    this.bytesMax = options.answerBytesMax ?? ANSWER_BYTES_MAX;
   }
 
-  /** The answer if it is a success; throws a KindexError if not. */
-  send(request: Request): Promise<Response> {
-    return this.#sendAgain(request, (response) => response);
-  }
-
-  /** What its body has. One that is cut off is no answer. */
-  json<T>(request: Request): Promise<T> {
-    return this.#sendAgain(request, (response) => response.json());
-  }
-
-  async #sendAgain<T>(request: Request, read: Read<T>): Promise<T> {
+  /** What `read` makes of the answer if it is a success; throws a KindexError if not. */
+  async send<T>(request: Request, read: Read<T>): Promise<T> {
     const again = { ...request, headers: { ...request.headers } };
     if (request.writes) again.headers["Idempotency-Key"] = newIdempotencyKey();
     let wait = FIRST_WAIT_MS;
-    for (let left = this.#options.retries ?? 8;; left--) {
+    for (let left = this.#options.retries ?? RETRIES;; left--) {
       const attempt = await this.#attempt(again, read);
       if ("result" in attempt) return attempt.result;
-      if (left <= 0 || !isTransient(attempt.error)) throw attempt.error;
+      if (left <= 0 || !this.#isTransient(attempt.error)) throw attempt.error;
       const jitter = wait * (0.5 + Math.random() / 2);
       await sleep(Math.max(attempt.retryAfterMs, jitter), request.signal);
       wait = Math.min(wait * 2, LONGEST_WAIT_MS);
     }
   }
 
+  /** What its body has. One that is cut off is no answer. */
+  json<T>(request: Request): Promise<T> {
+    return this.send(request, async (answer) => parseJson(await textOf(answer)));
+  }
+
+  /** For an answer of which only the success counts. */
+  async done(request: Request): Promise<void> {
+    await this.send(request, textOf);
+  }
+
   async #attempt<T>(request: Request, read: Read<T>): Promise<Attempt<T>> {
+    const connection = new Connection(request.signal);
+    const { close } = connection;
+    let open = false;
     try {
-      const response = await this.#fetch(request);
-      if (response.ok) return { result: await read(response) };
-      const seconds = Number(response.headers.get("Retry-After"));
-      return { error: await problemOf(response), retryAfterMs: seconds * 1000 || 0 };
+      const response = await connection.within(this.#fetch(request, connection.signal));
+      this.#answered = true;
+      if (isRedirect(response)) return { error: redirected(response), retryAfterMs: 0 };
+      if (!response.ok) {
+        const error = await problemOf(response, connection);
+        return { error, retryAfterMs: retryAfterMs(response.headers.get("Retry-After")) };
+      }
+      const { status } = response;
+      const text = (endless = false) => connection.text(response, this.bytesMax, endless);
+      const result = await read({ status, text, close });
+      open = request.streams === true;
+      return { result };
     } catch (cause) {
       request.signal?.throwIfAborted();
-      const detail = `${this.#base} does not answer`;
-      const error = new KindexError(0, { code: "no-answer", detail }, { cause });
-      return { error, retryAfterMs: 0 };
+      return { error: this.#noAnswer(cause), retryAfterMs: 0 };
+    } finally {
+      if (!open) close();
     }
   }
 
-  async #fetch(request: Request): Promise<Response> {
+  #noAnswer(cause: any): KindexError {
+    if (cause instanceof KindexError) return cause;
+    const code = cause?.cause?.code ?? cause?.code;
+    const reason = typeof code === "string" ? code : undefined;
+    const detail = `${this.#base} does not answer${reason ? ` (${reason})` : ""}`;
+    return new KindexError(0, { detail, reason }, { cause });
+  }
+
+  #isTransient({ status, problem }: KindexError): boolean {
+    if (status === 0) return this.#answered || !UNCONNECTED.test(String(problem.reason));
+    return status === 429 || status === 503;
+  }
+
+  async #fetch(request: Request, signal: AbortSignal): Promise<Response> {
     const { token, fetch = globalThis.fetch } = this.#options;
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(request.query ?? {})) {
@@ -132,12 +274,10 @@ export class Transport {
     return await fetch(`${this.#base}${request.path}${search && `?${search}`}`, {
       method: request.method,
       headers,
-      body: request.body === undefined ? undefined : JSON.stringify(request.body),
-      signal: request.signal,
+      body: request.body === undefined ? undefined : stringifyJson(request.body),
+      signal,
+      // The body and the token are for this address alone.
+      redirect: "manual",
     });
   }
-}
-
-function isTransient(error: KindexError): boolean {
-  return error.status === 0 || error.status === 429 || error.status === 503;
 }

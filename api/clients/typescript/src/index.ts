@@ -3,4 +3,5 @@ export * from "./client.js";
 export * from "./collection.js";
 export { type FailedCheck, KindexError } from "./error.js";
 export type { CallOptions, ConnectOptions } from "./http.js";
-export { type Key, type KeyPart, KvU64 } from "./values.js";
+export { ExactNumber, parseJson, stringifyJson } from "./json.js";
+export { type Key, type KeyPart, KvU64, Media, Typed } from "./values.js";

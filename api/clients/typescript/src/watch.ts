@@ -1,5 +1,6 @@
 import { KindexError } from "./error.js";
-import { sleep, type Transport } from "./http.js";
+import { type Answer, RETRY_AFTER_MS_MAX, sleep, tooLarge, type Transport } from "./http.js";
+import { parseJson } from "./json.js";
 
 /** An event as the service names it, with its data. */
 export interface ServerEvent {
@@ -8,8 +9,7 @@ export interface ServerEvent {
   id?: string;
 }
 
-// The service sends a comment after 15 seconds of silence.
-const SILENCE_MS = 45_000;
+const FIRST_RETRY_MS = 2000;
 
 /**
  * The events of an address, without an end: after a break it asks again, with the
@@ -21,24 +21,23 @@ export async function* serverEvents(
   signal?: AbortSignal,
 ): AsyncGenerator<ServerEvent> {
   let id: string | undefined;
-  let retryMs = 2000;
+  let retryMs = FIRST_RETRY_MS;
   for (;;) {
-    const connection = new AbortController();
-    const stop = () => connection.abort(signal!.reason);
-    signal?.addEventListener("abort", stop, { once: true });
+    let answer: Answer | undefined;
     signal?.throwIfAborted();
     try {
       const headers: Record<string, string> = { Accept: "text/event-stream" };
       if (id !== undefined) headers["Last-Event-ID"] = id;
-      const response = await transport.send(
-        { method: "GET", path, headers, signal: connection.signal },
+      answer = await transport.send(
+        { method: "GET", path, headers, signal, streams: true },
+        (open) => open,
       );
-      for await (const block of blocks(response.body!, connection)) {
+      for await (const block of blocks(answer, transport.bytesMax)) {
         const found = parse(block);
         id = found.id ?? id;
         retryMs = found.retryMs ?? retryMs;
         if (found.event === "error") {
-          const problem = JSON.parse(found.data);
+          const problem = parseJson(found.data);
           throw new KindexError(problem.status, problem);
         }
         if (found.event) yield found;
@@ -49,28 +48,20 @@ export async function* serverEvents(
         error.status !== 503;
       if (lasting) throw error;
     } finally {
-      signal?.removeEventListener("abort", stop);
-      connection.abort();
+      answer?.close();
     }
     await sleep(retryMs, signal);
   }
 }
 
-async function* blocks(
-  body: ReadableStream<Uint8Array>,
-  connection: AbortController,
-): AsyncGenerator<string> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
+async function* blocks(answer: Answer, sizeMax: number): AsyncGenerator<string> {
   let text = "";
-  for (;;) {
-    const timer = setTimeout(() => connection.abort(), SILENCE_MS);
-    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
-    if (done) return;
-    text += decoder.decode(value, { stream: true });
+  for await (const part of answer.text(true)) {
+    text += part;
     const complete = text.split("\n\n");
     text = complete.pop()!;
     yield* complete;
+    if (text.length > sizeMax) throw tooLarge(answer.status, sizeMax);
   }
 }
 
@@ -80,7 +71,9 @@ function parse(block: string): ServerEvent & { retryMs?: number } {
     const [, name, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
     if (name === "event" || name === "id") found[name] = value;
     else if (name === "data") found.data += value;
-    else if (name === "retry") found.retryMs = Number(value);
+    else if (name === "retry" && /^\d+$/.test(value)) {
+      found.retryMs = Math.min(Number(value), RETRY_AFTER_MS_MAX);
+    }
   }
   return found;
 }
