@@ -3,7 +3,7 @@
 import { webcrypto } from 'node:crypto';
 import { kindexStorage } from 'kindex-adapters/better-auth';
 import { afterEach, describe, expect, it } from 'vitest';
-import { db, expectRefusals, expectTimeToLive, nowhere, planted, until } from './lib.mjs';
+import { db, expectNoOther, expectRefusals, expectTimeToLive, nowhere, planted, until } from './lib.mjs';
 
 globalThis.crypto ??= webcrypto; // Node 18
 const { betterAuth } = await import('better-auth');
@@ -75,6 +75,8 @@ describe('secondary storage', () => {
       expect(values.filter((value) => value !== null)).toEqual(['123456']);
     }
   });
+
+  it('makes errors of options that it does not have', () => expectNoOther(kindexStorage));
 
   it('makes errors of refusals', () =>
     expectRefusals(['better-auth'], '', (name, value) => storage.set(name, value, 0.5)));

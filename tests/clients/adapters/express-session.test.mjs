@@ -1,10 +1,11 @@
 // express-session with the suite of connect-redis, and over HTTP.
 import http from 'node:http';
 import session from 'express-session';
+import { ExactNumber } from 'kindex';
 import { KindexStore } from 'kindex-adapters/express-session';
 import { afterEach, describe, expect, it } from 'vitest';
 import { lifecycleTest } from './connect-redis.ts';
-import { db, expectRefusals, expectTimeToLive, nowhere, planted, until } from './lib.mjs';
+import { db, expectNoOther, expectRefusals, expectTimeToLive, nowhere, planted, until, url } from './lib.mjs';
 
 class Flawed extends KindexStore {
   async touch(sid, data, callback) {
@@ -71,6 +72,21 @@ describe('a store', () => {
     expect(await db.deleteRange({ index: 'sessions_by_user', prefix: ['ada'] })).toBe(1);
     expect(await store.ids()).toEqual(['s2']);
     await db.dropIndex('sessions_by_user');
+  });
+
+  it('makes errors of options that it does not have', () => expectNoOther((options) => new KindexStore(options)));
+
+  it('keeps the digits of a number that another program has stored', async () => {
+    const body = '{"cookie":{},"account":12345678901234567891,"rate":0.1000000000000000055511151231257827}';
+    const address = `${url}/kv/sessions/s1`;
+    const headers = { 'Content-Type': 'application/json' };
+    expect((await fetch(address, { method: 'PUT', headers, body })).status).toBe(201);
+    const found = await store.get('s1');
+    expect(found.account).toBeInstanceOf(ExactNumber);
+    await store.set('s1', { ...found, cookie: new session.Cookie({ maxAge: 60_000 }) });
+    const stored = await (await fetch(address)).text();
+    expect(stored).toContain('"account":12345678901234567891,"rate":0.1000000000000000055511151231257827');
+    expect(stored).toContain('"originalMaxAge":60000');
   });
 
   it('makes errors of refusals', () =>

@@ -3,7 +3,7 @@ import keyvTestSuite, { keyvIteratorTests } from '@keyv/test-suite';
 import { Keyv } from 'keyv';
 import { KeyvKindex } from 'kindex-adapters/keyv';
 import * as vitest from 'vitest';
-import { db, expectRefusals, expectTimeToLive, nowhere, planted, until } from './lib.mjs';
+import { db, expectNoOther, expectRefusals, expectTimeToLive, nowhere, planted, until } from './lib.mjs';
 
 const { expect, it } = vitest;
 
@@ -61,6 +61,8 @@ it('an iterator shows the entries of its namespace, more than a page of them', a
   for await (const [name, value] of keyv.iterator()) seen.push([name, value]);
   expect(seen).toEqual(names.map((name, n) => [name, n]));
 });
+
+it('an option that it does not have is an error', () => expectNoOther((options) => new KeyvKindex(options)));
 
 it('errors are errors', async () => {
   const options = { store: new KeyvKindex(nowhere), throwOnErrors: true };

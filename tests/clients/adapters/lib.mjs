@@ -35,6 +35,13 @@ export async function expectRefusals(prefix, field, set) {
   expect(await db.count({ prefix })).toBe(1);
 }
 
+/** `open(options)` makes an adapter; an option that it does not have must be an error. */
+export function expectNoOther(open) {
+  expect(() => open({ db, prefx: ['a'] })).toThrow('options has no member prefx beside db');
+  expect(() => open({ url, prefx: ['a'] })).toThrow('options has no member prefx: there are');
+  expect(() => open({ url, token: 'a', prefix: ['a'], retries: 0 })).not.toThrow();
+}
+
 async function all(entries) {
   const found = [];
   for await (const entry of entries) found.push(entry);

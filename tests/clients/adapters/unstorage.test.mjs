@@ -6,7 +6,7 @@ import denoDriver from 'unstorage/drivers/deno-kv-node';
 import memoryDriver from 'unstorage/drivers/memory';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from 'kindex';
-import { db, expectRefusals, expectTimeToLive, nowhere, planted, until, url } from './lib.mjs';
+import { db, expectNoOther, expectRefusals, expectTimeToLive, nowhere, planted, until, url } from './lib.mjs';
 
 function newDriver() {
   const driver = kindexDriver({ db });
@@ -170,6 +170,8 @@ describe('the driver kindex, further', () => {
     await db.get(['x']);
     expect(errors).toEqual([]);
   });
+
+  it('makes errors of options that it does not have', () => expectNoOther(kindexDriver));
 
   it('makes errors of refusals', () =>
     expectRefusals(['unstorage'], '', (name, value) => storage.setItem(name, value)));

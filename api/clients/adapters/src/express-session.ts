@@ -1,5 +1,5 @@
 import { type SessionData, Store } from "express-session";
-import type { Key, Kindex, KindexError } from "kindex";
+import { type Key, type Kindex, type KindexError, parseJson, stringifyJson } from "kindex";
 import { opened, type StoreOptions, timeToLive } from "./options.js";
 
 export type KindexSessionOptions = StoreOptions & {
@@ -34,7 +34,7 @@ export class KindexStore extends Store {
 
   constructor(options: KindexSessionOptions) {
     super();
-    const { db, prefix } = opened(options, "sessions");
+    const { db, prefix } = opened(options, "sessions", ["ttl"]);
     this.#db = db;
     this.#prefix = prefix;
     this.#ttl = options.ttl ?? DAY_SECONDS;
@@ -61,7 +61,7 @@ export class KindexStore extends Store {
     return settled(async () => {
       const ms = this.#msLeft(session);
       if (ms <= 0) return void await this.#db.delete(this.#key(sid));
-      const value = JSON.parse(JSON.stringify(session));
+      const value = parseJson(stringifyJson(session));
       await this.#db.put(this.#key(sid), value, timeToLive(ms));
     }, callback);
   }

@@ -14,10 +14,21 @@ export type StoreOptions =
     prefix?: Key;
   };
 
-/** @internal */
-export function opened(options: StoreOptions, name: string): { db: Kindex; prefix: Key } {
-  const db = "db" in options ? options.db : connect(options.url, options);
-  return { db, prefix: options.prefix ?? [name] };
+/**
+ * @internal An option that is none of an adapter's `own`, of these or of `connect` is a
+ * TypeError.
+ */
+export function opened(
+  options: StoreOptions,
+  name: string,
+  own: readonly string[] = [],
+): { db: Kindex; prefix: Key } {
+  const { prefix = [name], db, url, ...others } = { db: undefined, url: "", ...options };
+  for (const member of own) delete (others as Record<string, unknown>)[member];
+  if (db === undefined) return { db: connect(url, others), prefix };
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw new TypeError(`options has no member ${unknown} beside db`);
+  return { db, prefix };
 }
 
 /** @internal How many keys one request may have. */

@@ -13,7 +13,7 @@ type WatchEvent = "update" | "remove";
 
 /** The item `a:b` is the entry with the key [...prefix, "a", "b"]. */
 export function kindexDriver(options: KindexDriverOptions) {
-  const { db, prefix } = opened(options, "unstorage");
+  const { db, prefix } = opened(options, "unstorage", ["ttl", "onError"]);
   const watches = new Set<AbortController>();
 
   const toKey = (item: string): Key => [...prefix, ...item.split(":").filter(Boolean)];
