@@ -1,5 +1,5 @@
-// What the tests of the client share: the client that KINDEX_CLIENT names, in whatever
-// runtime this is, and a server at KINDEX_URL.
+// What the tests of the client share: the client that KINDEX_CLIENT names,
+// which this runtime runs, and a server at KINDEX_URL.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 

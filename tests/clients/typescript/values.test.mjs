@@ -254,7 +254,7 @@ test('an Error comes back with all that it had', async () => {
   assert.equal(value.error.cause.stack, error.cause.stack);
 });
 
-test('each value of a list is one, whatever is beside it', async () => {
+test('no value ends a list', async () => {
   for (const [i, [form]] of Object.values(VALUES).entries()) {
     await store(['beside', `=${i}`], stringifyJson(form), TYPED);
   }
