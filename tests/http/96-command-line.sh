@@ -733,6 +733,62 @@ complains 'the server answered 503 <html>none'
 kill $listener
 wait $listener 2>"$work/null"
 
+test_case 'hints are in the words of the command line'
+echo '{"name":"taken","prefix":["users"],"fields":["/age"]}' >"$work/taken"
+kindex set taken/x 1
+kindex index add taken users age
+ends 4
+complains '--adopt takes them over (--dry-run shows'
+echo '{"taken":{"prefix":["users"],"fields":["/age"]}}' >"$work/taken.json"
+for command in "add -f $work/taken" "apply $work/taken.json"; do
+    # shellcheck disable=SC2086
+    kindex index $command
+    ends 4
+    complains '"adopt": true in the declaration takes them over.'
+    is 'what it says of --adopt' "$(grep -c -e --adopt "$work/complaint")" 0
+done
+jq '. + {adopt: true}' "$work/taken" >"$work/adopting"
+kindex index add -f "$work/adopting"
+is 'proposals of --adopt' "$(grep -c -e --adopt "$work/complaint")" 0
+kindex index rm taken
+kindex set bounded 3
+kindex sum --min 0 -- bounded -9
+ends 4
+complains '--out clamp stores the bound'
+complains 'present: 3'
+kindex atomic '{"mutations":[{"type":"sum","key":["bounded"],"value":-9,"min":0}]}'
+ends 4
+complains '"out": "clamp" stores the bound'
+kindex atomic '{"mutatoins":[]}'
+complains 'allowed: '
+kindex set bounded 1 --if-match 00000000000000090000
+complains '--if-match takes the versionstamp that kindex get KEY -o json shows'
+kindex del bounded
+# For every code, the document of the server is the answer to a command.
+rm "$work/listener"
+node -e 'const http = require("http");
+const listener = http.createServer((request, reply) => {
+    http.get(`${process.argv[2]}/problems/${request.url.split("/").pop()}`, (problem) => {
+        let text = "";
+        problem.on("data", (part) => { text += part; }).on("end", () =>
+            reply.writeHead(JSON.parse(text).status, { "Content-Type": "application/problem+json" }).end(text));
+    });
+}).listen(0, "127.0.0.1", () => require("fs").writeFileSync(
+    process.argv[1], `${listener.address().port}\n`))' "$work/listener" "$url" &
+listener=$!
+wait_until test -s "$work/listener"
+other=http://127.0.0.1:$(cat "$work/listener")
+codes=0
+while read -r _ problem; do
+    kindex del "$problem" --url "$other"
+    is "the hints of $problem" "$(grep -c '^  [^ ]' "$work/complaint")" 1
+    is "what $problem says of HTTP" "$(grep -E '(GET|POST|PUT|PATCH|DELETE) |[hH]eader|ETag|If-|Retry-After|Authorization|Content-|Idempotency|Last-Event|chunked|\?[a-z]+=|/openapi|consistency' <(sed 1d "$work/complaint"))" ''
+    codes=$((codes + 1))
+done < <("$KINDEX" serve --print-problems)
+is 'the number of codes' "$codes" "$("$KINDEX" serve --print-problems | wc -l)"
+kill $listener
+wait $listener 2>"$work/null"
+
 test_case 'a watch that the server ends is status 5'
 for what in 'watched' '--prefix watched'; do
     # shellcheck disable=SC2086
