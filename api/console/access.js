@@ -1,7 +1,7 @@
 // Access tokens: those that are there, and new ones by preset.
 import { h, fill, say } from './dom.js';
-import { get, post, send } from './api.js';
-import { holder, isOpen, may } from './session.js';
+import { get, post, send, setToken } from './api.js';
+import { holder, isOpen, loadSession, may } from './session.js';
 import { parse, write } from './key.js';
 import { confirm, form } from './dialog.js';
 
@@ -15,12 +15,13 @@ const grantText = (grant) => `${grant.scopes.join(', ')} ${grant.prefix.length ?
 const day = (ms) => (ms === undefined ? 'never' : new Date(ms).toISOString().slice(0, 10));
 
 class AccessPage {
-  constructor() {
+  constructor(app) {
+    this.app = app;
     this.body = h('tbody');
     this.node = h('div.scroll.pane', { tabIndex: 0, role: 'region', 'aria-label': 'Access' },
       h('header.bar', {}, h('h2', {}, 'Access tokens'), h('span.grow'), may('admin')
         ? h('button.primary', { type: 'button', onclick: () => this.create() }, 'New', h('kbd', {}, 'n')) : null),
-      isOpen() ? h('p.warn', {}, 'This server needs no token: every program on this machine may do everything. The first token changes that: from then on every request needs one.') : null,
+      isOpen() ? h('p.warn', {}, 'This server needs no token: every program on this machine may do everything. The first token changes that: from then on every request needs one. You are signed in with it.') : null,
       holder() ? h('p', {}, `You use ${holder().name}: ${holder().grants.map(grantText).join('; ')}; ends ${day(holder().expiresAt)}.`) : null,
       may('admin') ? h('table', {}, h('thead', {}, h('tr', {}, ['Name', 'May', 'Made', 'Ends', ''].map((text) =>
         (text ? h('th', { scope: 'col' }, text) : h('td'))))), this.body) : null);
@@ -48,10 +49,11 @@ class AccessPage {
 
   async create() {
     if (!may('admin')) return;
+    const first = isOpen();
     const name = h('input', { name: 'name', required: true, autofocus: true, autocomplete: 'off', spellcheck: false });
     const prefix = h('input', { name: 'prefix', autocomplete: 'off', spellcheck: false, placeholder: 'all keys' });
-    const preset = h('select', { name: 'preset' }, PRESETS.map(([text], i) => h('option', { value: i, selected: i === (isOpen() ? OPERATOR : 0) }, text)));
-    const days = h('input', { name: 'days', type: 'number', min: 0, value: isOpen() ? 0 : DAYS });
+    const preset = h('select', { name: 'preset' }, PRESETS.map(([text], i) => h('option', { value: i, selected: i === (first ? OPERATOR : 0) }, text)));
+    const days = h('input', { name: 'days', type: 'number', min: 0, value: first ? 0 : DAYS });
     let made;
     await form({ id: 'new-token', title: 'New access token', action: 'Make it',
       body: [h('label', {}, 'Name', name), h('label', {}, 'For keys under', prefix), h('label', {}, 'It may', preset),
@@ -61,22 +63,32 @@ class AccessPage {
         const ttl = Number(days.value) > 0 ? { ttl: `${days.value}d` } : {};
         made = await post('/tokens', { name: name.value, grants, ...ttl });
       } });
-    if (made) await this.show(made);
-    if (!isOpen()) this.go();
+    if (!made) return;
+    // From the first token on every request needs one.
+    if (first && setToken(made.token)) await loadSession();
+    await this.show(made);
+    if (first) this.app.restart();
+    else this.go();
   }
 
   // The secret is shown once, and not kept.
   async show({ name, token }) {
     const lines = [`export KINDEX_TOKEN=${token}`, `export DENO_KV_ACCESS_TOKEN=${token}`];
-    await form({ id: 'secret', title: `The token ${name}`, action: 'Copy', cancel: true,
+    let copied = false;
+    await form({ id: 'secret', title: `The token ${name}`, action: 'Copy', cancel: 'Close',
       body: [h('p', {}, 'It is shown this once: the server keeps only its hash.'),
-        h('pre', { tabIndex: 0, role: 'region', 'aria-label': 'The token' }, lines.join('\n'))],
-      submit: async () => { await navigator.clipboard.writeText(token); say('Copied'); } });
-    if (isOpen()) location.reload(); // from now on a token is needed
+        h('pre', { tabIndex: 0, role: 'region', 'aria-label': 'The token', oncopy: () => { copied = true; } }, lines.join('\n'))],
+      mayClose: () => copied || confirm({ title: 'Close without a copy?', action: 'Close',
+        body: h('p', {}, 'The token was not copied, and is not shown again.') }),
+      submit: async () => {
+        if (!navigator.clipboard) throw new Error('The browser does not let this page copy: select the text and copy it.');
+        await navigator.clipboard.writeText(token);
+        say('Copied');
+      } });
   }
 
   keys() { return { n: () => this.create() }; }
   back() { this.node.focus(); }
 }
 
-export const open = () => new AccessPage();
+export const open = (app) => new AccessPage(app);

@@ -46,18 +46,19 @@ let refused = () => {};
 // Calls the function after an answer 401.
 export const onRefused = (call) => { refused = call; };
 
-async function refuse(response) {
+async function refuse(response, used) {
   const text = await response.text();
   let body = {};
   try { body = parse(text); } catch { body = { detail: text || undefined }; }
-  if (response.status === 401) refused();
+  if (response.status === 401 && used === token) refused(); // another one may have come meanwhile
   throw new Problem(response.status, body ?? {});
 }
 
 // The response; throws a Problem for any other than 2xx and 304. The target begins with '/'.
 export async function send(method, target, { body, headers, signal } = {}) {
   const all = { ...headers };
-  if (token !== null) all.Authorization = `Bearer ${token}`;
+  const used = token;
+  if (used !== null) all.Authorization = `Bearer ${used}`;
   if (body !== undefined && all['Content-Type'] === undefined) {
     all['Content-Type'] = 'application/json';
   }
@@ -71,7 +72,7 @@ export async function send(method, target, { body, headers, signal } = {}) {
     throw new Problem(0, { detail: 'The server does not answer.', hint: 'Is it running?' });
   }
   requests.last_ms = performance.now() - started;
-  if (!response.ok) await refuse(response);
+  if (!response.ok) await refuse(response, used);
   return response;
 }
 

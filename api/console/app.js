@@ -52,6 +52,14 @@ const app = {
     history[quiet ? 'replaceState' : 'pushState'](null, '', hash);
     document.title = title(id, path);
   },
+  // Shows the page again, because its user may do other things now.
+  restart() {
+    showHolder();
+    touched();
+    current?.leave?.();
+    current = currentId = null;
+    return show();
+  },
 };
 
 function title(id, path) {
@@ -130,7 +138,7 @@ const FIELDS = 'input, textarea, select, [contenteditable="plaintext-only"]';
 
 async function showKeys() {
   const { form } = await import('./dialog.js');
-  form({ id: 'keys', title: 'Keys', action: 'Close', cancel: false, submit: () => true,
+  form({ id: 'keys', title: 'Keys', action: 'Close', cancel: null, submit: () => true,
     body: h('table.keys', {}, h('tbody', {}, KEYS.map(([key, what]) =>
       h('tr', {}, h('th', { scope: 'row' }, h('kbd', {}, key)), h('td', {}, what))))) });
 }

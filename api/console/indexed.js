@@ -58,7 +58,7 @@ export async function showIndexes(key, kind, text) {
     return h('tr', {}, h('th', { scope: 'row' }, h('a', { href: `#/indexes/${encodeURIComponent(index.name)}` }, index.name)),
       h('td', {}, found.key ? h('span.part', {}, keyParts(found.key)) : found.note ?? `leaves it out: ${found.why}`));
   }));
-  const dialog = form({ id: 'indexed', title: `Indexes of ${write(key)}`, action: 'Close', cancel: false, submit: () => true,
+  const dialog = form({ id: 'indexed', title: `Indexes of ${write(key)}`, action: 'Close', cancel: null, submit: () => true,
     body: rows.length === 0 ? h('p', {}, 'No index is declared for entries with this key.') : h('table', {}, h('tbody', {}, rows)) });
   addEventListener('hashchange', () => document.getElementById('indexed')?.close(), { once: true });
   await dialog;

@@ -11,9 +11,10 @@ export function signIn(reason) {
   const field = h('input', { type: 'password', name: 'token', autocomplete: 'current-password',
     required: true, spellcheck: false, autofocus: true });
   const keep = h('input', { type: 'checkbox', name: 'keep' });
-  return form({ id: 'sign-in', title: 'Access token', action: 'Sign in', cancel: false, locked: true,
-    body: [h('p', {}, reason ?? 'This server needs an access token.', ' ',
-      h('code', {}, 'kindex token create me all'), ' makes one.'),
+  return form({ id: 'sign-in', title: 'Access token', action: 'Sign in', cancel: null, locked: true,
+    body: [h('p', {}, reason ?? 'This server needs an access token.'),
+    h('p.note', {}, 'With a token that may make others, ', h('code', {}, 'kindex token create me all'),
+      ' makes one. If all are lost, start the server with ', h('code', {}, '--token-file FILE'), ': the token in that file may do everything.'),
     h('input.hidden', { type: 'text', name: 'username', autocomplete: 'username', value: 'kindex',
       tabIndex: -1, 'aria-hidden': 'true' }),
     h('label', {}, 'Token', field),

@@ -194,6 +194,53 @@ test('journey 9: what changes now, with one key', () => withConsole(async ({ cli
   await page.fine();
 }));
 
+test('making the first token signs in with it, and closing asks before its text is gone', async () => {
+  const { base } = await server('first-token');
+  const context = await (await launch()).newContext();
+  const page = await openPage(context, `${base}/console#/access`, SIGN_IN);
+  await page.getByText('This server needs no token').waitFor();
+  await page.key('n');
+  await page.locator('#new-token').waitFor();
+  await page.type('me');
+  await page.key('Enter');
+  await page.locator('#secret').waitFor();
+  const secret = (await page.locator('#secret pre').innerText()).split(/[=\n]/)[1];
+  for (let i = 0; i < 3; i++) { // a browser would close a dialog at the second Escape
+    await page.key('Escape');
+    await page.locator('#confirm').waitFor();
+    await accessible(page, context);
+    await page.key('Escape');
+    await page.locator('#confirm').waitFor({ state: 'detached' });
+    assert.ok(await page.locator('#secret').isVisible());
+  }
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.locator('#confirm').getByRole('button', { name: 'Close' }).click();
+  await page.getByText('You use me').waitFor();
+  await page.locator('th[scope=row]').filter({ hasText: 'me' }).waitFor();
+  assert.equal(await page.locator('dialog').count(), 0);
+  assert.equal(await page.locator('.warn').count(), 0);
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await clientOf(base, secret)('GET', '/tokens');
+  // The sign-in box names the way back, and Escape does not close it.
+  await page.reload();
+  await page.locator('#sign-in').getByText('--token-file').waitFor();
+  for (let i = 0; i < 3; i++) await page.key('Escape');
+  await page.type(secret);
+  await page.key('Enter');
+  await page.getByText('You use me').waitFor();
+  // What was copied closes without a question.
+  await page.key('n');
+  await page.type('other');
+  await page.key('Enter');
+  await page.locator('#secret pre').selectText();
+  await page.key('Control+c');
+  await page.key('Escape');
+  await page.locator('#secret').waitFor({ state: 'detached' });
+  await page.locator('th[scope=row]').filter({ hasText: 'other' }).waitFor();
+  await page.fine();
+  await context.close();
+});
+
 test('journey 10: a token for an app', async () => {
   const { base, client } = await server('tokens');
   const { token } = await (await client('POST', '/tokens', JSON.stringify({ name: 'all',

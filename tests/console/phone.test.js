@@ -153,13 +153,13 @@ test('journey 10: a token', () => withConsole(async ({ context, open }) => {
   await page.getByText('It is shown this once').waitFor();
   await fits(page);
   await button(page, 'Copy').tap();
-  const dialog = page.locator('#sign-in'); // from now on a token is needed
-  await dialog.waitFor();
+  await page.getByText('You use me').waitFor();
   const token = await page.evaluate(() => navigator.clipboard.readText());
+  await button(page, 'Sign out').tap();
+  await page.locator('#sign-in').waitFor();
+  await fits(page);
   await page.locator('input[name=token]').fill(token);
   await button(page, 'Sign in').tap();
   await page.getByText('You use me').waitFor();
-  await button(page, 'Sign out').tap();
-  await dialog.waitFor();
   await page.fine();
 }, { ...phone, options: ['--scan-max', '9997'] }));
