@@ -82,6 +82,7 @@ static void take_range(struct matcher *matcher, const struct field *field,
 {
     const struct declaration *asked = matcher->asked;
     uint32_t before = matcher->used;
+    bounds->signed_zero = field->key_part != 0;
     for (size_t i = 0; i < asked->where_count; i++) {
         const struct condition *condition = &asked->where[i];
         if (condition->comparison < WHERE_GT || !is_about(condition, field) ||
@@ -97,11 +98,8 @@ static void take_range(struct matcher *matcher, const struct field *field,
         }
     }
     match_bounds_close(bounds);
-    if (field->descending && !match_bounds_turn(bounds)) {
+    if (field->descending && !match_bounds_turn(bounds))
         matcher->used = before;
-        matcher->ranged = false;
-        bounds->low.size = bounds->high.size = 0;
-    }
 }
 
 /* If the next field is to be one of several values, each of them is a range,
@@ -127,7 +125,7 @@ static bool take_bounds(struct matcher *matcher, void *mem)
     const struct declaration *index = matcher->index;
     struct kx_index_match *match = matcher->match;
     struct kx_buffer prefix;
-    struct match_bounds bounds;
+    struct match_bounds bounds = {.bounded = false};
     kx_buffer_init(&prefix, mem);
     kx_buffer_init(&bounds.low, mem);
     kx_buffer_init(&bounds.high, mem);
@@ -392,8 +390,7 @@ static bool include_key(void *mem, struct matcher *matcher)
     kx_buffer_init(&next, mem);
     match->start = match->prefix;
     match->prefix.size -= matcher->last.size;
-    if (match_bounds_next_part(matcher->last, &next) ||
-        match_bounds_next_type(matcher->last, &next))
+    if (match_bounds_next_part(matcher->last, true, &next))
         match->end = match_bounds_join(mem, match->prefix,
                                        kx_buffer_slice(&next), &failed);
     return !failed && !next.failed;

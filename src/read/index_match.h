@@ -82,6 +82,9 @@ size_t match_values_longest(const struct kx_index_match *match);
 struct match_bounds {
     struct kx_buffer low;  /* inclusive; empty: none */
     struct kx_buffer high; /* exclusive; empty: none */
+    bool signed_zero;      /* a part of the key: -0 comes before 0 */
+    bool bounded;          /* by comparisons with operands of this type: */
+    enum kx_part_type type;
 };
 
 /* Narrows the bounds by a condition that is gt, ge, lt or le; false if bounds
@@ -90,25 +93,23 @@ bool match_bounds_narrow(struct match_bounds *bounds,
                          const struct condition *condition);
 
 /* Replaces out by the encoding of the next part after this one. False if this
- * is the last. */
-bool match_bounds_next_part(struct kx_slice encoded, struct kx_buffer *out);
-
-/* The same with the first part of the type that comes next. False for booleans,
- * which are the last. */
-bool match_bounds_next_type(struct kx_slice encoded, struct kx_buffer *out);
+ * is true, the last of all, or without memory (out->failed). */
+bool match_bounds_next_part(struct kx_slice encoded, bool signed_zero,
+                            struct kx_buffer *out);
 
 /* A bound that follows the encoded parts that are equal, in talloc context mem.
  * Without memory *failed is set. */
 struct kx_slice match_bounds_join(void *mem, struct kx_slice prefix,
                                   struct kx_slice part, bool *failed);
 
-/* Adds a missing bound: the end of the type of the other bound, if the type has
+/* Adds a missing bound: the end of the type of the operands, if the type has
  * one. */
 void match_bounds_close(struct match_bounds *bounds);
 
 /* Turns the closed bounds into those of a descending field: `low` is then the
  * greatest part, inclusive, and `high` the one before the least, exclusive.
- * False if there is no such part: no string comes just before another. */
+ * False if there is no such part, because no string comes just before another:
+ * the bounds are then wider than the conditions. */
 bool match_bounds_turn(struct match_bounds *bounds);
 
 #endif

@@ -1,8 +1,15 @@
 /* Comparisons as bounds of a scan. Bounds are inclusive below and exclusive
  * above; "greater than x" begins at the next part after x. A comparison
- * concerns one type, and so do its bounds. */
+ * concerns one type, and so do its bounds.
+ *
+ * Every part has a next one, except true. Most parts also have one just before
+ * them, but strings and bytes do not: between "a" and "b" lie "aa", "aaa" and
+ * so on, and no string is the last. */
 #include "read/index_match.h"
 
+#include <math.h>
+
+#include "schema/indexable.h"
 #include "schema/predicate.h"
 
 static bool read_part(struct kx_slice encoded, struct kx_key_reader *reader,
@@ -12,24 +19,59 @@ static bool read_part(struct kx_slice encoded, struct kx_key_reader *reader,
     return kx_key_next(reader, part_out) == KX_OK;
 }
 
-/* Steps to the next larger magnitude, or with `down` to the next smaller one if
- * the magnitude is not 0. False on overflow. */
-static bool step_magnitude(uint8_t *bytes, size_t size, bool down)
+/* ---- Ends of types ------------------------------------------------------ */
+
+/* The part of this sign that is farthest from 0. */
+static bool add_extreme_bigint(bool negative, struct kx_buffer *out)
 {
-    for (size_t i = size; i-- > 0;) {
-        bytes[i] = (uint8_t)(bytes[i] + (down ? -1 : 1));
-        if (bytes[i] != (down ? 0xff : 0))
-            return true;
+    uint8_t bytes[KX_BIGINT_MAX];
+    memset(bytes, 0xff, sizeof bytes);
+    struct kx_part part = {.type = KX_BIGINT,
+                           .negative = negative,
+                           .bytes = kx_slice(bytes, sizeof bytes)};
+    return kx_key_add(out, &part) == KX_OK;
+}
+
+static bool add_first(enum kx_part_type type, struct kx_buffer *out)
+{
+    switch (type) {
+    case KX_BYTES_PART:
+        return kx_key_add_bytes(out, kx_text("")) == KX_OK;
+    case KX_STRING:
+        return kx_key_add_string(out, kx_text("")) == KX_OK;
+    case KX_BIGINT:
+        return add_extreme_bigint(true, out);
+    case KX_NUMBER:
+        return kx_key_add_number(out, copysign(NAN, -1)) == KX_OK;
+    case KX_BOOLEAN:
+        return kx_key_add_boolean(out, false) == KX_OK;
     }
     return false;
 }
 
-static bool add_next_bigint(struct kx_part part, struct kx_buffer *out)
+/* ---- The next part ------------------------------------------------------ */
+
+/* Steps to the next larger magnitude, or with `down` to the next smaller one if
+ * the magnitude is not 0. */
+static void step_magnitude(uint8_t *bytes, size_t size, bool down)
+{
+    for (size_t i = size; i-- > 0;) {
+        bytes[i] = (uint8_t)(bytes[i] + (down ? -1 : 1));
+        if (bytes[i] != (down ? 0xff : 0))
+            return;
+    }
+}
+
+/* False if the bigint would have more bytes than a key can hold. */
+static bool add_stepped_bigint(struct kx_part part, bool down,
+                               struct kx_buffer *out)
 {
     uint8_t bytes[KX_BIGINT_MAX + 1] = {0};
     size_t size = part.bytes.size + 1;
-    memcpy(bytes + 1, part.bytes.data, part.bytes.size);
-    step_magnitude(bytes, size, part.negative);
+    if (part.bytes.size > 0)
+        memcpy(bytes + 1, part.bytes.data, part.bytes.size);
+    part.negative |= down && part.bytes.size == 0;
+    step_magnitude(bytes, size, part.negative != down);
     part.bytes = kx_slice(bytes, size);
     return kx_key_add(out, &part) == KX_OK;
 }
@@ -43,21 +85,34 @@ static bool add_longer(struct kx_part part, struct kx_buffer *out)
     kx_add_byte(&longer, 0);
     part.bytes = kx_buffer_slice(&longer);
     bool done = !longer.failed && kx_key_add(out, &part) == KX_OK;
+    out->failed |= longer.failed;
     kx_buffer_free(&longer);
     return done;
 }
 
-/* The encoding of a number has the order of numbers: the next one is the next
- * double. */
-static bool add_next_number(struct kx_slice encoded, struct kx_buffer *out)
+/* The neighbours of a number in the order of keys: -NaN, -Infinity, the finite
+ * numbers, Infinity, NaN. Only parts of keys have a -0 beside 0. */
+static double number_after(double number, bool signed_zero)
 {
-    size_t start = out->size;
-    kx_add_slice(out, encoded);
-    return !out->failed &&
-           step_magnitude(out->data + start + 1, encoded.size - 1, false);
+    if (isnan(number))
+        return -INFINITY; /* after -NaN */
+    if (isinf(number) && number > 0)
+        return NAN;
+    if (signed_zero && number == 0 && signbit(number))
+        return 0;
+    double next = nextafter(number, INFINITY);
+    return next == 0 && !signed_zero ? 0 : next;
 }
 
-bool match_bounds_next_part(struct kx_slice encoded, struct kx_buffer *out)
+static double number_before(double number, bool signed_zero)
+{
+    double before =
+        isnan(number) ? INFINITY : -number_after(-number, signed_zero);
+    return before == 0 && !signed_zero ? 0 : before;
+}
+
+bool match_bounds_next_part(struct kx_slice encoded, bool signed_zero,
+                            struct kx_buffer *out)
 {
     struct kx_key_reader reader;
     struct kx_part part;
@@ -69,31 +124,25 @@ bool match_bounds_next_part(struct kx_slice encoded, struct kx_buffer *out)
     case KX_STRING:
         return add_longer(part, out);
     case KX_BIGINT:
-        return add_next_bigint(part, out);
+        return add_stepped_bigint(part, false, out) ||
+               add_first(KX_NUMBER, out);
     case KX_NUMBER:
-        return add_next_number(encoded, out);
+        if (isnan(part.number) && !signbit(part.number))
+            return add_first(KX_BOOLEAN, out);
+        return kx_key_add_number(out, number_after(part.number, signed_zero)) ==
+               KX_OK;
     case KX_BOOLEAN:
         return !part.boolean && kx_key_add_boolean(out, true) == KX_OK;
     }
     return false;
 }
 
+/* ---- Narrowing ---------------------------------------------------------- */
+
 static bool is_lower(const struct condition *condition)
 {
     return condition->comparison == WHERE_GT ||
            condition->comparison == WHERE_GE;
-}
-
-/* False for a bound after true: no part is greater. */
-static bool bound_of(const struct condition *condition, struct kx_buffer *out)
-{
-    bool next =
-        condition->comparison == WHERE_GT || condition->comparison == WHERE_LE;
-    if (next)
-        return match_bounds_next_part(condition->values[0], out);
-    out->size = 0;
-    kx_add_slice(out, condition->values[0]);
-    return true;
 }
 
 static bool is_tighter(const struct condition *condition,
@@ -103,154 +152,137 @@ static bool is_tighter(const struct condition *condition,
     return present.size == 0 || (is_lower(condition) ? order > 0 : order < 0);
 }
 
-static bool same_type(const struct match_bounds *bounds, struct kx_slice value)
-{
-    struct kx_slice other =
-        kx_buffer_slice(bounds->low.size != 0 ? &bounds->low : &bounds->high);
-    return other.size == 0 || predicate_comparable(other, value);
-}
-
-/* The last character, which begins no string. */
-#define LAST_TEXT "\xf4\x8f\xbf\xbf"
-
-/* A string or bytes part has one before it only if it ends in a zero: then that
- * is the same without it. The end of all strings stands for itself. */
-static bool add_shorter(struct kx_part part, struct kx_buffer *out)
-{
-    bool last =
-        part.type == KX_STRING && kx_equal(part.bytes, kx_text(LAST_TEXT));
-    if (!last) {
-        if (part.bytes.size == 0 || part.bytes.data[part.bytes.size - 1] != 0)
-            return false;
-        part.bytes.size--;
-    }
-    return kx_key_add(out, &part) == KX_OK;
-}
-
-static bool add_last_bigint(struct kx_buffer *out)
-{
-    uint8_t bytes[KX_BIGINT_MAX];
-    memset(bytes, 0xff, sizeof bytes);
-    struct kx_part part = {.type = KX_BIGINT,
-                           .bytes = kx_slice(bytes, sizeof bytes)};
-    return kx_key_add(out, &part) == KX_OK;
-}
-
-static bool add_bigint_before(struct kx_part part, struct kx_buffer *out)
-{
-    uint8_t bytes[KX_BIGINT_MAX + 1] = {0};
-    size_t size = part.bytes.size + 1;
-    if (part.bytes.size > 0)
-        memcpy(bytes + 1, part.bytes.data, part.bytes.size);
-    part.negative |= part.bytes.size == 0;
-    step_magnitude(bytes, size, !part.negative);
-    part.bytes = kx_slice(bytes, size);
-    return kx_key_add(out, &part) == KX_OK;
-}
-
-/* The part just before this one; the last of the type before, if this is the
- * first of a type. False without such a part. */
-static bool part_before(struct kx_slice encoded, struct kx_buffer *out)
+/* No part comes after true: "greater than true" has no bound, and "at most
+ * true" needs none. */
+bool match_bounds_narrow(struct match_bounds *bounds,
+                         const struct condition *condition)
 {
     struct kx_key_reader reader;
     struct kx_part part;
-    size_t start = out->size;
+    struct kx_buffer *place =
+        is_lower(condition) ? &bounds->low : &bounds->high;
+    struct kx_slice operand = condition->values[0];
+    struct kx_buffer bound;
+    kx_buffer_init(&bound, place->owner);
+    if (!read_part(operand, &reader, &part) ||
+        (bounds->bounded && part.type != bounds->type))
+        return false;
+    bool next =
+        condition->comparison == WHERE_GT || condition->comparison == WHERE_LE;
+    if (!next)
+        kx_add_slice(&bound, operand);
+    else if (!match_bounds_next_part(operand, bounds->signed_zero, &bound) &&
+             is_lower(condition))
+        return false;
+    place->failed |= bound.failed;
+    bounds->bounded = true;
+    bounds->type = part.type;
+    if (bound.size != 0 &&
+        is_tighter(condition, kx_buffer_slice(place), kx_buffer_slice(&bound)))
+        *place = bound;
+    return true;
+}
+
+void match_bounds_close(struct match_bounds *bounds)
+{
+    if (!bounds->bounded)
+        return;
+    if (bounds->low.size == 0)
+        add_first(bounds->type, &bounds->low);
+    if (bounds->high.size == 0 && bounds->type != KX_BOOLEAN)
+        add_first((enum kx_part_type)(bounds->type + 1), &bounds->high);
+}
+
+/* ---- Descending fields -------------------------------------------------- */
+
+/* Adds the part just before this one; false if no part is there. */
+static bool add_part_before(struct kx_slice encoded, bool signed_zero,
+                            struct kx_buffer *out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
     if (!read_part(encoded, &reader, &part))
         return false;
     switch (part.type) {
     case KX_BYTES_PART:
     case KX_STRING:
-        return add_shorter(part, out);
+        if (part.bytes.size == 0 || part.bytes.data[part.bytes.size - 1] != 0)
+            return false;
+        part.bytes.size--;
+        return kx_key_add(out, &part) == KX_OK;
     case KX_BIGINT:
-        return add_bigint_before(part, out);
+        return add_stepped_bigint(part, true, out);
     case KX_NUMBER:
-        if (part.number <= -__builtin_inf())
-            return add_last_bigint(out);
-        kx_add_slice(out, encoded);
-        return !out->failed &&
-               step_magnitude(out->data + start + 1, encoded.size - 1, true);
+        if (isnan(part.number) && signbit(part.number))
+            return add_extreme_bigint(false, out);
+        if (isinf(part.number) && part.number < 0)
+            return add_first(KX_NUMBER, out);
+        return kx_key_add_number(
+                   out, number_before(part.number, signed_zero)) == KX_OK;
     case KX_BOOLEAN:
         if (part.boolean)
-            return kx_key_add_boolean(out, false) == KX_OK;
-        return kx_key_add_number(out, __builtin_nan("")) == KX_OK;
+            return add_first(KX_BOOLEAN, out);
+        return kx_key_add_number(out, NAN) == KX_OK;
     }
+    return false;
+}
+
+/* Adds a part that is less, and near: the beginning of a string or of bytes.
+ * None is near the first part of a type, so there it is one of those that few
+ * parts of the type before exceed. */
+static void add_lesser(struct kx_slice encoded, struct kx_buffer *out)
+{
+    static const char last_character[] = "\xf4\x8f\xbf\xbf";
+    struct kx_key_reader reader;
+    struct kx_part part;
+    if (!read_part(encoded, &reader, &part))
+        return;
+    if (part.type == KX_BIGINT) {
+        kx_key_add_string(out, kx_text(last_character));
+    } else if (part.bytes.size == 0) {
+        kx_key_add_bytes(out, kx_text("\xff"));
+    } else {
+        part.bytes.size--;
+        while (part.type == KX_STRING && part.bytes.size > 0 &&
+               !kx_utf8_valid(part.bytes))
+            part.bytes.size--;
+        kx_key_add(out, &part);
+    }
+}
+
+/* Adds the least part of the range to be excluded last: the one before `low`,
+ * or a lesser one. Nothing comes before the empty bytes, so after them a
+ * descending field needs no end. */
+static bool add_turned_low(const struct match_bounds *bounds,
+                           struct kx_buffer *out)
+{
+    struct kx_slice low = kx_buffer_slice(&bounds->low);
+    if (indexable_is_null(low) ||
+        add_part_before(low, bounds->signed_zero, out))
+        return true;
+    add_lesser(low, out);
     return false;
 }
 
 bool match_bounds_turn(struct match_bounds *bounds)
 {
-    struct match_bounds turned;
+    struct match_bounds turned = *bounds;
+    if (!bounds->bounded)
+        return true;
     kx_buffer_init(&turned.low, bounds->low.owner);
     kx_buffer_init(&turned.high, bounds->high.owner);
-    bool low = bounds->high.size == 0 ||
-               part_before(kx_buffer_slice(&bounds->high), &turned.low);
-    bool high = bounds->low.size == 0 ||
-                part_before(kx_buffer_slice(&bounds->low), &turned.high);
-    bounds->low.failed |= turned.low.failed | turned.high.failed;
-    if (low && high)
-        *bounds = turned;
-    return low && high;
+    bool exact = bounds->high.size == 0 ||
+                 add_part_before(kx_buffer_slice(&bounds->high),
+                                 bounds->signed_zero, &turned.low);
+    if (!exact)
+        kx_add_slice(&turned.low, kx_buffer_slice(&bounds->high));
+    exact &= add_turned_low(bounds, &turned.high);
+    turned.low.failed |= bounds->low.failed | bounds->high.failed;
+    *bounds = turned;
+    return exact;
 }
 
-bool match_bounds_narrow(struct match_bounds *bounds,
-                         const struct condition *condition)
-{
-    struct kx_buffer *place =
-        is_lower(condition) ? &bounds->low : &bounds->high;
-    struct kx_buffer bound;
-    kx_buffer_init(&bound, place->owner);
-    if (!same_type(bounds, condition->values[0]) ||
-        !bound_of(condition, &bound))
-        return false;
-    if (is_tighter(condition, kx_buffer_slice(place), kx_buffer_slice(&bound)))
-        *place = bound;
-    return true;
-}
-
-/* Adds the first part of a type, or an end of the type before; false for bytes,
- * the first type. Strings end at a character that begins no string. */
-static bool add_first(enum kx_part_type type, struct kx_buffer *out)
-{
-    switch (type) {
-    case KX_BYTES_PART:
-        return false;
-    case KX_STRING:
-        kx_key_add_string(out, kx_text(""));
-        return true;
-    case KX_BIGINT:
-        kx_key_add_string(out, kx_text(LAST_TEXT));
-        return true;
-    case KX_NUMBER:
-        kx_key_add_number(out, -__builtin_inf());
-        return true;
-    case KX_BOOLEAN:
-        kx_key_add_boolean(out, false);
-        return true;
-    }
-    return false;
-}
-
-bool match_bounds_next_type(struct kx_slice encoded, struct kx_buffer *out)
-{
-    struct kx_key_reader reader;
-    struct kx_part part;
-    out->size = 0;
-    return read_part(encoded, &reader, &part) && part.type != KX_BOOLEAN &&
-           add_first((enum kx_part_type)(part.type + 1), out);
-}
-
-void match_bounds_close(struct match_bounds *bounds)
-{
-    struct kx_key_reader reader;
-    struct kx_part part;
-    bool low = bounds->low.size != 0;
-    bool high = bounds->high.size != 0;
-    if (low && !high)
-        match_bounds_next_type(kx_buffer_slice(&bounds->low), &bounds->high);
-    else if (high && !low &&
-             read_part(kx_buffer_slice(&bounds->high), &reader, &part))
-        add_first(part.type, &bounds->low);
-}
+/* ---- Whole keys --------------------------------------------------------- */
 
 struct kx_slice match_bounds_join(void *mem, struct kx_slice prefix,
                                   struct kx_slice part, bool *failed)

@@ -37,6 +37,50 @@ is 'up to a and Z' "$(follow '{"prefix":["users"],"where":{"path":"/e","le":"B",
 test_case 'the numbers begin after the largest bigint'
 is 'the bigint' "$(follow "{\"prefix\":[\"b\"],\"where\":{\"key\":1,\"eq\":$largest}}")" 'null: big'
 
+test_case 'strings have no last one, in either order'
+request POST /atomic '{"mutations":[{"type":"set","key":["last","a"],"value":{"t":"a"}},
+    {"type":"set","key":["last","b"],"value":{"t":"\udbff\udfff"}},
+    {"type":"set","key":["last","c"],"value":{"t":"\udbff\udfffz"}},
+    {"type":"set","key":["last","d"],"value":{"t":{"type":"bigint","value":"-5"}}}]}'
+expect 200
+declare_index '{"name":"last_up","prefix":["last"],"fields":["/t"]}'
+is 'from a' "$(follow '{"prefix":["last"],"where":{"path":"/t","ge":"a"}}')" 'last_up: a b c'
+is 'bigints' "$(follow '{"prefix":["last"],"where":{"path":"/t","lt":{"type":"bigint","value":"7"}}}')" 'last_up: d'
+request DELETE /indexes/last_up
+declare_index '{"name":"last_down","prefix":["last"],"fields":[{"path":"/t","order":"desc"}]}'
+filtered() { # QUERY: the request that tests entries, and what it finds
+    explain "$1"
+    field .request null
+    request GET "$(value .filtered)"
+    value '[.entries[].key[1]] | sort | join(" ")'
+}
+is 'all strings but the last character and more' "$(filtered '{"prefix":["last"],"where":{"path":"/t","gt":"","lt":"\udbff\udfff"}}')" a
+is 'from a' "$(filtered '{"prefix":["last"],"where":{"path":"/t","ge":"a"}}')" 'a b c'
+is 'after a, down to z' "$(follow '{"prefix":["last"],"where":{"path":"/t","gt":"a","le":"\udbff\udfff"}}')" 'last_down: b'
+request DELETE /indexes/last_down
+request DELETE '/list?prefix=last'
+
+test_case 'each NaN has its place among the bounds of key parts'
+for part in =-NaN =-Infinity =-0 =0 =Infinity =NaN =true =5n; do request PUT "/kv/edge/$part" 1; done
+edge() { # CONDITION: what the request finds
+    explain "{\"prefix\":[\"edge\"],\"where\":{\"key\":1,$1}}"
+    request GET "$(value .request)"
+    value '[.entries[].key[1] | if type == "object" then .value else tostring end] | join(" ")'
+}
+nan='{"type":"number","value":"NaN"}' negative_nan='{"type":"number","value":"-NaN"}' negative_zero='{"type":"number","value":"-0"}'
+is 'below 0' "$(edge '"lt":0')" '-NaN -Infinity -0'
+is 'up to -0' "$(edge "\"le\":$negative_zero")" '-NaN -Infinity -0'
+is 'after Infinity' "$(edge '"gt":{"type":"number","value":"Infinity"}')" NaN
+is 'after NaN' "$(edge "\"gt\":$nan")" ''
+is 'up to NaN' "$(edge "\"ge\":0,\"le\":$nan")" '0 Infinity NaN'
+is 'NaN' "$(edge "\"eq\":$nan")" NaN
+is '-NaN' "$(edge "\"eq\":$negative_nan")" -NaN
+is 'up to -NaN' "$(edge "\"le\":$negative_nan")" -NaN
+is 'after -NaN' "$(edge "\"gt\":$negative_nan,\"lt\":$negative_zero")" -Infinity
+is 'bigints' "$(edge '"ge":{"type":"bigint","value":"1"}')" 5
+is 'up to the largest bigint' "$(edge "\"le\":$largest")" 5
+request DELETE '/list?prefix=edge'
+
 test_case 'text that looks like JSON is text'
 declare_index '{"name":"by_s","prefix":["users"],"fields":["/s"]}'
 is 'an array' "$(follow '{"prefix":["users"],"where":{"path":"/s","eq":"[1]"}}')" 'by_s: a'

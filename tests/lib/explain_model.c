@@ -1,11 +1,67 @@
 #include "explain_model.h"
 
+/* Bigints have at most 255 bytes. */
+#define GREATEST                                                               \
+    "126238304966058622268417487065116999845484776053576109500509"             \
+    "161826268184136202698801551568013761380717534054534851164138"             \
+    "648904527931605160527688095259563605939964364716019515983399"             \
+    "209962459578542172100149937763938581219604072733422507180056"             \
+    "009672540900709554109516816573779593326332288314873251559077"             \
+    "853068444977864803391962580800682760017849589281937637993445"             \
+    "539366428356761821065267423102149447628375691862210717202025"             \
+    "241630303118559188678304314076943801692528246980959705901641"             \
+    "444238894928620825482303431806955690226308773426829503900930"             \
+    "529395181208739591967195841536053143145775307050594328881077"             \
+    "553168201547775"
+#define BIGINT(digits) "{\"type\":\"bigint\",\"value\":\"" digits "\"}"
+#define BYTES(base64) "{\"type\":\"Uint8Array\",\"value\":\"" base64 "\"}"
+#define NUMBER(name) "{\"type\":\"number\",\"value\":\"" name "\"}"
+
 const struct model_value VALUES[COUNT] = {
-    {"\"Y\"", 1, 2}, {"\"x\"", 1, 1}, {"\"y\"", 1, 2},      {"-1", 2, 3},
-    {"2", 2, 4},     {"2.5", 2, 5},   {"7", 2, 6},          {"false", 3, 7},
-    {"true", 3, 8},  {"null", 0, 9},  {"{\"z\":1}", 0, 10},
+    {BYTES(""), 1, 1, 1},
+    {BYTES("AA"), 1, 2, 2},
+    {BYTES("_w"), 1, 3, 3},
+    {BYTES("_wA"), 1, 4, 4},
+    {"\"\"", 2, 5, 5},
+    {"\"\\u0000\"", 2, 6, 6},
+    {"\"Y\"", 2, 7, 11},
+    {"\"x\"", 2, 8, 8},
+    {"\"x\\u0000\"", 2, 9, 9},
+    {"\"xa\"", 2, 10, 10},
+    {"\"y\"", 2, 11, 11},
+    {"\"\xf4\x8f\xbf\xbf\"", 2, 12, 12},
+    {"\"\xf4\x8f\xbf\xbf"
+     "a\"",
+     2, 13, 13},
+    {BIGINT("-" GREATEST), 3, 14, 14},
+    {BIGINT("-1"), 3, 15, 15},
+    {BIGINT("0"), 3, 16, 16},
+    {BIGINT("1"), 3, 17, 17},
+    {BIGINT("256"), 3, 18, 18},
+    {BIGINT(GREATEST), 3, 19, 19},
+    {NUMBER("-Infinity"), 4, 20, 20},
+    {"-1e308", 4, 21, 21},
+    {"-1", 4, 22, 22},
+    {"-5e-324", 4, 23, 23},
+    {"0", 4, 24, 24},
+    {"5e-324", 4, 25, 25},
+    {"1", 4, 26, 26},
+    {"2", 4, 27, 27},
+    {"2.5", 4, 28, 28},
+    {"7", 4, 29, 29},
+    {"1e308", 4, 30, 30},
+    {NUMBER("Infinity"), 4, 31, 31},
+    {NUMBER("NaN"), 4, 32, 32},
+    {"false", 5, 33, 33},
+    {"true", 5, 34, 34},
+    {"null", 0, 35, 35},
+    {"{\"z\":1}", 0, 36, 36},
 };
-enum { OPERANDS = 10 }; /* so many of them, from the first, can be compared */
+enum {
+    OPERANDS = PLAIN + 1
+}; /* so many of them, from the first, can be compared */
+/* JSON numbers, with which a part of a key can be compared. */
+enum { KEY_FIRST = 20, KEY_COUNT = 10 };
 
 static const char *const COMPARISONS[] = {"eq", "ne", "gt", "ge",
                                           "lt", "le", "in", "exists"};
@@ -16,7 +72,7 @@ static const char *const COMPARISONS[] = {"eq", "ne", "gt", "ge",
 
 static int fold(int value, bool folded)
 {
-    return folded ? VALUES[value].folded : value;
+    return folded ? VALUES[value].folded : VALUES[value].rank;
 }
 
 static bool ordered(enum query_comparison comparison, double a, double b)
@@ -54,13 +110,11 @@ static bool value_holds(const struct query_condition *wanted, int value)
                    fold(operand, folded));
 }
 
-/* The key's only part is a number; operands of type 2 can be equal to it. */
+/* The key's only part is a number, which only numbers can equal. */
 static bool key_holds(const struct query_condition *wanted, size_t key)
 {
     double operand = 0;
     int value = wanted->operands[0];
-    if (VALUES[value].type != 2)
-        return false;
     kx_number_parse(kx_text(VALUES[value].text), &operand);
     if (wanted->comparison == EQ)
         return (double)key == operand;
@@ -159,7 +213,7 @@ struct query_condition random_wanted(uint64_t *seed)
     if (wanted.comparison == EXISTS)
         wanted.operands[0] = (int)random_below(seed, 2);
     if (wanted.place.member == 3)
-        wanted.operands[0] = 3 + (int)random_below(seed, 4);
+        wanted.operands[0] = KEY_FIRST + (int)random_below(seed, KEY_COUNT);
     return wanted;
 }
 

@@ -9,12 +9,13 @@
 
 /* Values in the order of an index. Those of a type follow each other; what has
  * no place in the order has type 0. */
-enum { NONE = -1, PLAIN = 9, COUNT = 11 };
+enum { NONE = -1, PLAIN = 34, COUNT = 36 };
 
 extern const struct model_value {
     const char *text;
     int type;
-    int folded; /* the value that it is when it is folded */
+    int rank;   /* in the order of all values; equal values have one rank */
+    int folded; /* the rank when it is folded */
 } VALUES[COUNT];
 
 /* An entry ["e", number] with members a and b, and an array t. */
