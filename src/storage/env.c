@@ -15,7 +15,7 @@
 #include "storage/format.h"
 #include "bdb/checkpoint_throttle.h"
 #include "storage/log_files.h"
-#include "storage/recovery_ahead.h"
+#include "storage/recovery_prefetch.h"
 #include "storage/suspect.h"
 #include "base/file.h"
 #include "bdb/os_hooks.h"
@@ -101,13 +101,13 @@ static enum kx_status open_environment(struct env *env,
     error = configure(env->db, options);
     if (error != 0)
         return bdb_status(env, error, "configure");
-    struct recovery_ahead *ahead =
-        recovery_ahead_start(NULL, options->directory);
+    struct recovery_prefetch *prefetch =
+        recovery_prefetch_start(NULL, options->directory);
     error = env->db->open(env->db, options->directory,
                           DB_CREATE | DB_PRIVATE | DB_THREAD | recover |
                               DB_INIT_MPOOL | DB_INIT_LOG | DB_INIT_TXN,
                           0600);
-    talloc_free(ahead);
+    talloc_free(prefetch);
     return bdb_status(env, error, "open environment");
 }
 

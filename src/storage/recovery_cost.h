@@ -1,10 +1,10 @@
-/* What a recovery would cost if the process were killed now.
+/* Estimates the cost of a recovery if the process were killed now.
  *
- * Recovery reads the log from the place where the last complete checkpoint
- * began, and every page that a record there changes; pages that were in memory
- * only it writes again. How many pages that are depends on how scattered the
- * writes are: 128 MiB of log may concern 10,000 pages, or 300,000. So bytes of
- * log alone do not limit its time.
+ * Recovery reads the log from the start of the last complete checkpoint, and
+ * every page that a record there changes; it rewrites pages that were only in
+ * memory. The number of pages depends on how scattered the writes are: 128 MiB
+ * of log may touch 10,000 pages or 300,000. So a limit in bytes of log does not
+ * limit the time.
  */
 #ifndef RECOVERY_COST_H
 #define RECOVERY_COST_H
@@ -22,20 +22,20 @@ struct recovery_start {
 struct recovery_cost {
     uint64_t log_bytes; /* to be read */
     uint64_t pages;     /* to be read, and perhaps written */
-    uint64_t us;        /* of the processor, by what both took when measured */
+    uint64_t us;        /* CPU time, by the measured cost of bytes and pages */
 };
 
-/* The place that the log has reached. Any thread; takes as long as
- * recovery_cost_now. */
+/* Returns where a recovery would begin if a checkpoint ended now. Any thread;
+ * takes as long as recovery_cost_now. */
 struct recovery_start recovery_start_here(const struct env *env);
 
-/* A bound of the cost in microseconds by the log alone: no record changes more
- * than a page. Any thread. */
+/* Returns an upper bound of the cost in microseconds from the log alone: a
+ * record changes at most one page. Any thread. */
 uint64_t recovery_cost_most(const struct env *env);
 
-/* The cost from the last checkpoint on, or from the opening of the environment,
- * which ends with one. It looks through the table of the whole cache: some 20
- * ms for 3 GiB. Checkpointer thread only. */
+/* Returns the cost since the last checkpoint; opening the environment ends with
+ * one. Scans the table of the whole cache, which takes about 20 ms for 3 GiB.
+ * Checkpointer thread only. */
 struct recovery_cost recovery_cost_now(const struct env *env);
 
 #endif

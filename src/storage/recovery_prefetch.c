@@ -1,6 +1,7 @@
-/* The names of files are found where recovery begins, so the log is gone
- * through backwards for that, and then forwards for the pages. */
-#include "storage/recovery_ahead.h"
+/* The log names the files where recovery begins. So the scan first goes
+ * backwards to find that place and the names, and then forwards for the pages.
+ */
+#include "storage/recovery_prefetch.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,19 +13,20 @@
 #include "storage/log_file.h"
 #include "storage/log_files.h"
 
-/* Places in a registration (a size and bytes) and a checkpoint. */
+/* Offsets in a file registration (a size, then the name) and in a checkpoint.
+ */
 enum {
     NAME_AT = LOG_BODY_AT + 4,
     START_AT = LOG_BODY_AT,
-    READ_MIN = LOG_BODY_AT + 12 /* of the records that are read here */
+    READ_MIN = LOG_BODY_AT + 12 /* bytes of the shortest record read here */
 };
 
 enum { FILES = 8, FILE_NAME = 64 };
 
-/* The types that nearly all records of rows have. */
+/* The record types that nearly all changes of rows have. */
 static const struct {
     uint32_t type;
-    size_t file_at; /* its number; that of the page follows */
+    size_t file_at; /* offset of the file number; the page number follows */
 } PAGE_RECORDS[] = {
     {41, LOG_BODY_AT + 4}, /* an item added or removed, after the operation */
     {43, LOG_BODY_AT + 4}, /* a page of a long value, the same */
@@ -35,13 +37,13 @@ static const struct {
 struct log_walk {
     const char *directory;
     struct log_file log;
-    char names[FILES][FILE_NAME]; /* by number; empty: not known */
-    struct log_place start;       /* of recovery; file 0: not found yet */
+    char names[FILES][FILE_NAME]; /* by file number; empty: not known */
+    struct log_place start; /* where recovery begins; file 0: not found yet */
     recovery_page_fn *each;
     void *target;
 };
 
-/* 0: of none that is read here. */
+/* The record type, or 0 if this file does not read such records. */
 static uint32_t type_of(const uint8_t *record, size_t length)
 {
     return length < READ_MIN ? 0 : log_number(record + LOG_TYPE_AT);
@@ -54,8 +56,8 @@ static enum kx_status read_log(struct log_walk *walk, uint32_t number)
     return log_file_read(walk->directory, number, &walk->log, &fault);
 }
 
-/* Name, identity (both with their sizes) and number of the file follow each
- * other. */
+/* A registration has the file's name and identity, each after its size, and
+ * then the file number. */
 static void note_file(struct log_walk *walk, const uint8_t *record,
                       size_t length)
 {
@@ -99,7 +101,7 @@ static enum kx_status find_start(struct log_walk *walk, uint32_t first,
     return status;
 }
 
-/* False: enough. */
+/* Returns false when the scan should stop. */
 static bool take_record(struct log_walk *walk, const uint8_t *record,
                         size_t length)
 {
@@ -142,62 +144,65 @@ enum kx_status recovery_pages(const char *directory, recovery_page_fn *each,
 
 enum { ASKED = 1 << 17 };
 
-struct recovery_ahead {
+struct recovery_prefetch {
     const char *directory;
     pthread_t thread;
     atomic_bool stop;
-    char file[FILE_NAME]; /* that is open */
+    char file[FILE_NAME]; /* name of the open file */
     int fd;
-    uint32_t asked[ASKED]; /* pages of it, each at its number % ASKED, plus 1 */
+    uint32_t
+        asked[ASKED]; /* page number + 1 of recent requests, at page % ASKED */
 };
 
 static bool ask(void *target, const char *file, uint32_t page)
 {
-    struct recovery_ahead *ahead = target;
-    if (strcmp(file, ahead->file) != 0) {
+    struct recovery_prefetch *prefetch = target;
+    if (strcmp(file, prefetch->file) != 0) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/%s", ahead->directory, file);
-        snprintf(ahead->file, sizeof ahead->file, "%s", file);
-        if (ahead->fd >= 0)
-            close(ahead->fd);
-        ahead->fd = open(path, O_RDONLY | O_CLOEXEC);
-        memset(ahead->asked, 0, sizeof ahead->asked);
+        snprintf(path, sizeof path, "%s/%s", prefetch->directory, file);
+        snprintf(prefetch->file, sizeof prefetch->file, "%s", file);
+        if (prefetch->fd >= 0)
+            close(prefetch->fd);
+        prefetch->fd = open(path, O_RDONLY | O_CLOEXEC);
+        memset(prefetch->asked, 0, sizeof prefetch->asked);
     }
-    if (ahead->fd >= 0 && ahead->asked[page % ASKED] != page + 1)
-        (void)posix_fadvise(ahead->fd, (off_t)page * PAGE_BYTES, PAGE_BYTES,
+    if (prefetch->fd >= 0 && prefetch->asked[page % ASKED] != page + 1)
+        (void)posix_fadvise(prefetch->fd, (off_t)page * PAGE_BYTES, PAGE_BYTES,
                             POSIX_FADV_WILLNEED);
-    ahead->asked[page % ASKED] = page + 1;
-    return !atomic_load(&ahead->stop);
+    prefetch->asked[page % ASKED] = page + 1;
+    return !atomic_load(&prefetch->stop);
 }
 
 static void *run(void *argument)
 {
-    struct recovery_ahead *ahead = argument;
-    pthread_setname_np(pthread_self(), "recovery-ahead");
-    (void)recovery_pages(ahead->directory, ask, ahead);
-    if (ahead->fd >= 0)
-        close(ahead->fd);
+    struct recovery_prefetch *prefetch = argument;
+    pthread_setname_np(pthread_self(), "prefetch");
+    (void)recovery_pages(prefetch->directory, ask, prefetch);
+    if (prefetch->fd >= 0)
+        close(prefetch->fd);
     return NULL;
 }
 
-static int end(struct recovery_ahead *ahead)
+static int end(struct recovery_prefetch *prefetch)
 {
-    atomic_store(&ahead->stop, true);
-    pthread_join(ahead->thread, NULL);
+    atomic_store(&prefetch->stop, true);
+    pthread_join(prefetch->thread, NULL);
     return 0;
 }
 
-struct recovery_ahead *recovery_ahead_start(void *mem, const char *directory)
+struct recovery_prefetch *recovery_prefetch_start(void *mem,
+                                                  const char *directory)
 {
-    struct recovery_ahead *ahead = talloc_zero(mem, struct recovery_ahead);
-    if (ahead == NULL)
+    struct recovery_prefetch *prefetch =
+        talloc_zero(mem, struct recovery_prefetch);
+    if (prefetch == NULL)
         return NULL;
-    ahead->directory = directory;
-    ahead->fd = -1;
-    if (pthread_create(&ahead->thread, NULL, run, ahead) != 0) {
-        talloc_free(ahead);
+    prefetch->directory = directory;
+    prefetch->fd = -1;
+    if (pthread_create(&prefetch->thread, NULL, run, prefetch) != 0) {
+        talloc_free(prefetch);
         return NULL;
     }
-    talloc_set_destructor(ahead, end);
-    return ahead;
+    talloc_set_destructor(prefetch, end);
+    return prefetch;
 }

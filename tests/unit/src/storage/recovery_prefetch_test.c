@@ -6,7 +6,7 @@
 
 #include "bdb/page_check.h"
 #include "storage/log_files.h"
-#include "storage/recovery_ahead.h"
+#include "storage/recovery_prefetch.h"
 #include "store.h"
 
 enum {
@@ -168,8 +168,8 @@ static void the_system_reads_them(void **state)
     size_t left = pages_in_memory(fd, size);
     if (left > wanted / 2)
         print_message("the system keeps %zu pages: nothing to see\n", left);
-    struct recovery_ahead *ahead =
-        recovery_ahead_start(s->mem, s->test.directory);
+    struct recovery_prefetch *ahead =
+        recovery_prefetch_start(s->mem, s->test.directory);
     assert_non_null(ahead);
     size_t got = 0;
     for (int ms = 0; ms < PATIENCE_MS && got < wanted; ms++) {
@@ -188,7 +188,7 @@ static void the_system_reads_them(void **state)
 static void a_damaged_log_does_no_harm(void **state)
 {
     struct story *s = *state;
-    uint64_t seed = random_seed("recovery_ahead");
+    uint64_t seed = random_seed("recovery_prefetch");
     struct env *env = open_changed(s);
     struct foretold *foretold = talloc_zero(s->mem, struct foretold);
     char from[128], copy[128], path[192], name[LOG_NAME];
