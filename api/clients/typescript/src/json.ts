@@ -47,6 +47,8 @@ export class JsonText {
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 // A decimal of so many digits, and without an exponent, survives as a double.
 const DIGITS_KEPT = 15;
+// Finds a number that may not survive, in few texts one within a string instead.
+const SUSPECT = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /** The digits of a number without zeros at the ends, and the power of ten of the last. */
 function decimalOf(text: string): string {
@@ -92,6 +94,7 @@ function mapNumbers(text: string, change: (number: string) => string): string {
 
 /** As JSON.parse, but a number that it would change becomes an ExactNumber. */
 export function parseJson(text: string): any {
+  if (!SUSPECT.test(text)) return JSON.parse(text);
   // A name that no string of the text can have by intention.
   const mark = `${Math.random()}:`;
   let marked = false;

@@ -2,8 +2,11 @@
 // Deno's kv-utils, `{"type": ..., "value": ...}` (openapi.yaml, schema Typed).
 import { ExactNumber, JsonText } from "./json.js";
 
-/** One part of a key. The number 1 and the bigint 1n are different parts. */
-export type KeyPart = string | number | bigint | boolean | Uint8Array;
+/**
+ * One part of a key. The number 1 and the bigint 1n are different parts. A part that
+ * JavaScript cannot tell from another, a NaN with a sign, is a Typed.
+ */
+export type KeyPart = string | number | bigint | boolean | Uint8Array | Typed;
 export type Key = readonly KeyPart[];
 
 /** The 64-bit counter of Deno KV: `sum` wraps around at 2^64. */
@@ -496,7 +499,7 @@ export function toKey(key: Key, argument: string): unknown[] {
   }
   return Array.from(key as Key, (part, i) => {
     const isBytes = ArrayBuffer.isView(part) && viewName.call(part) === "Uint8Array";
-    if (isBytes || part as unknown instanceof Typed) return new TypedWriter().write(part);
+    if (isBytes || part instanceof Typed) return new TypedWriter().write(part);
     if (!["string", "number", "bigint", "boolean"].includes(typeof part)) {
       throw new TypeError(
         `${argument}[${i}] is ${kindOf(part)}; ` +
