@@ -20,7 +20,7 @@ ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g1 -fno-omit-frame-pointer \
           -fsanitize=address,undefined -fno-sanitize-recover=all -fuse-ld=gold"
 
 # libmicrohttpd comes in statically: api/http1/mhd_socket.c is between it and sockets.
-CORELIBS = -ldb-5.3 -lpq -lzstd -lsodium -lnettle -ltalloc -lutf8proc -lgmp -ljansson -lm
+CORELIBS = -ldb-5.3 -lpq -lzstd -lsodium -lnettle -ltalloc -lutf8proc -lgmp -ljansson -lm -l:libboost_context.a
 MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
 WRAP     = -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg,--wrap=shutdown,--wrap=close
 DOORLIBS = $(WRAP) $(MHDLIBS) -lnghttp2 -lprotobuf-c -lcurl

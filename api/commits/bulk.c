@@ -1,7 +1,6 @@
 /* POST /bulk: lines with entries and mutations. A slice of them is one commit,
- * whose answer is one line of the reply; then the next slice is read. The first
- * half reads a slice, the second one answers its commit, and the reply is the
- * stream of what they add to it (request.h).
+ * whose answer is one line of the reply; then the next slice is read. The reply
+ * is sent line by line, unless there is only one commit.
  *
  * All lines before a wrong one are stored: a slice ends before a line that
  * cannot be read or that the caller may not write, and is cut before one that
@@ -23,8 +22,9 @@
 struct bulk {
     struct stream stream;
     struct bulk_reader reader;
-    bool read;     /* the slice is, and its commit has not been answered */
-    size_t lines;  /* those at the beginning that are done */
+    struct input_error error; /* of a slice that cannot be read */
+    bool good;                /* it can */
+    size_t lines;             /* those at the beginning that are done */
     size_t stored; /* of these, those that were entries or mutations */
 };
 
@@ -91,53 +91,36 @@ static struct bulk *begin(struct request *request, struct reply *reply)
     bulk->stream.request = request;
     bulk->stream.state = bulk;
     bulk->stream.refused = add_refusal;
-    request->state = bulk;
     return bulk;
 }
 
-static enum progress refuse_line(struct request *request, struct reply *reply,
-                                 const struct input_error *error)
+static void refuse_line(const struct bulk *bulk, struct request *request,
+                        struct reply *reply)
 {
-    const struct bulk *bulk = request->state;
-    input_error_reply(request, reply, error);
-    if (error->line == 0)
+    input_error_reply(request, reply, &bulk->error);
+    if (bulk->error.line == 0)
         problem_member_number(reply, "line", bulk->reader.number + 1);
-    return DONE;
 }
 
 /* It is the first line of the slice that is refused. */
-static enum progress name_line(struct reply *reply, const struct bulk *bulk)
+static void name_line(struct reply *reply, const struct bulk *bulk)
 {
     problem_member_number(reply, "line", bulk->reader.lines[0].number);
-    return DONE;
 }
 
-static enum progress submit(struct request *request)
+static void read_slice(struct request *request, void *arg)
 {
-    const struct bulk *bulk = request->state;
+    struct bulk *bulk = arg;
+    (void)request;
+    bulk->good = bulk_read_slice(&bulk->reader, &bulk->error);
+}
+
+static void make_commit(const struct bulk *bulk, struct request *request)
+{
     request->commit = (struct kx_commit){.command.kind = KX_WRITE,
                                          .memory = bulk->reader.memory,
                                          .mutations = bulk->reader.mutations,
                                          .mutation_count = bulk->reader.count};
-    return COMMIT;
-}
-
-static void begin_lines(struct bulk *bulk, struct reply *reply)
-{
-    reply->status = 200;
-    reply->content_type = "application/x-ndjson";
-    if (!bulk_read_is_done(&bulk->reader))
-        reply->stream = &bulk->stream;
-}
-
-static enum progress add_end(struct bulk *bulk, struct reply *reply)
-{
-    bulk->lines = bulk->reader.number;
-    kx_add_text(&reply->body, "{\"end\":true,");
-    add_done(bulk, &reply->body);
-    kx_add_text(&reply->body, "}\n");
-    bulk->stream.ended = true;
-    return DONE;
 }
 
 /* Has the caller rights on all keys, so that no line need be checked? */
@@ -148,47 +131,24 @@ static bool is_free(const struct request *request)
            access_covers(request, SCOPE_READ, all);
 }
 
-/* Cuts the slice before the first line that the caller may not write. */
-static enum progress submit_allowed(struct request *request,
-                                    struct reply *reply)
+/* Cuts the slice before the first line that the caller may not write. If that
+ * is its first line, the reply says so. */
+static void cut_to_allowed(struct request *request, struct reply *reply,
+                           void *arg)
 {
-    struct bulk *bulk = request->state;
-    if (!request_holds_view(request))
-        return VIEW;
-    submit(request);
+    struct bulk *bulk = arg;
     size_t allowed = access_mutations(request);
-    if (allowed == 0 && !access_commit(request, reply))
-        return name_line(reply, bulk);
+    if (allowed == 0 && !access_commit(request, reply)) {
+        name_line(reply, bulk);
+        bulk->good = false;
+        return;
+    }
     if (allowed > 0 && allowed < bulk->reader.count)
         bulk_read_cut(&bulk->reader, allowed);
     request->commit.mutation_count = bulk->reader.count;
-    return COMMIT;
 }
 
-enum progress bulk_write(struct request *request, struct reply *reply)
-{
-    struct bulk *bulk = request->state;
-    struct input_error error;
-    if (bulk == NULL)
-        bulk = begin(request, reply);
-    if (bulk == NULL)
-        return DONE;
-    if (request->service->stopping)
-        return problem(request, reply, PROBLEM_STOPPING,
-                       "The server stops; the lines that are left have not "
-                       "been stored.");
-    if (!bulk->read && !bulk_read_slice(&bulk->reader, &error))
-        return refuse_line(request, reply, &error);
-    bulk->read = true;
-    if (bulk->reader.count > 0)
-        return is_free(request) ? submit(request)
-                                : submit_allowed(request, reply);
-    access_asked(request);
-    begin_lines(bulk, reply);
-    return add_end(bulk, reply);
-}
-
-/* Up to how many of its mutations a refused commit may be tried again: those
+/* Number of leading mutations of a refused commit that may be retried: those
  * before the one that the refusal names, or half of them if it is about all. */
 static size_t count_before(const struct kx_commit *commit)
 {
@@ -219,34 +179,97 @@ static size_t count_before(const struct kx_commit *commit)
     }
 }
 
-static enum progress retry_or_refuse(struct request *request,
-                                     struct reply *reply)
+static void refuse_commit(struct request *request, struct reply *reply,
+                          void *arg)
 {
-    struct bulk *bulk = request->state;
-    size_t count = count_before(&request->commit);
-    if (count == 0) {
-        core_refusal_commit(request, reply);
-        return name_line(reply, bulk);
-    }
-    if (request->commit.status == KX_COMMIT_TOO_LARGE)
-        bulk->reader.most = count;
-    bulk_read_cut(&bulk->reader, count);
-    return submit(request);
+    core_refusal_commit(request, reply);
+    name_line(reply, arg);
 }
 
-enum progress bulk_write_finish(struct request *request, struct reply *reply)
+/* Commits the slice, or as many of its lines as the core takes. False: the
+ * reply says why none of them is stored. */
+static bool commit_slice(struct bulk *bulk, struct request *request)
 {
-    struct bulk *bulk = request->state;
-    if (request->commit.status != KX_OK)
-        return retry_or_refuse(request, reply);
-    bulk->read = false;
+    make_commit(bulk, request);
+    if (!is_free(request) &&
+        (!request_read(request, cut_to_allowed, bulk) || !bulk->good))
+        return false;
+    while (request_commit(request)) {
+        if (request->commit.status == KX_OK)
+            return true;
+        size_t count = count_before(&request->commit);
+        if (count == 0) {
+            request_read(request, refuse_commit, bulk);
+            return false;
+        }
+        if (request->commit.status == KX_COMMIT_TOO_LARGE)
+            bulk->reader.most = count;
+        bulk_read_cut(&bulk->reader, count);
+        make_commit(bulk, request);
+    }
+    return false;
+}
+
+static void add_commit(struct bulk *bulk, const struct request *request,
+                       struct kx_buffer *out)
+{
     bulk->lines = bulk->reader.number;
     bulk->stored += bulk->reader.count;
-    begin_lines(bulk, reply);
-    kx_add_byte(&reply->body, '{');
-    add_done(bulk, &reply->body);
-    kx_add_text(&reply->body, ",\"versionstamp\":");
-    entryjson_write_stamp(request->commit.stamp, &reply->body);
-    kx_add_text(&reply->body, "}\n");
-    return bulk_read_is_done(&bulk->reader) ? add_end(bulk, reply) : DONE;
+    kx_add_byte(out, '{');
+    add_done(bulk, out);
+    kx_add_text(out, ",\"versionstamp\":");
+    entryjson_write_stamp(request->commit.stamp, out);
+    kx_add_text(out, "}\n");
+}
+
+static void add_end(struct bulk *bulk, struct kx_buffer *out)
+{
+    bulk->lines = bulk->reader.number;
+    kx_add_text(out, "{\"end\":true,");
+    add_done(bulk, out);
+    kx_add_text(out, "}\n");
+}
+
+/* Stores the next lines in one commit, unless only blank lines are left, and
+ * adds the answer. False: the reply says what is wrong. */
+static bool store_slice(struct bulk *bulk, struct request *request,
+                        struct reply *reply)
+{
+    if (request->service->stopping) {
+        problem(request, reply, PROBLEM_STOPPING,
+                "The server stops; the lines that are left have not been "
+                "stored.");
+        return false;
+    }
+    if (!request_work(request, read_slice, bulk))
+        return false;
+    if (!bulk->good) {
+        refuse_line(bulk, request, reply);
+        return false;
+    }
+    if (bulk->reader.count == 0)
+        access_asked(request);
+    else if (commit_slice(bulk, request))
+        add_commit(bulk, request, &reply->body);
+    else
+        return false;
+    reply->status = 200;
+    reply->content_type = "application/x-ndjson";
+    return true;
+}
+
+enum progress bulk_write(struct request *request, struct reply *reply)
+{
+    struct bulk *bulk = begin(request, reply);
+    if (bulk == NULL)
+        return DONE;
+    while (store_slice(bulk, request, reply)) {
+        if (bulk_read_is_done(&bulk->reader)) {
+            add_end(bulk, &reply->body);
+            break;
+        }
+        if (!request_send(request, &bulk->stream))
+            break;
+    }
+    return DONE;
 }

@@ -17,7 +17,5 @@ handler_fn atomic_commit_finish;
 /* POST /bulk: lines with entries and mutations, in commits one after another,
  * each of which has a line in the reply. */
 handler_fn bulk_write;
-/* Answers one commit of bulk_write. */
-handler_fn bulk_write_finish;
 
 #endif

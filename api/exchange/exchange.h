@@ -18,27 +18,30 @@
 #include "http/timing.h"
 
 enum exchange_phase {
-    EXCHANGE_NEW,            /* waits for its headers */
-    EXCHANGE_OPEN,           /* takes its body */
-    EXCHANGE_REFUSED,        /* takes its body to drop it; the reply is made */
-    EXCHANGE_AWAITS_READING, /* its body is large (body_worker.h) */
-    EXCHANGE_AWAITS_COMMIT,
-    EXCHANGE_AWAITS_FLUSH,
-    EXCHANGE_AWAITS_TURN,
-    EXCHANGE_AWAITS_NEWS,        /* what request.wait says */
-    EXCHANGE_AWAITS_VIEW,        /* a batch is being applied */
-    EXCHANGE_AWAITS_READER,      /* a read worker has it (read_workers.h) */
-    EXCHANGE_READY,              /* the reply can be sent */
-    EXCHANGE_CHUNK_AWAITS_FLUSH, /* a stream's next chunk is made, not shown */
-    EXCHANGE_CHUNK_AWAITS_TURN,  /* it is not made yet */
-    EXCHANGE_CHUNK_AWAITS_NEWS,  /* it is not made until request.wait ends */
-    EXCHANGE_CHUNK_AWAITS_VIEW,
-    EXCHANGE_CHUNK_AWAITS_READER
+    EXCHANGE_NEW,     /* waits for its headers */
+    EXCHANGE_OPEN,    /* takes its body */
+    EXCHANGE_REFUSED, /* takes its body to drop it; the reply is made */
+    EXCHANGE_RUNNING, /* makes its reply */
+    EXCHANGE_READY    /* the reply, or the next chunk of it, can be sent */
+};
+
+/* What a parked exchange waits for. */
+enum exchange_awaits {
+    AWAITS_NOTHING, /* it is not parked */
+    AWAITS_COMMIT,
+    AWAITS_FLUSH,
+    AWAITS_TURN,
+    AWAITS_NEWS,  /* what request.wait says */
+    AWAITS_VIEW,  /* a batch is being applied */
+    AWAITS_WORKER /* another thread has it (workers.h) */
 };
 
 enum exchange_next { EXCHANGE_REPLY, EXCHANGE_PARK };
 
 enum exchange_chunk { CHUNK_DATA, CHUNK_PARK, CHUNK_END, CHUNK_BROKEN };
+
+struct handler_call;
+struct fiber;
 
 /* What an exchange calls on its protocol side. */
 struct exchange_protocol {
@@ -72,24 +75,29 @@ struct exchange {
     TAILQ_ENTRY(exchange) awaiting; /* then: in the run queue's `awaiting` */
     uint64_t since_ns;              /* then: when bytes last moved */
     uint64_t moved_before;          /* then: bytes that had moved at since_ns */
-    uint64_t moved;       /* bytes from the client or to it, as far as known */
-    uint64_t short_ns;    /* since when there is no memory for the next chunk */
-    struct stream *parts; /* the stream that the handler's halves make, once its
-                           * first part is complete; else NULL */
+    uint64_t moved;      /* bytes from the client or to it, as far as known */
+    uint64_t short_ns;   /* since when there is no memory for the next chunk */
+    struct fiber *fiber; /* of the handler, until it has ended */
+    void (*run)(struct request *request, struct reply *reply); /* calls it */
+    struct handler_call *call; /* what the fiber is parked for
+                                * (exchange_call.h) */
+    struct stream *parts; /* the stream that the handler sends, once its first
+                           * part is complete; else NULL */
     uint64_t part_ns;     /* then: since when the next part is made */
     size_t sent;          /* bytes sent of the current chunk */
     uint64_t streamed;    /* bytes of all chunks */
     enum exchange_phase phase;
-    bool last;               /* the current chunk is the stream's last one */
-    bool finishing;          /* the handler's second half has begun */
-    bool views;              /* the handler has asked for a view */
-    bool read;               /* the first half has run beside the loop */
-    enum progress progress;  /* then: what it returned; VIEW: what follows is
-                              * called on the loop's thread */
-    enum progress half;      /* what the half returned that a read worker ran */
+    enum exchange_awaits awaits;
+    bool last;         /* the current chunk is the stream's last one */
+    bool committed;    /* a commit of the handler has a result */
+    bool begun;        /* the handler has read, or had a turn */
+    bool admitted;     /* by a follower: only for request.caller.follows */
+    bool owes_try;     /* kx_read_tried is to be called */
+    bool memory_short; /* the handler was refused because of --bodies-max */
     uint64_t read_until_ns;  /* when the worker gives up */
     uint64_t after_until_ns; /* when a read no longer waits for the position
                               * that it wants; 0: it has not waited yet */
+    struct kx_position seen; /* where a follower has read last; else zeros */
     bool news_came;          /* before the worker had ended: request.wait is
                               * over */
     bool client_gone; /* the client is gone. A parked exchange is then made
@@ -149,22 +157,5 @@ void exchange_abandon(struct exchange *exchange);
  * stream has ended. CHUNK_BROKEN: the reply cannot be completed. */
 enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
                                    size_t size, size_t *copied_out);
-
-/* ---- exchange_memory.c -------------------------------------------------- */
-
-/* Updates the counts of memory with what the exchange's bodies take now. */
-void exchange_count_memory(struct exchange *exchange);
-/* Bytes of memory that the exchange takes in addition to its request's body:
- * for its reply, and for decoded values. */
-size_t exchange_beside_body(const struct exchange *exchange);
-/* Drops the bodies of this exchange and makes its reply a problem, because all
- * bodies together, or those of this client, have reached their limit. */
-void exchange_refuse_memory(struct exchange *exchange);
-/* Empties a buffer for reuse. A large buffer is freed, because otherwise an
- * exchange would keep the memory of its largest request for ever. */
-void exchange_empty(struct kx_buffer *buffer);
-/* Gives back the unused memory of a buffer that has its final size, if it is
- * much. */
-void exchange_fit(struct kx_buffer *buffer);
 
 #endif

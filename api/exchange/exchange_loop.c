@@ -3,7 +3,7 @@
 
 #include "exchange/exchange.h"
 #include "exchange/exchange_wait.h"
-#include "exchange/read_workers.h"
+#include "exchange/workers.h"
 
 enum {
     SLOW_MIN = 4,     /* slow reads */
@@ -33,10 +33,10 @@ void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns)
 {
     const struct service *service = queue->service;
     queue->now_ns = now_ns;
-    if (service->role.shared || service->read_workers == NULL)
+    if (service->role.shared || !workers_can_read(service->workers))
         return;
     struct kx_disk_reads reads = kx_disk_reads(service->store);
-    struct kx_disk_reads beside = read_workers_reads(service->read_workers);
+    struct kx_disk_reads beside = workers_disk_reads(service->workers);
     reads.count += beside.count;
     reads.slow += beside.slow;
     queue->reads_beside = exchange_loop_note_reads(&queue->disk, reads, now_ns);

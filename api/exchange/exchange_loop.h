@@ -7,8 +7,8 @@
 
 /* Begins a turn of the loop: sets now_ns, and reads_beside in front of a data
  * directory. One read of a slow disk would delay all requests of the loop, so
- * read workers, if there are any, then do what needs a view. Where the system
- * has the files in memory it would only take longer to hand each request
+ * workers, if there are any that read, then do what needs a view. Where the
+ * system has the files in memory it would only take longer to hand each request
  * over. */
 void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns);
 /* A part of it: notes the reads that have been made by now, by the loop and all

@@ -7,6 +7,7 @@
 #include <talloc.h>
 
 #include "access/access.h"
+#include "exchange/exchange_call.h"
 #include "exchange/exchange_share.h"
 #include "exchange/request_log.h"
 
@@ -97,6 +98,7 @@ static void reset(struct exchange *exchange)
 void exchange_end(struct exchange *exchange)
 {
     struct run_queue *queue = exchange->queue;
+    exchange_call_drop(exchange);
     request_log_end(exchange);
     queue->in_flight--;
     exchange_leave_client(exchange);

@@ -3,9 +3,17 @@
  * bytes is only read when another exchange needs what they hold. */
 #include "exchange/exchange_share.h"
 
+#include <talloc.h>
+
 #include "exchange/address_limit.h"
 
 enum {
+    KEEP_MAX = 16 * 1024,   /* bytes of a buffer that is kept for reuse: there
+                             * may be some hundreds in each loop */
+    LARGE = 64 * 1024,      /* bytes of a body above which the request's memory
+                             * is measured */
+    SLACK_MAX = 16 * 1024,  /* bytes of a final body's buffer left unused */
+    SMALL_BODY = 64 * 1024, /* bytes never refused for lack of memory */
     PARTS = 2, /* a client may take all but one of so many parts of a limit */
     SPARE = 16 /* one of so many parts of a limit is to be free for exchanges
                 * of other loops */
@@ -266,4 +274,88 @@ int exchange_share_timeout_ms(const struct run_queue *queue)
     bool looks =
         queue->service->options->loops > 1 && !TAILQ_EMPTY(&queue->awaiting);
     return looks ? (int)(LOOK_NS / KX_MS_NS) : -1;
+}
+
+/* ---- What one exchange takes -------------------------------------------- */
+
+void exchange_empty(struct kx_buffer *buffer)
+{
+    if (buffer->capacity > KEEP_MAX)
+        kx_buffer_free(buffer);
+    kx_buffer_clear(buffer);
+}
+
+void exchange_fit(struct kx_buffer *buffer)
+{
+    if (buffer->capacity - buffer->size > SLACK_MAX)
+        kx_buffer_fit(buffer);
+}
+
+/* Values that are decoded from a body, or become one, lie in the request's
+ * memory. Measuring that walks through all of it. The walk is cheap compared
+ * with the work on a large body; if both bodies are small it is skipped. */
+size_t exchange_beside_body(const struct exchange *exchange)
+{
+    const struct request *request = &exchange->request;
+    const struct kx_buffer *reply = &exchange->reply.body;
+    bool large = exchange->body.size > LARGE || reply->size > LARGE;
+    return reply->capacity +
+           (large ? talloc_total_size(request->memory) : request->kept);
+}
+
+void exchange_count_memory(struct exchange *exchange)
+{
+    exchange_share_hold(exchange, exchange->body.capacity +
+                                      exchange_beside_body(exchange));
+}
+
+/* What a handler has made: nothing of it is used any longer, unless it is the
+ * state of a stream. */
+static void forget(struct request *request)
+{
+    talloc_free_children(request->memory);
+    request->state = NULL;
+    request->advice = NULL;
+    request->kept = 0;
+    request->subject = request->argument;
+}
+
+void exchange_refuse_memory(struct exchange *exchange)
+{
+    const struct options *options = exchange->queue->service->options;
+    struct request *request = &exchange->request;
+    exchange_empty(&exchange->body);
+    exchange_empty(&exchange->reply.body);
+    if (exchange->parts == NULL)
+        forget(request);
+    problem(request, &exchange->reply, PROBLEM_OVERLOADED,
+            "The bodies of all requests and replies take more than %llu bytes "
+            "(--bodies-max), or the bodies of this client take more than half "
+            "of that.",
+            (unsigned long long)options->bodies_max);
+    exchange_count_memory(exchange);
+}
+
+/* A small reply is always sent,
+ * and so are the metrics, which tell of the lack and are as large as there are
+ * indexes, and the reply of a route that commits, because it tells what was
+ * written. The client can repeat any other request. A stream is refused even
+ * when it is still empty, because each of its chunks needs memory. */
+bool exchange_is_too_much(struct exchange *exchange)
+{
+    const struct route *route = exchange->request.route;
+    size_t size = exchange_beside_body(exchange);
+    bool stream = exchange->reply.stream != NULL;
+    if ((size == 0 && !stream) || exchange_has_memory(exchange, exchange->held))
+        return false;
+    return (size > SMALL_BODY || stream) && route != NULL &&
+           (route->flags & COMMITS) == 0 && route->scope != SCOPE_MONITOR;
+}
+
+bool exchange_may_submit(struct exchange *exchange)
+{
+    exchange_count_memory(exchange);
+    size_t decoded = exchange_beside_body(exchange);
+    return exchange->body.size <= SMALL_BODY ||
+           exchange_has_memory(exchange, decoded);
 }

@@ -44,4 +44,27 @@ void exchange_share_look(struct run_queue *queue);
  * -1: never. */
 int exchange_share_timeout_ms(const struct run_queue *queue);
 
+/* ---- What one exchange takes -------------------------------------------- */
+
+/* Updates the counts of memory with what the exchange's bodies take now. */
+void exchange_count_memory(struct exchange *exchange);
+/* Bytes of memory that the exchange takes in addition to its request's body:
+ * for its reply, and for decoded values. */
+size_t exchange_beside_body(const struct exchange *exchange);
+/* Must the reply be refused for lack of memory? */
+bool exchange_is_too_much(struct exchange *exchange);
+/* Counts what was decoded from the body, and checks the memory limit without
+ * it: false for a large body if the bodies exceed the limit even so. */
+bool exchange_may_submit(struct exchange *exchange);
+/* Drops the bodies and the memory of this exchange, whose handler has ended,
+ * and makes its reply a problem, because all
+ * bodies together, or those of this client, have reached their limit. */
+void exchange_refuse_memory(struct exchange *exchange);
+/* Empties a buffer for reuse. A large buffer is freed, because otherwise an
+ * exchange would keep the memory of its largest request for ever. */
+void exchange_empty(struct kx_buffer *buffer);
+/* Gives back the unused memory of a buffer that has its final size, if it is
+ * much. */
+void exchange_fit(struct kx_buffer *buffer);
+
 #endif

@@ -1,7 +1,7 @@
 /* The chunks of a reply that is a stream. Each is made on the loop's thread
  * after the protocol side has sent the one before, and is handed out only when
  * the entries that it shows are on disk. Those of a stream without `next` are
- * made as a whole reply is, by exchange.c. */
+ * made by the handler (request_send). */
 #include "exchange/exchange_stream.h"
 
 #include "access/access.h"
@@ -36,21 +36,15 @@ static bool settle_chunk(struct exchange *exchange)
     struct kx_buffer *chunk = &exchange->reply.body;
     exchange->streamed += chunk->size;
     exchange_count_memory(exchange);
-    if (exchange_await_flush(exchange, exchange->reply.flush,
-                             EXCHANGE_CHUNK_AWAITS_FLUSH))
+    if (exchange_await_flush(exchange, exchange->reply.flush))
         return true;
     if (chunk->size > 0 || exchange->last || chunk->failed)
         return false;
     if (stream->request->wait.cancel != NULL)
-        exchange_await_news(exchange, EXCHANGE_CHUNK_AWAITS_NEWS);
+        exchange_await_news(exchange);
     else
-        exchange_await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
+        exchange_await_turn(exchange);
     return true;
-}
-
-enum exchange_next exchange_stream_made(struct exchange *exchange)
-{
-    return settle_chunk(exchange) ? EXCHANGE_PARK : EXCHANGE_REPLY;
 }
 
 /* True when the exchange is parked: also for the view that the chunk needs. */
@@ -58,8 +52,8 @@ static bool make_chunk(struct exchange *exchange)
 {
     bool views = !exchange->reply.stream->viewless;
     if (views && exchange->queue->reads_beside)
-        return exchange_await_reader(exchange, EXCHANGE_CHUNK_AWAITS_READER);
-    if (views && !exchange_hold_view(exchange, EXCHANGE_CHUNK_AWAITS_VIEW))
+        return exchange_await_read(exchange);
+    if (views && !exchange_hold_view(exchange))
         return true;
     exchange_stream_slice(exchange);
     return settle_chunk(exchange);
@@ -90,15 +84,26 @@ static bool make_or_wait(struct exchange *exchange)
     return true;
 }
 
-/* If the token no longer holds, exchange_chunk tells the protocol side so. */
-enum exchange_next exchange_stream_turn(struct exchange *exchange)
+/* After a turn or a view. If the token no longer holds, exchange_chunk tells
+ * the protocol side so. */
+static bool go_on(struct exchange *exchange)
 {
-    return access_holds(&exchange->request) && make_or_wait(exchange)
-               ? EXCHANGE_PARK
-               : EXCHANGE_REPLY;
+    return access_holds(&exchange->request) && make_or_wait(exchange);
 }
 
-/* ---- Parts that the handler's halves make ------------------------------- */
+/* After a flush or news the chunk is there, or is asked for again. */
+enum exchange_next exchange_stream_continue(struct exchange *exchange,
+                                            enum exchange_awaits ended)
+{
+    bool parked = false;
+    if (ended == AWAITS_WORKER)
+        parked = settle_chunk(exchange);
+    else if (ended == AWAITS_TURN || ended == AWAITS_VIEW)
+        parked = go_on(exchange);
+    return parked ? EXCHANGE_PARK : EXCHANGE_REPLY;
+}
+
+/* ---- Parts that the handler sends --------------------------------------- */
 
 void exchange_stream_begin(struct exchange *exchange)
 {
@@ -106,7 +111,6 @@ void exchange_stream_begin(struct exchange *exchange)
     if (stream == NULL || stream->next != NULL)
         return;
     exchange->parts = stream;
-    exchange->last = stream->ended;
     exchange->streamed = exchange->reply.body.size;
 }
 
@@ -115,7 +119,7 @@ enum exchange_next exchange_stream_part(struct exchange *exchange)
 {
     struct reply *reply = &exchange->reply;
     struct stream *stream = exchange->parts;
-    exchange->last = stream->ended || reply->stream != stream;
+    exchange->last = exchange->fiber == NULL || reply->stream != stream;
     if (reply->stream != stream && !reply->body.failed)
         stream->refused(stream, &reply->body);
     reply->stream = stream;
@@ -128,13 +132,12 @@ enum exchange_next exchange_stream_part(struct exchange *exchange)
     return EXCHANGE_REPLY;
 }
 
-/* The first half is called again when its turn comes. */
+/* The handler continues when its turn comes. */
 static void await_part(struct exchange *exchange)
 {
-    exchange->finishing = false;
-    exchange->read = false;
+    exchange->phase = EXCHANGE_RUNNING;
     exchange->part_ns = kx_monotonic_ns();
-    exchange_await_turn(exchange, EXCHANGE_AWAITS_TURN);
+    exchange_await_turn(exchange);
 }
 
 /* ---- Handing out chunks ------------------------------------------------- */
@@ -152,7 +155,7 @@ static bool pull(struct exchange *exchange)
     }
     if (run_queue_may_slice(exchange->queue))
         return make_or_wait(exchange);
-    exchange_await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
+    exchange_await_turn(exchange);
     return true;
 }
 

@@ -65,7 +65,7 @@ bool node_admit(struct request *request, struct reply *reply)
 static bool is_settled(const struct exchange *exchange)
 {
     const struct kx_commit *commit = &exchange->request.commit;
-    return exchange->finishing &&
+    return exchange->committed &&
            (commit->status == KX_UNKNOWN ||
             (commit->status == KX_OK && commit->times.flushed_ns != 0));
 }

@@ -28,7 +28,7 @@ enum {
 
 /* For a read worker, with the follower as its request's reader: begins a view,
  * checks the caller's token in it and calls `read`. Without a view the reply is
- * a problem; or exchange->half is WAIT, until another look is worth it. */
+ * a problem; or request.wait is set, until another look is worth it. */
 typedef void node_read_fn(struct exchange *exchange, bool view);
 void node_follow(struct exchange *exchange, node_read_fn *read);
 

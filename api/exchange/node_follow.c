@@ -33,7 +33,7 @@ static bool waits_for(const struct request *request)
 bool node_follows(const struct request *request)
 {
     return !request->service->keyless &&
-           (request->route->reads & READS_LEVEL) != 0 &&
+           (request->route->flags & READS_LEVEL) != 0 &&
            (has_pair(request->query, "consistency=eventual") ||
             waits_for(request)) &&
            role_saw_active(&request->service->role, NODE_FOLLOW_MS);
@@ -91,7 +91,7 @@ static bool end_wait(struct kx_store *store, struct kx_ticket *ticket)
 }
 
 /* The worker is free for others meanwhile. */
-static enum progress wait_or_refuse(struct exchange *exchange)
+static void wait_or_refuse(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     uint64_t now_ns = kx_monotonic_ns();
@@ -103,22 +103,20 @@ static enum progress wait_or_refuse(struct exchange *exchange)
                 "The database had not reached the position of " NODE_AFTER
                 " within %d ms.",
                 NODE_AFTER_MS);
-        return DONE;
+        return;
     }
     request->wait =
         (struct wait){.ticket = {.owner = exchange},
                       .cancel = end_wait,
                       .until_ns = now_ns + NODE_AFTER_LOOK_MS * KX_MS_NS};
-    return WAIT;
 }
 
 /* ---- The read ----------------------------------------------------------- */
 
-/* Has the request not been admitted yet? */
-static bool is_new(const struct exchange *exchange)
+/* Does a stream read its next slice? Its status is sent. */
+static bool is_stream(const struct exchange *exchange)
 {
-    return exchange->phase != EXCHANGE_CHUNK_AWAITS_READER &&
-           exchange->request.slices == 0;
+    return exchange->fiber == NULL;
 }
 
 /* A refusal says nothing if the token could not be read. */
@@ -126,8 +124,9 @@ static bool admit(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
-    bool admitted = is_new(exchange) ? access_admit(request, reply)
-                                     : access_admit_again(request, reply);
+    bool admitted = exchange->admitted ? access_admit_again(request, reply)
+                                       : access_admit(request, reply);
+    exchange->admitted = true;
     if (!kx_follower_failed(request->reader))
         return admitted;
     reply->header_count = 0;
@@ -162,25 +161,19 @@ static void break_off(struct exchange *exchange, struct stream *stream)
 static void end_without_view(struct exchange *exchange, enum kx_status status,
                              struct kx_fault *fault)
 {
-    exchange->half = DONE;
-    if (exchange->phase == EXCHANGE_CHUNK_AWAITS_READER)
+    if (is_stream(exchange))
         exchange->reply.body.failed = true;
     else if (status == KX_AGAIN)
-        exchange->half = wait_or_refuse(exchange);
+        wait_or_refuse(exchange);
     else
         refuse(exchange, fault, status);
 }
 
-/* The last slice says where it was: a client that continues from there
- * reads nothing older. */
-static void read_and_say(struct exchange *exchange, node_read_fn *read)
+static void read_and_note(struct exchange *exchange, node_read_fn *read)
 {
-    bool begun = exchange->phase == EXCHANGE_CHUNK_AWAITS_READER;
-    struct kx_position position =
-        kx_follower_position(exchange->request.reader);
+    if (!is_stream(exchange))
+        exchange->seen = kx_follower_position(exchange->request.reader);
     read(exchange, true);
-    if (!begun && exchange->half == DONE && !exchange->reply.body.failed)
-        node_say_position(exchange, position);
 }
 
 void node_follow(struct exchange *exchange, node_read_fn *read)
@@ -189,7 +182,7 @@ void node_follow(struct exchange *exchange, node_read_fn *read)
     struct stream *stream = exchange->reply.stream;
     struct kx_fault fault = {.status = KX_OK};
     struct kx_position least;
-    exchange->half = DONE;
+    exchange->seen = (struct kx_position){0};
     if (!read_after(request, &least)) {
         problem(request, &exchange->reply, PROBLEM_BAD_REQUEST,
                 NODE_AFTER " takes the text that an answer has in " NODE_AT
@@ -201,8 +194,8 @@ void node_follow(struct exchange *exchange, node_read_fn *read)
     if (status != KX_OK)
         end_without_view(exchange, status, &fault);
     else if (admit(exchange))
-        read_and_say(exchange, read);
-    else if (exchange->phase == EXCHANGE_CHUNK_AWAITS_READER)
+        read_and_note(exchange, read);
+    else if (is_stream(exchange))
         break_off(exchange, stream);
     kx_read_release(request->reader);
 }

@@ -45,7 +45,7 @@ static void add_headers(struct exchange *exchange, bool slow)
 void request_log_reply(struct exchange *exchange)
 {
     timing_end(&exchange->timing,
-               exchange->finishing ? &exchange->request.commit.times : NULL);
+               exchange->committed ? &exchange->request.commit.times : NULL);
     count(exchange->queue->service, exchange->request.route,
           exchange->reply.status, exchange->timing.total_ns);
     add_headers(exchange, is_slow(exchange));
@@ -88,7 +88,7 @@ static void fill_account(struct exchange *exchange, struct account *account)
     if (request->caller.token != NULL)
         memcpy(account->token, request->caller.token->id,
                sizeof account->token);
-    if (exchange->finishing) {
+    if (exchange->committed) {
         account->checks = request->commit.check_count;
         account->mutations = request->commit.mutation_count;
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "exchange/exchange.h"
+#include "exchange/fiber.h"
 
 /* Time for slices in each turn of the loop. By so much, many long lists and
  * streams may delay all other requests. */
@@ -43,9 +44,11 @@ bool run_queue_open(struct run_queue *queue, struct service *service,
     queue->answers_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (queue->answers_fd < 0)
         return false;
-    if (pthread_mutex_init(&queue->lock, NULL) == 0 &&
+    queue->fibers = fiber_pool_open();
+    if (queue->fibers != NULL && pthread_mutex_init(&queue->lock, NULL) == 0 &&
         (service->store == NULL || open_reader(queue)))
         return true;
+    fiber_pool_close(queue->fibers);
     close(queue->answers_fd);
     return false;
 }
@@ -62,6 +65,7 @@ void run_queue_close(struct run_queue *queue)
         queue->free = exchange->next;
         talloc_free(exchange);
     }
+    fiber_pool_close(queue->fibers);
     kx_reader_close(queue->reader);
     pthread_mutex_destroy(&queue->lock);
     close(queue->answers_fd);

@@ -12,8 +12,8 @@
 #include "http/service.h"
 
 struct exchange;
-struct body_worker;
 struct forward;
+struct fiber_pool;
 TAILQ_HEAD(exchanges, exchange);
 
 /* A queue of exchanges, linked by next. */
@@ -36,20 +36,19 @@ struct slow_disk {
 
 struct run_queue {
     struct service *service;
-    struct kx_reader *reader;   /* of the loop's thread; confined while reads
-                                 * are beside it. NULL: the store is not open
-                                 * (a standby) */
-    struct body_worker *worker; /* of the loop; without one (NULL) large
-                                 * bodies are read on the loop's thread */
-    struct forward *forward;    /* of the loop; NULL: there are no other
-                                 * nodes */
-    unsigned number;            /* of the loop */
-    int answers_fd;             /* eventfd; readable when there are answers */
-    pthread_mutex_t lock;       /* guards answered */
+    struct kx_reader *reader;  /* of the loop's thread; confined while reads
+                                * are beside it. NULL: the store is not open
+                                * (a standby) */
+    struct fiber_pool *fibers; /* on which handlers run */
+    struct forward *forward;   /* of the loop; NULL: there are no other
+                                * nodes */
+    unsigned number;           /* of the loop */
+    int answers_fd;            /* eventfd; readable when there are answers */
+    pthread_mutex_t lock;      /* guards answered */
     struct kx_ticket *answered;
     struct exchange *free;
     size_t free_count;
-    struct turns turns;       /* handlers that said AGAIN */
+    struct turns turns;       /* handlers and streams that wait for others */
     struct turns later;       /* streams that wait for memory */
     uint64_t later_ns;        /* when these join `turns`, while there are any */
     uint64_t slices_end_ns;   /* of this turn of the loop */
@@ -58,8 +57,8 @@ struct run_queue {
     uint64_t handled_ns;      /* alarms due by then have been handled */
     struct exchanges awaiting; /* wait for their client (exchange_share.c) */
     uint64_t now_ns;           /* of this turn of the loop, about */
-    bool reads_beside; /* read workers do what needs a view: always in front
-                        * of a database, and while the disk is slow */
+    bool reads_beside;         /* workers do what needs a view: always in front
+                                * of a database, and while the disk is slow */
     struct slow_disk disk;
     uint64_t look_ns; /* exchange_share_look has nothing to do before */
     size_t in_flight; /* exchanges begun and not ended */

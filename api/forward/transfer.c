@@ -154,7 +154,7 @@ struct transfer *transfer_new(struct forward *forward, struct request *request)
     transfer->call.ended = on_end;
     transfer->forward = forward;
     transfer->request = request;
-    transfer->writes = request->route->finish != NULL;
+    transfer->writes = (request->route->flags & COMMITS) != 0;
     transfer->lasting = request->route->scope == SCOPE_WATCH;
     kx_buffer_init(&transfer->data, transfer);
     forward->requests++;

@@ -2,29 +2,20 @@
  * here: HTTP/1.1 and HTTP/2 (the protocol side) fill the same struct request
  * and send the same struct reply.
  *
- * A handler runs on the event-loop thread and never blocks; where the rows are
- * on another machine, a half that needs a view runs on a read worker
- * (api/exchange/read_workers.h), each time perhaps on another. If the request
- * has a large body (api/exchange/body_worker.h) its first half begins on
- * another thread, without a reader. So the first half of a route of BODY_VALUE,
- * BODY_ENVELOPE, BODY_LINES or BODY_MESSAGE reads its body first, and keeps
- * what it read in request->state if it needs a view for what follows.
+ * A handler runs once, from top to bottom, on a fiber of its event loop
+ * (api/exchange/fiber.h), and makes the whole reply; every failure is a reply,
+ * too. What waits is a call (request_read and those below it), for which the
+ * fiber parks; if a call returns false the reply is complete, and the handler
+ * only returns. The store is read in sections alone. A handler that is parked
+ * may be dropped at any call, so what it owns (memory, locks, references) is a
+ * child of request->memory, or has a destructor in it.
  *
- * A half ends with
- *   DONE    the reply is complete;
- *   COMMIT  request->commit is filled: the exchange submits it, parks the
- *           request, and calls the route's `finish` with the commit's result;
- *   AGAIN   there is more work than fits in one slice: the exchange calls the
- *           same half again after other requests had their turn.
- *           request->slices counts the calls of the first half before this one;
- *           request->state belongs to the handler;
- *   WAIT    request->wait is with the core: the exchange calls the same half
- *           again when its ticket is answered, its time has expired, or the
- *           server stops (service->stopping is then set, and nothing may wait
- *           any longer);
- *   VIEW    the half needs a view, which is not available at once: the exchange
- *           calls the same half again, from its beginning, when it is. Until
- *           that half ends all its views then see one state.
+ * The routes without RUNS_ONCE still have the older form
+ * (api/exchange/halves.h), whose halves return enum progress: DONE, the reply
+ * is complete; COMMIT, request->commit is to be submitted, and the route's
+ * `finish` answers it; AGAIN, call me again after others had their turn; WAIT,
+ * call me again when request->wait has ended; VIEW, call me again when I can
+ * have a view.
  */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
@@ -121,12 +112,48 @@ struct request {
     struct kx_commit commit; /* for COMMIT */
 };
 
-/* True: until this half ends all its views begin without waiting and see one
- * state. False: the half has to return VIEW. */
+/* Does the section have its view? Only a route that needs no rows is run
+ * without one. (A half: false means that it has to return VIEW.) */
 static inline bool request_holds_view(const struct request *request)
 {
     return request->reader != NULL && kx_read_try_hold(request->reader);
 }
+
+/* ---- Calls of a handler -------------------------------------------------- */
+
+struct reply;
+/* A part of a handler that reads, in one view, on the loop's thread or on a
+ * worker. It makes no calls. */
+typedef void section_fn(struct request *request, struct reply *reply,
+                        void *arg);
+/* A part of a handler that takes long and does not read. */
+typedef void work_fn(struct request *request, void *arg);
+
+/* Each of these is for handlers only. False: the reply is complete. Meanwhile
+ * the caller's token is checked again, unless a commit was made.
+ *
+ * Runs the section when there is a view: on the loop's thread, or on a worker
+ * if the disk is slow or the rows are on another machine. */
+bool request_read(struct request *request, section_fn *section, void *arg);
+/* Runs the section without a view: it may only try kx_read_alone. It does not
+ * run where the caller's rights depend on the catalog, or on a standby; what it
+ * has not answered has to be read by request_read. */
+void request_peek(struct request *request, section_fn *section, void *arg);
+/* Runs the work: on another thread if the request's body is large. */
+bool request_work(struct request *request, work_fn *work, void *arg);
+/* Submits request->commit, once the caller's rights on it are checked, and
+ * waits until it is durable or refused, as commit.status then says. */
+bool request_commit(struct request *request);
+/* Waits until other requests had their turn. */
+bool request_turn(struct request *request);
+/* Waits until request->wait has ended, whose ticket the core has: for its news,
+ * for its end, or until the server stops (service->stopping). */
+bool request_wait(struct request *request);
+/* Sends the body of the reply as a part of the stream, which has no `next`, and
+ * waits until the client has taken it. The reply ends with the handler. */
+bool request_send(struct request *request, struct stream *stream);
+/* For halves.c: runs the section on the loop's own stack. */
+void request_apart(struct request *request, section_fn *section, void *arg);
 
 /* Is the commit's result the outcome of an earlier request with the same
  * Idempotency-Key? */
@@ -178,20 +205,17 @@ void reply_headerf(struct request *request, struct reply *reply,
 
 /* A body that is made while it is being sent. */
 struct stream {
-    /* NULL: the halves of the route make the chunks (`refused`). Else appends
-     * the next slice (some tens of kilobytes at most) to chunk and sets
+    /* NULL: the handler sends the chunks (request_send). Else appends the next
+     * slice (some tens of kilobytes at most) to chunk and sets
      * *flush_out as in struct reply: the chunk is kept back until that flush.
      * Returns false if this was the last slice. A stream without news appends
      * nothing. It is then called again after other requests had their turn, or,
-     * if it has set request->wait, when that wait has ended (see WAIT). */
+     * if it has set request->wait, when that wait has ended. */
     bool (*next)(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out);
-    /* Without `next`: what the halves have put into the reply's body is a
-     * chunk. After it is sent they are called again, from the first half on,
-     * until `ended` is set. A problem ends the stream, too: this function turns
-     * its document, which is the chunk, into the last one. */
+    /* Without `next`: a problem after the first part ends the stream, too. This
+     * function turns its document, which is the chunk, into the last one. */
     void (*refused)(struct stream *stream, struct kx_buffer *chunk);
-    bool ended;
     struct request *request;
     void *state;
     uint64_t size; /* bytes of all chunks, if that is known before; else 0 */
@@ -200,8 +224,7 @@ struct stream {
                     * and end with it */
 };
 
-/* Does the work of a route, or one slice or half of it; see the head of this
- * file. Every failure is a reply as well. */
+/* Does the work of a route; see the head of this file. Returns DONE. */
 typedef enum progress handler_fn(struct request *request, struct reply *reply);
 
 /* The right that the caller's token must have, once there are tokens
@@ -234,12 +257,14 @@ enum body_limit {
 };
 enum { BODY_KEYS_MAX = 64 * 1024 /* bytes: some keys, no values */ };
 
-/* What a route does with the rows of the store: a set. */
-enum route_reads {
+/* What a route does: a set. */
+enum route_flags {
     READS_VIEW = 1,  /* `handle` always needs a view: it is called when it can
                       * have one without waiting */
     READS_LEVEL = 2, /* the client may say how strong the read is
                       * (consistency): a standby may answer */
+    COMMITS = 4,     /* request->commit is used */
+    RUNS_ONCE = 8    /* `handle` is a handler, not a half */
 };
 
 /* One row of the route table. A pattern has literal segments, "{name}" for one
@@ -253,7 +278,7 @@ struct route {
     enum body_limit body;
     handler_fn *handle;
     handler_fn *finish; /* after COMMIT, else NULL */
-    unsigned reads;     /* of enum route_reads */
+    unsigned flags;     /* of enum route_flags */
 };
 
 struct route_table {

@@ -17,7 +17,7 @@ struct address_limit;
 struct backup_tickets;
 struct metrics_history;
 struct tls_keyring;
-struct read_workers;
+struct workers;
 
 enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
 
@@ -69,9 +69,8 @@ struct service {
                                   * the active node answers; NULL: there are
                                   * no other nodes */
     struct backup_tickets *tickets;
-    struct metrics_history *history;   /* added to by the main thread */
-    struct read_workers *read_workers; /* NULL: the loops read all by
-                                        * themselves */
+    struct metrics_history *history; /* added to by the main thread */
+    struct workers *workers;
     int64_t started_at_ms;
     bool closed;               /* every request needs an access token */
     atomic_bool opened;        /* `store` may be used */

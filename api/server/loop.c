@@ -11,7 +11,6 @@
 #include <talloc.h>
 #include <unistd.h>
 
-#include "exchange/body_worker.h"
 #include "exchange/exchange_loop.h"
 #include "exchange/exchange_share.h"
 #include "forward/forward.h"
@@ -206,7 +205,6 @@ static void free_parts(struct loop *loop)
         close(loop->epoll_fd);
     if (loop->stop.source.fd >= 0)
         close(loop->stop.source.fd);
-    body_worker_close(loop->queue.worker);
     run_queue_close(&loop->queue);
     talloc_free(loop);
 }
@@ -217,7 +215,6 @@ static bool open_parts(struct loop *loop, const struct socket_set *sockets)
 {
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->stop.source.fd = -1;
-    loop->queue.worker = body_worker_open();
     bool forwards = loop->queue.service->forward != NULL;
     if (forwards)
         loop->queue.forward = forward_open(&loop->queue, loop->epoll_fd);
@@ -230,7 +227,7 @@ static bool open_parts(struct loop *loop, const struct socket_set *sockets)
                                        loop->http2, loop->queue.service);
     else
         socket_set_close(sockets);
-    return loop->listener != NULL && loop->queue.worker != NULL &&
+    return loop->listener != NULL &&
            forwards == (loop->queue.forward != NULL) &&
            watch(loop, &loop->stop, eventfd(0, EFD_CLOEXEC)) &&
            watch(loop, &loop->answers, loop->queue.answers_fd) &&

@@ -19,15 +19,15 @@
 static const struct route ROWS[] = {
     /* Entries: the path is the key. */
     {METHOD_GET,    "/kv/...", "getEntry",    SCOPE_READ,  BODY_NONE,  kv_get,    NULL, READS_LEVEL},
-    {METHOD_PUT,    "/kv/...", "putEntry",    SCOPE_WRITE, BODY_VALUE, kv_put,    kv_write_finish, 0},
-    {METHOD_PATCH,  "/kv/...", "patchEntry",  SCOPE_WRITE, BODY_VALUE, kv_patch,  kv_write_finish, 0},
-    {METHOD_DELETE, "/kv/...", "deleteEntry", SCOPE_WRITE, BODY_NONE,  kv_delete, kv_delete_finish, 0},
-    {METHOD_POST,   "/kv/...", "createEntry", SCOPE_WRITE, BODY_VALUE, kv_create, kv_create_finish, 0},
+    {METHOD_PUT,    "/kv/...", "putEntry",    SCOPE_WRITE, BODY_VALUE, kv_put,    kv_write_finish, COMMITS},
+    {METHOD_PATCH,  "/kv/...", "patchEntry",  SCOPE_WRITE, BODY_VALUE, kv_patch,  kv_write_finish, COMMITS},
+    {METHOD_DELETE, "/kv/...", "deleteEntry", SCOPE_WRITE, BODY_NONE,  kv_delete, kv_delete_finish, COMMITS},
+    {METHOD_POST,   "/kv/...", "createEntry", SCOPE_WRITE, BODY_VALUE, kv_create, kv_create_finish, COMMITS},
 
     /* Ranges of entries, and many at once. */
     {METHOD_GET,    "/list",    "listEntries",   SCOPE_LIST,  BODY_NONE,     list_get,     NULL, READS_VIEW | READS_LEVEL},
-    {METHOD_DELETE, "/list",    "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete,  list_delete_finish, READS_VIEW},
-    {METHOD_PATCH,  "/list",    "patchEntries",  SCOPE_WRITE, BODY_VALUE,    list_patch,   list_patch_finish, 0},
+    {METHOD_DELETE, "/list",    "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete,  list_delete_finish, READS_VIEW | COMMITS},
+    {METHOD_PATCH,  "/list",    "patchEntries",  SCOPE_WRITE, BODY_VALUE,    list_patch,   list_patch_finish, COMMITS},
     {METHOD_POST,   "/list",    "listRanges",    SCOPE_LIST,  BODY_ENVELOPE, list_post,    NULL, READS_LEVEL},
     {METHOD_GET,    "/count",   "countEntries",  SCOPE_LIST,  BODY_NONE,     list_count,   NULL, READS_VIEW | READS_LEVEL},
     {METHOD_GET,    "/aggregate", "aggregateGroups", SCOPE_LIST, BODY_NONE,   aggregate_get, NULL, READS_VIEW | READS_LEVEL},
@@ -37,40 +37,40 @@ static const struct route ROWS[] = {
     {METHOD_GET,    "/watch",   "watchEntries",  SCOPE_WATCH, BODY_NONE,     watch_get,    NULL, READS_VIEW},
 
     /* Checks and mutations that hold together or not at all. */
-    {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, atomic_commit_finish, 0},
+    {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, atomic_commit_finish, COMMITS},
 
     /* Many entries and mutations, in commits one after another. */
-    {METHOD_POST, "/bulk", "writeLines", SCOPE_WRITE, BODY_LINES, bulk_write, bulk_write_finish, 0},
+    {METHOD_POST, "/bulk", "writeLines", SCOPE_WRITE, BODY_LINES, bulk_write, NULL, COMMITS | RUNS_ONCE},
 
     /* Declared indexes. */
     {METHOD_GET,    "/indexes",                  "listIndexes",     SCOPE_READ,  BODY_NONE,     index_list,           NULL, READS_VIEW},
-    {METHOD_POST,   "/indexes",                  "declareIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_declare,        index_declare_finish, 0},
-    {METHOD_PUT,    "/indexes",                  "declareIndexes",  SCOPE_INDEX, BODY_ENVELOPE, index_declare_set,    index_declare_set_finish, 0},
+    {METHOD_POST,   "/indexes",                  "declareIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_declare,        index_declare_finish, COMMITS},
+    {METHOD_PUT,    "/indexes",                  "declareIndexes",  SCOPE_INDEX, BODY_ENVELOPE, index_declare_set,    index_declare_set_finish, COMMITS},
     {METHOD_GET,    "/indexes/{name}",           "getIndex",        SCOPE_READ,  BODY_NONE,     index_show,           NULL, READS_VIEW},
-    {METHOD_DELETE, "/indexes/{name}",           "dropIndex",       SCOPE_INDEX, BODY_NONE,     index_drop,           index_drop_finish, 0},
-    {METHOD_PATCH,  "/indexes/{name}",           "migrateIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_migrate,        index_migrate_finish, 0},
-    {METHOD_DELETE, "/indexes/{name}/migration", "undoMigration",   SCOPE_INDEX, BODY_NONE,     index_undo_migration, index_undo_migration_finish, 0},
-    {METHOD_POST,   "/indexes/{name}/verify",    "verifyIndex",     SCOPE_INDEX, BODY_NONE,     index_verify,         index_verify_finish, 0},
+    {METHOD_DELETE, "/indexes/{name}",           "dropIndex",       SCOPE_INDEX, BODY_NONE,     index_drop,           index_drop_finish, COMMITS},
+    {METHOD_PATCH,  "/indexes/{name}",           "migrateIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_migrate,        index_migrate_finish, COMMITS},
+    {METHOD_DELETE, "/indexes/{name}/migration", "undoMigration",   SCOPE_INDEX, BODY_NONE,     index_undo_migration, index_undo_migration_finish, COMMITS},
+    {METHOD_POST,   "/indexes/{name}/verify",    "verifyIndex",     SCOPE_INDEX, BODY_NONE,     index_verify,         index_verify_finish, COMMITS},
     {METHOD_GET,    "/indexes/{name}/verify",    "getVerification", SCOPE_LIST,  BODY_NONE,     index_verification,   NULL, READS_VIEW},
-    {METHOD_POST,   "/indexes/{name}/pause",     "pauseIndex",      SCOPE_INDEX, BODY_NONE,     index_pause,          index_pace_finish, 0},
-    {METHOD_POST,   "/indexes/{name}/resume",    "resumeIndex",     SCOPE_INDEX, BODY_NONE,     index_resume,         index_pace_finish, 0},
-    {METHOD_POST,   "/indexes/{name}/throttle",  "throttleIndex",   SCOPE_INDEX, BODY_ENVELOPE, index_throttle,       index_pace_finish, 0},
+    {METHOD_POST,   "/indexes/{name}/pause",     "pauseIndex",      SCOPE_INDEX, BODY_NONE,     index_pause,          index_pace_finish, COMMITS},
+    {METHOD_POST,   "/indexes/{name}/resume",    "resumeIndex",     SCOPE_INDEX, BODY_NONE,     index_resume,         index_pace_finish, COMMITS},
+    {METHOD_POST,   "/indexes/{name}/throttle",  "throttleIndex",   SCOPE_INDEX, BODY_ENVELOPE, index_throttle,       index_pace_finish, COMMITS},
     {METHOD_GET,    "/indexes/{name}/get/...",   "getByIndex",      SCOPE_READ,  BODY_NONE,     index_get,            NULL, READS_VIEW | READS_LEVEL},
-    {METHOD_PUT,    "/indexes/{name}/get/...",   "putByIndex",      SCOPE_WRITE, BODY_VALUE,    kv_put_by,            kv_put_by_finish, 0},
+    {METHOD_PUT,    "/indexes/{name}/get/...",   "putByIndex",      SCOPE_WRITE, BODY_VALUE,    kv_put_by,            kv_put_by_finish, COMMITS},
     {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts",   SCOPE_LIST,  BODY_NONE,     index_conflicts,      NULL, READS_VIEW},
 
     /* KV Connect: what Deno and @deno/kv speak. */
     {METHOD_POST, "/",                 "exchangeMetadata", SCOPE_TOKEN, BODY_KEYS,    kvconnect_metadata, NULL, 0},
     {METHOD_POST, "/v2/snapshot_read", "snapshotRead",     SCOPE_KEYS,  BODY_KEYS,    kvconnect_read,     NULL, 0},
-    {METHOD_POST, "/v2/atomic_write",  "atomicWrite",      SCOPE_WRITE, BODY_MESSAGE, kvconnect_write,    kvconnect_write_finish, 0},
+    {METHOD_POST, "/v2/atomic_write",  "atomicWrite",      SCOPE_WRITE, BODY_MESSAGE, kvconnect_write,    kvconnect_write_finish, COMMITS},
     {METHOD_POST, "/v2/watch",         "watch",            SCOPE_WATCH, BODY_KEYS,    kvconnect_watch,    NULL, READS_VIEW},
 
     /* Access tokens. */
     {METHOD_GET,    "/tokens",      "listTokens",  SCOPE_TOKENS, BODY_NONE,     token_list,   NULL, 0},
-    {METHOD_POST,   "/tokens",      "createToken", SCOPE_TOKENS, BODY_ENVELOPE, token_create, token_create_finish, 0},
+    {METHOD_POST,   "/tokens",      "createToken", SCOPE_TOKENS, BODY_ENVELOPE, token_create, token_create_finish, COMMITS},
     {METHOD_GET,    "/tokens/self", "getOwnToken", SCOPE_OPTIONAL, BODY_NONE,   token_self,   NULL, 0},
     {METHOD_GET,    "/tokens/{id}", "getToken",    SCOPE_TOKENS, BODY_NONE,     token_show,   NULL, 0},
-    {METHOD_DELETE, "/tokens/{id}", "revokeToken", SCOPE_TOKENS, BODY_NONE,     token_revoke, token_revoke_finish, 0},
+    {METHOD_DELETE, "/tokens/{id}", "revokeToken", SCOPE_TOKENS, BODY_NONE,     token_revoke, token_revoke_finish, COMMITS},
 
     /* The service itself. */
     {METHOD_GET, "/",                "getService", SCOPE_NONE,    BODY_NONE, console_or_service, NULL, 0},

@@ -16,8 +16,8 @@
 #include "admin/backup_tickets.h"
 #include "admin/history.h"
 #include "admin/metrics_history.h"
-#include "exchange/exchange_half.h"
-#include "exchange/read_workers.h"
+#include "exchange/exchange_call.h"
+#include "exchange/workers.h"
 #include "forward/forward.h"
 #include "s3/s3.h"
 #include "server/heap.h"
@@ -238,8 +238,9 @@ static bool start_workers(struct server *server)
     size_t count = server->options.read_workers;
     if (server->options.engine == NULL && count > DISK_READERS_MAX)
         count = DISK_READERS_MAX;
-    service->read_workers = read_workers_open(service, count, exchange_read);
-    return service->read_workers != NULL || server->options.engine == NULL ||
+    service->workers = workers_open(service, server->options.loops, count,
+                                    exchange_call_serve);
+    return service->workers != NULL ||
            complain("cannot", "start", "threads or memory ran out");
 }
 
@@ -370,7 +371,7 @@ static bool serve(struct server *server)
     }
     say_end(server);
     stop_loops(server);
-    read_workers_close(server->service.read_workers);
+    workers_close(server->service.workers);
     standby_end(&server->standby);
     if (!is_standby(server)) {
         good = good && !kx_store_failed(server->service.store);

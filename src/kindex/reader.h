@@ -56,6 +56,8 @@ void kx_read_tried(struct kx_store *store);
 bool kx_read_hold_until(struct kx_reader *reader, uint64_t until_ns);
 /* Harmless without a hold. Not inside a view. */
 void kx_read_release(struct kx_reader *reader);
+/* Does the reader hold no view, and is it inside none? */
+bool kx_reader_is_idle(const struct kx_reader *reader);
 
 /* A confined reader reads memory only, because its thread must not wait for
  * rows on another machine or for a slow disk: kx_read_alone says KX_AGAIN where

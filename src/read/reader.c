@@ -115,7 +115,13 @@ void kx_read_begin(struct kx_reader *reader)
 {
     if (!reader->held)
         view_enter(&reader->store->view);
+    reader->viewing = true;
     begin(reader);
+}
+
+bool kx_reader_is_idle(const struct kx_reader *reader)
+{
+    return !reader->held && !reader->viewing;
 }
 
 void reader_saw(struct kx_reader *reader, uint64_t flush)
@@ -190,6 +196,7 @@ uint64_t kx_read_end(struct kx_reader *reader)
     if (reader->resolved != 0)
         atomic_fetch_add(&reader->store->counters.resolved, reader->resolved);
     reader->resolved = 0;
+    reader->viewing = false;
     if (!reader->held) {
         engine_view_end(reader->view);
         view_leave(&reader->store->view);

@@ -20,6 +20,7 @@ struct kx_reader {
     int64_t now_ms;
     uint64_t flush;  /* what kx_read_end will return */
     bool held;       /* the view is entered until kx_read_release */
+    bool viewing;    /* between kx_read_begin and kx_read_end */
     bool cache_only; /* it may read the cache but no table */
     bool confined;   /* kx_reader_confine */
     struct engine_view *view;

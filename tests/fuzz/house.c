@@ -217,8 +217,7 @@ static void house_wait(struct exchange *exchange)
     struct house_request *sent = exchange->request.connection;
     struct pollfd answers = {.fd = house.queue.answers_fd, .events = POLLIN};
     for (int i = 0; !sent->ready; i++) {
-        bool news = exchange->phase == EXCHANGE_AWAITS_NEWS ||
-                    exchange->phase == EXCHANGE_CHUNK_AWAITS_NEWS;
+        bool news = exchange->awaits == AWAITS_NEWS;
         assert_true(i < HOUSE_WAIT_MS);
         if (exchange_loop_answers(&house.queue) ||
             exchange_loop_turns(&house.queue))

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "commit/store_state.h"
-#include "exchange/body_worker.h"
+#include "exchange/workers.h"
 #include "exchange/exchange_loop.h"
 #include "server/routes.h"
 
@@ -85,7 +85,7 @@ static void a_large_body_is_not_read_on_the_loop(void **state)
     for (unsigned i = 0; i < ALL; i++) {
         struct exchange *exchange =
             send_row(i, BODY_ON_LOOP_MAX + 1, EXCHANGE_PARK);
-        assert_int_equal(exchange->phase, EXCHANGE_AWAITS_READING);
+        assert_int_equal(exchange->awaits, AWAITS_WORKER);
         wait_for_ready(i + 1);
         assert_reply(exchange, WRITES[i].status, WRITES[i].text);
     }
@@ -172,7 +172,7 @@ static void what_needs_a_view_continues_on_the_loop(void **state)
     view_apply_begin(view);
     struct exchange *exchange = start(
         METHOD_POST, "/note", padded("", BODY_ON_LOOP_MAX + 1), EXCHANGE_PARK);
-    while (exchange->phase != EXCHANGE_AWAITS_VIEW)
+    while (exchange->awaits != AWAITS_VIEW)
         exchange_loop_answers(&house->queue);
     assert_int_equal(seen.calls, 1);
     view_apply_cancel(view);

@@ -5,10 +5,9 @@
 
 #include "admin/backup_tickets.h"
 #include "admin/metrics_history.h"
-#include "exchange/body_worker.h"
-#include "exchange/exchange_half.h"
+#include "exchange/exchange_call.h"
 #include "exchange/exchange_loop.h"
-#include "exchange/read_workers.h"
+#include "exchange/workers.h"
 #include "server/routes.h"
 
 struct house *house;
@@ -72,14 +71,10 @@ int begin_house(void **state)
     pthread_mutex_init(&house->service.history->lock, NULL);
     house->service.counters.connections = 2; /* no request is alone */
     house->service.role.shared = house_shared;
-    if (house_read_workers > 0) {
-        house->service.read_workers = read_workers_open(
-            &house->service, house_read_workers, exchange_read);
-        assert_non_null(house->service.read_workers);
-    }
+    house->service.workers = workers_open(
+        &house->service, 1, house_read_workers, exchange_call_serve);
+    assert_non_null(house->service.workers);
     assert_true(run_queue_open(&house->queue, &house->service, 0));
-    house->queue.worker = body_worker_open();
-    assert_non_null(house->queue.worker);
     *state = house;
     return 0;
 }
@@ -87,8 +82,7 @@ int begin_house(void **state)
 int finish_house(void **state)
 {
     (void)state;
-    body_worker_close(house->queue.worker);
-    read_workers_close(house->service.read_workers);
+    workers_close(house->service.workers);
     house_read_workers = 0;
     house_shared = false;
     house_fill = NULL;

@@ -1,5 +1,5 @@
-/* A service without sockets, in tests: a store, one run queue with its body
- * worker, and exchanges that the test begins in the place of a protocol side
+/* A service without sockets, in tests: a store, one run queue and its
+ * workers, and exchanges that the test begins in the place of a protocol side
  * and continues in that of an event loop. */
 #ifndef TESTS_EXCHANGE_HOUSE_H
 #define TESTS_EXCHANGE_HOUSE_H

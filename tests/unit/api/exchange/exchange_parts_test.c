@@ -50,7 +50,7 @@ static void assert_parks(struct exchange *exchange)
     enum exchange_chunk how;
     next(exchange, &how);
     assert_int_equal(how, CHUNK_PARK);
-    assert_int_equal(exchange->phase, EXCHANGE_AWAITS_TURN);
+    assert_int_equal(exchange->awaits, AWAITS_TURN);
 }
 
 static void assert_ends(struct exchange *exchange)

@@ -75,7 +75,7 @@ static void a_list_that_is_a_stream_waits_for_its_chunks(void **state)
     exchange_loop_turns(&house->queue); /* it may slice */
     assert_int_equal(exchange_chunk(exchange, chunk, sizeof chunk, &size),
                      CHUNK_PARK);
-    assert_int_equal(exchange->phase, EXCHANGE_CHUNK_AWAITS_VIEW);
+    assert_int_equal(exchange->awaits, AWAITS_VIEW);
     view_apply_cancel(view);
     wait_for_ready(1);
     assert_int_equal(exchange_chunk(exchange, chunk, sizeof chunk, &size),
@@ -111,7 +111,7 @@ static void the_rights_of_a_commit_are_looked_up_in_one(void **state)
     unsigned ready = house->ready;
     struct exchange *exchange =
         start(METHOD_PUT, "/kv/c", kx_text("3"), EXCHANGE_PARK);
-    assert_int_equal(exchange->phase, EXCHANGE_AWAITS_VIEW);
+    assert_int_equal(exchange->awaits, AWAITS_VIEW);
     view_apply_cancel(view);
     wait_for_ready(ready + 1);
     assert_reply(exchange, 200, "\"ok\":true");
@@ -126,7 +126,7 @@ static void a_removal_by_an_index_waits_for_one(void **state)
     struct exchange *exchange =
         start(METHOD_DELETE, "/list?index=none&prefix=a", kx_slice(NULL, 0),
               EXCHANGE_PARK);
-    assert_int_equal(exchange->phase, EXCHANGE_AWAITS_VIEW);
+    assert_int_equal(exchange->awaits, AWAITS_VIEW);
     view_apply_cancel(view);
     wait_for_ready(1);
     assert_reply(exchange, 404, "index-not-found");
@@ -145,7 +145,7 @@ static void an_entry_named_by_a_value_needs_none(void **state)
     view_apply_begin(view);
     struct exchange *exchange =
         start(METHOD_POST, "/atomic", kx_text(TEXT), EXCHANGE_PARK);
-    assert_int_equal(exchange->phase, EXCHANGE_AWAITS_COMMIT);
+    assert_int_equal(exchange->awaits, AWAITS_COMMIT);
     assert_false(view_try_enter(view)); /* no view was begun and ended */
     view_apply_cancel(view);
     wait_for_ready(ready + 1);
@@ -174,7 +174,7 @@ static void many_results_are_written_in_turns(void **state)
     struct exchange *exchange =
         start(METHOD_POST, "/atomic", kx_buffer_slice(&body), EXCHANGE_PARK);
     while (exchange->phase != EXCHANGE_READY) {
-        turns += exchange->phase == EXCHANGE_AWAITS_TURN;
+        turns += exchange->awaits == AWAITS_TURN;
         exchange_loop_answers(&house->queue);
         exchange_loop_turns(&house->queue);
     }

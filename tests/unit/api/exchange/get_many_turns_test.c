@@ -54,7 +54,7 @@ static unsigned take_turns(struct exchange *exchange)
     unsigned turns = 0;
     while (exchange->phase != EXCHANGE_READY) {
         size_t before = exchange->reply.body.size;
-        bool turn = exchange->phase == EXCHANGE_AWAITS_TURN;
+        bool turn = exchange->awaits == AWAITS_TURN;
         exchange_loop_answers(&house->queue);
         exchange_loop_turns(&house->queue);
         if (!turn)
@@ -104,7 +104,7 @@ static void it_is_what_it_would_be_at_once(void **state)
                "\"limit\":2},{\"prefix\":[\"r\"],\"reverse\":true}]}");
     struct exchange *exchange =
         start(METHOD_POST, "/get", kx_text(asked), EXCHANGE_PARK);
-    assert_int_equal(exchange->phase, EXCHANGE_AWAITS_TURN);
+    assert_int_equal(exchange->awaits, AWAITS_TURN);
     put_between_turns("/kv/r/=7", "\"z\"");
     assert_true(take_turns(exchange) > ENTRIES / 2);
     struct kx_slice body = reply_bytes(&exchange->reply);
@@ -165,7 +165,7 @@ static void its_text_is_bounded_as_well(void **state)
     struct exchange *exchange = start(
         METHOD_POST, "/get",
         kx_text("{\"keys\":[[\"r\",0],[\"r\",1],[\"r\",2]]}"), EXCHANGE_PARK);
-    assert_int_equal(exchange->phase, EXCHANGE_AWAITS_TURN);
+    assert_int_equal(exchange->awaits, AWAITS_TURN);
     while (exchange->phase != EXCHANGE_READY)
         exchange_loop_turns(&house->queue);
     assert_reply(exchange, 413, "\"limit\":16777216");

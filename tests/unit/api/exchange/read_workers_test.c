@@ -6,7 +6,7 @@
 
 #include "commit/store_state.h"
 #include "exchange/exchange_loop.h"
-#include "exchange/read_workers.h"
+#include "exchange/workers.h"
 
 static struct view *view;
 
@@ -148,7 +148,7 @@ static void a_watch_without_its_client_is_taken_back(void **state)
     exchange_loop_turns(&house->queue); /* it may slice */
     assert_int_equal(exchange_chunk(watch, chunk, sizeof chunk, &size),
                      CHUNK_PARK);
-    assert_int_equal(watch->phase, EXCHANGE_CHUNK_AWAITS_READER);
+    assert_int_equal(watch->awaits, AWAITS_WORKER);
     exchange_cancel(watch);
     assert_int_equal(house->ready, 2);
     view_apply_cancel(view);

@@ -8,7 +8,7 @@
 
 #include "commit/store_state.h"
 #include "exchange/exchange_loop.h"
-#include "exchange/read_workers.h"
+#include "exchange/workers.h"
 
 enum {
     ENTRIES = 400, /* of a quarter of a page, so that neighbours share one */

@@ -8,6 +8,8 @@
 #include "exchange/address_limit.h"
 #include "exchange/exchange_loop.h"
 #include "http1/mhd_socket.h"
+#include "exchange/exchange_call.h"
+#include "exchange/workers.h"
 #include "server/loop.h"
 #include "server/routes.h"
 
@@ -65,6 +67,9 @@ static void start_active(void)
     nodes->service.routes = &ROUTES;
     nodes->service.store = nodes->store.store;
     nodes->service.address_limit = address_limit_open(1000);
+    nodes->service.workers =
+        workers_open(&nodes->service, 1, 0, exchange_call_serve);
+    assert_non_null(nodes->service.workers);
     assert_true(
         listen_sockets_open(&sockets, &nodes->options.listen, 1, where));
     struct socket_set set = listen_sockets_take(&sockets, 0);
@@ -83,6 +88,7 @@ void stop_active(void)
     loop_stop(nodes->loop);
     loop_join(nodes->loop);
     nodes->loop = NULL;
+    workers_close(nodes->service.workers);
     address_limit_close(nodes->service.address_limit);
     mhd_socket_stop();
 }

@@ -1,12 +1,12 @@
-/* Two queues of exchanges, which are linked by next, and the threads of each. A
- * thread opens its reader at its first exchange: a standby has no store yet. */
-#include "exchange/read_workers.h"
+/* Queues of exchanges, which are linked by next, and the threads of each. A
+ * thread opens its reader at its first read: a standby has no store yet. */
+#include "exchange/workers.h"
 
 #include <talloc.h>
 
 #include "exchange/node.h"
 
-struct read_lane {
+struct lane {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;
     struct turns turns;
@@ -14,28 +14,36 @@ struct read_lane {
     bool closing;
 };
 
-struct read_worker {
+struct worker {
     pthread_t thread;
-    struct read_lane *lane;
-    struct read_workers *workers;
+    struct lane *lane;
+    struct workers *workers;
     struct service *service;
-    read_workers_fn *read;
+    workers_fn *serve;
     struct kx_reader *reader;   /* NULL: not opened yet, as the next */
     struct kx_reader *follower; /* for requests that began on a standby */
 };
 
-struct read_workers {
-    struct read_lane rows;           /* for requests that read rows */
-    struct read_lane local;          /* for those that do not */
+enum lane_kind {
+    LANE_WORK,  /* work of large bodies */
+    LANE_LOCAL, /* requests that read no rows */
+    LANE_ROWS,  /* and those that do */
+    LANES
+};
+
+struct workers {
+    struct lane lanes[LANES];
+    size_t opened;                   /* lanes */
+    size_t reads_count;              /* threads that read rows */
     atomic_uint_fast64_t reads;      /* of the disk */
     atomic_uint_fast64_t slow_reads; /* of these */
-    struct read_worker *all;
+    struct worker *all;
     size_t count; /* of those that run */
 };
 
 /* ---- Queues ------------------------------------------------------------- */
 
-static bool lane_open(struct read_lane *lane)
+static bool lane_open(struct lane *lane)
 {
     if (pthread_mutex_init(&lane->lock, NULL) != 0)
         return false;
@@ -45,7 +53,7 @@ static bool lane_open(struct read_lane *lane)
     return false;
 }
 
-static void lane_end(struct read_lane *lane)
+static void lane_end(struct lane *lane)
 {
     pthread_mutex_lock(&lane->lock);
     lane->closing = true;
@@ -53,14 +61,14 @@ static void lane_end(struct read_lane *lane)
     pthread_mutex_unlock(&lane->lock);
 }
 
-static void lane_close(struct read_lane *lane)
+static void lane_close(struct lane *lane)
 {
     pthread_cond_destroy(&lane->wake);
     pthread_mutex_destroy(&lane->lock);
 }
 
 /* Waits for the next exchange; NULL: the workers are closing. */
-static struct exchange *lane_take(struct read_lane *lane)
+static struct exchange *lane_take(struct lane *lane)
 {
     pthread_mutex_lock(&lane->lock);
     while (lane->turns.first == NULL && !lane->closing)
@@ -71,7 +79,7 @@ static struct exchange *lane_take(struct read_lane *lane)
     return exchange;
 }
 
-static bool lane_put(struct read_lane *lane, struct exchange *exchange,
+static bool lane_put(struct lane *lane, struct exchange *exchange,
                      bool refusable)
 {
     pthread_mutex_lock(&lane->lock);
@@ -88,27 +96,31 @@ static bool lane_put(struct read_lane *lane, struct exchange *exchange,
 /* What has begun, or tells the outcome of a commit, is not refused. */
 static bool has_begun(const struct exchange *exchange)
 {
-    return exchange->finishing || exchange->request.slices > 0 ||
-           exchange->phase == EXCHANGE_CHUNK_AWAITS_READER;
+    return exchange->committed || exchange->begun || exchange->fiber == NULL;
 }
 
 /* A disk answers, however slow it is; a database may never do. */
-bool read_workers_put(struct read_workers *workers, struct exchange *exchange)
+bool workers_put_read(struct workers *workers, struct exchange *exchange)
 {
     bool remote = exchange->queue->service->role.shared;
     bool local = node_is_local(exchange->request.route);
     uint64_t limit_ms = local ? READ_LOCAL_MS : READ_MS;
     exchange->read_until_ns =
         remote ? kx_monotonic_ns() + limit_ms * KX_MS_NS : UINT64_MAX;
-    return lane_put(local ? &workers->local : &workers->rows, exchange,
+    return lane_put(&workers->lanes[local ? LANE_LOCAL : LANE_ROWS], exchange,
                     remote && !has_begun(exchange));
+}
+
+void workers_put_work(struct workers *workers, struct exchange *exchange)
+{
+    lane_put(&workers->lanes[LANE_WORK], exchange, false);
 }
 
 /* ---- Threads ------------------------------------------------------------ */
 
 /* Without the lease nothing may be shown, so a route that can do without its
  * view does not wait for it. */
-static bool hold_view(const struct read_worker *worker,
+static bool hold_view(const struct worker *worker,
                       const struct exchange *exchange)
 {
     uint64_t until_ns = exchange->read_until_ns;
@@ -119,7 +131,7 @@ static bool hold_view(const struct read_worker *worker,
 }
 
 /* NULL without memory. */
-static struct kx_reader *reader_for(struct read_worker *worker,
+static struct kx_reader *reader_for(struct worker *worker,
                                     const struct request *request)
 {
     const struct service *service = worker->service;
@@ -136,8 +148,7 @@ static struct kx_reader *reader_for(struct read_worker *worker,
 }
 
 /* Adds the reads of the disk that this thread has made since the last call. */
-static void count_reads(struct read_workers *workers,
-                        const struct kx_store *store)
+static void count_reads(struct workers *workers, const struct kx_store *store)
 {
     static _Thread_local struct kx_disk_reads counted;
     struct kx_disk_reads reads = kx_disk_reads(store);
@@ -146,31 +157,39 @@ static void count_reads(struct read_workers *workers,
     counted = reads;
 }
 
-struct kx_disk_reads read_workers_reads(const struct read_workers *workers)
+struct kx_disk_reads workers_disk_reads(const struct workers *workers)
 {
     return (struct kx_disk_reads){.count = atomic_load(&workers->reads),
                                   .slow = atomic_load(&workers->slow_reads)};
 }
 
-/* The loop's reader is taken away meanwhile: it is in use, and is no reader of
- * rows. */
-static void serve(struct read_worker *worker, struct exchange *exchange)
+static void read_for(struct worker *worker, struct exchange *exchange)
 {
     struct request *request = &exchange->request;
-    struct kx_reader *reader = request->reader;
     request->reader = reader_for(worker, request);
     if (request->reader == NULL) {
         exchange->reply.body.failed = true;
-        exchange->half = DONE;
-    } else {
-        if (request->caller.follows)
-            node_follow(exchange, worker->read);
-        else
-            worker->read(exchange, hold_view(worker, exchange));
-        kx_reader_count(request->reader, NULL);
-        if (!worker->service->role.shared)
-            count_reads(worker->workers, worker->service->store);
+        return;
     }
+    if (request->caller.follows)
+        node_follow(exchange, worker->serve);
+    else
+        worker->serve(exchange, hold_view(worker, exchange));
+    kx_reader_count(request->reader, NULL);
+    if (!worker->service->role.shared)
+        count_reads(worker->workers, worker->service->store);
+}
+
+/* Replaces the loop's reader while the worker runs: the loop is using it. */
+static void serve(struct worker *worker, struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    struct kx_reader *reader = request->reader;
+    request->reader = NULL;
+    if (worker->lane == &worker->workers->lanes[LANE_WORK])
+        worker->serve(exchange, false);
+    else
+        read_for(worker, exchange);
     request->reader = reader;
     exchange->ticket = (struct kx_ticket){.owner = exchange};
     run_queue_put(exchange->queue, &exchange->ticket);
@@ -178,9 +197,9 @@ static void serve(struct read_worker *worker, struct exchange *exchange)
 
 static void *run(void *closure)
 {
-    struct read_worker *worker = closure;
+    struct worker *worker = closure;
     struct exchange *exchange;
-    pthread_setname_np(pthread_self(), "reader");
+    pthread_setname_np(pthread_self(), "worker");
     while ((exchange = lane_take(worker->lane)) != NULL)
         serve(worker, exchange);
     kx_reader_close(worker->reader);
@@ -188,15 +207,15 @@ static void *run(void *closure)
     return NULL;
 }
 
-static bool start(struct read_workers *workers, struct service *service,
-                  size_t count, read_workers_fn *read)
+static bool start(struct workers *workers, struct service *service,
+                  enum lane_kind kind, size_t count, workers_fn *serve_fn)
 {
     for (size_t i = 0; i < count; i++) {
-        struct read_worker *worker = &workers->all[i];
+        struct worker *worker = &workers->all[workers->count];
         worker->workers = workers;
         worker->service = service;
-        worker->read = read;
-        worker->lane = i == 0 ? &workers->local : &workers->rows;
+        worker->serve = serve_fn;
+        worker->lane = &workers->lanes[kind];
         if (pthread_create(&worker->thread, NULL, run, worker) != 0)
             return false;
         workers->count++;
@@ -204,47 +223,47 @@ static bool start(struct read_workers *workers, struct service *service,
     return true;
 }
 
-static void end(struct read_workers *workers)
+static bool open_lanes(struct workers *workers)
 {
-    lane_end(&workers->rows);
-    lane_end(&workers->local);
-    for (size_t i = 0; i < workers->count; i++)
-        pthread_join(workers->all[i].thread, NULL);
-    lane_close(&workers->local);
-    lane_close(&workers->rows);
+    while (workers->opened < LANES &&
+           lane_open(&workers->lanes[workers->opened]))
+        workers->opened++;
+    return workers->opened == LANES;
 }
 
-static bool open_lanes(struct read_workers *workers)
+struct workers *workers_open(struct service *service, size_t work, size_t reads,
+                             workers_fn *serve_fn)
 {
-    if (!lane_open(&workers->rows))
-        return false;
-    if (lane_open(&workers->local))
-        return true;
-    lane_close(&workers->rows);
-    return false;
-}
-
-struct read_workers *read_workers_open(struct service *service, size_t count,
-                                       read_workers_fn *read)
-{
-    struct read_workers *workers = talloc_zero(NULL, struct read_workers);
+    struct workers *workers = talloc_zero(NULL, struct workers);
+    size_t local = reads > 0;
     if (workers == NULL)
         return NULL;
-    workers->all = talloc_zero_array(workers, struct read_worker, count + 1);
-    if (workers->all == NULL || !open_lanes(workers)) {
-        talloc_free(workers);
-        return NULL;
-    }
-    if (start(workers, service, count + 1, read))
+    workers->reads_count = reads;
+    workers->all =
+        talloc_zero_array(workers, struct worker, work + local + reads);
+    if (workers->all != NULL && open_lanes(workers) &&
+        start(workers, service, LANE_WORK, work, serve_fn) &&
+        start(workers, service, LANE_LOCAL, local, serve_fn) &&
+        start(workers, service, LANE_ROWS, reads, serve_fn))
         return workers;
-    read_workers_close(workers);
+    workers_close(workers);
     return NULL;
 }
 
-void read_workers_close(struct read_workers *workers)
+void workers_close(struct workers *workers)
 {
     if (workers == NULL)
         return;
-    end(workers);
+    for (size_t i = 0; i < workers->opened; i++)
+        lane_end(&workers->lanes[i]);
+    for (size_t i = 0; i < workers->count; i++)
+        pthread_join(workers->all[i].thread, NULL);
+    for (size_t i = 0; i < workers->opened; i++)
+        lane_close(&workers->lanes[i]);
     talloc_free(workers);
+}
+
+bool workers_can_read(const struct workers *workers)
+{
+    return workers->reads_count > 0;
 }

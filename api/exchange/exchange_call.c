@@ -1,0 +1,409 @@
+/* What a handler on a fiber may call. The fiber parks at once for every call;
+ * exchange_call_continue makes the steps of it on the loop's own stack. */
+#include "exchange/exchange_call.h"
+
+#include <stdlib.h>
+
+#include "access/access.h"
+#include "exchange/admission.h"
+#include "exchange/exchange_share.h"
+#include "exchange/exchange_stream.h"
+#include "exchange/exchange_wait.h"
+#include "exchange/fiber.h"
+#include "exchange/node.h"
+#include "exchange/workers.h"
+
+static struct exchange *exchange_of(const struct request *request)
+{
+    return request->wait.ticket.owner;
+}
+
+/* A view that is open while a fiber is parked would stop all commits. */
+static void check_idle(const struct exchange *exchange)
+{
+    const struct kx_reader *reader = exchange->request.reader;
+    if (reader == NULL || kx_reader_is_idle(reader))
+        return;
+    kx_log(KX_LOG_ERROR, "view-left-open", "operation=%s",
+           exchange->request.route->operation);
+    abort();
+}
+
+/* ---- Running the handler ------------------------------------------------ */
+
+static void no_section(struct request *request, struct reply *reply, void *arg)
+{
+    (void)request;
+    (void)reply;
+    (void)arg;
+}
+
+/* A follower checks the token when it first reads. A reply that was made
+ * without a read has yet to be checked. */
+static void run_handler(void *closure)
+{
+    struct exchange *exchange = closure;
+    struct request *request = &exchange->request;
+    exchange->run(request, &exchange->reply);
+    if (request->caller.follows && !exchange->admitted)
+        request_read(request, no_section, NULL);
+}
+
+bool exchange_call_begin(struct exchange *exchange, handler_run_fn *run)
+{
+    exchange->run = run;
+    exchange->fiber = fiber_new(exchange->queue->fibers, run_handler, exchange);
+    return exchange->fiber != NULL;
+}
+
+enum handler_state exchange_call_continue(struct exchange *exchange,
+                                          enum exchange_awaits ended)
+{
+    do {
+        struct handler_call *call = exchange->call;
+        enum call_step step = CALL_RETURNS;
+        check_idle(exchange);
+        if (call != NULL)
+            step = call->step(exchange, call, ended);
+        if (step != CALL_RETURNS)
+            return step == CALL_PARKS ? HANDLER_PARKS : HANDLER_SENDS;
+        exchange->call = NULL;
+        ended = AWAITS_NOTHING;
+    } while (fiber_run(exchange->fiber));
+    exchange->fiber = NULL;
+    return HANDLER_ENDS;
+}
+
+void exchange_call_drop(struct exchange *exchange)
+{
+    if (exchange->fiber != NULL)
+        fiber_drop(exchange->fiber);
+    exchange->fiber = NULL;
+    exchange->call = NULL;
+}
+
+/* On the fiber. */
+static bool make(struct exchange *exchange, struct handler_call *call)
+{
+    exchange->call = call;
+    fiber_park(exchange->fiber);
+    return call->returns;
+}
+
+static enum call_step return_with(struct handler_call *call, bool returns)
+{
+    call->returns = returns;
+    return CALL_RETURNS;
+}
+
+/* Since the handler parked the token may have been revoked, or have expired.
+ * The outcome of a commit is told all the same. A follower checks the token
+ * whenever it reads. */
+static bool may_continue(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    return exchange->committed || request_is_on_standby(request) ||
+           access_admit_again(request, &exchange->reply);
+}
+
+/* Has the caller all rights on all keys that the request may concern? If not,
+ * the catalog says which index owns a key. */
+static bool is_free(const struct request *request)
+{
+    const struct kx_slice all = kx_slice(NULL, 0);
+    const struct route *route = request->route;
+    return request->caller.token == NULL ||
+           (access_covers(request, route->scope, all) &&
+            ((route->flags & COMMITS) == 0 ||
+             (access_covers(request, SCOPE_READ, all) &&
+              access_covers(request, SCOPE_LIST, all))));
+}
+
+/* ---- Reads -------------------------------------------------------------- */
+
+static void run_section(struct exchange *exchange,
+                        const struct handler_call *call)
+{
+    struct request *request = &exchange->request;
+    if (request->reader != NULL)
+        kx_reader_count(request->reader, &exchange->reads);
+    call->section(request, &exchange->reply, call->arg);
+    if (request->reader != NULL)
+        kx_read_release(request->reader);
+    exchange->begun = true;
+}
+
+static enum call_step await_worker(struct exchange *exchange,
+                                   struct handler_call *call)
+{
+    call->returns = false;
+    if (exchange_await_read(exchange))
+        return CALL_PARKS;
+    problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
+            "%d requests are waiting to read the database.", READ_QUEUE_MAX);
+    return CALL_RETURNS;
+}
+
+/* A worker has made the read; or it is a follower's that has to wait for its
+ * position, and is tried again. */
+static enum call_step after_worker(struct exchange *exchange)
+{
+    exchange->begun = true;
+    if (exchange->request.wait.cancel == NULL)
+        return CALL_RETURNS;
+    exchange_await_news(exchange);
+    return CALL_PARKS;
+}
+
+static enum call_step read_step(struct exchange *exchange,
+                                struct handler_call *call,
+                                enum exchange_awaits ended)
+{
+    struct request *request = &exchange->request;
+    if (ended == AWAITS_WORKER)
+        return after_worker(exchange);
+    if (!may_continue(exchange))
+        return return_with(call, false);
+    if (request->caller.follows ||
+        (exchange->queue->reads_beside && !request_is_on_standby(request)))
+        return await_worker(exchange, call);
+    if (request->reader != NULL && !exchange_hold_view(exchange))
+        return CALL_PARKS;
+    run_section(exchange, call);
+    return return_with(call, true);
+}
+
+bool request_read(struct request *request, section_fn *section, void *arg)
+{
+    struct handler_call call = {
+        .step = read_step, .section = section, .arg = arg};
+    return make(exchange_of(request), &call);
+}
+
+static enum call_step peek_step(struct exchange *exchange,
+                                struct handler_call *call,
+                                enum exchange_awaits ended)
+{
+    const struct request *request = &exchange->request;
+    (void)ended;
+    if (request->reader != NULL && is_free(request))
+        run_section(exchange, call);
+    return CALL_RETURNS;
+}
+
+void request_peek(struct request *request, section_fn *section, void *arg)
+{
+    struct handler_call call = {
+        .step = peek_step, .section = section, .arg = arg};
+    make(exchange_of(request), &call);
+}
+
+static enum call_step apart_step(struct exchange *exchange,
+                                 struct handler_call *call,
+                                 enum exchange_awaits ended)
+{
+    (void)ended;
+    run_section(exchange, call);
+    return CALL_RETURNS;
+}
+
+void request_apart(struct request *request, section_fn *section, void *arg)
+{
+    struct handler_call call = {
+        .step = apart_step, .section = section, .arg = arg};
+    make(exchange_of(request), &call);
+}
+
+/* ---- Commits ------------------------------------------------------------ */
+
+/* The only request of the only connection may wait for the disk on this thread,
+ * because there is no other request to delay. */
+static enum kx_status hand_over(struct exchange *exchange)
+{
+    struct service *service = exchange->queue->service;
+    struct kx_commit *commit = &exchange->request.commit;
+    const struct counters *counters = &service->counters;
+    bool alone =
+        atomic_load_explicit(&counters->connections, memory_order_relaxed) ==
+            1 &&
+        atomic_load_explicit(&counters->in_flight, memory_order_relaxed) == 1;
+    return alone ? kx_submit_alone(service->store, commit)
+                 : kx_submit(service->store, commit);
+}
+
+/* The commit and its memory belong to the writer until its answer. If the
+ * writer does not take the commit, the reply says why (503). */
+static enum call_step submit(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    request->commit.ticket.owner = exchange;
+    struct kx_fault fault = {.status = hand_over(exchange)};
+    if (fault.status != KX_OK) {
+        problem_status(request, &exchange->reply, &fault);
+        return CALL_RETURNS;
+    }
+    exchange_await_commit(exchange);
+    return CALL_PARKS;
+}
+
+/* `arg` is whether the rights have been checked already, in a view. */
+static enum call_step commit_step(struct exchange *exchange,
+                                  struct handler_call *call,
+                                  enum exchange_awaits ended)
+{
+    call->returns = false;
+    if (ended == AWAITS_COMMIT) {
+        exchange->committed = true;
+        return return_with(call, true);
+    }
+    if (call->arg == NULL &&
+        !access_commit(&exchange->request, &exchange->reply))
+        return CALL_RETURNS;
+    exchange->memory_short = !exchange_may_submit(exchange);
+    return exchange->memory_short ? CALL_RETURNS : submit(exchange);
+}
+
+static void check_commit(struct request *request, struct reply *reply,
+                         void *arg)
+{
+    *(bool *)arg = access_commit(request, reply);
+}
+
+bool request_commit(struct request *request)
+{
+    struct exchange *exchange = exchange_of(request);
+    bool allowed = false;
+    struct handler_call call = {.step = commit_step};
+    if (!admission_commit(request, &exchange->reply))
+        return false;
+    if (!is_free(request)) {
+        if (!request_read(request, check_commit, &allowed) || !allowed)
+            return false;
+        call.arg = &allowed;
+    }
+    return make(exchange, &call);
+}
+
+/* ---- Waits -------------------------------------------------------------- */
+
+/* Checks the memory limit before the turn: what the handler has made so far
+ * counts while the exchange waits. */
+static enum call_step turn_step(struct exchange *exchange,
+                                struct handler_call *call,
+                                enum exchange_awaits ended)
+{
+    call->returns = false;
+    exchange->begun = true;
+    if (ended == AWAITS_TURN)
+        return return_with(call, may_continue(exchange));
+    exchange_count_memory(exchange);
+    exchange->memory_short = exchange_is_too_much(exchange);
+    if (exchange->memory_short)
+        return CALL_RETURNS;
+    exchange_await_turn(exchange);
+    return CALL_PARKS;
+}
+
+bool request_turn(struct request *request)
+{
+    struct handler_call call = {.step = turn_step};
+    return make(exchange_of(request), &call);
+}
+
+static enum call_step wait_step(struct exchange *exchange,
+                                struct handler_call *call,
+                                enum exchange_awaits ended)
+{
+    if (ended == AWAITS_NEWS)
+        return return_with(call, may_continue(exchange));
+    exchange_await_news(exchange);
+    return CALL_PARKS;
+}
+
+bool request_wait(struct request *request)
+{
+    struct handler_call call = {.step = wait_step};
+    return make(exchange_of(request), &call);
+}
+
+static enum call_step work_step(struct exchange *exchange,
+                                struct handler_call *call,
+                                enum exchange_awaits ended)
+{
+    if (ended == AWAITS_WORKER)
+        return return_with(call, may_continue(exchange));
+    if (exchange->body.size > BODY_ON_LOOP_MAX) {
+        exchange_await_work(exchange);
+        return CALL_PARKS;
+    }
+    call->work(&exchange->request, call->arg);
+    return return_with(call, true);
+}
+
+bool request_work(struct request *request, work_fn *work, void *arg)
+{
+    struct handler_call call = {.step = work_step, .work = work, .arg = arg};
+    return make(exchange_of(request), &call);
+}
+
+/* ---- Streams that the handler sends ------------------------------------- */
+
+/* A part that cannot be sent ends the handler: without memory the reply becomes
+ * a 503 if it has not begun, and is broken off if it has. */
+static enum call_step send_step(struct exchange *exchange,
+                                struct handler_call *call,
+                                enum exchange_awaits ended)
+{
+    struct reply *reply = &exchange->reply;
+    if (ended == AWAITS_TURN)
+        return return_with(call, access_admit_again(&exchange->request, reply));
+    if (reply->body.failed)
+        return return_with(call, false);
+    reply->stream = call->stream;
+    return CALL_SENDS;
+}
+
+bool request_send(struct request *request, struct stream *stream)
+{
+    struct handler_call call = {.step = send_step, .stream = stream};
+    return make(exchange_of(request), &call);
+}
+
+/* ---- On a worker -------------------------------------------------------- */
+
+/* The outcome of a commit is known to this node, but what its reply shows
+ * besides is not. */
+static enum problem_code late_code(const struct exchange *exchange)
+{
+    enum kx_status status = exchange->request.commit.status;
+    bool told =
+        !exchange->committed || (status != KX_OK && status != KX_UNKNOWN);
+    return told ? PROBLEM_DATABASE_UNREACHABLE : PROBLEM_COMMIT_UNKNOWN;
+}
+
+static void serve_call(struct exchange *exchange, struct handler_call *call,
+                       bool view)
+{
+    struct request *request = &exchange->request;
+    call->returns = true;
+    if (call->work != NULL) {
+        call->work(request, call->arg);
+    } else if (view || node_is_local(request->route)) {
+        request->viewless = !view;
+        run_section(exchange, call);
+    } else {
+        call->returns = false;
+        problem(request, &exchange->reply, late_code(exchange),
+                "The database did not answer in time.");
+    }
+}
+
+void exchange_call_serve(struct exchange *exchange, bool view)
+{
+    if (exchange->call != NULL)
+        serve_call(exchange, exchange->call, view);
+    else if (view)
+        exchange_stream_slice(exchange);
+    else
+        exchange->reply.body.failed = true;
+}

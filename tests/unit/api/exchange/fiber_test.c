@@ -1,0 +1,183 @@
+/* Fibers: a function on its own stack, which parks, continues and is dropped.
+ */
+#include "unit.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "exchange/fiber.h"
+
+static struct fiber_pool *pool;
+
+struct counting {
+    struct fiber *fiber;
+    int steps;
+    int until;
+    double part; /* registers of floating point live across a switch */
+};
+
+static void count(void *closure)
+{
+    struct counting *counting = closure;
+    double part = 0.5;
+    while (counting->steps < counting->until) {
+        counting->steps++;
+        part *= 2;
+        counting->part = part;
+        fiber_park(counting->fiber);
+    }
+}
+
+static struct counting begin(int until)
+{
+    return (struct counting){.until = until};
+}
+
+static void a_parked_function_continues_where_it_was(void **state)
+{
+    (void)state;
+    struct counting first = begin(3), second = begin(2);
+    first.fiber = fiber_new(pool, count, &first);
+    second.fiber = fiber_new(pool, count, &second);
+    assert_true(fiber_run(first.fiber));
+    assert_true(fiber_run(second.fiber));
+    assert_true(fiber_run(first.fiber));
+    assert_int_equal(first.steps, 2);
+    assert_int_equal(second.steps, 1);
+    assert_true(first.part == 2.0);
+    assert_true(fiber_run(first.fiber));
+    assert_false(fiber_run(first.fiber));
+    assert_true(fiber_run(second.fiber));
+    assert_false(fiber_run(second.fiber));
+    assert_int_equal(first.steps, 3);
+    assert_int_equal(second.steps, 2);
+}
+
+static void an_ended_fiber_leaves_its_stack_to_the_next(void **state)
+{
+    (void)state;
+    struct counting counting = begin(1);
+    struct fiber *fiber = counting.fiber = fiber_new(pool, count, &counting);
+    assert_true(fiber_run(fiber));
+    assert_false(fiber_run(fiber));
+    assert_ptr_equal(fiber_new(pool, count, &counting), fiber);
+    fiber_drop(fiber);
+}
+
+/* Its frames are never left: the sanitizers must not take them for live. */
+static void a_dropped_fiber_never_continues(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct counting counting = begin(9);
+        counting.fiber = fiber_new(pool, count, &counting);
+        assert_true(fiber_run(counting.fiber));
+        fiber_drop(counting.fiber);
+        assert_int_equal(counting.steps, 1);
+    }
+}
+
+enum { DEEP = 96 * 1024 };
+static uintptr_t deepest;
+
+static void go_deep(void *closure)
+{
+    unsigned char bytes[DEEP];
+    memset(bytes, 1, sizeof bytes);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+    deepest = (uintptr_t)bytes;
+    (void)closure;
+}
+
+/* The system has the page of an address in memory. */
+static bool is_resident(uintptr_t address)
+{
+    unsigned char in_memory = 0;
+    uintptr_t page = address & ~(uintptr_t)(getpagesize() - 1);
+    assert_int_equal(mincore((void *)page, 1, &in_memory), 0);
+    return (in_memory & 1) != 0;
+}
+
+static void a_deep_stack_gives_its_pages_back(void **state)
+{
+    (void)state;
+    struct fiber *fiber = fiber_new(pool, go_deep, NULL);
+    assert_false(fiber_run(fiber));
+    assert_false(is_resident(deepest));
+}
+
+/* More than a pool keeps; the first of them is used again last. */
+static void many_stacks_are_made_and_freed(void **state)
+{
+    enum { MANY = 300 };
+    static struct counting counting[MANY];
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        counting[i] = begin(1);
+        counting[i].fiber = fiber_new(pool, count, &counting[i]);
+        assert_non_null(counting[i].fiber);
+        assert_true(fiber_run(counting[i].fiber));
+    }
+    for (int i = 0; i < MANY; i++)
+        assert_false(fiber_run(counting[i].fiber));
+}
+
+static bool no_memory;
+
+void *__real_mmap(void *at, size_t size, int access, int flags, int fd,
+                  off_t offset);
+void *__wrap_mmap(void *at, size_t size, int access, int flags, int fd,
+                  off_t offset);
+void *__wrap_mmap(void *at, size_t size, int access, int flags, int fd,
+                  off_t offset)
+{
+    return no_memory ? MAP_FAILED
+                     : __real_mmap(at, size, access, flags, fd, offset);
+}
+
+static void without_memory_there_is_no_fiber(void **state)
+{
+    struct counting counting = begin(0);
+    (void)state;
+    no_memory = true;
+    assert_null(fiber_new(pool, count, &counting));
+    no_memory = false;
+    counting.fiber = fiber_new(pool, count, &counting);
+    assert_non_null(counting.fiber);
+    assert_false(fiber_run(counting.fiber));
+}
+
+static int open_pool(void **state)
+{
+    pool = fiber_pool_open();
+    (void)state;
+    return pool == NULL;
+}
+
+static int close_pool(void **state)
+{
+    fiber_pool_close(pool);
+    (void)state;
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_parked_function_continues_where_it_was, open_pool, close_pool),
+        cmocka_unit_test_setup_teardown(
+            an_ended_fiber_leaves_its_stack_to_the_next, open_pool, close_pool),
+        cmocka_unit_test_setup_teardown(a_dropped_fiber_never_continues,
+                                        open_pool, close_pool),
+        cmocka_unit_test_setup_teardown(a_deep_stack_gives_its_pages_back,
+                                        open_pool, close_pool),
+        cmocka_unit_test_setup_teardown(many_stacks_are_made_and_freed,
+                                        open_pool, close_pool),
+        cmocka_unit_test_setup_teardown(without_memory_there_is_no_fiber,
+                                        open_pool, close_pool),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
