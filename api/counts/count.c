@@ -117,7 +117,7 @@ static enum kx_status next_slice(struct kx_reader *reader, struct count *count,
 static enum kx_status estimate(struct kx_reader *reader, struct count *count,
                                struct kx_fault *fault)
 {
-    struct kx_estimate estimate;
+    struct kx_estimate estimate = {.most = KX_PAGE_MAX};
     kx_read_begin(reader);
     enum kx_status status =
         kx_estimate(reader, count->selector.index, &count->selector.range,

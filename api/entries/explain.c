@@ -15,15 +15,18 @@
 #include "rest/body.h"
 #include "rest/core_refusal.h"
 
-/* A query while it is explained. All matches are taken in one view; each
- * estimate has a separate one. */
+/* A query while it is explained; the request's state. All matches are taken in
+ * one view, and what that takes is limited (KX_MATCH_MAX). Each index that has
+ * a request takes one turn, since an estimate reads rows in a separate view. */
 struct explanation {
     struct request *request;
     struct kx_buffer *out;
     struct kx_query *query;
     struct kx_index_match entries;
-    struct kx_index_match *matches;
+    struct kx_index_match *matches; /* NULL: not yet taken */
     size_t match_count;
+    size_t shown; /* matches that the answer has */
+    struct kx_buffer advice;
     uint64_t cost; /* of the best so far: entries read */
     struct kx_slice best;
     struct kx_buffer best_request;
@@ -61,15 +64,27 @@ static void add_reasons(unsigned mismatches, struct kx_buffer *out)
         kx_add_byte(out, ']');
 }
 
-static void add_left(const struct kx_query *query, uint32_t left,
-                     struct kx_buffer *out)
+/* Conditions are written once, and numbered where an index leaves them. */
+static void add_conditions(const struct kx_query *query, struct kx_buffer *out)
 {
+    size_t count = kx_query_conditions(query);
+    for (size_t i = 0; i < count; i++) {
+        kx_add_text(out, i == 0 ? ",\"conditions\":[" : ",");
+        kx_query_condition(query, i, out);
+    }
+    if (count > 0)
+        kx_add_byte(out, ']');
+}
+
+static void add_left(uint32_t left, struct kx_buffer *out)
+{
+    char number[24];
     bool first = true;
-    for (size_t i = 0; i < kx_query_conditions(query); i++) {
+    for (unsigned i = 0; i < KX_WHERE_MAX; i++) {
         if ((left >> i & 1) == 0)
             continue;
-        kx_add_text(out, first ? ",\"left\":[" : ",");
-        kx_query_condition(query, i, out);
+        snprintf(number, sizeof number, first ? ",\"left\":[%u" : ",%u", i);
+        kx_add_text(out, number);
         first = false;
     }
     if (!first)
@@ -104,6 +119,15 @@ static void consider(struct explanation *explanation,
 
 /* A list can test what the order leaves, if the conditions are those of `where`
  * in a list. */
+static bool left_is_plain(const struct explanation *explanation, uint32_t left)
+{
+    const struct kx_query *query = explanation->query;
+    for (size_t i = 0; i < kx_query_conditions(query); i++)
+        if ((left >> i & 1) != 0 && !kx_query_condition_plain(query, i))
+            return false;
+    return true;
+}
+
 static void consider_filtered(struct explanation *explanation,
                               const struct kx_index_match *match, uint64_t rows,
                               struct kx_slice address)
@@ -112,15 +136,13 @@ static void consider_filtered(struct explanation *explanation,
     uint64_t cost = match->followed ? 2 * rows : rows;
     struct kx_buffer *filtered = &explanation->filtered;
     struct kx_buffer text;
-    if (match->left == 0 ||
+    if (match->left == 0 || !left_is_plain(explanation, match->left) ||
         (filtered->size > 0 && cost >= explanation->filtered_cost))
         return;
     kx_buffer_init(&text, explanation->request->memory);
     for (size_t i = 0; i < kx_query_conditions(query); i++) {
         if ((match->left >> i & 1) == 0)
             continue;
-        if (!kx_query_condition_plain(query, i))
-            return;
         kx_add_byte(&text, text.size == 0 ? '[' : ',');
         kx_query_condition(query, i, &text);
     }
@@ -131,6 +153,7 @@ static void consider_filtered(struct explanation *explanation,
     kx_add_text(filtered, address.size == 0 ? "?where=" : "&where=");
     percent_encode(kx_buffer_slice(&text), filtered);
     filtered->failed |= text.failed;
+    kx_buffer_free(&text);
 }
 
 /* Also for one that leaves conditions to the client: it may still be better
@@ -153,6 +176,12 @@ static void add_request(struct explanation *explanation,
     consider_filtered(explanation, match, estimate.rows,
                       kx_buffer_slice(&address));
     explanation->out->failed |= address.failed;
+    kx_buffer_free(&address);
+}
+
+static bool has_request(const struct kx_index_match *match)
+{
+    return (match->mismatches & ~(unsigned)ONLY_CONDITIONS) == 0;
 }
 
 static void add_fit(struct explanation *explanation,
@@ -161,26 +190,40 @@ static void add_fit(struct explanation *explanation,
     struct kx_buffer *out = explanation->out;
     kx_add_text(out, match->mismatches == 0 ? "\"answers\":true"
                                             : "\"answers\":false");
-    if ((match->mismatches & ~(unsigned)ONLY_CONDITIONS) == 0)
+    if (has_request(match))
         add_request(explanation, match);
-    add_left(explanation->query, match->left, out);
+    add_left(match->left, out);
     add_reasons(match->mismatches, out);
     kx_add_byte(out, '}');
 }
 
-static void add_fits(struct explanation *explanation)
+static void begin_fits(struct explanation *explanation)
 {
     struct kx_buffer *out = explanation->out;
     kx_add_text(out, "{\"entries\":{");
     add_fit(explanation, &explanation->entries);
+    add_conditions(explanation->query, out);
     kx_add_text(out, ",\"indexes\":[");
-    for (size_t i = 0; i < explanation->match_count; i++) {
-        kx_add_text(out, i == 0 ? "{\"index\":" : ",{\"index\":");
-        kx_json_escape(explanation->matches[i].index, out);
+}
+
+/* Adds indexes up to the next that has a request. Returns whether it was added
+ * and is not the last: the rest is for another turn. */
+static bool add_fits(struct explanation *explanation)
+{
+    struct kx_buffer *out = explanation->out;
+    bool read = false;
+    while (!read && explanation->shown < explanation->match_count) {
+        const struct kx_index_match *match =
+            &explanation->matches[explanation->shown];
+        kx_add_text(out,
+                    explanation->shown == 0 ? "{\"index\":" : ",{\"index\":");
+        kx_json_escape(match->index, out);
         kx_add_byte(out, ',');
-        add_fit(explanation, &explanation->matches[i]);
+        add_fit(explanation, match);
+        explanation->shown++;
+        read = has_request(match);
     }
-    kx_add_byte(out, ']');
+    return explanation->shown < explanation->match_count;
 }
 
 /* ---- Finding out -------------------------------------------------------- */
@@ -201,7 +244,8 @@ static void take_totals(struct explanation *explanation,
 }
 
 /* Indexes that the caller may not see are not mentioned. */
-static enum kx_status take_fits(struct explanation *explanation)
+static enum kx_status take_fits(struct explanation *explanation,
+                                struct kx_fault *fault)
 {
     struct kx_reader *reader = explanation->request->reader;
     enum kx_status status =
@@ -210,7 +254,7 @@ static enum kx_status take_fits(struct explanation *explanation)
     for (size_t n = 0; status == KX_OK && n < KX_INDEXES_MAX; n++) {
         struct kx_index_match *match =
             &explanation->matches[explanation->match_count];
-        status = kx_index_match_at(reader, explanation->query, n, match);
+        status = kx_index_match_at(reader, explanation->query, n, match, fault);
         if (status != KX_OK)
             break;
         if (!access_lists_index(explanation->request, match->index))
@@ -238,17 +282,17 @@ static bool keep_names(struct explanation *explanation)
     return true;
 }
 
-/* KX_OK; *advice is the declaration when one is wanted and there is one.
- * Whether its name is free is told only to a caller that may list
+/* KX_OK; explanation->advice is the declaration when one is wanted and there is
+ * one. Whether its name is free is told only to a caller that may list
  * everything. */
 static enum kx_status find_out(struct explanation *explanation,
-                               struct kx_buffer *advice)
+                               struct kx_fault *fault)
 {
     const struct request *request = explanation->request;
     struct kx_reader *reader = request->reader;
     bool all = access_covers(request, SCOPE_LIST, kx_slice(NULL, 0));
     kx_read_begin(reader);
-    enum kx_status status = take_fits(explanation);
+    enum kx_status status = take_fits(explanation, fault);
     struct kx_slice held;
     if (status == KX_OK &&
         kx_count_index(reader, explanation->query, &held) == KX_OK &&
@@ -257,7 +301,8 @@ static enum kx_status find_out(struct explanation *explanation,
     if (status == KX_OK && !keep_names(explanation))
         status = KX_NO_MEMORY;
     if (status == KX_OK && !explanation->answered)
-        status = kx_advise(reader, explanation->query, all, advice);
+        status =
+            kx_advise(reader, explanation->query, all, &explanation->advice);
     kx_read_end(reader);
     return status == KX_ABSENT ? KX_OK : status;
 }
@@ -320,10 +365,10 @@ static void add_counting(struct explanation *explanation)
     explanation->out->failed |= text.failed;
 }
 
-static void add_best(struct explanation *explanation,
-                     const struct kx_buffer *advice)
+static void add_best(struct explanation *explanation)
 {
     struct kx_buffer *out = explanation->out;
+    const struct kx_buffer *advice = &explanation->advice;
     if (explanation->best_request.size == 0) {
         kx_add_text(out, ",\"request\":null,\"index\":null");
         if (explanation->filtered.size > 0) {
@@ -348,56 +393,87 @@ static void add_best(struct explanation *explanation,
     kx_add_byte(out, '}');
 }
 
-static enum progress explain(struct request *request, struct reply *reply,
-                             struct kx_query *query)
+/* Takes the matches and begins the answer. False: the reply is complete. */
+static bool begin(struct explanation *explanation, struct reply *reply)
 {
-    struct kx_buffer advice;
+    struct request *request = explanation->request;
     struct kx_fault fault = {0};
-    struct explanation explanation = {
-        .request = request, .out = &reply->body, .query = query};
-    explanation.matches =
-        talloc_array(request->memory, struct kx_index_match, KX_INDEXES_MAX);
-    kx_buffer_init(&explanation.best_request, request->memory);
-    kx_buffer_init(&explanation.filtered, request->memory);
-    kx_buffer_init(&explanation.held, request->memory);
-    kx_buffer_init(&advice, request->memory);
-    if (explanation.matches == NULL) {
-        reply->body.failed = true;
-        return DONE;
+    struct input_error error;
+    explanation->matches =
+        talloc_array(explanation, struct kx_index_match, KX_INDEXES_MAX);
+    fault.status = explanation->matches == NULL ? KX_NO_MEMORY
+                                                : find_out(explanation, &fault);
+    if (fault.status == KX_BAD_INDEX) {
+        input_error_condition(&error, &fault);
+        input_error_reply(request, reply, &error);
+    } else if (fault.status != KX_OK) {
+        core_refusal_read(request, reply, &fault, kx_slice(NULL, 0));
+    } else {
+        begin_fits(explanation);
     }
-    fault.status = find_out(&explanation, &advice);
-    if (fault.status != KX_OK)
-        return core_refusal_read(request, reply, &fault, kx_slice(NULL, 0));
+    return fault.status == KX_OK;
+}
+
+static enum progress explain(struct explanation *explanation,
+                             struct reply *reply)
+{
+    explanation->out = &reply->body;
+    if (explanation->matches == NULL && !begin(explanation, reply))
+        return DONE;
+    if (add_fits(explanation))
+        return AGAIN;
+    kx_add_byte(&reply->body, ']');
+    add_best(explanation);
     answer_json(reply, 200);
-    add_fits(&explanation);
-    add_best(&explanation, &advice);
-    reply->body.failed |= advice.failed || explanation.best_request.failed ||
-                          explanation.filtered.failed ||
-                          explanation.held.failed;
+    reply->body.failed |=
+        explanation->advice.failed || explanation->best_request.failed ||
+        explanation->filtered.failed || explanation->held.failed;
     return DONE;
 }
 
-static bool read_query(struct request *request, struct kx_query **query_out,
+static bool read_query(struct explanation *explanation,
                        struct input_error *error)
 {
+    struct request *request = explanation->request;
     struct kx_fault fault = {0};
     if (!query_params_none(request, error) || !body_json(request, error))
         return false;
-    fault.status =
-        kx_query_read(request->memory, request->body, query_out, &fault);
+    fault.status = kx_query_read(request->memory, request->body,
+                                 &explanation->query, &fault);
     return fault.status == KX_OK || input_error_condition(error, &fault);
+}
+
+/* NULL without memory. */
+static struct explanation *make_explanation(struct request *request)
+{
+    struct explanation *explanation =
+        talloc_zero(request->memory, struct explanation);
+    if (explanation == NULL)
+        return NULL;
+    explanation->request = request;
+    kx_buffer_init(&explanation->best_request, request->memory);
+    kx_buffer_init(&explanation->filtered, request->memory);
+    kx_buffer_init(&explanation->held, request->memory);
+    kx_buffer_init(&explanation->advice, request->memory);
+    return explanation;
 }
 
 enum progress explain_list(struct request *request, struct reply *reply)
 {
-    struct kx_query *query = request->state;
+    struct explanation *explanation = request->state;
     struct input_error error;
-    if (query == NULL && !read_query(request, &query, &error))
-        return input_error_reply(request, reply, &error);
-    request->state = query;
+    if (explanation == NULL) {
+        explanation = make_explanation(request);
+        if (explanation == NULL)
+            input_error_no_memory(&error);
+        if (explanation == NULL || !read_query(explanation, &error))
+            return input_error_reply(request, reply, &error);
+        request->state = explanation;
+    }
     if (!request_holds_view(request))
         return VIEW;
-    if (!access_key(request, reply, SCOPE_LIST, kx_query_prefix(query)))
+    if (!access_key(request, reply, SCOPE_LIST,
+                    kx_query_prefix(explanation->query)))
         return DONE;
-    return explain(request, reply, query);
+    return explain(explanation, reply);
 }

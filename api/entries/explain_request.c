@@ -2,6 +2,8 @@
  * that could be taken for another in a query is written as JSON. */
 #include "entries/explain_request.h"
 
+#include <talloc.h>
+
 #include "rest/key_text.h"
 #include "http/percent.h"
 
@@ -31,31 +33,43 @@ static bool contradicts(const struct selection *selection)
                       kx_buffer_slice(&selection->end)) > 0;
 }
 
-bool explain_request_select(const struct kx_index_match *match, size_t n,
-                            const struct request *request,
-                            struct selection *selection,
-                            struct selector *selector_out)
+/* The selection is initialized by the caller: a query may have thousands of
+ * values, and what is made for each of them is freed. */
+static bool select_in(const struct kx_index_match *match, size_t n,
+                      const struct request *request,
+                      struct selection *selection,
+                      struct selector *selector_out)
 {
     struct input_error error;
-    selection_init(selection, request->memory);
     select_match(match, n, selection);
     if (!selection_fold(selection, request, &error))
         return false;
     if (contradicts(selection))
         selection->end = selection->start;
-    return selector_make(selection, request->memory, selector_out, &error);
+    return selector_make(selection, selection->prefix.owner, selector_out,
+                         &error);
+}
+
+bool explain_request_select(const struct kx_index_match *match, size_t n,
+                            const struct request *request,
+                            struct selection *selection,
+                            struct selector *selector_out)
+{
+    selection_init(selection, request->memory);
+    return select_in(match, n, request, selection, selector_out);
 }
 
 /* The selection as a client gives it: the index folds and turns its keys. */
-static bool select_shown(const struct kx_index_match *match, size_t n,
-                         const struct request *request,
+static bool select_shown(void *memory, const struct kx_index_match *match,
+                         size_t n, const struct request *request,
                          struct selection *selection)
 {
     struct selection used;
     struct selector selector;
-    if (!explain_request_select(match, n, request, &used, &selector))
+    selection_init(&used, memory);
+    if (!select_in(match, n, request, &used, &selector))
         return false;
-    selection_init(selection, request->memory);
+    selection_init(selection, memory);
     select_match(match, n, selection);
     if (used.has_start && used.has_end &&
         kx_equal(kx_buffer_slice(&used.start), kx_buffer_slice(&used.end)))
@@ -63,19 +77,27 @@ static bool select_shown(const struct kx_index_match *match, size_t n,
     return true;
 }
 
+/* Rows that are counted of each value, when those before have had KX_PAGE_MAX:
+ * as many as an estimate needs. */
+enum { COUNTED_MIN = 64 };
+
 static bool estimate_one(const struct kx_index_match *match, size_t n,
                          const struct request *request,
-                         struct kx_estimate *estimate_out)
+                         struct kx_estimate *estimate)
 {
     struct kx_reader *reader = request->reader;
     struct selection selection;
     struct selector selector;
-    if (!explain_request_select(match, n, request, &selection, &selector))
-        return false;
-    kx_read_begin(reader);
-    enum kx_status status = kx_estimate(reader, selector.index, &selector.range,
-                                        estimate_out, NULL);
-    kx_read_end(reader);
+    enum kx_status status = KX_NO_MEMORY;
+    void *memory = talloc_new(request->memory);
+    selection_init(&selection, memory);
+    if (memory != NULL && select_in(match, n, request, &selection, &selector)) {
+        kx_read_begin(reader);
+        status = kx_estimate(reader, selector.index, &selector.range, estimate,
+                             NULL);
+        kx_read_end(reader);
+    }
+    talloc_free(memory);
     return status == KX_OK;
 }
 
@@ -83,10 +105,14 @@ bool explain_request_estimate(const struct kx_index_match *match,
                               const struct request *request,
                               struct kx_estimate *estimate_out)
 {
+    estimate_out->most = KX_PAGE_MAX;
     if (!estimate_one(match, 0, request, estimate_out))
         return false;
     for (size_t n = 1; n < match->value_count; n++) {
-        struct kx_estimate estimate;
+        uint64_t counted = estimate_out->rows;
+        struct kx_estimate estimate = {
+            .most = counted + COUNTED_MIN < KX_PAGE_MAX ? KX_PAGE_MAX - counted
+                                                        : COUNTED_MIN};
         if (!estimate_one(match, n, request, &estimate))
             return false;
         estimate_out->rows += estimate.rows;
@@ -157,14 +183,20 @@ static bool add_values(const struct kx_index_match *match,
                        struct kx_buffer *out)
 {
     struct selection selection;
-    for (size_t n = 0; n < match->value_count; n++) {
-        if (!select_shown(match, n, request, &selection))
-            return false;
-        add_key("&in=",
-                kx_slice(selection.prefix.data + given,
-                         selection.prefix.size - given),
-                out);
+    bool good = true;
+    for (size_t n = 0; good && n < match->value_count; n++) {
+        void *memory = talloc_new(request->memory);
+        good = memory != NULL &&
+               select_shown(memory, match, n, request, &selection);
+        if (good)
+            add_key("&in=",
+                    kx_slice(selection.prefix.data + given,
+                             selection.prefix.size - given),
+                    out);
+        talloc_free(memory);
     }
+    if (!good)
+        return false;
     if (match->merge)
         kx_add_text(out, "&order=merge");
     return true;
@@ -207,7 +239,8 @@ void explain_request_address(const struct kx_index_match *match,
 {
     struct selection selection;
     size_t start = out->size;
-    if (!select_shown(match, match->value_count, request, &selection)) {
+    if (!select_shown(request->memory, match, match->value_count, request,
+                      &selection)) {
         out->failed = true;
         return;
     }

@@ -14,7 +14,8 @@ bool explain_request_select(const struct kx_index_match *match, size_t n,
                             struct selection *selection,
                             struct selector *selector_out);
 
-/* The number of entries that it would read. In views of its own. False also
+/* The number of entries that it would read; of several values together about
+ * KX_PAGE_MAX are counted. In views of its own. False also
  * when the index has gone. */
 bool explain_request_estimate(const struct kx_index_match *match,
                               const struct request *request,

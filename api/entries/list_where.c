@@ -151,7 +151,8 @@ static enum kx_status find_index(struct request *request,
     struct kx_reader *reader = request->reader;
     struct kx_index_match match;
     for (size_t n = 0;; n++) {
-        enum kx_status status = kx_index_match_at(reader, query, n, &match);
+        enum kx_status status =
+            kx_index_match_at(reader, query, n, &match, NULL);
         if (status != KX_OK)
             return status;
         *name = match.index;

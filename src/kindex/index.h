@@ -91,15 +91,17 @@ enum kx_status kx_index_bytes(struct kx_reader *reader, struct kx_slice name,
                               uint64_t *bytes_out);
 
 struct kx_estimate {
+    uint64_t most; /* rows that may be counted, at least 1; set by the caller */
     uint64_t rows; /* entries that a scan of the range would read */
     bool exact;    /* counted, not estimated, because there are few */
 };
 /* The size of a range of an index (start and end as for kx_scan_index) or, with
- * an empty name, of the store. Inside a view; ends an open scan. KX_OK,
+ * an empty name, of the store. Counts at most estimate->most rows, and
+ * estimates the others. Inside a view; ends an open scan. KX_OK,
  * KX_INDEX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
                            const struct kx_range *range,
-                           struct kx_estimate *estimate_out,
+                           struct kx_estimate *estimate,
                            struct kx_fault *fault);
 
 /* Replaces bound_out with a place in the range before which roughly this part

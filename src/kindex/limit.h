@@ -28,6 +28,8 @@ enum kx_limit {
     KX_SUM_DIGITS_MAX = 400,  /* digits of a number that is summed up */
     KX_WHERE_MAX = 16,        /* conditions of one index */
     KX_WHERE_VALUES_MAX = 64, /* values of an `in` */
+    KX_MATCH_MAX = 1048576,   /* bytes of the conditions of a query, times the
+                               * indexes that they are compared with */
     KX_POINTER_MAX = 512,     /* bytes of a JSON Pointer */
     KX_INDEX_ENTRIES_MAX = 1000, /* entries of one index for one entry */
     KX_CHANGES_MAX = 300000, /* entries that one commit changes, index entries

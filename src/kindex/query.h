@@ -70,10 +70,12 @@ struct kx_index_match {
     bool followed; /* each index entry costs a read of its entry */
 };
 /* How the n-th index in name order answers the query. Inside a view. KX_OK,
- * KX_END after the last, KX_NO_MEMORY. */
+ * KX_END after the last, KX_NO_MEMORY; KX_BAD_INDEX with pointer and detail
+ * when the query has been compared with KX_MATCH_MAX. */
 enum kx_status kx_index_match_at(struct kx_reader *reader,
                                  struct kx_query *query, size_t n,
-                                 struct kx_index_match *match_out);
+                                 struct kx_index_match *match_out,
+                                 struct kx_fault *fault);
 /* How a scan of the entries themselves answers it. KX_OK, KX_NO_MEMORY. */
 enum kx_status kx_index_match_entries(struct kx_query *query,
                                       struct kx_index_match *match_out);

@@ -8,6 +8,8 @@
 
 #include <talloc.h>
 
+enum { PAIR_COST = 8 }; /* of comparing two values, in bytes that are copied */
+
 /* An index and a query while they are compared. */
 struct matcher {
     const struct declaration *index;
@@ -282,11 +284,18 @@ static void check_where(struct matcher *matcher)
     }
 }
 
+static bool shares_entries(const struct declaration *index,
+                           const struct declaration *asked)
+{
+    return kx_starts_with(asked->prefix, index->prefix) ||
+           kx_starts_with(index->prefix, asked->prefix);
+}
+
 static void check_prefix(struct matcher *matcher)
 {
     struct kx_slice index = matcher->index->prefix;
     struct kx_slice asked = matcher->asked->prefix;
-    if (!kx_starts_with(asked, index) && !kx_starts_with(index, asked)) {
+    if (!shares_entries(matcher->index, matcher->asked)) {
         mismatch(matcher, KX_MISMATCH_OTHER_PREFIX);
         return;
     }
@@ -354,6 +363,27 @@ static enum kx_status compare(void *mem, struct matcher *matcher)
     check_order(matcher);
     check_conditions(matcher);
     return KX_OK;
+}
+
+size_t index_match_values(const struct declaration *asked)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < asked->where_count; i++)
+        count += asked->where[i].value_count;
+    return count;
+}
+
+size_t index_match_cost(const struct declaration *index,
+                        const struct kx_query *query)
+{
+    const struct declaration *asked = query->asked;
+    size_t values = index_match_values(asked);
+    size_t cost = values * (sizeof(struct kx_slice) +
+                            PAIR_COST * index_match_values(index));
+    for (size_t i = 0; i < asked->where_count; i++)
+        for (size_t n = 0; n < asked->where[i].value_count; n++)
+            cost += asked->where[i].values[n].size;
+    return shares_entries(index, asked) ? cost : 0;
 }
 
 enum kx_status index_match_make(void *mem, const struct declaration *index,

@@ -11,8 +11,17 @@ enum kx_status index_match_make(void *mem, const struct declaration *index,
                                 const struct kx_query *query,
                                 struct kx_index_match *match_out);
 
-/* The same for the entries themselves, without an index: its bounds are whole
- * keys. */
+/* What comparing the index with the query costs, in bytes: of the values that
+ * the match may copy, and of pairs of values of both; 0 when their prefixes
+ * differ, since nothing is compared then. */
+size_t index_match_cost(const struct declaration *index,
+                        const struct kx_query *query);
+
+/* The values of all conditions. */
+size_t index_match_values(const struct declaration *asked);
+
+/* As index_match_make for the entries themselves, without an index: its bounds
+ * are whole keys. */
 enum kx_status index_match_entries(void *mem, const struct kx_query *query,
                                    struct kx_index_match *match_out);
 

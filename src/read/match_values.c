@@ -67,18 +67,24 @@ bool match_values_make(void *mem, const struct condition *condition,
 {
     struct kx_slice *values =
         talloc_array(mem, struct kx_slice, condition->value_count);
-    for (size_t i = 0; values != NULL && i < condition->value_count; i++) {
-        struct kx_buffer value;
-        kx_buffer_init(&value, mem);
-        kx_add_slice(&value, condition->values[i]);
-        kx_add_slice(&value, suffix);
-        if (value.failed)
-            return false;
-        values[i] = kx_buffer_slice(&value);
+    struct kx_buffer all;
+    kx_buffer_init(&all, mem);
+    for (size_t i = 0; i < condition->value_count; i++) {
+        kx_add_slice(&all, condition->values[i]);
+        kx_add_slice(&all, suffix);
+    }
+    kx_buffer_fit(&all);
+    if (values == NULL || all.failed)
+        return false;
+    size_t at = 0;
+    for (size_t i = 0; i < condition->value_count; i++) {
+        size_t size = condition->values[i].size + suffix.size;
+        values[i] = kx_slice(all.data + at, size);
+        at += size;
     }
     match->values = values;
     match->value_count = condition->value_count;
-    return values != NULL;
+    return true;
 }
 
 static int by_bytes(const void *a, const void *b)

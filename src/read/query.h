@@ -11,6 +11,7 @@ struct kx_query {
      * name. */
     struct declaration *asked;
     bool reverse;
+    size_t compared; /* bytes, of KX_MATCH_MAX */
 };
 
 /* The place that a condition compares, as a field. */

@@ -6,7 +6,7 @@
 
 enum {
     SAMPLE = 64, /* rows read from each end of an index to tell their size */
-    BYTES_MAX = 1 << 20 /* read of a range; other threads wait meanwhile */
+    BYTES_MAX = 1 << 20 /* of KX_PAGE_MAX rows; other threads wait meanwhile */
 };
 
 struct tally {
@@ -25,7 +25,7 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
     enum kx_status status =
         engine_range_begin_either(reader->rows, kx_buffer_slice(&reader->start),
                                   kx_buffer_slice(&reader->end), reverse);
-    uint64_t bytes = tally->bytes + BYTES_MAX;
+    uint64_t bytes = tally->bytes + BYTES_MAX / KX_PAGE_MAX * most;
     for (uint64_t i = 0; status == KX_OK && i < most && tally->bytes < bytes;
          i++) {
         status = engine_range_next(reader->rows, &key, &row);
@@ -120,21 +120,20 @@ enum kx_status kx_find_share(struct kx_reader *reader, struct kx_slice index,
 
 enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
                            const struct kx_range *range,
-                           struct kx_estimate *estimate_out,
-                           struct kx_fault *fault)
+                           struct kx_estimate *estimate, struct kx_fault *fault)
 {
     struct tally tally = {0};
     struct kx_slice name;
     enum kx_status status = find_bounds(reader, index, range, &name, fault);
     if (status == KX_OK)
-        status = take_tally(reader, false, KX_PAGE_MAX, &tally);
-    *estimate_out = (struct kx_estimate){.rows = tally.rows, .exact = true};
-    if (status != KX_OK || tally.all)
+        status = take_tally(reader, false, estimate->most, &tally);
+    estimate->rows = tally.rows;
+    estimate->exact = status != KX_OK || tally.all;
+    if (estimate->exact)
         return status;
-    estimate_out->rows = estimate_rows(
-        reader, kx_buffer_slice(&reader->start), kx_buffer_slice(&reader->end),
-        kx_buffer_slice(&reader->bound), tally.rows);
-    estimate_out->exact = false;
+    estimate->rows = estimate_rows(reader, kx_buffer_slice(&reader->start),
+                                   kx_buffer_slice(&reader->end),
+                                   kx_buffer_slice(&reader->bound), tally.rows);
     return KX_OK;
 }
 

@@ -1,5 +1,6 @@
 /* Explanations inside a view: each declared index, the entries themselves, and
  * the index that would answer the query. */
+#include <stdio.h>
 #include <talloc.h>
 
 #include "kindex/aggregate.h"
@@ -67,13 +68,30 @@ bool kx_query_condition_plain(const struct kx_query *query, size_t n)
     return match_implied_is_plain(&query->asked->where[n]);
 }
 
+static enum kx_status refuse_cost(const struct kx_query *query,
+                                  struct kx_fault *fault)
+{
+    enum kx_status status = kx_fail(
+        fault, KX_BAD_INDEX,
+        "the conditions have %zu values, which are too many to be compared "
+        "with each index: their bytes, times the indexes, are limited to %d",
+        index_match_values(query->asked), KX_MATCH_MAX);
+    if (fault != NULL)
+        snprintf(fault->pointer, sizeof fault->pointer, "/where");
+    return status;
+}
+
 enum kx_status kx_index_match_at(struct kx_reader *reader,
                                  struct kx_query *query, size_t n,
-                                 struct kx_index_match *match_out)
+                                 struct kx_index_match *match_out,
+                                 struct kx_fault *fault)
 {
     const struct index *index = catalog_at(reader->store->catalog, n);
     if (index == NULL)
         return KX_END;
+    query->compared += index_match_cost(index->declaration, query);
+    if (query->compared > KX_MATCH_MAX)
+        return refuse_cost(query, fault);
     enum kx_status status =
         index_match_make(query, index->declaration, query, match_out);
     match_out->index = index->declaration->name;

@@ -20,7 +20,7 @@ static enum kx_status read_all(struct world *world, struct kx_reader *reader)
     struct kx_buffer record, fold;
     struct kx_entry entry;
     struct kx_fault fault;
-    struct kx_estimate estimate;
+    struct kx_estimate estimate = {.most = KX_PAGE_MAX};
     uint64_t bytes;
     kx_buffer_init(&record, world->mem);
     kx_buffer_init(&fold, world->mem);
@@ -74,7 +74,7 @@ static enum kx_status match_all(struct world *world, struct kx_query *query)
     kx_buffer_init(&out, world->mem);
     enum kx_status status = kx_index_match_entries(query, &match);
     for (size_t n = 0; status == KX_OK; n++)
-        status = kx_index_match_at(world->test.reader, query, n, &match);
+        status = kx_index_match_at(world->test.reader, query, n, &match, NULL);
     if (status != KX_END)
         return status;
     status = kx_advise(world->test.reader, query, true, &out);

@@ -199,4 +199,34 @@ field '.entries | [.exact, (.rows > 1000 and .rows < 3000)]' '[false,true]'
 request POST '/indexes?dry=1' '{"name":"wordy_s","prefix":["wordy"],"fields":["/s"]}'
 field '.estimate | [.covered == .entries, (.covered > 700 and .covered < 3000)]' '[true,true]'
 
+test_case 'rows of several values are counted up to a thousand of all'
+for i in 0 1; do
+    request POST /atomic "$(jq -nc --argjson i $i '{mutations: [range(900) | {type: "set", key: ["three", (. + 900 * $i)], value: {a: (. % 3)}}]}')"
+done
+declare_index '{"name":"three_a","prefix":["three"],"fields":["/a"]}'
+rows='.indexes[] | select(.index == "three_a") | [.rows >= 600, .exact]'
+explain '{"prefix":["three"],"where":{"path":"/a","in":[0,7,8]}}'
+field "$rows" '[true,true]'
+explain '{"prefix":["three"],"where":{"path":"/a","in":[0,1,2]}}'
+field "$rows" '[true,false]'
+
+test_case 'no query is compared with many values of many indexes'
+request PUT /indexes "$(jq -nc '[range(200) | {key: "cross\(.)", value: {prefix: ["cross"], fields: ["/a"]}}] | from_entries')"
+expect 200
+values() { # CONDITIONS VALUES: a query for texts of 60 bytes
+    jq -nc --argjson conditions "$1" --argjson values "$2" '{prefix: ["cross"], where: [range($conditions) | {
+        path: (if . == 0 then "/a" else "/b\(.)" end), in: [range($values) | "\(1000 + .)" + ("-" * 56)]}]}'
+}
+request POST /explain "$(values 16 64)"
+expect 400 bad-request
+field '[.pointer, (.detail | contains("1024 values") and contains("1048576"))]' '["/where",true]'
+request POST /explain "$(jq -nc '{prefix: ["cross"], where: {path: "/a", eq: ("x" * 100000)}}')"
+expect 400 bad-request
+explain "$(values 4 16)"
+field '[.index, (.conditions | length), (.indexes | map(select(.left == [1, 2, 3])) | length)]' '[null,4,200]'
+field '.indexes | map(select(.index | startswith("cross")) | .request | startswith("/list?index=cross")) | [length, all]' '[200,true]'
+is 'conditions in the answer' "$(grep -o '"path":"/b1"' "$answer" | wc -l)" 2
+explain '{"prefix":["cross"],"where":{"path":"/a","eq":1}}'
+field .index cross0
+
 finish

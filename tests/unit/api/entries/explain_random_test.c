@@ -246,7 +246,7 @@ static void try_advice(struct world *world, const struct query *query,
     bool found = false;
     for (size_t n = 0; !found; n++) {
         kx_read_begin(test->reader);
-        status = kx_index_match_at(test->reader, asked, n, &match);
+        status = kx_index_match_at(test->reader, asked, n, &match, NULL);
         kx_read_end(test->reader);
         assert_int_equal(status, KX_OK);
         found = kx_equal(match.index, name);
@@ -281,7 +281,7 @@ static void try_query(struct world *world, bool advice, struct try_count *tally)
     try_match(world, &query, &match, tally);
     for (size_t n = 0; status == KX_OK; n++) {
         kx_read_begin(reader);
-        status = kx_index_match_at(reader, asked, n, &match);
+        status = kx_index_match_at(reader, asked, n, &match, NULL);
         kx_read_end(reader);
         if (status == KX_OK)
             try_match(world, &query, &match, tally);

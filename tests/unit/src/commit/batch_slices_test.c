@@ -322,7 +322,7 @@ static void note_compared(unsigned before)
 static void count_words(struct story *s)
 {
     struct kx_buffer text;
-    struct kx_estimate estimate;
+    struct kx_estimate estimate = {.most = KX_PAGE_MAX};
     struct kx_range all = {.reverse = false};
     struct kx_slice index = kx_text("by_word");
     kx_buffer_init(&text, s->mem);
