@@ -52,6 +52,7 @@ doors() {
 # shellcheck disable=SC2086
 flawed() {
     local to=$work/$1 name objects=()
+    rm -rf "$to"
     mkdir -p "$to"
     shift
     while [ $# -gt 0 ]; do
@@ -59,7 +60,8 @@ flawed() {
         [ -e "$to/$name.c" ] || { cp "src/$1.c" "$to/$name.c" && objects+=("$to/$name.o"); }
         cp "$to/$name.c" "$to/unplanted"
         sed "$2" "$to/unplanted" >"$to/$name.c"
-        [ "$(diff "$to/unplanted" "$to/$name.c" | grep -c '^>')" -eq 1 ] || return 1
+        [ "$(diff "$to/unplanted" "$to/$name.c" | grep -c '^>')" -eq 1 ] ||
+            { echo "$to: not one line of src/$1.c is another one" && return 1; }
         $CC $STD $CFLAGS -Isrc -c -o "$to/$name.o" "$to/$name.c" || return 1
         shift 2
     done
