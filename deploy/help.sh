@@ -34,6 +34,8 @@ make http-postgresql  some stories on the experimental PostgreSQL engine; all th
                       apply: ENGINE=postgresql make http
 make deno             stories of Deno's own client
 make fault            kills, power cuts, failing disks, lack of memory
+make fault-server     those of one server
+make fault-nodes      those of several nodes in front of one database
 make packaging        package, manual page, unit and manifests
 make openapi-check    compare openapi.yaml with the service, and use it as a generator does
 make clients          the client packages against the service

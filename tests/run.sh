@@ -18,12 +18,13 @@ export make=${MAKE:-make} jobs=${JOBS:-2} logs=${BUILD:-build}/test-logs
 mkdir -p "$logs"
 
 # Target, and what it shows. The longest come first: they are not left alone at
-# the end. Each works on separate files once the programs are built. The first
-# goes before the others where processors are short: a disk, a checkpoint or a
-# reader that is late is what it is about, and must not be late for another reason.
+# the end. Each works on separate files once the programs are built. Those of faults
+# go before the others where processors are short: a disk, a lease or a reader that is
+# late is what they are about, and must not be late for another reason.
 # fuzz-short finds the second compiler's warnings about src, api and tests/fuzz.
 parts='
-fault             killed and restarted, nothing acknowledged is lost
+fault-server      killed and restarted, nothing acknowledged is lost
+fault-nodes       nor when nodes end, freeze or are cut off
 asan-http         the service over HTTP, under sanitizers
 asan-unit         modules, under sanitizers
 fuzz-short        what random input finds
@@ -44,7 +45,6 @@ shape             layers, sizes, contracts
 format-check      the code has one format
 '
 [ $# -eq 0 ] || parts=$(printf '%s\n' "$@")
-export first=fault
 
 # The count of a part, checked: read_count PART STATUS LOG sets ok and bad.
 read_count() {
@@ -65,7 +65,7 @@ run_part() {
     local part shows ok bad spent started=$SECONDS mark=ok
     read -r part shows <<<"$1"
     local log=$logs/$part.log
-    [ "$part" = "$first" ] || renice -n 10 $BASHPID >/dev/null
+    [[ $part = fault* ]] || renice -n 10 $BASHPID >/dev/null
     $make -s --no-print-directory -j"$jobs" "$part" >"$log" 2>&1 </dev/null
     read_count "$part" $? "$log"
     read_spent "$logs/$part.times"

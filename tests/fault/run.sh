@@ -4,7 +4,10 @@
 # for, by a server or a disk with a flaw. Compiler and options are those of the
 # Makefile, BUILD says where the program was built.
 #
-#   run.sh [fault | prove]     the targets of the Makefile; the second is long
+#   run.sh fault-server    one server; a part of `make test`
+#   run.sh fault-nodes     several nodes in front of one database; another part
+#   run.sh [fault]         both
+#   run.sh prove           the long form of both
 #
 # KX_FAULT_ONLY='nodes|cut off' runs the tests whose names this expression matches.
 set -u
@@ -12,11 +15,16 @@ cd "$(dirname "$0")/../.." || exit
 . tests/lib/path.sh
 . tests/lib/spent.sh
 program=$BUILD/kindex
-work=$BUILD/fault
+form=${1:-fault}
+work=$BUILD/$form
+case $form in
+fault-server | fault-nodes) groups=${form#fault-} ;;
+*) groups='server nodes' ;;
+esac
 passed=0
 failed=0
-case ${1:-fault} in
-fault) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 severed=3 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 ;;
+case $form in
+fault*) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 severed=3 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 ;;
 prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 ;;
 esac
 
@@ -47,26 +55,32 @@ doors() {
     echo "$BUILD/api/kvconnect/datapath.pb-c.o"
 }
 
-# A server with one changed line in each file: flawed NAME FILE SED-SCRIPT...
+# The server with a flaw of the table: flawed NAME
 # The words of $CC and the others are the Makefile's.
 # shellcheck disable=SC2086
 flawed() {
-    local to=$work/$1 name objects=()
+    local to=$work/$1 name file script objects=()
     rm -rf "$to"
     mkdir -p "$to"
-    shift
-    while [ $# -gt 0 ]; do
-        name=${1##*/}
-        [ -e "$to/$name.c" ] || { cp "src/$1.c" "$to/$name.c" && objects+=("$to/$name.o"); }
+    while read -r _ _ file script; do
+        name=${file##*/}
+        [ -e "$to/$name.c" ] || { cp "src/$file.c" "$to/$name.c" && objects+=("$to/$name.o"); }
         cp "$to/$name.c" "$to/unplanted"
-        sed "$2" "$to/unplanted" >"$to/$name.c"
+        sed "$script" "$to/unplanted" >"$to/$name.c"
         [ "$(diff "$to/unplanted" "$to/$name.c" | grep -c '^>')" -eq 1 ] ||
-            { echo "$to: not one line of src/$1.c is another one" && return 1; }
+            { echo "the flaw $1 does not change one line of src/$file.c" && return 1; }
         $CC $STD $CFLAGS -Isrc -c -o "$to/$name.o" "$to/$name.c" || return 1
-        shift 2
+    done < <(grep "^[a-z]* *$1 " tests/fault/FLAWS)
+    [ ${#objects[@]} -gt 0 ] && $CC $CFLAGS $LINK -fuse-ld=gold -o "$to/kindex" $(doors) \
+        "${objects[@]}" "$BUILD/libkindex.a" $DOORLIBS $CORELIBS
+}
+
+# The programs of a group: flaws GROUP
+flaws() {
+    local name
+    for name in $(awk -v "group=$1" '$1 == group || $1 == "both" { print $2 }' tests/fault/FLAWS | uniq); do
+        flawed "$name" || return
     done
-    $CC $CFLAGS $LINK -fuse-ld=gold -o "$to/kindex" $(doors) "${objects[@]}" \
-        "$BUILD/libkindex.a" $DOORLIBS $CORELIBS
 }
 
 # What is preloaded into the server: library NAME
@@ -224,189 +238,174 @@ cut_power() {
 export -f cut_power
 export work program
 
-nouns=("$BUILD"/tests/fault/alloc_{core,world,commits,reads,indexes,tokens,files}.o)
+# ---- One server ----------------------------------------------------------------
+
+server_programs() {
+    local nouns=("$BUILD"/tests/fault/alloc_{core,world,commits,reads,indexes,tokens,files}.o)
+    flaws server && alloc_objects && allocs alloc_core "${nouns[@]}" &&
+        allocs alloc_starving "${nouns[@]}" "$work/starving/drop_job.o" &&
+        allocs alloc_http "$BUILD"/tests/fault/alloc_{http,client,peer}.o && certificate &&
+        library power && library io && library disk
+}
+
+server_parts() {
+    part "killed $kills times" node tests/fault/kill.js "$program" "$kills"
+    part 'a flush that does nothing is found' bash -c 'finds_flaw \
+        node tests/fault/kill.js "$work/noflush/kindex" 10'
+    part "killed $repeats times, every write comes again until it is answered" \
+        node tests/fault/retries.js "$program" "$repeats"
+    part 'a repetition that is carried out again is found' bash -c 'finds_flaw \
+        node tests/fault/retries.js "$work/amnesic/kindex" 10'
+    part "$commits commits are copied by an index of changes" \
+        node tests/fault/follow.js "$program" "$commits"
+    part 'a copy that is not told of removals is found' bash -c \
+        'finds_flaw env KX_NO_TOMBSTONES=1 node tests/fault/follow.js "$program" 2000'
+    part 'wrong index entries are found' \
+        node tests/fault/indexes-self-test.js "$program"
+    part "builds killed $builds times" node tests/fault/builds.js "$program" "$builds"
+    part 'a build that forgets how far it was is found' bash -c 'finds_flaw \
+        node tests/fault/builds.js "$work/forgetful/kindex" 30'
+    part 'a build that leaves entries out is found' bash -c 'finds_flaw \
+        node tests/fault/builds.js "$work/careless/kindex" 30'
+    part 'a build that takes no notice of writes is found' bash -c 'finds_flaw \
+        node tests/fault/builds.js "$work/unaware/kindex" 30'
+    part "killed $moves times while an index migrates" \
+        node tests/fault/migrations.js "$program" "$moves"
+    part 'a migration that writes the old form only is found' bash -c \
+        'finds_flaw node tests/fault/migrations.js "$work/oneform/kindex" 120'
+    part 'an entry that comes on two pages is found' bash -c 'finds_flaw \
+        node tests/fault/migrations.js "$work/doubling/kindex" 120'
+    part "power cut $cuts times" bash -c "cut_power whole $cuts"
+    part "power cut $cuts times, half of what was not synced is there" \
+        bash -c "cut_power torn $cuts"
+    part "power cut $cuts times, every write comes again until it is answered" \
+        bash -c "cut_power torn $cuts retries.js"
+    part 'a disk that forgets what was synced is found' \
+        bash -c 'finds_flaw cut_power forgetful 5'
+    part "$flips flipped bits in the log" \
+        node tests/fault/flips.js "$program" "$flips"
+    part 'a start that looks for no witness is found' bash -c \
+        'finds_flaw node tests/fault/flips.js "$work/blind/kindex" 30'
+    part 'each call to the disk fails' \
+        node tests/fault/io.js "$program" "$work/io.so" "$step"
+    part 'a failed sync that is not heard is found' bash -c 'finds_flaw \
+        node tests/fault/io.js "$work/deaf/kindex" "$work/io.so" 19'
+    part 'each allocation of the core fails' "$work/alloc_core" "$nth"
+    part 'each allocation of a request fails' "$work/alloc_http" "$nth"
+    part 'each allocation of a request fails, those of nghttp2 as well' \
+        env KX_ALLOC_HTTP2=1 "$work/alloc_http" "$nth"
+    part 'each allocation of a request fails, with TLS and tokens' \
+        env KX_ALLOC_SHEAF="$work" "$work/alloc_http" "$shaken"
+    part 'an allocation that is not looked at is found' bash -c \
+        'finds "are left" "$work/alloc_starving" 1 drop'
+    part 'a disk that fills' node tests/fault/disk.js "$program" "$work/disk.so"
+    part 'a start that lacks its ballast is found' bash -c 'finds_flaw \
+        node tests/fault/disk.js "$program" "$work/disk.so" without'
+    part 'a disk that many large values fill at once' \
+        node tests/fault/disk.js "$program" "$work/disk.so" burst
+    part 'commits that leave a checkpoint no room are found' bash -c \
+        'finds_flaw \
+        node tests/fault/disk.js "$work/unroomed/kindex" "$work/disk.so" burst'
+    part "a history of $operations operations" \
+        node tests/fault/history.js "$program" "$operations"
+    part 'a stale read is found' bash -c 'finds_flaw \
+        node tests/fault/history.js "$work/stale/kindex" 10000'
+    part 'a lost update is found' bash -c 'finds_flaw \
+        node tests/fault/history.js "$work/lenient/kindex" 10000'
+    part 'an update that is lost by a condition on its value is found' bash -c \
+        'finds_flaw node tests/fault/history.js "$work/forgiving/kindex" 10000'
+    part 'a phantom is found' bash -c 'finds_flaw \
+        node tests/fault/history.js "$work/phantom/kindex" 10000'
+    part 'a phantom of the same batch is found' bash -c 'finds_flaw \
+        node tests/fault/history.js "$work/crowded/kindex" 10000'
+    part 'a read of what is not on disk is found' bash -c 'finds_flaw env \
+        KX_PART=300 KX_POWER_SLOW=20000 KX_POWER_LIBRARY=$work/power.so \
+        node tests/fault/history.js "$work/hasty/kindex" 6000'
+    part "$soak seconds of a steady load" \
+        node tests/fault/soak.js "$program" "$soak" 1 "$work/soak.svg"
+    part 'a server that leaks is found' bash -c 'finds "FAILED: memory is flat" \
+        node tests/fault/soak.js "$work/leaking/kindex" 20'
+    part 'a million entries, a slow reader' node tests/fault/stream.js "$program"
+}
+
+# ---- Several nodes in front of one database --------------------------------------
+
+nodes_programs() {
+    flaws nodes && next_version && library slow_disk
+}
+
+nodes_parts() {
+    part "nodes killed, frozen and stopped $rounds times" bash -c "nodes $program $rounds"
+    part 'the fence alone keeps nodes apart, where a session cannot be ended' \
+        env KX_NODES_FAULTS=freeze bash -c "nodes $work/unended/kindex 4"
+    # Two batches of one number can also keep nodes from beginning again.
+    part 'a batch that no fence refuses is found' bash -c 'finds "^found: \|more than one row" env \
+        KX_NODES_UNFENCED=1 KX_NODES_FAULTS=freeze bash -c "nodes $work/unfenced/kindex 8"'
+    part "the database killed $outages times" env KX_NODES_FAULTS=database \
+        bash -c "nodes_pair $program $outages"
+    part "its synchronous standby promoted $promotions times" env KX_NODES_FAULTS=promote \
+        bash -c "nodes_pair $program $promotions"
+    part "promoted while the old primary is still there $splits times" env KX_NODES_FAULTS=split \
+        bash -c "nodes_pair $program $splits"
+    part 'an asynchronous standby that is promoted is found' bash -c 'finds_flaw env \
+        KX_NODES_ASYNC=1 KX_NODES_FAULTS=promote bash -c "nodes_pair $program 1 synchronous_standby_names="'
+    part 'a COMMIT that does not wait for the disk is found' bash -c 'finds_flaw env \
+        KX_NODES_ASYNC=1 KX_NODES_FAULTS=database bash -c "nodes_pair $work/trusting/kindex 3 synchronous_commit=off"'
+    if unshare --net ip link set lo up 2>"$work/unshare"; then
+        part "the active node cut off $severed times" \
+            unshare --net bash -c "nodes_cut $program $severed"
+    else
+        echo "skipped: the active node is not cut off, because $(tail -n 1 "$work/unshare")"
+    fi
+    part 'a standby that keeps what it has read is found' bash -c 'finds_flaw env \
+        KX_NODES_FAULTS=standby bash -c "nodes $work/keeping/kindex 4"'
+    part 'a position that is not waited for is found' bash -c 'finds_flaw env \
+        KX_NODES_FAULTS=standby bash -c "nodes $work/heedless/kindex 4"'
+    part "a rolling upgrade, $upgrades times" bash -c "rolling $program $upgrades"
+    part 'a node that takes over when it begins is found' bash -c \
+        'finds_flaw bash -c "rolling $work/seizing/kindex 2"'
+    part 'a commit that an upgrade loses is found' bash -c \
+        'finds_flaw env KX_UPGRADE_PLANT=loss bash -c "rolling $program 1"'
+    part 'an error that clients do not repeat is found' bash -c \
+        'finds_flaw env KX_UPGRADE_PLANT=rule bash -c "rolling $program 2"'
+    part "a slow disk and a slow network for $slowness s" bash -c "slow $program $slowness"
+    part 'a lease that is too short for them is found' bash -c \
+        'finds_flaw bash -c "slow $work/hurried/kindex 20"'
+    [ "$programs" = 1 ] || # else make deno has done it
+        part "Deno and @deno/kv programs while active nodes are killed, $programs times" \
+            env KX_ROUNDS="$programs" tests/deno/run.sh failover.mjs
+    part "a history of $asked operations of three nodes, at each level of reads" \
+        bash -c "reads $program $asked"
+    part 'a stale read of the active node is found' bash -c 'finds_flaw env \
+        KX_NODES_FAULTS=standby bash -c "reads $work/stale/kindex 2000"'
+    # A node learns within milliseconds of running again that its lease was taken: this one
+    # a second later, when it has answered.
+    part 'a stale read of a node that was frozen is found' bash -c 'finds_flaw env \
+        KX_NODES_FAULTS=freeze KX_PART=1000 bash -c "reads $work/presuming/kindex 3000"'
+    part 'a stale read of a standby is found' bash -c 'finds_flaw env \
+        KX_NODES_FAULTS=standby bash -c "reads $work/keeping/kindex 2000"'
+    part 'a read that is before the position of its session is found' bash -c \
+        'finds_flaw env KX_NODES_FAULTS=standby bash -c "reads $work/heedless/kindex 2000"'
+    KX_FAKETIME=$(find /usr/lib /usr/lib64 -name libfaketimeMT.so.1 2>/dev/null | head -1)
+    export KX_FAKETIME
+    if [ -n "$KX_FAKETIME" ]; then
+        part "clocks of nodes and of their database are set $wrongs times" \
+            bash -c "clocks $program $wrongs"
+        part 'nodes that go by their own clocks are found' bash -c 'finds_flaw \
+            bash -c "clocks $work/apart/kindex 8"'
+        part 'a clock that is set back with that of the database is found' bash -c \
+            'finds_flaw bash -c "clocks $work/setback/kindex 8"'
+    else
+        echo 'skipped: clocks are not set, because libfaketime is missing: make deps-test installs it'
+    fi
+}
+
 mkdir -p "$work"
 : >"$work/failures"
-flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
-    flawed deaf bdb/os_hooks 's/fdatasync(fd) == 0/fdatasync(fd) <= 0/' &&
-    flawed blind storage/log_end 's/is_later(search.known, logend->end)/false/' &&
-    flawed stale engine/record_cache '/^void record_cache_update/,/^{/s/^{/{ return;/' &&
-    flawed lenient plan/plan_check '/^bool kx_check_holds/,/^{/s/^{/{ return true;/' &&
-    flawed forgiving plan/plan_conditions '/^enum kx_status plan_check_value/,/^{/s/^{/{ return KX_OK;/' &&
-    flawed phantom plan/plan_conditions '/^enum kx_status plan_check_range/,/^{/s/^{/{ return KX_OK;/' &&
-    flawed crowded store/writer 's/overlay_size(plan->overlay) == 0 ||/true ||/' &&
-    flawed amnesic plan/plan_retry 's/if (plan->presumes)$/if (true)/' &&
-    flawed hasty commit/view '/^uint64_t view_pending_key/,/^{/s/^{/{ return 0;/' &&
-    flawed forgetful catalog/build_progress 's/= (uint64_t)number\[0\]/= 0 \& number[0]/' &&
-    flawed careless builds/build_take 's/count_out = kept;$/count_out = kept - (kept % 5 == 1);/' &&
-    flawed unaware commit/touched_keys '/^bool touched_keys_may_have/,/^{/s/^{/{ return false;/' &&
-    flawed oneform plan/plan_index '/^static enum kx_status settle_entry/,/^}/s/form.target != NULL/form.target == NULL \&\& false/' &&
-    flawed leaking commit/batch 's/talloc_free(last);/(void)last;/' &&
-    flawed doubling read/reader_scan '/^void reader_resume/,/^}/s/? 0xff/? 0x00/' &&
-    flawed unroomed storage/disk_guard 's/env_log_since_checkpoint(disk->env)/0/' &&
-    flawed starving indexes/drop_job '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
-    flawed unfenced postgres/pg_sql 's/ELSE -1 END, at_ms/ELSE $2::int8 END, at_ms/' \
-        postgres/pg_conn 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' \
-        postgres/pg_lease '/^static void pg_nodes_note_lost/,/^{/s/^{/{ return;/' &&
-    flawed unended postgres/pg_conn 's/SELECT pg_terminate_backend(a.pid)/SELECT a.pid/' &&
-    flawed trusting postgres/pg_conn 's/strcmp(durable, "on") != 0/false/' &&
-    flawed keeping store/follower 's/record_cache_create(follower, 0)/record_cache_create(follower, 1 << 24)/' &&
-    flawed seizing postgres/pg_lease 's/bool ended = .*/bool ended = pg_number(rows, 0, 2) != 0 || engine->first_until_ms == 0;/' \
-        postgres/pg_conn 's/WHERE one = 1 AND until < "/WHERE one = 1 AND $4::int8 > 0 OR until < "/' &&
-    flawed hurried postgres/pg_sql "/'1 millisecond' WHERE one = 1 AND holder/s/'1 m/'0.05 m/" \
-        postgres/pg_conn "/interval '1 millisecond'/s/'1 m/'0.05 m/" \
-        postgres/pg_lease 's/RENEW_MS = 500/RENEW_MS = 25/' &&
-    flawed apart base/clock '/^void kx_clock_follow/,/^{/s/^{/{ return;/' &&
-    flawed setback base/clock 's/return greater(run_ms + ahead, .*/return run_ms + ahead;/' &&
-    flawed presuming postgres/pg_lease 's/now_ns() < atomic_load(&engine->held_until_ns)/true/' \
-        postgres/pg_lease '/^static void pg_nodes_note_lost/,/^{/s/^{/{ nanosleep(\&(struct timespec){1, 0}, NULL);/' &&
-    flawed heedless store/follower 's/if (is_below(&now, least))$/if (is_below(\&now, least) \&\& false)/' &&
-    alloc_objects && allocs alloc_core "${nouns[@]}" &&
-    allocs alloc_starving "${nouns[@]}" "$work/starving/drop_job.o" &&
-    allocs alloc_http "$BUILD"/tests/fault/alloc_{http,client,peer}.o && certificate &&
-    next_version && library power && library io && library disk && library slow_disk ||
-    { echo '0 passed, 1 failed'; exit 1; }
-
-part "killed $kills times" node tests/fault/kill.js "$program" "$kills"
-part 'a flush that does nothing is found' bash -c 'finds_flaw \
-    node tests/fault/kill.js "$work/noflush/kindex" 10'
-part "killed $repeats times, every write comes again until it is answered" \
-    node tests/fault/retries.js "$program" "$repeats"
-part 'a repetition that is carried out again is found' bash -c 'finds_flaw \
-    node tests/fault/retries.js "$work/amnesic/kindex" 10'
-part "$commits commits are copied by an index of changes" \
-    node tests/fault/follow.js "$program" "$commits"
-part 'a copy that is not told of removals is found' bash -c \
-    'finds_flaw env KX_NO_TOMBSTONES=1 node tests/fault/follow.js "$program" 2000'
-part 'wrong index entries are found' \
-    node tests/fault/indexes-self-test.js "$program"
-part "builds killed $builds times" node tests/fault/builds.js "$program" "$builds"
-part 'a build that forgets how far it was is found' bash -c 'finds_flaw \
-    node tests/fault/builds.js "$work/forgetful/kindex" 30'
-part 'a build that leaves entries out is found' bash -c 'finds_flaw \
-    node tests/fault/builds.js "$work/careless/kindex" 30'
-part 'a build that takes no notice of writes is found' bash -c 'finds_flaw \
-    node tests/fault/builds.js "$work/unaware/kindex" 30'
-part "killed $moves times while an index migrates" \
-    node tests/fault/migrations.js "$program" "$moves"
-part 'a migration that writes the old form only is found' bash -c \
-    'finds_flaw node tests/fault/migrations.js "$work/oneform/kindex" 120'
-part 'an entry that comes on two pages is found' bash -c 'finds_flaw \
-    node tests/fault/migrations.js "$work/doubling/kindex" 120'
-part "power cut $cuts times" bash -c "cut_power whole $cuts"
-part "power cut $cuts times, half of what was not synced is there" \
-    bash -c "cut_power torn $cuts"
-part "power cut $cuts times, every write comes again until it is answered" \
-    bash -c "cut_power torn $cuts retries.js"
-part 'a disk that forgets what was synced is found' \
-    bash -c 'finds_flaw cut_power forgetful 5'
-part "$flips flipped bits in the log" \
-    node tests/fault/flips.js "$program" "$flips"
-part 'a start that looks for no witness is found' bash -c \
-    'finds_flaw node tests/fault/flips.js "$work/blind/kindex" 30'
-part 'each call to the disk fails' \
-    node tests/fault/io.js "$program" "$work/io.so" "$step"
-part 'a failed sync that is not heard is found' bash -c 'finds_flaw \
-    node tests/fault/io.js "$work/deaf/kindex" "$work/io.so" 19'
-part 'each allocation of the core fails' "$work/alloc_core" "$nth"
-part 'each allocation of a request fails' "$work/alloc_http" "$nth"
-part 'each allocation of a request fails, those of nghttp2 as well' \
-    env KX_ALLOC_HTTP2=1 "$work/alloc_http" "$nth"
-part 'each allocation of a request fails, with TLS and tokens' \
-    env KX_ALLOC_SHEAF="$work" "$work/alloc_http" "$shaken"
-part 'an allocation that is not looked at is found' bash -c \
-    'finds "are left" "$work/alloc_starving" 1 drop'
-part 'a disk that fills' node tests/fault/disk.js "$program" "$work/disk.so"
-part 'a start that lacks its ballast is found' bash -c 'finds_flaw \
-    node tests/fault/disk.js "$program" "$work/disk.so" without'
-part 'a disk that many large values fill at once' \
-    node tests/fault/disk.js "$program" "$work/disk.so" burst
-part 'commits that leave a checkpoint no room are found' bash -c \
-    'finds_flaw \
-    node tests/fault/disk.js "$work/unroomed/kindex" "$work/disk.so" burst'
-part "a history of $operations operations" \
-    node tests/fault/history.js "$program" "$operations"
-part 'a stale read is found' bash -c 'finds_flaw \
-    node tests/fault/history.js "$work/stale/kindex" 10000'
-part 'a lost update is found' bash -c 'finds_flaw \
-    node tests/fault/history.js "$work/lenient/kindex" 10000'
-part 'an update that is lost by a condition on its value is found' bash -c \
-    'finds_flaw node tests/fault/history.js "$work/forgiving/kindex" 10000'
-part 'a phantom is found' bash -c 'finds_flaw \
-    node tests/fault/history.js "$work/phantom/kindex" 10000'
-part 'a phantom of the same batch is found' bash -c 'finds_flaw \
-    node tests/fault/history.js "$work/crowded/kindex" 10000'
-part 'a read of what is not on disk is found' bash -c 'finds_flaw env \
-    KX_PART=300 KX_POWER_SLOW=20000 KX_POWER_LIBRARY=$work/power.so \
-    node tests/fault/history.js "$work/hasty/kindex" 6000'
-part "nodes killed, frozen and stopped $rounds times" bash -c "nodes $program $rounds"
-part 'the fence alone keeps nodes apart, where a session cannot be ended' \
-    env KX_NODES_FAULTS=freeze bash -c "nodes $work/unended/kindex 4"
-# Two batches of one number can also keep nodes from beginning again.
-part 'a batch that no fence refuses is found' bash -c 'finds "^found: \|more than one row" env \
-    KX_NODES_UNFENCED=1 KX_NODES_FAULTS=freeze bash -c "nodes $work/unfenced/kindex 8"'
-part "the database killed $outages times" env KX_NODES_FAULTS=database \
-    bash -c "nodes_pair $program $outages"
-part "its synchronous standby promoted $promotions times" env KX_NODES_FAULTS=promote \
-    bash -c "nodes_pair $program $promotions"
-part "promoted while the old primary is still there $splits times" env KX_NODES_FAULTS=split \
-    bash -c "nodes_pair $program $splits"
-part 'an asynchronous standby that is promoted is found' bash -c 'finds_flaw env \
-    KX_NODES_ASYNC=1 KX_NODES_FAULTS=promote bash -c "nodes_pair $program 1 synchronous_standby_names="'
-part 'a COMMIT that does not wait for the disk is found' bash -c 'finds_flaw env \
-    KX_NODES_ASYNC=1 KX_NODES_FAULTS=database bash -c "nodes_pair $work/trusting/kindex 3 synchronous_commit=off"'
-if unshare --net ip link set lo up 2>"$work/unshare"; then
-    part "the active node cut off $severed times" \
-        unshare --net bash -c "nodes_cut $program $severed"
-else
-    echo "skipped: the active node is not cut off, because $(tail -n 1 "$work/unshare")"
-fi
-part 'a standby that keeps what it has read is found' bash -c 'finds_flaw env \
-    KX_NODES_FAULTS=standby bash -c "nodes $work/keeping/kindex 4"'
-part 'a position that is not waited for is found' bash -c 'finds_flaw env \
-    KX_NODES_FAULTS=standby bash -c "nodes $work/heedless/kindex 4"'
-part "a rolling upgrade, $upgrades times" bash -c "rolling $program $upgrades"
-part 'a node that takes over when it begins is found' bash -c \
-    'finds_flaw bash -c "rolling $work/seizing/kindex 2"'
-part 'a commit that an upgrade loses is found' bash -c \
-    'finds_flaw env KX_UPGRADE_PLANT=loss bash -c "rolling $program 1"'
-part 'an error that clients do not repeat is found' bash -c \
-    'finds_flaw env KX_UPGRADE_PLANT=rule bash -c "rolling $program 2"'
-part "a slow disk and a slow network for $slowness s" bash -c "slow $program $slowness"
-part 'a lease that is too short for them is found' bash -c \
-    'finds_flaw bash -c "slow $work/hurried/kindex 20"'
-[ "$programs" = 1 ] || # else make deno has done it
-    part "Deno and @deno/kv programs while active nodes are killed, $programs times" \
-        env KX_ROUNDS="$programs" tests/deno/run.sh failover.mjs
-part "a history of $asked operations of three nodes, at each level of reads" \
-    bash -c "reads $program $asked"
-part 'a stale read of the active node is found' bash -c 'finds_flaw env \
-    KX_NODES_FAULTS=standby bash -c "reads $work/stale/kindex 2000"'
-# A node learns within milliseconds of running again that its lease was taken: this one
-# a second later, when it has answered.
-part 'a stale read of a node that was frozen is found' bash -c 'finds_flaw env \
-    KX_NODES_FAULTS=freeze KX_PART=1000 bash -c "reads $work/presuming/kindex 3000"'
-part 'a stale read of a standby is found' bash -c 'finds_flaw env \
-    KX_NODES_FAULTS=standby bash -c "reads $work/keeping/kindex 2000"'
-part 'a read that is before the position of its session is found' bash -c \
-    'finds_flaw env KX_NODES_FAULTS=standby bash -c "reads $work/heedless/kindex 2000"'
-KX_FAKETIME=$(find /usr/lib /usr/lib64 -name libfaketimeMT.so.1 2>/dev/null | head -1)
-export KX_FAKETIME
-if [ -n "$KX_FAKETIME" ]; then
-    part "clocks of nodes and of their database are set $wrongs times" \
-        bash -c "clocks $program $wrongs"
-    part 'nodes that go by their own clocks are found' bash -c 'finds_flaw \
-        bash -c "clocks $work/apart/kindex 8"'
-    part 'a clock that is set back with that of the database is found' bash -c \
-        'finds_flaw bash -c "clocks $work/setback/kindex 8"'
-else
-    echo 'skipped: clocks are not set, because libfaketime is missing: make deps-test installs it'
-fi
-part "$soak seconds of a steady load" \
-    node tests/fault/soak.js "$program" "$soak" 1 "$work/soak.svg"
-part 'a server that leaks is found' bash -c 'finds "FAILED: memory is flat" \
-    node tests/fault/soak.js "$work/leaking/kindex" 20'
-part 'a million entries, a slow reader' node tests/fault/stream.js "$program"
+for group in $groups; do
+    ${group}_programs || { echo '0 passed, 1 failed'; exit 1; }
+    ${group}_parts
+done
 [ ! -s "$work/failures" ] || { echo "failures, once more:" && cat "$work/failures"; }
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

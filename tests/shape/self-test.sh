@@ -18,6 +18,7 @@ tree=$work/tree
 mkdir -p "$clean/tests" "$clean/build"
 cp -r Makefile README.md src api deploy openapi.yaml "$clean/"
 cp -r tests/shape tests/http "$clean/tests/"
+cp --parents tests/{fault,fuzz}/FLAWS "$clean/"
 find "$clean" -exec touch -d 2000-01-01 {} +
 cp -a "$clean" "$tree"
 
@@ -78,13 +79,13 @@ planted sizes "files of more than 900 lines" planted.c <<<'body 900 >src/planted
 spared sizes "files of more than 900 lines" \
     <<<'{ echo "/* One file because it is planted. */"; body 900; } >src/planted.c'
 planted seams "functions that one file of their room calls" "only src/base/caller.c calls planted1" <<'END'
-for n in {1..40}; do
+for n in {1..800}; do
     echo "int planted$n(void) { return 0; }" >>src/base/planted.c
     echo "int caller$n(void) { return planted$n(); }" >>src/base/caller.c
 done
 END
 planted seams "functions that only their room calls" "" <<'END'
-for n in {1..200}; do
+for n in {1..2000}; do
     echo "int planted$n(void) { return 0; }" >>src/base/planted.c
     for caller in caller other; do echo "static int $caller$n(void) { return planted$n(); }" >>src/base/$caller.c; done
 done
@@ -170,6 +171,9 @@ planted readmes "rooms without a README" "api/http/README.md: has" <<<'yes "" | 
 planted readmes "lines of README.md" "" <<<'yes "" | head -251 >>README.md'
 planted readmes "tags of structs" "planted1 is also at" <<<'
 for n in {1..50}; do echo "struct planted$n { int n; };" | tee -a src/base/planted.c >>src/json/planted.c; done'
+planted flaws "flaws that plant" "src/storage/env.c: the flaw noflush" \
+    <<<'sed -i "s/log_flush(env->db/log_flush( env->db/" src/storage/env.c'
+planted flaws "flaws that plant" "src/entry/key.c: the flaw key" <<<'echo >src/entry/key.c'
 
 # The two checks that run as parts of their own.
 echo 'int  planted;' >"$work/planted.c"
