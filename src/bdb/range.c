@@ -9,7 +9,7 @@
 
 #include "bdb/bdb.h"
 #include "bdb/range_state.h"
-#include "engine/shadow.h"
+#include "engine/before_image.h"
 
 /* A first fetch is small, for most scans are; it grows as a scan goes on. */
 enum {
@@ -49,28 +49,30 @@ enum kx_status range_create(void *mem, struct env *env, enum table table,
     return KX_OK;
 }
 
-void range_set_shadow(struct range *range, const struct shadow *shadow)
+void range_set_before_image(struct range *range,
+                            const struct before_image *before_image)
 {
-    range->shadow = shadow;
+    range->before_image = before_image;
 }
 
-/* Which changes of the shadow lie within the bounds. */
-static void enter_shadow(struct range *range)
+/* Which changes of the before image lie within the bounds. */
+static void enter_before_image(struct range *range)
 {
-    const struct shadow *shadow = range->shadow;
+    const struct before_image *before_image = range->before_image;
     range->held = false;
-    range->shadow_low = 0;
-    range->shadow_high = 0;
-    if (shadow == NULL || shadow->count == 0)
+    range->before_image_low = 0;
+    range->before_image_high = 0;
+    if (before_image == NULL || before_image->count == 0)
         return;
-    range->shadow_low =
-        shadow_lower_bound(shadow->changes, shadow->count, range->start);
-    range->shadow_high =
+    range->before_image_low = before_image_lower_bound(
+        before_image->changes, before_image->count, range->start);
+    range->before_image_high =
         range->end.size == 0
-            ? shadow->count
-            : shadow_lower_bound(shadow->changes, shadow->count, range->end);
-    if (range->shadow_high < range->shadow_low)
-        range->shadow_high = range->shadow_low;
+            ? before_image->count
+            : before_image_lower_bound(before_image->changes,
+                                       before_image->count, range->end);
+    if (range->before_image_high < range->before_image_low)
+        range->before_image_high = range->before_image_low;
 }
 
 enum kx_status range_open_cursor(struct range *range)
@@ -100,7 +102,7 @@ enum kx_status range_begin(struct range *range, struct kx_slice start,
     range->reverse = reverse;
     range->given = 0;
     begin_at_bound(range);
-    enter_shadow(range);
+    enter_before_image(range);
     return range_open_cursor(range);
 }
 
@@ -233,15 +235,16 @@ static enum kx_status next_stored(struct range *range, struct kx_slice *key,
                           : next_forward(range, key, value);
 }
 
-/* The shadow's next change in the direction of the scan; NULL: no change is
- * left.
+/* The before image's next change in the direction of the scan; NULL: no change
+ * is left.
  */
 static const struct net_change *next_change(const struct range *range)
 {
-    if (range->shadow_low == range->shadow_high)
+    if (range->before_image_low == range->before_image_high)
         return NULL;
-    size_t at = range->reverse ? range->shadow_high - 1 : range->shadow_low;
-    return &range->shadow->changes[at];
+    size_t at =
+        range->reverse ? range->before_image_high - 1 : range->before_image_low;
+    return &range->before_image->changes[at];
 }
 
 /* Compares the held row with a key: < 0 if it comes first in the direction of
@@ -254,8 +257,8 @@ static int order_of_held(const struct range *range, struct kx_slice key)
     return range->reverse ? -order : order;
 }
 
-/* The next row of table and shadow: a row that both have is as in the shadow.
- * KX_ABSENT: there it is absent. */
+/* The next row of table and before image: a row that both have is as in the
+ * before image. KX_ABSENT: there it is absent. */
 static enum kx_status take_merged(struct range *range, struct kx_slice *key,
                                   struct kx_slice *value)
 {
@@ -273,8 +276,8 @@ static enum kx_status take_merged(struct range *range, struct kx_slice *key,
         *value = range->held_value;
         return range->held_status;
     }
-    range->shadow_low += !range->reverse;
-    range->shadow_high -= range->reverse;
+    range->before_image_low += !range->reverse;
+    range->before_image_high -= range->reverse;
     *key = change->key;
     *value = change->stored;
     return value->size != 0 ? KX_OK : KX_ABSENT;
@@ -285,20 +288,21 @@ static enum kx_status take_merged(struct range *range, struct kx_slice *key,
  * reverse, before the first. */
 static void pass_gap(struct range *range)
 {
-    const struct net_change *changes = range->shadow->changes;
-    size_t low = range->shadow_low;
-    size_t high = range->shadow_high;
+    const struct net_change *changes = range->before_image->changes;
+    size_t low = range->before_image_low;
+    size_t high = range->before_image_high;
     uint32_t gap = changes[range->reverse ? high : low - 1].gap;
     size_t few = range->reverse ? high - 1 - GAP_FEW : low + GAP_FEW;
     if (high - low <= GAP_FEW || changes[few].gap != gap)
         return;
     if (range->reverse) {
-        size_t first = shadow_gap_bound(changes, high, gap);
-        range->shadow_high = first < low ? low : first;
-        range->end = changes[range->shadow_high].key;
+        size_t first = before_image_gap_bound(changes, high, gap);
+        range->before_image_high = first < low ? low : first;
+        range->end = changes[range->before_image_high].key;
     } else {
-        range->shadow_low = shadow_gap_bound(changes, high, gap + 1) - 1;
-        range->start = changes[range->shadow_low].key;
+        range->before_image_low =
+            before_image_gap_bound(changes, high, gap + 1) - 1;
+        range->start = changes[range->before_image_low].key;
     }
     range->held = false;
     begin_at_bound(range);
@@ -313,10 +317,10 @@ static enum kx_status next_merged(struct range *range, struct kx_slice *key,
     return status;
 }
 
-/* False once the scan has passed all changes of the shadow. */
-static bool in_shadow(const struct range *range)
+/* False once the scan has passed all changes of the before image. */
+static bool in_before_image(const struct range *range)
 {
-    return range->held || range->shadow_low < range->shadow_high;
+    return range->held || range->before_image_low < range->before_image_high;
 }
 
 enum kx_status range_next(struct range *range, struct kx_slice *key_out,
@@ -324,8 +328,9 @@ enum kx_status range_next(struct range *range, struct kx_slice *key_out,
 {
     struct kx_slice key;
     struct kx_slice value;
-    enum kx_status status = in_shadow(range) ? next_merged(range, &key, &value)
-                                             : next_stored(range, &key, &value);
+    enum kx_status status = in_before_image(range)
+                                ? next_merged(range, &key, &value)
+                                : next_stored(range, &key, &value);
     if (status == KX_OK) {
         *key_out = key;
         *value_out = value;
@@ -335,13 +340,13 @@ enum kx_status range_next(struct range *range, struct kx_slice *key_out,
 }
 
 /* In the library's layout a row of a fetched page is four numbers, which the
- * position counts down. A row of the shadow is not known so far. */
+ * position counts down. A row of the before image is not known so far. */
 bool range_peek(const struct range *range, size_t ahead,
                 struct kx_slice *key_out, struct kx_slice *value_out)
 {
     enum { NUMBERS = 4 };
     if (range->reverse || range->next_row == NULL || range->held ||
-        range->shadow_low < range->shadow_high)
+        range->before_image_low < range->before_image_high)
         return false;
     void *row = (u_int32_t *)range->next_row - NUMBERS * ahead;
     uint8_t *key = NULL;

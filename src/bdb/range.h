@@ -9,7 +9,7 @@
 #include "bdb/table.h"
 
 struct range;
-struct shadow;
+struct before_image;
 
 /* As the calls of an engine_range (engine/engine.h), which a struct range
  * begins with. */
@@ -28,7 +28,8 @@ enum kx_status range_seek(struct range *range, struct kx_slice key,
                           struct kx_slice *key_out, struct kx_slice *value_out);
 void range_end(struct range *range);
 
-/* From range_begin on, scans show the rows of the shadow (NULL: none). */
-void range_set_shadow(struct range *range, const struct shadow *shadow);
+/* From range_begin on, scans show the rows of the before image (NULL: none). */
+void range_set_before_image(struct range *range,
+                            const struct before_image *before_image);
 
 #endif

@@ -24,9 +24,9 @@ struct range {
     struct kx_buffer key;     /* of one row */
     DBT bulk;
     void *next_row; /* the library's position in bulk, NULL: used up */
-    const struct shadow *shadow; /* NULL: never one */
-    size_t shadow_low;           /* of its changes those in [low, high) lie */
-    size_t shadow_high;          /* before the scan */
+    const struct before_image *before_image; /* NULL: never one */
+    size_t before_image_low;  /* of its changes those in [low, high) lie */
+    size_t before_image_high; /* before the scan */
     bool held; /* the table's next row is known, and comes after them */
     enum kx_status held_status;
     struct kx_slice held_key;

@@ -1,7 +1,7 @@
-/* Views that get in between two slices see the shadow in place of the applied
- * rows, and so the state before the batch. Everything that can refuse the batch
- * is found before the first slice: undoing many rows takes as long as applying
- * them, and no view gets in meanwhile. */
+/* Views that get in between two slices see the before image in place of the
+ * applied rows, and so the state before the batch. Everything that can refuse
+ * the batch is found before the first slice: undoing many rows takes as long as
+ * applying them, and no view gets in meanwhile. */
 #include "commit/batch_slices.h"
 
 #include "base/arena.h"
@@ -135,8 +135,8 @@ enum kx_status batch_apply_slices(struct writer *writer, struct rows *rows,
         struct engine_batch slice = {.writes = &rows->list[rows->applied],
                                      .count = SLICE_ROWS,
                                      .order = ROWS_NEIGHBOURS};
-        size_t last = shadow_lower_bound(net, settled,
-                                         key_of(&slice.writes[SLICE_ROWS - 1]));
+        size_t last = before_image_lower_bound(
+            net, settled, key_of(&slice.writes[SLICE_ROWS - 1]));
         if (last == settled)
             break;
         view_cast(writer->view, net, last + 1);

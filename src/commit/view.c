@@ -197,7 +197,7 @@ uint64_t view_pending_key(const struct view *view, struct kx_slice key)
 {
     if (nothing_in_flight(view))
         return 0;
-    size_t at = shadow_lower_bound(view->keys, view->key_count, key);
+    size_t at = before_image_lower_bound(view->keys, view->key_count, key);
     bool there = at < view->key_count && kx_equal(view->keys[at].key, key);
     return there ? view->applied : 0;
 }
@@ -207,7 +207,7 @@ uint64_t view_pending_range(const struct view *view, struct kx_slice start,
 {
     if (nothing_in_flight(view))
         return 0;
-    size_t at = shadow_lower_bound(view->keys, view->key_count, start);
+    size_t at = before_image_lower_bound(view->keys, view->key_count, start);
     bool there = at < view->key_count &&
                  (end.size == 0 || kx_compare(view->keys[at].key, end) < 0);
     return there ? view->applied : 0;
@@ -229,7 +229,8 @@ void view_publish(struct view *view)
 void view_cast(struct view *view, const struct net_change *changes,
                size_t count)
 {
-    view->shadow = (struct shadow){.changes = changes, .count = count};
+    view->before_image =
+        (struct before_image){.changes = changes, .count = count};
 }
 
 void view_open(struct view *view)

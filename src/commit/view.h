@@ -5,7 +5,7 @@
  * applied while no view is open, then flushed while views are open. Until it is
  * flushed, a reply that shows one of its keys must be kept back. A batch of
  * many rows is applied in slices, between which views get in: in place of the
- * rows that are already in the tables they see the shadow.
+ * rows that are already in the tables they see the before image.
  *
  * A glance (view_glance_begin to view_glance_end) sees only memory: the catalog
  * without its counts, the cache and the keys in flight. These change at the
@@ -19,7 +19,7 @@
 
 #include "kindex/store.h"
 #include "plan/overlay.h"
-#include "engine/shadow.h"
+#include "engine/before_image.h"
 
 struct view {
     pthread_rwlock_t lock;
@@ -43,8 +43,8 @@ struct view {
     _Atomic uint64_t flushed;      /* number of the last batch on disk */
     const struct net_change *keys; /* of the batch `applied`, in key order */
     size_t key_count;
-    struct shadow shadow; /* of the batch that is being applied */
-    atomic_bool sought;   /* a view, since the last view_apply_begin */
+    struct before_image before_image; /* of the batch that is being applied */
+    atomic_bool sought; /* a view, since the last view_apply_begin */
 };
 
 /* KX_OK or KX_NO_MEMORY. answer: called by the writer, when views may be
@@ -104,9 +104,9 @@ void view_forget_keys(struct view *view);
 /* Instead of end, when nothing was applied. */
 void view_apply_cancel(struct view *view);
 /* Between begin and publish, for a batch some of whose rows are in the tables
- * and not committed: views that get in see these keys as the shadow has them
- * (shadow.h). The changes must live until end or cancel, which removes the
- * shadow. */
+ * and not committed: views that get in see these keys as the before image has
+ * them (engine/before_image.h). The changes must live until end or cancel,
+ * which removes the before image. */
 void view_cast(struct view *view, const struct net_change *changes,
                size_t count);
 /* Between two slices of it: open lets the waiting views in, close waits until

@@ -65,7 +65,7 @@ struct engine_range {
     const struct engine_calls *calls;
 };
 
-struct shadow;
+struct before_image;
 
 /* A place in a range of which the end is not empty. */
 struct engine_place {
@@ -102,7 +102,7 @@ struct engine_calls {
                                     struct kx_position *position_out);
     enum engine_space (*space)(const struct engine *engine);
     enum kx_status (*view_open)(void *mem, struct engine *engine,
-                                const struct shadow *shadow,
+                                const struct before_image *before_image,
                                 struct engine_view **view_out);
     void (*view_limit)(struct engine_view *view,
                        uint64_t until_ns); /* NULL unless remote */
@@ -168,8 +168,8 @@ static inline enum kx_status engine_apply(struct engine *engine,
 
 /* Applies writes that come before those of the next engine_apply, as a whole
  * with them. Between the calls views may be open, and show what is not applied
- * as a whole yet, except where their shadow hides it. The part's stamp is not
- * used, and its bytes must live until engine_apply. KX_OK; otherwise as
+ * as a whole yet, except where their before image hides it. The part's stamp is
+ * not used, and its bytes must live until engine_apply. KX_OK; otherwise as
  * engine_apply: nothing is changed, by the parts before this one either. */
 static inline enum kx_status engine_apply_part(struct engine *engine,
                                                const struct engine_batch *part)
@@ -242,17 +242,19 @@ static inline enum engine_space engine_space(const struct engine *engine)
 /* ---- Reads. The view's thread, while nothing is being applied ------------ */
 
 /* A view under talloc context mem, whose destruction closes it. Its scans show
- * the rows of `shadow` as they are there, and pass over absent ones, over many
- * that are neighbours in one step (NULL: the view has no shadow). The shadow
- * must live as long as the view.
+ * the rows of `before_image` as they are there, and pass over absent ones, over
+ * many that are neighbours in one step (NULL: the view has no before image).
+ * The before image must live as long as the view.
  *
- * A view with a shadow shows one state from its first call to engine_view_end.
- * One without, the writer's, shows the present state. KX_OK, KX_NO_MEMORY. */
-static inline enum kx_status engine_view_open(void *mem, struct engine *engine,
-                                              const struct shadow *shadow,
-                                              struct engine_view **view_out)
+ * A view with a before image shows one state from its first call to
+ * engine_view_end. One without, the writer's, shows the present state. KX_OK,
+ * KX_NO_MEMORY. */
+static inline enum kx_status
+engine_view_open(void *mem, struct engine *engine,
+                 const struct before_image *before_image,
+                 struct engine_view **view_out)
 {
-    return engine->calls->view_open(mem, engine, shadow, view_out);
+    return engine->calls->view_open(mem, engine, before_image, view_out);
 }
 
 /* Reads of this view that are not answered by then (kx_monotonic_ns) fail with
@@ -279,9 +281,9 @@ static inline void engine_view_end(struct engine_view *view)
     view->calls->view_end(view);
 }
 
-/* Replaces value by the bytes stored under key, without regard to a shadow.
- * KX_OK, KX_ABSENT (value is then empty), KX_NO_MEMORY, KX_FAILED; of this and
- * all other reads KX_UNREACHABLE, if the engine is remote. */
+/* Replaces value by the bytes stored under key, without regard to a before
+ * image. KX_OK, KX_ABSENT (value is then empty), KX_NO_MEMORY, KX_FAILED; of
+ * this and all other reads KX_UNREACHABLE, if the engine is remote. */
 static inline enum kx_status engine_get(struct engine_view *view,
                                         enum table table, struct kx_slice key,
                                         struct kx_buffer *value)
@@ -397,9 +399,10 @@ static inline size_t engine_range_bytes(const struct engine_range *range)
     return range->calls->range_bytes(range);
 }
 
-/* The value that the table has under key, without regard to a shadow, valid
- * until the next call: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. For many
- * look-ups in one view: keys that are neighbours cost less than by engine_get.
+/* The value that the table has under key, without regard to a before image,
+ * valid until the next call: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. For
+ * many look-ups in one view: keys that are neighbours cost less than by
+ * engine_get.
  */
 static inline enum kx_status engine_range_find(struct engine_range *range,
                                                struct kx_slice key,
@@ -408,10 +411,10 @@ static inline enum kx_status engine_range_find(struct engine_range *range,
     return range->calls->range_find(range, key, value_out);
 }
 
-/* The first row of the table that is not below key, without regard to a shadow,
- * valid until the next call: KX_OK, KX_END, KX_NO_MEMORY, KX_FAILED. For a
- * series of look-ups: each key must be above the row that the one before it has
- * found.
+/* The first row of the table that is not below key, without regard to a before
+ * image, valid until the next call: KX_OK, KX_END, KX_NO_MEMORY, KX_FAILED. For
+ * a series of look-ups: each key must be above the row that the one before it
+ * has found.
  */
 static inline enum kx_status engine_range_seek(struct engine_range *range,
                                                struct kx_slice key,

@@ -9,7 +9,7 @@
 #include "engine/record_cache.h"
 #include "engine/engine.h"
 #include "entry/record.h"
-#include "engine/shadow.h"
+#include "engine/before_image.h"
 
 struct overlay;
 

@@ -181,7 +181,7 @@ static enum kx_status prepare(void *context, struct pg_conn *conn,
 }
 
 enum kx_status pg_view_open(void *mem, struct engine *base,
-                            const struct shadow *shadow,
+                            const struct before_image *before_image,
                             struct engine_view **view_out)
 {
     struct pg_engine *engine = pg_engine_of(base);
@@ -191,7 +191,7 @@ enum kx_status pg_view_open(void *mem, struct engine *base,
     view->view.calls = base->calls;
     view->engine = engine;
     view->own = (struct pg_conn){.target = &engine->target, .ready = prepare};
-    view->conn = shadow == NULL ? &engine->conn : &view->own;
+    view->conn = before_image == NULL ? &engine->conn : &view->own;
     talloc_set_destructor(view, pg_view_finish);
     *view_out = &view->view;
     return KX_OK;

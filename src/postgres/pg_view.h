@@ -21,7 +21,7 @@ struct pg_prefetch {
 };
 
 enum kx_status pg_view_open(void *mem, struct engine *engine,
-                            const struct shadow *shadow,
+                            const struct before_image *before_image,
                             struct engine_view **view_out);
 void pg_view_limit(struct engine_view *view, uint64_t until_ns);
 enum kx_status pg_view_position(struct engine_view *view,

@@ -32,7 +32,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
     kx_buffer_init(&reader->row, reader);
     kx_buffer_init(&reader->totals, reader);
     enum kx_status status = engine_view_open(
-        reader, store->engine, &store->view.shadow, &reader->view);
+        reader, store->engine, &store->view.before_image, &reader->view);
     if (status == KX_OK)
         status = engine_range_create(reader, reader->view, TABLE_ENTRIES,
                                      &reader->rows);
@@ -234,13 +234,14 @@ enum kx_status reader_not_ready(const struct index *index,
 }
 
 /* Reads the table as it was before the batch that is being applied. A row from
- * the shadow is not put into the cache, where it would outlive the batch. */
+ * the before image is not put into the cache, where it would outlive the batch.
+ */
 static enum kx_status read_table(struct kx_reader *reader, struct kx_slice key,
                                  struct kx_buffer *bytes)
 {
     struct kx_store *store = reader->store;
     struct kx_slice stored;
-    if (shadow_find(&store->view.shadow, key, &stored)) {
+    if (before_image_find(&store->view.before_image, key, &stored)) {
         kx_buffer_clear(bytes);
         kx_add_slice(bytes, stored);
         if (bytes->failed)

@@ -200,7 +200,8 @@ static enum kx_status find_primary(struct kx_reader *reader,
         *bytes_out = kx_buffer_slice(&reader->record);
         return KX_OK;
     }
-    if (shadow_find(&reader->store->view.shadow, primary, bytes_out))
+    if (before_image_find(&reader->store->view.before_image, primary,
+                          bytes_out))
         return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
     if (reader->scanning && reader->read_ahead == 0 &&
         engine_prefetches(reader->view))

@@ -89,7 +89,7 @@ static inline enum kx_status reader_find(struct kx_reader *reader,
                                          struct kx_slice key,
                                          struct kx_slice *bytes_out)
 {
-    if (shadow_find(&reader->store->view.shadow, key, bytes_out))
+    if (before_image_find(&reader->store->view.before_image, key, bytes_out))
         return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
     return engine_range_find(reader->primaries, key, bytes_out);
 }

@@ -92,7 +92,7 @@ static bool is_counted(const struct catalog *catalog, struct kx_slice key)
 }
 
 /* The entry of a row of the table. One that was written again has another time,
- * and another row. Those in the shadow have been added. */
+ * and another row. Those in the before image have been added. */
 static enum kx_status add_entry(struct kx_reader *reader,
                                 struct due_totals *due, struct extract *extract,
                                 struct kx_slice key, int64_t expires_at_ms)
@@ -101,7 +101,7 @@ static enum kx_status add_entry(struct kx_reader *reader,
     struct kx_slice bytes;
     struct record record;
     if (!is_counted(store->catalog, key) ||
-        shadow_find(&store->view.shadow, key, &bytes))
+        before_image_find(&store->view.before_image, key, &bytes))
         return KX_OK;
     enum kx_status status = reader_find(reader, key, &bytes);
     if (status != KX_OK)
@@ -115,14 +115,14 @@ static enum kx_status add_entry(struct kx_reader *reader,
 
 /* Between two slices of a large batch the table has lost the rows of entries
  * that the batch overwrites, which this view still sees. */
-static enum kx_status add_shadow(const struct kx_reader *reader,
-                                 struct due_totals *due,
-                                 struct extract *extract)
+static enum kx_status add_before_image(const struct kx_reader *reader,
+                                       struct due_totals *due,
+                                       struct extract *extract)
 {
-    const struct shadow *shadow = &reader->store->view.shadow;
+    const struct before_image *before_image = &reader->store->view.before_image;
     enum kx_status status = KX_OK;
-    for (size_t i = 0; status == KX_OK && i < shadow->count; i++) {
-        const struct net_change *change = &shadow->changes[i];
+    for (size_t i = 0; status == KX_OK && i < before_image->count; i++) {
+        const struct net_change *change = &before_image->changes[i];
         struct record record;
         if (record_read(change->stored, &record) && record.index == 0 &&
             record_expired(&record, reader->now_ms))
@@ -148,7 +148,7 @@ static enum kx_status add_entries(struct kx_reader *reader,
     struct kx_slice row;
     struct kx_slice nothing;
     extract_init(&extract, range);
-    enum kx_status status = add_shadow(reader, due, &extract);
+    enum kx_status status = add_before_image(reader, due, &extract);
     if (status == KX_OK)
         status = engine_range_begin(range, none, none);
     for (size_t read = 0; status == KX_OK; read++) {

@@ -16,7 +16,7 @@
 struct bdb_view {
     struct engine_view view; /* first, so that one pointer is both */
     struct env *env;
-    const struct shadow *shadow;
+    const struct before_image *before_image;
 };
 
 static struct env *env_of(const struct engine *engine)
@@ -49,10 +49,11 @@ static void prepare(struct engine *engine, const struct engine_batch *batch)
                       within_limit(batch->count));
 }
 
-/* The writer's view is the one without a shadow. */
+/* The writer's view is the one without a before image. */
 static enum page_prefetch_use use_of(const struct engine_view *view)
 {
-    return view_of(view)->shadow == NULL ? PREFETCH_PLANS : PREFETCH_READS;
+    return view_of(view)->before_image == NULL ? PREFETCH_PLANS
+                                               : PREFETCH_READS;
 }
 
 static bool prefetches(const struct engine_view *view)
@@ -127,14 +128,15 @@ static enum engine_space space(const struct engine *engine)
 /* ---- Reads -------------------------------------------------------------- */
 
 static enum kx_status view_open(void *mem, struct engine *engine,
-                                const struct shadow *shadow,
+                                const struct before_image *before_image,
                                 struct engine_view **view_out)
 {
     struct bdb_view *view = talloc(mem, struct bdb_view);
     if (view == NULL)
         return KX_NO_MEMORY;
-    *view = (struct bdb_view){
-        .view.calls = engine->calls, .env = env_of(engine), .shadow = shadow};
+    *view = (struct bdb_view){.view.calls = engine->calls,
+                              .env = env_of(engine),
+                              .before_image = before_image};
     *view_out = &view->view;
     return KX_OK;
 }
@@ -179,7 +181,7 @@ static enum kx_status create(void *mem, struct engine_view *view,
         range_create(mem, view_of(view)->env, table, &range);
     if (status != KX_OK)
         return status;
-    range_set_shadow(range, view_of(view)->shadow);
+    range_set_before_image(range, view_of(view)->before_image);
     *range_out = (struct engine_range *)range;
     (*range_out)->calls = view->calls;
     return KX_OK;

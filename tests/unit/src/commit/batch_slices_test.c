@@ -40,7 +40,7 @@ static _Thread_local unsigned compared;
 static unsigned compared_most;
 static unsigned differences;
 static unsigned looks_here; /* on the thread of the test */
-static bool without_shadow;
+static bool without_before_image;
 static pthread_t here;
 static bool fails;
 
@@ -156,7 +156,7 @@ void __wrap_view_close(struct view *view)
 void __wrap_view_cast(struct view *view, const struct net_change *changes,
                       size_t count)
 {
-    if (!without_shadow)
+    if (!without_before_image)
         __real_view_cast(view, changes, count);
 }
 
@@ -208,7 +208,7 @@ static int begin_filled(void **state)
     looks_here = 0;
     differences = 0;
     here = pthread_self();
-    without_shadow = false;
+    without_before_image = false;
     fails = false;
     look_else = NULL;
     looked_at = s;
@@ -399,10 +399,10 @@ static void what_is_refused_is_found_before_the_first_slice(void **state)
 }
 
 /* Would the stories notice? */
-static void without_the_shadow_they_see_a_part(void **state)
+static void view_without_before_image_sees_part_of_batch(void **state)
 {
     struct story *s = *state;
-    without_shadow = true;
+    without_before_image = true;
     assert_int_equal(change_much(s), KX_OK);
     looked_at = NULL;
     assert_true(looks > 5);
@@ -441,7 +441,7 @@ int main(void)
         FILLED(rows_that_views_do_not_see_cost_them_nothing),
         FILLED(a_batch_that_fails_leaves_it),
         FILLED(what_is_refused_is_found_before_the_first_slice),
-        FILLED(without_the_shadow_they_see_a_part),
+        FILLED(view_without_before_image_sees_part_of_batch),
         FILLED(a_large_commit_is_not_borrowed),
         FILLED(a_small_batch_is_one_slice),
     };

@@ -98,7 +98,8 @@ static void between_slices_they_are_told_too(void **state)
     view_open(&answers->view);
     assert_int_equal(answers->count, 1);
     assert_true(enter(answers, 0));
-    assert_true(shadow_find(&answers->view.shadow, kx_text("k"), &stored));
+    assert_true(
+        before_image_find(&answers->view.before_image, kx_text("k"), &stored));
     assert_true(kx_equal(stored, kx_text("old")));
     view_tried(&answers->view);
     view_leave(&answers->view);
@@ -106,7 +107,8 @@ static void between_slices_they_are_told_too(void **state)
     assert_false(enter(answers, 0));
     view_apply_cancel(&answers->view);
     assert_int_equal(answers->count, 2);
-    assert_false(shadow_find(&answers->view.shadow, kx_text("k"), &stored));
+    assert_false(
+        before_image_find(&answers->view.before_image, kx_text("k"), &stored));
 }
 
 static void the_writer_waits_for_those_it_has_told(void **state)

@@ -224,7 +224,8 @@ static struct followed_tokens follow(struct story *s)
     struct kx_store *store = s->test.store;
     assert_non_null(following.tokens);
     assert_int_equal(engine_view_open(s->mem, store->engine,
-                                      &store->view.shadow, &following.view),
+                                      &store->view.before_image,
+                                      &following.view),
                      KX_OK);
     assert_int_equal(engine_range_create(s->mem, following.view, TABLE_CATALOG,
                                          &following.catalog),
