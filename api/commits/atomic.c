@@ -1,10 +1,5 @@
-/* POST /atomic: checks and mutations that hold together or not at all. The
- * first half turns the document into request->commit, the second one reports
- * what became of it; between them the writer thread owns the request's memory,
- * in which all of the commit lies. */
+/* POST /atomic: checks and mutations that hold together or not at all. */
 #include "commits/atomic.h"
-
-#include <talloc.h>
 
 #include "rest/answer.h"
 #include "rest/body.h"
@@ -17,25 +12,33 @@
 
 enum { RESULTS_SLICE = 256 * 1024 /* bytes of results written in a turn */ };
 
-enum progress atomic_commit(struct request *request, struct reply *reply)
+struct atomic_input {
+    struct input_error error; /* set unless `good` */
+    bool good;
+};
+
+static bool read_request(struct request *request, struct input_error *error)
 {
     struct kx_commit *commit = &request->commit;
     struct atomic atomic = {.memory = request->memory};
-    struct input_error error;
-    if (!query_params_none(request, &error) ||
-        !conditions_none(request, &error) ||
-        !body_document(request, &atomic.deep, &error) ||
-        !atomic_read(request->body, &atomic, &error))
-        return input_error_reply(request, reply, &error);
+    if (!query_params_none(request, error) ||
+        !conditions_none(request, error) ||
+        !body_document(request, &atomic.deep, error) ||
+        !atomic_read(request->body, &atomic, error))
+        return false;
     commit->dry = atomic.dry;
-    if (!idempotency_read(request, &error))
-        return input_error_reply(request, reply, &error);
     commit->command.kind = KX_WRITE;
     commit->checks = atomic.checks;
     commit->check_count = atomic.check_count;
     commit->mutations = atomic.mutations;
     commit->mutation_count = atomic.mutation_count;
-    return COMMIT;
+    return idempotency_read(request, error);
+}
+
+static void read_asked(struct request *request, void *arg)
+{
+    struct atomic_input *asked = arg;
+    asked->good = read_request(request, &asked->error);
 }
 
 static void add_result(const struct kx_result *result, struct kx_buffer *out)
@@ -78,25 +81,34 @@ static void begin_reply(const struct kx_commit *commit, struct reply *reply)
         kx_add_text(&reply->body, ",\"dry\":true");
 }
 
+static void refuse(struct request *request, struct reply *reply, void *arg)
+{
+    (void)arg;
+    core_refusal_commit(request, reply);
+}
+
 /* A dry run has no versionstamp of its own: null, not one that another commit
- * will get. Between two turns request->state is the number of the next
- * result. */
-enum progress atomic_commit_finish(struct request *request, struct reply *reply)
+ * will get. */
+enum progress atomic_commit(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
-    if (commit->status != KX_OK)
-        return core_refusal_commit(request, reply);
-    size_t *next = request->state;
-    if (next == NULL)
-        begin_reply(commit, reply);
-    if (commit->results != NULL) {
-        if (next == NULL)
-            next = request->state = talloc_zero(request->memory, size_t);
-        if (next == NULL)
-            reply->body.failed = true;
-        else if (!add_results(commit, next, &reply->body))
-            return AGAIN;
+    struct atomic_input asked;
+    size_t next = 0;
+    if (!request_work(request, read_asked, &asked))
+        return DONE;
+    if (!asked.good)
+        return input_error_reply(request, reply, &asked.error);
+    if (!request_commit(request))
+        return DONE;
+    if (commit->status != KX_OK) {
+        request_read(request, refuse, NULL);
+        return DONE;
     }
+    begin_reply(commit, reply);
+    if (commit->results != NULL)
+        while (!add_results(commit, &next, &reply->body))
+            if (!request_turn(request))
+                return DONE;
     kx_add_byte(&reply->body, '}');
     return DONE;
 }

@@ -1,5 +1,4 @@
-/* Handlers of commits, by file. A `_finish` half runs with the result of the
- * commit for which the first half asked. All follow handler_fn in request.h. */
+/* Handlers of commits, by file. All follow handler_fn in request.h. */
 #ifndef API_COMMIT_HANDLERS_H
 #define API_COMMIT_HANDLERS_H
 
@@ -9,8 +8,6 @@
 
 /* POST /atomic: checks and mutations, carried out together or not at all. */
 handler_fn atomic_commit;
-/* Answers atomic_commit. */
-handler_fn atomic_commit_finish;
 
 /* ---- bulk.c ------------------------------------------------------------ */
 

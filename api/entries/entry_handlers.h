@@ -1,7 +1,4 @@
-/* Handlers of entries, by file. A `_finish` half runs with the result of the
- * commit for which the first half asked. All follow handler_fn in request.h:
- * they run on the event loop's thread, never block, and make every failure a
- * problem reply. */
+/* Handlers of entries, by file. All follow handler_fn in request.h. */
 #ifndef API_ENTRY_HANDLERS_H
 #define API_ENTRY_HANDLERS_H
 
@@ -20,17 +17,11 @@ handler_fn kv_put;
  * entry. Without a body, but with ?ttl=, only the time of expiry changes; 404
  * without an entry. */
 handler_fn kv_patch;
-/* Answers kv_put and kv_patch. */
-handler_fn kv_write_finish;
 /* DELETE: 204 whether or not there was an entry; with Prefer:
  * return=representation 200 with what was there, or 404. */
 handler_fn kv_delete;
-/* Answers kv_delete. */
-handler_fn kv_delete_finish;
 /* POST: stores the body under the given prefix and a new ULID; 201. */
 handler_fn kv_create;
-/* Answers kv_create. */
-handler_fn kv_create_finish;
 
 /* What kv_by.c and list_change.c share. Reads ?ttl= into the mutation, of which
  * the type is set; false with the error. */
@@ -41,30 +32,26 @@ bool kv_read_ttl(const struct query_params *query, struct kx_mutation *mutation,
 bool kv_read_patch(const struct request *request,
                    const struct query_params *query,
                    struct kx_mutation *mutation, struct input_error *error);
-/* Asks for a commit of the one mutation under the request's conditions, and for
- * its entry if the client prefers that. */
-enum progress kv_commit(struct request *request, struct reply *reply,
-                        struct kx_mutation *mutation);
+/* Commits the one mutation under the request's conditions; with its entry if
+ * the client prefers that. False: the reply is complete. */
+bool kv_commit(struct request *request, struct reply *reply,
+               struct kx_mutation *mutation);
+/* Answers a PUT or PATCH of an entry after its commit. */
+void kv_answer_write(struct request *request, struct reply *reply);
 
 /* ---- kv_by.c: PUT /indexes/{name}/get/... ------------------------------- */
 
 /* The body replaces the entry that has the value, or is a new entry under
  * ?new=; 200, 201, 404, 412. */
 handler_fn kv_put_by;
-/* Answers kv_put_by. */
-handler_fn kv_put_by_finish;
 
 /* ---- list_change.c ----------------------------------------------------- */
 
 /* DELETE /list: removes up to `limit` entries of a range in one commit. */
 handler_fn list_delete;
-/* Answers list_delete. */
-handler_fn list_delete_finish;
 /* PATCH /list: does with up to `limit` entries of a range what kv_patch does
  * with one, in one commit. */
 handler_fn list_patch;
-/* Answers list_patch. */
-handler_fn list_patch_finish;
 
 /* ---- list.c, get_many.c ------------------------------------------------ */
 

@@ -105,38 +105,23 @@ static bool add_all(struct get_many *batch)
     return true;
 }
 
-static enum progress refuse_size(struct request *request, struct reply *reply)
+static void refuse_size(struct request *request, struct reply *reply)
 {
     problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
             "The entries asked for have more than %d bytes.", REPLY_BYTES_MAX);
     problem_member_number(reply, "limit", REPLY_BYTES_MAX);
-    return DONE;
-}
-
-/* The next slice of what was kept. Only now it shows how long the text of a
- * value is. */
-static enum progress write_on(struct request *request, struct reply *reply,
-                              struct entry_writer *writer)
-{
-    bool done = entry_writer_continue(writer);
-    if (reply->body.size > REPLY_BYTES_MAX)
-        return refuse_size(request, reply);
-    if (!done)
-        return AGAIN;
-    answer_json(reply, 200);
-    return DONE;
 }
 
 /* The refusal is made after the view has ended, because it looks up the index
  * in a view of its own; it replaces what the reply held by then. */
-static enum progress read_batch(struct request *request, struct reply *reply,
-                                struct get_many_read *targets)
+static void read_batch(struct request *request, struct reply *reply,
+                       struct get_many_read *targets)
 {
     struct get_many batch = {.request = request, .targets = targets};
     batch.writer = talloc(request->memory, struct entry_writer);
     if (batch.writer == NULL) {
         reply->body.failed = true;
-        return DONE;
+        return;
     }
     entry_writer_init(batch.writer, &reply->body, request->memory);
     kx_buffer_init(&batch.record, request->memory);
@@ -145,15 +130,13 @@ static enum progress read_batch(struct request *request, struct reply *reply,
     bool done = add_all(&batch);
     reply->flush = kx_read_end(request->reader);
     kx_buffer_free(&batch.record);
-    targets->writer = batch.writer;
-    if (done && STAILQ_EMPTY(&batch.writer->kept))
-        return write_on(request, reply, batch.writer);
     if (done)
-        return AGAIN;
-    if (batch.too_large)
-        return refuse_size(request, reply);
-    return core_refusal_read(request, reply, &batch.fault,
-                             kx_buffer_slice(&batch.index));
+        targets->writer = batch.writer;
+    else if (batch.too_large)
+        refuse_size(request, reply);
+    else
+        core_refusal_read(request, reply, &batch.fault,
+                          kx_buffer_slice(&batch.index));
 }
 
 /* Before any of it is read. */
@@ -171,40 +154,56 @@ static bool may_read(struct request *request, struct reply *reply,
     return true;
 }
 
-/* The document, which is kept in request->state until there is a view. NULL
- * with an error. */
-static struct get_many_read *read_document(struct request *request,
-                                           struct input_error *error)
+static void read_document(struct request *request, void *arg)
 {
-    if (request->state != NULL)
-        return request->state;
-    struct get_many_read *targets =
-        talloc_zero(request->memory, struct get_many_read);
-    if (targets == NULL) {
-        input_error_no_memory(error);
-        return NULL;
+    struct get_many_read *targets = arg;
+    targets->good = query_params_read_only(request, &targets->error) &&
+                    body_json(request, &targets->error) &&
+                    get_many_read(request->body, targets, &targets->error);
+}
+
+static void read_all(struct request *request, struct reply *reply, void *arg)
+{
+    struct get_many_read *targets = arg;
+    if (!get_many_select(targets, request, &targets->error))
+        input_error_reply(request, reply, &targets->error);
+    else if (may_read(request, reply, targets))
+        read_batch(request, reply, targets);
+}
+
+/* Writes the slices of what was kept, each in its turn. Only then it shows how
+ * long the text of a value is. */
+static void write_kept(struct request *request, struct reply *reply,
+                       struct entry_writer *writer)
+{
+    bool done = STAILQ_EMPTY(&writer->kept);
+    while (done || request_turn(request)) {
+        done = entry_writer_continue(writer);
+        if (reply->body.size > REPLY_BYTES_MAX) {
+            refuse_size(request, reply);
+            return;
+        }
+        if (done) {
+            answer_json(reply, 200);
+            return;
+        }
     }
-    targets->memory = request->memory;
-    if (!query_params_read_only(request, error) || !body_json(request, error) ||
-        !get_many_read(request->body, targets, error))
-        return NULL;
-    request->state = targets;
-    return targets;
 }
 
 enum progress get_many(struct request *request, struct reply *reply)
 {
-    struct input_error error;
-    struct get_many_read *targets = read_document(request, &error);
-    if (targets == NULL)
-        return input_error_reply(request, reply, &error);
-    if (targets->writer != NULL)
-        return write_on(request, reply, targets->writer);
-    if (!request_holds_view(request))
-        return VIEW;
-    if (!get_many_select(targets, request, &error))
-        return input_error_reply(request, reply, &error);
-    if (!may_read(request, reply, targets))
+    struct get_many_read *targets =
+        talloc_zero(request->memory, struct get_many_read);
+    if (targets == NULL) {
+        reply->body.failed = true;
         return DONE;
-    return read_batch(request, reply, targets);
+    }
+    targets->memory = request->memory;
+    if (!request_work(request, read_document, targets))
+        return DONE;
+    if (!targets->good)
+        return input_error_reply(request, reply, &targets->error);
+    if (request_read(request, read_all, targets) && targets->writer != NULL)
+        write_kept(request, reply, targets->writer);
+    return DONE;
 }

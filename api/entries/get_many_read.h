@@ -20,7 +20,9 @@ struct get_many_read {
     struct shape shape; /* of the entries of keys */
     struct get_many_range *ranges;
     size_t range_count;
-    struct entry_writer *writer; /* of the reply; NULL: it is not begun */
+    struct input_error error;    /* set unless `good` */
+    bool good;                   /* the document is */
+    struct entry_writer *writer; /* of the reply; NULL: not all was read */
     size_t total; /* entries that may come: keys and limits of ranges */
 };
 

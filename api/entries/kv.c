@@ -1,10 +1,6 @@
 /* /kv/<key...> and /kv?key=: one entry, whose value is the body. A write is one
- * mutation: the first half of a handler reads it from the request and returns
- * COMMIT, the `_finish` half turns the commit's result into the reply.
- * Conditions of the request become checks of that commit. */
+ * mutation. Conditions of the request become checks of its commit. */
 #include "entries/entry_handlers.h"
-
-#include <talloc.h>
 
 #include "access/access.h"
 #include "rest/answer.h"
@@ -24,40 +20,57 @@ enum {
     NOT_INDEXED_MAX = 8      /* names in Kindex-Not-Indexed */
 };
 
-/* The view ends before the reply is made: `record` holds the entry, so commits
- * need not wait for it. Afterwards the reply has a copy, and a large record is
- * freed: a client that reads slowly holds its value once. */
+struct entry_read {
+    struct kx_slice key;
+    struct projection fields;
+};
+
+/* Without a view it answers only what is in the cache. The view ends before the
+ * reply is made: `record` holds the entry, so commits need not wait for it.
+ * Afterwards the reply has a copy, and a large record is freed: a client that
+ * reads slowly holds its value once. */
+static void show(struct request *request, struct reply *reply, void *arg)
+{
+    const struct entry_read *reading = arg;
+    struct kx_buffer record;
+    struct kx_entry entry;
+    struct kx_fault fault;
+    if (!access_key(request, reply, SCOPE_READ, reading->key))
+        return;
+    kx_buffer_init(&record, request->memory);
+    kx_fault_clear(&fault);
+    reply->flush =
+        kx_read_alone(request->reader, reading->key, &record, &entry, &fault);
+    if (fault.status == KX_OK) {
+        answer_entry(request, reply, &entry, &reading->fields);
+        if (record.capacity > RECORD_KEPT)
+            kx_buffer_free(&record);
+        return;
+    }
+    if (fault.status == KX_AGAIN || !request_holds_view(request))
+        return;
+    if (fault.status == KX_ABSENT)
+        subkeys_absent(request, reply, reading->key);
+    else
+        core_refusal_key(request, reply, &fault, reading->key);
+}
+
 enum progress kv_get(struct request *request, struct reply *reply)
 {
     struct kx_buffer key;
-    struct kx_buffer record;
-    struct kx_entry entry;
-    struct projection fields;
+    struct entry_read reading;
     struct query_params query;
     struct input_error error;
-    struct kx_fault fault;
     kx_buffer_init(&key, request->memory);
-    kx_buffer_init(&record, request->memory);
     if (!request_key(request, TAKES_FIELDS | TAKES_CONSISTENCY, &query, &key,
                      &error) ||
-        !projection_read(&query, &fields, &error))
+        !projection_read(&query, &reading.fields, &error))
         return input_error_reply(request, reply, &error);
-    if (!access_key(request, reply, SCOPE_READ, kx_buffer_slice(&key)))
-        return DONE;
-    kx_fault_clear(&fault);
-    reply->flush = kx_read_alone(request->reader, kx_buffer_slice(&key),
-                                 &record, &entry, &fault);
-    if (fault.status == KX_OK) {
-        answer_entry(request, reply, &entry, &fields);
-        if (record.capacity > RECORD_KEPT)
-            kx_buffer_free(&record);
-        return DONE;
-    }
-    if (fault.status == KX_AGAIN || !request_holds_view(request))
-        return VIEW;
-    if (fault.status == KX_ABSENT)
-        return subkeys_absent(request, reply, kx_buffer_slice(&key));
-    return core_refusal_key(request, reply, &fault, kx_buffer_slice(&key));
+    reading.key = kx_buffer_slice(&key);
+    request_peek(request, show, &reading);
+    if (reply->status == 0)
+        request_read(request, show, &reading);
+    return DONE;
 }
 
 /* ---- Writes ------------------------------------------------------------- */
@@ -106,8 +119,8 @@ static bool show_entry(struct request *request, struct reply *reply)
     return true;
 }
 
-enum progress kv_commit(struct request *request, struct reply *reply,
-                        struct kx_mutation *mutation)
+bool kv_commit(struct request *request, struct reply *reply,
+               struct kx_mutation *mutation)
 {
     struct kx_commit *work = &request->commit;
     struct conditions conditions;
@@ -116,15 +129,19 @@ enum progress kv_commit(struct request *request, struct reply *reply,
                          request->header(request, "If-None-Match"),
                          mutation->key, request->memory, &conditions)) {
         reply->body.failed = true;
-        return DONE;
+        return false;
     }
-    if (conditions.unclear)
-        return problem(request, reply, PROBLEM_BAD_REQUEST,
-                       "If-None-Match takes * without quotes, or ETags in "
-                       "double quotes such as \"00000000000000010000\"; "
-                       "nothing was written.");
-    if (!idempotency_read(request, &error))
-        return input_error_reply(request, reply, &error);
+    if (conditions.unclear) {
+        problem(request, reply, PROBLEM_BAD_REQUEST,
+                "If-None-Match takes * without quotes, or ETags in double "
+                "quotes such as \"00000000000000010000\"; nothing was "
+                "written.");
+        return false;
+    }
+    if (!idempotency_read(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return false;
+    }
     for (size_t i = 0; i < conditions.count; i++)
         conditions.checks[i].by = mutation->by;
     if (wants_entry(request))
@@ -135,7 +152,7 @@ enum progress kv_commit(struct request *request, struct reply *reply,
     work->check_count = conditions.count;
     work->mutations = mutation;
     work->mutation_count = 1;
-    return COMMIT;
+    return request_commit(request);
 }
 
 /* With a time to live and no body a PATCH changes only the time. */
@@ -169,62 +186,58 @@ static bool read_value(const struct request *request,
             kv_read_ttl(query, mutation, error));
 }
 
-/* Key, value and time to live of a write; NULL with an error. */
-static struct kx_mutation *read_write(struct request *request,
-                                      enum kx_mutation_type type,
-                                      struct input_error *error)
+/* What is read from a request that writes; the error only unless `good`. */
+struct writing {
+    struct kx_mutation mutation;
+    struct kx_check check; /* of a new key */
+    struct input_error error;
+    bool good;
+};
+
+/* Key, value and time to live of a write. */
+static void read_write(struct request *request, void *arg)
 {
+    struct writing *writing = arg;
+    struct kx_mutation *mutation = &writing->mutation;
     struct kx_buffer key;
     struct query_params query;
-    struct kx_mutation *mutation =
-        talloc_zero(request->memory, struct kx_mutation);
-    if (mutation == NULL) {
-        input_error_no_memory(error);
-        return NULL;
-    }
+    unsigned allowed = mutation->type == KX_DELETE ? TAKES_NOTHING : TAKES_TTL;
     kx_buffer_init(&key, request->memory);
-    unsigned allowed = type == KX_DELETE ? TAKES_NOTHING : TAKES_TTL;
-    if (!request_key(request, allowed, &query, &key, error))
-        return NULL;
-    mutation->type = type;
-    if (!read_value(request, &query, mutation, error))
-        return NULL;
+    writing->good =
+        request_key(request, allowed, &query, &key, &writing->error) &&
+        read_value(request, &query, mutation, &writing->error);
     mutation->key = kx_buffer_slice(&key);
-    return mutation;
 }
 
-static enum progress write_entry(struct request *request, struct reply *reply,
-                                 enum kx_mutation_type type)
+/* Commits a write of this type. False: the reply is complete. */
+static bool write_entry(struct request *request, struct reply *reply,
+                        enum kx_mutation_type type, struct writing *writing)
 {
-    struct input_error error;
-    struct kx_mutation *mutation = read_write(request, type, &error);
-    if (mutation == NULL)
-        return type == KX_PATCH ? body_refuse_patch(request, reply, &error)
-                                : input_error_reply(request, reply, &error);
-    return kv_commit(request, reply, mutation);
+    writing->mutation = (struct kx_mutation){.type = type};
+    if (!request_work(request, read_write, writing))
+        return false;
+    if (writing->good)
+        return kv_commit(request, reply, &writing->mutation);
+    if (type == KX_PATCH)
+        body_refuse_patch(request, reply, &writing->error);
+    else
+        input_error_reply(request, reply, &writing->error);
+    return false;
 }
 
 /* The problem of a refused commit; here a failed check is a precondition: the
  * client wrote a header, so the answer is 412 and not 409. */
-static enum progress refused(struct request *request, struct reply *reply)
+static void refuse(struct request *request, struct reply *reply, void *arg)
 {
     const struct kx_commit *work = &request->commit;
     const struct kx_refusal *refusal = &work->refusal;
     const struct kx_failed_check *failed = refusal->checks;
+    (void)arg;
     if (work->status == KX_CHECK_FAILED && refusal->check_count > 0)
-        return answer_precondition(request, reply, &work->checks[failed->check],
-                                   failed->actual);
-    return core_refusal_commit(request, reply);
-}
-
-enum progress kv_put(struct request *request, struct reply *reply)
-{
-    return write_entry(request, reply, KX_SET);
-}
-
-enum progress kv_patch(struct request *request, struct reply *reply)
-{
-    return write_entry(request, reply, KX_PATCH);
+        answer_precondition(request, reply, &work->checks[failed->check],
+                            failed->actual);
+    else
+        core_refusal_commit(request, reply);
 }
 
 /* Whether there was an entry before is told only to a caller that may read
@@ -277,13 +290,10 @@ static void add_not_indexed(struct request *request, struct reply *reply)
                       (int)names.size, (const char *)names.data);
 }
 
-enum progress kv_write_finish(struct request *request, struct reply *reply)
+static void acknowledge(struct request *request, struct reply *reply, void *arg)
 {
     const struct kx_commit *work = &request->commit;
-    if (work->status != KX_OK)
-        return refused(request, reply);
-    if (reply_needs_view(request) && !request_holds_view(request))
-        return VIEW;
+    (void)arg;
     if (!show_entry(request, reply)) {
         answer_json(reply, 200);
         answer_etag(request, reply, work->stamp);
@@ -295,30 +305,55 @@ enum progress kv_write_finish(struct request *request, struct reply *reply)
         reply->status = 201;
     if (stores_bytes(work))
         add_not_indexed(request, reply);
+}
+
+void kv_answer_write(struct request *request, struct reply *reply)
+{
+    if (request->commit.status != KX_OK)
+        request_read(request, refuse, NULL);
+    else if (reply_needs_view(request))
+        request_read(request, acknowledge, NULL);
+    else
+        acknowledge(request, reply, NULL);
+}
+
+enum progress kv_put(struct request *request, struct reply *reply)
+{
+    struct writing writing;
+    if (write_entry(request, reply, KX_SET, &writing))
+        kv_answer_write(request, reply);
     return DONE;
 }
 
-enum progress kv_delete(struct request *request, struct reply *reply)
+enum progress kv_patch(struct request *request, struct reply *reply)
 {
-    return write_entry(request, reply, KX_DELETE);
+    struct writing writing;
+    if (write_entry(request, reply, KX_PATCH, &writing))
+        kv_answer_write(request, reply);
+    return DONE;
+}
+
+static void say_absent(struct request *request, struct reply *reply, void *arg)
+{
+    (void)arg;
+    subkeys_absent(request, reply, request->commit.mutations[0].key);
 }
 
 /* With the preference, what was there, or 404: reading and deleting are one
  * step. */
-enum progress kv_delete_finish(struct request *request, struct reply *reply)
+enum progress kv_delete(struct request *request, struct reply *reply)
 {
+    struct writing writing;
     const struct kx_commit *work = &request->commit;
+    if (!write_entry(request, reply, KX_DELETE, &writing))
+        return DONE;
     if (work->status != KX_OK)
-        return refused(request, reply);
-    if (show_entry(request, reply))
-        return DONE;
-    if (work->results == NULL) {
+        request_read(request, refuse, NULL);
+    else if (work->results == NULL)
         reply->status = 204;
-        return DONE;
-    }
-    if (!request_holds_view(request))
-        return VIEW;
-    return subkeys_absent(request, reply, work->mutations[0].key);
+    else if (!show_entry(request, reply))
+        request_read(request, say_absent, NULL);
+    return DONE;
 }
 
 /* ---- POST: the service makes the last part ------------------------------ */
@@ -357,27 +392,6 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
     return true;
 }
 
-enum progress kv_create(struct request *request, struct reply *reply)
-{
-    struct input_error error;
-    struct kx_mutation *mutation =
-        talloc_zero(request->memory, struct kx_mutation);
-    struct kx_check *check = talloc_zero(request->memory, struct kx_check);
-    if (mutation == NULL || check == NULL) {
-        reply->body.failed = true;
-        return DONE;
-    }
-    if (!read_create(request, mutation, check, &error))
-        return input_error_reply(request, reply, &error);
-    request->commit.command.kind = KX_WRITE;
-    request->commit.checks = check;
-    request->commit.check_count = 1;
-    request->caller.own_checks = true;
-    request->commit.mutations = mutation;
-    request->commit.mutation_count = 1;
-    return COMMIT;
-}
-
 static void acknowledge_created(struct request *request, struct reply *reply)
 {
     const struct kx_commit *work = &request->commit;
@@ -392,13 +406,11 @@ static void acknowledge_created(struct request *request, struct reply *reply)
 
 /* 201 with Location, as the client could not know the key (RFC 9110 section
  * 9.3.3). */
-enum progress kv_create_finish(struct request *request, struct reply *reply)
+static void answer_created(struct request *request, struct reply *reply,
+                           void *arg)
 {
     const struct kx_commit *work = &request->commit;
-    if (work->status != KX_OK)
-        return core_refusal_commit(request, reply);
-    if (stores_bytes(work) && !request_holds_view(request))
-        return VIEW;
+    (void)arg;
     bool shown = show_entry(request, reply);
     reply->status = 201;
     request_key_header(request, reply, "Location", work->mutations[0].key);
@@ -406,5 +418,45 @@ enum progress kv_create_finish(struct request *request, struct reply *reply)
         acknowledge_created(request, reply);
     if (stores_bytes(work))
         add_not_indexed(request, reply);
+}
+
+static void refuse_created(struct request *request, struct reply *reply,
+                           void *arg)
+{
+    (void)arg;
+    core_refusal_commit(request, reply);
+}
+
+static void read_new(struct request *request, void *arg)
+{
+    struct writing *writing = arg;
+    writing->good = read_create(request, &writing->mutation, &writing->check,
+                                &writing->error);
+}
+
+enum progress kv_create(struct request *request, struct reply *reply)
+{
+    struct writing writing;
+    struct kx_commit *work = &request->commit;
+    writing.mutation = (struct kx_mutation){.type = KX_SET};
+    writing.check = (struct kx_check){.condition = KX_IS_ABSENT};
+    if (!request_work(request, read_new, &writing))
+        return DONE;
+    if (!writing.good)
+        return input_error_reply(request, reply, &writing.error);
+    work->command.kind = KX_WRITE;
+    work->checks = &writing.check;
+    work->check_count = 1;
+    request->caller.own_checks = true;
+    work->mutations = &writing.mutation;
+    work->mutation_count = 1;
+    if (!request_commit(request))
+        return DONE;
+    if (work->status != KX_OK)
+        request_read(request, refuse_created, NULL);
+    else if (stores_bytes(work))
+        request_read(request, answer_created, NULL);
+    else
+        answer_created(request, reply, NULL);
     return DONE;
 }

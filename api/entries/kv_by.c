@@ -4,7 +4,6 @@
 #include "entries/entry_handlers.h"
 
 #include <stdio.h>
-#include <talloc.h>
 
 #include "rest/body.h"
 #include "rest/request_key.h"
@@ -39,9 +38,7 @@ static bool read_put(struct request *request, struct kx_mutation *mutation,
     struct kx_buffer value;
     struct query_params query;
     kx_buffer_init(&value, request->memory);
-    mutation->type = KX_SET;
     mutation->by = by;
-    by->keeps = true;
     if (!request_key_index(request, &name, error) ||
         !request_key(request, TAKES_TTL | TAKES_NEW, &query, &value, error) ||
         !body_value(request, &mutation->value, error) ||
@@ -53,19 +50,18 @@ static bool read_put(struct request *request, struct kx_mutation *mutation,
     return true;
 }
 
-enum progress kv_put_by(struct request *request, struct reply *reply)
+struct putting {
+    struct kx_mutation mutation;
+    struct kx_by by;
+    struct input_error error; /* set unless `good` */
+    bool good;
+};
+
+static void read_all(struct request *request, void *arg)
 {
-    struct input_error error;
-    struct kx_by *by = talloc_zero(request->memory, struct kx_by);
-    struct kx_mutation *mutation =
-        talloc_zero(request->memory, struct kx_mutation);
-    if (by == NULL || mutation == NULL) {
-        reply->body.failed = true;
-        return DONE;
-    }
-    if (!read_put(request, mutation, by, &error))
-        return input_error_reply(request, reply, &error);
-    return kv_commit(request, reply, mutation);
+    struct putting *putting = arg;
+    putting->good =
+        read_put(request, &putting->mutation, &putting->by, &putting->error);
 }
 
 static void add_advice(struct kx_fault *fault)
@@ -76,14 +72,23 @@ static void add_advice(struct kx_fault *fault)
 }
 
 /* 201 with Location: the entry has another address. */
-enum progress kv_put_by_finish(struct request *request, struct reply *reply)
+enum progress kv_put_by(struct request *request, struct reply *reply)
 {
     struct kx_commit *commit = &request->commit;
+    struct putting putting;
+    putting.mutation = (struct kx_mutation){.type = KX_SET};
+    putting.by = (struct kx_by){.keeps = true};
+    if (!request_work(request, read_all, &putting))
+        return DONE;
+    if (!putting.good)
+        return input_error_reply(request, reply, &putting.error);
+    if (!kv_commit(request, reply, &putting.mutation))
+        return DONE;
     if (commit->status == KX_ABSENT)
         add_advice(&commit->refusal.fault);
-    enum progress progress = kv_write_finish(request, reply);
-    if (progress == DONE && reply->status == 201)
+    kv_answer_write(request, reply);
+    if (reply->status == 201)
         request_key_header(request, reply, "Location",
                            commit->mutations[0].key);
-    return progress;
+    return DONE;
 }

@@ -69,25 +69,14 @@ static bool read_page(struct request *request, struct page *page,
            make_page(&query, selection, page, request, error);
 }
 
-/* Nothing is to be shown so far, and there is more to look through. */
-static enum progress look_further(struct request *request, struct reply *reply,
-                                  struct page *page)
-{
-    reply->body.size = 0;
-    if (request->state == NULL)
-        request->state = page_keep(page, request->memory);
-    if (request->state != NULL)
-        return AGAIN;
-    reply->body.failed = true;
-    return DONE;
-}
-
-/* Room is made before the view begins: commits wait while it is open. */
-static enum progress send_page(struct request *request, struct reply *reply,
-                               struct page *page)
+/* Room is made before the view begins: commits wait while it is open. True:
+ * nothing is to be shown so far, and there is more to look through. */
+static bool send_page(struct request *request, struct reply *reply,
+                      struct page *page)
 {
     struct kx_fault fault = {0};
     struct entry_writer writer;
+    reply->body.size = 0;
     entry_writer_init(&writer, &reply->body, NULL);
     kx_buffer_reserve(&reply->body, page->limit * ENTRY_GUESS);
     kx_add_byte(&reply->body, '{');
@@ -97,18 +86,20 @@ static enum progress send_page(struct request *request, struct reply *reply,
     if (flush > reply->flush)
         reply->flush = flush;
     if (fault.status == KX_AGAIN)
-        return look_further(request, reply, page);
-    if (fault.status != KX_OK)
-        return core_refusal_scan(request, reply, &fault, &page->selector);
+        return true;
+    if (fault.status != KX_OK) {
+        core_refusal_scan(request, reply, &fault, &page->selector);
+        return false;
+    }
     answer_json(reply, 200);
     kx_add_byte(&reply->body, '}');
-    return DONE;
+    return false;
 }
 
 /* Begins the scan once as a trial: an error (an index that is absent or not
  * ready) can have a status only before the stream has begun. */
-static enum progress send_stream(struct request *request, struct reply *reply,
-                                 struct page *page)
+static void send_stream(struct request *request, struct reply *reply,
+                        struct page *page)
 {
     struct kx_fault fault = {0};
     kx_read_begin(request->reader);
@@ -116,24 +107,15 @@ static enum progress send_stream(struct request *request, struct reply *reply,
     if (fault.status == KX_OK)
         kx_scan_end(request->reader);
     kx_read_end(request->reader);
-    if (fault.status != KX_OK)
-        return core_refusal_scan(request, reply, &fault, &page->selector);
+    if (fault.status != KX_OK) {
+        core_refusal_scan(request, reply, &fault, &page->selector);
+        return;
+    }
     reply->status = 200;
     reply->content_type = "application/x-ndjson";
     reply->stream = list_stream_open(request, page);
     if (reply->stream == NULL)
         reply->body.failed = true;
-    return DONE;
-}
-
-/* Since the last slice an index may have become another one. */
-static enum progress go_on(struct request *request, struct reply *reply,
-                           struct page *page)
-{
-    if (!page_allowed(request, reply, page))
-        return DONE;
-    return page->where != NULL ? list_where_page(request, reply, page)
-                               : send_page(request, reply, page);
 }
 
 static enum progress not_acceptable(struct request *request,
@@ -147,75 +129,123 @@ static enum progress not_acceptable(struct request *request,
     return input_error_reply(request, reply, &error);
 }
 
+struct listing {
+    struct page page;
+    struct list_ranges list; /* of POST /list */
+    enum accept_form form;
+    struct input_error error; /* set unless `good` */
+    bool good;
+    bool selected; /* the page is made */
+    bool more;     /* slices follow */
+};
+
+/* One slice. Since the last one an index may have become another one. */
+static void add_slice(struct request *request, struct reply *reply,
+                      struct listing *listing)
+{
+    struct page *page = &listing->page;
+    listing->more = page_allowed(request, reply, page) &&
+                    (page->where != NULL ? list_where_page(request, reply, page)
+                                         : send_page(request, reply, page));
+}
+
+static void begin_page(struct request *request, struct reply *reply,
+                       struct listing *listing)
+{
+    struct page *page = &listing->page;
+    if (!read_page(request, page, &listing->error))
+        input_error_reply(request, reply, &listing->error);
+    else if (!page_allowed(request, reply, page))
+        return;
+    else if (!page_begin_at_share(page, request->reader))
+        reply->body.failed = true;
+    else if (listing->form == FORM_NDJSON)
+        send_stream(request, reply, page);
+    else
+        add_slice(request, reply, listing);
+}
+
+static void list_slice(struct request *request, struct reply *reply, void *arg)
+{
+    struct listing *listing = arg;
+    if (listing->selected)
+        add_slice(request, reply, listing);
+    else
+        begin_page(request, reply, listing);
+    listing->selected = true;
+}
+
+/* Slice after slice, each in another view. */
+static void list_all(struct request *request, section_fn *slice,
+                     struct listing *listing)
+{
+    while (request_read(request, slice, listing) && listing->more &&
+           request_turn(request))
+        ;
+}
+
+static struct listing *make_listing(struct request *request,
+                                    struct reply *reply)
+{
+    struct listing *listing = talloc_zero(request->memory, struct listing);
+    if (listing == NULL) {
+        reply->body.failed = true;
+        return NULL;
+    }
+    listing->page.limit = PAGE_LIMIT_DEFAULT;
+    listing->page.share = -1;
+    return listing;
+}
+
 /* The form decides first: without a limit a stream continues to the end of the
  * range, and a page has PAGE_LIMIT_DEFAULT entries. */
 enum progress list_get(struct request *request, struct reply *reply)
 {
     const char *accept = request->header(request, "Accept");
     enum accept_form form = accept_form(accept, MAKES_JSON | MAKES_NDJSON);
-    struct page page = {.limit = PAGE_LIMIT_DEFAULT, .share = -1};
-    struct input_error error;
-    if (request->state != NULL)
-        return go_on(request, reply, request->state);
     if (form == FORM_OTHER)
         return not_acceptable(request, reply, accept);
-    if (form == FORM_NDJSON)
-        page.limit = SIZE_MAX;
-    if (!read_page(request, &page, &error))
-        return input_error_reply(request, reply, &error);
-    if (!page_allowed(request, reply, &page))
+    struct listing *listing = make_listing(request, reply);
+    if (listing == NULL)
         return DONE;
-    if (!page_begin_at_share(&page, request->reader)) {
-        reply->body.failed = true;
-        return DONE;
-    }
+    listing->form = form;
     if (form == FORM_NDJSON)
-        return send_stream(request, reply, &page);
-    if (page.where != NULL)
-        return list_where_begin(request, reply, &page);
-    return send_page(request, reply, &page);
+        listing->page.limit = SIZE_MAX;
+    list_all(request, list_slice, listing);
+    return DONE;
 }
 
-/* A document of POST /list, kept in request->state. */
-struct list_document {
-    struct list_ranges list;
-    struct page page;
-    bool selected;
-};
-
-/* NULL with an error. */
-static struct list_document *read_document(struct request *request,
-                                           struct input_error *error)
+static void read_document(struct request *request, void *arg)
 {
-    if (request->state != NULL)
-        return request->state;
-    struct list_document *document =
-        talloc_zero(request->memory, struct list_document);
-    if (document == NULL) {
-        input_error_no_memory(error);
-        return NULL;
+    struct listing *listing = arg;
+    listing->good = query_params_read_only(request, &listing->error) &&
+                    body_json(request, &listing->error) &&
+                    list_ranges_read(request->body, &listing->list,
+                                     &listing->page, request, &listing->error);
+}
+
+static void list_ranges_slice(struct request *request, struct reply *reply,
+                              void *arg)
+{
+    struct listing *listing = arg;
+    if (!listing->selected &&
+        !list_ranges_select(&listing->list, &listing->page, request,
+                            &listing->error)) {
+        input_error_reply(request, reply, &listing->error);
+        return;
     }
-    document->page.limit = PAGE_LIMIT_DEFAULT;
-    document->page.share = -1;
-    if (!query_params_read_only(request, error) || !body_json(request, error) ||
-        !list_ranges_read(request->body, &document->list, &document->page,
-                          request, error))
-        return NULL;
-    request->state = document;
-    return document;
+    listing->selected = true;
+    add_slice(request, reply, listing);
 }
 
 enum progress list_post(struct request *request, struct reply *reply)
 {
-    struct input_error error;
-    struct list_document *document = read_document(request, &error);
-    if (document == NULL)
-        return input_error_reply(request, reply, &error);
-    if (!request_holds_view(request))
-        return VIEW;
-    if (!document->selected &&
-        !list_ranges_select(&document->list, &document->page, request, &error))
-        return input_error_reply(request, reply, &error);
-    document->selected = true;
-    return go_on(request, reply, &document->page);
+    struct listing *listing = make_listing(request, reply);
+    if (listing == NULL || !request_work(request, read_document, listing))
+        return DONE;
+    if (listing->good)
+        list_all(request, list_ranges_slice, listing);
+    else
+        input_error_reply(request, reply, &listing->error);
+    return DONE;
 }

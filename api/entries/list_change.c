@@ -16,9 +16,10 @@
 #include "rest/idempotency.h"
 #include "rest/selector.h"
 
-/* What a request asks for. Kept in request->state until there is a view, and
- * for the answer. */
+/* What a request asks for. */
 struct range_change {
+    struct input_error error; /* set unless `good` */
+    bool good;
     struct kx_mutation mutation;
     struct kx_mutation each; /* of a patch */
     struct kx_by by;
@@ -104,13 +105,42 @@ static bool select_range(const struct request *request,
     return true;
 }
 
-static enum progress ask_commit(struct request *request,
-                                struct range_change *change)
+static void select_in_view(struct request *request, struct reply *reply,
+                           void *arg)
 {
+    struct range_change *change = arg;
+    (void)reply;
+    change->good = select_range(request, change, &change->error);
+}
+
+static void refuse_commit(struct request *request, struct reply *reply,
+                          void *arg)
+{
+    (void)arg;
+    core_refusal_commit(request, reply);
+}
+
+/* Commits what was read. False: the reply is complete. */
+static bool commit_change(struct request *request, struct reply *reply,
+                          struct range_change *change)
+{
+    if (!change->selection.has_index)
+        change->good = select_range(request, change, &change->error);
+    else if (!request_read(request, select_in_view, change))
+        return false;
+    if (!change->good) {
+        input_error_reply(request, reply, &change->error);
+        return false;
+    }
     request->commit.command.kind = KX_WRITE;
     request->commit.mutations = &change->mutation;
     request->commit.mutation_count = 1;
-    return COMMIT;
+    if (!request_commit(request))
+        return false;
+    if (request->commit.status == KX_OK)
+        return true;
+    request_read(request, refuse_commit, NULL);
+    return false;
 }
 
 /* {"ok":true,"<done>":N,"more":..,"cursor":"..","versionstamp":..}. Without the
@@ -140,66 +170,45 @@ static void answer_range(struct request *request, struct reply *reply,
 enum progress list_delete(struct request *request, struct reply *reply)
 {
     struct query_params query;
-    struct input_error error;
     struct range_change *change = change_create(request, KX_DELETE_RANGE);
     if (change == NULL) {
         reply->body.failed = true;
         return DONE;
     }
-    if (!read_range(request, TAKES_NOTHING, &query, change, &error) ||
-        !select_range(request, change, &error) ||
-        !idempotency_read(request, &error))
-        return input_error_reply(request, reply, &error);
-    return ask_commit(request, change);
-}
-
-enum progress list_delete_finish(struct request *request, struct reply *reply)
-{
-    if (request->commit.status != KX_OK)
-        return core_refusal_commit(request, reply);
-    answer_range(request, reply, "deleted", NULL);
+    if (!read_range(request, TAKES_NOTHING, &query, change, &change->error) ||
+        !idempotency_read(request, &change->error))
+        return input_error_reply(request, reply, &change->error);
+    if (commit_change(request, reply, change))
+        answer_range(request, reply, "deleted", NULL);
     return DONE;
 }
 
 /* ---- PATCH -------------------------------------------------------------- */
 
-/* All that needs no view. NULL with an error. */
-static struct range_change *read_patch(struct request *request,
-                                       struct input_error *error)
+static void read_patch(struct request *request, void *arg)
 {
     struct query_params query;
-    struct range_change *change = change_create(request, KX_PATCH_RANGE);
-    if (change == NULL) {
-        input_error_no_memory(error);
-        return NULL;
-    }
+    struct range_change *change = arg;
+    struct input_error *error = &change->error;
     change->mutation.each = &change->each;
-    if (!read_range(request, TAKES_TTL | TAKES_CURSOR, &query, change, error) ||
-        !kv_read_patch(request, &query, &change->each, error) ||
-        !idempotency_read(request, error))
-        return NULL;
-    return change;
+    change->good =
+        read_range(request, TAKES_TTL | TAKES_CURSOR, &query, change, error) &&
+        kv_read_patch(request, &query, &change->each, error) &&
+        idempotency_read(request, error);
 }
 
 enum progress list_patch(struct request *request, struct reply *reply)
 {
-    struct input_error error;
-    if (request->state == NULL)
-        request->state = read_patch(request, &error);
-    struct range_change *change = request->state;
-    if (change == NULL)
-        return body_refuse_patch(request, reply, &error);
-    if (change->selection.has_index && !request_holds_view(request))
-        return VIEW;
-    if (!select_range(request, change, &error))
-        return input_error_reply(request, reply, &error);
-    return ask_commit(request, change);
-}
-
-enum progress list_patch_finish(struct request *request, struct reply *reply)
-{
-    if (request->commit.status != KX_OK)
-        return core_refusal_commit(request, reply);
-    answer_range(request, reply, "patched", request->state);
+    struct range_change *change = change_create(request, KX_PATCH_RANGE);
+    if (change == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    if (!request_work(request, read_patch, change))
+        return DONE;
+    if (!change->good)
+        return body_refuse_patch(request, reply, &change->error);
+    if (commit_change(request, reply, change))
+        answer_range(request, reply, "patched", change);
     return DONE;
 }

@@ -232,17 +232,21 @@ static void advise(struct request *request, struct reply *reply,
 
 /* ---- The page ----------------------------------------------------------- */
 
-enum progress list_where_page(struct request *request, struct reply *reply,
-                              struct page *page)
+bool list_where_page(struct request *request, struct reply *reply,
+                     struct page *page)
 {
     char text[48];
     struct kx_fault fault = {0};
     struct kx_buffer *out = &reply->body;
+    if (out->size == 0)
+        kx_add_text(out, "{\"entries\":[");
     fault.status = read_slice(request, page, reply, &fault);
     if (fault.status == KX_AGAIN)
-        return AGAIN;
-    if (fault.status != KX_OK && fault.status != KX_END)
-        return core_refusal_scan(request, reply, &fault, &page->selector);
+        return true;
+    if (fault.status != KX_OK && fault.status != KX_END) {
+        core_refusal_scan(request, reply, &fault, &page->selector);
+        return false;
+    }
     answer_json(reply, 200);
     kx_add_text(out, "],\"cursor\":");
     if (fault.status == KX_OK) {
@@ -255,18 +259,5 @@ enum progress list_where_page(struct request *request, struct reply *reply,
     snprintf(text, sizeof text, ",\"read\":%zu}", page->read);
     kx_add_text(out, text);
     advise(request, reply, page);
-    return DONE;
-}
-
-enum progress list_where_begin(struct request *request, struct reply *reply,
-                               const struct page *page)
-{
-    struct page *kept = page_keep(page, request->memory);
-    request->state = kept;
-    if (kept == NULL) {
-        reply->body.failed = true;
-        return DONE;
-    }
-    kx_add_text(&reply->body, "{\"entries\":[");
-    return list_where_page(request, reply, kept);
+    return false;
 }

@@ -13,13 +13,11 @@
 bool list_where_read(const struct query_params *query, struct page *page,
                      struct input_error *error);
 
-/* Answers with the page, of which `where` is set. It is copied for the next
- * slices, which list_where_page makes from request->state. The caller has
- * checked the rights for each. */
-enum progress list_where_begin(struct request *request, struct reply *reply,
-                               const struct page *page);
-enum progress list_where_page(struct request *request, struct reply *reply,
-                              struct page *page);
+/* Adds the next slice of the page, of which `where` is set, to the reply, in
+ * one view. Returns whether more slices follow; if not the reply is complete.
+ * The caller has checked the rights for each slice. */
+bool list_where_page(struct request *request, struct reply *reply,
+                     struct page *page);
 
 /* Counts an entry and compares it. KX_OK: it is shown; KX_ABSENT: it is not;
  * KX_NO_MEMORY. */

@@ -152,14 +152,6 @@ void page_copy(struct page *copy, const struct page *page)
             copy->several->list[i].range.fields = copy->shape.fields.paths;
 }
 
-struct page *page_keep(const struct page *page, const void *memory)
-{
-    struct page *kept = talloc(memory, struct page);
-    if (kept != NULL)
-        page_copy(kept, page);
-    return kept;
-}
-
 bool page_allowed(struct request *request, struct reply *reply,
                   const struct page *page)
 {

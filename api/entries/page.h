@@ -56,8 +56,6 @@ bool page_begin_several(struct page *page, struct selection *selections,
 /* Copies a page that is continued later, with the paths that its ranges have:
  * the copy is used from then on. */
 void page_copy(struct page *copy, const struct page *page);
-/* The same into memory. NULL: memory ran out. */
-struct page *page_keep(const struct page *page, const void *memory);
 
 /* May the caller list all that it selects? False: reply is then complete. Not
  * inside a view. */

@@ -18,26 +18,26 @@
 /* clang-format off */
 static const struct route ROWS[] = {
     /* Entries: the path is the key. */
-    {METHOD_GET,    "/kv/...", "getEntry",    SCOPE_READ,  BODY_NONE,  kv_get,    NULL, READS_LEVEL},
-    {METHOD_PUT,    "/kv/...", "putEntry",    SCOPE_WRITE, BODY_VALUE, kv_put,    kv_write_finish, COMMITS},
-    {METHOD_PATCH,  "/kv/...", "patchEntry",  SCOPE_WRITE, BODY_VALUE, kv_patch,  kv_write_finish, COMMITS},
-    {METHOD_DELETE, "/kv/...", "deleteEntry", SCOPE_WRITE, BODY_NONE,  kv_delete, kv_delete_finish, COMMITS},
-    {METHOD_POST,   "/kv/...", "createEntry", SCOPE_WRITE, BODY_VALUE, kv_create, kv_create_finish, COMMITS},
+    {METHOD_GET,    "/kv/...", "getEntry",    SCOPE_READ,  BODY_NONE,  kv_get,    NULL, READS_LEVEL | RUNS_ONCE},
+    {METHOD_PUT,    "/kv/...", "putEntry",    SCOPE_WRITE, BODY_VALUE, kv_put,    NULL, COMMITS | RUNS_ONCE},
+    {METHOD_PATCH,  "/kv/...", "patchEntry",  SCOPE_WRITE, BODY_VALUE, kv_patch,  NULL, COMMITS | RUNS_ONCE},
+    {METHOD_DELETE, "/kv/...", "deleteEntry", SCOPE_WRITE, BODY_NONE,  kv_delete, NULL, COMMITS | RUNS_ONCE},
+    {METHOD_POST,   "/kv/...", "createEntry", SCOPE_WRITE, BODY_VALUE, kv_create, NULL, COMMITS | RUNS_ONCE},
 
     /* Ranges of entries, and many at once. */
-    {METHOD_GET,    "/list",    "listEntries",   SCOPE_LIST,  BODY_NONE,     list_get,     NULL, READS_VIEW | READS_LEVEL},
-    {METHOD_DELETE, "/list",    "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete,  list_delete_finish, READS_VIEW | COMMITS},
-    {METHOD_PATCH,  "/list",    "patchEntries",  SCOPE_WRITE, BODY_VALUE,    list_patch,   list_patch_finish, COMMITS},
-    {METHOD_POST,   "/list",    "listRanges",    SCOPE_LIST,  BODY_ENVELOPE, list_post,    NULL, READS_LEVEL},
+    {METHOD_GET,    "/list",    "listEntries",   SCOPE_LIST,  BODY_NONE,     list_get,     NULL, READS_LEVEL | RUNS_ONCE},
+    {METHOD_DELETE, "/list",    "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete,  NULL, COMMITS | RUNS_ONCE},
+    {METHOD_PATCH,  "/list",    "patchEntries",  SCOPE_WRITE, BODY_VALUE,    list_patch,   NULL, COMMITS | RUNS_ONCE},
+    {METHOD_POST,   "/list",    "listRanges",    SCOPE_LIST,  BODY_ENVELOPE, list_post,    NULL, READS_LEVEL | RUNS_ONCE},
     {METHOD_GET,    "/count",   "countEntries",  SCOPE_LIST,  BODY_NONE,     list_count,   NULL, READS_VIEW | READS_LEVEL},
     {METHOD_GET,    "/aggregate", "aggregateGroups", SCOPE_LIST, BODY_NONE,   aggregate_get, NULL, READS_VIEW | READS_LEVEL},
     {METHOD_GET,    "/tree",    "listChildren",  SCOPE_LIST,  BODY_NONE,     tree_get,     NULL, READS_VIEW | READS_LEVEL},
-    {METHOD_POST,   "/get",     "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, get_many,    NULL, READS_LEVEL},
+    {METHOD_POST,   "/get",     "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, get_many,    NULL, READS_LEVEL | RUNS_ONCE},
     {METHOD_POST,   "/explain", "explainList",   SCOPE_LIST,  BODY_ENVELOPE, explain_list, NULL, 0},
     {METHOD_GET,    "/watch",   "watchEntries",  SCOPE_WATCH, BODY_NONE,     watch_get,    NULL, READS_VIEW},
 
     /* Checks and mutations that hold together or not at all. */
-    {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, atomic_commit_finish, COMMITS},
+    {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, NULL, COMMITS | RUNS_ONCE},
 
     /* Many entries and mutations, in commits one after another. */
     {METHOD_POST, "/bulk", "writeLines", SCOPE_WRITE, BODY_LINES, bulk_write, NULL, COMMITS | RUNS_ONCE},
@@ -56,7 +56,7 @@ static const struct route ROWS[] = {
     {METHOD_POST,   "/indexes/{name}/resume",    "resumeIndex",     SCOPE_INDEX, BODY_NONE,     index_resume,         index_pace_finish, COMMITS},
     {METHOD_POST,   "/indexes/{name}/throttle",  "throttleIndex",   SCOPE_INDEX, BODY_ENVELOPE, index_throttle,       index_pace_finish, COMMITS},
     {METHOD_GET,    "/indexes/{name}/get/...",   "getByIndex",      SCOPE_READ,  BODY_NONE,     index_get,            NULL, READS_VIEW | READS_LEVEL},
-    {METHOD_PUT,    "/indexes/{name}/get/...",   "putByIndex",      SCOPE_WRITE, BODY_VALUE,    kv_put_by,            kv_put_by_finish, COMMITS},
+    {METHOD_PUT,    "/indexes/{name}/get/...",   "putByIndex",      SCOPE_WRITE, BODY_VALUE,    kv_put_by,            NULL, COMMITS | RUNS_ONCE},
     {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts",   SCOPE_LIST,  BODY_NONE,     index_conflicts,      NULL, READS_VIEW},
 
     /* KV Connect: what Deno and @deno/kv speak. */
