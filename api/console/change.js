@@ -2,12 +2,11 @@
 // the work on it goes.
 import { h, fill, say, count, bytes } from './dom.js';
 import { post } from './api.js';
+import { storeFields, storeText } from './store.js';
 
 const SETTLE_MS = 200; // after the last key
-const STORES = [['pointer', 'a pointer to the entry'], ['value', 'a copy of the value'], ['fields', 'some members of the value']];
 
 const at = (name, more = '') => `/indexes/${encodeURIComponent(name)}${more}`;
-const storeText = (store) => (store.fields ? store.fields.map((field) => field.path ?? field).join(' ') : store);
 
 // What an estimate says, as names and values.
 export function estimateFacts(estimate) {
@@ -48,22 +47,24 @@ function running(host, index, again) {
   h('div.actions', {}, h('button', { type: 'button', onclick: undo }, 'Undo the change')));
 }
 
+// The merge patch (RFC 7396) by which the members of `to` have these values.
+function patch(from, to) {
+  const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+  return Object.fromEntries(Object.entries(to).map(([name, value]) => {
+    if (!isObject(value) || !isObject(from[name])) return [name, value];
+    const gone = Object.keys(from[name]).filter((other) => !Object.hasOwn(value, other));
+    return [name, { ...Object.fromEntries(gone.map((other) => [other, null])), ...patch(from[name], value) }];
+  }));
+}
+
 // What the index stores, and whether it is unique; tried while it is chosen.
 // again(): the index has changed.
 export function change(host, index, again) {
   if (index.migration) { running(host, index, again); return; }
-  if (index.store.aggregate) {
-    fill(host, h('p', {}, 'It stores totals: declare another index to have others.'));
-    return;
-  }
-  const kind = index.store.fields ? 'fields' : index.store;
-  const store = h('select', { name: 'store' }, STORES.map(([value, text]) => h('option', { value, selected: value === kind }, text)));
-  const fields = h('input', { name: 'fields', spellcheck: false, autocomplete: 'off', placeholder: '/name /city', value: index.store.fields ? storeText(index.store) : '' });
-  const unique = h('input', { type: 'checkbox', name: 'unique', checked: index.unique });
-  const members = h('label', { hidden: kind !== 'fields' }, 'Members', fields);
+  const store = storeFields(index.store);
+  const unique = h('input', { type: 'checkbox', name: 'unique', checked: index.unique, disabled: store.isTotals() });
   const result = h('div.estimate', { role: 'status' });
-  const to = () => ({ unique: unique.checked, store: store.value === 'fields'
-    ? { fields: fields.value.split(/[\s,]+/).filter(Boolean) } : store.value });
+  const to = () => ({ unique: unique.checked && !store.isTotals(), store: store.value() });
   const refuse = (error) => fill(result, h('p.bad', {}, error.text ?? error.message));
   let turn = 0;
   let timer;
@@ -75,7 +76,7 @@ export function change(host, index, again) {
     } catch (error) { if (mine === turn) refuse(error); }
   };
   fill(host, h('form', { 'aria-label': 'Change the index', oninput: () => {
-    members.hidden = store.value !== 'fields';
+    unique.disabled = store.isTotals(); // totals have no entries of their own
     clearTimeout(timer);
     timer = setTimeout(attempt, SETTLE_MS);
   }, onsubmit: async (event) => {
@@ -83,11 +84,11 @@ export function change(host, index, again) {
     clearTimeout(timer);
     turn++;
     try {
-      await post(at(index.name), to(), { method: 'PATCH' });
+      await post(at(index.name), patch(index, to()), { method: 'PATCH' });
       say(`${index.name} is being changed`);
       again();
     } catch (error) { refuse(error); }
-  } }, h('label', {}, 'Its entries store ', store), members, h('label.check', {}, unique, 'unique'), result,
+  } }, store.nodes, h('label.check', {}, unique, 'unique'), result,
   h('div.actions', {}, h('button.primary', { type: 'submit' }, 'Change'))));
 }
 

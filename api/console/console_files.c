@@ -46,8 +46,10 @@ enum {
     X(service, "service.js", JS)                                               \
     X(session, "session.js", JS)                                               \
     X(signin, "signin.js", JS)                                                 \
+    X(store, "store.js", JS)                                                   \
     X(tree, "tree.js", JS)                                                     \
     X(value, "value.js", JS)                                                   \
+    X(values, "values.js", JS)                                                 \
     X(watch, "watch.js", JS)                                                   \
     X(style, "console.css", "text/css; charset=utf-8")                         \
     X(icon, "icon.svg", "image/svg+xml")                                       \

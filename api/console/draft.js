@@ -1,8 +1,9 @@
-// The declaration of a new index, tried while it is typed.
+// The declaration of a new index or of totals, tried while it is typed.
 import { h, fill, say } from './dom.js';
 import { Problem, post } from './api.js';
-import { parse, write } from './key.js';
+import { parse } from './key.js';
 import { estimateFacts } from './change.js';
+import { storeFields } from './store.js';
 
 const SETTLE_MS = 200; // after the last key
 
@@ -10,7 +11,6 @@ const SETTLE_MS = 200; // after the last key
 const DESC = ':desc';
 const readField = (word) => (word.endsWith(DESC)
   ? { path: word.slice(0, -DESC.length), order: 'desc' } : { path: word });
-const fieldOf = (field) => (field.path ?? field) + (field.order === 'desc' ? DESC : '');
 
 // "users /city /age:desc" and a name for it.
 function readLine(text) {
@@ -19,22 +19,18 @@ function readLine(text) {
 }
 
 const nameFor = ({ prefix, fields }) => {
-  const words = [...prefix.filter((part) => typeof part === 'string'), 'by',
-    ...fields.map(({ path }) => path.split('/').at(-1))];
+  const words = [...prefix.filter((part) => typeof part === 'string'),
+    ...fields.length > 0 ? ['by', ...fields.map(({ path }) => path.split('/').at(-1))] : ['total']];
   return words.join('_').replace(/[^A-Za-z0-9_-]/g, '_');
 };
 
-const textOf = ({ prefix, fields }) =>
-  [write(prefix), ...fields.map(fieldOf)].join(' ');
-
 export class Draft {
-  // done(name) after it was declared. `declaration`: what to begin with.
-  constructor({ declaration, done }) {
+  // done(name) after it was declared.
+  constructor({ done }) {
     this.done = done;
     this.turn = 0;
-    this.extra = declaration ?? {};
-    const input = (name, label, value = '') => {
-      const field = h('input', { name, value, spellcheck: false, autocomplete: 'off' });
+    const input = (name, label) => {
+      const field = h('input', { name, spellcheck: false, autocomplete: 'off' });
       this[name] = field;
       return h('label', {}, label, field);
     };
@@ -42,32 +38,30 @@ export class Draft {
       this[name] = h('input', { type: 'checkbox', name });
       return h('label.check', {}, this[name], label);
     };
+    this.store = storeFields();
     this.result = h('div.estimate', { role: 'status' });
     this.node = h('form.pane', { 'aria-label': 'New index',
       oninput: (event) => this.typed(event), onsubmit: (event) => { event.preventDefault(); this.declare(); } },
     h('h2', {}, 'New index'),
-    input('line', 'Entries under, and fields: users /city /age:desc', declaration ? textOf(declaration) : ''),
-    input('indexName', 'Name', declaration?.name ?? ''),
+    input('line', 'Entries under, and fields: users /city /age:desc'),
+    input('indexName', 'Name'), this.store.nodes,
     h('div', {}, check('unique', 'unique'), check('fold', 'ignore case'),
       check('nulls', 'also without a value')), this.result,
     h('div.actions', {}, h('button.primary', { type: 'submit' }, 'Declare')));
-    this.unique.checked = declaration?.unique ?? false;
-    this.nulls.checked = declaration?.missing === 'null';
-    this.named = declaration !== undefined;
-    if (declaration) this.attempt();
   }
 
   focus() { this.line.focus(); }
 
   document() {
     const { prefix, fields } = readLine(this.line.value);
-    return { ...this.extra, name: this.indexName.value, prefix, unique: this.unique.checked,
-      missing: this.nulls.checked ? 'null' : this.extra.missing === 'null' ? 'skip' : this.extra.missing,
+    return { name: this.indexName.value, prefix, unique: this.unique.checked && !this.store.isTotals(),
+      store: this.store.value(), missing: this.nulls.checked ? 'null' : 'skip',
       fields: fields.map((field) => (this.fold.checked ? { ...field, fold: 'lower' } : field)) };
   }
 
   typed(event) {
     if (event.target === this.indexName) this.named = true;
+    this.unique.disabled = this.store.isTotals(); // totals have no entries of their own
     try {
       if (!this.named) this.indexName.value = nameFor(readLine(this.line.value));
     } catch { /* the attempt says what is wrong */ }

@@ -1,15 +1,15 @@
 // One index: its declaration, its conflicts with a way out, its verification.
 import { h, fill, say, count } from './dom.js';
-import { get, post, query, send } from './api.js';
+import { get, post, send } from './api.js';
 import { may } from './session.js';
 import { format, stringify } from './json.js';
 import { keyParts } from './tree.js';
 import { toFragment, write } from './key.js';
 import { confirm } from './dialog.js';
 import { change, pace } from './change.js';
+import { showValues } from './values.js';
 
 const POLL_MS = 300;
-const VALUES = 50; // shown of an index's values
 
 const link = (key) => h('a', { href: `#/data/${toFragment(key)}` }, keyParts(key));
 
@@ -69,18 +69,7 @@ async function verification(host, name) {
     h('button', { type: 'button', onclick: () => run(true) }, 'Verify and repair')), out);
 }
 
-// ---- Values and declaration -------------------------------------------------
-
-async function values(host, { name, state }) {
-  if (state === 'building') {
-    fill(host, h('p', {}, 'It can be read once it is built.'));
-    return;
-  }
-  const { children } = await get('/tree' + query({ index: name, limit: VALUES }));
-  fill(host, children.length === 0 ? h('p', {}, 'It has no entries.') : h('table', {}, h('tbody', {}, children.map((child) =>
-    h('tr', {}, h('th', { scope: 'row' }, keyParts(child.key.slice(-1))),
-      h('td.num', {}, child.below ? count(child.below) : '1'))))));
-}
+// ---- The index --------------------------------------------------------------
 
 const declaration = (host, index) => fill(host, h('pre.text', { tabIndex: 0, role: 'region', 'aria-label': 'Declaration' },
   format(stringify(index))));
@@ -103,7 +92,7 @@ export async function openIndex(host, name, { gone }) {
     return null;
   }
   const panel = h('div.pane', { role: 'tabpanel', id: 'panel', tabIndex: 0, 'aria-labelledby': 'tab-Values' });
-  const tabs = [['Values', () => values(panel, index)],
+  const tabs = [['Values', () => showValues(panel, index)],
     ...(index.unique ? [['Conflicts', () => conflicts(panel, name, () => show('Conflicts'))]] : []),
     ...(may('index') ? [['Verify', () => verification(panel, name)],
       ['Change', () => change(panel, index, () => again('Change'))], ['Pace', () => pace(panel, index, () => again('Pace'))]] : []),

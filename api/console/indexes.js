@@ -72,7 +72,7 @@ class IndexesPage {
     const { build } = index;
     return h('tr', {}, h('th', { scope: 'row' },
       h('a', { href: `#/indexes/${encodeURIComponent(index.name)}` }, index.name),
-      index.unique ? h('span.tag', {}, 'unique') : null),
+      index.unique ? h('span.tag', {}, 'unique') : null, index.store?.aggregate ? h('span.tag', {}, 'totals') : null),
     h('td', {}, h('span.crumbs', {}, index.prefix?.length ? keyParts(index.prefix) : 'all')),
     h('td', {}, (index.fields ?? []).map(fieldText).join(', ')),
     h('td', {}, h(`span.state.${index.state}`, {}, index.state),
@@ -134,10 +134,10 @@ class IndexesPage {
     if (now) part?.changed(now);
   }
 
-  create(declaration) {
+  create() {
     if (!may('index')) return;
     this.chosen = null;
-    const draft = new Draft({ declaration, done: (name) => {
+    const draft = new Draft({ done: (name) => {
       this.app.address('indexes', encodeURIComponent(name));
       this.choose(name);
     } });

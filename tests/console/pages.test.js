@@ -3,6 +3,7 @@
 'use strict';
 
 const assert = require('node:assert');
+const { isDeepStrictEqual } = require('node:util');
 const { after, test } = require('node:test');
 const { PHONE, SIGN_IN, accessible, clientOf, finish, fits, launch, openPage, picture, server, withConsole } = require('./lib.js');
 
@@ -51,6 +52,72 @@ test('an index is declared in descending order, and with entries that have no va
   await page.locator('.split .list').getByText('/city desc, /name').waitFor();
   const { fields, missing } = await (await client('GET', '/indexes/users_by_city_name')).json();
   assert.deepEqual([fields, missing], [[{ path: '/city', order: 'desc' }, { path: '/name' }], 'null']);
+  await page.fine();
+}));
+
+test('totals are declared, read with counts and sums, and changed', () => withConsole(async ({ client, open }) => {
+  for (let i = 0; i < 130; i++) {
+    const country = i < 30 ? 'de' : i < 70 ? 'fr' : `x${i}`;
+    await client('PUT', `/kv/bills/${i}`, `{"country":"${country}","total":${i === 0 ? '9007199254740993.25' : '0.10'},"n":1}`, json);
+  }
+  const store = async (name) => (await (await client('GET', `/indexes/${name}`)).json()).store;
+  const page = await open('#/indexes');
+  await page.getByText('Choose an index').waitFor();
+  const press = (name) => page.getByRole('button', { name, exact: true }).click();
+  const declare = async (line, sums) => {
+    await page.key('n');
+    await page.keyboard.type(line);
+    await page.locator('select[name=store]').selectOption('aggregate');
+    await page.locator('input[name=sums]').fill(sums);
+  };
+  await declare('bills /country', '/total:2 /number');
+  await page.getByText('the summed number /number was found in none').waitFor(); // tried while it is typed
+  assert.ok(await page.locator('input[name=unique]').isDisabled());
+  await page.locator('input[name=sums]').fill('/total:2 /n');
+  await accessible(page, page.context());
+  await fits(page);
+  await press('Declare');
+  const row = (text) => page.locator('#panel tr').filter({ hasText: text });
+  const cells = (text) => row(text).locator('td, th').allInnerTexts();
+  await row('de').waitFor();
+  await page.locator('.split .list tr').filter({ hasText: 'bills_by_country' }).getByText('totals').waitFor();
+  assert.deepEqual(await store('bills_by_country'), { aggregate: { count: true, sum: [{ path: '/total', scale: 2 }, { path: '/n', scale: 0 }] } });
+  assert.deepEqual(await cells('Group'), ['Group', 'Entries', 'Sum of /total', 'Sum of /n']);
+  assert.deepEqual([await cells('de'), await cells('fr'), await cells('All')], [['de', '30', '9007199254740996.15', '30'],
+    ['fr', '40', '4.00', '40'], ['All 62', '130', '9007199254741006.15', '130']]);
+  assert.equal(await page.locator('#panel tbody tr').count(), 50);
+  await press('More');
+  await row('x99').waitFor();
+  assert.equal(await page.locator('#panel tbody tr').count(), 62);
+  assert.ok(await page.getByRole('button', { name: 'More', exact: true }).isHidden());
+  await accessible(page, page.context());
+  await fits(page);
+  await picture(page, 'totals');
+
+  // One total of all, without fields.
+  await declare('bills', '');
+  await press('Declare');
+  await page.locator('#panel th').filter({ hasText: /^All$/ }).waitFor();
+  assert.deepEqual(await cells('All'), ['All', '130']);
+  assert.deepEqual(await store('bills_total'), { aggregate: { count: true } });
+
+  // Other sums, no sums, and no totals: each is the declaration afterwards.
+  await page.locator('.split .list a').filter({ hasText: 'bills_by_country' }).click();
+  await row('de').waitFor();
+  for (const [kind, name, value, after_] of [['aggregate', 'sums', '/n:1', { aggregate: { count: true, sum: [{ path: '/n', scale: 1 }] } }],
+    ['fields', 'fields', '/total', { fields: ['/total'] }], ['aggregate', 'sums', '', { aggregate: { count: true } }], ['pointer', null, null, 'pointer']]) {
+    await page.getByRole('tab', { name: 'Change' }).click();
+    await page.locator('select[name=store]').selectOption(kind);
+    if (name) await page.locator(`#panel input[name=${name}]`).fill(value);
+    await page.locator('.estimate dd').first().waitFor();
+    await press('Change');
+    await page.getByText('bills_by_country is being changed').first().waitFor();
+    while (!isDeepStrictEqual(await store('bills_by_country'), after_)) await new Promise((resolve) => { setTimeout(resolve, 20); });
+    await page.reload();
+  }
+  await page.getByRole('tab', { name: 'Values' }).click();
+  await row('fr').waitFor();
+  assert.match((await cells('fr')).join(), /^fr,(≈ \d+|40)$/); // an estimate says that it is one
   await page.fine();
 }));
 
