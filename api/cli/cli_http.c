@@ -16,6 +16,7 @@ struct incoming {
     CURL *curl;
     const struct cli_call *call;
     struct cli_reply *reply;
+    struct cli_pace pace;
     struct kx_buffer line; /* the incomplete line */
     bool stopped;          /* call->line or call->bytes returned false */
 };
@@ -69,15 +70,22 @@ static bool take_lines(struct incoming *incoming, const char *data, size_t size)
     return !incoming->line.failed && incoming->line.size < CLI_REPLY_BYTES_MAX;
 }
 
-/* Passes a part of a stream on, as lines or as bytes. */
+/* Passes a part of a stream on, as lines or as bytes. That may take any time,
+ * since the reader of standard output may pause. */
 static bool stream_body(struct incoming *incoming, const char *data,
                         size_t size)
 {
     const struct cli_call *call = incoming->call;
-    if (call->line != NULL)
-        return take_lines(incoming, data, size);
-    incoming->stopped = !call->bytes(call->target, kx_slice(data, size));
-    return !incoming->stopped;
+    uint64_t begun_ns = kx_monotonic_ns();
+    bool taken;
+    if (call->line != NULL) {
+        taken = take_lines(incoming, data, size);
+    } else {
+        taken = call->bytes(call->target, kx_slice(data, size));
+        incoming->stopped = !taken;
+    }
+    incoming->pace.busy_ns += kx_monotonic_ns() - begun_ns;
+    return taken;
 }
 
 static size_t take_body(char *data, size_t one, size_t size, void *target)
@@ -192,8 +200,36 @@ static bool set_tls(const struct cli *cli, CURL *curl)
            set_file(curl, CURLOPT_SSLKEY, cli->client_key);
 }
 
+/* Called by libcurl when bytes have come, and about once per second. Returns
+ * true to end the request. */
+static int check_pace(void *target, curl_off_t to_come, curl_off_t come,
+                      curl_off_t to_go, curl_off_t gone)
+{
+    struct cli_pace *pace = target;
+    uint64_t now_ns = kx_monotonic_ns() - pace->busy_ns;
+    double seconds = (double)pace->timeout_ns / 1e9;
+    (void)to_come;
+    (void)to_go;
+    if ((double)(come + gone - pace->bytes) >= RATE_MIN * seconds) {
+        pace->begun_ns = now_ns;
+        pace->bytes = come + gone;
+    }
+    return now_ns - pace->begun_ns >= pace->timeout_ns;
+}
+
+static void set_pace(CURL *curl, struct cli_pace *pace, uint64_t timeout_ms)
+{
+    *pace = (struct cli_pace){.timeout_ns = timeout_ms * KX_MS_NS,
+                              .begun_ns = kx_monotonic_ns()};
+    if (timeout_ms == 0)
+        return;
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, pace);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_pace);
+}
+
 CURL *cli_handle(struct cli *cli, const struct cli_call *call,
-                 struct curl_slist **headers_out)
+                 struct cli_pace *pace, struct curl_slist **headers_out)
 {
     CURL *curl = cli->curl != NULL ? cli->curl : curl_easy_init();
     *headers_out = NULL;
@@ -206,10 +242,7 @@ CURL *cli_handle(struct cli *cli, const struct cli_call *call,
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "kindex/" KX_VERSION);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT,
-                     call->may_pause ? 0L : (long)RATE_MIN);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
-                     (long)((cli->timeout_ms + 999) / 1000));
+    set_pace(curl, pace, call->may_pause ? 0 : cli->timeout_ms);
     if (set_tls(cli, curl) && set_up(cli, curl, call, headers_out))
         return curl;
     curl_slist_free_all(*headers_out);
@@ -232,17 +265,11 @@ static int no_connection(const struct cli *cli, CURL *curl, CURLcode code)
     return CLI_UNAVAILABLE;
 }
 
-/* Either the connection took CONNECT_SECONDS, or the answer --timeout. */
-static int timed_out(const struct cli *cli, CURL *curl)
+static int too_slow(const struct cli *cli)
 {
-    curl_off_t connected_us = 0;
-    curl_easy_getinfo(curl, CURLINFO_CONNECT_TIME_T, &connected_us);
-    if (connected_us == 0)
-        return no_connection(cli, curl, CURLE_OPERATION_TIMEDOUT);
-    cli_fail("the answer of %s came at less than %d bytes per second for %llu "
+    cli_fail("the answer of %s came at less than %d bytes per second for %.1f "
              "s; --timeout waits longer",
-             cli->url, RATE_MIN,
-             (unsigned long long)(cli->timeout_ms + 999) / 1000);
+             cli->url, RATE_MIN, (double)cli->timeout_ms / 1000);
     return CLI_UNAVAILABLE;
 }
 
@@ -261,9 +288,10 @@ int cli_unreachable(const struct cli *cli, CURL *curl, CURLcode code)
                           cli->url);
     case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_OPERATION_TIMEDOUT: /* CONNECT_SECONDS */
         return no_connection(cli, curl, code);
-    case CURLE_OPERATION_TIMEDOUT:
-        return timed_out(cli, curl);
+    case CURLE_ABORTED_BY_CALLBACK:
+        return too_slow(cli);
     case CURLE_PEER_FAILED_VERIFICATION:
         return cli_fail(
             "the certificate of the server at %s is not trusted; --cacert or "
@@ -307,7 +335,7 @@ int cli_send(struct cli *cli, const struct cli_call *call,
     *reply = (struct cli_reply){.status = 0};
     kx_buffer_init(&reply->body, cli->memory);
     kx_buffer_init(&incoming.line, cli->memory);
-    incoming.curl = cli_handle(cli, call, &headers);
+    incoming.curl = cli_handle(cli, call, &incoming.pace, &headers);
     if (incoming.curl == NULL)
         return cli_fail("the request to %s cannot be made: a header is too "
                         "long or has control characters, or memory ran out",

@@ -58,10 +58,19 @@ int cli_ask(struct cli *cli, const struct cli_call *call,
 /* The same for GET path; the reply is kept whole and is JSON. */
 int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply);
 
+/* How fast a request and its reply go, measured against --timeout. */
+struct cli_pace {
+    uint64_t timeout_ns; /* 0: none */
+    uint64_t begun_ns;   /* of the present measurement ... */
+    curl_off_t bytes;    /* ... and the bytes before it */
+    uint64_t busy_ns;    /* not counted: this program did not read */
+};
+
 /* A handle with the address, headers and method of the call, and the list of
- * headers, which the caller frees after the handle. NULL without memory. */
+ * headers, which the caller frees after the handle. The pace is the caller's
+ * until the request has ended. NULL without memory. */
 CURL *cli_handle(struct cli *cli, const struct cli_call *call,
-                 struct curl_slist **headers_out);
+                 struct cli_pace *pace, struct curl_slist **headers_out);
 
 /* Frees the connection. */
 void cli_http_end(struct cli *cli);

@@ -815,6 +815,30 @@ kindex count --url http://x.invalid
 ends 5
 complains 'resolve host'
 
+test_case 'a reader of the output may pause for longer than --timeout'
+# The output fills a pipe (64 KiB) and all but 20 bytes of a buffer (4 KiB). So one more
+# short line waits for the reader, and has too few bytes for the time that this takes.
+rm "$work/listener"
+node -e 'const line = (size) => `{"key":["k"],"value":"${"x".repeat(size - 25)}"}\n`;
+const burst = line(128).repeat(543) + line(108);
+const listener = require("http").createServer((request, reply) => {
+    reply.setHeader("Content-Type", "application/x-ndjson");
+    reply.write(burst);
+    setTimeout(() => reply.write(line(40)), 300);
+    setTimeout(() => reply.end("{\"end\":true}\n"), 600);
+}).listen(0, "127.0.0.1", () => require("fs").writeFileSync(
+    process.argv[1], `${listener.address().port}\n`))' "$work/listener" &
+listener=$!
+wait_until test -s "$work/listener"
+"$KINDEX" export --all --url "http://127.0.0.1:$(cat "$work/listener")" --timeout 1s 2>"$work/complaint" | {
+    sleep 2
+    cat
+} | wc -lc >"$work/out"
+is 'lines and bytes' "$(tr -s ' ' <"$work/out")" ' 545 69652'
+is 'what it said' "$(sed 's/ in .*//' "$work/complaint")" 'exported 545 entries'
+kill $listener
+wait $listener 2>"$work/null"
+
 test_case 'an answer that comes too slowly, or does not end, is an error'
 rm "$work/listener"
 node -e 'const listener = require("http").createServer((request, reply) => {
@@ -837,7 +861,7 @@ for command in ls count 'index ls' 'del --prefix a' 'import '"$work/many"; do
     # shellcheck disable=SC2086
     kindex $command --url "$other" --timeout 1s
     ends 5
-    complains "the answer of $other came at less than 64 bytes per second for 1 s; --timeout waits longer"
+    complains "the answer of $other came at less than 64 bytes per second for 1.0 s; --timeout waits longer"
 done
 kindex watch a -n 1 --url "$other" --timeout 1s
 ends 0

@@ -7,6 +7,7 @@ enum { WAIT_MS = 200 };
 
 struct client {
     CURL *curl;
+    struct cli_pace pace;
     struct curl_slist *headers;
     int kind;
     bool busy;
@@ -44,7 +45,7 @@ static void send_next(struct load_run *run, struct client *client)
     if (run->ended)
         return;
     cli->curl = client->curl;
-    client->curl = cli_handle(cli, &call, &client->headers);
+    client->curl = cli_handle(cli, &call, &client->pace, &client->headers);
     cli->curl = other;
     if (client->curl == NULL) {
         fail(run, cli_fail("memory ran out"));

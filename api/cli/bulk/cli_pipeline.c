@@ -155,7 +155,7 @@ static void start_request(struct cli_pipeline *pipeline,
              pipeline->run, (unsigned long long)slot->commit);
     void *other = cli->curl;
     cli->curl = slot->curl;
-    slot->curl = cli_handle(cli, &call, &slot->headers);
+    slot->curl = cli_handle(cli, &call, &slot->pace, &slot->headers);
     cli->curl = other;
     if (slot->curl == NULL) {
         fail(pipeline, slot, cli_fail("memory ran out"));

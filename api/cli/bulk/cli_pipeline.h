@@ -41,6 +41,7 @@ struct cli_pipeline_slot {
     enum cli_slot_state state;
     CURL *curl;
     struct curl_slist *headers;
+    struct cli_pace pace;
     struct kx_buffer texts;
     struct kx_buffer body;
     struct kx_buffer reply;
