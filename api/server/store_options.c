@@ -44,7 +44,7 @@ void store_options_set(const struct options *options,
 /* What a start has to write again is what the last checkpoint lacks. */
 static void look_at_floor(const struct options *options)
 {
-    if (options->disk_floor != 0 && options->engine == NULL &&
+    if (options->engine == NULL &&
         options->disk_floor < options->checkpoint_log)
         kx_log(KX_LOG_WARNING, "disk-floor",
                "detail=\"--disk-floor is below --checkpoint-log: after a crash "

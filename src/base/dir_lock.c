@@ -49,7 +49,7 @@ static enum kx_status dir_lock_file(struct dir_lock *lock, const char *path,
     char *name = talloc_asprintf(lock, "%s/lock", path);
     if (name == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
-    lock->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    lock->fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (lock->fd < 0)
         return kx_fail(fault, KX_BAD_DIRECTORY, "data directory %s: %s", path,
                        strerror(errno));

@@ -20,20 +20,35 @@ static bool path_of(const char *directory, char *out)
     return size > 0 && size < PATH_BYTES;
 }
 
+/* Only a file that nothing else names may be extended or measured: a symbolic
+ * link, or a second link to a file elsewhere, is not the ballast. */
+static bool is_ballast(const struct stat *about)
+{
+    return S_ISREG(about->st_mode) && about->st_nlink == 1;
+}
+
+static void remove_other(const char *path)
+{
+    struct stat about;
+    if (lstat(path, &about) == 0 && !is_ballast(&about))
+        unlink(path);
+}
+
 bool ballast_is_whole(const char *directory, uint64_t bytes)
 {
     char path[PATH_BYTES];
-    struct stat stat_of;
-    return path_of(directory, path) && stat(path, &stat_of) == 0 &&
-           (uint64_t)stat_of.st_blocks * BLOCK >= bytes;
+    struct stat about;
+    return path_of(directory, path) && lstat(path, &about) == 0 &&
+           is_ballast(&about) && (uint64_t)about.st_blocks * BLOCK >= bytes;
 }
 
 enum ballast_result ballast_take(const char *directory, uint64_t bytes)
 {
     char path[PATH_BYTES];
-    int fd = path_of(directory, path)
-                 ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)
-                 : -1;
+    if (!path_of(directory, path))
+        return BALLAST_NO_ROOM;
+    remove_other(path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return BALLAST_NO_ROOM;
     int error = fallocate(fd, 0, 0, (off_t)bytes) == 0 ? 0 : errno;

@@ -117,7 +117,7 @@ static bool make(const struct log_prealloc *prealloc)
     if (!fits(prealloc, 0))
         return false;
     int file = open(prealloc->under_way,
-                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0)
         return false;
     bool good = fill(prealloc, file);

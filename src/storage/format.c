@@ -47,7 +47,8 @@ static bool write_whole(const char *path)
 {
     char text[NUMBER_BYTES];
     int size = snprintf(text, sizeof text, "%d\n", FORMAT_NUMBER);
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int file =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return false;
     bool written = write(file, text, (size_t)size) == size;

@@ -2,6 +2,8 @@
  * checkpointer removes any. */
 #include "store/data_dir.h"
 
+#include <sys/stat.h>
+
 #include "backup/archive.h"
 #include "backup/backup_time.h"
 #include "base/file.h"
@@ -13,6 +15,19 @@
 #include "store/compact_job.h"
 #include "store/recover.h"
 
+/* A user with the right to write in the directory can replace the files that
+ * the server makes there. */
+static void check_mode(const char *directory)
+{
+    struct stat about;
+    if (stat(directory, &about) == 0 &&
+        (about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        kx_log(KX_LOG_WARNING, "data-directory",
+               "mode=%o detail=\"other users may write in the data directory: "
+               "chmod 700\"",
+               (unsigned)about.st_mode & 07777);
+}
+
 enum kx_status data_dir_open(struct kx_store *store, struct kx_fault *fault)
 {
     struct env_options options = {.directory = store->options.directory,
@@ -21,6 +36,7 @@ enum kx_status data_dir_open(struct kx_store *store, struct kx_fault *fault)
     enum kx_status status = recover_open(store, &options, fault);
     if (status != KX_OK)
         return status;
+    check_mode(store->options.directory);
     if (store->options.archive != NULL) /* keep all until it sets this */
         log_files_keep_from(store->env, 0);
     store->engine = bdb_engine(store->env);

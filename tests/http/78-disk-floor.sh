@@ -118,12 +118,39 @@ is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
 
 stop_server
 
+test_case 'a link by the name of the ballast is replaced, and what it leads to stays'
+rm "$ballast"
+echo untouched >"$work/elsewhere"
+ln -s "$work/elsewhere" "$ballast"
+start_server --disk-floor 2MiB
+is 'the ballast' "$(stat -c '%F' "$ballast")" 'regular file'
+is 'its size' "$(bytes_of_ballast)" $((2 << 20))
+is 'the other file' "$(stat -c %s "$work/elsewhere") $(cat "$work/elsewhere")" '10 untouched'
+stop_server
+rm "$ballast"
+ln "$work/elsewhere" "$ballast"
+start_server --disk-floor 2MiB
+is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
+is 'the other file' "$(stat -c '%s %h' "$work/elsewhere")" '10 1'
+stop_server
+
+test_case 'a data directory that others may write in is told'
+for mode in 777 770 755 700; do
+    chmod $mode "$work/data"
+    : >"$log"
+    start_server
+    is "warnings for $mode" "$(grep -c "event=data-directory mode=$mode .*chmod 700" "$log")" $((mode > 755))
+    stop_server
+done
+
 test_case 'a floor below the log that a start may have to write again is told'
 : >"$log"
-start_server --disk-floor 2MiB
-is 'warnings' "$(grep -c 'event=disk-floor.*--checkpoint-log' "$log")" 1
-stop_server
-: >"$log"
+for floor in 2MiB 0; do
+    start_server --disk-floor $floor
+    is 'warnings' "$(grep -c 'event=disk-floor.*--checkpoint-log' "$log")" 1
+    stop_server
+    : >"$log"
+done
 start_server --disk-floor 2MiB --checkpoint-log 2MiB
 is 'warnings' "$(grep -c 'event=disk-floor' "$log")" 0
 stop_server
