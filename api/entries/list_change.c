@@ -1,7 +1,8 @@
 /* DELETE and PATCH /list: a change of the entries of a range, or of an index, a
  * bounded part in each request. The writer reads the range while it plans the
  * commit, so nothing can come between. A part that was deleted is gone from the
- * range, so the same request continues; after a patch a cursor does. */
+ * range, so the same request continues; after a patch only a cursor does. A
+ * cursor also passes what was read in vain, such as expired entries. */
 #include "entries/entry_handlers.h"
 
 #include <stdio.h>
@@ -144,8 +145,7 @@ static bool commit_change(struct request *request, struct reply *reply,
 }
 
 /* {"ok":true,"<done>":N,"more":..,"cursor":"..","versionstamp":..}. Without the
- * cursor if nothing is left, or the change is NULL: then the same request
- * continues. */
+ * cursor if nothing is left. */
 static void answer_range(struct request *request, struct reply *reply,
                          const char *done, const struct range_change *change)
 {
@@ -155,7 +155,7 @@ static void answer_range(struct request *request, struct reply *reply,
     snprintf(text, sizeof text, "{\"ok\":true,\"%s\":%zu,\"more\":%s", done,
              commit->in_range, commit->more ? "true" : "false");
     kx_add_text(&reply->body, text);
-    if (commit->more && change != NULL) {
+    if (commit->more) {
         kx_add_text(&reply->body, ",\"cursor\":\"");
         cursor_write(change->list, commit->last, &reply->body);
         kx_add_byte(&reply->body, '"');
@@ -175,11 +175,11 @@ enum progress list_delete(struct request *request, struct reply *reply)
         reply->body.failed = true;
         return DONE;
     }
-    if (!read_range(request, TAKES_NOTHING, &query, change, &change->error) ||
+    if (!read_range(request, TAKES_CURSOR, &query, change, &change->error) ||
         !idempotency_read(request, &change->error))
         return input_error_reply(request, reply, &change->error);
     if (commit_change(request, reply, change))
-        answer_range(request, reply, "deleted", NULL);
+        answer_range(request, reply, "deleted", change);
     return DONE;
 }
 

@@ -253,6 +253,10 @@ enum progress core_refusal_commit(struct request *request, struct reply *reply)
         member_held(request, reply, "present");
         members_mutation(request, reply);
         break;
+    case KX_COMMIT_TOO_LARGE:
+        if (request->commit.refusal.attempted_key.size > 0)
+            members_mutation(request, reply);
+        break;
     case KX_PATH_ABSENT:
     case KX_TEST_FAILED:
     case KX_BAD_VALUE:

@@ -12,6 +12,7 @@
 #include "commit/store_counters.h"
 #include "engine/engine.h"
 #include "plan/plan_aggregate.h"
+#include "plan/plan_cost.h"
 #include "plan/plan_refuse.h"
 
 /* One step. Everything is allocated in the plan. */
@@ -19,6 +20,7 @@ struct aggregate_step {
     struct writer *writer;
     struct index *index;
     struct plan *plan;
+    struct plan_load load;       /* of all indexes */
     struct build_progress build; /* after the step */
     struct kx_fault failure;     /* status KX_OK: none */
 };
@@ -47,6 +49,19 @@ static enum kx_status refuse(struct aggregate_step *step, struct kx_slice key)
                              kx_buffer_slice(&why));
 }
 
+/* With this index no commit could store the entry again: KX_NOT_INDEXABLE. */
+static enum kx_status check_cost(struct aggregate_step *step,
+                                 struct kx_slice key,
+                                 const struct record *record)
+{
+    struct plan *plan = step->plan;
+    enum kx_status status =
+        plan_cost_entry(&step->load, &plan->before, key, record);
+    return status == KX_COMMIT_TOO_LARGE
+               ? plan_refuse_entry_cost(&step->failure, plan, key, plan->budget)
+               : status;
+}
+
 /* KX_NOT_INDEXABLE: the declaration forbids the entry. */
 static enum kx_status add_entry(struct aggregate_step *step,
                                 struct kx_slice key,
@@ -60,6 +75,8 @@ static enum kx_status add_entry(struct aggregate_step *step,
         return record_expired(record, plan->now_ms) ? KX_OK : refuse(step, key);
     if (status == KX_OK && extract->count == 0 && !extract->excluded)
         build_progress_skip(&step->build, key);
+    if (status == KX_OK && extract->count > 0)
+        status = check_cost(step, key, record);
     for (size_t n = 0; status == KX_OK && n < extract->count; n++)
         status = plan_aggregate_add(plan, step->index, extract_key(extract, n),
                                     extract_totals(extract), false);
@@ -159,6 +176,7 @@ static enum kx_status apply(struct aggregate_step *step)
 static enum kx_status run(struct aggregate_step *step)
 {
     build_progress_begin(&step->build);
+    step->load = plan_load_of(&step->writer->base);
     step->plan->stamp++;
     enum kx_status status = read_entries(step);
     if (status == KX_NOT_INDEXABLE)

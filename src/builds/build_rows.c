@@ -59,6 +59,7 @@ static bool lies_in(const struct build_rows *rows)
 bool build_rows_join(struct build_rows *rows, const struct build_window *window)
 {
     rows->window = window;
+    rows->load = plan_load_of(&rows->writer->base);
     set_stretch(rows);
     if (rows->complete || rows->to.failed)
         return false;
@@ -80,6 +81,7 @@ struct build_rows *build_rows_create(void *mem, struct writer *writer,
     build_progress_begin(&rows->build);
     kx_buffer_init(&rows->to, rows);
     extract_init(&rows->extract, rows);
+    extract_init(&rows->others, rows);
     kx_buffer_init(&rows->key, rows);
     kx_buffer_init(&rows->record, rows);
     kx_buffer_init(&rows->entry, rows);
@@ -131,6 +133,18 @@ static void note_obstacle(struct build_rows *rows, struct kx_slice key)
     plan_refuse_entry(&rows->failure, rows, key, kx_buffer_slice(&why));
 }
 
+/* KX_COMMIT_TOO_LARGE: with this index no commit could store the entry again,
+ * which fails the build. */
+static enum kx_status check_cost(struct build_rows *rows, struct kx_slice key,
+                                 const struct record *record)
+{
+    enum kx_status status =
+        plan_cost_entry(&rows->load, &rows->others, key, record);
+    if (status == KX_COMMIT_TOO_LARGE)
+        plan_refuse_entry_cost(&rows->failure, rows, key, rows->load.budget);
+    return status;
+}
+
 /* Gathers the index entries of one entry. */
 static enum kx_status add_entry(struct build_rows *rows, struct kx_slice key,
                                 const struct record *record)
@@ -148,15 +162,12 @@ static enum kx_status add_entry(struct build_rows *rows, struct kx_slice key,
         return status;
     if (rows->extract.count == 0 && !rows->extract.excluded)
         build_progress_skip(&rows->build, key);
-    size_t bytes = 0;
-    for (size_t n = 0; status == KX_OK && n < rows->extract.count; n++) {
+    if (status == KX_OK && rows->extract.count > 0)
+        status = check_cost(rows, key, record);
+    if (status == KX_COMMIT_TOO_LARGE)
+        return KX_OK;
+    for (size_t n = 0; status == KX_OK && n < rows->extract.count; n++)
         status = add_row(rows, n);
-        bytes += rows->record.size;
-        if (bytes > KX_COMMIT_INDEX_BYTES_MAX)
-            break;
-    }
-    if (bytes > KX_COMMIT_INDEX_BYTES_MAX)
-        plan_refuse_entry_bytes(&rows->failure, rows, key);
     return status;
 }
 

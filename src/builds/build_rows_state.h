@@ -5,6 +5,7 @@
 #include "builds/build_rows.h"
 #include "builds/row_sorter.h"
 #include "builds/run_file.h"
+#include "plan/plan_cost.h"
 #include "schema/extract.h"
 
 struct build_rows {
@@ -29,6 +30,8 @@ struct build_rows {
     size_t capacity;
     const struct build_window *window; /* only while a scan is read */
     struct extract extract;
+    struct extract others;   /* of other indexes, to add up what it costs */
+    struct plan_load load;   /* of all indexes; as the window */
     struct kx_fault failure; /* status KX_OK: none */
     struct kx_buffer key;    /* scratch */
     struct kx_buffer record;

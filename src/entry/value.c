@@ -6,9 +6,11 @@
 #include "entry/value.h"
 
 #include <endian.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "json/json_arithmetic.h"
+#include "json/json_equal.h"
 #include "json/json_patch.h"
 #include "entry/value_number.h"
 #include "v8/v8_normalize.h"
@@ -41,6 +43,7 @@ struct combination {
     enum kx_mutation_type type;
     const struct kx_value *stored;
     const struct kx_value *operand;
+    struct charge *charge;
     struct kx_buffer *out;
     struct kx_fault *fault;
 };
@@ -131,6 +134,7 @@ static enum kx_status stored_json(const struct combination *combination,
     if (combination->stored->encoding == KX_V8)
         status = kx_v8_to_json(combination->stored->data, json);
     *text_out = kx_buffer_slice(json);
+    charge_add(combination->charge, 2 * text_out->size, CHARGE_STORED);
     if (status == KX_OK)
         status = kx_json_check(*text_out, NULL);
     return status == KX_OK || status == KX_NO_MEMORY
@@ -165,19 +169,22 @@ static enum kx_status fail_patch(const struct json_patch *patch,
         [JSON_PATCH_TOO_DEEP] = {KX_JSON_TOO_DEEP,
                                  "the value would be nested too deeply"},
         [JSON_PATCH_TOO_LARGE] = {KX_COMMIT_TOO_LARGE,
-                                  "the operations before it have worked on "
-                                  "more than 16777216 bytes"},
+                                  "with it the commit costs more than its "
+                                  "budget"},
     };
-    _Static_assert(KX_COMMIT_PATCHED_MAX == 16777216, "as in the text above");
     char place[40];
     struct kx_slice path = kx_text("");
     if (result == JSON_PATCH_NO_MEMORY)
         return KX_NO_MEMORY;
     snprintf(place, sizeof place, "/%zu/path", patch->operation);
     kx_json_find(patch->operations, kx_text(place), &path);
-    kx_fail(fault, ROWS[result].status, "operation %zu of the patch, %.*s: %s",
-            patch->operation, (int)path.size, (const char *)path.data,
-            ROWS[result].why);
+    char budget[40] = "";
+    if (result == JSON_PATCH_TOO_LARGE)
+        snprintf(budget, sizeof budget, " of %" PRIu64 " units",
+                 patch->charge->most);
+    kx_fail(fault, ROWS[result].status,
+            "operation %zu of the patch, %.*s: %s%s", patch->operation,
+            (int)path.size, (const char *)path.data, ROWS[result].why, budget);
     snprintf(fault->pointer, sizeof fault->pointer, "/%zu%s", patch->operation,
              ROWS[result].status == KX_BAD_VALUE ? patch->member : "/path");
     return ROWS[result].status;
@@ -190,11 +197,29 @@ static enum kx_status operate(struct combination *combination,
     struct json_patch patch = {.target =
                                    stored.size > 0 ? stored : kx_text("{}"),
                                .operations = combination->operand->data,
-                               .bytes_max = KX_COMMIT_PATCHED_MAX};
+                               .charge = combination->charge};
     enum json_patch_result result = json_patch(&patch, combination->out);
     return result == JSON_PATCH_DONE
                ? KX_OK
                : fail_patch(&patch, result, combination->fault);
+}
+
+/* A merge passes each level of the target again that the patch goes into. */
+static enum kx_status merge(struct combination *combination,
+                            struct kx_slice stored)
+{
+    struct kx_slice operand = combination->operand->data;
+    size_t levels = json_depth(operand) + 1;
+    charge_add(combination->charge, 1, CHARGE_OPERATION);
+    charge_add(combination->charge, levels * (stored.size + 2 * operand.size),
+               CHARGE_PASSED);
+    if (charge_passed(combination->charge))
+        return kx_fail(combination->fault, KX_COMMIT_TOO_LARGE,
+                       "with this patch the commit costs more than its budget "
+                       "of %" PRIu64 " units",
+                       combination->charge->most);
+    kx_json_merge(stored, operand, combination->out);
+    return KX_OK;
 }
 
 /* The number at the place of a sum that is out of bounds is the result then. */
@@ -209,7 +234,7 @@ static enum kx_status patch(struct combination *combination,
     if (status == KX_OK && combination->type == KX_JSON_PATCH)
         status = operate(combination, stored);
     else if (status == KX_OK)
-        kx_json_merge(stored, combination->operand->data, combination->out);
+        status = merge(combination, stored);
     kx_buffer_free(&json);
     if (status != KX_OK && status != KX_OUT_OF_BOUNDS)
         return status;
@@ -268,7 +293,8 @@ static enum kx_status arithmetic(struct combination *combination,
 
 enum kx_status value_combine(const struct kx_mutation *mutation,
                              const struct kx_value *stored,
-                             struct kx_buffer *out, struct kx_value *result_out,
+                             const struct value_work *work,
+                             struct kx_value *result_out,
                              struct kx_fault *fault)
 {
     const struct kx_value *operand = &mutation->value;
@@ -276,7 +302,8 @@ enum kx_status value_combine(const struct kx_mutation *mutation,
                                       .type = mutation->type,
                                       .stored = stored,
                                       .operand = operand,
-                                      .out = out,
+                                      .charge = work->charge,
+                                      .out = work->out,
                                       .fault = fault};
     if (mutation->type != KX_PATCH && mutation->type != KX_JSON_PATCH)
         return arithmetic(&combination, result_out);

@@ -33,7 +33,8 @@ static enum kx_status hold(enum kx_mutation_type type,
     struct kx_mutation mutation = {.type = type, .value = *bound};
     if (bound->data.size == 0)
         return KX_OK;
-    return value_combine(&mutation, sum, out, sum, fault);
+    struct value_work work = {.out = out};
+    return value_combine(&mutation, sum, &work, sum, fault);
 }
 
 enum kx_status value_bound(const struct kx_mutation *mutation,

@@ -13,6 +13,7 @@
 #include "commit/view.h"
 #include "indexes/migrate.h"
 #include "engine/engine.h"
+#include "plan/plan_cost.h"
 #include "plan/plan_refuse.h"
 #include "catalog/row_source.h"
 
@@ -81,24 +82,24 @@ static enum kx_status make_row(struct step *step, struct kx_slice key,
     return status;
 }
 
-/* Checks that a commit may add the index entries of one entry in the other
- * form, each of which is as large as this one. KX_OK, KX_COMMIT_TOO_LARGE,
- * KX_NO_MEMORY. */
-static enum kx_status check_bytes(struct step *step, struct kx_slice made)
+/* Checks that a commit may store the entry of a row with all its index entries,
+ * if those in the other form, each as large as this one, cost much. KX_OK,
+ * KX_COMMIT_TOO_LARGE, KX_NO_MEMORY. */
+static enum kx_status check_cost(struct step *step, struct kx_slice made)
 {
     struct record row;
     struct row_source *source = &step->source;
     struct extract *extract = &source->extract;
-    size_t most = KX_COMMIT_INDEX_BYTES_MAX;
+    struct plan_load load = plan_load_of(&step->writer->base);
     if (!record_read(made, &row) ||
-        row.other.size * KX_INDEX_ENTRIES_MAX <= most)
+        CHARGE_STORED * row.other.size * KX_INDEX_ENTRIES_MAX <= load.budget)
         return KX_OK;
-    enum kx_status status = extract_keys(extract, step->index->declaration,
-                                         extract->key, &source->record);
-    if (status != KX_OK || row.other.size * extract->count <= most)
-        return status;
-    plan_refuse_entry_bytes(&step->fault, step->mem, extract->key);
-    return KX_COMMIT_TOO_LARGE;
+    struct kx_slice key = kx_buffer_slice(&source->key);
+    enum kx_status status =
+        plan_cost_entry(&load, extract, key, &source->record);
+    if (status == KX_COMMIT_TOO_LARGE)
+        plan_refuse_entry_cost(&step->fault, step->mem, key, load.budget);
+    return status;
 }
 
 /* Leaves the row of an index that was to replace this one. */
@@ -125,7 +126,7 @@ static enum kx_status rewrite(struct step *step, struct kx_slice key,
         return write_row(step, key, bytes, kx_slice(NULL, 0));
     }
     if (status == KX_OK)
-        status = check_bytes(step, made);
+        status = check_cost(step, made);
     return status == KX_OK ? write_row(step, key, bytes, made) : status;
 }
 

@@ -7,6 +7,7 @@
 
 #include "json/json_arithmetic.h"
 #include "json/json_members.h"
+#include "json/json_scan.h"
 #include "json/json_string.h"
 
 static bool equal(struct kx_slice a, struct kx_slice b, bool exactly);
@@ -124,4 +125,20 @@ bool kx_json_equal(struct kx_slice a, struct kx_slice b)
 bool json_equal_exactly(struct kx_slice a, struct kx_slice b)
 {
     return equal(a, b, true);
+}
+
+size_t json_depth(struct kx_slice text)
+{
+    const uint8_t *end = text.data + text.size;
+    size_t depth = 0;
+    size_t deepest = 0;
+    for (const uint8_t *at = text.data; at < end; at++) {
+        if (*at == '"')
+            at = json_skip_string(at, end) - 1;
+        else if (*at == '{' || *at == '[')
+            deepest = ++depth > deepest ? depth : deepest;
+        else if (*at == '}' || *at == ']')
+            depth--;
+    }
+    return deepest;
 }

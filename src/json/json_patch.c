@@ -75,6 +75,14 @@ static enum json_patch_result operate(struct patching *patching,
     return operation->operate(patching);
 }
 
+/* Its members are looked for one after another. */
+static void charge_operation(struct charge *charge, struct kx_slice item)
+{
+    enum { LOOK_UPS = 4 };
+    charge_add(charge, 1, CHARGE_OPERATION);
+    charge_add(charge, LOOK_UPS * item.size, CHARGE_PASSED);
+}
+
 static enum json_patch_result operate_all(struct patching *patching)
 {
     struct json_patch *patch = patching->patch;
@@ -88,12 +96,14 @@ static enum json_patch_result operate_all(struct patching *patching)
         return JSON_PATCH_MALFORMED;
     for (; kx_json_next(&iter, &name, &item); patch->operation++) {
         patch->member = "";
-        if (json_patch_has_worked_enough(patching))
+        charge_operation(patch->charge, item);
+        if (charge_passed(patch->charge))
             return JSON_PATCH_TOO_LARGE;
-        patching->bytes += patching->text.size;
         enum json_patch_result result = operate(patching, item);
         if (result != JSON_PATCH_DONE)
             return result;
+        if (charge_passed(patch->charge))
+            return JSON_PATCH_TOO_LARGE;
     }
     return JSON_PATCH_DONE;
 }
@@ -109,6 +119,7 @@ enum json_patch_result json_patch(struct json_patch *patch,
     for (int i = 0; i < BUFFERS; i++)
         kx_buffer_init(buffers[i], out->owner);
     kx_add_slice(&patching.text, patch->target);
+    charge_add(patch->charge, patch->target.size, CHARGE_PASSED);
     enum json_patch_result result =
         patching.text.failed ? JSON_PATCH_NO_MEMORY : operate_all(&patching);
     if (result == JSON_PATCH_DONE)

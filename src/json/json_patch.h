@@ -6,6 +6,7 @@
 #ifndef JSON_PATCH_H
 #define JSON_PATCH_H
 
+#include "base/charge.h"
 #include "kindex.h"
 
 enum json_patch_result {
@@ -20,16 +21,14 @@ enum json_patch_result {
     JSON_PATCH_BELOW_MIN,     /* sum: refused, as the next */
     JSON_PATCH_ABOVE_MAX,
     JSON_PATCH_TOO_DEEP,  /* more than KX_JSON_DEPTH_MAX levels */
-    JSON_PATCH_TOO_LARGE, /* more than bytes_max */
+    JSON_PATCH_TOO_LARGE, /* the charge has passed its budget */
     JSON_PATCH_NO_MEMORY
 };
 
 struct json_patch {
     struct kx_slice target; /* the value to change */
     struct kx_slice operations;
-    /* The operations before the last may work on so many bytes: of the value
-     * as it is before each, and of the operand for each comparison. */
-    size_t bytes_max;
+    struct charge *charge; /* pays for the bytes that each operation passes */
     /* Unless the result is JSON_PATCH_DONE: the number of the operation that
      * failed, and for JSON_PATCH_MALFORMED its member, or "", as for
      * JSON_PATCH_MIN_ABOVE_MAX. */

@@ -8,6 +8,15 @@
 #include "json/json_pointer.h"
 #include "json/json_scan.h"
 
+/* Bytes are copied so many times as fast as JSON is passed. */
+enum { COPIED_PER_PASSED = 8 };
+
+/* Pays for passing over the bytes once. */
+static void pay(const struct patching *patching, size_t bytes)
+{
+    charge_add(patching->patch->charge, bytes, CHARGE_PASSED);
+}
+
 /* ---- Edits -------------------------------------------------------------- */
 
 /* Replaces the bytes from `start` to `end`, which lie in the text. */
@@ -19,6 +28,7 @@ static enum json_patch_result edit(struct patching *patching,
     const uint8_t *first = patching->text.data;
     const uint8_t *last = first + patching->text.size;
     next->size = 0;
+    pay(patching, patching->text.size / COPIED_PER_PASSED + insertion.size);
     kx_add(next, first, (size_t)(start - first));
     kx_add_slice(next, insertion);
     kx_add(next, end, (size_t)(last - end));
@@ -44,6 +54,7 @@ static enum json_patch_result cut(struct patching *patching,
     struct kx_slice name;
     struct kx_slice item;
     const uint8_t *text_end = parent.data + parent.size;
+    pay(patching, (size_t)(value.data - parent.data));
     kx_json_iterate(parent, &iter);
     const uint8_t *first = iter.rest.data;
     const uint8_t *start = first;
@@ -68,6 +79,7 @@ static enum json_patch_result add_last(struct patching *patching,
     while (kx_json_next(&iter, &name, &item))
         ;
     const uint8_t *at = iter.rest.data;
+    pay(patching, (size_t)(at - first));
     struct kx_slice insertion = kx_buffer_slice(&patching->insertion);
     if (at == first) /* the comma that begins it */
         insertion = kx_slice(insertion.data + 1, insertion.size - 1);
@@ -77,10 +89,11 @@ static enum json_patch_result add_last(struct patching *patching,
 
 /* ---- Places ------------------------------------------------------------- */
 
-static bool find(const struct patching *patching, struct kx_slice pointer,
-                 struct kx_slice *value_out)
+bool json_patch_find(const struct patching *patching, struct kx_slice pointer,
+                     struct kx_slice *value_out)
 {
-    return kx_json_find(kx_buffer_slice(&patching->text), pointer, value_out);
+    return json_pointer_find(kx_buffer_slice(&patching->text), pointer,
+                             patching->patch->charge, value_out);
 }
 
 /* Splits the pointer before its last token. */
@@ -102,27 +115,11 @@ static size_t token_count(struct kx_slice pointer)
     return count;
 }
 
-/* The levels of arrays and objects in a value. */
-static size_t depth_of(struct kx_slice value)
+static bool is_too_deep(const struct patching *patching, struct kx_slice path,
+                        struct kx_slice value, size_t more)
 {
-    const uint8_t *end = value.data + value.size;
-    size_t depth = 0;
-    size_t deepest = 0;
-    for (const uint8_t *at = value.data; at < end; at++) {
-        if (*at == '"')
-            at = json_skip_string(at, end) - 1;
-        else if (*at == '{' || *at == '[')
-            deepest = ++depth > deepest ? depth : deepest;
-        else if (*at == '}' || *at == ']')
-            depth--;
-    }
-    return deepest;
-}
-
-static bool is_too_deep(struct kx_slice path, struct kx_slice value,
-                        size_t more)
-{
-    return token_count(path) + more + depth_of(value) > KX_JSON_DEPTH_MAX;
+    pay(patching, value.size);
+    return token_count(path) + more + json_depth(value) > KX_JSON_DEPTH_MAX;
 }
 
 /* ---- add, remove, replace, move, copy, test ------------------------------ */
@@ -149,6 +146,7 @@ static enum json_patch_result add_element(struct patching *patching,
     kx_json_iterate(parent, &iter);
     while (kx_json_next(&iter, &name, &before))
         count++;
+    pay(patching, 2 * parent.size);
     int size = snprintf(end, sizeof end, "/%zu", count);
     if (kx_json_find(parent, token, &there)) {
         patching->insertion.size = 0;
@@ -173,7 +171,7 @@ static enum json_patch_result add_member(struct patching *patching,
                                          struct kx_slice value)
 {
     struct kx_slice there;
-    if (kx_json_find(parent, token, &there))
+    if (json_pointer_find(parent, token, patching->patch->charge, &there))
         return edit_value(patching, there, value);
     begin_insertion(patching);
     json_pointer_add_name(json_pointer_take(&token), &patching->insertion);
@@ -187,9 +185,9 @@ static enum json_patch_result add(struct patching *patching,
     struct kx_slice parent;
     struct kx_slice token;
     struct kx_slice before = split(path, &token);
-    if (is_too_deep(path, value, 0))
+    if (is_too_deep(patching, path, value, 0))
         return JSON_PATCH_TOO_DEEP;
-    if (!find(patching, before, &parent))
+    if (!json_patch_find(patching, before, &parent))
         return JSON_PATCH_NO_PLACE;
     if (path.size == 0)
         return edit_value(patching, parent, value);
@@ -215,8 +213,9 @@ static enum json_patch_result remove_at(struct patching *patching,
     struct kx_slice value;
     struct kx_slice token;
     struct kx_slice before = split(path, &token);
-    if (path.size == 0 || !find(patching, before, &parent) ||
-        !kx_json_find(parent, token, &value))
+    if (path.size == 0 || !json_patch_find(patching, before, &parent))
+        return JSON_PATCH_NO_PLACE;
+    if (!json_pointer_find(parent, token, patching->patch->charge, &value))
         return JSON_PATCH_NO_PLACE;
     return cut(patching, parent, value);
 }
@@ -230,9 +229,9 @@ enum json_patch_result json_patch_replace(struct patching *patching)
 {
     struct kx_slice path = kx_buffer_slice(&patching->path);
     struct kx_slice value;
-    if (is_too_deep(path, patching->operand, 0))
+    if (is_too_deep(patching, path, patching->operand, 0))
         return JSON_PATCH_TOO_DEEP;
-    return find(patching, path, &value)
+    return json_patch_find(patching, path, &value)
                ? edit_value(patching, value, patching->operand)
                : JSON_PATCH_NO_PLACE;
 }
@@ -242,8 +241,9 @@ static enum json_patch_result take_from(struct patching *patching)
 {
     struct kx_slice value;
     patching->moved.size = 0;
-    if (!find(patching, kx_buffer_slice(&patching->from), &value))
+    if (!json_patch_find(patching, kx_buffer_slice(&patching->from), &value))
         return JSON_PATCH_NO_PLACE;
+    pay(patching, value.size);
     kx_add_slice(&patching->moved, value);
     return patching->moved.failed ? JSON_PATCH_NO_MEMORY : JSON_PATCH_DONE;
 }
@@ -273,11 +273,24 @@ enum json_patch_result json_patch_move(struct patching *patching)
                : result;
 }
 
+/* Pays for comparing the operand with a value, before it is done: each level of
+ * either text is passed again. False: the budget does not have so much. */
+static bool pay_comparison(const struct patching *patching,
+                           struct kx_slice value)
+{
+    size_t levels = json_depth(patching->operand) + 1;
+    charge_add(patching->patch->charge, 1, CHARGE_OPERATION);
+    pay(patching, 2 * levels * (patching->operand.size + value.size));
+    return !charge_passed(patching->patch->charge);
+}
+
 enum json_patch_result json_patch_test(struct patching *patching)
 {
     struct kx_slice value;
-    if (!find(patching, kx_buffer_slice(&patching->path), &value))
+    if (!json_patch_find(patching, kx_buffer_slice(&patching->path), &value))
         return JSON_PATCH_NO_PLACE;
+    if (!pay_comparison(patching, value))
+        return JSON_PATCH_TOO_LARGE;
     return json_equal_exactly(patching->operand, value)
                ? JSON_PATCH_DONE
                : JSON_PATCH_TEST_FAILED;
@@ -305,15 +318,15 @@ static enum json_patch_result set(struct patching *patching,
 {
     struct kx_slice path = kx_buffer_slice(&patching->path);
     struct kx_slice there;
-    if (is_too_deep(path, value, 0))
+    if (is_too_deep(patching, path, value, 0))
         return JSON_PATCH_TOO_DEEP;
-    if (find(patching, path, &there))
+    if (json_patch_find(patching, path, &there))
         return edit_value(patching, there, value);
     struct kx_slice token;
     struct kx_slice parent = path;
     do
         parent = split(parent, &token);
-    while (!find(patching, parent, &there));
+    while (!json_patch_find(patching, parent, &there));
     struct kx_slice first = kx_slice(path.data, parent.size + token.size);
     patching->moved.size = 0;
     nest(kx_slice(path.data + first.size, path.size - first.size), value,
@@ -344,61 +357,62 @@ enum json_patch_result json_patch_append(struct patching *patching)
 {
     struct kx_slice path = kx_buffer_slice(&patching->path);
     struct kx_slice array;
-    if (!find(patching, path, &array))
+    if (!json_patch_find(patching, path, &array))
         return set_array(patching);
     if (kx_json_type(array) != KX_JSON_ARRAY)
         return JSON_PATCH_NO_ARRAY;
-    if (is_too_deep(path, patching->operand, 1))
+    if (is_too_deep(patching, path, patching->operand, 1))
         return JSON_PATCH_TOO_DEEP;
     return add_element(patching, array, kx_text("/-"), patching->operand);
 }
 
-/* The first element of the array that equals the operand: true; each comparison
- * counts for the limit. */
-static bool find_equal(struct patching *patching, struct kx_slice array,
-                       struct kx_slice *element_out)
+/* Looks for the first element of the array that equals the operand:
+ * JSON_PATCH_DONE; JSON_PATCH_NO_PLACE: no element does;
+ * JSON_PATCH_TOO_LARGE. */
+static enum json_patch_result find_equal(struct patching *patching,
+                                         struct kx_slice array,
+                                         struct kx_slice *element_out)
 {
     struct kx_json_iter iter;
     struct kx_slice name;
     kx_json_iterate(array, &iter);
-    while (patching->bytes <= patching->patch->bytes_max &&
-           kx_json_next(&iter, &name, element_out)) {
-        patching->bytes += patching->operand.size;
+    while (kx_json_next(&iter, &name, element_out)) {
+        if (!pay_comparison(patching, *element_out))
+            return JSON_PATCH_TOO_LARGE;
         if (json_equal_exactly(patching->operand, *element_out))
-            return true;
+            return JSON_PATCH_DONE;
     }
-    return false;
+    return JSON_PATCH_NO_PLACE;
 }
 
 enum json_patch_result json_patch_include(struct patching *patching)
 {
     struct kx_slice array;
     struct kx_slice element;
-    if (find(patching, kx_buffer_slice(&patching->path), &array) &&
+    if (json_patch_find(patching, kx_buffer_slice(&patching->path), &array) &&
         kx_json_type(array) == KX_JSON_ARRAY) {
-        if (find_equal(patching, array, &element))
-            return JSON_PATCH_DONE;
-        if (json_patch_has_worked_enough(patching))
-            return JSON_PATCH_TOO_LARGE;
+        enum json_patch_result result = find_equal(patching, array, &element);
+        if (result != JSON_PATCH_NO_PLACE)
+            return result;
     }
     return json_patch_append(patching);
 }
 
-/* Each removal counts for the limit as an operation does. */
 enum json_patch_result json_patch_exclude(struct patching *patching)
 {
     struct kx_slice path = kx_buffer_slice(&patching->path);
     struct kx_slice array;
     struct kx_slice element;
     enum json_patch_result result = JSON_PATCH_DONE;
-    while (result == JSON_PATCH_DONE && find(patching, path, &array)) {
+    while (result == JSON_PATCH_DONE &&
+           json_patch_find(patching, path, &array)) {
         if (kx_json_type(array) != KX_JSON_ARRAY)
             return JSON_PATCH_NO_ARRAY;
-        if (!find_equal(patching, array, &element))
-            return json_patch_has_worked_enough(patching) ? JSON_PATCH_TOO_LARGE
-                                                          : JSON_PATCH_DONE;
-        patching->bytes += patching->text.size;
-        result = cut(patching, array, element);
+        result = find_equal(patching, array, &element);
+        if (result == JSON_PATCH_DONE)
+            result = cut(patching, array, element);
+        else
+            return result == JSON_PATCH_NO_PLACE ? JSON_PATCH_DONE : result;
     }
     return result;
 }

@@ -8,7 +8,6 @@
 /* A patch under way. The buffers have one owner. */
 struct patching {
     struct json_patch *patch;
-    size_t bytes;          /* worked on so far */
     struct kx_buffer text; /* the value so far */
     struct kx_buffer next;
     struct kx_buffer insertion; /* scratch of an edit */
@@ -35,10 +34,8 @@ operation_fn json_patch_include;
 operation_fn json_patch_exclude;
 operation_fn json_patch_sum; /* json_patch_sum.c */
 
-/* Has the patch worked on more bytes than it may? */
-static inline bool json_patch_has_worked_enough(const struct patching *patching)
-{
-    return patching->bytes > patching->patch->bytes_max;
-}
+/* Finds the value in the text, and pays for the bytes up to its end. */
+bool json_patch_find(const struct patching *patching, struct kx_slice pointer,
+                     struct kx_slice *value_out);
 
 #endif

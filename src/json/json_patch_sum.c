@@ -58,8 +58,7 @@ static enum json_patch_result add_up(struct patching *patching)
     struct kx_slice *present = &patching->present;
     patching->from.size = 0;
     *present = kx_slice(NULL, 0);
-    if (!kx_json_find(kx_buffer_slice(&patching->text),
-                      kx_buffer_slice(&patching->path), present))
+    if (!json_patch_find(patching, kx_buffer_slice(&patching->path), present))
         kx_add_slice(&patching->from, patching->operand);
     else if (kx_json_type(*present) != KX_JSON_NUMBER)
         return JSON_PATCH_NO_NUMBER;

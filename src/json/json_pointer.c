@@ -26,6 +26,22 @@ void json_pointer_add_name(struct kx_slice token, struct kx_buffer *out)
     kx_add_byte(out, ':');
 }
 
+bool json_pointer_find(struct kx_slice text, struct kx_slice pointer,
+                       struct charge *charge, struct kx_slice *value_out)
+{
+    bool found = kx_json_find(text, pointer, value_out);
+    if (charge == NULL)
+        return found;
+    size_t tokens = 0;
+    size_t passed = text.size;
+    for (size_t i = 0; i < pointer.size; i++)
+        tokens += pointer.data[i] == '/';
+    if (found)
+        passed = (size_t)(value_out->data - text.data) + value_out->size;
+    charge_add(charge, passed * (tokens > 1 ? tokens : 1), CHARGE_PASSED);
+    return found;
+}
+
 bool kx_pointer_covers(struct kx_slice pointer, struct kx_slice other)
 {
     return kx_starts_with(other, pointer) &&

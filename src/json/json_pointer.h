@@ -1,7 +1,9 @@
-/* The reference tokens of a JSON Pointer (RFC 6901), taken one by one. */
+/* JSON Pointers (RFC 6901): their reference tokens, taken one by one, and
+ * finding with a charge. */
 #ifndef JSON_POINTER_H
 #define JSON_POINTER_H
 
+#include "base/charge.h"
 #include "kindex.h"
 
 /* Takes the first reference token, with ~0 and ~1 as they are, from a pointer
@@ -11,5 +13,10 @@ struct kx_slice json_pointer_take(struct kx_slice *pointer);
 /* Appends a reference token as the name of a member, with quotes and a colon.
  * At most KX_POINTER_MAX bytes of it are written. */
 void json_pointer_add_name(struct kx_slice token, struct kx_buffer *out);
+
+/* As kx_json_find; the charge (NULL: not counted) pays for the bytes that are
+ * passed: those up to the end of the value, or all, once for each token. */
+bool json_pointer_find(struct kx_slice text, struct kx_slice pointer,
+                       struct charge *charge, struct kx_slice *value_out);
 
 #endif

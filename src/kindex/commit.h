@@ -47,9 +47,7 @@ struct kx_by {
 };
 
 /* A condition on an entry, or on the entries of a range as a list shows them,
- * in the state before the commit's own mutations. The ranges of a commit are
- * read up to KX_CHECK_ROWS_MAX and KX_CHECK_BYTES_MAX; beyond that it is
- * refused with KX_COMMIT_TOO_LARGE. */
+ * in the state before the commit's own mutations. */
 struct kx_check {
     struct kx_slice key;    /* of a range: the prefix */
     const struct kx_by *by; /* not NULL: the core sets the key; size 0 if no
@@ -87,7 +85,8 @@ enum kx_mutation_type {
     KX_TOUCH,        /* only the time of expiry changes; KX_ABSENT without an
                       * entry */
     KX_DELETE_RANGE, /* key is the inclusive start, end the exclusive end;
-                      * removes the first `limit` entries in order. With `by`
+                      * removes the first `limit` entries in order, fewer
+                      * where the budget of the commit ends. With `by`
                       * in the order of that index, which need not be unique;
                       * the bounds are then relative to its name, and an empty
                       * end is after all of its entries. Must be the commit's
@@ -156,8 +155,8 @@ struct kx_mutation {
     enum kx_return returns;         /* not for ranges */
     struct kx_slice end;            /* for ranges, as limit */
     size_t limit;
-    struct kx_slice after; /* for KX_PATCH_RANGE: a kx_commit.last; size 0: the
-                            * whole range */
+    struct kx_slice after; /* for ranges: a kx_commit.last; size 0: the whole
+                            * range */
     const struct kx_mutation *each; /* for KX_PATCH_RANGE: KX_PATCH,
                                      * KX_JSON_PATCH or KX_TOUCH, with
                                      * everything but its key */
@@ -270,7 +269,11 @@ struct kx_milestones {
     uint64_t flushed_ns;
 };
 
-/* A commit lies in the caller's memory, with everything it points to, from
+/* What a commit may cost is bounded by KX_COMMIT_UNITS_MAX, since every other
+ * one waits for it: KX_COMMIT_TOO_LARGE. The change of a range ends within the
+ * bound, and the deletion of one entry has none.
+ *
+ * A commit lies in the caller's memory, with everything it points to, from
  * kx_submit to its answer. Members that the caller does not set must be zero.
  */
 struct kx_commit {
@@ -305,7 +308,7 @@ struct kx_commit {
     struct kx_milestones times;
     size_t in_range;            /* entries of its range that were changed */
     bool more;                  /* the limit of its range was reached and
-                                 * entries remain */
+                                 * entries remain, or its budget and some may */
     struct kx_slice last;       /* with `more`, in memory: the position of the
                                  * last entry that the range has passed, as
                                  * kx_scan_position */

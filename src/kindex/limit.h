@@ -31,31 +31,25 @@ enum kx_limit {
     KX_MATCH_MAX = 1048576,   /* bytes of the conditions of a query, times the
                                * indexes that they are compared with */
     KX_POINTER_MAX = 512,     /* bytes of a JSON Pointer */
-    KX_INDEX_ENTRIES_MAX = 1000, /* entries of one index for one entry */
-    KX_CHANGES_MAX = 300000, /* entries that one commit changes, index entries
-                              * included */
-    KX_COMMIT_INDEX_BYTES_MAX = 67108864, /* bytes of the index entries that one
-                                           * commit adds */
-    KX_COMMIT_PATCHED_MAX = 16777216, /* bytes of the values that the patches of
-                                       * one commit make, without the last */
-    KX_COMMIT_RESULTS_MAX = 8388608,  /* bytes of the entries that one commit
-                                       * returns, without the last */
-    KX_CHECK_ROWS_MAX = 10000,     /* entries that the checks of ranges of one
-                                    * commit read */
-    KX_CHECK_BYTES_MAX = 16777216, /* bytes of their values */
-    KX_FOUND_MAX = 1024,           /* bytes of a value that a failed check
-                                    * shows */
-    KX_SAMPLES_MAX = 5,            /* keys shown as examples in a report */
-    KX_SAMPLE_KEY_MAX = 256,       /* encoded bytes of such a key */
-    KX_WATCH_KEYS_MAX = 100,       /* keys of one watch */
-    KX_WATCH_CHANGES_MAX = 1000,   /* changes pending in a prefix watch */
-    KX_BACKUPS_MAX = 4,            /* backups being made at a time */
-    KX_RETRY_KEY_MAX = 300,        /* bytes of the key of a retry */
-    KX_TOKENS_MAX = 10000,         /* tokens of a store */
-    KX_GRANTS_MAX = 32,            /* grants of one token */
-    KX_GRANTS_BYTES_MAX = 4096,    /* encoded bytes of their prefixes */
-    KX_TOKEN_NAME_MAX = 128,       /* bytes of a token's name */
-    KX_DETAIL_MAX = 512            /* bytes of a fault's detail, with its NUL */
+    KX_INDEX_ENTRIES_MAX = 1000,     /* entries of one index for one entry */
+    KX_COMMIT_UNITS_MAX = 150000000, /* units of work of one commit
+                                      * (base/charge.h); more if the store takes
+                                      * larger values than by default */
+    KX_COMMIT_RESULTS_MAX = 8388608, /* bytes of the entries that one commit
+                                      * returns, without the last */
+    KX_FOUND_MAX = 1024,             /* bytes of a value that a failed check
+                                      * shows */
+    KX_SAMPLES_MAX = 5,              /* keys shown as examples in a report */
+    KX_SAMPLE_KEY_MAX = 256,         /* encoded bytes of such a key */
+    KX_WATCH_KEYS_MAX = 100,         /* keys of one watch */
+    KX_WATCH_CHANGES_MAX = 1000,     /* changes pending in a prefix watch */
+    KX_BACKUPS_MAX = 4,              /* backups being made at a time */
+    KX_RETRY_KEY_MAX = 300,          /* bytes of the key of a retry */
+    KX_TOKENS_MAX = 10000,           /* tokens of a store */
+    KX_GRANTS_MAX = 32,              /* grants of one token */
+    KX_GRANTS_BYTES_MAX = 4096,      /* encoded bytes of their prefixes */
+    KX_TOKEN_NAME_MAX = 128,         /* bytes of a token's name */
+    KX_DETAIL_MAX = 512 /* bytes of a fault's detail, with its NUL */
 };
 #define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
 

@@ -44,13 +44,13 @@ struct journal_row {
 struct overlay {
     struct engine_view *view;
     struct record_cache *cache;
+    struct charge *charge;
     struct arena arena; /* of slots and records */
     struct slot *slots;
     struct slot *last; /* that was looked for, or NULL */
     unsigned hash;     /* of the key that was looked for and not found */
     size_t changed_count;
     size_t bytes;
-    size_t put_bytes; /* by the commit being planned */
     struct journal_row *journal;
     size_t journal_count;
     size_t journal_capacity;
@@ -65,13 +65,15 @@ static int free_slots(struct overlay *overlay)
 }
 
 struct overlay *overlay_create(void *mem, struct engine_view *view,
-                               struct record_cache *cache)
+                               struct record_cache *cache,
+                               struct charge *charge)
 {
     struct overlay *overlay = talloc_zero(mem, struct overlay);
     if (overlay == NULL)
         return NULL;
     overlay->view = view;
     overlay->cache = cache;
+    overlay->charge = charge;
     overlay->commit = 1;
     arena_init(&overlay->arena, overlay);
     kx_buffer_init(&overlay->row, overlay);
@@ -117,15 +119,24 @@ static struct slot *add(struct overlay *overlay, struct kx_slice key,
     return slot;
 }
 
+static void charge_read(struct overlay *overlay)
+{
+    charge_add(overlay->charge, 1, CHARGE_READ);
+    charge_add(overlay->charge, overlay->row.size, CHARGE_PASSED);
+}
+
 /* What the table holds under a key, into overlay->row. */
 static enum kx_status read_stored(struct overlay *overlay, struct kx_slice key)
 {
-    if (record_cache_get(overlay->cache, key, &overlay->row))
+    if (record_cache_get(overlay->cache, key, &overlay->row)) {
+        charge_read(overlay);
         return KX_OK;
+    }
     enum kx_status status =
         engine_get(overlay->view, TABLE_ENTRIES, key, &overlay->row);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
+    charge_read(overlay);
     record_cache_fill(overlay->cache, key, kx_buffer_slice(&overlay->row));
     return KX_OK;
 }
@@ -220,6 +231,7 @@ enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
         engine_get_head(overlay->view, TABLE_ENTRIES, key, HEAD_BYTES, row);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
+    charge_read(overlay);
     struct kx_slice bytes = kx_buffer_slice(row);
     if (bytes.size == HEAD_BYTES)
         return !record_of_index(bytes) && record_read(bytes, record_out)
@@ -248,6 +260,8 @@ static bool note(struct overlay *overlay, struct slot *slot)
     }
     overlay->journal[overlay->journal_count++] = (struct journal_row){
         .slot = slot, .before = slot->now, .was_changed = slot->changed};
+    charge_add(overlay->charge, 1, CHARGE_ROW);
+    charge_add(overlay->charge, slot->now.size, CHARGE_REMOVED);
     slot->commit = overlay->commit;
     return true;
 }
@@ -267,7 +281,8 @@ static enum kx_status change(struct overlay *overlay, struct slot *slot,
     overlay->changed_count += !slot->changed;
     overlay->bytes += record.size;
     if (record.size != 0)
-        overlay->put_bytes += slot->key.size + record.size;
+        charge_add(overlay->charge, slot->key.size + record.size,
+                   CHARGE_STORED);
     slot->changed = true;
     slot->now = kx_slice(copy, record.size);
     return KX_OK;
@@ -337,26 +352,24 @@ struct change overlay_change(const struct overlay *overlay, size_t n)
 void overlay_keep(struct overlay *overlay)
 {
     overlay->journal_count = 0;
-    overlay->put_bytes = 0;
     overlay->commit++;
 }
 
 /* `bytes` is not taken back: the copies are still there. */
-void overlay_undo(struct overlay *overlay)
+void overlay_undo_last(struct overlay *overlay)
 {
-    while (overlay->journal_count > 0) {
-        struct journal_row *row = &overlay->journal[--overlay->journal_count];
-        row->slot->now = row->before;
-        overlay->changed_count -= !row->was_changed;
-        row->slot->changed = row->was_changed;
-    }
-    overlay->put_bytes = 0;
-    overlay->commit++;
+    struct journal_row *row = &overlay->journal[--overlay->journal_count];
+    row->slot->now = row->before;
+    overlay->changed_count -= !row->was_changed;
+    row->slot->changed = row->was_changed;
+    row->slot->commit = 0;
 }
 
-size_t overlay_put_bytes(const struct overlay *overlay)
+void overlay_undo(struct overlay *overlay)
 {
-    return overlay->put_bytes;
+    while (overlay->journal_count > 0)
+        overlay_undo_last(overlay);
+    overlay->commit++;
 }
 
 static int by_key(const void *a, const void *b)

@@ -6,6 +6,7 @@
 #ifndef OVERLAY_H
 #define OVERLAY_H
 
+#include "base/charge.h"
 #include "engine/record_cache.h"
 #include "engine/engine.h"
 #include "entry/record.h"
@@ -21,9 +22,11 @@ struct change {
     struct kx_slice now;
 };
 
-/* Under talloc context mem. NULL when memory ran out. */
+/* Under talloc context mem. NULL when memory ran out. The charge pays for the
+ * rows that are read and changed, and for their bytes. */
 struct overlay *overlay_create(void *mem, struct engine_view *view,
-                               struct record_cache *cache);
+                               struct record_cache *cache,
+                               struct charge *charge);
 
 /* Reads ahead what look-ups of these keys will read from the table. Only if the
  * view's engine_prefetches. The array is changed. */
@@ -68,8 +71,9 @@ struct change overlay_change(const struct overlay *overlay, size_t n);
 /* Has it changed, or removed, the row under this key? */
 bool overlay_changes(struct overlay *overlay, struct kx_slice key);
 bool overlay_removes(struct overlay *overlay, struct kx_slice key);
-/* Bytes of the rows that it has put, those put over again included. */
-size_t overlay_put_bytes(const struct overlay *overlay);
+
+/* Takes the last of these changes back. */
+void overlay_undo_last(struct overlay *overlay);
 
 /* Ends the commit being planned: with its changes, or without. The next change
  * begins the next commit. */

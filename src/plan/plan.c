@@ -9,6 +9,7 @@
 
 #include <talloc.h>
 
+#include "plan/plan_cost.h"
 #include "plan/plan_retry.h"
 
 struct plan *plan_create(const struct plan_base *base)
@@ -29,7 +30,11 @@ struct plan *plan_create(const struct plan_base *base)
     plan->commit = NULL;
     plan->delta_count = 0;
     plan->total_count = 0;
-    plan->overlay = overlay_create(plan, base->view, base->cache);
+    plan->charge = (struct charge){.most = UINT64_MAX};
+    plan->budget = plan_budget(base);
+    plan->units = 0;
+    plan->overlay =
+        overlay_create(plan, base->view, base->cache, &plan->charge);
     if (plan->overlay == NULL) {
         talloc_free(plan);
         return NULL;
@@ -37,6 +42,7 @@ struct plan *plan_create(const struct plan_base *base)
     kx_buffer_init(&plan->key, plan);
     extract_init(&plan->before, plan);
     extract_init(&plan->now, plan);
+    plan->before.charge = plan->now.charge = &plan->charge;
     kx_buffer_init(&plan->record, plan);
     kx_buffer_init(&plan->value, plan);
     kx_buffer_init(&plan->group_totals, plan);
@@ -44,15 +50,90 @@ struct plan *plan_create(const struct plan_base *base)
     return plan;
 }
 
+/* What was stored must go away again, however many index entries it has. */
+static void exempt_deletion(struct plan *plan)
+{
+    const struct kx_commit *commit = plan->commit;
+    if (commit->mutation_count == 1 && commit->mutations[0].type == KX_DELETE)
+        plan->charge.most = UINT64_MAX;
+}
+
+/* ---- Mutations ---------------------------------------------------------- */
+
+/* Sets commit->created: no entry was visible at the first mutation's key
+ * before. The key was absent, expired, or left by a dropped index. A delete of
+ * an index's key passes only where the index has no entry. */
+static void note_created(struct plan *plan)
+{
+    const struct kx_commit *commit = plan->commit;
+    struct record record;
+    if (overlay_change_count(plan->overlay) == 0) {
+        plan->commit->created = commit->mutation_count > 0 &&
+                                commit->mutations[0].type == KX_DELETE;
+        return;
+    }
+    struct kx_slice before = overlay_change(plan->overlay, 0).before;
+    plan->commit->created = !record_read(before, &record) ||
+                            record.index != 0 ||
+                            record_expired(&record, plan->now_ms);
+}
+
+static bool owned(const struct plan *plan, const struct kx_mutation *mutation)
+{
+    return !kx_mutates_range(mutation) &&
+           catalog_owner(plan->catalog, mutation->key) != NULL;
+}
+
+/* An index may have been declared or dropped since the request's access rights
+ * were checked. */
+static enum kx_status check_claims(struct plan *plan)
+{
+    const struct kx_commit *commit = plan->commit;
+    for (size_t i = 0; i < commit->claim_count; i++) {
+        const struct kx_claim *claim = &commit->claims[i];
+        bool of_index = catalog_owner(plan->catalog, claim->key) != NULL;
+        if (of_index != claim->of_index)
+            return kx_fail(
+                &plan_refusal(plan)->fault, KX_BUSY,
+                "an index that a key of the commit belongs to was %s meanwhile",
+                of_index ? "declared" : "dropped");
+    }
+    return KX_OK;
+}
+
+/* In order: each sees what those before it have left, so a key may be set,
+ * patched and summed in one commit. Keys that belong to an index are left to
+ * plan_owned.c, which compares at the end. */
+static enum kx_status mutate_all(struct plan *plan)
+{
+    struct kx_commit *commit = plan->commit;
+    enum kx_status status = check_claims(plan);
+    for (size_t i = 0; status == KX_OK && i < commit->mutation_count; i++) {
+        const struct kx_mutation *mutation = &commit->mutations[i];
+        if (owned(plan, mutation))
+            continue;
+        commit->refusal.mutation = i;
+        status = kx_mutates_range(mutation) ? plan_change_range(plan, mutation)
+                                            : plan_mutate(plan, mutation);
+        if (status == KX_OK)
+            status = plan_afford(plan);
+    }
+    note_created(plan);
+    return status;
+}
+
+/* ---- Steps -------------------------------------------------------------- */
+
 static enum kx_status plan_steps(struct plan *plan)
 {
     enum kx_status status = plan_find_all(plan);
     if (status == KX_OK)
         status = plan_check_all(plan);
+    exempt_deletion(plan);
     if (status == KX_OK)
         status = plan_results_begin(plan);
     if (status == KX_OK)
-        status = plan_mutate_all(plan);
+        status = mutate_all(plan);
     if (status == KX_OK)
         status = plan_index_update(plan);
     if (status == KX_OK)
@@ -89,6 +170,7 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
 {
     plan->commit = commit;
     plan->delta_count = 0;
+    plan->charge = (struct charge){.most = plan->budget};
     if (commit->retry != NULL && plan_retry_find(plan)) {
         if (commit->status != KX_OK)
             complete_refusal(commit);
@@ -98,6 +180,7 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
     decide(plan, commit);
     if (commit->retry != NULL)
         plan_retry_keep(plan);
+    plan->units += plan->charge.spent;
     if (commit->status != KX_OK || commit->dry) {
         overlay_undo(plan->overlay);
         plan->stamp--;

@@ -44,11 +44,10 @@ struct plan {
                                 * commit had a key */
     struct engine_view *view;  /* the writer's */
     struct kx_commit *commit;  /* being planned */
-    size_t own_bytes;          /* that it has put, without index entries */
-    size_t patched_bytes;      /* of values that its patches have made */
+    struct charge charge;      /* what it costs */
+    uint64_t budget;           /* what one commit may cost */
+    uint64_t units;            /* what the commits before it have cost */
     size_t result_bytes;       /* of entries that it returns */
-    size_t checked_rows;       /* that its checks of ranges have read */
-    size_t checked_bytes;      /* of their values */
     struct kx_buffer key;      /* scratch of the steps */
     struct extract before;     /* index entries of a changed entry */
     struct extract now;
@@ -80,7 +79,9 @@ struct plan *plan_create(const struct plan_base *base);
  * are in the overlay when commit->status is KX_OK and it is neither dry nor
  * replayed; its outcome is among plan_retry_rows if it has a key for it. A
  * commit that reads the table (a change or a check of a range) needs a
- * plan in which nothing has changed. */
+ * plan in which nothing has changed. A commit that would pass its budget is
+ * refused with KX_COMMIT_TOO_LARGE; a change of a range ends before that, and
+ * the deletion of one entry has no budget. */
 void plan_commit(struct plan *plan, struct kx_commit *commit);
 
 /* Removes the entry under key that has expired at expires_at_ms, with its index
@@ -102,7 +103,7 @@ enum kx_status plan_repair(struct plan *plan, struct index *index,
                            struct kx_slice key, struct kx_slice bytes,
                            int64_t count);
 
-/* plan_row.c: the row that an index has under a key: KX_OK, KX_ABSENT, errors.
+/* plan_read.c: the row that an index has under a key: KX_OK, KX_ABSENT, errors.
  */
 enum kx_status plan_row_find(struct plan *plan, const struct index *index,
                              struct kx_slice key, struct record *row_out);
@@ -158,12 +159,10 @@ enum kx_status plan_check_value(struct plan *plan, const struct kx_check *check,
 enum kx_status plan_check_range(struct plan *plan, const struct kx_check *check,
                                 struct kx_failed_check *failed);
 
-/* plan_mutate_all.c: carries out the mutations in order on the overlay, except
- * those on keys that belong to an index. KX_OK, or the reason why a mutation
- * cannot be done, with its number in the refusal. */
-enum kx_status plan_mutate_all(struct plan *plan);
-/* plan_mutate.c: the same for one mutation, on a key that belongs to no index;
- * it is not of a range. */
+/* plan_mutate.c: carries out one mutation on the overlay, on a key that belongs
+ * to no index; it is not of a range. KX_OK, or the reason why it cannot be
+ * done.
+ */
 enum kx_status plan_mutate(struct plan *plan,
                            const struct kx_mutation *mutation);
 

@@ -8,6 +8,7 @@
  * they are. */
 #include "catalog/row_form.h"
 #include "plan/plan_aggregate.h"
+#include "plan/plan_cost.h"
 
 #include "plan/plan_refuse.h"
 #include "schema/totals.h"
@@ -46,6 +47,7 @@ enum kx_status plan_aggregate_add(struct plan *plan, struct index *index,
 {
     struct record row;
     uint64_t count = 0;
+    charge_add(&plan->charge, 1, CHARGE_READ); /* adding up numbers as texts */
     enum kx_status status = find_row(plan, index, group, &row);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
@@ -132,8 +134,7 @@ static enum kx_status update_all(struct plan *plan, struct index *index,
         if (declaration_covers(index->declaration, change.key))
             status = update(plan, index, &change);
         if (status == KX_OK)
-            status = plan_refuse_many(plan->commit,
-                                      overlay_change_count(plan->overlay));
+            status = plan_afford(plan);
     }
     return status;
 }

@@ -4,6 +4,7 @@
 #include <talloc.h>
 
 #include "plan/plan.h"
+#include "plan/plan_cost.h"
 
 static bool one_of(const struct kx_check *check, uint64_t stamp)
 {
@@ -79,13 +80,13 @@ static enum kx_status check_one(struct plan *plan, const struct kx_check *check,
 enum kx_status plan_check_all(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;
-    plan->checked_rows = 0;
-    plan->checked_bytes = 0;
     for (size_t i = 0; i < commit->check_count; i++) {
         struct kx_failed_check failed = {.check = i};
         enum kx_status status = check_one(plan, &commit->checks[i], &failed);
         if (status == KX_CHECK_FAILED)
             status = note_failed(plan, &failed);
+        if (status == KX_OK)
+            status = plan_afford(plan);
         if (status != KX_OK)
             return status;
     }

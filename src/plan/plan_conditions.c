@@ -1,6 +1,7 @@
 /* Checks that need more than the stamp of one entry: conditions on its value,
  * and on the entries of a range. */
 #include "plan/plan.h"
+#include "plan/plan_cost.h"
 
 #include <talloc.h>
 
@@ -55,11 +56,13 @@ enum kx_status plan_check_value(struct plan *plan, const struct kx_check *check,
     if (status == KX_OK) {
         struct kx_value value = record_value(&record, check->key);
         failed->actual = record.stamp;
+        plan->before.decoded.charge = &plan->charge;
         status =
             index_document_of_value(&plan->before.decoded, &value, &document);
         if (status == KX_OK)
-            status = predicate_holds(conditions, document,
-                                     &plan->before.scratch, &condition);
+            status =
+                predicate_holds(conditions, document, &plan->before.scratch,
+                                &plan->charge, &condition);
     }
     return status == KX_ABSENT ? tell(plan, condition, document, failed)
                                : status;
@@ -77,19 +80,6 @@ static enum kx_status check_owner(struct plan *plan,
     return within && !index_shown(owner)
                ? plan_refuse_unready(plan_refusal(plan), owner)
                : KX_OK;
-}
-
-/* What was read counts, shown or not. */
-static enum kx_status count_row(struct plan *plan, struct kx_slice bytes)
-{
-    plan->checked_bytes += bytes.size;
-    if (plan->checked_rows++ < KX_CHECK_ROWS_MAX &&
-        plan->checked_bytes <= KX_CHECK_BYTES_MAX)
-        return KX_OK;
-    return kx_fail(&plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
-                   "the checks of ranges of the commit read more than %d "
-                   "entries or %d bytes; nothing was changed",
-                   KX_CHECK_ROWS_MAX, KX_CHECK_BYTES_MAX);
 }
 
 /* KX_CHECK_FAILED with the entry if it is one that must not be there. */
@@ -122,7 +112,7 @@ enum kx_status plan_check_range(struct plan *plan, const struct kx_check *check,
         struct kx_slice bytes;
         status = engine_range_next(plan->range, &key, &bytes);
         if (status == KX_OK)
-            status = count_row(plan, bytes);
+            status = plan_pass_row(plan, bytes);
         if (status == KX_OK)
             status = look(plan, check, key, bytes, failed);
     }

@@ -10,6 +10,7 @@
  * stored. So an index entry is removed only if its owner is still the same. */
 #include "plan/plan_adopt.h"
 #include "plan/plan_aggregate.h"
+#include "plan/plan_cost.h"
 #include "plan/conflict_rows.h"
 #include "schema/extract.h"
 #include "catalog/row_form.h"
@@ -80,9 +81,11 @@ static enum kx_status remove_entry(struct plan *plan,
     }
     plan_count(plan, effect->index, -1);
     plan_count_write(plan, effect->index);
-    return needs_no_lookup(plan, effect->index)
-               ? overlay_put_unread(plan->overlay, index_key, nothing)
-               : plan_row_put(plan, effect->index, index_key, nothing);
+    if (!needs_no_lookup(plan, effect->index))
+        return plan_row_put(plan, effect->index, index_key, nothing);
+    if (effect->index->declaration->store != STORE_POINTER)
+        charge_add(&plan->charge, effect->before.value.size, CHARGE_REMOVED);
+    return overlay_put_unread(plan->overlay, index_key, nothing);
 }
 
 /* `owner`: the entry that has the value. */
@@ -299,10 +302,8 @@ static enum kx_status add_new(struct plan *plan, const struct effect *effect)
         return plan_refuse_unindexable(plan->commit, effect->index, &plan->now);
     for (size_t n = 0; status == KX_OK && n < plan->now.count; n++) {
         status = settle_entry(plan, effect, n);
-        if (status == KX_OK) /* an entry can always be removed */
-            status = plan_refuse_large(plan->commit,
-                                       overlay_put_bytes(plan->overlay) -
-                                           plan->own_bytes);
+        if (status == KX_OK)
+            status = plan_afford(plan);
     }
     return status;
 }
@@ -362,8 +363,7 @@ static enum kx_status each_effect(struct plan *plan, size_t count,
                 continue;
             enum kx_status status = step(plan, &effect);
             if (status == KX_OK)
-                status = plan_refuse_many(plan->commit,
-                                          overlay_change_count(plan->overlay));
+                status = plan_afford(plan);
             if (status != KX_OK)
                 return status;
         }
@@ -418,7 +418,6 @@ static enum kx_status promote(struct plan *plan, const struct effect *effect)
 enum kx_status plan_index_update(struct plan *plan)
 {
     size_t count = overlay_change_count(plan->overlay);
-    plan->own_bytes = overlay_put_bytes(plan->overlay);
     for (size_t i = 0; i < count; i++) {
         struct change change = overlay_change(plan->overlay, i);
         struct record record;

@@ -1,6 +1,6 @@
 /* Carrying out one mutation of one entry on the overlay. */
-
 #include "plan/plan.h"
+#include "plan/plan_cost.h"
 #include "engine/engine.h"
 #include "plan/plan_refuse.h"
 #include "entry/value.h"
@@ -78,8 +78,9 @@ static enum kx_status compute(struct plan *plan,
 {
     struct kx_fault *fault = &plan_refusal(plan)->fault;
     plan->value.size = 0;
+    struct value_work work = {.out = &plan->value, .charge = &plan->charge};
     enum kx_status status =
-        value_combine(mutation, stored, &plan->value, result_out, fault);
+        value_combine(mutation, stored, &work, result_out, fault);
     if (status != KX_OK)
         return status;
     status = value_bound(mutation, stored, &plan->value, result_out, fault);
@@ -103,6 +104,7 @@ static enum kx_status combine(struct plan *plan,
     bool present = status == KX_OK;
     if (present)
         stored = record_value(&record, mutation->key);
+    charge_add(&plan->charge, mutation->value.data.size, CHARGE_PASSED);
     status = compute(plan, mutation, present ? &stored : NULL, &result);
     if (status == KX_OUT_OF_BOUNDS)
         return leave_out(plan, mutation, result.data.size > 0 ? &result : NULL);
@@ -110,29 +112,6 @@ static enum kx_status combine(struct plan *plan,
         return status;
     return store(plan, mutation->key, &result,
                  expiry(mutation, present ? &record : NULL));
-}
-
-/* A patch of a few bytes copies the whole value, and a thousand of them may
- * patch the same one. The last copy does not count, so one patch always goes.
- */
-static enum kx_status check_patched(struct plan *plan)
-{
-    if (plan->patched_bytes <= KX_COMMIT_PATCHED_MAX)
-        return KX_OK;
-    return kx_fail(
-        &plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
-        "the results of the patches of the commit have more than %d bytes",
-        KX_COMMIT_PATCHED_MAX);
-}
-
-static enum kx_status patch(struct plan *plan,
-                            const struct kx_mutation *mutation)
-{
-    enum kx_status status = check_patched(plan);
-    if (status == KX_OK)
-        status = combine(plan, mutation);
-    plan->patched_bytes += plan->value.size;
-    return status;
 }
 
 static enum kx_status set(struct plan *plan, const struct kx_mutation *mutation)
@@ -177,10 +156,9 @@ enum kx_status plan_mutate(struct plan *plan,
     case KX_SUM:
     case KX_MIN:
     case KX_MAX:
-        return combine(plan, mutation);
     case KX_PATCH:
     case KX_JSON_PATCH:
-        return patch(plan, mutation);
+        return combine(plan, mutation);
     case KX_TOUCH:
         return touch(plan, mutation);
     case KX_DELETE_RANGE:

@@ -3,8 +3,10 @@
  * after the commit, and then nothing remains to be done. */
 #include "catalog/row_form.h"
 #include "plan/plan.h"
+#include "plan/plan_cost.h"
 #include "plan/plan_refuse.h"
 #include "entry/value.h"
+#include "json/json_equal.h"
 
 /* The entry that the index holds under one of its keys: KX_OK, KX_ABSENT,
  * errors. A hand-kept entry that is not taken over yet counts as held. */
@@ -37,6 +39,17 @@ static enum kx_status agrees(const struct plan *plan,
     return same ? KX_OK : KX_ABSENT;
 }
 
+/* JSON, also that of V8 values, is passed once for each of its levels. */
+static void charge_equality(struct plan *plan, const struct kx_value *a,
+                            const struct kx_value *b)
+{
+    size_t levels =
+        a->encoding == KX_JSON ? json_depth(a->data) + 1 : KX_JSON_DEPTH_MAX;
+    if (!kx_equal(a->data, b->data))
+        charge_add(&plan->charge, 2 * levels * (a->data.size + b->data.size),
+                   CHARGE_PASSED);
+}
+
 static enum kx_status plan_owned_one(struct plan *plan, size_t n,
                                      const struct index *index)
 {
@@ -46,6 +59,10 @@ static enum kx_status plan_owned_one(struct plan *plan, size_t n,
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     const struct kx_entry *held = status == KX_OK ? &entry : NULL;
+    if (held != NULL)
+        charge_equality(plan, &held->value, &mutation->value);
+    if (plan_afford(plan) != KX_OK)
+        return KX_COMMIT_TOO_LARGE;
     status = agrees(plan, mutation, held);
     return status == KX_ABSENT ? plan_refuse_owned(plan->commit, n, index, held)
                                : status;

@@ -7,9 +7,8 @@
 
 #include <talloc.h>
 
+#include "plan/plan_cost.h"
 #include "plan/plan_refuse.h"
-
-enum { RANGE_BYTES_MAX = 16 << 20 /* read and written by one commit */ };
 
 struct range_walk {
     struct plan *plan;
@@ -20,6 +19,7 @@ struct range_walk {
     struct kx_buffer row;  /* the present row of the table */
     struct kx_buffer key;  /* of the entry for which it stands */
     struct kx_buffer last; /* the row before */
+    uint64_t owed;         /* units for the index entries of what has changed */
 };
 
 static struct kx_slice name_of(const struct range_walk *walk)
@@ -76,19 +76,22 @@ static enum kx_status entry_of_row(struct range_walk *walk, struct kx_slice key,
     struct record row;
     if (!record_read(bytes, &row))
         return KX_FAILED;
+    walk->row.size = 0;
+    kx_add_slice(&walk->row, key);
+    if (walk->row.failed)
+        return KX_NO_MEMORY;
     uint32_t owner = walk->index == NULL ? 0 : walk->index->id;
     if (!row_form_of(&row, owner) || row.deleted ||
         record_expired(&row, walk->plan->now_ms))
         return KX_ABSENT;
-    walk->row.size = walk->key.size = 0;
-    kx_add_slice(&walk->row, key);
+    walk->key.size = 0;
     if (walk->index == NULL) {
         kx_add_slice(&walk->key, key);
     } else {
         kx_add_slice(&walk->key, walk->index->declaration->prefix);
         kx_add_slice(&walk->key, record_owner(&row, key));
     }
-    return walk->row.failed || walk->key.failed ? KX_NO_MEMORY : KX_OK;
+    return walk->key.failed ? KX_NO_MEMORY : KX_OK;
 }
 
 /* The entry of the next row. KX_ABSENT: the row stands for nothing that a list
@@ -98,9 +101,12 @@ static enum kx_status next_entry(struct range_walk *walk)
     struct plan *plan = walk->plan;
     struct kx_slice key;
     struct kx_slice bytes;
+    walk->row.size = 0;
     enum kx_status status = engine_range_next(plan->range, &key, &bytes);
     if (status != KX_OK)
         return status;
+    charge_add(&plan->charge, 1, CHARGE_READ);
+    charge_add(&plan->charge, bytes.size, CHARGE_PASSED);
     const struct index *index =
         walk->index == NULL ? index_at(plan, key, bytes) : NULL;
     if (index != NULL)
@@ -113,12 +119,20 @@ static enum kx_status next_entry(struct range_walk *walk)
                : KX_OK;
 }
 
-/* Fewer entries than `limit` if there is much to read, but one row at least. */
-static bool is_full(const struct range_walk *walk)
+/* What was spent, and what the index entries will take, is more than a commit
+ * may cost. */
+static bool is_spent(const struct range_walk *walk)
 {
-    return walk->plan->commit->in_range == walk->mutation->limit ||
-           (walk->last.size > 0 &&
-            overlay_bytes(walk->plan->overlay) > RANGE_BYTES_MAX);
+    const struct charge *charge = &walk->plan->charge;
+    return charge->spent + walk->owed > charge->most;
+}
+
+/* The range has passed the row: it continues after it. */
+static enum kx_status pass_row(struct range_walk *walk)
+{
+    walk->last.size = 0;
+    kx_add_slice(&walk->last, kx_buffer_slice(&walk->row));
+    return walk->last.failed ? KX_NO_MEMORY : KX_OK;
 }
 
 /* Is the row the first one of its entry in the whole range? KX_OK; KX_ABSENT:
@@ -161,21 +175,60 @@ static enum kx_status patch_entry(struct range_walk *walk)
     return status;
 }
 
+/* The entry of the row, with its index entries, is within the budget: KX_OK, or
+ * its change is taken back: KX_AGAIN. The first one must be within it by
+ * itself, but for a deletion. */
+static enum kx_status afford_entry(struct range_walk *walk)
+{
+    struct plan *plan = walk->plan;
+    uint64_t units = 0;
+    size_t count = overlay_change_count(plan->overlay);
+    struct change change = overlay_change(plan->overlay, count - 1);
+    enum kx_status status = plan_cost_change(plan, &change, &units);
+    walk->owed += units;
+    if (status != KX_OK || !is_spent(walk))
+        return status;
+    if (count > 1) {
+        walk->owed -= units;
+        overlay_undo_last(plan->overlay);
+        return KX_AGAIN;
+    }
+    if (walk->mutation->type == KX_DELETE_RANGE)
+        return KX_OK;
+    plan_refuse_of_range(plan->commit, kx_buffer_slice(&walk->key));
+    plan->charge.spent += walk->owed;
+    return plan_afford(plan);
+}
+
+/* A patch that is too expensive after others have been carried out has its turn
+ * in the next commit. */
+static enum kx_status leave_for_next(struct range_walk *walk,
+                                     enum kx_status status)
+{
+    struct kx_refusal *refusal = plan_refusal(walk->plan);
+    if (status != KX_COMMIT_TOO_LARGE || walk->plan->commit->in_range == 0)
+        return status;
+    kx_fault_clear(&refusal->fault);
+    refusal->attempted_key = kx_slice(NULL, 0);
+    return KX_AGAIN;
+}
+
+/* KX_AGAIN: the budget does not have so much. */
 static enum kx_status change_entry(struct range_walk *walk)
 {
     struct plan *plan = walk->plan;
     enum kx_status status =
         walk->mutation->type == KX_PATCH_RANGE
-            ? patch_entry(walk)
+            ? leave_for_next(walk, patch_entry(walk))
             : overlay_put(plan->overlay, kx_buffer_slice(&walk->key),
                           kx_slice(NULL, 0));
+    if (status == KX_OK)
+        status = afford_entry(walk);
     plan->commit->in_range += status == KX_OK;
-    walk->last.size = 0;
-    kx_add_slice(&walk->last, kx_buffer_slice(&walk->row));
-    return walk->last.failed ? KX_NO_MEMORY : status;
+    return status;
 }
 
-/* The range is not at its end. */
+/* Rows may be left in the range. */
 static enum kx_status stop_at_last(struct range_walk *walk)
 {
     struct kx_commit *commit = walk->plan->commit;
@@ -190,23 +243,37 @@ static enum kx_status stop_at_last(struct range_walk *walk)
     return last.failed ? KX_NO_MEMORY : KX_OK;
 }
 
+/* The next row, with its entry if it has one: KX_OK, KX_ABSENT (the row is
+ * passed), KX_END, errors; KX_AGAIN: the commit ends before it. */
+static enum kx_status change_next(struct range_walk *walk)
+{
+    if (walk->last.size > 0 && is_spent(walk))
+        return KX_AGAIN;
+    enum kx_status status = next_entry(walk);
+    if (status == KX_OK &&
+        walk->plan->commit->in_range == walk->mutation->limit)
+        return KX_AGAIN;
+    if (status == KX_OK)
+        status = change_entry(walk);
+    if ((status == KX_OK || status == KX_ABSENT) && walk->row.size > 0 &&
+        pass_row(walk) != KX_OK)
+        return KX_NO_MEMORY;
+    return status;
+}
+
+/* The index entries have been paid in advance. */
 static enum kx_status change_all(struct range_walk *walk)
 {
     struct plan *plan = walk->plan;
     enum kx_status status =
         engine_range_begin(plan->range, kx_buffer_slice(&walk->start),
                            kx_buffer_slice(&walk->end));
-    while (status == KX_OK || status == KX_ABSENT) {
-        status = next_entry(walk);
-        if (status != KX_OK)
-            continue;
-        if (is_full(walk)) {
-            status = stop_at_last(walk);
-            break;
-        }
-        status = change_entry(walk);
-    }
+    while (status == KX_OK || status == KX_ABSENT)
+        status = change_next(walk);
     engine_range_end(plan->range);
+    plan->charge.most = UINT64_MAX;
+    if (status == KX_AGAIN)
+        return stop_at_last(walk);
     return status == KX_END ? KX_OK : status;
 }
 

@@ -1,6 +1,7 @@
 /* What is told when an index refuses a commit. */
 #include "plan/plan_refuse.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <talloc.h>
 
@@ -177,25 +178,6 @@ enum kx_status plan_refuse_bounds(struct kx_commit *commit,
     return KX_OUT_OF_BOUNDS;
 }
 
-enum kx_status plan_refuse_many(struct kx_commit *commit, size_t changes)
-{
-    if (changes <= KX_CHANGES_MAX)
-        return KX_OK;
-    return kx_fail(&commit->refusal.fault, KX_COMMIT_TOO_LARGE,
-                   "with its index entries the commit changes more than %d "
-                   "entries",
-                   KX_CHANGES_MAX);
-}
-
-enum kx_status plan_refuse_large(struct kx_commit *commit, size_t bytes)
-{
-    if (bytes <= KX_COMMIT_INDEX_BYTES_MAX)
-        return KX_OK;
-    return kx_fail(&commit->refusal.fault, KX_COMMIT_TOO_LARGE,
-                   "the index entries of the commit have more than %d bytes",
-                   KX_COMMIT_INDEX_BYTES_MAX);
-}
-
 /* The key is named last: a long one is cut. */
 enum kx_status plan_refuse_entry(struct kx_fault *fault, void *mem,
                                  struct kx_slice key, struct kx_slice why)
@@ -209,11 +191,13 @@ enum kx_status plan_refuse_entry(struct kx_fault *fault, void *mem,
                    (const char *)text.data);
 }
 
-enum kx_status plan_refuse_entry_bytes(struct kx_fault *fault, void *mem,
-                                       struct kx_slice key)
+enum kx_status plan_refuse_entry_cost(struct kx_fault *fault, void *mem,
+                                      struct kx_slice key, uint64_t budget)
 {
-    char why[80];
-    snprintf(why, sizeof why, "its index entries have more than %d bytes",
-             KX_COMMIT_INDEX_BYTES_MAX);
+    char why[120];
+    snprintf(why, sizeof why,
+             "to store it with its index entries costs more than the %" PRIu64
+             " units of a commit",
+             budget);
     return plan_refuse_entry(fault, mem, key, kx_text(why));
 }

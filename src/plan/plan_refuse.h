@@ -49,18 +49,12 @@ enum kx_status plan_refuse_unready(struct kx_refusal *refusal,
 enum kx_status plan_refuse_bounds(struct kx_commit *commit,
                                   const struct kx_value *stored);
 
-/* The same for a commit that changes more than KX_CHANGES_MAX entries, or adds
- * index entries of more than KX_COMMIT_INDEX_BYTES_MAX bytes: it is held in
- * memory, and written in one transaction. KX_OK, KX_COMMIT_TOO_LARGE. */
-enum kx_status plan_refuse_many(struct kx_commit *commit, size_t changes);
-enum kx_status plan_refuse_large(struct kx_commit *commit, size_t bytes);
-
 /* Names an entry that background work on an index cannot pass, and the reason;
- * the second form: a commit would refuse its index entries for their size. mem
- * is a talloc context. Returns KX_NOT_INDEXABLE. */
+ * the second form: a commit that stores it would pass its budget. mem is a
+ * talloc context. Returns KX_NOT_INDEXABLE. */
 enum kx_status plan_refuse_entry(struct kx_fault *fault, void *mem,
                                  struct kx_slice key, struct kx_slice why);
-enum kx_status plan_refuse_entry_bytes(struct kx_fault *fault, void *mem,
-                                       struct kx_slice key);
+enum kx_status plan_refuse_entry_cost(struct kx_fault *fault, void *mem,
+                                      struct kx_slice key, uint64_t budget);
 
 #endif

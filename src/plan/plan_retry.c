@@ -26,7 +26,6 @@ struct retry_set {
     struct row_write *writes; /* of the rows, in the order of the commits */
     size_t count;
     size_t capacity;
-    size_t bytes;
     int64_t due_ms;         /* the last of their times */
     struct kx_buffer due;   /* the keys for the due row */
     struct kx_buffer first; /* the due row's key */
@@ -191,7 +190,9 @@ static bool add(struct plan *plan, const struct kx_commit *commit)
                            .table = TABLE_CATALOG,
                            .key = added->key,
                            .value = added->row};
-    set->bytes += added->row.size + 2 * added->key.size;
+    charge_add(&plan->charge, 1, CHARGE_ROW);
+    charge_add(&plan->charge, added->row.size + 2 * added->key.size,
+               CHARGE_STORED);
     if (retry->until_ms > set->due_ms)
         set->due_ms = retry->until_ms;
     return true;
@@ -250,9 +251,4 @@ bool plan_retry_rows(struct plan *plan, const struct row_write **writes_out,
 int64_t plan_retry_due_ms(const struct plan *plan)
 {
     return plan_retry_any(plan) ? plan->retries->due_ms : INT64_MAX;
-}
-
-size_t plan_retry_bytes(const struct plan *plan)
-{
-    return plan->retries != NULL ? plan->retries->bytes : 0;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <talloc.h>
 
+#include "json/json_pointer.h"
 #include "schema/indexable.h"
 #include "schema/predicate.h"
 
@@ -17,6 +18,7 @@ void extract_init(struct extract *extract, void *owner)
     extract->keys = NULL;
     extract->capacity = 0;
     extract->count = 0;
+    extract->charge = NULL;
     kx_buffer_init(&extract->bytes, owner);
     index_document_init(&extract->decoded, owner);
     kx_buffer_init(&extract->scratch, owner);
@@ -72,6 +74,8 @@ static enum kx_status add_value(struct extract *extract, size_t n,
 {
     enum fold fold = extract->declaration->fields[n].fold;
     size_t at = out->size;
+    charge_add(extract->charge, token.size,
+               fold == FOLD_NONE ? CHARGE_PASSED : CHARGE_STORED);
     if (kx_json_type(token) == KX_JSON_NULL)
         return add_missing(extract, n, OBSTACLE_TYPE, out);
     enum kx_status status = indexable_add(token, fold, out);
@@ -100,7 +104,8 @@ static enum kx_status add_field(struct extract *extract, size_t n,
     if (field->key_part != 0)
         return add_key_part(extract, n, out);
     if (extract->document.size == 0 ||
-        !kx_json_find(extract->document, field->path, &token))
+        !json_pointer_find(extract->document, field->path, extract->charge,
+                           &token))
         return add_missing(extract, n, OBSTACLE_MISSING, out);
     return add_value(extract, n, token, out);
 }
@@ -150,6 +155,7 @@ static enum kx_status keep_key(struct extract *extract, size_t at,
 {
     struct kx_buffer *bytes = &extract->bytes;
     size_t size = bytes->size - at;
+    charge_add(extract->charge, 1, CHARGE_OPERATION);
     if (bytes->failed || !make_room(extract))
         return KX_NO_MEMORY;
     if (is_passed_over(extract, kx_slice(bytes->data + at, size))) {
@@ -253,10 +259,10 @@ static enum kx_status add_elements(struct extract *extract,
 static bool find_array(const struct extract *extract, struct kx_slice *array)
 {
     const struct declaration *declaration = extract->declaration;
-    bool found =
-        extract->document.size != 0 &&
-        kx_json_find(extract->document,
-                     declaration->fields[declaration->each].path, array);
+    bool found = extract->document.size != 0 &&
+                 json_pointer_find(extract->document,
+                                   declaration->fields[declaration->each].path,
+                                   extract->charge, array);
     bool nothing = !found || kx_json_type(*array) == KX_JSON_NULL;
     if (nothing && declaration->missing == MISSING_NULL) {
         *array = kx_text("[null]");
@@ -364,13 +370,14 @@ static enum kx_status judge(struct extract *extract, enum kx_status status)
 static enum kx_status make_keys(struct extract *extract)
 {
     const struct declaration *declaration = extract->declaration;
+    extract->decoded.charge = extract->charge;
     enum kx_status status = index_document_text(
         &extract->decoded, extract->record, &extract->document);
     if (status == KX_NO_MEMORY)
         return status;
     if (declaration->where_count != 0) {
         status = predicate_holds(declaration, extract->document,
-                                 &extract->scratch, NULL);
+                                 &extract->scratch, extract->charge, NULL);
         extract->excluded = status == KX_ABSENT;
         if (status != KX_OK)
             return extract->excluded ? KX_OK : status;

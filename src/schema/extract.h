@@ -4,6 +4,7 @@
 #ifndef EXTRACT_H
 #define EXTRACT_H
 
+#include "base/charge.h"
 #include "schema/declaration.h"
 #include "schema/index_document.h"
 #include "entry/record.h"
@@ -49,6 +50,9 @@ struct extract {
     enum obstacle obstacle; /* the first one, also if the entry is skipped */
     size_t field;           /* of the obstacle; from field_count on: a sum */
     size_t element; /* of the obstacle; OBSTACLE_TOO_MANY: their number */
+    struct charge *charge; /* pays for the bytes that are passed and the keys
+                            * that are made; NULL, as extract_init leaves it:
+                            * not counted */
     /* Internal. */
     size_t capacity;
     struct kx_slice sought;   /* the only key that is kept; size 0: keep all */

@@ -5,6 +5,7 @@
 
 #include <talloc.h>
 
+#include "json/json_pointer.h"
 #include "schema/extract.h"
 #include "schema/totals.h"
 #include "entry/v8_typed.h"
@@ -55,6 +56,9 @@ static enum kx_status make_stored(struct extract *extract)
     struct kx_buffer *stored = &extract->stored;
     extract->stored_encoding = KX_JSON;
     enum kx_status status = KX_ABSENT;
+    charge_add(extract->charge,
+               declaration->stored_count * extract->document.size,
+               CHARGE_PASSED);
     if (extract->document.size != 0)
         status = make_typed(extract);
     if (status == KX_ABSENT && extract->document.size != 0)
@@ -125,7 +129,8 @@ static enum kx_status add_sum(struct extract *extract, size_t n)
     if (record->encoding == KX_LE64 && sum->path.size == 0)
         status = add_counter(record, sum->scale, out);
     else if (extract->document.size != 0 &&
-             kx_json_find(extract->document, sum->path, &token))
+             json_pointer_find(extract->document, sum->path, extract->charge,
+                               &token))
         status = totals_number(token, sum->scale, out);
     kx_add_byte(out, '"');
     if (status == KX_OK || status == KX_NO_MEMORY)

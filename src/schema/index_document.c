@@ -8,6 +8,7 @@ void index_document_init(struct index_document *document, void *owner)
 {
     kx_buffer_init(&document->source, owner);
     kx_buffer_init(&document->text, owner);
+    document->charge = NULL;
     document->status = KX_ABSENT;
     document->plain = false;
 }
@@ -19,6 +20,8 @@ static void decode(struct index_document *document, struct kx_slice value)
     kx_buffer_clear(&document->text);
     kx_buffer_clear(&document->source);
     document->status = v8_fields(value, &document->text, &document->plain);
+    charge_add(document->charge, value.size + document->text.size,
+               CHARGE_STORED);
     if (document->status != KX_OK && document->status != KX_NO_MEMORY)
         document->status = KX_ABSENT;
     if (document->status != KX_NO_MEMORY)

@@ -2,12 +2,14 @@
 #ifndef INDEX_DOCUMENT_H
 #define INDEX_DOCUMENT_H
 
+#include "base/charge.h"
 #include "entry/record.h"
 
 /* A V8 value and its text, kept because each index reads the same value. */
 struct index_document {
     struct kx_buffer source; /* the value; size 0: no text is kept */
     struct kx_buffer text;
+    struct charge *charge; /* pays for decoding; NULL: not counted */
     enum kx_status status;
     bool plain; /* the text is the value as plain JSON, with nothing left out */
 };

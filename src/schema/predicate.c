@@ -3,6 +3,7 @@
  * of the same type. */
 #include "schema/predicate.h"
 
+#include "json/json_pointer.h"
 #include "schema/indexable.h"
 
 /* The kind of value at a condition's path. */
@@ -15,14 +16,17 @@ enum found {
 
 /* KX_OK, KX_NO_MEMORY. */
 static enum kx_status look(struct kx_slice document, struct kx_slice path,
-                           struct kx_buffer *scratch, enum found *found_out)
+                           struct kx_buffer *scratch, struct charge *charge,
+                           enum found *found_out)
 {
     struct kx_slice token;
     scratch->size = 0;
     *found_out = FOUND_NOTHING;
-    if (document.size == 0 || !kx_json_find(document, path, &token))
+    if (document.size == 0 ||
+        !json_pointer_find(document, path, charge, &token))
         return KX_OK;
     *found_out = FOUND_NULL;
+    charge_add(charge, token.size, CHARGE_PASSED);
     if (kx_json_type(token) == KX_JSON_NULL)
         return KX_OK;
     enum kx_status status = indexable_add(token, FOLD_NONE, scratch);
@@ -109,18 +113,22 @@ bool predicate_admits(const struct condition *condition, struct kx_slice part)
     return holds(condition, part.size == 0 ? FOUND_NULL : FOUND_PART, part);
 }
 
+enum { CHARGE_VALUE = 10 }; /* bytes that pass as fast as one comparison */
+
 enum kx_status predicate_holds(const struct declaration *declaration,
                                struct kx_slice document,
-                               struct kx_buffer *scratch,
+                               struct kx_buffer *scratch, struct charge *charge,
                                const struct condition **failed_out)
 {
     for (size_t i = 0; i < declaration->where_count; i++) {
         const struct condition *condition = &declaration->where[i];
         enum found found;
         enum kx_status status =
-            look(document, condition->path, scratch, &found);
+            look(document, condition->path, scratch, charge, &found);
         if (status != KX_OK)
             return status;
+        charge_add(charge, condition->value_count * CHARGE_VALUE,
+                   CHARGE_PASSED);
         if (holds(condition, found, kx_buffer_slice(scratch)))
             continue;
         if (failed_out != NULL)

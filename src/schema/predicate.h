@@ -2,15 +2,17 @@
 #ifndef PREDICATE_H
 #define PREDICATE_H
 
+#include "base/charge.h"
 #include "schema/declaration.h"
 
 /* Evaluates all conditions for a document (checked JSON; size 0: a value
  * without members). KX_OK if all hold; KX_ABSENT if one does not, then
  * *failed_out is the first such (NULL is allowed); KX_NO_MEMORY. The contents
- * of scratch are replaced. */
+ * of scratch are replaced. The charge (NULL: not counted) pays for what is
+ * passed and compared. */
 enum kx_status predicate_holds(const struct declaration *declaration,
                                struct kx_slice document,
-                               struct kx_buffer *scratch,
+                               struct kx_buffer *scratch, struct charge *charge,
                                const struct condition **failed_out);
 
 /* True if the condition holds for a value, given as an encoded part (size 0:

@@ -46,6 +46,6 @@ enum kx_status kx_where_holds(struct kx_where *where,
     enum kx_status status =
         index_document_of_value(&where->decoded, value, &document);
     return status == KX_OK ? predicate_holds(where->conditions, document,
-                                             &where->scratch, NULL)
+                                             &where->scratch, NULL, NULL)
                            : status;
 }

@@ -30,9 +30,12 @@ enum {
     /* A batch takes what is waiting: under load it grows by itself while the
      * one before is flushed; else see commit_delay.h. */
     BATCH_COMMITS_MAX = 4096,
-    BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
-    BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
+    BATCH_UNITS_MAX = 20000000, /* a batch is closed when its commits have cost
+                                 * so much (base/charge.h): 20 ms */
     ALONE_ROWS_MAX = 4096, /* of a commit on a borrower's thread: a few ms */
+    ALONE_BYTES_MAX = 4 << 20, /* of its values, for each index that reads
+                                * them */
+    ALONE_PATCH_MAX = 1024,    /* bytes of its operations on a value */
     CAUTIOUS_BATCHES = 64, /* without presumptions, after one that was wrong */
     JOB_SIZE = 256,        /* entries of the first background job */
     IDLE_WAIT_MS = 1000    /* how often an idle writer looks at the clock */
@@ -65,10 +68,7 @@ static bool fits(const struct plan *plan, const struct kx_commit *commit)
 
 static bool is_full(const struct plan *plan, size_t count)
 {
-    return count >= BATCH_COMMITS_MAX ||
-           overlay_size(plan->overlay) >= BATCH_ROWS_MAX ||
-           overlay_bytes(plan->overlay) + plan_retry_bytes(plan) >=
-               BATCH_BYTES_MAX;
+    return count >= BATCH_COMMITS_MAX || plan->units >= BATCH_UNITS_MAX;
 }
 
 /* Plans commits from the list, at least one, on one plan: each sees the changes
@@ -225,12 +225,28 @@ static struct kx_commit *run_batch(struct writer *writer,
     return end;
 }
 
+/* Values are read by each index; operations may pass the whole value. */
+static bool has_short_values(const struct writer *writer,
+                             const struct kx_commit *commit)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < commit->mutation_count; i++) {
+        const struct kx_mutation *mutation = &commit->mutations[i];
+        if (mutation->type == KX_JSON_PATCH &&
+            mutation->value.data.size > ALONE_PATCH_MAX)
+            return false;
+        bytes += mutation->value.data.size;
+    }
+    return bytes * (writer->base.catalog->count + 1) <= ALONE_BYTES_MAX;
+}
+
 /* Is the commit short, independent of the stored entries and the indexes? The
  * thread that borrows the writer's work has other work to do. */
 static bool is_short(const struct writer *writer,
                      const struct kx_commit *commit)
 {
     return !stands_alone(commit) && !checks_range(commit) &&
+           has_short_values(writer, commit) &&
            commit->mutation_count *
                    catalog_rows_per_change(writer->base.catalog) <=
                ALONE_ROWS_MAX;

@@ -17,7 +17,7 @@ enum {
     TOKENS_MAX = 64,
     DIGITS = 7, /* before a point, and after it */
     EXPONENT_DIGITS = 2,
-    WORK_MAX = 64 << 10 /* bytes, for all operations */
+    WORK_MAX = 1 << 20 /* units, for all operations */
 };
 #define EXACT_MAX 9007199254740991.0
 
@@ -389,8 +389,9 @@ static bool has_plain_paths(struct kx_slice text)
 static void compare(struct kx_slice target, struct kx_slice operations,
                     json_t *tree, json_t *list, void *memory)
 {
+    struct charge charge = {.most = WORK_MAX};
     struct json_patch patch = {
-        .target = target, .operations = operations, .bytes_max = WORK_MAX};
+        .target = target, .operations = operations, .charge = &charge};
     struct model model = {.root = tree};
     struct kx_buffer out;
     size_t done = 0;

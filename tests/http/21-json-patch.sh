@@ -167,7 +167,7 @@ request PATCH /kv/new "[{\"op\":\"set\",\"path\":\"$deep\",\"value\":1}]" -H "$j
 expect 400 json-too-deep
 { printf '{"a":"'; head -c 1000000 /dev/zero | tr '\0' a; printf '"}'; } >"$work/large"
 request PUT /kv/large "@$work/large"
-{ printf '[{"op":"test","path":"/b","value":1}'; for _ in $(seq 30); do printf ',{"op":"set","path":"/b","value":1}'; done; printf ']'; } >"$work/ops"
+{ printf '[{"op":"test","path":"/b","value":1}'; for _ in $(seq 200); do printf ',{"op":"set","path":"/b","value":1}'; done; printf ']'; } >"$work/ops"
 sed -i 's/"op":"test","path":"\/b","value":1/"op":"set","path":"\/b","value":1/' "$work/ops"
 request PATCH /kv/large "@$work/ops" -H "$json_patch"
 expect 413 commit-too-large

@@ -101,14 +101,17 @@ request PUT /kv/users/1 '{"name":"Bo"}'
 ask '{"prefix":["by_name","Bo"],"none":true}'
 field '.failedChecks[0].key' '["by_name","Bo","1"]'
 
-test_case 'the number of entries that checks of ranges read has a limit'
+test_case 'what checks of ranges read counts for the budget of the commit'
 for block in $(seq 0 10); do
     request POST /atomic "{\"mutations\":[$(seq -s, -f '{"type":"set","key":["many",%g],"value":1}' $((block * 1000)) $((block * 1000 + 999)))]}"
 done
 last=$(value .versionstamp)
-ask "{\"prefix\":[\"many\"],\"atMost\":\"$last\"}"
+many="{\"prefix\":[\"many\"],\"atMost\":\"$last\"}"
+ask "$many"
+expect 200
+ask "$many$(printf ",$many%.0s" $(seq 15))"
 expect 413 commit-too-large
-field .detail 'the checks of ranges of the commit read more than 10000 entries or 16777216 bytes; nothing was changed'
+field .detail 'the commit costs more than its budget of 150000000 units; nothing was changed'
 ask "{\"prefix\":[\"many\"],\"atMost\":\"$old\"}"
 field '.failedChecks[0].key' '["many",0]'
 

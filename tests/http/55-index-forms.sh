@@ -66,25 +66,52 @@ request DELETE /kv/p/many
 request GET '/count?index=by_tag'
 field .count 0
 
-test_case 'a commit changes at most 300000 entries, index entries included'
+test_case 'a commit whose index entries cost more than its budget is refused, and leaves none'
+budget='budget of 150000000 units'
 declare_index '{"name":"by_word","prefix":["text"],"fields":[{"path":"","each":true}]}'
-jq -nc '{mutations: [range(310) | {type: "set", key: ["text", .], value: [range(1000)]}]}' >"$work/words"
+words() { # FIRST COUNT: so many entries with a thousand words each
+    jq -nc --argjson first "$1" --argjson count "$2" '{mutations: [range($first; $first + $count) | {type: "set", key: ["text", .], value: [range(1000)]}]}' >"$work/words"
+}
+words 0 40
 request POST /atomic "@$work/words"
 expect 413 commit-too-large
-field '.detail | contains("300000")' true
+field ".detail | contains(\"$budget\")" true
 request GET '/count?index=by_word'
 field .count 0
-jq -nc '{mutations: [range(290) | {type: "set", key: ["text", .], value: [range(1000)]}]}' >"$work/words"
-request POST /atomic "@$work/words"
-expect 200
+for first in 0 20 40; do
+    words "$first" 20
+    request POST /atomic "@$work/words"
+    expect 200
+done
 request GET '/count?index=by_word'
-field .count 290000
-request DELETE '/list?prefix=text&limit=200'
-field '[.deleted, .more]' '[200,true]'
-request GET '/count?index=by_word'
-field .count 90000
+field .count 60000
 
-test_case 'the index entries of a commit have at most 64 MiB, and none are left of more'
+test_case 'DELETE of a range ends early where the budget ends, and the same request, or the cursor, continues'
+request DELETE '/list?prefix=text'
+expect 200
+field '[.more, .deleted > 10, .deleted < 60, (.cursor | type)]' '[true,true,true,"string"]'
+deleted=$(value .deleted)
+request GET '/count?index=by_word'
+field .count $(((60 - deleted) * 1000))
+request DELETE "/list?prefix=text&dry=true&cursor=$(jq -nr '"x"')"
+expect 400 cursor-invalid
+request DELETE '/list?prefix=text'
+field '[.more, .deleted > 10]' '[true,true]'
+deleted=$((deleted + $(value .deleted)))
+request DELETE "/list?prefix=text&cursor=$(value .cursor)"
+deleted=$((deleted + $(value .deleted)))
+[ "$(value .more)" = false ] || request DELETE "/list?prefix=text&cursor=$(value .cursor)"
+request GET '/count?prefix=text'
+field .count 0
+words 0 20
+request POST /atomic "@$work/words"
+words 20 20
+request POST /atomic "@$work/words"
+is 'kindex del --prefix deletes all' "$(KINDEX_URL=$url "$KINDEX" del --prefix text 2>&1)" "40 deleted"
+request GET '/count?index=by_word'
+field .count 0
+
+test_case 'the budget counts the bytes of index entries, too'
 declare_index '{"name":"copies","prefix":["docs"],"fields":[{"path":"/tags","each":true}],"store":"value"}'
 document() { # TAGS BYTES
     jq -nc --argjson tags "$1" --argjson bytes "$2" \
@@ -93,24 +120,25 @@ document() { # TAGS BYTES
 document 100 900000 >"$work/heavy"
 request PUT /kv/docs/a "@$work/heavy"
 expect 413 commit-too-large
-field '.detail | contains("67108864")' true
+field ".detail | contains(\"$budget\")" true
 request GET '/count?index=copies'
 field .count 0
 request GET /kv/docs/a
 expect 404
-document 60 900000 >"$work/heavy"
+document 15 900000 >"$work/heavy"
 request PUT /kv/docs/a "@$work/heavy"
 expect 201
 request GET '/count?index=copies'
-field .count 60
+field .count 15
 
-test_case 'so it is when an index is built: it fails, and says at which entry'
+test_case 'an index whose build meets an entry that no commit could store fails, and says at which'
 document 100 900000 >"$work/heavy"
 request PUT /kv/papers/a "@$work/heavy"
 expect 201
 request POST /indexes '{"name":"papers_copies","prefix":["papers"],"fields":[{"path":"/tags","each":true}],"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
 field .state failed
-field .failure 'an entry cannot be indexed, because its index entries have more than 67108864 bytes: ["papers","a"]'
+too_much='an entry cannot be indexed, because to store it with its index entries costs more than the 150000000 units of a commit: ["papers","a"]'
+field .failure "$too_much"
 request GET /kv/papers/a
 expect 200
 
@@ -118,7 +146,7 @@ test_case 'and when its store is changed: the migration fails, and the index sta
 request POST /indexes '{"name":"papers_tags","prefix":["papers"],"fields":[{"path":"/tags","each":true}]}' "${json[@]}" -H 'Prefer: wait=10'
 field .state ready
 request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
-failed_so='["migrating","pointer",100,"failed","value","an entry cannot be indexed, because its index entries have more than 67108864 bytes: [\"papers\",\"a\"]"]'
+failed_so=$(jq -nc --arg failure "$too_much" '["migrating","pointer",100,"failed","value",$failure]')
 told='[.state, .store, .entries, .migration.state, .migration.to.store, .migration.failure]'
 field "$told" "$failed_so"
 stop_server
@@ -140,22 +168,22 @@ request DELETE /indexes/papers_tags/migration
 expect 404 no-migration
 request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
 field .migration.state failed
-document 50 900000 >"$work/heavy"
+document 15 900000 >"$work/heavy"
 request PUT /kv/papers/a "@$work/heavy"
 expect 200
 request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
-field '[.state, .store, .entries, .migration, .failure]' '["ready","value",50,null,null]'
+field '[.state, .store, .entries, .migration, .failure]' '["ready","value",15,null,null]'
 request PUT /kv/papers/a "@$work/heavy"
 expect 200
 
 test_case 'of large values a range delete removes some at a time'
 document 0 900000 >"$work/plain"
-for i in {1..25}; do
+for i in {1..50}; do
     request PUT "/kv/large/=$i" "@$work/plain"
     expect 201
 done
 request DELETE '/list?prefix=large'
-field '[.deleted < 25, .deleted > 10, .more]' '[true,true,true]'
+field '[.deleted < 50, .deleted > 10, .more]' '[true,true,true]'
 request DELETE '/list?prefix=large'
 field .more false
 request GET '/count?prefix=large'

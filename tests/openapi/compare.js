@@ -13,7 +13,7 @@ const document = require('./document.js');
 const NOT_SHOWN = ['detail-max', 'retry-key-max'];
 
 const LIMIT_KEYWORDS =
-  /^(maxItems|maxProperties|maxLength|maximum|x-maxBytes|x-maxDepth|x-maxDigits|x-maxElements)$/;
+  /^(maxItems|maxProperties|maxLength|maximum|x-maxBytes|x-maxDepth|x-maxDigits|x-maxElements|x-maxUnits)$/;
 
 function lines(text) {
   return text.split('\n').filter((line) => line !== '');

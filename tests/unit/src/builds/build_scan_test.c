@@ -16,10 +16,12 @@ void __wrap_build_job_step(struct kx_store *store)
     usleep(1000);
 }
 
-/* In each index that holds copies it has 54 MB. */
+/* In each index that holds copies it has 54 MB. The budget of a store with such
+ * values lets a commit write them all. */
 static void set_large(struct story *s)
 {
     struct kx_buffer text;
+    s->test.store->writer.base.value_max = 128 << 20;
     kx_buffer_init(&text, s->mem);
     kx_add_text(&text, "{\"tags\":[0");
     for (int i = 1; i < ELEMENTS; i++)

@@ -1,5 +1,6 @@
 /* What commits and replies say of a batch that cannot be stored, or is not on
  * disk yet. The Makefile puts __wrap_X where the core calls X. */
+#include "base/charge.h"
 #include "store.h"
 
 #include <semaphore.h>
@@ -138,7 +139,7 @@ static void a_commit_that_is_taken_back_removes_nothing(void **state)
 /* What commits read is held in memory until their batch is flushed, too. */
 static void a_batch_ends_when_it_has_read_much(void **state)
 {
-    enum { COUNT = 40, SIZE = 1000000, BATCH_BYTES_MAX = 16 << 20 };
+    enum { COUNT = 40, SIZE = 1000000, BATCH_UNITS_MAX = 20000000 };
     struct story *s = *state;
     struct sent sent[COUNT];
     struct kx_figures figures;
@@ -155,7 +156,39 @@ static void a_batch_ends_when_it_has_read_much(void **state)
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(sent[i].commit.status, KX_OK);
     kx_figures(s->test.store, &figures);
-    assert_in_range(figures.batch_max, 2, 1 + BATCH_BYTES_MAX / SIZE);
+    assert_in_range(figures.batch_max, 2,
+                    1 + BATCH_UNITS_MAX / (SIZE * CHARGE_PASSED));
+}
+
+/* A patch that is refused changes nothing, but the batch has waited for it. */
+static void a_batch_ends_when_its_commits_have_cost_much(void **state)
+{
+    enum {
+        COUNT = 12,
+        SIZE = 500000,
+        OPERATIONS = 20,
+        BATCH_UNITS_MAX = 20000000
+    };
+    struct story *s = *state;
+    struct sent sent[COUNT];
+    struct kx_figures figures;
+    char *operations = talloc_strdup(s->mem, "[");
+    for (int i = 0; i < OPERATIONS; i++)
+        operations = talloc_asprintf_append_buffer(
+            operations, "{\"op\":\"test\",\"path\":\"/n\",\"value\":%d}%s",
+            i / (OPERATIONS - 1), i + 1 < OPERATIONS ? "," : "]");
+    test_set(&s->test, s->mem, "[\"large\"]",
+             talloc_asprintf(s->mem, "{\"x\":\"%*s\",\"n\":0}", SIZE, ""));
+    for (int i = 0; i < COUNT; i++) {
+        prepare(s, &sent[i], "[\"large\"]", operations);
+        sent[i].mutation.type = KX_JSON_PATCH;
+    }
+    run_together(s, sent, COUNT, false);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(sent[i].commit.status, KX_TEST_FAILED);
+    kx_figures(s->test.store, &figures);
+    assert_in_range(figures.batch_max, 2,
+                    1 + BATCH_UNITS_MAX / (OPERATIONS * SIZE * CHARGE_PASSED));
 }
 
 /* ---- What is not on disk yet -------------------------------------------- */
@@ -331,6 +364,8 @@ int main(void)
             what_is_taken_over_is_seen_when_it_is_on_disk, begin, finish),
         cmocka_unit_test_setup_teardown(a_batch_ends_when_it_has_read_much,
                                         begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_batch_ends_when_its_commits_have_cost_much, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,8 @@ static void json_numbers_are_combined(void **state)
         assert_int_equal(
             value_combine(
                 &(struct kx_mutation){.type = cases[i].type, .value = operand},
-                cases[i].stored == NULL ? NULL : &stored, &out, &result, NULL),
+                cases[i].stored == NULL ? NULL : &stored,
+                &(struct value_work){.out = &out}, &result, NULL),
             KX_OK);
         struct kx_value expected = json(cases[i].result);
         kx_json_find(result.data, kx_text(""), &result.data);
@@ -129,13 +130,13 @@ static void a_u64_wraps_and_is_compared_without_a_sign(void **state)
         assert_int_equal(
             value_combine(
                 &(struct kx_mutation){.type = cases[i].type, .value = operand},
-                &stored, &out, &result, NULL),
+                &stored, &(struct value_work){.out = &out}, &result, NULL),
             KX_OK);
         assert_true(equal(&result, &expected));
         assert_int_equal(
             value_combine(
                 &(struct kx_mutation){.type = cases[i].type, .value = operand},
-                NULL, &out, &result, NULL),
+                NULL, &(struct value_work){.out = &out}, &result, NULL),
             KX_OK);
         assert_true(equal(&result, &operand));
     }
@@ -181,7 +182,8 @@ static void types_that_do_not_go_together_are_named(void **state)
         assert_int_equal(
             value_combine(&(struct kx_mutation){.type = cases[i].type,
                                                 .value = cases[i].operand},
-                          &cases[i].stored, &out, &result, &fault),
+                          &cases[i].stored, &(struct value_work){.out = &out},
+                          &result, &fault),
             KX_TYPE_MISMATCH);
         assert_string_equal(fault.detail, cases[i].detail);
         assert_int_equal(result.encoding, 77);
@@ -198,7 +200,8 @@ static void a_sum_that_is_not_finite_is_refused(void **state)
     kx_buffer_init(&out, *state);
     assert_int_equal(
         value_combine(&(struct kx_mutation){.type = KX_SUM, .value = large},
-                      &large, &out, &result, &fault),
+                      &large, &(struct value_work){.out = &out}, &result,
+                      &fault),
         KX_NUMBER_RANGE);
     assert_string_equal(fault.detail, "the sum of 1.5e308 and 1.5e308 is too "
                                       "large for a double");
@@ -331,7 +334,8 @@ static void without_memory_nothing_is_combined(void **state)
         assert_int_equal(
             value_combine(&(struct kx_mutation){.type = cases[i].type,
                                                 .value = *cases[i].operand},
-                          cases[i].operand, &out, &result, NULL),
+                          cases[i].operand, &(struct value_work){.out = &out},
+                          &result, NULL),
             KX_NO_MEMORY);
         assert_int_equal(result.encoding, 77);
         kx_buffer_free(&out);

@@ -4,13 +4,16 @@
 
 #include "all_memory.h"
 
+enum { UNITS = 100000 }; /* more than a patch here costs */
+
 static enum json_patch_result apply(void *memory, const char *target,
-                                    const char *operations, size_t bytes_max,
+                                    const char *operations, uint64_t budget,
                                     const char *expected)
 {
+    struct charge charge = {.most = budget};
     struct json_patch patch = {.target = kx_text(target),
                                .operations = kx_text(operations),
-                               .bytes_max = bytes_max};
+                               .charge = &charge};
     struct kx_buffer out;
     kx_buffer_init(&out, memory);
     enum json_patch_result result = json_patch(&patch, &out);
@@ -25,7 +28,7 @@ static enum json_patch_result apply(void *memory, const char *target,
 static void white_space_around_the_value_stays(void **state)
 {
     assert_int_equal(apply(*state, " { \"a\" : [ 1 , 2 ] } ",
-                           "[{\"op\":\"remove\",\"path\":\"/a/0\"}]", 1000,
+                           "[{\"op\":\"remove\",\"path\":\"/a/0\"}]", UNITS,
                            " { \"a\" : [ 2 ] } "),
                      JSON_PATCH_DONE);
 }
@@ -37,7 +40,7 @@ static void indexes_are_exact(void **state)
         char text[80];
         snprintf(text, sizeof text,
                  "[{\"op\":\"add\",\"path\":\"%s\",\"value\":0}]", paths[i]);
-        assert_int_equal(apply(*state, "[1,2]", text, 1000, ""),
+        assert_int_equal(apply(*state, "[1,2]", text, UNITS, ""),
                          JSON_PATCH_NO_PLACE);
     }
 }
@@ -48,27 +51,109 @@ static void words_may_have_escapes(void **state)
         apply(*state, "{\"a\":1}",
               "[{\"op\":\"s\\u0075m\",\"path\":\"/\\u0061\",\"value\":5,"
               "\"max\":3,\"out\":\"cl\\u0061mp\"}]",
-              1000, "{\"a\":3}"),
+              UNITS, "{\"a\":3}"),
         JSON_PATCH_DONE);
     assert_int_equal(apply(*state, "{\"a\":1}",
                            "[{\"op\":\"sum\",\"path\":\"/a\",\"value\":5,"
                            "\"max\":3,\"out\":7}]",
-                           1000, ""),
+                           UNITS, ""),
                      JSON_PATCH_MALFORMED);
 }
 
-static void the_work_has_a_limit(void **state)
+/* The units of a patch of a target with `size` bytes before its member "a". */
+static uint64_t units_of(void *memory, size_t size, const char *operations,
+                         enum json_patch_result expected)
+{
+    struct kx_buffer target;
+    struct kx_buffer out;
+    struct charge charge = {.most = UINT64_MAX};
+    kx_buffer_init(&target, memory);
+    kx_buffer_init(&out, memory);
+    kx_add_text(&target, "{\"x\":\"");
+    for (size_t i = 0; i < size; i++)
+        kx_add_byte(&target, 'x');
+    kx_add_text(&target, "\",\"a\":[[1],[2],[3],[4]]}");
+    struct json_patch patch = {.target = kx_buffer_slice(&target),
+                               .operations = kx_text(operations),
+                               .charge = &charge};
+    assert_int_equal(json_patch(&patch, &out), expected);
+    kx_buffer_free(&target);
+    kx_buffer_free(&out);
+    return charge.spent;
+}
+
+static void each_operation_pays_for_what_it_passes(void **state)
+{
+    enum { SMALL = 100, LARGE = 100100, DIFFERENCE = LARGE - SMALL };
+    static const struct {
+        const char *operations;
+        size_t passes; /* of the text before "a", at least */
+    } cases[] = {
+        {"[{\"op\":\"test\",\"path\":\"/a/0\",\"value\":[1]}]", 1},
+        {"[{\"op\":\"test\",\"path\":\"/a/0\",\"value\":[1]},"
+         "{\"op\":\"test\",\"path\":\"/a/1\",\"value\":[2]}]",
+         2},
+        {"[{\"op\":\"add\",\"path\":\"/b\",\"value\":1}]", 2},
+        {"[{\"op\":\"remove\",\"path\":\"/a\"}]", 2},
+        {"[{\"op\":\"replace\",\"path\":\"/a\",\"value\":1}]", 1},
+        {"[{\"op\":\"set\",\"path\":\"/b/c/d\",\"value\":1}]", 3},
+        {"[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/b\"}]", 3},
+        {"[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/b\"}]", 2},
+        {"[{\"op\":\"append\",\"path\":\"/a\",\"value\":1}]", 1},
+        {"[{\"op\":\"include\",\"path\":\"/a\",\"value\":[1]}]", 1},
+        {"[{\"op\":\"exclude\",\"path\":\"/a\",\"value\":[1]}]", 2},
+        {"[{\"op\":\"sum\",\"path\":\"/a/0/0\",\"value\":1}]", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *operations = cases[i].operations;
+        uint64_t small = units_of(*state, SMALL, operations, JSON_PATCH_DONE);
+        uint64_t large = units_of(*state, LARGE, operations, JSON_PATCH_DONE);
+        if (large - small < cases[i].passes * DIFFERENCE * CHARGE_PASSED)
+            fail_msg("%s costs %llu units more", operations,
+                     (unsigned long long)(large - small));
+    }
+}
+
+static void what_is_nested_is_paid_for_once_a_level(void **state)
+{
+    static const char flat[] = "[{\"op\":\"test\",\"path\":\"/x\",\"value\":"
+                               "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}]";
+    static const char deep[] = "[{\"op\":\"test\",\"path\":\"/x\",\"value\":"
+                               "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]}]";
+    enum { LEVELS = 16, BYTES = 33 };
+    uint64_t one = units_of(*state, 1, flat, JSON_PATCH_TEST_FAILED);
+    uint64_t many = units_of(*state, 1, deep, JSON_PATCH_TEST_FAILED);
+    assert_true(many - one >= (LEVELS - 1) * BYTES);
+}
+
+static void a_patch_ends_where_its_budget_does(void **state)
 {
     static const char two[] = "[{\"op\":\"set\",\"path\":\"/a\",\"value\":1},"
                               "{\"op\":\"set\",\"path\":\"/a\",\"value\":2}]";
-    assert_int_equal(apply(*state, "{\"a\":0}", two, 7, "{\"a\":2}"),
+    static const char target[] = "{\"a\":0}";
+    struct charge charge = {.most = UINT64_MAX};
+    struct kx_buffer out;
+    struct json_patch patch = {.target = kx_text(target),
+                               .operations = kx_text(two),
+                               .charge = &charge};
+    kx_buffer_init(&out, *state);
+    assert_int_equal(json_patch(&patch, &out), JSON_PATCH_DONE);
+    uint64_t units = charge.spent;
+    assert_int_equal(apply(*state, target, two, units, "{\"a\":2}"),
                      JSON_PATCH_DONE);
-    assert_int_equal(apply(*state, "{\"a\":0}", two, 6, ""),
+    assert_int_equal(apply(*state, target, two, units - 1, ""),
+                     JSON_PATCH_TOO_LARGE);
+    assert_int_equal(apply(*state, target, two, CHARGE_OPERATION, ""),
                      JSON_PATCH_TOO_LARGE);
     assert_int_equal(apply(*state, "[1,2,3,4,5,6,7,8]",
                            "[{\"op\":\"exclude\",\"path\":\"\",\"value\":9}]",
-                           20, ""),
+                           4 * CHARGE_OPERATION, ""),
                      JSON_PATCH_TOO_LARGE);
+    assert_int_equal(apply(*state, "[1,2,3,4,5,6,7,8]",
+                           "[{\"op\":\"include\",\"path\":\"\",\"value\":9}]",
+                           4 * CHARGE_OPERATION, ""),
+                     JSON_PATCH_TOO_LARGE);
+    kx_buffer_free(&out);
 }
 
 static void memory_that_runs_out_is_told(void **state)
@@ -102,7 +187,9 @@ int main(void)
         cmocka_unit_test(white_space_around_the_value_stays),
         cmocka_unit_test(indexes_are_exact),
         cmocka_unit_test(words_may_have_escapes),
-        cmocka_unit_test(the_work_has_a_limit),
+        cmocka_unit_test(each_operation_pays_for_what_it_passes),
+        cmocka_unit_test(what_is_nested_is_paid_for_once_a_level),
+        cmocka_unit_test(a_patch_ends_where_its_budget_does),
         cmocka_unit_test(memory_that_runs_out_is_told),
     };
     return cmocka_run_group_tests(tests, all_memory_open, all_memory_close);

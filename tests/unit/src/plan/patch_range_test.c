@@ -1,6 +1,7 @@
 /* Patches of the entries of a range, on a real store: what is patched when the
  * patch moves the rows of the very index by which it goes, when an entry has
  * several rows, in parts, and when one of the entries refuses. */
+#include "base/charge.h"
 #include "store.h"
 
 #define BY_N "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}"
@@ -215,11 +216,15 @@ static const char *large(void *mem, int n)
     return text;
 }
 
-/* 40 MiB, and a commit reads and writes 16 MiB of them at most, and the next
- * entry. */
+/* 40 MiB, of which a commit reads and writes what its budget has. */
 static void large_entries_are_patched_in_parts(void **state)
 {
-    enum { COUNT = 44, PART_MOST = 10 };
+    enum {
+        COUNT = 44,
+        SIZE = 900 << 10,
+        PART_MOST =
+            KX_COMMIT_UNITS_MAX / (SIZE * (CHARGE_STORED + CHARGE_PASSED))
+    };
     struct story *s = *state;
     for (int n = 0; n < COUNT; n += 4)
         test_fill(&s->test, "u", n, 4, large);

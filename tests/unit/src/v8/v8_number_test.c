@@ -150,8 +150,9 @@ static void assert_sum(const struct sum *sum, size_t n, void *memory)
         bounds.max = value_of(sum->most, memory);
     if (sum->clamp || sum->least != NULL || sum->most != NULL)
         mutation.bounds = &bounds;
-    enum kx_status status = value_combine(
-        &mutation, sum->stored == NULL ? NULL : &stored, &out, &result, &fault);
+    enum kx_status status =
+        value_combine(&mutation, sum->stored == NULL ? NULL : &stored,
+                      &(struct value_work){.out = &out}, &result, &fault);
     if (sum->result[0] == '!') {
         assert_true(status == KX_TYPE_MISMATCH || status == KX_NUMBER_RANGE);
         assert_string_equal(fault.detail, sum->result + 1);
@@ -190,11 +191,15 @@ static void bigints_do_not_grow_without_end(void **state)
     struct kx_mutation mutation = {.type = KX_SUM,
                                    .value = value_of(BIG_1, memory)};
     assert_true(kx_value_is_number(&large, memory));
-    assert_int_equal(value_combine(&mutation, &large, &out, &result, &fault),
+    assert_int_equal(value_combine(&mutation, &large,
+                                   &(struct value_work){.out = &out}, &result,
+                                   &fault),
                      KX_NUMBER_RANGE);
     assert_string_equal(fault.detail, "the sum has more than 4096 bytes");
     mutation.value = value_of(MINUS_1, memory);
-    assert_int_equal(value_combine(&mutation, &large, &out, &result, &fault),
+    assert_int_equal(value_combine(&mutation, &large,
+                                   &(struct value_work){.out = &out}, &result,
+                                   &fault),
                      KX_OK);
     assert_int_equal(result.data.data[5], 0xfe);
     talloc_free(memory);
@@ -211,11 +216,15 @@ static void patches_go_with_values_that_json_can_carry(void **state)
     struct kx_value set = value_of("v:ff10272c00", memory);
     struct kx_mutation mutation = {.type = KX_PATCH,
                                    .value = value_of("j:{\"b\":2}", memory)};
-    assert_int_equal(value_combine(&mutation, &object, &out, &result, &fault),
+    assert_int_equal(value_combine(&mutation, &object,
+                                   &(struct value_work){.out = &out}, &result,
+                                   &fault),
                      KX_OK);
     assert_int_equal(result.encoding, KX_JSON);
     assert_true(kx_equal(result.data, kx_text("{\"a\":1,\"b\":2}")));
-    assert_int_equal(value_combine(&mutation, &set, &out, &result, &fault),
+    assert_int_equal(value_combine(&mutation, &set,
+                                   &(struct value_work){.out = &out}, &result,
+                                   &fault),
                      KX_TYPE_MISMATCH);
     assert_string_equal(fault.detail, "the stored value is a V8 value; a patch "
                                       "needs JSON");
