@@ -12,6 +12,7 @@
  *   a byte of a value that is stored     5 to 7 (overlay, page, log)
  *   a byte of a value that is removed    1.2 (unread) to 2.9
  *   a byte of JSON that is passed        0.2 (long strings) to 0.9 (members)
+ *   a byte beyond ASCII that is folded   18 (lower) to 33 (casefold)
  *   an operation of a JSON Patch         220, without what it passes
  *   a comparison of two short values     100
  *
@@ -30,6 +31,8 @@ enum charge_price {
     CHARGE_STORED = 6,     /* a byte of a row that is put */
     CHARGE_REMOVED = 2,    /* a byte of a row that is removed or replaced */
     CHARGE_PASSED = 1,     /* a byte that is read, compared or copied */
+    CHARGE_FOLDED = 30,    /* a byte beyond ASCII, or an escape, of a text that
+                            * is folded for an index */
     CHARGE_OPERATION = 200 /* an operation of a patch, a comparison, a key that
                             * is made for an index */
 };

@@ -52,18 +52,27 @@ static enum json_patch_result read_bounds(struct patching *patching,
     return JSON_PATCH_DONE;
 }
 
+/* A number is read as a double, added up, and compared with both bounds. */
+static void charge_number(struct patching *patching, struct kx_slice number)
+{
+    enum { PASSES = 4 };
+    charge_add(patching->patch->charge, PASSES * number.size, CHARGE_PASSED);
+}
+
 /* The number at the path, or nothing, and the sum, in the scratch `from`. */
 static enum json_patch_result add_up(struct patching *patching)
 {
     struct kx_slice *present = &patching->present;
     patching->from.size = 0;
     *present = kx_slice(NULL, 0);
+    charge_number(patching, patching->operand);
     if (!json_patch_find(patching, kx_buffer_slice(&patching->path), present))
         kx_add_slice(&patching->from, patching->operand);
     else if (kx_json_type(*present) != KX_JSON_NUMBER)
         return JSON_PATCH_NO_NUMBER;
     else if (!json_number_sum(*present, patching->operand, &patching->from))
         return JSON_PATCH_NOT_FINITE;
+    charge_number(patching, *present);
     return patching->from.failed ? JSON_PATCH_NO_MEMORY : JSON_PATCH_DONE;
 }
 

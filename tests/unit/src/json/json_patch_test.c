@@ -126,6 +126,23 @@ static void what_is_nested_is_paid_for_once_a_level(void **state)
     assert_true(many - one >= (LEVELS - 1) * BYTES);
 }
 
+static void a_sum_pays_for_its_digits(void **state)
+{
+    enum { DIGITS = 10000, PASSES = 4 };
+    char target[DIGITS + 20];
+    struct charge charge = {.most = UINT64_MAX};
+    struct kx_buffer out;
+    kx_buffer_init(&out, *state);
+    snprintf(target, sizeof target, "{\"a\":0.%0*d}", DIGITS, 1);
+    struct json_patch patch = {
+        .target = kx_text(target),
+        .operations = kx_text("[{\"op\":\"sum\",\"path\":\"/a\",\"value\":1}]"),
+        .charge = &charge};
+    assert_int_equal(json_patch(&patch, &out), JSON_PATCH_DONE);
+    assert_true(charge.spent >= (uint64_t)(PASSES + 1) * DIGITS);
+    kx_buffer_free(&out);
+}
+
 static void a_patch_ends_where_its_budget_does(void **state)
 {
     static const char two[] = "[{\"op\":\"set\",\"path\":\"/a\",\"value\":1},"
@@ -189,6 +206,7 @@ int main(void)
         cmocka_unit_test(words_may_have_escapes),
         cmocka_unit_test(each_operation_pays_for_what_it_passes),
         cmocka_unit_test(what_is_nested_is_paid_for_once_a_level),
+        cmocka_unit_test(a_sum_pays_for_its_digits),
         cmocka_unit_test(a_patch_ends_where_its_budget_does),
         cmocka_unit_test(memory_that_runs_out_is_told),
     };

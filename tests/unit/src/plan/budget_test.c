@@ -99,6 +99,32 @@ static void an_entry_with_too_many_index_entries_is_refused(void **state)
     expect_entries(s, "i0", 0);
 }
 
+/* Each index has one entry only, but folds 600 KB. */
+static void folding_counts_for_the_budget(void **state)
+{
+    enum { INDEXES = 10, TEXTS = 1000, LETTERS = 300 };
+    struct story *s = *state;
+    for (int i = 0; i < INDEXES; i++)
+        test_declare(&s->test, s->mem,
+                     talloc_asprintf(s->mem,
+                                     "{\"name\":\"i%d\",\"prefix\":[\"u\"],"
+                                     "\"fields\":[{\"path\":\"\",\"each\":true,"
+                                     "\"fold\":\"casefold\"}]}",
+                                     i));
+    char *word = talloc_strdup(s->mem, "");
+    for (int i = 0; i < LETTERS; i++)
+        word = talloc_strdup_append_buffer(word, "\u00c4");
+    char *text = talloc_asprintf(s->mem, "[\"%s\"", word);
+    for (int i = 1; i < TEXTS; i++)
+        text = talloc_asprintf_append_buffer(text, ",\"%s\"", word);
+    struct kx_mutation mutation = {
+        .type = KX_SET,
+        .key = test_key(s->mem, "[\"u\",1]"),
+        .value = test_json(talloc_strdup_append_buffer(text, "]"))};
+    struct kx_commit commit = {.mutations = &mutation, .mutation_count = 1};
+    expect_refused(s, &commit);
+}
+
 static void an_entry_within_the_budget_is_stored_and_replaced(void **state)
 {
     struct story *s = *state;
@@ -406,6 +432,7 @@ int main(void)
 #define STORY(name) cmocka_unit_test_setup_teardown(name, begin, finish)
     const struct CMUnitTest tests[] = {
         STORY(an_entry_with_too_many_index_entries_is_refused),
+        STORY(folding_counts_for_the_budget),
         STORY(an_entry_within_the_budget_is_stored_and_replaced),
         STORY(deletion_of_one_entry_has_no_budget),
         STORY(expiry_of_one_entry_has_no_budget),
