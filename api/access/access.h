@@ -6,7 +6,7 @@
  * handler checks keys by the functions below, after it has parsed them and
  * before it reads any; the exchange checks commits. A reply to a request whose
  * rights were not checked is not sent. A refusal never depends on stored
- * entries. The thread that has the request: the loop's, or a read worker's. */
+ * entries. The thread that has the request: the loop's, or a worker's. */
 #ifndef API_ACCESS_H
 #define API_ACCESS_H
 

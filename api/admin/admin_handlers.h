@@ -1,7 +1,5 @@
-/* Handlers of the service itself, by file. A `_finish` half runs with the
- * result of the commit for which the first half asked. All follow handler_fn
- * in request.h: they run on the event loop's thread, never block, and make
- * every failure a problem reply. */
+/* Handlers of the service itself, by file. All follow handler_fn in request.h.
+ */
 #ifndef API_ADMIN_HANDLERS_H
 #define API_ADMIN_HANDLERS_H
 
@@ -40,16 +38,12 @@ handler_fn ready_show;
 handler_fn token_list;
 /* POST /tokens: 201 with the new token, which is never shown again. */
 handler_fn token_create;
-/* Answers token_create. */
-handler_fn token_create_finish;
 /* GET /tokens/self: the token of the request, and whether one is needed. */
 handler_fn token_self;
 /* GET /tokens/{id}. */
 handler_fn token_show;
 /* DELETE /tokens/{id}: revokes the token; 204. */
 handler_fn token_revoke;
-/* Answers token_revoke. */
-handler_fn token_revoke_finish;
 
 /* ---- slow_requests.c --------------------------------------------------- */
 

@@ -28,23 +28,28 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
     return status == KX_OK;
 }
 
-static enum progress send_backup(struct request *request, struct reply *reply)
+static void send_backup(struct request *request, struct reply *reply, void *arg)
 {
+    (void)arg;
     struct kx_fault fault;
     struct backing *backing = talloc_zero(request->memory, struct backing);
     if (backing == NULL) {
         reply->body.failed = true;
-        return DONE;
+        return;
     }
     enum kx_status status = kx_backup_begin(request->service->store, backing,
                                             &backing->backup, &fault);
-    if (status == KX_ABSENT)
-        return problem(request, reply, PROBLEM_NO_BACKUP, "%s", fault.detail);
-    if (status == KX_BUSY)
-        return problem(request, reply, PROBLEM_OVERLOADED, "%s", fault.detail);
+    if (status == KX_ABSENT) {
+        problem(request, reply, PROBLEM_NO_BACKUP, "%s", fault.detail);
+        return;
+    }
+    if (status == KX_BUSY) {
+        problem(request, reply, PROBLEM_OVERLOADED, "%s", fault.detail);
+        return;
+    }
     if (status != KX_OK) {
         reply->body.failed = true;
-        return DONE;
+        return;
     }
     backing->stream = (struct stream){
         .next = next, .request = request, .state = backing, .viewless = true};
@@ -56,38 +61,45 @@ static enum progress send_backup(struct request *request, struct reply *reply)
     reply_headerf(request, reply, "Kindex-Backup-Size", "%llu",
                   (unsigned long long)kx_backup_size(backing->backup));
     reply->stream = &backing->stream;
-    return DONE;
 }
 
-enum progress backup_get(struct request *request, struct reply *reply)
+void backup_get(struct request *request, struct reply *reply)
 {
     struct input_error error;
-    return query_params_none(request, &error)
-               ? send_backup(request, reply)
-               : input_error_reply(request, reply, &error);
+    if (!query_params_none(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
+    request_apart(request, send_backup, NULL);
 }
 
 /* ---- Tickets ------------------------------------------------------------ */
 
-enum progress backup_ticket_create(struct request *request, struct reply *reply)
+void backup_ticket_create(struct request *request, struct reply *reply)
 {
     struct input_error error;
     struct backup_ticket ticket;
     const struct kx_token *token = request->caller.token;
     char end[64];
-    if (!query_params_none(request, &error))
-        return input_error_reply(request, reply, &error);
+    if (!query_params_none(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     enum kx_status status = backup_tickets_make(request->service->tickets,
                                                 token != NULL ? token->id : "",
                                                 kx_now_ms(), &ticket);
-    if (status == KX_BUSY)
-        return problem(request, reply, PROBLEM_OVERLOADED,
-                       "%d tickets for backups are open; each ends when it is "
-                       "used, or after a minute.",
-                       BACKUP_TICKETS_MAX);
-    if (status != KX_OK)
-        return problem(request, reply, PROBLEM_INTERNAL,
-                       "There are no random numbers.");
+    if (status == KX_BUSY) {
+        problem(request, reply, PROBLEM_OVERLOADED,
+                "%d tickets for backups are open; each ends when it is "
+                "used, or after a minute.",
+                BACKUP_TICKETS_MAX);
+        return;
+    }
+    if (status != KX_OK) {
+        problem(request, reply, PROBLEM_INTERNAL,
+                "There are no random numbers.");
+        return;
+    }
     answer_json(reply, 201);
     reply_headerf(request, reply, "Location", "/backup/tickets/%s",
                   ticket.text);
@@ -97,7 +109,6 @@ enum progress backup_ticket_create(struct request *request, struct reply *reply)
     snprintf(end, sizeof end, "\",\"expiresAt\":%lld}",
              (long long)ticket.expires_at_ms);
     kx_add_text(&reply->body, end);
-    return DONE;
 }
 
 /* The request is then one of the client that made the ticket: it ends with that
@@ -115,20 +126,24 @@ static bool take_ticket(struct request *request, const char *token)
 }
 
 /* What the log says of the request must not have the ticket. */
-enum progress backup_by_ticket(struct request *request, struct reply *reply)
+void backup_by_ticket(struct request *request, struct reply *reply)
 {
     struct input_error error;
     struct backup_ticket ticket;
     request->subject = kx_slice(NULL, 0);
-    if (!query_params_none(request, &error))
-        return input_error_reply(request, reply, &error);
+    if (!query_params_none(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     access_asked(request);
     if (!backup_tickets_take(request->service->tickets, request->argument,
                              kx_now_ms(), &ticket) ||
-        !take_ticket(request, ticket.token))
-        return problem(request, reply, PROBLEM_NOT_FOUND,
-                       "There is no such ticket, or it was used, or has "
-                       "expired; POST /backup/tickets makes another one.");
+        !take_ticket(request, ticket.token)) {
+        problem(request, reply, PROBLEM_NOT_FOUND,
+                "There is no such ticket, or it was used, or has "
+                "expired; POST /backup/tickets makes another one.");
+        return;
+    }
     audit_action(request, 200);
-    return send_backup(request, reply);
+    request_apart(request, send_backup, NULL);
 }

@@ -53,7 +53,7 @@ static void add_node(struct kx_buffer *out, const struct kx_cluster *cluster,
     kx_add_byte(out, '}');
 }
 
-enum progress cluster_show(struct request *request, struct reply *reply)
+void cluster_show(struct request *request, struct reply *reply)
 {
     struct service *service = request->service;
     struct kx_cluster cluster;
@@ -71,19 +71,19 @@ enum progress cluster_show(struct request *request, struct reply *reply)
         add_node(&reply->body, &cluster, &cluster.nodes[i]);
     }
     kx_add_text(&reply->body, "]}");
-    return DONE;
 }
 
-enum progress cluster_step_down(struct request *request, struct reply *reply)
+void cluster_step_down(struct request *request, struct reply *reply)
 {
     struct service *service = request->service;
-    if (!service->role.shared)
-        return problem(request, reply, PROBLEM_NO_CLUSTER,
-                       "The store is in a data directory, which one process "
-                       "has.");
+    if (!service->role.shared) {
+        problem(request, reply, PROBLEM_NO_CLUSTER,
+                "The store is in a data directory, which one process "
+                "has.");
+        return;
+    }
     atomic_store(&service->stepping_down, true);
     answer_json(reply, 202);
     add_text(&reply->body, "{\"node\":", service->role.node);
     kx_add_byte(&reply->body, '}');
-    return DONE;
 }

@@ -131,9 +131,8 @@ static void add_series(struct metrics_history *history,
     kx_add_byte(out, ']');
 }
 
-/* NULL: *progress_out is what the handler returns. */
-static struct history_reply *begin(struct request *request, struct reply *reply,
-                                   enum progress *progress_out)
+/* NULL: the reply says why. */
+static struct history_reply *begin(struct request *request, struct reply *reply)
 {
     struct metrics_history *history = request->service->history;
     struct query_params query;
@@ -147,7 +146,7 @@ static struct history_reply *begin(struct request *request, struct reply *reply,
                            request->memory, &query, &error) ||
         !query_params_step(&query, &minutes, &error) ||
         !query_params_since(&query, &since_ms, &error)) {
-        *progress_out = input_error_reply(request, reply, &error);
+        input_error_reply(request, reply, &error);
         return NULL;
     }
     history_range(history, minutes ? HISTORY_MINUTE : HISTORY_TEN_SECONDS,
@@ -156,7 +155,6 @@ static struct history_reply *begin(struct request *request, struct reply *reply,
                              sizeof *state + range.count * sizeof(double));
     if (state == NULL) {
         reply->body.failed = true;
-        *progress_out = DONE;
         return NULL;
     }
     state->range = range;
@@ -169,20 +167,17 @@ static struct history_reply *begin(struct request *request, struct reply *reply,
     return state;
 }
 
-enum progress history_show(struct request *request, struct reply *reply)
+/* Some series in each turn. */
+void history_show(struct request *request, struct reply *reply)
 {
-    struct history_reply *state = request->state;
-    enum progress progress;
-    if (state == NULL) {
-        state = begin(request, reply, &progress);
-        if (state == NULL)
-            return progress;
-        request->state = state;
+    struct history_reply *state = begin(request, reply);
+    if (state == NULL)
+        return;
+    while (state->next < HISTORY_SERIES) {
+        for (int i = 0; i < HISTORY_SLICE && state->next < HISTORY_SERIES; i++)
+            add_series(request->service->history, state, &reply->body);
+        if (state->next < HISTORY_SERIES && !request_turn(request))
+            return;
     }
-    for (int i = 0; i < HISTORY_SLICE && state->next < HISTORY_SERIES; i++)
-        add_series(request->service->history, state, &reply->body);
-    if (state->next < HISTORY_SERIES)
-        return AGAIN;
     kx_add_text(&reply->body, "}}");
-    return DONE;
 }

@@ -12,96 +12,109 @@
 #include "http/service.h"
 
 /* A reply to a request without parameters. */
-static enum progress constant(struct request *request, struct reply *reply,
-                              const char *json)
+static void constant(struct request *request, struct reply *reply,
+                     const char *json)
 {
     struct input_error error;
-    if (!query_params_none(request, &error))
-        return input_error_reply(request, reply, &error);
+    if (!query_params_none(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     answer_json(reply, 200);
     kx_add_text(&reply->body, json);
-    return DONE;
 }
 
-enum progress ops_live(struct request *request, struct reply *reply)
+void ops_live(struct request *request, struct reply *reply)
 {
-    return constant(request, reply, "{\"ok\":true}");
+    constant(request, reply, "{\"ok\":true}");
 }
 
-enum progress ops_version(struct request *request, struct reply *reply)
+void ops_version(struct request *request, struct reply *reply)
 {
     char text[120];
     snprintf(text, sizeof text,
              "{\"name\":\"kindex\",\"version\":\"" KX_VERSION
              "\",\"startedAt\":%lld}",
              (long long)request->service->started_at_ms);
-    return constant(request, reply, text);
+    constant(request, reply, text);
 }
 
-enum progress ops_service(struct request *request, struct reply *reply)
+void ops_service(struct request *request, struct reply *reply)
 {
-    return constant(request, reply,
-                    "{\"name\":\"kindex\",\"version\":\"" KX_VERSION "\","
-                    "\"links\":{\"openapi\":\"/openapi.json\","
-                    "\"entries\":\"/kv\",\"list\":\"/list\","
-                    "\"count\":\"/count\",\"aggregate\":\"/aggregate\","
-                    "\"tree\":\"/tree\","
-                    "\"get\":\"/get\","
-                    "\"explain\":\"/explain\",\"watch\":\"/watch\","
-                    "\"atomic\":\"/atomic\",\"bulk\":\"/bulk\","
-                    "\"indexes\":\"/indexes\","
-                    "\"tokens\":\"/tokens\",\"backup\":\"/backup\","
-                    "\"live\":\"/livez\",\"ready\":\"/readyz\","
-                    "\"metrics\":\"/metrics\",\"slow\":\"/slow\","
-                    "\"cluster\":\"/cluster\","
-                    "\"version\":\"/version\","
-                    "\"console\":\"/console\"}}");
+    constant(request, reply,
+             "{\"name\":\"kindex\",\"version\":\"" KX_VERSION "\","
+             "\"links\":{\"openapi\":\"/openapi.json\","
+             "\"entries\":\"/kv\",\"list\":\"/list\","
+             "\"count\":\"/count\",\"aggregate\":\"/aggregate\","
+             "\"tree\":\"/tree\","
+             "\"get\":\"/get\","
+             "\"explain\":\"/explain\",\"watch\":\"/watch\","
+             "\"atomic\":\"/atomic\",\"bulk\":\"/bulk\","
+             "\"indexes\":\"/indexes\","
+             "\"tokens\":\"/tokens\",\"backup\":\"/backup\","
+             "\"live\":\"/livez\",\"ready\":\"/readyz\","
+             "\"metrics\":\"/metrics\",\"slow\":\"/slow\","
+             "\"cluster\":\"/cluster\","
+             "\"version\":\"/version\","
+             "\"console\":\"/console\"}}");
 }
 
-enum progress ops_metrics(struct request *request, struct reply *reply)
+static void write_metrics(struct request *request, struct reply *reply,
+                          void *arg)
+{
+    (void)arg;
+    metrics_write(request->service, request->reader, &reply->body);
+}
+
+void ops_metrics(struct request *request, struct reply *reply)
 {
     struct input_error error;
-    if (!query_params_none(request, &error))
-        return input_error_reply(request, reply, &error);
+    if (!query_params_none(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
+    if (!request_read(request, write_metrics, NULL))
+        return;
     reply->status = 200;
     reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
-    metrics_write(request->service, request->reader, &reply->body);
-    return DONE;
 }
 
-enum progress ops_openapi(struct request *request, struct reply *reply)
+void ops_openapi(struct request *request, struct reply *reply)
 {
     struct input_error error;
-    if (!query_params_none(request, &error))
-        return input_error_reply(request, reply, &error);
+    if (!query_params_none(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     answer_json(reply, 200);
     reply->constant = openapi_json();
-    return DONE;
 }
 
 /* The media type is that of RFC 9512. */
-enum progress ops_openapi_yaml(struct request *request, struct reply *reply)
+void ops_openapi_yaml(struct request *request, struct reply *reply)
 {
     ops_openapi(request, reply);
     if (reply->status == 200) {
         reply->content_type = "application/yaml";
         reply->constant = openapi_yaml();
     }
-    return DONE;
 }
 
 /* What `type` of every problem document leads to (RFC 9457 section 3.1.1): the
  * same document without what is special about one occurrence. */
-enum progress ops_problem(struct request *request, struct reply *reply)
+void ops_problem(struct request *request, struct reply *reply)
 {
     struct input_error error;
     enum problem_code code;
-    if (!query_params_none(request, &error))
-        return input_error_reply(request, reply, &error);
-    if (!problem_find(request->argument, &code))
-        return problem(request, reply, PROBLEM_NOT_FOUND,
-                       "There is no problem with this code.");
+    if (!query_params_none(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
+    if (!problem_find(request->argument, &code)) {
+        problem(request, reply, PROBLEM_NOT_FOUND,
+                "There is no problem with this code.");
+        return;
+    }
     answer_json(reply, 200);
     problem_write(&reply->body, code, NULL);
-    return DONE;
 }

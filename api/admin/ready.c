@@ -70,10 +70,13 @@ static void check_store(struct service *service, struct check *checks)
 }
 
 /* An index that is being built is nothing to worry about. */
-static void check_indexes(const struct request *request, struct check *checks)
+static void check_indexes(struct request *request, struct reply *reply,
+                          void *arg)
 {
     struct kx_reader *reader = request->reader;
+    struct check *checks = arg;
     struct kx_index_info info;
+    (void)reply;
     if (!request_holds_view(request)) {
         checks[INDEXES] = (struct check){
             CHECK_WARNING, "The database did not answer in time."};
@@ -114,8 +117,8 @@ static void add_checks(const struct check *checks, int count,
 }
 
 /* For a person, as Kubernetes and etcd show theirs. */
-static enum progress answer_lines(const struct check *checks, int count,
-                                  struct reply *reply)
+static void answer_lines(const struct check *checks, int count,
+                         struct reply *reply)
 {
     static const char *const MARKS[] = {
         [CHECK_OK] = "[+]", [CHECK_WARNING] = "[!]", [CHECK_FAILING] = "[-]"};
@@ -130,15 +133,17 @@ static enum progress answer_lines(const struct check *checks, int count,
                                       : STATES[checks[i].state]);
         kx_add_byte(&reply->body, '\n');
     }
-    return DONE;
 }
 
-static enum progress answer_ready(struct request *request, struct reply *reply,
-                                  const struct check *checks, bool verbose)
+static void answer_ready(struct request *request, struct reply *reply,
+                         const struct check *checks, bool verbose)
 {
     const char *accept = request->header(request, "Accept");
-    if (verbose && accept != NULL && strncasecmp(accept, "text/plain", 10) == 0)
-        return answer_lines(checks, count_of(request->service), reply);
+    if (verbose && accept != NULL &&
+        strncasecmp(accept, "text/plain", 10) == 0) {
+        answer_lines(checks, count_of(request->service), reply);
+        return;
+    }
     answer_json(reply, 200);
     kx_add_text(&reply->body, "{\"ok\":true");
     if (verbose) {
@@ -146,13 +151,11 @@ static enum progress answer_ready(struct request *request, struct reply *reply,
         add_checks(checks, count_of(request->service), &reply->body);
     }
     kx_add_byte(&reply->body, '}');
-    return DONE;
 }
 
 /* Without the core: nothing may be asked of it any more. */
-static enum progress answer_failing(struct request *request,
-                                    struct reply *reply,
-                                    const struct check *checks, bool verbose)
+static void answer_failing(struct request *request, struct reply *reply,
+                           const struct check *checks, bool verbose)
 {
     struct kx_buffer json;
     const struct check *why =
@@ -163,15 +166,14 @@ static enum progress answer_failing(struct request *request,
             why == &checks[ROLE] ? PROBLEM_NO_ACTIVE_NODE : PROBLEM_STOPPING,
             "%s", why->detail);
     if (!verbose)
-        return DONE;
+        return;
     kx_buffer_init(&json, request->memory);
     add_checks(checks, count_of(request->service), &json);
     reply->body.failed |= json.failed;
     problem_member_json(reply, "checks", kx_buffer_slice(&json));
-    return DONE;
 }
 
-enum progress ready_show(struct request *request, struct reply *reply)
+void ready_show(struct request *request, struct reply *reply)
 {
     struct check checks[CHECKS] = {{.state = CHECK_OK}};
     bool verbose;
@@ -179,18 +181,21 @@ enum progress ready_show(struct request *request, struct reply *reply)
     struct input_error error;
     if (!query_params_read(request->query, TAKES_VERBOSE, request->memory,
                            &query, &error) ||
-        !query_params_flag(&query, PARAMETER_VERBOSE, &verbose, &error))
-        return input_error_reply(request, reply, &error);
+        !query_params_flag(&query, PARAMETER_VERBOSE, &verbose, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     bool opened = request->reader != NULL;
     check_service(request->service, opened, checks);
     if (verbose && opened && checks[STORAGE].state == CHECK_OK) {
-        if (!request_holds_view(request) && !request->viewless)
-            return VIEW;
         check_store(request->service, checks);
-        check_indexes(request, checks);
+        if (!request_read(request, check_indexes, checks))
+            return;
     }
     if (checks[STORAGE].state == CHECK_OK &&
-        checks[ACCEPTING].state == CHECK_OK && checks[ROLE].state == CHECK_OK)
-        return answer_ready(request, reply, checks, verbose);
-    return answer_failing(request, reply, checks, verbose);
+        checks[ACCEPTING].state == CHECK_OK && checks[ROLE].state == CHECK_OK) {
+        answer_ready(request, reply, checks, verbose);
+        return;
+    }
+    answer_failing(request, reply, checks, verbose);
 }

@@ -92,7 +92,7 @@ static void add_account(struct kx_buffer *out, const struct account *account)
     kx_add_byte(out, '}');
 }
 
-enum progress slow_requests_list(struct request *request, struct reply *reply)
+void slow_requests_list(struct request *request, struct reply *reply)
 {
     struct service *service = request->service;
     size_t limit = SLOW_LOG_LIMIT_DEFAULT;
@@ -104,8 +104,10 @@ enum progress slow_requests_list(struct request *request, struct reply *reply)
     if (!query_params_read(request->query, TAKES_LIMIT | TAKES_SINCE,
                            request->memory, &query, &error) ||
         !query_params_limit(&query, &limit, &error) ||
-        !query_params_since(&query, &since_ms, &error))
-        return input_error_reply(request, reply, &error);
+        !query_params_since(&query, &since_ms, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     answer_json(reply, 200);
     snprintf(text, sizeof text, "{\"slowMs\":%llu,\"requests\":[",
              (unsigned long long)service->options->slow_ms);
@@ -119,5 +121,4 @@ enum progress slow_requests_list(struct request *request, struct reply *reply)
         add_account(&reply->body, &account);
     }
     kx_add_text(&reply->body, "]}");
-    return DONE;
 }

@@ -37,21 +37,20 @@ static struct kx_token *find(const struct request *request)
 }
 
 /* The token of a request without parameters. NULL: the reply says what is
- * wrong, and *progress_out is what the handler returns. */
-static struct kx_token *wanted(struct request *request, struct reply *reply,
-                               enum progress *progress_out)
+ * wrong. */
+static struct kx_token *wanted(struct request *request, struct reply *reply)
 {
     struct input_error error;
     struct kx_token *token = NULL;
     if (!query_params_none(request, &error)) {
-        *progress_out = input_error_reply(request, reply, &error);
+        input_error_reply(request, reply, &error);
         return NULL;
     }
     access_asked(request);
     token = find(request);
     if (token == NULL)
-        *progress_out = problem(request, reply, PROBLEM_TOKEN_NOT_FOUND,
-                                "There is no such token.");
+        problem(request, reply, PROBLEM_TOKEN_NOT_FOUND,
+                "There is no such token.");
     return token;
 }
 
@@ -104,13 +103,15 @@ static bool write_page(const struct request *request, struct cursor_page *page,
     return false;
 }
 
-enum progress token_list(struct request *request, struct reply *reply)
+void token_list(struct request *request, struct reply *reply)
 {
     struct kx_buffer *out = &reply->body;
     struct cursor_page page;
     struct input_error error;
-    if (!read_page(request, &page, &error))
-        return input_error_reply(request, reply, &error);
+    if (!read_page(request, &page, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     access_asked(request);
     answer_json(reply, 200);
     kx_add_text(out, "{\"tokens\":[");
@@ -121,29 +122,28 @@ enum progress token_list(struct request *request, struct reply *reply)
     } else
         kx_add_text(out, "],\"cursor\":null}");
     out->failed |= page.after.failed;
-    return DONE;
 }
 
-enum progress token_show(struct request *request, struct reply *reply)
+void token_show(struct request *request, struct reply *reply)
 {
-    enum progress progress;
-    struct kx_token *token = wanted(request, reply, &progress);
+    struct kx_token *token = wanted(request, reply);
     if (token == NULL)
-        return progress;
+        return;
     answer_json(reply, 200);
     tokens_write(token, NULL, &reply->body);
     kx_token_release(token);
-    return DONE;
 }
 
 /* A client learns here what it may do, and whether it has to ask for a token.
  */
-enum progress token_self(struct request *request, struct reply *reply)
+void token_self(struct request *request, struct reply *reply)
 {
     struct input_error error;
     const struct kx_token *token = request->caller.token;
-    if (!query_params_none(request, &error))
-        return input_error_reply(request, reply, &error);
+    if (!query_params_none(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     access_asked(request);
     answer_json(reply, 200);
     reply_header(reply, "Cache-Control", "no-store");
@@ -155,15 +155,15 @@ enum progress token_self(struct request *request, struct reply *reply)
     else
         kx_add_text(&reply->body, "null");
     kx_add_byte(&reply->body, '}');
-    return DONE;
 }
 
 /* ---- POST --------------------------------------------------------------- */
 
-/* What the second half needs again. */
 struct creation {
     struct kx_token token;
     char text[CREDENTIAL_SIZE + 1];
+    struct input_error error; /* set unless `good` */
+    bool good;
 };
 
 static bool read_creation(struct request *request, struct creation *creation,
@@ -217,58 +217,69 @@ static void end_with(const struct kx_token *giver, struct kx_token *token)
         token->expires_at_ms = giver->expires_at_ms;
 }
 
-enum progress token_create(struct request *request, struct reply *reply)
+static void read_body(struct request *request, void *arg)
 {
-    struct input_error error;
-    struct creation *creation = talloc_zero(request->memory, struct creation);
-    if (creation == NULL) {
-        reply->body.failed = true;
-        return DONE;
-    }
-    if (!read_creation(request, creation, &error))
-        return input_error_reply(request, reply, &error);
-    if (!may_grant(request, reply, &creation->token))
-        return DONE;
-    end_with(request->caller.token, &creation->token);
-    request->state = creation;
-    request->commit.command.kind = KX_ADD_TOKEN;
-    request->commit.command.token = &creation->token;
-    return COMMIT;
+    struct creation *creation = arg;
+    creation->good = read_creation(request, creation, &creation->error);
+}
+
+static void refuse_commit(struct request *request, struct reply *reply,
+                          void *arg)
+{
+    (void)arg;
+    core_refusal_commit(request, reply);
+}
+
+/* Commits the command. False: the reply is complete. */
+static bool commit(struct request *request)
+{
+    if (!request_commit(request))
+        return false;
+    if (request->commit.status == KX_OK)
+        return true;
+    request_read(request, refuse_commit, NULL);
+    return false;
 }
 
 /* The secret is shown here and never again, so it must not be kept on the way.
  */
-enum progress token_create_finish(struct request *request, struct reply *reply)
+void token_create(struct request *request, struct reply *reply)
 {
-    const struct creation *creation = request->state;
-    if (request->commit.status != KX_OK)
-        return core_refusal_commit(request, reply);
+    struct creation *creation = talloc_zero(request->memory, struct creation);
+    if (creation == NULL) {
+        reply->body.failed = true;
+        return;
+    }
+    if (!request_work(request, read_body, creation))
+        return;
+    if (!creation->good) {
+        input_error_reply(request, reply, &creation->error);
+        return;
+    }
+    if (!may_grant(request, reply, &creation->token))
+        return;
+    end_with(request->caller.token, &creation->token);
+    request->commit.command.kind = KX_ADD_TOKEN;
+    request->commit.command.token = &creation->token;
+    if (!commit(request))
+        return;
     request->subject = kx_text(creation->token.id);
     answer_json(reply, 201);
     reply_headerf(request, reply, "Location", "/tokens/%s", creation->token.id);
     reply_header(reply, "Cache-Control", "no-store");
     tokens_write(&creation->token, creation->text, &reply->body);
-    return DONE;
 }
 
 /* ---- DELETE ------------------------------------------------------------- */
 
-enum progress token_revoke(struct request *request, struct reply *reply)
+void token_revoke(struct request *request, struct reply *reply)
 {
-    enum progress progress;
-    struct kx_token *token = wanted(request, reply, &progress);
+    struct kx_token *token = wanted(request, reply);
     if (token == NULL)
-        return progress;
+        return;
     kx_token_release(token);
     request->commit.command.kind = KX_REVOKE_TOKEN;
     request->commit.command.token_id = request->argument;
-    return COMMIT;
-}
-
-enum progress token_revoke_finish(struct request *request, struct reply *reply)
-{
-    if (request->commit.status != KX_OK)
-        return core_refusal_commit(request, reply);
-    reply->status = 204;
-    return DONE;
+    if (commit(request))
+        reply->status = 204;
 }

@@ -89,26 +89,27 @@ static void refuse(struct request *request, struct reply *reply, void *arg)
 
 /* A dry run has no versionstamp of its own: null, not one that another commit
  * will get. */
-enum progress atomic_commit(struct request *request, struct reply *reply)
+void atomic_commit(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
     struct atomic_input asked;
     size_t next = 0;
     if (!request_work(request, read_asked, &asked))
-        return DONE;
-    if (!asked.good)
-        return input_error_reply(request, reply, &asked.error);
+        return;
+    if (!asked.good) {
+        input_error_reply(request, reply, &asked.error);
+        return;
+    }
     if (!request_commit(request))
-        return DONE;
+        return;
     if (commit->status != KX_OK) {
         request_read(request, refuse, NULL);
-        return DONE;
+        return;
     }
     begin_reply(commit, reply);
     if (commit->results != NULL)
         while (!add_results(commit, &next, &reply->body))
             if (!request_turn(request))
-                return DONE;
+                return;
     kx_add_byte(&reply->body, '}');
-    return DONE;
 }

@@ -258,11 +258,11 @@ static bool store_slice(struct bulk *bulk, struct request *request,
     return true;
 }
 
-enum progress bulk_write(struct request *request, struct reply *reply)
+void bulk_write(struct request *request, struct reply *reply)
 {
     struct bulk *bulk = begin(request, reply);
     if (bulk == NULL)
-        return DONE;
+        return;
     while (store_slice(bulk, request, reply)) {
         if (bulk_read_is_done(&bulk->reader)) {
             add_end(bulk, &reply->body);
@@ -271,5 +271,4 @@ enum progress bulk_write(struct request *request, struct reply *reply)
         if (!request_send(request, &bulk->stream))
             break;
     }
-    return DONE;
 }

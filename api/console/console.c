@@ -27,12 +27,12 @@ static bool is_off(const struct request *request)
     return !request->service->options->console;
 }
 
-static enum progress not_found(struct request *request, struct reply *reply)
+static void not_found(struct request *request, struct reply *reply)
 {
     const char *why = is_off(request)
                           ? "The console is not served (--console off)."
                           : "The console has no such file.";
-    return problem(request, reply, PROBLEM_NOT_FOUND, "%s", why);
+    problem(request, reply, PROBLEM_NOT_FOUND, "%s", why);
 }
 
 static void add_common(struct reply *reply)
@@ -89,43 +89,47 @@ static void add_page_headers(struct request *request, struct reply *reply,
                   nonce);
 }
 
-enum progress console_page(struct request *request, struct reply *reply)
+void console_page(struct request *request, struct reply *reply)
 {
     struct input_error error;
-    if (!query_params_none(request, &error))
-        return input_error_reply(request, reply, &error);
-    if (is_off(request))
-        return not_found(request, reply);
+    if (!query_params_none(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
+    if (is_off(request)) {
+        not_found(request, reply);
+        return;
+    }
     const char *nonce = make_nonce(request);
     reply->status = 200;
     reply->content_type = "text/html; charset=utf-8";
     reply->body.failed |= nonce == NULL;
     if (nonce == NULL)
-        return DONE;
+        return;
     fill(&reply->body, nonce);
     add_page_headers(request, reply, nonce);
-    return DONE;
 }
 
 /* ---- Leading to the page ------------------------------------------------- */
 
 /* The address is relative, so that a proxy may put a path before it. */
-static enum progress lead(struct reply *reply)
+static void lead(struct reply *reply)
 {
     reply->status = 303;
     reply_header(reply, "Location", "console");
     reply_header(reply, "Cache-Control", "no-store");
     reply_header(reply, "Vary", "Accept");
-    return DONE;
 }
 
-enum progress console_or_service(struct request *request, struct reply *reply)
+void console_or_service(struct request *request, struct reply *reply)
 {
     const char *accept = request->header(request, "Accept");
     if (accept_names(accept, "text/html") && !is_off(request) &&
-        request->query.size == 0)
-        return lead(reply);
-    return ops_service(request, reply);
+        request->query.size == 0) {
+        lead(reply);
+        return;
+    }
+    ops_service(request, reply);
 }
 
 /* ---- Files --------------------------------------------------------------- */
@@ -141,14 +145,18 @@ static bool is_this_version(const struct request *request)
                     kx_text(console_version()));
 }
 
-enum progress console_file(struct request *request, struct reply *reply)
+void console_file(struct request *request, struct reply *reply)
 {
     struct input_error error;
-    if (!query_params_none(request, &error))
-        return input_error_reply(request, reply, &error);
+    if (!query_params_none(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     const struct console_file *file = console_file_find(request->argument);
-    if (is_off(request) || file == NULL || !is_this_version(request))
-        return not_found(request, reply);
+    if (is_off(request) || file == NULL || !is_this_version(request)) {
+        not_found(request, reply);
+        return;
+    }
     reply->status = 200;
     reply->content_type = file->type;
     reply->constant = file->bytes;
@@ -160,5 +168,4 @@ enum progress console_file(struct request *request, struct reply *reply)
     add_common(reply);
     reply_header(reply, "Vary", "Accept-Encoding");
     reply_header(reply, "Cache-Control", "public, max-age=31536000, immutable");
-    return DONE;
 }

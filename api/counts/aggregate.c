@@ -33,9 +33,9 @@ static bool read_range(struct request *request, struct selection *selection,
            selector_make(selection, request->memory, selector, error);
 }
 
-static enum progress refuse(struct request *request, struct reply *reply,
-                            const struct kx_fault *fault,
-                            const struct selector *selector)
+static void refuse(struct request *request, struct reply *reply,
+                   const struct kx_fault *fault,
+                   const struct selector *selector)
 {
     struct input_error error;
     struct kx_slice name = selector->index;
@@ -45,37 +45,50 @@ static enum progress refuse(struct request *request, struct reply *reply,
                         "with \"store\":{\"aggregate\":...} has them.",
                         (int)name.size, (const char *)name.data);
         error.parameter = kx_text(query_params_name(PARAMETER_INDEX));
-        return input_error_reply(request, reply, &error);
+        input_error_reply(request, reply, &error);
+        return;
     }
-    if (fault->status != KX_AGAIN)
-        return core_refusal_scan(request, reply, fault, selector);
+    if (fault->status != KX_AGAIN) {
+        core_refusal_scan(request, reply, fault, selector);
+        return;
+    }
     input_error_set(&error, PROBLEM_BAD_PARAMETER,
                     "The range has more than %d groups: give a longer prefix, "
                     "or start and end; or declare an index with fewer fields.",
                     KX_GROUPS_MAX);
     error.parameter = kx_text(query_params_name(PARAMETER_PREFIX));
-    return input_error_reply(request, reply, &error);
+    input_error_reply(request, reply, &error);
 }
 
-enum progress aggregate_get(struct request *request, struct reply *reply)
+static void add_up(struct request *request, struct reply *reply, void *arg)
 {
+    (void)arg;
     struct selection selection;
     struct selector selector;
     struct input_error error;
     struct kx_buffer totals;
     struct kx_fault fault = {.status = KX_OK};
-    if (!read_range(request, &selection, &selector, &error))
-        return input_error_reply(request, reply, &error);
+    if (!read_range(request, &selection, &selector, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     if (!selector_allowed(request, reply, SCOPE_LIST, &selector))
-        return DONE;
+        return;
     kx_buffer_init(&totals, request->memory);
     kx_read_begin(request->reader);
     fault.status = kx_aggregate(request->reader, selector.index,
                                 &selector.range, &totals, &fault);
     reply->flush = kx_read_end(request->reader);
-    if (fault.status != KX_OK)
-        return refuse(request, reply, &fault, &selector);
+    if (fault.status != KX_OK) {
+        refuse(request, reply, &fault, &selector);
+        return;
+    }
     answer_json(reply, 200);
     kx_add_slice(&reply->body, kx_buffer_slice(&totals));
-    return DONE;
+}
+
+void aggregate_get(struct request *request, struct reply *reply)
+{
+    (void)reply;
+    request_read(request, add_up, NULL);
 }

@@ -24,26 +24,32 @@ struct count {
     struct kx_buffer bound;
     struct kx_buffer position;
     uint64_t entries;
+    bool begun;     /* the request was read */
+    bool more;      /* slices follow */
     bool sought;    /* whether an index holds the number */
     bool estimate;  /* after the first slice the others are estimated */
     uint64_t flush; /* the last one that a slice depends on */
 };
 
+static struct count *count_create(void *memory)
+{
+    struct count *count = talloc_zero(memory, struct count);
+    if (count == NULL)
+        return NULL;
+    selection_init(&count->selection, memory);
+    kx_buffer_init(&count->bound, memory);
+    kx_buffer_init(&count->position, memory);
+    return count;
+}
+
 /* Only their number is needed: the rows of an index are counted without reading
- * their entries. NULL with an error. */
-static struct count *begin(struct request *request, struct input_error *error)
+ * their entries. */
+static bool read_count(struct request *request, struct count *count,
+                       struct input_error *error)
 {
     const unsigned allowed = TAKES_PREFIX | TAKES_START | TAKES_END |
                              TAKES_INDEX | TAKES_ESTIMATE | TAKES_CONSISTENCY;
     struct query_params query;
-    struct count *count = talloc_zero(request->memory, struct count);
-    if (count == NULL) {
-        input_error_no_memory(error);
-        return NULL;
-    }
-    selection_init(&count->selection, request->memory);
-    kx_buffer_init(&count->bound, request->memory);
-    kx_buffer_init(&count->position, request->memory);
     if (!query_params_read(request->query, allowed, request->memory, &query,
                            error) ||
         !selection_read(&query, &count->selection, error) ||
@@ -52,10 +58,10 @@ static struct count *begin(struct request *request, struct input_error *error)
                            error) ||
         !selector_make(&count->selection, request->memory, &count->selector,
                        error))
-        return NULL;
+        return false;
     count->selector.range.count_only = true;
     count->selector.range.yields = true;
-    return count;
+    return true;
 }
 
 /* KX_OK: a slice is counted, and there may be more, after `position`. KX_END:
@@ -128,8 +134,8 @@ static enum kx_status estimate(struct kx_reader *reader, struct count *count,
     return status;
 }
 
-static enum progress answer(struct reply *reply, const struct count *count,
-                            const char *exact)
+static void answer(struct reply *reply, const struct count *count,
+                   const char *exact)
 {
     char text[64];
     answer_json(reply, 200);
@@ -137,35 +143,47 @@ static enum progress answer(struct reply *reply, const struct count *count,
     snprintf(text, sizeof text, "{\"count\":%llu%s}",
              (unsigned long long)count->entries, exact);
     kx_add_text(&reply->body, text);
-    return DONE;
 }
 
-/* AGAIN lets the loop serve others before the next slice. */
-static enum progress go_on(struct request *request, struct reply *reply,
+static void next_or_answer(struct request *request, struct reply *reply,
                            struct count *count)
 {
     struct kx_fault fault = {0};
     fault.status = next_slice(request->reader, count, &fault);
-    if (fault.status == KX_OK && !count->estimate)
-        return AGAIN;
-    if (fault.status == KX_END)
-        return answer(reply, count, count->estimate ? ",\"exact\":true" : "");
+    count->more = fault.status == KX_OK && !count->estimate;
+    if (count->more)
+        return;
+    if (fault.status == KX_END) {
+        answer(reply, count, count->estimate ? ",\"exact\":true" : "");
+        return;
+    }
     if (fault.status == KX_OK)
         fault.status = estimate(request->reader, count, &fault);
     if (fault.status == KX_OK)
-        return answer(reply, count, ",\"exact\":false");
-    return core_refusal_scan(request, reply, &fault, &count->selector);
+        answer(reply, count, ",\"exact\":false");
+    else
+        core_refusal_scan(request, reply, &fault, &count->selector);
 }
 
-enum progress list_count(struct request *request, struct reply *reply)
+static void count_section(struct request *request, struct reply *reply,
+                          void *arg)
 {
+    struct count *count = arg;
     struct input_error error;
-    if (request->state == NULL)
-        request->state = begin(request, &error);
-    struct count *count = request->state;
-    if (count == NULL)
-        return input_error_reply(request, reply, &error);
-    if (!selector_allowed(request, reply, SCOPE_LIST, &count->selector))
-        return DONE;
-    return go_on(request, reply, count);
+    count->more = false;
+    if (!count->begun && !read_count(request, count, &error))
+        input_error_reply(request, reply, &error);
+    else if (selector_allowed(request, reply, SCOPE_LIST, &count->selector))
+        next_or_answer(request, reply, count);
+    count->begun = true;
+}
+
+/* Others have their turn between two slices. */
+void list_count(struct request *request, struct reply *reply)
+{
+    struct count *count = count_create(request->memory);
+    reply->body.failed = count == NULL;
+    while (count != NULL && request_read(request, count_section, count) &&
+           count->more && request_turn(request))
+        ;
 }

@@ -1,6 +1,5 @@
 /* Handlers that say how many entries there are, by file. All follow handler_fn
- * in request.h: they run on the event loop's thread, never block, and make
- * every failure a problem reply. */
+ * in request.h. */
 #ifndef API_COUNT_HANDLERS_H
 #define API_COUNT_HANDLERS_H
 

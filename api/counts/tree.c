@@ -19,6 +19,8 @@ struct tree_page {
     struct selector selector;
     struct selection selection;
     uint64_t list; /* of its cursors */
+    bool begun;    /* the request was read */
+    bool more;     /* slices follow */
     size_t limit;
     size_t count; /* children that are written */
     bool full;    /* there are more, from `child` on */
@@ -88,16 +90,6 @@ static bool read_page(struct request *request, struct tree_page *page,
            selector_make(&page->selection, request->memory, &page->selector,
                          error) &&
            resume(page, &query, error);
-}
-
-/* NULL with an error. */
-static struct tree_page *begin(struct request *request,
-                               struct input_error *error)
-{
-    struct tree_page *page = page_create(request->memory);
-    if (page == NULL)
-        input_error_no_memory(error);
-    return page != NULL && read_page(request, page, error) ? page : NULL;
 }
 
 /* ---- Children ----------------------------------------------------------- */
@@ -228,7 +220,7 @@ static enum kx_status walk(struct request *request, struct tree_page *page,
 
 /* ---- Answering ---------------------------------------------------------- */
 
-static enum progress finish(struct tree_page *page, struct reply *reply)
+static void finish(struct tree_page *page, struct reply *reply)
 {
     struct kx_buffer *out = &reply->body;
     if (page->child.size > 0 && !page->full)
@@ -241,7 +233,6 @@ static enum progress finish(struct tree_page *page, struct reply *reply)
         kx_add_text(out, "\"}");
     } else
         kx_add_text(out, "],\"cursor\":null}");
-    return DONE;
 }
 
 /* Does the caller have rights on some prefixes in the range only? Those that
@@ -263,7 +254,7 @@ static bool find_prefixes(const struct request *request, struct tree_page *page)
 
 /* Rights are checked for each slice: since the last one an index may have been
  * declared or dropped. */
-static enum progress go_on(struct request *request, struct reply *reply,
+static void next_or_answer(struct request *request, struct reply *reply,
                            struct tree_page *page)
 {
     struct kx_fault fault = {0};
@@ -271,23 +262,38 @@ static enum progress go_on(struct request *request, struct reply *reply,
     if (page->partial)
         access_asked(request);
     else if (!selector_allowed(request, reply, SCOPE_LIST, &page->selector))
-        return DONE;
+        return;
     fault.status = walk(request, page, &reply->body, &fault);
-    if (fault.status == KX_AGAIN)
-        return AGAIN;
-    if (fault.status != KX_OK && fault.status != KX_END)
-        return core_refusal_scan(request, reply, &fault, &page->selector);
-    return finish(page, reply);
+    page->more = fault.status == KX_AGAIN;
+    if (page->more)
+        return;
+    if (fault.status == KX_OK || fault.status == KX_END)
+        finish(page, reply);
+    else
+        core_refusal_scan(request, reply, &fault, &page->selector);
 }
 
-enum progress tree_get(struct request *request, struct reply *reply)
+static void tree_section(struct request *request, struct reply *reply,
+                         void *arg)
 {
+    struct tree_page *page = arg;
     struct input_error error;
-    if (request->state == NULL)
-        request->state = begin(request, &error);
-    if (request->state == NULL)
-        return input_error_reply(request, reply, &error);
-    if (request->slices == 0)
+    page->more = false;
+    if (!page->begun && !read_page(request, page, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
+    if (!page->begun)
         kx_add_text(&reply->body, "{\"children\":[");
-    return go_on(request, reply, request->state);
+    page->begun = true;
+    next_or_answer(request, reply, page);
+}
+
+void tree_get(struct request *request, struct reply *reply)
+{
+    struct tree_page *page = page_create(request->memory);
+    reply->body.failed = page == NULL;
+    while (page != NULL && request_read(request, tree_section, page) &&
+           page->more && request_turn(request))
+        ;
 }

@@ -19,6 +19,9 @@
  * one view, and what that takes is limited (KX_MATCH_MAX). Each index that has
  * a request takes one turn, since an estimate reads rows in a separate view. */
 struct explanation {
+    struct input_error error; /* set unless `good` */
+    bool good;                /* the query is */
+    bool more;                /* slices follow */
     struct request *request;
     struct kx_buffer *out;
     struct kx_query *query;
@@ -414,21 +417,24 @@ static bool begin(struct explanation *explanation, struct reply *reply)
     return fault.status == KX_OK;
 }
 
-static enum progress explain(struct explanation *explanation,
-                             struct reply *reply)
+static void explain(struct request *request, struct reply *reply, void *arg)
 {
+    struct explanation *explanation = arg;
+    explanation->more = false;
     explanation->out = &reply->body;
-    if (explanation->matches == NULL && !begin(explanation, reply))
-        return DONE;
-    if (add_fits(explanation))
-        return AGAIN;
+    if (!access_key(request, reply, SCOPE_LIST,
+                    kx_query_prefix(explanation->query)) ||
+        (explanation->matches == NULL && !begin(explanation, reply)))
+        return;
+    explanation->more = add_fits(explanation);
+    if (explanation->more)
+        return;
     kx_add_byte(&reply->body, ']');
     add_best(explanation);
     answer_json(reply, 200);
     reply->body.failed |=
         explanation->advice.failed || explanation->best_request.failed ||
         explanation->filtered.failed || explanation->held.failed;
-    return DONE;
 }
 
 static bool read_query(struct explanation *explanation,
@@ -458,22 +464,28 @@ static struct explanation *make_explanation(struct request *request)
     return explanation;
 }
 
-enum progress explain_list(struct request *request, struct reply *reply)
+static void read_asked(struct request *request, void *arg)
 {
-    struct explanation *explanation = request->state;
-    struct input_error error;
+    struct explanation *explanation = arg;
+    (void)request;
+    explanation->good = read_query(explanation, &explanation->error);
+}
+
+/* Slice after slice, since each index takes an estimate or more. */
+void explain_list(struct request *request, struct reply *reply)
+{
+    struct explanation *explanation = make_explanation(request);
     if (explanation == NULL) {
-        explanation = make_explanation(request);
-        if (explanation == NULL)
-            input_error_no_memory(&error);
-        if (explanation == NULL || !read_query(explanation, &error))
-            return input_error_reply(request, reply, &error);
-        request->state = explanation;
+        reply->body.failed = true;
+        return;
     }
-    if (!request_holds_view(request))
-        return VIEW;
-    if (!access_key(request, reply, SCOPE_LIST,
-                    kx_query_prefix(explanation->query)))
-        return DONE;
-    return explain(explanation, reply);
+    if (!request_work(request, read_asked, explanation))
+        return;
+    if (!explanation->good) {
+        input_error_reply(request, reply, &explanation->error);
+        return;
+    }
+    while (request_read(request, explain, explanation) && explanation->more &&
+           request_turn(request))
+        ;
 }

@@ -190,20 +190,21 @@ static void write_kept(struct request *request, struct reply *reply,
     }
 }
 
-enum progress get_many(struct request *request, struct reply *reply)
+void get_many(struct request *request, struct reply *reply)
 {
     struct get_many_read *targets =
         talloc_zero(request->memory, struct get_many_read);
     if (targets == NULL) {
         reply->body.failed = true;
-        return DONE;
+        return;
     }
     targets->memory = request->memory;
     if (!request_work(request, read_document, targets))
-        return DONE;
-    if (!targets->good)
-        return input_error_reply(request, reply, &targets->error);
+        return;
+    if (!targets->good) {
+        input_error_reply(request, reply, &targets->error);
+        return;
+    }
     if (request_read(request, read_all, targets) && targets->writer != NULL)
         write_kept(request, reply, targets->writer);
-    return DONE;
 }

@@ -55,7 +55,7 @@ static void show(struct request *request, struct reply *reply, void *arg)
         core_refusal_key(request, reply, &fault, reading->key);
 }
 
-enum progress kv_get(struct request *request, struct reply *reply)
+void kv_get(struct request *request, struct reply *reply)
 {
     struct kx_buffer key;
     struct entry_read reading;
@@ -64,13 +64,14 @@ enum progress kv_get(struct request *request, struct reply *reply)
     kx_buffer_init(&key, request->memory);
     if (!request_key(request, TAKES_FIELDS | TAKES_CONSISTENCY, &query, &key,
                      &error) ||
-        !projection_read(&query, &reading.fields, &error))
-        return input_error_reply(request, reply, &error);
+        !projection_read(&query, &reading.fields, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     reading.key = kx_buffer_slice(&key);
     request_peek(request, show, &reading);
     if (reply->status == 0)
         request_read(request, show, &reading);
-    return DONE;
 }
 
 /* ---- Writes ------------------------------------------------------------- */
@@ -317,20 +318,18 @@ void kv_answer_write(struct request *request, struct reply *reply)
         acknowledge(request, reply, NULL);
 }
 
-enum progress kv_put(struct request *request, struct reply *reply)
+void kv_put(struct request *request, struct reply *reply)
 {
     struct writing writing;
     if (write_entry(request, reply, KX_SET, &writing))
         kv_answer_write(request, reply);
-    return DONE;
 }
 
-enum progress kv_patch(struct request *request, struct reply *reply)
+void kv_patch(struct request *request, struct reply *reply)
 {
     struct writing writing;
     if (write_entry(request, reply, KX_PATCH, &writing))
         kv_answer_write(request, reply);
-    return DONE;
 }
 
 static void say_absent(struct request *request, struct reply *reply, void *arg)
@@ -341,19 +340,18 @@ static void say_absent(struct request *request, struct reply *reply, void *arg)
 
 /* With the preference, what was there, or 404: reading and deleting are one
  * step. */
-enum progress kv_delete(struct request *request, struct reply *reply)
+void kv_delete(struct request *request, struct reply *reply)
 {
     struct writing writing;
     const struct kx_commit *work = &request->commit;
     if (!write_entry(request, reply, KX_DELETE, &writing))
-        return DONE;
+        return;
     if (work->status != KX_OK)
         request_read(request, refuse, NULL);
     else if (work->results == NULL)
         reply->status = 204;
     else if (!show_entry(request, reply))
         request_read(request, say_absent, NULL);
-    return DONE;
 }
 
 /* ---- POST: the service makes the last part ------------------------------ */
@@ -434,16 +432,18 @@ static void read_new(struct request *request, void *arg)
                                 &writing->error);
 }
 
-enum progress kv_create(struct request *request, struct reply *reply)
+void kv_create(struct request *request, struct reply *reply)
 {
     struct writing writing;
     struct kx_commit *work = &request->commit;
     writing.mutation = (struct kx_mutation){.type = KX_SET};
     writing.check = (struct kx_check){.condition = KX_IS_ABSENT};
     if (!request_work(request, read_new, &writing))
-        return DONE;
-    if (!writing.good)
-        return input_error_reply(request, reply, &writing.error);
+        return;
+    if (!writing.good) {
+        input_error_reply(request, reply, &writing.error);
+        return;
+    }
     work->command.kind = KX_WRITE;
     work->checks = &writing.check;
     work->check_count = 1;
@@ -451,12 +451,11 @@ enum progress kv_create(struct request *request, struct reply *reply)
     work->mutations = &writing.mutation;
     work->mutation_count = 1;
     if (!request_commit(request))
-        return DONE;
+        return;
     if (work->status != KX_OK)
         request_read(request, refuse_created, NULL);
     else if (stores_bytes(work))
         request_read(request, answer_created, NULL);
     else
         answer_created(request, reply, NULL);
-    return DONE;
 }

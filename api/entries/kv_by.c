@@ -72,23 +72,24 @@ static void add_advice(struct kx_fault *fault)
 }
 
 /* 201 with Location: the entry has another address. */
-enum progress kv_put_by(struct request *request, struct reply *reply)
+void kv_put_by(struct request *request, struct reply *reply)
 {
     struct kx_commit *commit = &request->commit;
     struct putting putting;
     putting.mutation = (struct kx_mutation){.type = KX_SET};
     putting.by = (struct kx_by){.keeps = true};
     if (!request_work(request, read_all, &putting))
-        return DONE;
-    if (!putting.good)
-        return input_error_reply(request, reply, &putting.error);
+        return;
+    if (!putting.good) {
+        input_error_reply(request, reply, &putting.error);
+        return;
+    }
     if (!kv_commit(request, reply, &putting.mutation))
-        return DONE;
+        return;
     if (commit->status == KX_ABSENT)
         add_advice(&commit->refusal.fault);
     kv_answer_write(request, reply);
     if (reply->status == 201)
         request_key_header(request, reply, "Location",
                            commit->mutations[0].key);
-    return DONE;
 }

@@ -118,15 +118,15 @@ static void send_stream(struct request *request, struct reply *reply,
         reply->body.failed = true;
 }
 
-static enum progress not_acceptable(struct request *request,
-                                    struct reply *reply, const char *accept)
+static void not_acceptable(struct request *request, struct reply *reply,
+                           const char *accept)
 {
     struct input_error error;
     input_error_set(&error, PROBLEM_NOT_ACCEPTABLE,
                     "A list is not available as %s.", accept);
     input_error_offer(&error, kx_text(accept), "application/json");
     input_error_offer(&error, kx_text(accept), "application/x-ndjson");
-    return input_error_reply(request, reply, &error);
+    input_error_reply(request, reply, &error);
 }
 
 struct listing {
@@ -199,20 +199,21 @@ static struct listing *make_listing(struct request *request,
 
 /* The form decides first: without a limit a stream continues to the end of the
  * range, and a page has PAGE_LIMIT_DEFAULT entries. */
-enum progress list_get(struct request *request, struct reply *reply)
+void list_get(struct request *request, struct reply *reply)
 {
     const char *accept = request->header(request, "Accept");
     enum accept_form form = accept_form(accept, MAKES_JSON | MAKES_NDJSON);
-    if (form == FORM_OTHER)
-        return not_acceptable(request, reply, accept);
+    if (form == FORM_OTHER) {
+        not_acceptable(request, reply, accept);
+        return;
+    }
     struct listing *listing = make_listing(request, reply);
     if (listing == NULL)
-        return DONE;
+        return;
     listing->form = form;
     if (form == FORM_NDJSON)
         listing->page.limit = SIZE_MAX;
     list_all(request, list_slice, listing);
-    return DONE;
 }
 
 static void read_document(struct request *request, void *arg)
@@ -238,14 +239,13 @@ static void list_ranges_slice(struct request *request, struct reply *reply,
     add_slice(request, reply, listing);
 }
 
-enum progress list_post(struct request *request, struct reply *reply)
+void list_post(struct request *request, struct reply *reply)
 {
     struct listing *listing = make_listing(request, reply);
     if (listing == NULL || !request_work(request, read_document, listing))
-        return DONE;
+        return;
     if (listing->good)
         list_all(request, list_ranges_slice, listing);
     else
         input_error_reply(request, reply, &listing->error);
-    return DONE;
 }

@@ -167,20 +167,21 @@ static void answer_range(struct request *request, struct reply *reply,
 
 /* ---- DELETE ------------------------------------------------------------- */
 
-enum progress list_delete(struct request *request, struct reply *reply)
+void list_delete(struct request *request, struct reply *reply)
 {
     struct query_params query;
     struct range_change *change = change_create(request, KX_DELETE_RANGE);
     if (change == NULL) {
         reply->body.failed = true;
-        return DONE;
+        return;
     }
     if (!read_range(request, TAKES_CURSOR, &query, change, &change->error) ||
-        !idempotency_read(request, &change->error))
-        return input_error_reply(request, reply, &change->error);
+        !idempotency_read(request, &change->error)) {
+        input_error_reply(request, reply, &change->error);
+        return;
+    }
     if (commit_change(request, reply, change))
         answer_range(request, reply, "deleted", change);
-    return DONE;
 }
 
 /* ---- PATCH -------------------------------------------------------------- */
@@ -197,18 +198,19 @@ static void read_patch(struct request *request, void *arg)
         idempotency_read(request, error);
 }
 
-enum progress list_patch(struct request *request, struct reply *reply)
+void list_patch(struct request *request, struct reply *reply)
 {
     struct range_change *change = change_create(request, KX_PATCH_RANGE);
     if (change == NULL) {
         reply->body.failed = true;
-        return DONE;
+        return;
     }
     if (!request_work(request, read_patch, change))
-        return DONE;
-    if (!change->good)
-        return body_refuse_patch(request, reply, &change->error);
+        return;
+    if (!change->good) {
+        body_refuse_patch(request, reply, &change->error);
+        return;
+    }
     if (commit_change(request, reply, change))
         answer_range(request, reply, "patched", change);
-    return DONE;
 }

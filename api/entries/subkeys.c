@@ -46,19 +46,20 @@ bool subkeys_find(struct request *request, struct reply *reply,
     return exist && !out->failed;
 }
 
-enum progress subkeys_absent(struct request *request, struct reply *reply,
-                             struct kx_slice key)
+void subkeys_absent(struct request *request, struct reply *reply,
+                    struct kx_slice key)
 {
     struct kx_buffer under;
     const char *text = answer_key_text(request, key);
     kx_buffer_init(&under, request->memory);
-    if (!subkeys_find(request, reply, key, &under))
-        return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
-                       "There is no entry %s.", text);
+    if (!subkeys_find(request, reply, key, &under)) {
+        problem(request, reply, PROBLEM_KEY_NOT_FOUND, "There is no entry %s.",
+                text);
+        return;
+    }
     problem(request, reply, PROBLEM_KEY_NOT_FOUND,
             "There is no entry %s, but there are entries under it: GET %.*s "
             "lists them.",
             text, (int)under.size, (const char *)under.data);
     problem_member_text(reply, "listedAt", kx_buffer_slice(&under));
-    return DONE;
 }

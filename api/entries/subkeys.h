@@ -24,8 +24,8 @@ bool subkeys_find(struct request *request, struct reply *reply,
 
 /* 404 key-not-found, with the key as JSON in the detail: its types tell 42 from
  * "42". Where there are entries under the key, `listedAt` is where the caller
- * finds them. Not inside a view. Returns DONE. */
-enum progress subkeys_absent(struct request *request, struct reply *reply,
-                             struct kx_slice key);
+ * finds them. Not inside a view. */
+void subkeys_absent(struct request *request, struct reply *reply,
+                    struct kx_slice key);
 
 #endif

@@ -198,15 +198,15 @@ static void begin(struct watch_stream *watch, struct reply *reply)
     watch_reply(reply, &watch->stream);
 }
 
-static enum progress watch_entries(struct request *request, struct reply *reply,
-                                   struct query_params *query)
+static void watch_entries(struct request *request, struct reply *reply,
+                          struct query_params *query)
 {
     struct input_error error;
     struct watch_stream *watch =
         talloc_zero(request->memory, struct watch_stream);
     if (watch == NULL) {
         reply->body.failed = true;
-        return DONE;
+        return;
     }
     kx_buffer_init(&watch->record, request->memory);
     kx_buffer_init(&watch->changed, request->memory);
@@ -214,29 +214,40 @@ static enum progress watch_entries(struct request *request, struct reply *reply,
                                     .request = request,
                                     .state = watch,
                                     .lasting = true};
-    if (!read_watched(watch, query, &error))
-        return input_error_reply(request, reply, &error);
+    if (!read_watched(watch, query, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     if (!may_watch(watch, reply))
-        return DONE;
+        return;
     if (watch->of_prefix)
         try_prefix(watch, reply);
     else
         core_refusal_watched(request, reply, watch->keys, watch->count);
     if (reply->status != 0)
-        return DONE;
+        return;
     if (!watch->of_prefix)
         prepare_under(watch);
     begin(watch, reply);
-    return DONE;
 }
 
-enum progress watch_get(struct request *request, struct reply *reply)
+static void begin_watch(struct request *request, struct reply *reply, void *arg)
 {
+    (void)arg;
     struct input_error error;
     struct query_params query;
-    if (!read_query(request, &query, &error))
-        return input_error_reply(request, reply, &error);
-    return query_params_has(&query, PARAMETER_INDEX)
-               ? feed_watch(request, reply, &query)
-               : watch_entries(request, reply, &query);
+    if (!read_query(request, &query, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
+    if (query_params_has(&query, PARAMETER_INDEX))
+        feed_watch(request, reply, &query);
+    else
+        watch_entries(request, reply, &query);
+}
+
+void watch_get(struct request *request, struct reply *reply)
+{
+    (void)reply;
+    request_read(request, begin_watch, NULL);
 }

@@ -12,7 +12,6 @@
 #include "exchange/exchange_share.h"
 #include "exchange/exchange_stream.h"
 #include "exchange/exchange_wait.h"
-#include "exchange/halves.h"
 #include "exchange/node.h"
 #include "exchange/request_log.h"
 
@@ -118,17 +117,6 @@ static enum exchange_next handle_on(struct exchange *exchange,
     return end_handler(exchange);
 }
 
-static void run_handler(struct request *request, struct reply *reply)
-{
-    if (request->caller.elsewhere)
-        halves_run(request, reply, request->service->forward, NULL);
-    else if ((request->route->flags & RUNS_ONCE) == 0)
-        halves_run(request, reply, request->route->handle,
-                   request->route->finish);
-    else
-        request->route->handle(request, reply);
-}
-
 /* Runs the handler. Checks the token again, which may have been revoked since
  * the request began. */
 static enum exchange_next handle(struct exchange *exchange)
@@ -136,7 +124,7 @@ static enum exchange_next handle(struct exchange *exchange)
     if (!request_is_on_standby(&exchange->request) &&
         !access_admit_again(&exchange->request, &exchange->reply))
         return complete(exchange);
-    if (exchange_call_begin(exchange, run_handler))
+    if (exchange_call_begin(exchange))
         return handle_on(exchange, AWAITS_NOTHING);
     exchange->reply.body.failed = true;
     return complete(exchange);

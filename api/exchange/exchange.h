@@ -78,7 +78,6 @@ struct exchange {
     uint64_t moved;      /* bytes from the client or to it, as far as known */
     uint64_t short_ns;   /* since when there is no memory for the next chunk */
     struct fiber *fiber; /* of the handler, until it has ended */
-    void (*run)(struct request *request, struct reply *reply); /* calls it */
     struct handler_call *call; /* what the fiber is parked for
                                 * (exchange_call.h) */
     struct stream *parts; /* the stream that the handler sends, once its first

@@ -44,14 +44,15 @@ static void run_handler(void *closure)
 {
     struct exchange *exchange = closure;
     struct request *request = &exchange->request;
-    exchange->run(request, &exchange->reply);
+    handler_fn *handle = request->caller.elsewhere ? request->service->forward
+                                                   : request->route->handle;
+    handle(request, &exchange->reply);
     if (request->caller.follows && !exchange->admitted)
         request_read(request, no_section, NULL);
 }
 
-bool exchange_call_begin(struct exchange *exchange, handler_run_fn *run)
+bool exchange_call_begin(struct exchange *exchange)
 {
-    exchange->run = run;
     exchange->fiber = fiber_new(exchange->queue->fibers, run_handler, exchange);
     return exchange->fiber != NULL;
 }
@@ -389,7 +390,6 @@ static void serve_call(struct exchange *exchange, struct handler_call *call,
     if (call->work != NULL) {
         call->work(request, call->arg);
     } else if (view || node_is_local(request->route)) {
-        request->viewless = !view;
         run_section(exchange, call);
     } else {
         call->returns = false;

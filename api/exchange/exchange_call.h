@@ -27,11 +27,9 @@ struct handler_call {
     bool returns;
 };
 
-typedef void handler_run_fn(struct request *request, struct reply *reply);
-
-/* Makes a fiber that runs the handler of the request by this function. False:
- * memory ran out. */
-bool exchange_call_begin(struct exchange *exchange, handler_run_fn *run);
+/* Makes a fiber for the handler of the request: that of its route, or the one
+ * that has the active node answer. False: memory ran out. */
+bool exchange_call_begin(struct exchange *exchange);
 
 enum handler_state {
     HANDLER_PARKS, /* it waits; exchange->awaits says for what */

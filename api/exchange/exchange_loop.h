@@ -12,7 +12,7 @@
  * over. */
 void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns);
 /* A part of it: notes the reads that have been made by now, by the loop and all
- * read workers, and returns whether the disk counts as slow. */
+ * workers, and returns whether the disk counts as slow. */
 bool exchange_loop_note_reads(struct slow_disk *disk,
                               struct kx_disk_reads reads, uint64_t now_ns);
 

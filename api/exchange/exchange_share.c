@@ -314,7 +314,6 @@ void exchange_count_memory(struct exchange *exchange)
 static void forget(struct request *request)
 {
     talloc_free_children(request->memory);
-    request->state = NULL;
     request->advice = NULL;
     request->kept = 0;
     request->subject = request->argument;

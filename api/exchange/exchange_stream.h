@@ -12,7 +12,7 @@ enum exchange_next exchange_stream_continue(struct exchange *exchange,
                                             enum exchange_awaits ended);
 
 /* Makes the next chunk in the view that the request's reader holds, which ends
- * then; here or on a read worker. */
+ * then; here or on a worker. */
 void exchange_stream_slice(struct exchange *exchange);
 
 /* The reply is complete: if it is a stream without `next` it is the first part.

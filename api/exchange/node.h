@@ -26,7 +26,7 @@ enum {
     NODE_AFTER_LOOK_MS = 50 /* between two looks whether it is there */
 };
 
-/* For a read worker, with the follower as its request's reader: begins a view,
+/* For a worker, with the follower as its request's reader: begins a view,
  * checks the caller's token in it and calls `read`. Without a view the reply is
  * a problem; or request.wait is set, until another look is worth it. */
 typedef void node_read_fn(struct exchange *exchange, bool view);

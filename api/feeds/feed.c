@@ -159,7 +159,7 @@ static void look(struct feed_stream *feed, struct feed_look *look_out)
 
 /* ---- The reply ---------------------------------------------------------- */
 
-static enum progress no_feed(struct feed_stream *feed, struct reply *reply)
+static void no_feed(struct feed_stream *feed, struct reply *reply)
 {
     struct input_error error;
     input_error_set(&error, PROBLEM_BAD_PARAMETER,
@@ -167,17 +167,16 @@ static enum progress no_feed(struct feed_stream *feed, struct reply *reply)
                     "{\"versionstamp\":true}.",
                     (int)feed->index.size, (const char *)feed->index.data);
     error.parameter = kx_text("index");
-    return input_error_reply(feed->stream.request, reply, &error);
+    input_error_reply(feed->stream.request, reply, &error);
 }
 
-static enum progress gone(struct feed_stream *feed, struct reply *reply,
-                          const struct kx_changes *changes)
+static void gone(struct feed_stream *feed, struct reply *reply,
+                 const struct kx_changes *changes)
 {
     char detail[KX_DETAIL_MAX];
     feed_stream_gone(&feed->read, changes, detail, sizeof detail);
     problem(feed->stream.request, reply, PROBLEM_HISTORY_GONE, "%s", detail);
     problem_member_text(reply, "listedAt", feed->list);
-    return DONE;
 }
 
 /* The changes of the group lie under the index's name and the group. */
@@ -198,8 +197,8 @@ static enum kx_status open_watch(struct feed_stream *feed,
 
 /* Without a position it begins before everything: the client need not know of
  * removals until now. */
-static enum progress begin(struct feed_stream *feed, struct reply *reply,
-                           const struct kx_changes *changes, bool given)
+static void begin(struct feed_stream *feed, struct reply *reply,
+                  const struct kx_changes *changes, bool given)
 {
     struct kx_fault fault = {.status = KX_OK};
     struct kx_buffer prefix;
@@ -209,42 +208,50 @@ static enum progress begin(struct feed_stream *feed, struct reply *reply,
                                : changes->history;
     kx_buffer_init(&prefix, feed->stream.request->memory);
     fault.status = open_watch(feed, &prefix);
-    if (fault.status == KX_KEY_TOO_LONG)
-        return problem_status(feed->stream.request, reply, &fault);
+    if (fault.status == KX_KEY_TOO_LONG) {
+        problem_status(feed->stream.request, reply, &fault);
+        return;
+    }
     const struct feed_position position = feed->read;
     if (fault.status != KX_OK || !feed_stream_begin(feed, &position))
         reply->body.failed = true;
     else
         watch_reply(reply, &feed->stream);
-    return DONE;
 }
 
-static enum progress follow(struct feed_stream *feed, struct reply *reply,
-                            bool given)
+static void follow(struct feed_stream *feed, struct reply *reply, bool given)
 {
     struct request *request = feed->stream.request;
     struct feed_look looked = {.fits = false};
     look(feed, &looked);
-    if (looked.fault.status == KX_BAD_INDEX)
-        return no_feed(feed, reply);
-    if (looked.fault.status != KX_OK)
-        return core_refusal_read(request, reply, &looked.fault, feed->index);
-    if (!looked.fits)
-        return input_error_reply(request, reply, &looked.error);
-    if (given && feed_position_is_gone(&feed->read, &looked.changes))
-        return gone(feed, reply, &looked.changes);
-    return begin(feed, reply, &looked.changes, given);
+    if (looked.fault.status == KX_BAD_INDEX) {
+        no_feed(feed, reply);
+        return;
+    }
+    if (looked.fault.status != KX_OK) {
+        core_refusal_read(request, reply, &looked.fault, feed->index);
+        return;
+    }
+    if (!looked.fits) {
+        input_error_reply(request, reply, &looked.error);
+        return;
+    }
+    if (given && feed_position_is_gone(&feed->read, &looked.changes)) {
+        gone(feed, reply, &looked.changes);
+        return;
+    }
+    begin(feed, reply, &looked.changes, given);
 }
 
-enum progress feed_watch(struct request *request, struct reply *reply,
-                         const struct query_params *query)
+void feed_watch(struct request *request, struct reply *reply,
+                const struct query_params *query)
 {
     struct input_error error;
     bool given = false;
     struct feed_stream *feed = talloc_zero(request->memory, struct feed_stream);
     if (feed == NULL) {
         reply->body.failed = true;
-        return DONE;
+        return;
     }
     feed->stream = (struct stream){.next = feed_stream_next,
                                    .request = request,
@@ -252,9 +259,11 @@ enum progress feed_watch(struct request *request, struct reply *reply,
                                    .lasting = true};
     if (!read_index(feed, query, &error) || !read_group(feed, query, &error) ||
         !read_position(feed, query, &given, &error) ||
-        !note_list(feed, query, &error))
-        return input_error_reply(request, reply, &error);
+        !note_list(feed, query, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     if (!access_index(request, reply, SCOPE_WATCH, feed->index))
-        return DONE;
-    return follow(feed, reply, given);
+        return;
+    follow(feed, reply, given);
 }

@@ -5,8 +5,8 @@
 
 #include "rest/query_params.h"
 
-/* Answers a watch whose query names an index. */
-enum progress feed_watch(struct request *request, struct reply *reply,
-                         const struct query_params *query);
+/* Answers a watch whose query names an index. In a section. */
+void feed_watch(struct request *request, struct reply *reply,
+                const struct query_params *query);
 
 #endif

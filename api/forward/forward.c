@@ -1,5 +1,5 @@
-/* The request waits as a handler's does that waits for news (request.h, WAIT),
- * and a longer body becomes a stream. While it waits the active node may
+/* The request waits as a handler that waits for news, and a longer body becomes
+ * a stream. While it waits the active node may
  * change: then the former one will not answer. */
 #include "forward/forward.h"
 
@@ -50,30 +50,30 @@ static void await(struct transfer *transfer)
 
 /* ---- Answers ------------------------------------------------------------ */
 
-static enum progress refuse(struct request *request, struct reply *reply)
+static void refuse(struct request *request, struct reply *reply)
 {
     count(request, FORWARDED_UNREACHABLE);
-    return problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
-                   "This node is a standby, and no node is active now.");
+    problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
+            "This node is a standby, and no node is active now.");
 }
 
 /* There is no answer, or not all of a short one. */
-static enum progress fail(const struct transfer *transfer, struct reply *reply,
-                          const char *why)
+static void fail(const struct transfer *transfer, struct reply *reply,
+                 const char *why)
 {
     struct request *request = transfer->request;
     if (transfer->sends == 0) {
         count(request, FORWARDED_UNREACHABLE);
-        return problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
-                       "The active node cannot be reached: %s.", why);
+        problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
+                "The active node cannot be reached: %s.", why);
+        return;
     }
     count(request, FORWARDED_UNANSWERED);
-    return problem(request, reply,
-                   transfer->writes ? PROBLEM_COMMIT_UNKNOWN
-                                    : PROBLEM_NO_ACTIVE_NODE,
-                   "The request was sent to the active node, whose answer did "
-                   "not come: %s.",
-                   why);
+    problem(request, reply,
+            transfer->writes ? PROBLEM_COMMIT_UNKNOWN : PROBLEM_NO_ACTIVE_NODE,
+            "The request was sent to the active node, whose answer did "
+            "not come: %s.",
+            why);
 }
 
 static const char *failure_of(const struct transfer *transfer)
@@ -117,7 +117,7 @@ static bool is_stream(const struct transfer *transfer)
     return head->chunked || !transfer->ended;
 }
 
-static enum progress answer(struct transfer *transfer, struct reply *reply)
+static void answer(struct transfer *transfer, struct reply *reply)
 {
     count(transfer->request, FORWARDED_ANSWERED);
     forward_head_reply(&transfer->head, reply);
@@ -132,60 +132,77 @@ static enum progress answer(struct transfer *transfer, struct reply *reply)
         reply->stream = &transfer->stream;
     else
         transfer_take(transfer, &reply->body);
-    return DONE;
 }
 
 /* ---- The request -------------------------------------------------------- */
 
-/* Sends it to the node that is active now. */
-static enum progress send_it(struct transfer *transfer, struct reply *reply)
+/* Sends it to the node that is active now, on the loop's own stack, which is
+ * large enough for libcurl. Otherwise the reply says why not. */
+static void send_it(struct request *request, struct reply *reply, void *arg)
 {
-    struct request *request = transfer->request;
+    struct transfer *transfer = arg;
     struct kx_holder holder;
     if (!role_holder(&request->service->role, &holder))
-        return refuse(request, reply);
-    if (!transfer_begin(transfer, &holder)) {
+        refuse(request, reply);
+    else if (transfer_begin(transfer, &holder))
+        await(transfer);
+    else
         reply->body.failed = true;
-        return DONE;
-    }
-    await(transfer);
-    return WAIT;
 }
 
-static enum progress begin(struct request *request, struct reply *reply)
+/* NULL: the reply says why. */
+static struct transfer *make_transfer(struct request *request,
+                                      struct reply *reply)
 {
     const struct exchange *exchange = request->wait.ticket.owner;
     struct forward *forward = exchange->queue->forward;
     if (!forward_has_room(forward, request->route->scope == SCOPE_WATCH)) {
         count(request, FORWARDED_REFUSED);
-        return problem(request, reply, PROBLEM_OVERLOADED,
-                       "As many requests as may be are on their way from this "
-                       "node to the active one.");
+        problem(request, reply, PROBLEM_OVERLOADED,
+                "As many requests as may be are on their way from this node to "
+                "the active one.");
+        return NULL;
     }
     struct transfer *transfer = transfer_new(forward, request);
-    request->state = transfer;
-    if (transfer != NULL)
-        return send_it(transfer, reply);
-    reply->body.failed = true;
-    return DONE;
+    reply->body.failed |= transfer == NULL;
+    return transfer;
 }
 
-enum progress forward_handle(struct request *request, struct reply *reply)
+/* May the request be sent once more? */
+static bool may_retry(const struct transfer *transfer)
 {
-    struct transfer *transfer = request->state;
-    if (transfer == NULL)
-        return begin(request, reply);
-    transfer_resume(transfer);
-    if (transfer->ended && transfer->code != CURLE_OK) {
-        bool again = transfer->sends == 0 && transfer->tries < TRIES_MAX;
-        return again ? send_it(transfer, reply)
-                     : fail(transfer, reply, failure_of(transfer));
-    }
-    if (transfer_is_answered(transfer))
-        return answer(transfer, reply);
+    return transfer->ended && transfer->code != CURLE_OK &&
+           transfer->sends == 0 && transfer->tries < TRIES_MAX;
+}
+
+/* Answers, or fails, if that can be told. */
+static bool is_over(struct transfer *transfer, struct reply *reply)
+{
     const char *why = reason_to_give_up(transfer);
-    if (why != NULL)
-        return fail(transfer, reply, why);
-    await(transfer);
-    return WAIT;
+    if (transfer->ended && transfer->code != CURLE_OK)
+        fail(transfer, reply, failure_of(transfer));
+    else if (transfer_is_answered(transfer))
+        answer(transfer, reply);
+    else if (why != NULL)
+        fail(transfer, reply, why);
+    else
+        return false;
+    return true;
+}
+
+void forward_handle(struct request *request, struct reply *reply)
+{
+    struct transfer *transfer = make_transfer(request, reply);
+    if (transfer == NULL)
+        return;
+    request_apart(request, send_it, transfer);
+    while (reply->status == 0 && !reply->body.failed && request_wait(request)) {
+        transfer_resume(transfer);
+        if (may_retry(transfer))
+            request_apart(request, send_it, transfer);
+        else if (!is_over(transfer, reply))
+            await(transfer);
+        else
+            break;
+    }
 }

@@ -44,7 +44,7 @@ static void notify(struct transfer *transfer)
 static bool cancel(struct kx_store *store, struct kx_ticket *ticket)
 {
     const struct exchange *exchange = ticket->owner;
-    const struct transfer *transfer = exchange->request.state;
+    const struct transfer *transfer = exchange->request.wait.source;
     (void)store;
     return !transfer->notified;
 }
@@ -52,6 +52,7 @@ static bool cancel(struct kx_store *store, struct kx_ticket *ticket)
 void transfer_await(struct transfer *transfer, uint64_t until_ns)
 {
     struct wait *wait = &transfer->request->wait;
+    wait->source = transfer;
     wait->cancel = cancel;
     wait->until_ns = until_ns;
     transfer->awaited = true;

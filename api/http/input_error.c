@@ -109,8 +109,8 @@ static void add_allowed(struct reply *reply, const struct input_error *error)
     problem_member_json(reply, forms ? "supported" : "allowed", kx_text(list));
 }
 
-enum progress input_error_reply(struct request *request, struct reply *reply,
-                                const struct input_error *error)
+void input_error_reply(struct request *request, struct reply *reply,
+                       const struct input_error *error)
 {
     problem(request, reply, error->code, "%s", error->detail);
     if (error->pointer[0] != '\0')
@@ -126,5 +126,4 @@ enum progress input_error_reply(struct request *request, struct reply *reply,
         problem_member_number(reply, "column", error->column);
         problem_member_number(reply, "offset", error->offset);
     }
-    return DONE;
 }

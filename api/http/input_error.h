@@ -60,8 +60,8 @@ bool input_error_in_member(struct input_error *error, const char *name);
 bool input_error_in_element(struct input_error *error, size_t number);
 
 /* Makes the reply a problem. Each member of the error that is set becomes a
- * member of the document. Returns DONE. */
-enum progress input_error_reply(struct request *request, struct reply *reply,
-                                const struct input_error *error);
+ * member of the document. */
+void input_error_reply(struct request *request, struct reply *reply,
+                       const struct input_error *error);
 
 #endif

@@ -107,15 +107,15 @@ void problem_write(struct kx_buffer *body, enum problem_code code,
 
 /* Makes the reply this problem: status, body, Retry-After. The reply's former
  * body, headers and stream are dropped; reply->flush is kept. detail states in
- * one sentence what was wrong, with the values concerned. Returns DONE. */
-enum progress problem(struct request *request, struct reply *reply,
-                      enum problem_code code, const char *detail_format, ...)
+ * one sentence what was wrong, with the values concerned. */
+void problem(struct request *request, struct reply *reply,
+             enum problem_code code, const char *detail_format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* The same for a fault of the core, with its pointer and offset as members
  * where they are set. The details of internal failures go to the log only. */
-enum progress problem_status(struct request *request, struct reply *reply,
-                             const struct kx_fault *fault);
+void problem_status(struct request *request, struct reply *reply,
+                    const struct kx_fault *fault);
 
 /* After problem() or problem_status(): appends a member to the document (RFC
  * 9457 section 3.2). name needs no escaping; text is UTF-8 and is escaped; json

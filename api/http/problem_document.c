@@ -70,8 +70,8 @@ static int status_of(const struct problem_row *row, bool plain)
 
 /* Drops what the handler has put into the reply. reply->flush stays, because a
  * problem, too, may tell about entries that are not on disk yet. */
-static enum progress start(const struct request *request, struct reply *reply,
-                           enum problem_code code, const char *detail)
+static void start(const struct request *request, struct reply *reply,
+                  enum problem_code code, const char *detail)
 {
     const struct problem_row *row = problem_row(code);
     bool plain = is_plain(request->route);
@@ -87,24 +87,23 @@ static enum progress start(const struct request *request, struct reply *reply,
         kx_add_text(&reply->body, detail);
     else
         problem_write(&reply->body, code, detail);
-    return DONE;
 }
 
-enum progress problem(struct request *request, struct reply *reply,
-                      enum problem_code code, const char *detail_format, ...)
+void problem(struct request *request, struct reply *reply,
+             enum problem_code code, const char *detail_format, ...)
 {
     char detail[DETAIL_MAX];
     va_list arguments;
     va_start(arguments, detail_format);
     vsnprintf(detail, sizeof detail, detail_format, arguments);
     va_end(arguments);
-    return start(request, reply, code, detail);
+    start(request, reply, code, detail);
 }
 
 /* Details of internal failures go to the log only: they may name files, and a
  * client cannot act on them. */
-enum progress problem_status(struct request *request, struct reply *reply,
-                             const struct kx_fault *fault)
+void problem_status(struct request *request, struct reply *reply,
+                    const struct kx_fault *fault)
 {
     enum problem_code code = problem_of(fault->status);
     const char *title = kx_status_title(fault->status);
@@ -112,7 +111,8 @@ enum progress problem_status(struct request *request, struct reply *reply,
         kx_log(KX_LOG_ERROR, "request-failed", "operation=%s status=%s %s",
                request->route != NULL ? request->route->operation : "none",
                kx_status_name(fault->status), fault->detail);
-        return start(request, reply, code, title);
+        start(request, reply, code, title);
+        return;
     }
     start(request, reply, code,
           fault->detail[0] != '\0' ? fault->detail : title);
@@ -122,7 +122,6 @@ enum progress problem_status(struct request *request, struct reply *reply,
         problem_member_text(reply, "didYouMean", kx_text(fault->suggestion));
     if (code == PROBLEM_BAD_JSON)
         problem_member_number(reply, "offset", fault->offset);
-    return DONE;
 }
 
 /* Opens the finished document for one more member. False for a plain text,

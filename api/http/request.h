@@ -9,13 +9,6 @@
  * only returns. The store is read in sections alone. A handler that is parked
  * may be dropped at any call, so what it owns (memory, locks, references) is a
  * child of request->memory, or has a destructor in it.
- *
- * The routes without RUNS_ONCE still have the older form
- * (api/exchange/halves.h), whose halves return enum progress: DONE, the reply
- * is complete; COMMIT, request->commit is to be submitted, and the route's
- * `finish` answers it; AGAIN, call me again after others had their turn; WAIT,
- * call me again when request->wait has ended; VIEW, call me again when I can
- * have a view.
  */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
@@ -40,8 +33,6 @@ enum method {
     METHOD_OTHER
 };
 
-enum progress { DONE, COMMIT, AGAIN, WAIT, VIEW };
-
 struct route;
 struct service;
 struct stream;
@@ -56,6 +47,7 @@ typedef const char *header_fn(const struct request *request, const char *name);
 struct wait {
     struct kx_ticket ticket; /* its owner is the exchange */
     bool (*cancel)(struct kx_store *store, struct kx_ticket *ticket);
+    void *source;      /* for that function, or NULL */
     uint64_t until_ns; /* end by the monotonic clock; 0: none */
 };
 
@@ -68,7 +60,7 @@ struct caller {
     bool ticket;            /* what it may do is what the maker of its ticket
                              * may, although its route needs no token */
     bool follows;           /* this node answers though it is a standby, on a
-                             * read worker, whose reader is a follower */
+                             * worker, whose reader is a follower */
     bool asked;             /* its rights on keys were checked */
     bool own_checks;        /* the commit's checks are the service's own */
     bool streaming;         /* counted among the token's streams */
@@ -76,13 +68,13 @@ struct caller {
                              * for which the rights were checked */
 };
 
-/* Filled by the protocol side and by admission.c; the exchange sets `slices`
- * and the commit's result. A handler writes only commit, wait, state and kept,
- * and allocates in memory. Only the loop's thread uses it, except that commit
+/* Filled by the protocol side and by admission.c; the exchange sets the
+ * commit's result. A handler writes only commit, wait, advice and kept, and
+ * allocates in memory. Only the loop's thread uses it, except that commit
  * and memory belong to the writer while the commit is with it. */
 struct request {
     struct service *service;  /* the store, the options, the counters */
-    struct kx_reader *reader; /* of this thread; NULL on the body worker */
+    struct kx_reader *reader; /* of this thread; NULL in work */
     enum method method;
     struct kx_slice path;  /* raw: not decoded, without the query */
     struct kx_slice query; /* raw, without '?'; empty without a query */
@@ -100,20 +92,15 @@ struct request {
     struct kx_slice tail;     /* raw remainder of the path for a pattern that
                                * ends in /... (without the leading '/') */
     bool has_tail;            /* the path had that '/' */
-    bool viewless;            /* no view could be had in time: a route that
-                               * needs no rows does without */
-    struct wait wait;         /* for WAIT */
-    unsigned slices;          /* calls of the handler before this one */
-    void *state;              /* what the handler keeps between its calls */
+    struct wait wait;         /* for request_wait */
     const char *advice; /* JSON: how the request could read less, or NULL */
-    size_t kept;        /* bytes in it that --bodies-max counts: it is freed
-                         * when there is no memory for them */
+    size_t kept;        /* bytes in memory that --bodies-max counts */
     /* Last, because all before it is zeroed for the next request. */
-    struct kx_commit commit; /* for COMMIT */
+    struct kx_commit commit; /* for request_commit */
 };
 
 /* Does the section have its view? Only a route that needs no rows is run
- * without one. (A half: false means that it has to return VIEW.) */
+ * without one. */
 static inline bool request_holds_view(const struct request *request)
 {
     return request->reader != NULL && kx_read_try_hold(request->reader);
@@ -152,7 +139,8 @@ bool request_wait(struct request *request);
 /* Sends the body of the reply as a part of the stream, which has no `next`, and
  * waits until the client has taken it. The reply ends with the handler. */
 bool request_send(struct request *request, struct stream *stream);
-/* For halves.c: runs the section on the loop's own stack. */
+/* Runs the section on the loop's own stack, without a view: for what must stay
+ * on this thread and may need more stack than a fiber has. */
 void request_apart(struct request *request, section_fn *section, void *arg);
 
 /* Is the commit's result the outcome of an earlier request with the same
@@ -224,8 +212,8 @@ struct stream {
                     * and end with it */
 };
 
-/* Does the work of a route; see the head of this file. Returns DONE. */
-typedef enum progress handler_fn(struct request *request, struct reply *reply);
+/* Does the work of a route; see the head of this file. */
+typedef void handler_fn(struct request *request, struct reply *reply);
 
 /* The right that the caller's token must have, once there are tokens
  * (access.h). Unless noted otherwise, the handler checks it for the keys
@@ -259,12 +247,9 @@ enum { BODY_KEYS_MAX = 64 * 1024 /* bytes: some keys, no values */ };
 
 /* What a route does: a set. */
 enum route_flags {
-    READS_VIEW = 1,  /* `handle` always needs a view: it is called when it can
-                      * have one without waiting */
-    READS_LEVEL = 2, /* the client may say how strong the read is
+    READS_LEVEL = 1, /* the client may say how strong the read is
                       * (consistency): a standby may answer */
-    COMMITS = 4,     /* request->commit is used */
-    RUNS_ONCE = 8    /* `handle` is a handler, not a half */
+    COMMITS = 2      /* request->commit is used */
 };
 
 /* One row of the route table. A pattern has literal segments, "{name}" for one
@@ -277,8 +262,7 @@ struct route {
     enum scope scope;
     enum body_limit body;
     handler_fn *handle;
-    handler_fn *finish; /* after COMMIT, else NULL */
-    unsigned flags;     /* of enum route_flags */
+    unsigned flags; /* of enum route_flags */
 };
 
 struct route_table {

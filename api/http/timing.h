@@ -1,5 +1,5 @@
 /* The phases of a request's time. The waits are measured, and the remainder of
- * the whole time is the handler's. Waiting for news (request.h, WAIT) is what
+ * the whole time is the handler's. Waiting for news (request_wait) is what
  * the client asked for and does not count. */
 #ifndef API_TIMING_H
 #define API_TIMING_H

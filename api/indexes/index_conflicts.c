@@ -114,26 +114,41 @@ static enum kx_status write_page(struct request *request, struct reply *reply,
     return KX_OK;
 }
 
-enum progress index_conflicts(struct request *request, struct reply *reply)
+static void list_conflicts(struct request *request, struct reply *reply,
+                           void *arg)
 {
+    (void)arg;
     struct conflict_page page = {.groups = 0};
     struct kx_buffer name;
     struct kx_fault fault = {0};
     struct input_error error;
-    if (!request_key_index(request, &name, &error))
-        return input_error_reply(request, reply, &error);
+    if (!request_key_index(request, &name, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     page.name = kx_buffer_slice(&name);
-    if (!read_page(request, &page, &error))
-        return input_error_reply(request, reply, &error);
+    if (!read_page(request, &page, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     if (!access_counts(request, reply, page.name))
-        return DONE;
+        return;
     answer_json(reply, 200);
     kx_read_begin(request->reader);
     fault.status = write_page(request, reply, &page, &fault);
     reply->flush = kx_read_end(request->reader);
-    if (fault.status == KX_INDEX_ABSENT)
-        return index_missing(request, reply, page.name);
-    if (fault.status != KX_OK)
-        return core_refusal_read(request, reply, &fault, page.name);
-    return DONE;
+    if (fault.status == KX_INDEX_ABSENT) {
+        index_missing(request, reply, page.name);
+        return;
+    }
+    if (fault.status != KX_OK) {
+        core_refusal_read(request, reply, &fault, page.name);
+        return;
+    }
+}
+
+void index_conflicts(struct request *request, struct reply *reply)
+{
+    (void)reply;
+    request_read(request, list_conflicts, NULL);
 }

@@ -25,35 +25,59 @@ static bool adopts(const struct request *request, struct kx_slice name)
     return !there;
 }
 
-enum progress index_dry_run(struct request *request, struct reply *reply,
-                            struct kx_slice name)
+struct dry_slices {
+    struct kx_slice name;
+    struct kx_dry_run *run; /* NULL: nothing is adopted */
+    bool begun;
+    bool more; /* slices follow */
+};
+
+static enum kx_status next_slice(struct request *request, struct reply *reply,
+                                 struct dry_slices *dry)
 {
-    struct kx_dry_run *dry_run = request->state;
-    struct kx_fault fault = {0};
+    kx_read_begin(request->reader);
+    enum kx_status status =
+        kx_dry_run_next(dry->run, request->reader, SLICE_ENTRIES);
+    uint64_t flush = kx_read_end(request->reader);
+    if (flush != 0)
+        reply->flush = flush;
+    return status;
+}
+
+static void run_slice(struct request *request, struct reply *reply, void *arg)
+{
+    struct dry_slices *dry = arg;
+    struct kx_fault fault = {.status = KX_OK};
     const struct kx_adoption *result = NULL;
-    if (!access_admit_again(request, reply))
-        return DONE;
-    if (dry_run == NULL && adopts(request, name)) {
+    if (!dry->begun && adopts(request, dry->name))
         fault.status =
-            kx_dry_run_begin(request->memory, request->body, &dry_run, &fault);
-        request->state = dry_run;
+            kx_dry_run_begin(request->memory, request->body, &dry->run, &fault);
+    dry->begun = true;
+    dry->more = false;
+    if (fault.status == KX_OK && dry->run != NULL) {
+        fault.status = next_slice(request, reply, dry);
+        dry->more = fault.status == KX_OK;
+        result = kx_dry_run_result(dry->run);
     }
-    if (fault.status == KX_OK && dry_run != NULL) {
-        kx_read_begin(request->reader);
-        fault.status = kx_dry_run_next(dry_run, request->reader, SLICE_ENTRIES);
-        uint64_t flush = kx_read_end(request->reader);
-        if (flush != 0)
-            reply->flush = flush;
-        if (fault.status == KX_OK)
-            return AGAIN;
-        result = kx_dry_run_result(dry_run);
+    if (dry->more)
+        return;
+    if (fault.status != KX_OK && fault.status != KX_END) {
+        core_refusal_read(request, reply, &fault, dry->name);
+        return;
     }
-    if (fault.status != KX_OK && fault.status != KX_END)
-        return core_refusal_read(request, reply, &fault, name);
     answer_json(reply, 200);
     const struct kx_preview *preview = request->commit.preview;
     indexjson_write_preview(
         preview, access_counts_declared(request, preview->declaration), result,
         &reply->body);
-    return DONE;
+}
+
+void index_dry_run(struct request *request, struct reply *reply,
+                   struct kx_slice name)
+{
+    struct dry_slices dry = {.name = name};
+    while (access_admit_again(request, reply) &&
+           request_read(request, run_slice, &dry) && dry.more &&
+           request_turn(request))
+        ;
 }

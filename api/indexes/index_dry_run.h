@@ -5,8 +5,8 @@
 #include "http/request.h"
 
 /* After a dry declaration: the reply becomes what it has found, and what would
- * become of hand-kept entries if it adopts them. AGAIN, DONE. */
-enum progress index_dry_run(struct request *request, struct reply *reply,
-                            struct kx_slice name);
+ * become of hand-kept entries if it adopts them. For handlers. */
+void index_dry_run(struct request *request, struct reply *reply,
+                   struct kx_slice name);
 
 #endif

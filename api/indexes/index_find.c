@@ -7,8 +7,8 @@
 #include "rest/indexjson.h"
 
 /* 404. A name that is no UTF-8 cannot be a member of a JSON document. */
-enum progress index_missing(struct request *request, struct reply *reply,
-                            struct kx_slice name)
+void index_missing(struct request *request, struct reply *reply,
+                   struct kx_slice name)
 {
     problem(
         request, reply, PROBLEM_INDEX_NOT_FOUND, "There is no index %.*s.",
@@ -17,12 +17,11 @@ enum progress index_missing(struct request *request, struct reply *reply,
     if (kx_utf8_valid(name))
         problem_member_text(reply, "index", name);
     core_refusal_near_index(request, reply, name);
-    return DONE;
 }
 
 /* The core's refusal, with the name where it is the name that is in the way. */
-enum progress index_refused(struct request *request, struct reply *reply,
-                            struct kx_slice name)
+void index_refused(struct request *request, struct reply *reply,
+                   struct kx_slice name)
 {
     enum kx_status status = request->commit.status;
     core_refusal_commit(request, reply);
@@ -30,7 +29,27 @@ enum progress index_refused(struct request *request, struct reply *reply,
         status == KX_INDEX_BUSY || status == KX_NO_MIGRATION ||
         status == KX_INDEX_NOT_READY)
         problem_member_text(reply, "index", name);
-    return DONE;
+}
+
+static void refuse_commit(struct request *request, struct reply *reply,
+                          void *arg)
+{
+    struct kx_slice name = request->commit.command.index_name;
+    (void)arg;
+    if (request->commit.status == KX_INDEX_ABSENT)
+        index_missing(request, reply, name);
+    else
+        index_refused(request, reply, name);
+}
+
+bool index_commit(struct request *request)
+{
+    if (!request_commit(request))
+        return false;
+    if (request->commit.status == KX_OK)
+        return true;
+    request_read(request, refuse_commit, NULL);
+    return false;
 }
 
 bool index_find(const struct request *request, struct kx_slice name,

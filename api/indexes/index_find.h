@@ -4,14 +4,17 @@
 
 #include "http/input_error.h"
 
-/* The reply becomes a 404 for an index of this name: DONE. */
-enum progress index_missing(struct request *request, struct reply *reply,
-                            struct kx_slice name);
+/* The reply becomes a 404 for an index of this name. In a section. */
+void index_missing(struct request *request, struct reply *reply,
+                   struct kx_slice name);
 
 /* The reply becomes the problem that refused the request's commit, with the
- * name where it is the index that is in the way: DONE. */
-enum progress index_refused(struct request *request, struct reply *reply,
-                            struct kx_slice name);
+ * name where it is the index that is in the way. In a section. */
+void index_refused(struct request *request, struct reply *reply,
+                   struct kx_slice name);
+/* Commits a command about the index that it names. False: the reply is
+ * complete; it is 404 if there is no such index. For handlers. */
+bool index_commit(struct request *request);
 
 /* The index of this name, for handlers that last: an index that the caller may
  * not see, and that has taken the name since, is not found. Inside a view. */

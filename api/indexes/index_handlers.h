@@ -1,7 +1,4 @@
-/* Handlers of indexes, by file. A `_finish` half runs with the result of the
- * commit for which the first half asked. All follow handler_fn in request.h:
- * they run on the event loop's thread, never block, and make every failure a
- * problem reply. */
+/* Handlers of indexes, by file. All follow handler_fn in request.h. */
 #ifndef API_INDEX_HANDLERS_H
 #define API_INDEX_HANDLERS_H
 
@@ -15,14 +12,10 @@ handler_fn index_list;
 /* POST /indexes: declares an index; 201, 202 while it is built, 200 when the
  * same was declared before. */
 handler_fn index_declare;
-/* Answers index_declare. */
-handler_fn index_declare_finish;
 /* GET /indexes/{name}: one declaration, its state and build progress. */
 handler_fn index_show;
 /* DELETE /indexes/{name}: 204. */
 handler_fn index_drop;
-/* Answers index_drop. */
-handler_fn index_drop_finish;
 /* GET /indexes/{name}/get/...: the entry a unique index points to. */
 handler_fn index_get;
 /* GET /indexes/{name}/conflicts: the groups of entries with the same value. */
@@ -33,8 +26,6 @@ handler_fn index_conflicts;
 /* PUT /indexes: declares, changes and, with `prune`, drops what makes the
  * indexes those of the body; 200, 202 while any of them is built. */
 handler_fn index_declare_set;
-/* Answers index_declare_set. */
-handler_fn index_declare_set_finish;
 
 /* ---- index_throttle.c -------------------------------------------------- */
 
@@ -44,28 +35,20 @@ handler_fn index_pause;
 handler_fn index_resume;
 /* POST /indexes/{name}/throttle: limits it to a number of entries a second. */
 handler_fn index_throttle;
-/* Answers all three with the index. */
-handler_fn index_pace_finish;
 
 /* ---- index_migration.c ------------------------------------------------- */
 
 /* PATCH /indexes/{name}: changes `store` or `unique`; 202 while the index
  * migrates, 200 when it is as the patch says. */
 handler_fn index_migrate;
-/* Answers index_migrate. */
-handler_fn index_migrate_finish;
 /* DELETE /indexes/{name}/migration: cancels it; the index stays as it was. */
 handler_fn index_undo_migration;
-/* Answers index_undo_migration. */
-handler_fn index_undo_migration_finish;
 
 /* ---- index_verify.c ---------------------------------------------------- */
 
 /* POST /indexes/{name}/verify: compares the index with its entries; 202 while
  * the comparison runs, 200 when it has ended. */
 handler_fn index_verify;
-/* Answers index_verify. */
-handler_fn index_verify_finish;
 /* GET /indexes/{name}/verify: the result of the last comparison. */
 handler_fn index_verification;
 

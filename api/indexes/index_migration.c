@@ -10,59 +10,57 @@
 #include "rest/query_params.h"
 #include "rest/request_key.h"
 
-static enum progress begin(struct request *request, struct reply *reply,
-                           enum kx_command_kind kind, bool patch)
-{
-    struct kx_value value = {.data = {.size = 0}};
+struct migrating {
+    enum kx_command_kind kind;
     struct kx_buffer name;
-    struct input_error error;
-    if (!query_params_none(request, &error) ||
-        !request_key_index(request, &name, &error) ||
-        (patch && !body_merge_patch(request, &value, &error)))
-        return body_refuse_patch(request, reply, &error);
-    request->commit.command.kind = kind;
-    request->commit.command.index_name = kx_buffer_slice(&name);
-    request->commit.command.declaration = value.data;
-    return COMMIT;
+    struct kx_value patch;
+    struct input_error error; /* set unless `good` */
+    bool good;
+};
+
+static void read_change(struct request *request, void *arg)
+{
+    struct migrating *migrating = arg;
+    struct input_error *error = &migrating->error;
+    migrating->good = query_params_none(request, error) &&
+                      request_key_index(request, &migrating->name, error) &&
+                      (migrating->kind == KX_UNDO_MIGRATION ||
+                       body_merge_patch(request, &migrating->patch, error));
 }
 
-/* The index as it is now, or once its state has settled. */
-static enum progress finish(struct request *request, struct reply *reply,
-                            enum kx_index_state *state_out)
+/* Commits the command, and answers with the index as it is now, or once its
+ * state has settled; *state_out is that state. */
+static void change(struct request *request, struct reply *reply,
+                   enum kx_command_kind kind, enum kx_index_state *state_out)
 {
-    struct kx_slice name = request->commit.command.index_name;
-    if (request->commit.status == KX_INDEX_ABSENT)
-        return index_missing(request, reply, name);
-    if (request->commit.status != KX_OK)
-        return index_refused(request, reply, name);
-    enum progress progress = index_await(request, reply, name, state_out);
-    if (progress == DONE && reply->status == 0)
+    struct migrating migrating;
+    struct kx_command *command = &request->commit.command;
+    migrating.kind = kind;
+    migrating.patch = (struct kx_value){.data = {.size = 0}};
+    if (!request_work(request, read_change, &migrating))
+        return;
+    if (!migrating.good) {
+        body_refuse_patch(request, reply, &migrating.error);
+        return;
+    }
+    command->kind = kind;
+    command->index_name = kx_buffer_slice(&migrating.name);
+    command->declaration = migrating.patch.data;
+    if (index_commit(request) &&
+        index_await(request, reply, command->index_name, state_out))
         answer_json(reply, 200);
-    return progress;
 }
 
-enum progress index_migrate(struct request *request, struct reply *reply)
-{
-    return begin(request, reply, KX_MIGRATE_INDEX, true);
-}
-
-enum progress index_migrate_finish(struct request *request, struct reply *reply)
+void index_migrate(struct request *request, struct reply *reply)
 {
     enum kx_index_state state = KX_INDEX_READY;
-    enum progress progress = finish(request, reply, &state);
+    change(request, reply, KX_MIGRATE_INDEX, &state);
     if (reply->status == 200 && state != KX_INDEX_READY)
         reply->status = 202;
-    return progress;
 }
 
-enum progress index_undo_migration(struct request *request, struct reply *reply)
-{
-    return begin(request, reply, KX_UNDO_MIGRATION, false);
-}
-
-enum progress index_undo_migration_finish(struct request *request,
-                                          struct reply *reply)
+void index_undo_migration(struct request *request, struct reply *reply)
 {
     enum kx_index_state state = KX_INDEX_READY;
-    return finish(request, reply, &state);
+    change(request, reply, KX_UNDO_MIGRATION, &state);
 }

@@ -14,8 +14,9 @@
 #include "rest/indexjson.h"
 #include "rest/query_params.h"
 
-/* The request's state between its halves. */
 struct declared_set {
+    struct input_error error; /* set unless `good` */
+    bool good;
     struct kx_index_set set;
     struct kx_slice *declarations; /* with their names */
     struct kx_slice *names;
@@ -109,37 +110,30 @@ static struct declared_set *make_set(const void *memory)
     return list->declarations != NULL && list->names != NULL ? list : NULL;
 }
 
-enum progress index_declare_set(struct request *request, struct reply *reply)
+static void read_set(struct request *request, void *arg)
 {
+    struct declared_set *list = arg;
+    struct input_error *error = &list->error;
     struct query_params query;
-    struct input_error error;
-    struct declared_set *list = make_set(request->memory);
-    request->state = list;
-    if (list == NULL) {
-        input_error_no_memory(&error);
-        return input_error_reply(request, reply, &error);
-    }
-    if (!query_params_read(request->query, TAKES_DRY | TAKES_PRUNE,
-                           request->memory, &query, &error) ||
-        !query_params_flag(&query, PARAMETER_DRY, &request->commit.dry,
-                           &error) ||
-        !query_params_flag(&query, PARAMETER_PRUNE, &list->set.prune, &error) ||
-        !read_body(request, list, &error))
-        return input_error_reply(request, reply, &error);
-    request->commit.command.kind = KX_DECLARE_INDEXES;
-    request->commit.command.set = &list->set;
-    return COMMIT;
+    list->good =
+        query_params_read(request->query, TAKES_DRY | TAKES_PRUNE,
+                          request->memory, &query, error) &&
+        query_params_flag(&query, PARAMETER_DRY, &request->commit.dry, error) &&
+        query_params_flag(&query, PARAMETER_PRUNE, &list->set.prune, error) &&
+        read_body(request, list, error);
 }
 
 /* The core's pointer is into one declaration. One that does not fit stays as it
  * is: the answer also has the name. */
-static enum progress refused(struct request *request, struct reply *reply,
-                             const struct declared_set *list)
+static void refused(struct request *request, struct reply *reply, void *arg)
 {
+    const struct declared_set *list = arg;
     struct kx_refusal *refusal = &request->commit.refusal;
     char *pointer = refusal->fault.pointer;
-    if (refusal->mutation >= list->set.count)
-        return index_refused(request, reply, kx_slice(NULL, 0));
+    if (refusal->mutation >= list->set.count) {
+        index_refused(request, reply, kx_slice(NULL, 0));
+        return;
+    }
     struct kx_slice name = list->names[refusal->mutation];
     size_t size = strlen(pointer) + 1;
     if (memchr(name.data, '/', name.size) == NULL &&
@@ -149,7 +143,7 @@ static enum progress refused(struct request *request, struct reply *reply,
         memcpy(pointer + 1, name.data, name.size);
         pointer[0] = '/';
     }
-    return index_refused(request, reply, name);
+    index_refused(request, reply, name);
 }
 
 static const char *change_text(enum kx_index_change change)
@@ -230,20 +224,39 @@ static void audit_all(struct request *request, const struct kx_index_set *set)
                         change_text(set->planned[i].change));
 }
 
-enum progress index_declare_set_finish(struct request *request,
-                                       struct reply *reply)
+static void show_all(struct request *request, struct reply *reply, void *arg)
 {
-    const struct declared_set *list = request->state;
-    if (request->commit.status != KX_OK)
-        return refused(request, reply, list);
-    audit_all(request, &list->set);
-    if (!access_admit_again(request, reply))
-        return DONE;
+    const struct declared_set *list = arg;
     kx_add_text(&reply->body, request->commit.dry
                                   ? "{\"dry\":true,\"indexes\":["
                                   : "{\"dry\":false,\"indexes\":[");
     bool builds = write_all(request, &list->set, reply);
     kx_add_text(&reply->body, "]}");
     answer_json(reply, builds && !request->commit.dry ? 202 : 200);
-    return DONE;
+}
+
+void index_declare_set(struct request *request, struct reply *reply)
+{
+    struct declared_set *list = make_set(request->memory);
+    if (list == NULL) {
+        reply->body.failed = true;
+        return;
+    }
+    if (!request_work(request, read_set, list))
+        return;
+    if (!list->good) {
+        input_error_reply(request, reply, &list->error);
+        return;
+    }
+    request->commit.command.kind = KX_DECLARE_INDEXES;
+    request->commit.command.set = &list->set;
+    if (!request_commit(request))
+        return;
+    if (request->commit.status != KX_OK) {
+        request_read(request, refused, list);
+        return;
+    }
+    audit_all(request, &list->set);
+    if (access_admit_again(request, reply))
+        request_read(request, show_all, list);
 }

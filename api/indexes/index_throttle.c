@@ -13,30 +13,36 @@
 
 enum { PER_SECOND_MAX = 1000000000 };
 
-static enum progress commit_pace(struct request *request, struct reply *reply,
-                                 const struct kx_pace *pace)
+/* Answers with the index. */
+static void commit_pace(struct request *request, struct reply *reply,
+                        const struct kx_pace *pace)
 {
     struct kx_buffer name;
     struct input_error error;
     if (!query_params_none(request, &error) ||
-        !request_key_index(request, &name, &error))
-        return input_error_reply(request, reply, &error);
+        !request_key_index(request, &name, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     request->commit.command.kind = KX_PACE_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);
     request->commit.command.pace = *pace;
-    return COMMIT;
+    enum kx_index_state state;
+    if (index_commit(request) &&
+        index_await(request, reply, kx_buffer_slice(&name), &state))
+        answer_json(reply, 200);
 }
 
-enum progress index_pause(struct request *request, struct reply *reply)
+void index_pause(struct request *request, struct reply *reply)
 {
     struct kx_pace pace = {.sets_paused = true, .paused = true};
-    return commit_pace(request, reply, &pace);
+    commit_pace(request, reply, &pace);
 }
 
-enum progress index_resume(struct request *request, struct reply *reply)
+void index_resume(struct request *request, struct reply *reply)
 {
     struct kx_pace pace = {.sets_paused = true};
-    return commit_pace(request, reply, &pace);
+    commit_pace(request, reply, &pace);
 }
 
 /* null is no limit. */
@@ -58,33 +64,39 @@ static const struct member THROTTLE_MEMBERS[] = {
     {NULL, NULL},
 };
 
-enum progress index_throttle(struct request *request, struct reply *reply)
+struct throttling {
+    struct kx_pace pace;
+    struct input_error error; /* set unless `good` */
+    bool good;
+};
+
+static bool read_pace(const struct request *request, struct kx_pace *pace,
+                      struct input_error *error)
 {
-    struct kx_pace pace = {.sets_paused = false};
-    struct input_error error;
-    if (!body_json(request, &error) ||
-        !member_table_read(request->body, THROTTLE_MEMBERS, &pace, &error))
-        return input_error_reply(request, reply, &error);
-    if (!pace.sets_limit) {
-        input_error_set(
-            &error, PROBLEM_BAD_REQUEST,
-            "The member perSecond is missing: entries per second, or "
-            "null for no limit.");
-        return input_error_reply(request, reply, &error);
-    }
-    return commit_pace(request, reply, &pace);
+    return body_json(request, error) &&
+           member_table_read(request->body, THROTTLE_MEMBERS, pace, error) &&
+           (pace->sets_limit ||
+            input_error_set(
+                error, PROBLEM_BAD_REQUEST,
+                "The member perSecond is missing: entries per second, or "
+                "null for no limit."));
 }
 
-enum progress index_pace_finish(struct request *request, struct reply *reply)
+static void read_throttle(struct request *request, void *arg)
 {
-    struct kx_slice name = request->commit.command.index_name;
-    enum kx_index_state state;
-    if (request->commit.status == KX_INDEX_ABSENT)
-        return index_missing(request, reply, name);
-    if (request->commit.status != KX_OK)
-        return index_refused(request, reply, name);
-    enum progress progress = index_await(request, reply, name, &state);
-    if (progress == DONE && reply->status == 0)
-        answer_json(reply, 200);
-    return progress;
+    struct throttling *throttling = arg;
+    throttling->good =
+        read_pace(request, &throttling->pace, &throttling->error);
+}
+
+void index_throttle(struct request *request, struct reply *reply)
+{
+    struct throttling throttling;
+    throttling.pace = (struct kx_pace){.sets_paused = false};
+    if (!request_work(request, read_throttle, &throttling))
+        return;
+    if (throttling.good)
+        commit_pace(request, reply, &throttling.pace);
+    else
+        input_error_reply(request, reply, &throttling.error);
 }

@@ -87,8 +87,8 @@ static void write_report(const struct kx_verification *report,
 }
 
 /* The last verification of the index. */
-static enum progress show(struct request *request, struct reply *reply,
-                          struct kx_slice name)
+static void show(struct request *request, struct reply *reply,
+                 struct kx_slice name)
 {
     struct kx_index_info info = {.verification = NULL};
     kx_read_begin(request->reader);
@@ -99,18 +99,25 @@ static enum progress show(struct request *request, struct reply *reply,
         write_report(info.verification, name, &reply->body);
     }
     reply->flush = kx_read_end(request->reader);
-    if (!there)
-        return index_missing(request, reply, name);
+    if (!there) {
+        index_missing(request, reply, name);
+        return;
+    }
     if (!verified) {
         problem(request, reply, PROBLEM_NO_VERIFICATION,
                 "The index %.*s has not been verified.", (int)name.size,
                 (const char *)name.data);
         problem_member_text(reply, "index", name);
     }
-    return DONE;
 }
 
-enum progress index_verify(struct request *request, struct reply *reply)
+static void show_begun(struct request *request, struct reply *reply, void *arg)
+{
+    (void)arg;
+    show(request, reply, request->commit.command.index_name);
+}
+
+void index_verify(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct query_params query;
@@ -119,35 +126,36 @@ enum progress index_verify(struct request *request, struct reply *reply)
                            &query, &error) ||
         !query_params_flag(&query, PARAMETER_REPAIR,
                            &request->commit.command.repair, &error) ||
-        !request_key_index(request, &name, &error))
-        return input_error_reply(request, reply, &error);
+        !request_key_index(request, &name, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     request->commit.command.kind = KX_VERIFY_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);
-    return COMMIT;
-}
-
-enum progress index_verify_finish(struct request *request, struct reply *reply)
-{
-    struct kx_slice name = request->commit.command.index_name;
-    if (request->commit.status == KX_INDEX_ABSENT)
-        return index_missing(request, reply, name);
-    if (request->commit.status != KX_OK)
-        return index_refused(request, reply, name);
-    return show(request, reply, name);
+    if (index_commit(request))
+        request_read(request, show_begun, NULL);
 }
 
 /* 200 in any case: the report is there. */
-enum progress index_verification(struct request *request, struct reply *reply)
+static void show_last(struct request *request, struct reply *reply, void *arg)
 {
+    (void)arg;
     struct kx_buffer name;
     struct input_error error;
     if (!query_params_none(request, &error) ||
-        !request_key_index(request, &name, &error))
-        return input_error_reply(request, reply, &error);
+        !request_key_index(request, &name, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     if (!access_counts(request, reply, kx_buffer_slice(&name)))
-        return DONE;
+        return;
     show(request, reply, kx_buffer_slice(&name));
     if (reply->status == 202)
         reply->status = 200;
-    return DONE;
+}
+
+void index_verification(struct request *request, struct reply *reply)
+{
+    (void)reply;
+    request_read(request, show_last, NULL);
 }

@@ -1,8 +1,7 @@
-/* Prefer: wait=N. How long a request has waited is kept with it. */
+/* Prefer: wait=N. */
 #include "indexes/index_wait.h"
 
 #include <stdatomic.h>
-#include <talloc.h>
 
 #include "access/access.h"
 #include "indexes/index_find.h"
@@ -31,22 +30,6 @@ bool index_wait_news(struct request *request, uint64_t seen, uint64_t until_ns)
     return true;
 }
 
-/* The request's own, made when it is first asked for. NULL without memory. */
-static struct wait_limit *limit_of(struct request *request)
-{
-    struct wait_limit *limit = request->state;
-    if (limit != NULL)
-        return limit;
-    limit = talloc_zero(request->memory, struct wait_limit);
-    if (limit == NULL)
-        return NULL;
-    limit->seconds = prefer_wait(request->header(request, "Prefer"));
-    limit->until_ns =
-        kx_monotonic_ns() + (uint64_t)limit->seconds * KX_SECOND_NS;
-    request->state = limit;
-    return limit;
-}
-
 /* Of what was begun with a token that is not good any more the end is not
  * waited for. */
 static bool has_ended(const struct request *request,
@@ -56,41 +39,49 @@ static bool has_ended(const struct request *request,
            !access_holds(request) || atomic_load(&request->service->stopping);
 }
 
-/* False when there is no such index. */
-static bool is_settled(struct request *request, struct kx_slice name,
-                       bool *settled_out)
+/* What a look at the index has found. */
+struct index_look {
+    struct kx_slice name;
+    enum kx_index_state *state_out;
+    bool last;  /* it is shown even if its state has not settled */
+    bool shown; /* the reply has it */
+};
+
+static void look_at(struct request *request, struct reply *reply, void *arg)
 {
+    struct index_look *look = arg;
     struct kx_index_info info;
     kx_read_begin(request->reader);
-    bool found = index_find(request, name, &info);
-    *settled_out = found && index_settled(&info);
+    bool found = index_find(request, look->name, &info);
+    bool settled = found && index_settled(&info);
     kx_read_end(request->reader);
-    return found;
+    if (found && (settled || look->last))
+        found = look->shown =
+            index_append(request, reply, look->name, look->state_out);
+    if (!found)
+        index_missing(request, reply, look->name);
 }
 
-enum progress index_await(struct request *request, struct reply *reply,
-                          struct kx_slice name, enum kx_index_state *state_out)
+bool index_await(struct request *request, struct reply *reply,
+                 struct kx_slice name, enum kx_index_state *state_out)
 {
-    struct wait_limit *limit = limit_of(request);
-    bool settled = false;
-    if (limit == NULL) {
-        reply->body.failed = true;
-        reply->status = 503;
-        return DONE;
-    }
+    struct index_look look = {.name = name, .state_out = state_out};
+    struct wait_limit limit = {
+        .seconds = prefer_wait(request->header(request, "Prefer"))};
+    limit.until_ns = kx_monotonic_ns() + (uint64_t)limit.seconds * KX_SECOND_NS;
     for (;;) {
         uint64_t seen = kx_news(request->service->store);
-        if (!is_settled(request, name, &settled))
-            return index_missing(request, reply, name);
-        if (settled || has_ended(request, limit))
+        look.last = has_ended(request, &limit);
+        if (!request_read(request, look_at, &look) || reply->status != 0)
+            return false;
+        if (look.shown)
             break;
-        if (index_wait_news(request, seen, limit->until_ns))
-            return WAIT;
+        if (index_wait_news(request, seen, limit.until_ns) &&
+            !request_wait(request))
+            return false;
     }
-    if (!index_append(request, reply, name, state_out))
-        return index_missing(request, reply, name);
-    if (limit->seconds != 0)
+    if (limit.seconds != 0)
         reply_headerf(request, reply, "Preference-Applied", "wait=%u",
-                      limit->seconds);
-    return DONE;
+                      limit.seconds);
+    return true;
 }

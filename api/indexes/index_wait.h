@@ -11,13 +11,12 @@
 bool index_settled(const struct kx_index_info *info);
 
 /* Appends the index to the body of the reply; first waits until its state has
- * settled, if the request prefers that (Prefer: wait=N), and says so. WAIT: to
- * be called again in the same half. DONE: *state_out is set, and the reply's
- * status is still the caller's to set; but when it is set (404) the reply is
- * complete.
- * Without state_out it is also shown how much the index is used. */
-enum progress index_await(struct request *request, struct reply *reply,
-                          struct kx_slice name, enum kx_index_state *state_out);
+ * settled, if the request prefers that (Prefer: wait=N), and says so. The
+ * reply's status is still the caller's to set. False: the reply is complete.
+ * Without state_out it is also shown how much the index is used. For
+ * handlers. */
+bool index_await(struct request *request, struct reply *reply,
+                 struct kx_slice name, enum kx_index_state *state_out);
 
 /* Gives the request's wait ticket to the core: true until there is news after
  * `seen`, or the time until_ns is there. False: there is news already. */

@@ -19,8 +19,8 @@
 
 /* The name is in the request's memory, where it outlives this call; an empty
  * one is for all indexes. */
-static enum progress send_events(struct request *request, struct reply *reply,
-                                 struct kx_slice name)
+static void send_events(struct request *request, struct reply *reply,
+                        struct kx_slice name)
 {
     reply->status = 200;
     reply->content_type = "text/event-stream";
@@ -28,7 +28,6 @@ static enum progress send_events(struct request *request, struct reply *reply,
     reply->stream = index_events(request, name);
     if (reply->stream == NULL)
         reply->body.failed = true;
-    return DONE;
 }
 
 static bool wants_events(const struct request *request)
@@ -71,24 +70,34 @@ static uint64_t write_all(struct request *request, bool declarations,
     return kx_read_end(request->reader);
 }
 
-enum progress index_list(struct request *request, struct reply *reply)
+static void list_all(struct request *request, struct reply *reply, void *arg)
 {
+    (void)arg;
     struct query_params query;
     struct input_error error;
     bool declarations = false;
     if (!query_params_read(request->query, TAKES_DECLARATIONS, request->memory,
                            &query, &error) ||
         !query_params_flag(&query, PARAMETER_DECLARATIONS, &declarations,
-                           &error))
-        return input_error_reply(request, reply, &error);
+                           &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     access_asked(request);
-    if (!declarations && wants_events(request))
-        return send_events(request, reply, kx_slice(NULL, 0));
+    if (!declarations && wants_events(request)) {
+        send_events(request, reply, kx_slice(NULL, 0));
+        return;
+    }
     answer_json(reply, 200);
     kx_add_text(&reply->body, declarations ? "{" : "{\"indexes\":[");
     reply->flush = write_all(request, declarations, &reply->body);
     kx_add_text(&reply->body, declarations ? "}" : "]}");
-    return DONE;
+}
+
+void index_list(struct request *request, struct reply *reply)
+{
+    (void)reply;
+    request_read(request, list_all, NULL);
 }
 
 static bool is_there(struct request *request, struct kx_slice name)
@@ -100,42 +109,53 @@ static bool is_there(struct request *request, struct kx_slice name)
     return found;
 }
 
-enum progress index_show(struct request *request, struct reply *reply)
+/* Checks the rights; events begin here. */
+static void begin_show(struct request *request, struct reply *reply, void *arg)
+{
+    const struct kx_slice *name = arg;
+    if (!access_index(request, reply, SCOPE_READ, *name) ||
+        !wants_events(request))
+        return;
+    if (is_there(request, *name))
+        send_events(request, reply, *name);
+    else
+        index_missing(request, reply, *name);
+}
+
+void index_show(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct input_error error;
     if (!query_params_none(request, &error) ||
-        !request_key_index(request, &name, &error))
-        return input_error_reply(request, reply, &error);
+        !request_key_index(request, &name, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     struct kx_slice text = kx_buffer_slice(&name);
-    if (!access_index(request, reply, SCOPE_READ, text))
-        return DONE;
-    if (wants_events(request))
-        return is_there(request, text) ? send_events(request, reply, text)
-                                       : index_missing(request, reply, text);
-    enum progress progress = index_await(request, reply, text, NULL);
-    if (progress == DONE && reply->status == 0)
+    if (request_read(request, begin_show, &text) && reply->status == 0 &&
+        index_await(request, reply, text, NULL))
         answer_json(reply, 200);
-    return progress;
 }
 
 /* ---- POST and DELETE ---------------------------------------------------- */
 
-enum progress index_declare(struct request *request, struct reply *reply)
+struct declaring {
+    struct input_error error; /* set unless `good` */
+    bool good;
+};
+
+static void read_declaration(struct request *request, void *arg)
 {
+    struct declaring *declaring = arg;
+    struct input_error *error = &declaring->error;
     struct query_params query;
-    struct input_error error;
-    if (!query_params_read(request->query, TAKES_DRY | TAKES_PAUSED,
-                           request->memory, &query, &error) ||
-        !query_params_flag(&query, PARAMETER_DRY, &request->commit.dry,
-                           &error) ||
-        !query_params_flag(&query, PARAMETER_PAUSED,
-                           &request->commit.command.pace.paused, &error) ||
-        !body_json(request, &error))
-        return input_error_reply(request, reply, &error);
-    request->commit.command.kind = KX_DECLARE_INDEX;
-    request->commit.command.declaration = request->body;
-    return COMMIT;
+    declaring->good =
+        query_params_read(request->query, TAKES_DRY | TAKES_PAUSED,
+                          request->memory, &query, error) &&
+        query_params_flag(&query, PARAMETER_DRY, &request->commit.dry, error) &&
+        query_params_flag(&query, PARAMETER_PAUSED,
+                          &request->commit.command.pace.paused, error) &&
+        body_json(request, error);
 }
 
 /* The name that the declaration gives. */
@@ -150,85 +170,113 @@ static bool declared_name(const struct request *request, struct kx_buffer *name)
     return !name->failed;
 }
 
+static void refuse_declaration(struct request *request, struct reply *reply,
+                               void *arg)
+{
+    const struct kx_buffer *name = arg;
+    index_refused(request, reply, kx_buffer_slice(name));
+}
+
 /* 201 when it can be used at once, 202 while it is built, 200 when the same was
  * declared before: declaring is idempotent. The state is read after the commit,
  * so a short build may have ended already. */
-enum progress index_declare_finish(struct request *request, struct reply *reply)
+static void answer_declared(struct request *request, struct reply *reply,
+                            const struct kx_buffer *name)
 {
-    struct kx_buffer name;
     enum kx_index_state state = KX_INDEX_READY;
-    bool named = declared_name(request, &name);
-    if (request->commit.status != KX_OK || !named)
-        return index_refused(request, reply, kx_buffer_slice(&name));
-    request->subject = kx_buffer_slice(&name);
-    if (request->commit.dry)
-        return index_dry_run(request, reply, kx_buffer_slice(&name));
-    enum progress progress =
-        index_await(request, reply, kx_buffer_slice(&name), &state);
-    if (progress != DONE || reply->status != 0)
-        return progress;
+    if (!index_await(request, reply, kx_buffer_slice(name), &state))
+        return;
     answer_json(reply, 200);
     if (request->commit.created)
         reply->status = state == KX_INDEX_READY ? 201 : 202;
-    reply_headerf(request, reply, "Location", "/indexes/%.*s", (int)name.size,
-                  (const char *)name.data);
-    return DONE;
+    reply_headerf(request, reply, "Location", "/indexes/%.*s", (int)name->size,
+                  (const char *)name->data);
 }
 
-enum progress index_drop(struct request *request, struct reply *reply)
+void index_declare(struct request *request, struct reply *reply)
+{
+    struct declaring declaring;
+    struct kx_buffer name;
+    if (!request_work(request, read_declaration, &declaring))
+        return;
+    if (!declaring.good) {
+        input_error_reply(request, reply, &declaring.error);
+        return;
+    }
+    request->commit.command.kind = KX_DECLARE_INDEX;
+    request->commit.command.declaration = request->body;
+    if (!request_commit(request))
+        return;
+    bool named = declared_name(request, &name);
+    if (request->commit.status != KX_OK || !named) {
+        request_read(request, refuse_declaration, &name);
+        return;
+    }
+    request->subject = kx_buffer_slice(&name);
+    if (request->commit.dry)
+        index_dry_run(request, reply, kx_buffer_slice(&name));
+    else
+        answer_declared(request, reply, &name);
+}
+
+static void refuse_drop(struct request *request, struct reply *reply, void *arg)
+{
+    (void)arg;
+    if (request->commit.status == KX_INDEX_ABSENT)
+        index_missing(request, reply, request->commit.command.index_name);
+    else
+        core_refusal_commit(request, reply);
+}
+
+void index_drop(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct input_error error;
     if (!query_params_none(request, &error) ||
-        !request_key_index(request, &name, &error))
-        return input_error_reply(request, reply, &error);
+        !request_key_index(request, &name, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     request->commit.command.kind = KX_DROP_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);
-    return COMMIT;
-}
-
-enum progress index_drop_finish(struct request *request, struct reply *reply)
-{
-    if (request->commit.status == KX_INDEX_ABSENT)
-        return index_missing(request, reply,
-                             request->commit.command.index_name);
-    if (request->commit.status != KX_OK)
-        return core_refusal_commit(request, reply);
-    reply->status = 204;
-    return DONE;
+    if (!request_commit(request))
+        return;
+    if (request->commit.status == KX_OK)
+        reply->status = 204;
+    else
+        request_read(request, refuse_drop, NULL);
 }
 
 /* ---- Lookup ------------------------------------------------------------- */
 
 /* The reply shows the primary entry; Content-Location (RFC 9110 section 8.7)
  * says where it lives, for a client that wants to change it. */
-static enum progress found(struct request *request, struct reply *reply,
-                           const struct kx_entry *entry,
-                           const struct projection *fields)
+static void found(struct request *request, struct reply *reply,
+                  const struct kx_entry *entry, const struct projection *fields)
 {
     answer_entry(request, reply, entry, fields);
     if (reply->status == 200 || reply->status == 304)
         request_key_header(request, reply, "Content-Location", entry->key);
-    return DONE;
 }
 
-static enum progress nothing_for(struct request *request, struct reply *reply,
-                                 const struct kx_lookup *lookup)
+static void nothing_for(struct request *request, struct reply *reply,
+                        const struct kx_lookup *lookup)
 {
     struct kx_buffer value;
     kx_buffer_init(&value, request->memory);
     kx_key_to_json(lookup->value, &value);
     reply->body.failed |= value.failed;
-    return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
-                   "Index %.*s has no entry for %.*s.", (int)lookup->index.size,
-                   (const char *)lookup->index.data, (int)value.size,
-                   (const char *)value.data);
+    problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+            "Index %.*s has no entry for %.*s.", (int)lookup->index.size,
+            (const char *)lookup->index.data, (int)value.size,
+            (const char *)value.data);
 }
 
 /* The entry is copied into the reply within the view: afterwards its slices
  * point to nothing. */
-enum progress index_get(struct request *request, struct reply *reply)
+static void look_up(struct request *request, struct reply *reply, void *arg)
 {
+    (void)arg;
     struct kx_buffer name;
     struct kx_buffer value;
     struct kx_entry entry;
@@ -240,24 +288,36 @@ enum progress index_get(struct request *request, struct reply *reply)
     if (!request_key_index(request, &name, &error) ||
         !request_key(request, TAKES_FIELDS | TAKES_CONSISTENCY, &query, &value,
                      &error) ||
-        !projection_read(&query, &fields, &error))
-        return input_error_reply(request, reply, &error);
+        !projection_read(&query, &fields, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     struct kx_lookup lookup = {.index = kx_buffer_slice(&name),
                                .value = kx_buffer_slice(&value),
                                .fields = fields.paths,
                                .field_count = fields.count};
     if (!access_index(request, reply, SCOPE_READ, lookup.index))
-        return DONE;
+        return;
     kx_read_begin(request->reader);
     fault.status = kx_index_get(request->reader, &lookup, &entry, &fault);
     if (fault.status == KX_OK)
         found(request, reply, &entry, &fields);
     reply->flush = kx_read_end(request->reader);
     if (fault.status == KX_OK)
-        return DONE;
-    if (fault.status == KX_ABSENT)
-        return nothing_for(request, reply, &lookup);
-    if (fault.status == KX_INDEX_ABSENT)
-        return index_missing(request, reply, kx_buffer_slice(&name));
-    return core_refusal_read(request, reply, &fault, kx_buffer_slice(&name));
+        return;
+    if (fault.status == KX_ABSENT) {
+        nothing_for(request, reply, &lookup);
+        return;
+    }
+    if (fault.status == KX_INDEX_ABSENT) {
+        index_missing(request, reply, kx_buffer_slice(&name));
+        return;
+    }
+    core_refusal_read(request, reply, &fault, kx_buffer_slice(&name));
+}
+
+void index_get(struct request *request, struct reply *reply)
+{
+    (void)reply;
+    request_read(request, look_up, NULL);
 }

@@ -44,11 +44,10 @@ bool kvconnect_admit(const struct request *request, struct input_error *error)
     return check_database(request, error);
 }
 
-enum progress kvconnect_answer(struct reply *reply)
+void kvconnect_answer(struct reply *reply)
 {
     reply->status = 200;
     reply->content_type = "application/x-protobuf";
-    return DONE;
 }
 
 /* ---- Entries ------------------------------------------------------------ */

@@ -32,8 +32,8 @@ enum kvconnect_version { KVCONNECT_FIRST = 1, KVCONNECT_LAST = 3 };
 bool kvconnect_admit(const struct request *request, struct input_error *error);
 
 /* Ends a handler of the data path well: status 200 and the media type of
- * messages. Returns DONE. */
-enum progress kvconnect_answer(struct reply *reply);
+ * messages. */
+void kvconnect_answer(struct reply *reply);
 
 /* Writes entries for one client. */
 struct kvconnect_writer {

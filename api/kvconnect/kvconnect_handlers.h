@@ -1,7 +1,5 @@
-/* Handlers of KV Connect, the protocol of Deno and @deno/kv, by file. A
- * `_finish` half runs with the result of the commit for which the first half
- * asked. All follow handler_fn in request.h: they run on the event loop's
- * thread, never block, and make every failure a problem reply. */
+/* Handlers of KV Connect, the protocol of Deno and @deno/kv, by file. All
+ * follow handler_fn in request.h. */
 #ifndef API_KVCONNECT_HANDLERS_H
 #define API_KVCONNECT_HANDLERS_H
 
@@ -13,8 +11,6 @@ handler_fn kvconnect_metadata;
 handler_fn kvconnect_read;
 /* POST /v2/atomic_write: checks and mutations. */
 handler_fn kvconnect_write;
-/* Answers kvconnect_write. */
-handler_fn kvconnect_write_finish;
 /* POST /v2/watch: frames without an end. */
 handler_fn kvconnect_watch;
 

@@ -102,24 +102,26 @@ static void add_expiry(struct kx_buffer *out)
     kx_add(out, text, strftime(text, sizeof text, "\"%Y-%m-%dT%TZ\"", &tm));
 }
 
-static enum progress answer_nowhere(struct request *request,
-                                    struct reply *reply)
+static void answer_nowhere(struct request *request, struct reply *reply)
 {
     size_t size = request->path.size;
     request->route = NULL;
-    return problem(request, reply, PROBLEM_NOT_FOUND,
-                   "There is nothing at %.*s.", size < 300 ? (int)size : 300,
-                   (const char *)request->path.data);
+    problem(request, reply, PROBLEM_NOT_FOUND, "There is nothing at %.*s.",
+            size < 300 ? (int)size : 300, (const char *)request->path.data);
 }
 
-enum progress kvconnect_metadata(struct request *request, struct reply *reply)
+void kvconnect_metadata(struct request *request, struct reply *reply)
 {
     struct kx_buffer *out = &reply->body;
     struct input_error error;
     int version;
-    if (!negotiate(request, &version, &error))
-        return is_stray(request) ? answer_nowhere(request, reply)
-                                 : input_error_reply(request, reply, &error);
+    if (!negotiate(request, &version, &error)) {
+        if (is_stray(request))
+            answer_nowhere(request, reply);
+        else
+            input_error_reply(request, reply, &error);
+        return;
+    }
     answer_json(reply, 200);
     kx_add_text(out, "{\"version\":");
     kx_add_byte(out, (uint8_t)('0' + version));
@@ -132,5 +134,4 @@ enum progress kvconnect_metadata(struct request *request, struct reply *reply)
     kx_add_text(out, ",\"expiresAt\":");
     add_expiry(out);
     kx_add_byte(out, '}');
-    return DONE;
 }

@@ -139,8 +139,8 @@ static uint64_t read_ranges(struct reading *reading,
     return kx_read_end(reading->reader);
 }
 
-/* KX_AGAIN: a view is needed, which would have to wait. True if it was a get.
- */
+/* KX_AGAIN: a view is needed, which the section does not have. True if it was a
+ * get. */
 static bool read_asked(struct reading *reading,
                        const Datapath__SnapshotRead *read, uint64_t *flush_out)
 {
@@ -244,22 +244,24 @@ static bool may_read(struct request *request, struct reply *reply,
     return true;
 }
 
-static enum progress refuse_size(struct request *request, struct reply *reply)
+static void refuse_size(struct request *request, struct reply *reply)
 {
-    return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
-                   "The entries asked for have more than %d bytes: a list "
-                   "needs a smaller batchSize, getMany fewer keys.",
-                   KVCONNECT_REPLY_MAX);
+    problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
+            "The entries asked for have more than %d bytes: a list "
+            "needs a smaller batchSize, getMany fewer keys.",
+            KVCONNECT_REPLY_MAX);
 }
 
 /* The refusal is made after the view has ended, because it looks up the index
  * in a view of its own. */
-static enum progress refuse(struct request *request, struct reply *reply,
-                            const struct reading *reading)
+static void refuse(struct request *request, struct reply *reply,
+                   const struct reading *reading)
 {
-    if (reading->too_large)
-        return refuse_size(request, reply);
-    return core_refusal_key(request, reply, &reading->fault, reading->start);
+    if (reading->too_large) {
+        refuse_size(request, reply);
+        return;
+    }
+    core_refusal_key(request, reply, &reading->fault, reading->start);
 }
 
 static void start_reading(struct reading *reading,
@@ -272,61 +274,75 @@ static void start_reading(struct reading *reading,
     kvconnect_rows_init(&reading->rows, request, out);
 }
 
-static enum progress end_reply(struct reply *reply)
+static void end_reply(struct reply *reply)
 {
     protobuf_number(OUTPUT_STRONG, true, &reply->body);
     protobuf_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
                     &reply->body);
-    return kvconnect_answer(reply);
+    kvconnect_answer(reply);
 }
 
-/* Not all rows are written: the remainder gets another turn. */
-static enum progress go_on(struct request *request, struct reply *reply,
-                           const struct kvconnect_rows *rows)
-{
-    if (request->state != NULL)
-        return AGAIN;
-    request->state = talloc_memdup(request->memory, rows, sizeof *rows);
-    if (request->state == NULL) {
-        reply->body.failed = true;
-        return DONE;
-    }
-    talloc_steal(request->state, rows->pool);
-    return AGAIN;
-}
-
-/* Once all is read. */
-static enum progress write_reply(struct request *request, struct reply *reply,
-                                 struct kvconnect_rows *rows)
-{
-    bool done = kvconnect_rows_write(rows);
-    request->kept = rows->kept;
-    if (kvconnect_rows_size(rows) > KVCONNECT_REPLY_MAX)
-        return refuse_size(request, reply);
-    return done ? end_reply(reply) : go_on(request, reply, rows);
-}
-
-enum progress kvconnect_read(struct request *request, struct reply *reply)
-{
+struct snapshot_input {
+    const Datapath__SnapshotRead *read;
     struct reading reading;
-    struct kx_fault *fault = &reading.fault;
+    bool done;  /* all is read */
+    bool alone; /* and written: it was a get */
+};
+
+/* Without a view it answers only a get of what is in the cache. */
+static void read_all(struct request *request, struct reply *reply, void *arg)
+{
+    struct snapshot_input *asked = arg;
+    struct reading *reading = &asked->reading;
+    if (!may_read(request, reply, asked->read))
+        return;
+    start_reading(reading, request, &reply->body);
+    asked->alone = read_asked(reading, asked->read, &reply->flush);
+    asked->done = reading->fault.status == KX_OK && !reading->too_large;
+    if (!asked->done && reading->fault.status != KX_AGAIN)
+        refuse(request, reply, reading);
+}
+
+/* Writes the rows, some in each turn. */
+static void write_reply(struct request *request, struct reply *reply,
+                        struct kvconnect_rows *rows)
+{
+    for (;;) {
+        bool done = kvconnect_rows_write(rows);
+        request->kept = rows->kept;
+        if (kvconnect_rows_size(rows) > KVCONNECT_REPLY_MAX) {
+            refuse_size(request, reply);
+            return;
+        }
+        if (done) {
+            end_reply(reply);
+            return;
+        }
+        if (!request_turn(request))
+            return;
+    }
+}
+
+void kvconnect_read(struct request *request, struct reply *reply)
+{
+    struct snapshot_input asked;
     struct input_error error;
-    if (request->state != NULL)
-        return write_reply(request, reply, request->state);
-    if (!kvconnect_admit(request, &error))
-        return input_error_reply(request, reply, &error);
-    const Datapath__SnapshotRead *read =
+    asked.done = false;
+    if (!kvconnect_admit(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
+    asked.read =
         protobuf_read(request, &datapath__snapshot_read__descriptor, &error);
-    if (read == NULL || !check_ranges(read, &error))
-        return input_error_reply(request, reply, &error);
-    if (!may_read(request, reply, read))
-        return DONE;
-    start_reading(&reading, request, &reply->body);
-    bool alone = read_asked(&reading, read, &reply->flush);
-    if (fault->status == KX_AGAIN)
-        return VIEW;
-    if (fault->status != KX_OK || reading.too_large)
-        return refuse(request, reply, &reading);
-    return alone ? end_reply(reply)
-                 : write_reply(request, reply, &reading.rows);
+    if (asked.read == NULL || !check_ranges(asked.read, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
+    request_peek(request, read_all, &asked);
+    if (!asked.done && reply->status == 0)
+        request_read(request, read_all, &asked);
+    if (asked.done && asked.alone)
+        end_reply(reply);
+    else if (asked.done)
+        write_reply(request, reply, &asked.reading.rows);
 }

@@ -215,44 +215,58 @@ static enum kx_status open_watch(struct frame_stream *watch)
                                watch->count, request->memory, &watch->watch);
 }
 
-static enum progress begin(struct frame_stream *watch, struct reply *reply)
+static void begin(struct frame_stream *watch, struct reply *reply)
 {
     struct request *request = watch->stream.request;
     struct kx_fault fault = {.status = KX_OK};
     if (!core_refusal_watched(request, reply, watch->keys, watch->count))
-        return DONE;
+        return;
     fault.status = open_watch(watch);
-    if (fault.status == KX_COMMIT_TOO_LARGE)
-        return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
-                       "The entries to be watched have more than %d bytes: "
-                       "watch fewer keys at a time.",
-                       FRAME_MAX);
-    if (fault.status != KX_OK)
-        return core_refusal_key(request, reply, &fault, watch->keys[0]);
+    if (fault.status == KX_COMMIT_TOO_LARGE) {
+        problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
+                "The entries to be watched have more than %d bytes: "
+                "watch fewer keys at a time.",
+                FRAME_MAX);
+        return;
+    }
+    if (fault.status != KX_OK) {
+        core_refusal_key(request, reply, &fault, watch->keys[0]);
+        return;
+    }
     reply->status = 200;
     reply->content_type = "application/octet-stream";
     reply->stream = &watch->stream;
-    return DONE;
 }
 
-enum progress kvconnect_watch(struct request *request, struct reply *reply)
+static void begin_watch(struct request *request, struct reply *reply, void *arg)
 {
+    (void)arg;
     struct input_error error;
-    if (!kvconnect_admit(request, &error))
-        return input_error_reply(request, reply, &error);
+    if (!kvconnect_admit(request, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     struct frame_stream *watch =
         talloc_zero(request->memory, struct frame_stream);
     if (watch == NULL) {
         reply->body.failed = true;
-        return DONE;
+        return;
     }
     const Datapath__Watch *message =
         protobuf_read(request, &datapath__watch__descriptor, &error);
-    if (message == NULL || !take_keys(watch, message, &error))
-        return input_error_reply(request, reply, &error);
+    if (message == NULL || !take_keys(watch, message, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
     watch->stream = (struct stream){
         .next = next, .request = request, .state = watch, .lasting = true};
     if (!access_keys(request, reply, SCOPE_WATCH, watch->keys, watch->count))
-        return DONE;
-    return begin(watch, reply);
+        return;
+    begin(watch, reply);
+}
+
+void kvconnect_watch(struct request *request, struct reply *reply)
+{
+    (void)reply;
+    request_read(request, begin_watch, NULL);
 }

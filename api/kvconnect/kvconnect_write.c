@@ -205,15 +205,6 @@ static bool read_write(struct request *request, struct input_error *error)
            read_mutations(write, request->memory, &request->commit, error);
 }
 
-enum progress kvconnect_write(struct request *request, struct reply *reply)
-{
-    struct input_error error;
-    if (!read_write(request, &error))
-        return input_error_reply(request, reply, &error);
-    request->commit.command.kind = KX_WRITE;
-    return COMMIT;
-}
-
 /* ---- The result --------------------------------------------------------- */
 
 /* A violation of a unique index is one that no check of the client's stands
@@ -231,28 +222,51 @@ static void add_failure(const struct kx_refusal *refusal, struct kx_buffer *out)
 }
 
 /* The words that Deno's own stores have for it. */
-static enum progress refuse(struct request *request, struct reply *reply)
+static void refuse(struct request *request, struct reply *reply, void *arg)
 {
+    (void)arg;
     const struct kx_commit *commit = &request->commit;
     const struct kx_mutation *mutation =
         &commit->mutations[commit->refusal.mutation];
     if (commit->status != KX_TYPE_MISMATCH ||
-        mutation->value.encoding != KX_LE64)
-        return core_refusal_commit(request, reply);
+        mutation->value.encoding != KX_LE64) {
+        core_refusal_commit(request, reply);
+        return;
+    }
     const char *name = mutation->type == KX_SUM   ? "sum"
                        : mutation->type == KX_MIN ? "min"
                                                   : "max";
-    return problem(request, reply, PROBLEM_TYPE_MISMATCH,
-                   "Failed to perform '%s' mutation on a non-U64 value in the "
-                   "database",
-                   name);
+    problem(request, reply, PROBLEM_TYPE_MISMATCH,
+            "Failed to perform '%s' mutation on a non-U64 value in the "
+            "database",
+            name);
 }
 
-enum progress kvconnect_write_finish(struct request *request,
-                                     struct reply *reply)
+struct write_input {
+    struct input_error error; /* set unless `good` */
+    bool good;
+};
+
+static void read_asked(struct request *request, void *arg)
+{
+    struct write_input *asked = arg;
+    asked->good = read_write(request, &asked->error);
+}
+
+void kvconnect_write(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
     struct kx_buffer *out = &reply->body;
+    struct write_input asked;
+    if (!request_work(request, read_asked, &asked))
+        return;
+    if (!asked.good) {
+        input_error_reply(request, reply, &asked.error);
+        return;
+    }
+    request->commit.command.kind = KX_WRITE;
+    if (!request_commit(request))
+        return;
     switch ((int)commit->status) {
     case KX_OK:
         protobuf_number(OUTPUT_STATUS,
@@ -264,7 +278,8 @@ enum progress kvconnect_write_finish(struct request *request,
         add_failure(&commit->refusal, out);
         break;
     default:
-        return refuse(request, reply);
+        request_read(request, refuse, NULL);
+        return;
     }
-    return kvconnect_answer(reply);
+    kvconnect_answer(reply);
 }

@@ -43,8 +43,8 @@ static bool is_if_match(const struct kx_check *check)
            check->condition == KX_IS_ONE_OF;
 }
 
-enum progress answer_precondition(struct request *request, struct reply *reply,
-                                  const struct kx_check *failed, uint64_t stamp)
+void answer_precondition(struct request *request, struct reply *reply,
+                         const struct kx_check *failed, uint64_t stamp)
 {
     struct kx_buffer actual;
     char etag[ETAG_SIZE + 1];
@@ -68,7 +68,6 @@ enum progress answer_precondition(struct request *request, struct reply *reply,
         problem_member_json(reply, "versionstamp", kx_buffer_slice(&actual));
     if (stamp != 0)
         answer_etag(request, reply, stamp);
-    return DONE;
 }
 
 /* Bytes keep the media type that they were stored with. A browser must not take
@@ -107,27 +106,27 @@ void answer_value(struct request *request, struct reply *reply,
 
 /* 304: the client's copy is current. The body is made only for its length (RFC
  * 9110 section 8.6); the protocol side does not send it. */
-static enum progress send_unchanged(struct request *request,
-                                    struct reply *reply,
-                                    const struct kx_entry *entry,
-                                    const struct projection *fields)
+static void send_unchanged(struct request *request, struct reply *reply,
+                           const struct kx_entry *entry,
+                           const struct projection *fields)
 {
     answer_value(request, reply, entry, fields);
     reply->status = 304;
     reply->content_type = NULL;
-    return DONE;
 }
 
 /* The reply in place of the value when a condition does not hold: 412 for
  * If-Match, 304 for If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). */
-static enum progress send_refusal(struct request *request, struct reply *reply,
-                                  const struct kx_entry *entry,
-                                  const struct projection *fields,
-                                  const struct kx_check *failed)
+static void send_refusal(struct request *request, struct reply *reply,
+                         const struct kx_entry *entry,
+                         const struct projection *fields,
+                         const struct kx_check *failed)
 {
-    if (is_if_match(failed))
-        return answer_precondition(request, reply, failed, entry->stamp);
-    return send_unchanged(request, reply, entry, fields);
+    if (is_if_match(failed)) {
+        answer_precondition(request, reply, failed, entry->stamp);
+        return;
+    }
+    send_unchanged(request, reply, entry, fields);
 }
 
 /* Totals without an entry that has expired are not what a client has under that
@@ -138,21 +137,20 @@ static bool holds(const struct kx_check *check, const struct kx_entry *entry)
            kx_check_holds(check, entry->stamp);
 }
 
-enum progress answer_entry(struct request *request, struct reply *reply,
-                           const struct kx_entry *entry,
-                           const struct projection *fields)
+void answer_entry(struct request *request, struct reply *reply,
+                  const struct kx_entry *entry, const struct projection *fields)
 {
     struct conditions conditions;
     if (!conditions_read(request->header(request, "If-Match"),
                          request->header(request, "If-None-Match"), entry->key,
                          request->memory, &conditions)) {
         reply->body.failed = true;
-        return DONE;
+        return;
     }
     for (size_t i = 0; i < conditions.count; i++)
-        if (!holds(&conditions.checks[i], entry))
-            return send_refusal(request, reply, entry, fields,
-                                &conditions.checks[i]);
+        if (!holds(&conditions.checks[i], entry)) {
+            send_refusal(request, reply, entry, fields, &conditions.checks[i]);
+            return;
+        }
     answer_value(request, reply, entry, fields);
-    return DONE;
 }

@@ -12,10 +12,10 @@
  * it is reduced, and its time of expiry (Kindex-Expires-At) if it has one. A
  * condition of the request that fails makes the reply 412 (If-Match) or 304
  * without a body (If-None-Match, RFC 9110 section 13.1). The entry's bytes are
- * copied, so it need not outlive the call. Returns DONE. */
-enum progress answer_entry(struct request *request, struct reply *reply,
-                           const struct kx_entry *entry,
-                           const struct projection *fields);
+ * copied, so it need not outlive the call. */
+void answer_entry(struct request *request, struct reply *reply,
+                  const struct kx_entry *entry,
+                  const struct projection *fields);
 
 /* The same 200 without regard to the request's conditions, which a write has
  * checked in its commit. */
@@ -27,11 +27,9 @@ void answer_value(struct request *request, struct reply *reply,
 void answer_etag(struct request *request, struct reply *reply, uint64_t stamp);
 
 /* 412 precondition-failed, with the current versionstamp of the entry (0: there
- * is no entry), so that a client can repeat its request without a GET. Returns
- * DONE. */
-enum progress answer_precondition(struct request *request, struct reply *reply,
-                                  const struct kx_check *failed,
-                                  uint64_t stamp);
+ * is no entry), so that a client can repeat its request without a GET. */
+void answer_precondition(struct request *request, struct reply *reply,
+                         const struct kx_check *failed, uint64_t stamp);
 
 /* The key as JSON, for a sentence, in the request's memory; "" when that runs
  * out. */

@@ -226,14 +226,13 @@ bool body_merge_patch(const struct request *request, struct kx_value *value_out,
     return take_patch(request, false, value_out, error);
 }
 
-enum progress body_refuse_patch(struct request *request, struct reply *reply,
-                                const struct input_error *error)
+void body_refuse_patch(struct request *request, struct reply *reply,
+                       const struct input_error *error)
 {
     const char *patches = route_accept_patch(request);
     input_error_reply(request, reply, error);
     if (error->code == PROBLEM_UNSUPPORTED_MEDIA_TYPE && patches != NULL)
         reply_header(reply, "Accept-Patch", patches);
-    return DONE;
 }
 
 static bool expect_json(const struct request *request,

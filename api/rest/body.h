@@ -30,9 +30,9 @@ bool body_merge_patch(const struct request *request, struct kx_value *value_out,
                       struct input_error *error);
 
 /* The reply to a PATCH whose body was refused: with Accept-Patch if it is about
- * the media type (RFC 5789 section 2.2). Returns DONE. */
-enum progress body_refuse_patch(struct request *request, struct reply *reply,
-                                const struct input_error *error);
+ * the media type (RFC 5789 section 2.2). */
+void body_refuse_patch(struct request *request, struct reply *reply,
+                       const struct input_error *error);
 
 /* Checks that the body is JSON that the service interprets. Afterwards the
  * kx_json functions may be used on request->body. */

@@ -218,7 +218,7 @@ static bool may_tell(const struct request *request)
            access_sees(request, SCOPE_READ, commit->refusal.existing_key);
 }
 
-enum progress core_refusal_commit(struct request *request, struct reply *reply)
+void core_refusal_commit(struct request *request, struct reply *reply)
 {
     struct kx_fault *fault = &request->commit.refusal.fault;
     fault->status = request->commit.status;
@@ -270,7 +270,6 @@ enum progress core_refusal_commit(struct request *request, struct reply *reply)
     default:
         break;
     }
-    return DONE;
 }
 
 /* Adds the number of conflicts and the path that lists them. */
@@ -331,16 +330,15 @@ void core_refusal_near_index(struct request *request, struct reply *reply,
         problem_member_text(reply, "didYouMean", kx_text(near));
 }
 
-enum progress core_refusal_read(struct request *request, struct reply *reply,
-                                const struct kx_fault *fault,
-                                struct kx_slice index)
+void core_refusal_read(struct request *request, struct reply *reply,
+                       const struct kx_fault *fault, struct kx_slice index)
 {
     struct kx_index_info info;
     problem_status(request, reply, fault);
     if (fault->status != KX_INDEX_NOT_READY &&
         fault->status != KX_INDEX_ABSENT &&
         fault->status != KX_INDEX_NOT_UNIQUE)
-        return DONE;
+        return;
     if (index.size > 0)
         problem_member_text(reply, "index", index);
     if (fault->status == KX_INDEX_ABSENT)
@@ -351,17 +349,15 @@ enum progress core_refusal_read(struct request *request, struct reply *reply,
             members_index(request, reply, &info);
         kx_read_end(request->reader);
     }
-    return DONE;
 }
 
-enum progress core_refusal_key(struct request *request, struct reply *reply,
-                               const struct kx_fault *fault,
-                               struct kx_slice key)
+void core_refusal_key(struct request *request, struct reply *reply,
+                      const struct kx_fault *fault, struct kx_slice key)
 {
     struct kx_buffer index;
     kx_buffer_init(&index, request->memory);
     kx_key_index_name(key, &index);
-    return core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
+    core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
 }
 
 bool core_refusal_watched(struct request *request, struct reply *reply,
@@ -386,14 +382,14 @@ bool core_refusal_watched(struct request *request, struct reply *reply,
     return i == count;
 }
 
-enum progress core_refusal_scan(struct request *request, struct reply *reply,
-                                const struct kx_fault *fault,
-                                const struct selector *selector)
+void core_refusal_scan(struct request *request, struct reply *reply,
+                       const struct kx_fault *fault,
+                       const struct selector *selector)
 {
     struct kx_buffer index;
     kx_buffer_init(&index, request->memory);
     kx_add_slice(&index, selector->index);
     if (!selector->indexed)
         kx_key_index_name(selector->range.start, &index);
-    return core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
+    core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
 }

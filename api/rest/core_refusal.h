@@ -10,8 +10,8 @@
 /* For a refused commit (commit.status is not KX_OK): makes the reply a problem
  * with its status and the members of the refusal (checks with expected and
  * actual versionstamps, the index and the conflicting key, the number of the
- * mutation). Returns DONE. */
-enum progress core_refusal_commit(struct request *request, struct reply *reply);
+ * mutation). */
+void core_refusal_commit(struct request *request, struct reply *reply);
 
 /* Adds the name of an index that the misspelt one was probably meant for, as
  * the member didYouMean, if the caller may read by such an index. Begins a view
@@ -22,15 +22,13 @@ void core_refusal_near_index(struct request *request, struct reply *reply,
 /* A read ended with fault->status. For KX_INDEX_NOT_READY, KX_INDEX_ABSENT and
  * KX_INDEX_NOT_UNIQUE `index` is the name concerned, and an index that is being
  * built is shown with its progress. Not between kx_read_begin and kx_read_end.
- * Returns DONE. */
-enum progress core_refusal_read(struct request *request, struct reply *reply,
-                                const struct kx_fault *fault,
-                                struct kx_slice index);
+ *. */
+void core_refusal_read(struct request *request, struct reply *reply,
+                       const struct kx_fault *fault, struct kx_slice index);
 
 /* The same for a read of one key: the index is the one to which it belongs. */
-enum progress core_refusal_key(struct request *request, struct reply *reply,
-                               const struct kx_fault *fault,
-                               struct kx_slice key);
+void core_refusal_key(struct request *request, struct reply *reply,
+                      const struct kx_fault *fault, struct kx_slice key);
 
 /* Reads the keys that are to be watched, since a key that cannot be read, such
  * as one of an index that is being built, can be refused only before the reply
@@ -40,8 +38,8 @@ bool core_refusal_watched(struct request *request, struct reply *reply,
 
 /* Like core_refusal_read for a scan of a selector: the index is the one that it
  * names, or the one to which the keys of its range belong. */
-enum progress core_refusal_scan(struct request *request, struct reply *reply,
-                                const struct kx_fault *fault,
-                                const struct selector *selector);
+void core_refusal_scan(struct request *request, struct reply *reply,
+                       const struct kx_fault *fault,
+                       const struct selector *selector);
 
 #endif

@@ -1,5 +1,5 @@
-/* Requests with large bodies: their first half runs on another thread, without
- * the loop's reader, and all of them are answered as they are when their body
+/* Requests with large bodies: their work is done on another thread, without the
+ * loop's reader, and all of them are answered as they are when their body
  * is small.
  */
 #include "exchange_house.h"
@@ -123,64 +123,79 @@ static void a_small_body_is(void **state)
 /* ---- A route of the test's --------------------------------------------- */
 
 static struct {
-    pthread_t thread[2];
-    bool reader[2];
-    unsigned calls;
-    enum progress says;
+    pthread_t thread[3]; /* of the handler, its work and its section */
+    bool reader[3];
 } seen;
 
-static enum progress note(struct request *request, struct reply *reply)
+static void note(const struct request *request, int part)
 {
-    seen.thread[seen.calls] = pthread_self();
-    seen.reader[seen.calls] = request->reader != NULL;
-    reply->status = 200;
-    reply->body.size = 0;
-    kx_add_text(&reply->body, "noted");
-    return seen.calls++ == 0 ? seen.says : DONE;
+    seen.thread[part] = pthread_self();
+    seen.reader[part] = request->reader != NULL;
 }
 
-static const struct route NOTE = {METHOD_POST,   "/note", "note", SCOPE_NONE,
-                                  BODY_ENVELOPE, note,    NULL,   false};
+static void note_work(struct request *request, void *arg)
+{
+    (void)arg;
+    note(request, 1);
+}
+
+static void note_section(struct request *request, struct reply *reply,
+                         void *arg)
+{
+    (void)arg;
+    (void)reply;
+    note(request, 2);
+}
+
+static void note_all(struct request *request, struct reply *reply)
+{
+    note(request, 0);
+    if (!request_work(request, note_work, NULL) ||
+        !request_read(request, note_section, NULL))
+        return;
+    reply->status = 200;
+    kx_add_text(&reply->body, "noted");
+}
+
+static const struct route NOTE = {METHOD_POST,   "/note",  "note", SCOPE_NONE,
+                                  BODY_ENVELOPE, note_all, 0};
 static const struct route_table NOTES = {&NOTE, 1};
 
 static int begin_notes(void **state)
 {
     int result = begin_house(state);
     house->service.routes = &NOTES;
-    seen.calls = 0;
-    seen.says = DONE;
+    memset(&seen, 0, sizeof seen);
     return result;
 }
 
-static void it_is_read_without_the_reader(void **state)
+static void work_on_a_large_body_has_another_thread_and_no_reader(void **state)
 {
     (void)state;
     struct exchange *exchange = start(
         METHOD_POST, "/note", padded("", BODY_ON_LOOP_MAX + 1), EXCHANGE_PARK);
     wait_for_ready(1);
     assert_reply(exchange, 200, "noted");
-    assert_int_equal(seen.calls, 1);
-    assert_false(pthread_equal(seen.thread[0], pthread_self()));
-    assert_false(seen.reader[0]);
+    assert_true(pthread_equal(seen.thread[0], pthread_self()));
+    assert_false(pthread_equal(seen.thread[1], pthread_self()));
+    assert_false(seen.reader[1]);
+    assert_true(pthread_equal(seen.thread[2], pthread_self()));
 }
 
-static void what_needs_a_view_continues_on_the_loop(void **state)
+static void a_section_after_the_work_waits_for_its_view(void **state)
 {
     struct view *view = &house->test.store->view;
     (void)state;
-    seen.says = VIEW;
     view_apply_begin(view);
     struct exchange *exchange = start(
         METHOD_POST, "/note", padded("", BODY_ON_LOOP_MAX + 1), EXCHANGE_PARK);
     while (exchange->awaits != AWAITS_VIEW)
         exchange_loop_answers(&house->queue);
-    assert_int_equal(seen.calls, 1);
+    assert_false(seen.reader[2]);
     view_apply_cancel(view);
     wait_for_ready(1);
     assert_reply(exchange, 200, "noted");
-    assert_int_equal(seen.calls, 2);
-    assert_true(pthread_equal(seen.thread[1], pthread_self()));
-    assert_true(seen.reader[1]);
+    assert_true(seen.reader[2]);
 }
 
 static void one_whose_client_is_gone_is_ended(void **state)
@@ -203,10 +218,12 @@ int main(void)
                                         finish_house),
         cmocka_unit_test_setup_teardown(a_small_body_is, begin_house,
                                         finish_house),
-        cmocka_unit_test_setup_teardown(it_is_read_without_the_reader,
-                                        begin_notes, finish_house),
-        cmocka_unit_test_setup_teardown(what_needs_a_view_continues_on_the_loop,
-                                        begin_notes, finish_house),
+        cmocka_unit_test_setup_teardown(
+            work_on_a_large_body_has_another_thread_and_no_reader, begin_notes,
+            finish_house),
+        cmocka_unit_test_setup_teardown(
+            a_section_after_the_work_waits_for_its_view, begin_notes,
+            finish_house),
         cmocka_unit_test_setup_teardown(one_whose_client_is_gone_is_ended,
                                         begin_notes, finish_house),
     };

@@ -231,37 +231,29 @@ static void begin_a_view(struct request *request, struct reply *reply,
     reply->status = 200;
 }
 
-static enum progress begin_in_section(struct request *request,
-                                      struct reply *reply)
+static void begin_in_section(struct request *request, struct reply *reply)
 {
     (void)reply;
     request_read(request, begin_a_view, NULL);
-    return DONE;
 }
 
-static enum progress begin_in_handler(struct request *request,
-                                      struct reply *reply)
+static void begin_in_handler(struct request *request, struct reply *reply)
 {
     begin_a_view(request, reply, NULL);
-    return DONE;
 }
 
-static enum progress begin_after_commit(struct request *request,
-                                        struct reply *reply)
+static void begin_after_commit(struct request *request, struct reply *reply)
 {
     request->commit.command.kind = KX_WRITE;
     if (request_commit(request))
         begin_a_view(request, reply, NULL);
-    return DONE;
 }
 
 static const struct route PLANTED[] = {
-    {METHOD_GET, "/held", "held", SCOPE_NONE, BODY_NONE, begin_in_section, NULL,
-     RUNS_ONCE},
-    {METHOD_GET, "/first", "first", SCOPE_NONE, BODY_NONE, begin_in_handler,
-     NULL, RUNS_ONCE},
+    {METHOD_GET, "/held", "held", SCOPE_NONE, BODY_NONE, begin_in_section, 0},
+    {METHOD_GET, "/first", "first", SCOPE_NONE, BODY_NONE, begin_in_handler, 0},
     {METHOD_DELETE, "/second", "second", SCOPE_NONE, BODY_NONE,
-     begin_after_commit, NULL, COMMITS | RUNS_ONCE},
+     begin_after_commit, COMMITS},
 };
 static const struct route_table PLANTED_TABLE = {PLANTED, 3};
 

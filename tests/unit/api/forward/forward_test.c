@@ -158,7 +158,7 @@ static void a_list_is_whole_and_its_client_sets_the_pace(void **state)
     }
     struct exchange *exchange =
         ask(METHOD_GET, "/list?prefix=l&limit=1000", NOTHING);
-    const struct transfer *transfer = exchange->request.state;
+    const struct transfer *transfer = exchange->request.wait.source;
     assert_non_null(exchange->reply.stream);
     while (!transfer->paused)
         work();

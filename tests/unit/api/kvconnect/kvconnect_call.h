@@ -1,8 +1,8 @@
-/* KV Connect in tests: its handlers, called as a door calls them. */
+/* KV Connect in tests: requests to it, as a door begins them. */
 #ifndef KVCONNECT_CALL_H
 #define KVCONNECT_CALL_H
 
-#include "http/service.h"
+#include "exchange/exchange.h"
 #include "store.h"
 
 /* What a request has from now on, or NULL: database id, version, host. */
@@ -14,9 +14,16 @@ struct answer {
     struct kx_slice body;
 };
 
-/* A POST to one of the paths of KV Connect. */
-struct request request_to(struct story *story, const char *path,
-                          struct kx_slice body);
+/* Setup and teardown: a story whose store answers the requests. */
+int begin_calls(void **state);
+int finish_calls(void **state);
+
+/* POSTs a body to one of the paths of KV Connect: until the exchange has its
+ * reply, or waits for its turn. */
+struct exchange *post_until_turn(struct story *story, const char *path,
+                                 struct kx_slice body);
+/* Lets it work until then again. */
+void continue_post(struct exchange *exchange);
 
 /* POSTs a body as an event loop would; the answer lies in the story's
  * memory. */

@@ -113,11 +113,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_wrong_is_said_in_plain_text,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(numbers_of_parts_are_limited, begin,
-                                        finish),
+                                        begin_calls, finish_calls),
+        cmocka_unit_test_setup_teardown(numbers_of_parts_are_limited,
+                                        begin_calls, finish_calls),
         cmocka_unit_test_setup_teardown(a_small_body_cannot_take_much_memory,
-                                        begin, finish),
+                                        begin_calls, finish_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,29 +169,29 @@ static void a_large_reply_is_written_after_its_view(void **state)
                               "0a0d0a0302610012040261 00ff180a";
     static const size_t counts[] = {2, 3, 0, 3, 2};
     struct story *story = *state;
-    struct reply reply = {.status = 0};
     size_t turns = 1;
     set_large(story);
-    kx_buffer_init(&reply.body, story->mem);
-    struct request request =
-        request_to(story, "/v2/snapshot_read",
-                   bytes_of(story->mem, compact(story->mem, hex)));
-    assert_int_equal(request.route->handle(&request, &reply), AGAIN);
-    kx_read_release(request.reader);
-    assert_true(request.kept > 1 << 20);
+    struct exchange *exchange =
+        post_until_turn(story, "/v2/snapshot_read",
+                        bytes_of(story->mem, compact(story->mem, hex)));
+    const struct reply *reply = &exchange->reply;
+    assert_int_equal(exchange->awaits, AWAITS_TURN);
+    assert_true(exchange->request.kept > 1 << 20);
     test_delete(&story->test, story->mem, "[\"a\",1]");
     test_delete(&story->test, story->mem, "[\"d\",1]");
-    for (; request.route->handle(&request, &reply) == AGAIN; turns++)
+    for (; exchange->awaits == AWAITS_TURN; turns++) {
         assert_true(turns < 100);
+        continue_post(exchange);
+    }
     assert_true(turns > 2);
-    assert_int_equal(request.kept, 0);
-    assert_int_equal(reply.status, 200);
+    assert_int_equal(exchange->request.kept, 0);
+    assert_int_equal(reply->status, 200);
     Datapath__SnapshotReadOutput *output =
-        datapath__snapshot_read_output__unpack(NULL, reply.body.size,
-                                               reply.body.data);
+        datapath__snapshot_read_output__unpack(NULL, reply->body.size,
+                                               reply->body.data);
     assert_non_null(output);
     assert_int_equal(datapath__snapshot_read_output__get_packed_size(output),
-                     reply.body.size);
+                     reply->body.size);
     assert_int_equal(output->n_ranges, 5);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(output->ranges[i]->n_values, counts[i]);
@@ -199,6 +199,7 @@ static void a_large_reply_is_written_after_its_view(void **state)
     assert_true(output->ranges[1]->values[2]->value.len < 2 << 20);
     assert_true(output->ranges[3]->values[2]->value.len < 300000);
     datapath__snapshot_read_output__free_unpacked(output, NULL);
+    exchange_end(exchange);
 }
 
 /* ---- Versions and databases --------------------------------------------- */
@@ -288,18 +289,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            deno_is_answered_as_it_was_by_its_own_server, begin, finish),
+            deno_is_answered_as_it_was_by_its_own_server, begin_calls,
+            finish_calls),
         cmocka_unit_test_setup_teardown(
-            node_is_answered_as_it_was_by_its_own_server, begin, finish),
+            node_is_answered_as_it_was_by_its_own_server, begin_calls,
+            finish_calls),
         cmocka_unit_test_setup_teardown(a_large_reply_is_written_after_its_view,
-                                        begin, finish),
+                                        begin_calls, finish_calls),
         cmocka_unit_test_setup_teardown(the_highest_common_version_is_spoken,
-                                        begin, finish),
+                                        begin_calls, finish_calls),
         cmocka_unit_test_setup_teardown(another_database_or_version_is_refused,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_store_keeps_its_name, begin, finish),
-        cmocka_unit_test_setup_teardown(damaged_requests_are_answered, begin,
-                                        finish),
+                                        begin_calls, finish_calls),
+        cmocka_unit_test_setup_teardown(a_store_keeps_its_name, begin_calls,
+                                        finish_calls),
+        cmocka_unit_test_setup_teardown(damaged_requests_are_answered,
+                                        begin_calls, finish_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
