@@ -5,7 +5,9 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "exchange/exchange_call.h"
 #include "exchange/exchange_loop.h"
+#include "exchange/workers.h"
 #include "server/routes.h"
 
 enum { HOUSE_CHUNKS_MAX = 64, HOUSE_WAIT_MS = 20000 };
@@ -101,6 +103,7 @@ static int house_remove(const char *path, const struct stat *stat, int type,
 
 static void house_leave(void)
 {
+    workers_close(house.service.workers);
     run_queue_close(&house.queue);
     kx_close(house.service.store);
     nftw(house.directory, house_remove, 8, FTW_DEPTH | FTW_PHYS);
@@ -136,6 +139,9 @@ void house_open(void *memory)
     house.service.routes = &ROUTES;
     house.service.counters.connections = 1;
     house_open_store(memory);
+    house.service.workers =
+        workers_open(&house.service, 1, 0, exchange_call_serve);
+    assert_non_null(house.service.workers);
     assert_true(run_queue_open(&house.queue, &house.service, 0));
     atexit(house_leave);
 }

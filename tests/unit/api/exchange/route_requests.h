@@ -1,4 +1,5 @@
-/* A request for each route of the table, for view_of_routes_test.c. */
+/* A request for each route of the table, for view_of_routes_test.c and
+ * dropped_test.c. */
 #ifndef ROUTE_REQUESTS_H
 #define ROUTE_REQUESTS_H
 
