@@ -131,7 +131,6 @@ static void run_section(struct exchange *exchange,
     call->section(request, &exchange->reply, call->arg);
     if (request->reader != NULL)
         kx_read_release(request->reader);
-    exchange->begun = true;
 }
 
 static enum call_step await_worker(struct exchange *exchange,
@@ -171,6 +170,7 @@ static enum call_step read_step(struct exchange *exchange,
     if (request->reader != NULL && !exchange_hold_view(exchange))
         return CALL_PARKS;
     run_section(exchange, call);
+    exchange->begun = true;
     return return_with(call, true);
 }
 

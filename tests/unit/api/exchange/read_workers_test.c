@@ -104,22 +104,20 @@ static void what_takes_too_long_is_answered_without_rows(void **state)
     exchange_end(stream);
 }
 
-static void too_many_that_wait_are_refused_at_once(void **state)
+static void send_too_many(const char *target)
 {
     enum { SENT = READ_QUEUE_MAX + 1 };
     static struct exchange *exchanges[SENT];
-    (void)state;
     view_apply_begin(view);
     /* The worker has the first one, or will. */
     for (size_t i = 0; i < READ_QUEUE_MAX; i++)
-        exchanges[i] = get("/count", EXCHANGE_PARK);
+        exchanges[i] = get(target, EXCHANGE_PARK);
     exchanges[READ_QUEUE_MAX] =
-        begin_request(METHOD_GET, "/count", kx_slice(NULL, 0));
+        begin_request(METHOD_GET, target, kx_slice(NULL, 0));
     enum exchange_next next = exchange_run(exchanges[READ_QUEUE_MAX]);
     size_t parked = READ_QUEUE_MAX + (next == EXCHANGE_PARK);
-    struct exchange *last = next == EXCHANGE_PARK
-                                ? get("/count", EXCHANGE_REPLY)
-                                : exchanges[READ_QUEUE_MAX];
+    struct exchange *last = next == EXCHANGE_PARK ? get(target, EXCHANGE_REPLY)
+                                                  : exchanges[READ_QUEUE_MAX];
     assert_string_equal(last->reply.headers[0].name, "Retry-After");
     assert_reply(last, 503, "overloaded");
     assert_int_equal(house->ready, 0);
@@ -128,6 +126,19 @@ static void too_many_that_wait_are_refused_at_once(void **state)
     wait_for_ready((unsigned)parked);
     for (size_t i = 0; i < parked; i++)
         exchange_end(exchanges[i]);
+}
+
+static void too_many_that_wait_are_refused_at_once(void **state)
+{
+    (void)state;
+    send_too_many("/count");
+}
+
+/* A get is tried in memory first, which does not begin it. */
+static void too_many_gets_are_refused_too(void **state)
+{
+    (void)state;
+    send_too_many("/kv/none");
 }
 
 /* Its client is gone while the worker has it: the core must not be left with
@@ -182,6 +193,8 @@ int main(void)
             what_takes_too_long_is_answered_without_rows, begin_one_worker,
             finish_house),
         cmocka_unit_test_setup_teardown(too_many_that_wait_are_refused_at_once,
+                                        begin_one_worker, finish_house),
+        cmocka_unit_test_setup_teardown(too_many_gets_are_refused_too,
                                         begin_one_worker, finish_house),
         cmocka_unit_test_setup_teardown(
             a_watch_without_its_client_is_taken_back, begin_one_worker,
