@@ -9,8 +9,8 @@
 #include "cli/cli_options.h"
 #include "cli/variables.h"
 
-/* The option that was given although the first argument has the same meaning;
- * NULL: none. */
+/* Returns the option that repeats the first argument, or NULL if there is none.
+ */
 static const char *said_twice(const struct cli *cli)
 {
     const char *may = cli->command->arguments;
@@ -25,9 +25,9 @@ static int stray(const struct cli *cli)
 {
     int most = cli->command->most;
     if (most > 1)
-        return cli_misuse(cli, "stray argument %s: %s takes %d at most",
+        return cli_misuse(cli, "unexpected argument %s: %s takes %d at most",
                           cli->words[most], cli->command->name, most);
-    return cli_misuse(cli, "stray argument %s", cli->words[most]);
+    return cli_misuse(cli, "unexpected argument %s", cli->words[most]);
 }
 
 static int check_words(const struct cli *cli)

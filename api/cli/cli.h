@@ -1,11 +1,12 @@
-/* The command line: a client of the server over HTTP. Each command has a row in
- * commands/cli_commands.c, each option one in cli_options.c; help, completion
- * and the manual page are generated from these two tables. The table of
- * commands is passed in, because it names functions of the rooms above this
- * one.
+/* The command line: an HTTP client of the server. Each command has a row in
+ * commands/cli_commands.c and each option a row in cli_options.c; help,
+ * completion and the manual page are generated from these two tables. The main
+ * function passes the table of commands in, because the table names functions
+ * of rooms above this one.
  *
- * A command returns its exit status. One thread. Memory is allocated in
- * cli->memory and freed at the end of the program. */
+ * A command runs on the main thread and returns its exit status; when that is
+ * not CLI_OK, its message has been printed. Memory is allocated in cli->memory
+ * and freed when the program ends. */
 #ifndef API_CLI_H
 #define API_CLI_H
 
@@ -13,13 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The exit statuses, which scripts rely on. */
+/* The exit statuses. Scripts rely on the numbers. */
 enum cli_exit {
     CLI_OK,
     CLI_ERROR,
     CLI_MISUSE,
     CLI_ABSENT,
-    CLI_CONFLICT, /* also a precondition that does not hold */
+    CLI_CONFLICT, /* also for a failed precondition */
     CLI_UNAVAILABLE,
     CLI_INTERRUPTED = 128 + 2 /* as a shell shows SIGINT */
 };
@@ -29,7 +30,7 @@ enum cli_output {
     CLI_JSON,
     CLI_TABLE,
     CLI_RAW,
-    CLI_DECLARATIONS /* of index ls only */
+    CLI_DECLARATIONS /* index ls only */
 };
 
 /* A parsed command line. The texts lie in argv and the environment. */
@@ -104,8 +105,8 @@ struct cli {
     bool engine_insecure;
     bool link;
     bool estimate;
-    bool counts;      /* an index of totals */
-    const char *sums; /* what it adds up */
+    bool counts;      /* declare an index of totals */
+    const char *sums; /* the members that it adds up */
     bool merge;
     bool ops;
     bool once;
@@ -128,7 +129,7 @@ struct cli_command {
     int least, most;   /* number of arguments; most -1: any */
     int (*run)(struct cli *cli);
     const char *more; /* sentences for help; NULL: none */
-    bool asks;        /* it sends requests: it takes the server options */
+    bool asks;        /* sends requests, so takes the options for the server */
 };
 
 /* The table of the commands, which is constant. */
@@ -137,27 +138,29 @@ struct cli_table {
     size_t count;
 };
 
-/* The command named by the first words of argv[0..argc-1], and the number of
- * those words; NULL: no such command. */
+/* Returns the command named by the first words of argv[0..argc-1] and sets
+ * *words_out to the number of those words. Returns NULL if there is no such
+ * command. */
 const struct cli_command *cli_find(const struct cli_table *table, int argc,
                                    char **argv, int *words_out);
 
-/* Prints to standard error that the words (one or more) do not begin with a
- * command, and suggests one. Returns CLI_MISUSE. */
+/* Prints to standard error that the words (argc is at least 1) do not begin
+ * with a command, and suggests one. Returns CLI_MISUSE. */
 int cli_unknown(const struct cli_table *table, int argc, char **argv);
 
-/* True if this is the first word of the command, or of any command, that has
- * two. */
+/* True if word is the first of the two words that name the command, or any
+ * command of the table. */
 bool cli_in_group(const struct cli_command *command, const char *word);
 bool cli_is_group(const struct cli_table *table, const char *word);
 
-/* True if argv[0..argc-1] begins with the name of a command: it has been run,
- * and *exit_out is the exit status of the program. */
+/* If argv[0..argc-1] begins with the name of a command, runs the command, sets
+ * *exit_out to the exit status of the program and returns true. Otherwise
+ * returns false. */
 bool cli_main(const struct cli_table *table, int argc, char **argv,
               int *exit_out);
 
-/* Flushes standard output and returns the exit status of the program: `status`,
- * or CLI_ERROR if status is CLI_OK and the output could not be written. */
+/* Flushes standard output. Returns the exit status of the program: `status`, or
+ * CLI_ERROR if status is CLI_OK but the output could not be written. */
 int cli_finish(int status);
 
 /* Prints an error in the command line to standard error. Returns CLI_MISUSE. */

@@ -83,7 +83,6 @@ bool cli_names_range(const struct cli *cli)
            cli->end != NULL;
 }
 
-/* Each commit changes at most a page. */
 int cli_change_range(struct cli *cli, struct cli_call call, const char *done,
                      uint64_t *count_out)
 {

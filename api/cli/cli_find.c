@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "config/suggestion.h"
 
-/* Names that other programs have for these commands. */
+/* What other programs call these commands. */
 static const struct synonym SYNONYMS[] = {
     {"put", "set"},       {"store", "set"},     {"insert", "set"},
     {"read", "get"},      {"delete", "del"},    {"rm", "del"},

@@ -66,8 +66,8 @@ static void print_group(const struct cli_table *table, const char *word)
             print_line(table->commands[i].name, table->commands[i].summary);
 }
 
-/* Prints help for words that are not a command: none, serve, and the first word
- * of commands with two. False: there is no help for them. */
+/* Prints help if the words are not a command but have help: no words, serve, or
+ * the first word of two-word commands. Otherwise returns false. */
 static bool print_others(const struct cli *cli)
 {
     const char *word = cli->count > 0 ? cli->words[0] : NULL;
@@ -94,7 +94,7 @@ int cli_help(struct cli *cli)
     if (command == NULL)
         return cli_unknown(cli->table, cli->count, cli->words);
     if (cli->count > words)
-        return cli_misuse(cli, "stray argument %s", cli->words[words]);
+        return cli_misuse(cli, "unexpected argument %s", cli->words[words]);
     cli_help_print(command);
     return CLI_OK;
 }

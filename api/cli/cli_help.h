@@ -1,4 +1,4 @@
-/* Help: of all commands, and of single ones. */
+/* The help texts: an overview, and one for each command. */
 #ifndef API_CLI_HELP_H
 #define API_CLI_HELP_H
 

@@ -11,7 +11,7 @@ enum {
     RATE_MIN = 64 /* bytes per second, during the --timeout */
 };
 
-/* A reply while it is received. */
+/* A reply that is being received. */
 struct incoming {
     CURL *curl;
     const struct cli_call *call;
@@ -70,8 +70,8 @@ static bool take_lines(struct incoming *incoming, const char *data, size_t size)
     return !incoming->line.failed && incoming->line.size < CLI_REPLY_BYTES_MAX;
 }
 
-/* Passes a part of a stream on, as lines or as bytes. That may take any time,
- * since the reader of standard output may pause. */
+/* Passes part of a stream on, as lines or as bytes. This may take any time,
+ * because the reader of standard output may pause. */
 static bool stream_body(struct incoming *incoming, const char *data,
                         size_t size)
 {
@@ -104,7 +104,8 @@ static size_t take_body(char *data, size_t one, size_t size, void *target)
                : size;
 }
 
-/* Refuses control characters: a line end would begin another header. */
+/* Appends a header line. False if it has control characters: a line end would
+ * begin another header. */
 static bool add_line(struct curl_slist **headers, const char *line)
 {
     for (const char *at = line; *at != '\0'; at++)
@@ -138,8 +139,8 @@ static bool add_type(struct curl_slist **headers, const struct cli_call *call)
     return call->body.data == NULL || add_header(headers, "Content-Type", type);
 }
 
-/* The empty Expect header keeps libcurl from waiting for "100 Continue" before
- * it sends a large body. */
+/* An empty Expect header stops libcurl from waiting for "100 Continue" before a
+ * large body. */
 static bool make_headers(const struct cli *cli, const struct cli_call *call,
                          struct curl_slist **headers)
 {
@@ -200,8 +201,8 @@ static bool set_tls(const struct cli *cli, CURL *curl)
            set_file(curl, CURLOPT_SSLKEY, cli->client_key);
 }
 
-/* Called by libcurl when bytes have come, and about once per second. Returns
- * true to end the request. */
+/* libcurl calls this when bytes arrive, and about once per second. A nonzero
+ * result ends the request. */
 static int check_pace(void *target, curl_off_t to_come, curl_off_t come,
                       curl_off_t to_go, curl_off_t gone)
 {
@@ -250,7 +251,7 @@ CURL *cli_handle(struct cli *cli, const struct cli_call *call,
     return NULL;
 }
 
-/* Prints that there is no connection: by the system's reason, if it gave one.
+/* Prints that there is no connection, with the system's reason if there is one.
  */
 static int no_connection(const struct cli *cli, CURL *curl, CURLcode code)
 {

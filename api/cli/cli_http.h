@@ -1,5 +1,5 @@
 /* Requests to the server, with libcurl: one at a time on one connection. The
- * reply is kept whole or taken as a stream. For many at a time see
+ * reply is kept whole or received as a stream. For concurrent requests see
  * bulk/cli_pipeline.h. */
 #ifndef API_CLI_HTTP_H
 #define API_CLI_HTTP_H
@@ -9,8 +9,8 @@
 #include "cli/cli.h"
 #include "kindex.h"
 
-/* Takes a line without its end, or bytes as they arrive. False stops the
- * stream. */
+/* Receives a line without its end, or bytes as they arrive. Return false to
+ * stop the stream. */
 typedef bool cli_line_fn(void *target, struct kx_slice line);
 
 struct cli_call {
@@ -21,76 +21,82 @@ struct cli_call {
     const char *accept;   /* NULL: any type */
     const char *header;   /* an additional header line; NULL: none */
     cli_line_fn *line;    /* NULL: the reply is kept whole */
-    cli_line_fn *bytes;   /* instead of line: the stream is not split */
+    cli_line_fn *bytes;   /* instead of line: receives the bytes unsplit */
     void *target;         /* for line and bytes */
     bool any;             /* the reply need not be JSON */
-    bool may_pause;       /* it may be silent for longer than --timeout */
+    bool may_pause;       /* the stream may be silent for longer than --timeout
+                           */
 };
 
 struct cli_reply {
     long status;           /* 0: no reply */
-    struct kx_buffer body; /* of a stream only a problem document */
+    struct kx_buffer body; /* for a stream only a problem document */
     char etag[64];
     char type[128];
     char size[32]; /* Kindex-Backup-Size */
 };
 
-/* Sends a request. CLI_OK for a reply with any status. Otherwise prints the
- * error to standard error and returns the exit status. */
+/* Sends a request. Returns CLI_OK for a reply with any status; the caller frees
+ * reply->body. If no reply came, prints the error to standard error and returns
+ * the exit status. */
 int cli_send(struct cli *cli, const struct cli_call *call,
              struct cli_reply *reply);
 
 /* The largest reply that is kept whole, and the longest line of a stream. */
 enum { CLI_REPLY_BYTES_MAX = 256 << 20 };
 
-/* Prints why no reply came to the request of the handle, or only a part.
+/* Prints why the request of the handle got no reply, or only part of one.
  * Returns the exit status. */
 int cli_unreachable(const struct cli *cli, CURL *curl, CURLcode code);
 
 /* True if the body of the reply is valid JSON; only then may it be read. */
 bool cli_is_json(const struct cli_reply *reply);
 
-/* Sends a request. CLI_OK for a status of 2xx, with a body that is JSON or
- * empty, unless call->any. Otherwise prints the error to standard error and
- * returns the exit status. */
+/* Sends a request. Returns CLI_OK for a 2xx status whose body is JSON or empty,
+ * or is anything if call->any is set. Otherwise prints the error to standard
+ * error and returns the exit status. The caller frees reply->body in both
+ * cases. */
 int cli_ask(struct cli *cli, const struct cli_call *call,
             struct cli_reply *reply);
-/* The same for GET path; the reply is kept whole and is JSON. */
+/* Sends GET path with cli_ask; the reply is kept whole and is JSON. */
 int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply);
 
-/* How fast a request and its reply go, measured against --timeout. */
+/* The speed of a request and its reply, which --timeout limits. */
 struct cli_pace {
     uint64_t timeout_ns; /* 0: none */
-    uint64_t begun_ns;   /* of the present measurement ... */
-    curl_off_t bytes;    /* ... and the bytes before it */
-    uint64_t busy_ns;    /* not counted: this program did not read */
+    uint64_t begun_ns;   /* when the current measurement began */
+    curl_off_t bytes;    /* transferred before begun_ns */
+    uint64_t busy_ns;    /* time in which this program did not read, not counted
+                          */
 };
 
-/* A handle with the address, headers and method of the call, and the list of
- * headers, which the caller frees after the handle. The pace is the caller's
- * until the request has ended. NULL without memory. */
+/* Returns a handle with the URL, headers and method of the call, or NULL if
+ * memory ran out. *headers_out is the list of headers; the caller frees it
+ * after the handle. *pace must stay valid until the request has ended. */
 CURL *cli_handle(struct cli *cli, const struct cli_call *call,
                  struct cli_pace *pace, struct curl_slist **headers_out);
 
-/* Frees the connection. */
+/* Closes the connection. Does nothing if no request was sent. */
 void cli_http_end(struct cli *cli);
 
-/* Appends the encoded parts of a key given as a path. False: it is not valid,
- * and the message has been printed. */
+/* Appends the encoded parts of a key given as a path. Returns false after
+ * printing why the key is not valid. */
 bool cli_read_key(const struct cli *cli, const char *text,
                   struct kx_buffer *out);
 
-/* Sets path to the address of the entry with the key, in cli->memory. */
+/* Sets *path to the path of the entry with the key, allocated in cli->memory.
+ */
 void cli_entry_path(const struct cli *cli, const char *key,
                     struct kx_buffer *path);
 
-/* A path that was built; empty when memory ran out. No request is sent with an
- * empty path: one that was cut off could name another entry. */
+/* Returns the path that was built, or an empty slice if memory ran out.
+ * Requests with an empty path are not sent: a truncated path could name another
+ * entry. */
 struct kx_slice cli_whole(const struct kx_buffer *path);
 
-/* Append to a path: a key in path syntax, with escapes where a URL needs them;
- * a parameter (name=value after ? or &) whose value is such a key, or any text.
- * A NULL value appends nothing. */
+/* Append to a path: a key in path syntax, escaped where a URL needs it; a
+ * parameter (? or &, then name=value) whose value is such a key, or any text.
+ * If the value is NULL, nothing is appended. */
 void cli_add_key(struct kx_buffer *path, const char *key);
 void cli_add_key_parameter(struct kx_buffer *path, const char *name,
                            const char *key);

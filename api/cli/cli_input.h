@@ -7,8 +7,9 @@
 /* The largest document or value, in bytes. */
 #define CLI_INPUT_MAX (256u << 20)
 
-/* Appends the file, or standard input for NULL and "-". False: it cannot be
- * read or is larger than CLI_INPUT_MAX, and the message has been printed. */
+/* Appends the file, or standard input if path is NULL or "-". Returns false
+ * after printing why: the input cannot be read, is larger than CLI_INPUT_MAX,
+ * or memory ran out. */
 bool cli_input(const char *path, struct kx_buffer *out);
 
 #endif

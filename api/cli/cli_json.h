@@ -5,14 +5,14 @@
 #include "cli/cli.h"
 #include "kindex.h"
 
-/* The raw text of the member with this name. False: the object does not have
- * it. */
+/* Sets *value_out to the raw text of the member with this name. False if the
+ * object does not have the member. */
 bool cli_json_member(struct kx_slice object, const char *name,
                      struct kx_slice *value_out);
-/* A text member, NUL-terminated, in cli->memory, as a terminal may show it
- * (cli_terminal.h); NULL: there is none. */
+/* Returns a text member, NUL-terminated, in cli->memory, escaped for a terminal
+ * (cli_terminal.h); NULL if the object does not have it. */
 char *cli_text(const struct cli *cli, struct kx_slice object, const char *name);
-/* A member that is a whole number; 0: the object does not have it. */
+/* Returns a member that is a whole number; 0 if the object does not have it. */
 uint64_t cli_number(struct kx_slice object, const char *name);
 
 #endif

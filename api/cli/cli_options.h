@@ -1,5 +1,5 @@
 /* The options of the commands: rows like those of the server's options
- * (options.h), with a letter and a word for the value. */
+ * (options.h), plus a letter and a name for the value. */
 #ifndef API_CLI_OPTIONS_H
 #define API_CLI_OPTIONS_H
 
@@ -10,10 +10,10 @@ struct cli_option {
     struct option_row row; /* offset is of struct cli */
     const char *word;      /* the value's name in help; NULL: no value */
     char letter;           /* as in -o; 0: none */
-    bool common;     /* every command takes it; if it has a value, only those
-                      * that send requests */
-    const char *key; /* its name in cli_command.takes, if another option has the
-                      * same name with another meaning; NULL: row.name */
+    bool common;     /* taken by every command, or if it has a value by every
+                      * command that sends requests */
+    const char *key; /* its name in cli_command.takes if another option shares
+                      * row.name with another meaning; NULL: row.name */
 };
 
 /* The table, *count_out rows. */
@@ -23,13 +23,13 @@ const struct cli_option *cli_options(size_t *count_out);
 bool cli_takes(const struct cli_command *command,
                const struct cli_option *option);
 
-/* True if an environment variable can set the option. This is so for common
- * options only: a variable must not change the effect of one command. */
+/* True if an environment variable can set the option. Only common options have
+ * one: a variable must not change what a single command does. */
 bool cli_has_variable(const struct cli_option *option);
 
 /* Reads defaults, environment and the arguments after the command's name into
- * cli, whose command is set. Options may stand anywhere before "--"; the other
- * arguments become cli->words. False: an error has been printed. */
+ * cli; cli->command must be set. Options may stand anywhere before "--"; the
+ * other arguments become cli->words. Returns false after printing an error. */
 bool cli_options_read(struct cli *cli, int argc, char **argv);
 
 #endif

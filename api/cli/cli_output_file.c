@@ -28,8 +28,9 @@ static const char *find_target(struct cli_output_file *file)
     return file->target;
 }
 
-/* Locks the part for this process and empties it. False with errno EBUSY:
- * another process writes it, or has just renamed or removed it. */
+/* Locks the part for this process and empties it. Returns false with errno,
+ * which is EBUSY if another process writes the part or has just renamed or
+ * removed it. */
 static bool own(const struct cli_output_file *file, int fd)
 {
     struct stat mine, there;
@@ -91,7 +92,8 @@ static void note(struct cli_output_file *file, bool done)
         file->error = errno;
 }
 
-/* The bytes are on disk already. Renames the part, or removes or keeps it. */
+/* Renames the part if it is complete, otherwise removes or keeps it. All bytes
+ * must be on disk. */
 static void end_part(struct cli_output_file *file, bool whole)
 {
     if (whole && file->error == 0)

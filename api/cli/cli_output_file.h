@@ -1,4 +1,4 @@
-/* Files that commands write: a file gets its name when it is complete. */
+/* Files that commands write: a file gets its final name when it is complete. */
 #ifndef API_CLI_OUTPUT_FILE_H
 #define API_CLI_OUTPUT_FILE_H
 
@@ -11,27 +11,29 @@
 struct cli_output_file {
     FILE *out;
     const char *path; /* as given, or "standard output" */
-    const char *name; /* of the file: path, or the target of that link */
+    const char *name; /* the final name: path, or the target if path is a link
+                       */
     char target[4000];
-    char part[4096]; /* its name until it is complete; "": written in place */
+    char part[4096]; /* the name until the file is complete; "": written in
+                      * place */
     bool keep;       /* keep an incomplete part, unless a write failed */
     int error;       /* errno of the first failed write */
 };
 
-/* Opens the output; path NULL or "-" is standard output. An existing object
- * that is not a plain file, such as a pipe, is written in place. A link to a
- * file stays a link. False: it cannot be opened, and the message has been
- * printed. */
+/* Opens the output; path NULL or "-" is standard output, and mode is that of a
+ * new file. An existing object that is not a plain file, such as a pipe, is
+ * written in place. A link to a file stays a link. Returns false after printing
+ * why the output cannot be opened. */
 bool cli_output_file_open(struct cli_output_file *file, const char *path,
                           mode_t mode);
 
-/* False: the bytes cannot be written; cli_output_file_end prints the message.
- */
+/* Returns false if the bytes cannot be written; cli_output_file_end prints the
+ * message. */
 bool cli_output_file_write(struct cli_output_file *file, struct kx_slice bytes);
 
-/* Closes the output. With CLI_OK all bytes are on disk before the file gets its
- * name; with any other status the part is removed, or kept if `keep` is set.
- * Returns status, or CLI_ERROR after printing an error. */
+/* Closes the output. If status is CLI_OK, the file gets its final name after
+ * all bytes are on disk. Otherwise the part is removed, or kept if `keep` is
+ * set. Returns status, or CLI_ERROR after printing an error. */
 int cli_output_file_end(struct cli_output_file *file, int status);
 
 #endif

@@ -1,4 +1,4 @@
-/* One request for each page, with the cursor of the page before. */
+/* Requests page after page, each with the cursor of the previous page. */
 #include "cli/cli_pages.h"
 
 #include "cli/cli_json.h"

@@ -1,11 +1,11 @@
 /* Lists that the server sends whole or in pages: indexes, access tokens, groups
- * of conflicts. (Lists of entries are streams: cli_entries.h.) */
+ * of conflicts. Lists of entries are streams (cli_entries.h). */
 #ifndef API_CLI_PAGES_H
 #define API_CLI_PAGES_H
 
 #include "cli/cli_http.h"
 
-/* Takes an element of the list. */
+/* Receives an element of the list. */
 typedef void cli_element_fn(const struct cli *cli, void *target,
                             struct kx_slice element);
 

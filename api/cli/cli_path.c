@@ -1,5 +1,5 @@
-/* Addresses of requests: keys as they are typed. Characters that a URL must not
- * have are escaped; existing escapes stay. */
+/* Builds request paths from keys as the user typed them: escapes characters
+ * that a URL must not contain, and leaves existing escapes alone. */
 #include "cli/cli_http.h"
 
 #include <ctype.h>

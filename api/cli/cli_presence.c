@@ -1,5 +1,5 @@
-/* The service answers 404 with a member that says where entries under the key
- * are listed, if there are any. */
+/* A 404 of the server has a member with the list of the entries under the key,
+ * if there are any. */
 #include "cli/cli_presence.h"
 
 #include "cli/cli_json.h"

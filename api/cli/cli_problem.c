@@ -1,5 +1,5 @@
-/* Requests that must succeed. Prints replies that are not a success, and
- * chooses their exit statuses. */
+/* Requests that must succeed: prints other replies and chooses their exit
+ * statuses. */
 #include "cli/cli_problem.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "cli/cli_json.h"
 #include "cli/cli_terminal.h"
 
-enum { SHOWN_BYTES = 200 /* of a reply that is no problem document */ };
+enum { SHOWN_BYTES = 200 /* of a reply that is not a problem document */ };
 
 int cli_exit_of(long status)
 {
@@ -27,8 +27,8 @@ int cli_exit_of(long status)
     return status / 100 == 2 ? CLI_OK : CLI_ERROR;
 }
 
-/* Prints the members that name the entry or place concerned, or that hints
- * speak of. */
+/* Prints the members that say which entry or place is concerned, or that a hint
+ * mentions. */
 static void print_members(struct kx_slice document)
 {
     static const char *const NAMES[] = {
@@ -54,11 +54,12 @@ static bool adds_number(const struct cli *cli)
     return strcmp(cli->command->name, "sum") == 0;
 }
 
-/* Why a proxy may have sent what this program does not send. */
+/* The hint for problems that only a proxy can have caused. */
 #define BETWEEN "Check --url, and what is between this program and the server."
 
-/* Hints in terms of the command line, in place of those of the service that
- * name addresses and headers. The first that fits the command is taken. */
+/* Hints in the words of the command line; they replace those of the server,
+ * which name addresses and headers. The first row that fits the command is
+ * used. */
 static const struct hint_row {
     const char *code;
     const char *hint;
@@ -129,7 +130,7 @@ static void print_document(const struct cli *cli, struct kx_slice document)
     talloc_free(memory.memory);
 }
 
-/* True for the statuses that Kindex sends with a problem document only. Other
+/* True for the statuses that Kindex sends only with a problem document. Other
  * statuses may come from a proxy, or from KV Connect, which answers in plain
  * text. */
 static bool needs_document(long status)

@@ -7,9 +7,9 @@
 /* The exit status for an HTTP status. */
 int cli_exit_of(long status);
 
-/* Prints a problem document to standard error and returns the exit status.
- * Statuses such as 404 and 412 count only with such a document: without one the
- * reply is not from Kindex, which is CLI_ERROR. */
+/* Prints a problem document to standard error and returns the exit status. A
+ * status such as 404 or 412 without a problem document is not from Kindex:
+ * returns CLI_ERROR. */
 int cli_problem(const struct cli *cli, const struct cli_reply *reply);
 
 #endif

@@ -14,18 +14,18 @@ struct cli_progress {
     bool drawn;
 };
 
-/* Starts the time. */
+/* Starts the clock. `what` must stay valid; it is printed before the count. */
 void cli_progress_begin(struct cli_progress *progress, const char *what);
 
-/* Redraws the line if the last time was a tenth of a second ago: `count`
- * entries, and the share `part` of `whole` (0: unknown). */
+/* Redraws the line, at most ten times per second: `count` entries, and the
+ * percentage that `part` is of `whole` (0: unknown). */
 void cli_progress_show(struct cli_progress *progress, uint64_t count,
                        uint64_t part, uint64_t whole);
 
 /* Removes the line. */
 void cli_progress_clear(struct cli_progress *progress);
 
-/* Seconds since begin. */
+/* Seconds since cli_progress_begin. */
 double cli_progress_seconds(const struct cli_progress *progress);
 
 #endif

@@ -62,7 +62,7 @@ static bool is_hidden(uint32_t point)
     return false;
 }
 
-/* True for one visible character of more than one byte. */
+/* True if the text is one visible character of more than one byte. */
 static bool is_shown(struct kx_slice character)
 {
     return kx_utf8_valid(character) && cli_width(character) == 1 &&
@@ -165,7 +165,8 @@ static struct kx_slice value_of(struct kx_slice entry)
 }
 
 /* Writes "until 2026-11-25T17:00:00.123Z " for an entry that expires, otherwise
- * nothing. A time that has no such form stays a number. Returns its width. */
+ * nothing. A time outside the calendar is written as a number. Returns the
+ * width in columns. */
 static size_t add_expiry(struct kx_slice entry, char text[EXPIRY_SIZE])
 {
     struct kx_slice member;

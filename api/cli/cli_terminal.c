@@ -1,5 +1,5 @@
-/* Messages, the end of standard output, and escapes for what a terminal would
- * obey instead of showing it. */
+/* Prints messages, checks that standard output was written, and escapes text
+ * that a terminal would obey instead of showing. */
 #include "cli/cli_terminal.h"
 
 #include <errno.h>
@@ -39,7 +39,8 @@ size_t cli_width(struct kx_slice text)
     return width;
 }
 
-/* The first character of text; empty: its first byte begins none. */
+/* Returns the first character of text, or an empty slice if its first byte does
+ * not begin a character. */
 static struct kx_slice first_character(struct kx_slice text)
 {
     for (size_t size = 1; size <= 4 && size <= text.size; size++)
@@ -97,8 +98,8 @@ void cli_put_column(FILE *stream, struct kx_slice text, int width)
 
 /* ---- Messages ----------------------------------------------------------- */
 
-/* Prints one line with one call, since other processes may write to the same
- * file. */
+/* Prints the line with a single write, because other processes may write to the
+ * same file. */
 static void complain(const char *begin, const char *format, va_list arguments,
                      const char *end)
 {
@@ -140,10 +141,9 @@ void cli_note(const char *format, ...)
     va_end(arguments);
 }
 
-/* A reader that has closed the pipe, such as head, is not reported. Any other
- * failed write is, unless the command has printed an error itself. The reason
- * of an earlier failed write is still in errno, unless another call has failed
- * since. */
+/* Reports a failed write, unless the command has printed an error itself or the
+ * reader (such as head) has closed the pipe. errno still has the reason of an
+ * earlier failed write, unless another call has failed since. */
 int cli_finish(int status)
 {
     if (!ferror(stdout))

@@ -1,5 +1,5 @@
-/* Searches the environment. Variables that Kubernetes sets for a service named
- * kindex (KINDEX_SERVICE_HOST, KINDEX_PORT_80_TCP) are ignored. */
+/* Searches the environment, ignoring the variables that Kubernetes sets for a
+ * service named kindex (KINDEX_SERVICE_HOST, KINDEX_PORT_80_TCP). */
 #include "cli/variables.h"
 
 #include <ctype.h>
@@ -42,8 +42,8 @@ static bool is_of_kubernetes(const char *variable, const char *value)
            strncmp(value, "tcp://", 6) == 0 || strncmp(value, "udp://", 6) == 0;
 }
 
-/* The name of an option of either table that may be meant: "idle-timeout" for
- * KINDEX_IDEL_TIMEOUT. */
+/* Returns the option of either table that was probably meant, such as
+ * "idle-timeout" for KINDEX_IDEL_TIMEOUT. */
 static struct kx_slice find_meant(struct kx_slice name)
 {
     size_t count;

@@ -1,10 +1,10 @@
-/* The environment variables KINDEX_*: one that no option reads is probably a
- * typing error. */
+/* Warns about environment variables KINDEX_* that no option reads, since such a
+ * variable is probably misspelled. */
 #ifndef API_VARIABLES_H
 #define API_VARIABLES_H
 
-/* Prints a line to standard error for each variable that is set but read by no
- * option, neither of the server nor of the commands, with a suggestion. */
+/* Prints a line with a suggestion to standard error for each variable that is
+ * set but that no option of the server or of the commands reads. */
 void variables_check(void);
 
 #endif

@@ -106,7 +106,7 @@ static bool take_flag(struct options *options, const struct flag_reader *reader,
     case FLAG_SUPERFLUOUS:
         return mistake("no value belongs to", reader->said);
     case FLAG_WORD:
-        return mistake("stray argument", reader->value);
+        return mistake("unexpected argument", reader->value);
     case FLAG_OPTION:
     case FLAG_END:
         break;

@@ -49,7 +49,7 @@ refused 2 'kindex: --token comes after the command*'
 program put users/ada 1
 refused 2 'kindex: unknown command put (did you mean set?)*'
 
-test_case 'an unknown option, a bad value and a stray argument are refused'
+test_case 'an unknown option, a bad value and a unexpected argument are refused'
 program serve --cachr 1MiB
 refused 2 'kindex: unknown option --cachr*'
 program serve --cache lots
@@ -57,7 +57,7 @@ refused 2 'kindex: --cache: "lots" is not a size*'
 program serve --cache
 refused 2 'kindex: a value is missing after --cache*'
 program serve here
-refused 2 'kindex: stray argument here*'
+refused 2 'kindex: unexpected argument here*'
 
 program serve --cachr 1MiB
 refused 2 'kindex: unknown option --cachr (did you mean --cache?)*'

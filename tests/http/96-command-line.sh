@@ -695,7 +695,7 @@ ends 2
 complains 'unknown command quixotic; kindex --help lists them'
 kindex watch 1 2 3 4 5 6 7 8 9 10 11
 ends 2
-complains 'stray argument 11: watch takes 10 at most'
+complains 'unexpected argument 11: watch takes 10 at most'
 
 test_case 'the token is sent as Bearer, and is never shown'
 node -e 'const listener = require("http").createServer((request, reply) => {

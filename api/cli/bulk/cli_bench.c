@@ -1,6 +1,6 @@
 /* kindex bench: measures how fast a running server answers reads and writes.
- * The bench stores its own entries under an empty prefix, and removes them in
- * the end. */
+ * The benchmark stores its own entries under an empty prefix and removes them
+ * afterwards. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct bench {
     uint64_t random;
     struct cli_latency times[BENCH_KINDS];
     uint64_t refused[BENCH_KINDS];
-    long refusal; /* status of the last one */
+    long refusal; /* status of the last refused request */
 };
 
 /* ---- Requests ----------------------------------------------------------- */
@@ -261,9 +261,8 @@ static int clean(struct bench *bench)
     return cli_change_range(bench->cli, call, "deleted", &deleted);
 }
 
-/* Removes the entries after the measurement, also after a failed one. On
- * CLI_CONFLICT another client has stored entries under the prefix, so nothing
- * is removed. */
+/* Measures, then removes the entries, also after a failure. On CLI_CONFLICT
+ * another client has stored entries under the prefix, so nothing is removed. */
 static int measure(struct bench *bench)
 {
     int status = fill(bench);

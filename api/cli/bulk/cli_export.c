@@ -39,8 +39,8 @@ static void take_index(const struct cli *cli, void *target,
         *count += cli_json_member(index, "name", &exporting->names[*count]);
 }
 
-/* An index name has no escapes in JSON, so the first part is compared as text.
- */
+/* True if the key belongs to an index. Index names have no escapes in JSON, so
+ * the first part is compared as text. */
 static bool of_index(const struct exporting *exporting, struct kx_slice entry)
 {
     struct kx_json_iter iter;
@@ -94,7 +94,7 @@ static uint64_t count_whole(struct cli *cli)
     bool reverse = cli->reverse;
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/count");
-    cli->reverse = false; /* counts the same */
+    cli->reverse = false; /* the count does not depend on it */
     cli_add_selection(cli, &path);
     cli->reverse = reverse;
     struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
@@ -146,7 +146,8 @@ static void report(const struct exporting *exporting, int status)
                  *file->part != '\0' ? file->part : file->path);
 }
 
-/* Checks that continuing an export does not overwrite the incomplete file. */
+/* Refuses options with which a continued export would overwrite the incomplete
+ * file. */
 static int check_options(struct cli *cli)
 {
     char part[4096];

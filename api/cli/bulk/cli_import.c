@@ -1,10 +1,9 @@
 /* kindex import: stores lines of entries in batches, one commit for each batch,
- * several at a time. The state file has the place in the input up to which all
- * lines are stored, and a hash of the input up to there. A line waits if a line
- * with the same key is under way in another batch: so the last of them wins
- * with --overwrite, and the first without. After an interrupt the lines that
- * have been taken are stored, and no others.
- */
+ * several concurrently. The state file has the place in the input up to which
+ * all lines are stored, and a hash of the input up to there. A line waits while
+ * another batch that has not been answered has a line with the same key: so the
+ * last of such lines wins with --overwrite, and the first without it. After an
+ * interrupt the lines already taken are stored, and no others. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -65,7 +64,7 @@ static bool read_keys(struct importing *importing)
     return true;
 }
 
-/* Takes the next line. False: no complete line has been read. */
+/* Takes the next line. False if no complete line has been read. */
 static bool next_line(struct importing *importing, struct kx_slice *line_out)
 {
     struct cli_pipeline_place *place = &importing->place;
@@ -80,7 +79,7 @@ static bool next_line(struct importing *importing, struct kx_slice *line_out)
     return true;
 }
 
-/* Puts the current line back: next_line will take it again. */
+/* Puts the current line back; next_line takes it again. */
 static void hold_line(struct importing *importing, struct kx_slice line)
 {
     cli_lines_back(&importing->lines, line);
@@ -114,7 +113,8 @@ static bool skip_to(struct importing *importing,
            importing->place.hash == place->hash;
 }
 
-/* Skips the lines that an earlier run has stored, by the state file. */
+/* Skips the lines that an earlier run has stored according to the state file.
+ */
 static int skip_stored(struct importing *importing, const char *path)
 {
     struct cli_pipeline_place place;
@@ -189,8 +189,8 @@ static bool keeps_keys(const struct importing *importing)
 enum taken { TAKEN, LEFT_OUT, MUST_WAIT };
 
 /* Within a batch the server applies mutations in the order of the lines, but
- * its checks do not see entries that the same batch stores. The server refuses
- * an invalid key. */
+ * its checks do not see entries that the same batch stores, so a repeated key
+ * may have to wait for another batch. The server refuses invalid keys. */
 static enum taken take_entry(struct importing *importing,
                              struct cli_pipeline_slot *slot,
                              const struct cli_ndjson_entry *entry)
@@ -216,7 +216,7 @@ static enum taken take_entry(struct importing *importing,
     return LEFT_OUT;
 }
 
-/* False: the line must wait until all batches under way are stored. */
+/* False if the line must wait until all batches sent are stored. */
 static bool take_line(struct importing *importing,
                       struct cli_pipeline_slot *slot, struct kx_slice line)
 {
@@ -250,7 +250,8 @@ static struct kx_slice without_end(struct kx_slice line)
     return kx_slice(line.data, line.size - end);
 }
 
-/* Reads the input when that does not wait; until then takes answers. */
+/* Processes answers until the input can be read without blocking, then reads
+ * it. */
 static void wait_for_input(struct importing *importing)
 {
     if (cli_lines_readable(&importing->lines))
@@ -282,7 +283,7 @@ static void fill(struct importing *importing, struct cli_pipeline_slot *slot)
     }
 }
 
-/* Waits until no batch is under way. */
+/* Waits until all batches are answered. */
 static void settle(struct importing *importing)
 {
     while (cli_pipeline_busy(&importing->pipeline)) {

@@ -1,5 +1,5 @@
-/* A hash table with open addressing, at most half full. It has hashes only: a
- * collision costs a wait and nothing else. */
+/* A hash table with open addressing, at most half full. It stores only hashes:
+ * a collision costs one wait. */
 #include "cli/bulk/cli_key_set.h"
 
 #include <stdlib.h>

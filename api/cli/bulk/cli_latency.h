@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 enum {
-    LATENCY_EXACT = 64, /* below this, a count for each microsecond */
-    LATENCY_PARTS = 32, /* counts for each power of two above */
+    LATENCY_EXACT = 64, /* below this, one count per microsecond */
+    LATENCY_PARTS = 32, /* counts per power of two above */
     LATENCY_COUNTS = LATENCY_EXACT + LATENCY_PARTS * 34
 };
 
@@ -20,7 +20,7 @@ struct cli_latency {
 /* Adds a time; times over a week count as a week. */
 void cli_latency_add(struct cli_latency *latency, uint64_t us);
 
-/* The quantile for this share (0 to 1) in microseconds, at most 1/32 too high.
+/* Returns the quantile `share` (0 to 1) in microseconds, at most 1/32 too high;
  * 0 if the histogram is empty. */
 uint64_t cli_latency_within(const struct cli_latency *latency, double share);
 

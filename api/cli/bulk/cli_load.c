@@ -1,4 +1,4 @@
-/* Many requests at a time on as many connections, with libcurl. */
+/* Concurrent requests with libcurl, one connection for each client. */
 #include "cli/bulk/cli_load.h"
 
 #include <talloc.h>
@@ -76,7 +76,7 @@ static void take_answer(struct load_run *run, struct client *client,
         fail(run, cli_unreachable(run->load->cli, client->curl, code));
 }
 
-/* Takes the answers that have arrived, and returns their number. */
+/* Processes the answers that have arrived and returns their number. */
 static size_t take_answers(struct load_run *run)
 {
     int running, left;

@@ -1,5 +1,5 @@
-/* A load of requests from several concurrent clients; each sends its next
- * request when the last one has been answered. */
+/* Load from several concurrent clients: each sends its next request when its
+ * previous request has been answered. */
 #ifndef API_CLI_LOAD_H
 #define API_CLI_LOAD_H
 
@@ -9,18 +9,18 @@ struct cli_load {
     struct cli *cli;
     size_t clients;
     void *target; /* passed to both functions */
-    /* Makes the next request, and a number for its kind. The body must stay
-     * valid until the answer, the path until the next call. False: there are no
-     * further requests. */
+    /* Makes the next request and sets *kind_out to a number for its kind. The
+     * body must stay valid until the answer, the path until the next call.
+     * Return false if there are no further requests. */
     bool (*next)(void *target, struct cli_call *call, int *kind_out);
-    /* Receives the HTTP status of an answer and the time that it took in
-     * microseconds. False: no further request is sent. */
+    /* Receives the HTTP status of an answer and its latency in microseconds.
+     * Return false to send no further request. */
     bool (*done)(void *target, int kind, long status, uint64_t us);
 };
 
 /* Sends all requests and waits for the answers; their bodies are discarded.
- * CLI_OK; CLI_UNAVAILABLE or CLI_ERROR when a request got no answer, after the
- * message has been printed. */
+ * Returns CLI_OK, or CLI_UNAVAILABLE or CLI_ERROR after printing why a request
+ * got no answer. */
 int cli_load_run(const struct cli_load *load);
 
 #endif

@@ -49,8 +49,8 @@ static bool stands_for_itself(struct kx_slice type, struct kx_slice value)
             kx_json_type(value) == KX_JSON_NUMBER);
 }
 
-/* Appends a part without the type that kv-utils give each part, where JSON
- * itself shows the type. */
+/* Appends a part of a key; omits the type that kv-utils state if JSON itself
+ * shows the type. */
 static void add_deno_part(struct kx_slice part, struct kx_buffer *out)
 {
     struct kx_slice type, value;
@@ -121,7 +121,7 @@ static bool read_expiry(struct members *members)
     return true;
 }
 
-/* The reason why the line is not an entry; NULL: it is one. */
+/* Returns why the line is not an entry, or NULL if it is. */
 static const char *defect_of(struct members *members)
 {
     bool value = members->value.size > 0;
@@ -156,7 +156,8 @@ static bool blank(struct kx_slice line)
     return line.size == 0;
 }
 
-/* The detail without its line number; the caller's message has the number. */
+/* The detail without its line number, which the caller's message already has.
+ */
 static const char *without_line(const char *detail)
 {
     static const char FIRST[] = "line 1, ";
@@ -179,7 +180,8 @@ enum cli_ndjson_kind cli_ndjson_read(struct kx_slice line,
     size_t from = out->size;
     if (kind != LINE_ENTRY)
         return kind;
-    /* The key is copied from out itself below, so out must not move. */
+    /* Reserve first: the key is copied from out to out below, so out must not
+     * move. */
     if (!kx_buffer_reserve(out, 2 * (line.size + rules->prefix.size) + 128))
         return bad(entry_out, "memory ran out");
     if (!add_key(members.key, rules, out))

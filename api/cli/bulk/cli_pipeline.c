@@ -17,8 +17,8 @@ enum {
     HEADER_MAX = 128 /* bytes of the line with the key of a commit */
 };
 
-/* The first pause; each is twice as long as the one before. Together they last
- * longer than the minute over which a token's requests are counted. */
+/* The first pause; each later pause is twice as long. Together they last longer
+ * than the minute over which a token's requests are counted. */
 static const uint64_t PAUSE_NS = 50000000;
 
 bool cli_pipeline_begin(struct cli_pipeline *pipeline, struct cli *cli,
@@ -182,7 +182,8 @@ void cli_pipeline_send(struct cli_pipeline *pipeline,
 
 /* ---- Answers ------------------------------------------------------------ */
 
-/* The n-th item of the document that was sent; NULL: it has fewer items. */
+/* Returns the n-th item of the document that was sent, or NULL if it has fewer
+ * items. */
 static struct cli_pipeline_item *sent_item(struct cli_pipeline_slot *slot,
                                            uint64_t n)
 {
@@ -234,8 +235,9 @@ static bool again_without_present(struct cli_pipeline *pipeline,
     return true;
 }
 
-/* The item that a problem document refers to, by number or by a pointer into
- * the document that was sent. Both lists in it have the order of the items. */
+/* Returns the item that a problem document refers to, by number or by a pointer
+ * into the document that was sent, whose checks and mutations have the order of
+ * the items. */
 static struct cli_pipeline_item *meant_item(const struct cli *cli,
                                             struct cli_pipeline_slot *slot)
 {
@@ -285,7 +287,7 @@ static void refuse(struct cli_pipeline *pipeline,
     fail(pipeline, slot, code != CLI_OK ? code : CLI_ERROR);
 }
 
-/* Schedules the slot to be sent again. False after too many tries, or after a
+/* Schedules a retry of the slot. False after too many retries, or after a
  * failure of another slot. */
 static bool retry_later(const struct cli_pipeline *pipeline,
                         struct cli_pipeline_slot *slot)
@@ -297,15 +299,15 @@ static bool retry_later(const struct cli_pipeline *pipeline,
     return true;
 }
 
-/* May the same request succeed later? The server was overloaded, or it is
- * unknown whether it has stored the batch. */
+/* True if the same request may succeed later: the server was overloaded, or it
+ * is unknown whether it has stored the batch. */
 static bool may_retry(long status)
 {
     return status == 503 || status == 429;
 }
 
-/* Did a connection break? One that cannot be made counts as soon as there was
- * an answer: the server is being restarted. */
+/* True if the connection broke, or if it cannot be made although the server has
+ * answered before: the server is probably restarting. */
 static bool has_broken(const struct cli_pipeline *pipeline, CURLcode code)
 {
     return code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR ||

@@ -1,8 +1,8 @@
-/* A pipeline of commits: several requests at a time, each with a batch of
- * entries. If some entries of a batch are already present, the batch is sent
- * again without them. If the server is overloaded, or the connection breaks, it
- * is sent again later, with the same Idempotency-Key: so it is stored once, and
- * the answer tells so. */
+/* A pipeline of commits: several concurrent requests, each with a batch of
+ * entries. If the store already has some entries of a batch, the batch is sent
+ * again without them. If the server is overloaded or the connection breaks, the
+ * batch is retried later with the same Idempotency-Key, so it is stored exactly
+ * once. */
 #ifndef API_CLI_PIPELINE_H
 #define API_CLI_PIPELINE_H
 
@@ -12,7 +12,7 @@ enum { CLI_PIPELINE_ENTRIES_MAX = 1000, CLI_PIPELINE_RUN_BYTES = 16 };
 /* A batch with this many bytes is full. */
 enum { CLI_PIPELINE_BYTES_MAX = 1 << 20 };
 
-/* Where an entry's texts lie in a slot's buffer. */
+/* Where the key and mutation of an entry lie in slot->texts. */
 struct cli_pipeline_item {
     size_t key, key_size;
     size_t mutation, mutation_size;
@@ -20,15 +20,16 @@ struct cli_pipeline_item {
     bool dropped; /* the store already has the entry */
 };
 
-/* A place in the input, with the number of lines and the hash of the bytes
- * before it. Another input has another hash at the same place. */
+/* A place in the input: byte offset, number of lines before it and hash of the
+ * bytes before it. The hash shows whether another input is the same up to
+ * there. */
 struct cli_pipeline_place {
     uint64_t at;
     uint64_t lines;
     uint64_t hash;
 };
 
-/* SLOT_FAILED is final: the entries of the slot were not stored. */
+/* SLOT_FAILED is final: the entries of the slot are not known to be stored. */
 enum cli_slot_state {
     SLOT_FREE,
     SLOT_FAILED,
@@ -48,8 +49,8 @@ struct cli_pipeline_slot {
     struct cli_pipeline_item items[CLI_PIPELINE_ENTRIES_MAX];
     size_t count;
     struct cli_pipeline_place from; /* of the first line */
-    uint64_t commit; /* number of its document, which no other has */
-    uint64_t due_ns; /* for SLOT_WAITING: when to send it again */
+    uint64_t commit;                /* unique number of the document sent */
+    uint64_t due_ns;                /* for SLOT_WAITING: when to retry */
     unsigned tries;
 };
 
@@ -58,46 +59,47 @@ struct cli_pipeline {
     CURLM *multi;
     struct cli_pipeline_slot *slots;
     size_t slot_count;
-    char run[2 * CLI_PIPELINE_RUN_BYTES + 1]; /* random digits of this run */
+    char run[2 * CLI_PIPELINE_RUN_BYTES + 1]; /* random, in hexadecimal; begins
+                                               * each Idempotency-Key */
     uint64_t commits;
-    bool answered; /* there was an answer */
+    bool answered; /* the server has answered at least once */
     uint64_t stored;
     uint64_t kept; /* entries that the store already had */
-    int status;    /* of the first failure; CLI_OK: none so far */
-    bool refused;  /* that failure lies in the lines of a batch */
+    int status;    /* exit status of the first failure; CLI_OK: none so far */
+    bool refused;  /* the server refused the lines of a batch */
 };
 
-/* Makes `count` slots in cli->memory. False without memory, or without random
- * numbers of the system. */
+/* Allocates `count` slots in cli->memory. False if memory ran out or the system
+ * has no random numbers. */
 bool cli_pipeline_begin(struct cli_pipeline *pipeline, struct cli *cli,
                         size_t count);
 
-/* The slot that is being filled, or else a free one, which begins at `from`.
- * NULL when all slots are under way. */
+/* Returns the slot that is being filled, or a free slot, which then begins at
+ * `from`. NULL if all slots are sent or waiting. */
 struct cli_pipeline_slot *
 cli_pipeline_filling(struct cli_pipeline *pipeline,
                      const struct cli_pipeline_place *from);
 
-/* Sends a filled slot. */
+/* Sends the batch of a filled slot. */
 void cli_pipeline_send(struct cli_pipeline *pipeline,
                        struct cli_pipeline_slot *slot);
 
-/* Processes the answers that have arrived. */
+/* Processes the answers that have arrived, without waiting. */
 void cli_pipeline_poll(struct cli_pipeline *pipeline);
-/* Waits for an answer, or until `input` can be read (-1: no descriptor), for a
- * second at most, and processes the answers. A signal ends the wait. */
+/* Waits at most one second for an answer, or until `input` (-1: no descriptor)
+ * can be read, and processes the answers. A signal ends the wait. */
 void cli_pipeline_wait(struct cli_pipeline *pipeline, int input);
 
-/* True if a batch is under way. */
+/* True if a batch has been sent or waits for its retry. */
 bool cli_pipeline_busy(const struct cli_pipeline *pipeline);
 
-/* The place before which all lines are stored; `read` is the place up to which
- * the input has been read. */
+/* Returns the place before which all lines are stored. `read` is the place up
+ * to which the input has been read. */
 struct cli_pipeline_place
 cli_pipeline_stored(const struct cli_pipeline *pipeline,
                     const struct cli_pipeline_place *read);
 
-/* Frees the handles of libcurl. */
+/* Frees the handles of libcurl; the slots stay in cli->memory. */
 void cli_pipeline_end(struct cli_pipeline *pipeline);
 
 #endif

@@ -1,6 +1,6 @@
 /* kindex top: the activity of a server. On a terminal it repeatedly draws the
- * changes between two scrapes of /metrics; otherwise it prints one report of
- * the time since the server was started. */
+ * changes between two scrapes of /metrics; otherwise it prints one report on
+ * the time since the server started. */
 #include <stdio.h>
 #include <talloc.h>
 #include <time.h>
@@ -19,8 +19,9 @@ static const char DURATION[] = "kindex_http_request_duration_seconds";
 /* Metrics, and the time for computing rates from them. */
 struct top {
     const struct cli *cli;
-    const struct metrics_scrape *scrape; /* counters: the increase ... */
-    double seconds;                      /* ... during this time */
+    const struct metrics_scrape *scrape; /* counters have their increase in
+                                          * `seconds` */
+    double seconds;
     double up_seconds;
 };
 
@@ -114,8 +115,8 @@ static double mean_batch(const struct top *top)
     return count > 0 ? value(top, "kindex_batch_commits_sum") / count : 0;
 }
 
-/* Small rates get more decimals: over many hours a rate may be small without
- * being 0. */
+/* Small rates get more decimals: a rate over many hours may be small but not 0.
+ */
 static int decimals(double rate)
 {
     return rate > 0 && rate < 1 ? 3 : 1;

@@ -1,5 +1,5 @@
-/* The samples stay in the order of their lines. There are some hundreds, so
- * searches are linear. */
+/* Samples stay in the order of their lines. There are a few hundred, so linear
+ * search is fast enough. */
 #include "cli/bulk/metrics_scrape.h"
 
 #include <stdio.h>

@@ -18,8 +18,8 @@ struct metrics_scrape {
 };
 
 /* Parses the Prometheus text format as /metrics writes it. The samples are
- * allocated in memory and point into text. False when memory ran out or a line
- * is not valid. */
+ * allocated in `memory`, a talloc context, and point into text. False if memory
+ * ran out or a line is not valid. */
 bool metrics_scrape_parse(void *memory, struct kx_slice text,
                           struct metrics_scrape *scrape_out);
 
@@ -34,8 +34,8 @@ void metrics_scrape_subtract(struct metrics_scrape *now,
 double metrics_scrape_sum(const struct metrics_scrape *scrape, const char *name,
                           const char *labels);
 
-/* The value of a label of a sample; empty: no such label. Values must have no
- * escapes; those of Kindex have none. */
+/* Returns the value of a label of a sample, or an empty slice if it has no such
+ * label. Escapes are not decoded; Kindex writes none. */
 struct kx_slice metrics_scrape_label(const struct metrics_sample *sample,
                                      const char *label);
 

@@ -26,7 +26,8 @@ struct backup_download {
     uint64_t bytes;
 };
 
-/* Writes what is encrypted by now; `good` is false when memory ran out. */
+/* Writes the bytes encrypted so far. `good` is false if encrypting them ran out
+ * of memory. */
 static bool write_sealed(struct backup_download *backup, bool good)
 {
     bool written = good && cli_output_file_write(
@@ -135,7 +136,7 @@ int cli_backup(struct cli *cli)
     struct backup_download backup = {.bytes = 0};
     const char *path = path_of(cli);
     if (cli->link && cli->encrypt_to != NULL)
-        return cli_misuse(cli, "--encrypt-to has no meaning with --link: what "
+        return cli_misuse(cli, "--encrypt-to has no effect with --link: what "
                                "the address gives is not encrypted");
     if (cli->link)
         return print_link(cli);

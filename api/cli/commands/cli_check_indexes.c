@@ -17,9 +17,9 @@ struct verifying {
     pthread_mutex_t lock;
     pthread_cond_t answered;
     bool done;
-    unsigned wrong; /* indexes */
+    unsigned wrong; /* indexes that differ from their entries */
     size_t right;
-    size_t unready; /* being built, or failed: nothing to compare */
+    size_t unready; /* being built or failed, so not compared */
 };
 
 static void take_answer(void *context, struct kx_ticket *first)

@@ -1,5 +1,6 @@
-/* kindex cluster: status and step-down ask a node; accept-loss and upgrade are
- * for when no node is active, and go to the database. */
+/* kindex cluster: status and step-down send requests to a node. accept-loss and
+ * upgrade connect to the database, because they are needed when no node is
+ * active. */
 #include <stdio.h>
 
 #include "cli/cli_http.h"

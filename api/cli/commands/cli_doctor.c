@@ -56,7 +56,7 @@ static int ask_version(struct doctor *doctor)
     return CLI_OK;
 }
 
-/* Indexes are left out: each gets its own line later. */
+/* Skips the check of indexes, because each index gets its own line later. */
 static void judge_check(struct doctor *doctor, struct kx_slice check)
 {
     const char *name = cli_text(doctor->cli, check, "name");
@@ -118,7 +118,8 @@ static int ask_ready(struct doctor *doctor)
     return CLI_OK;
 }
 
-/* The state, with the failure or the command that lists the conflicts. */
+/* Returns the state of the index, followed by its failure or by the command
+ * that lists its conflicts. */
 static const char *tell(const struct cli *cli, struct kx_slice index,
                         const char *name, const char *state)
 {

@@ -13,8 +13,8 @@
 
 /* ---- get ---------------------------------------------------------------- */
 
-/* The two JSON types of the server. Bytes have the type that they were stored
- * with, which may be similar. */
+/* True for the two JSON types that the server sends. Only these: bytes are sent
+ * with the type they were stored with, which may also look like JSON. */
 static bool is_json(const char *type)
 {
     size_t size = strcspn(type, "; ");
@@ -80,7 +80,8 @@ static int show_entries(struct cli *cli, struct kx_slice document, int *absent,
     return CLI_OK;
 }
 
-/* Keys that may have been taken for prefixes. */
+/* Prints a hint for each absent key that has entries under it: the user may
+ * have meant a prefix. */
 static int tell_absent(struct cli *cli, const int *absent, int count)
 {
     enum cli_presence presence;
@@ -94,7 +95,7 @@ static int tell_absent(struct cli *cli, const int *absent, int count)
     return status == CLI_OK && count > 0 ? CLI_ABSENT : status;
 }
 
-/* Prints whole entries, all from one view. */
+/* Prints whole entries, all from one snapshot. */
 static int get_entries(struct cli *cli)
 {
     struct kx_buffer body;
@@ -151,8 +152,8 @@ static const char *media_type(const struct cli *cli)
     return cli->type;
 }
 
-/* Reads the value in the form in which it is sent: the word that is `at`, if it
- * is there and not -, else the file or standard input. */
+/* Reads the value in the form in which it is sent: from word number `at` if
+ * that word exists and is not "-", otherwise from --file or standard input. */
 static bool read_value(struct cli *cli, int at, struct kx_buffer *body)
 {
     struct kx_buffer text;
@@ -195,7 +196,7 @@ static void show_stamp(const struct cli *cli, const struct cli_reply *reply)
         puts(stamp);
 }
 
-/* A word without quotes is not JSON: a text may have been meant. */
+/* If a bare word was refused as JSON, suggests --type text. */
 static void propose_text(const struct cli *cli, const struct cli_reply *reply)
 {
     if (reply->status != 400 || !cli_is_json(reply) || cli->merge ||

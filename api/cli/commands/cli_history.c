@@ -1,4 +1,4 @@
-/* kindex history: what the server's figures were, a line for each step. */
+/* kindex history: the server's metrics over time, one line for each step. */
 #include "cli/cli_http.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum {
     LINES_DEFAULT = 20 /* the last ones */
 };
 
-/* What is shown when nothing is named. */
+/* Shown if the command line names no series. */
 static char *const USUAL[] = {"requestsPerSecond", "requestP99Ms",
                               "commitsPerSecond", "connections", "entries"};
 
@@ -61,7 +61,7 @@ static void show_heading(const struct cli *cli, const struct column *columns,
     printf("%s\n", cli_plain(cli));
 }
 
-/* One value of each column. A value that is not known is a dash. */
+/* One value of each column. An unknown value is shown as a dash. */
 static void show_line(struct column *columns, size_t count, uint64_t at_ms,
                       bool shown)
 {

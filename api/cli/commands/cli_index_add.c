@@ -41,7 +41,7 @@ static void add_store(const char *text, struct kx_buffer *out)
     kx_add_text(out, "]}");
 }
 
-/* Is it an index of totals? */
+/* True if the options declare an index of totals. */
 static bool has_totals(const struct cli *cli)
 {
     return cli->counts || cli->sums != NULL;
@@ -303,7 +303,8 @@ int cli_index_add(struct cli *cli)
     return CLI_OK;
 }
 
-/* The name, which does not change, is a first member for the others. */
+/* The name comes first: it cannot change, and the other members may then begin
+ * with a comma. */
 static void add_patch(const struct cli *cli, struct kx_buffer *out)
 {
     kx_add_text(out, "{\"name\":");
@@ -324,8 +325,8 @@ static bool changes(const struct cli *cli)
            has_totals(cli);
 }
 
-/* Follows the migration until the index has settled, as a declaration with
- * --wait. */
+/* Sends the migration and shows its progress until the index is ready or
+ * conflicted. */
 static int migrate_and_follow(struct cli *cli, struct kx_slice patch)
 {
     struct kx_buffer path;

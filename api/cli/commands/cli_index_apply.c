@@ -1,4 +1,4 @@
-/* kindex index apply: the indexes become those of a file of declarations. */
+/* kindex index apply: makes the indexes match a file of declarations. */
 #include "cli/commands/cli_index.h"
 
 #include <inttypes.h>
@@ -15,7 +15,8 @@ static bool is_change(const char *change, const char *wanted)
     return change != NULL && strcmp(change, wanted) == 0;
 }
 
-/* What a plan says of an index that would be built. */
+/* Shows the estimated size, time and conflicts of an index that would be built.
+ */
 static void show_estimate(struct kx_slice estimate)
 {
     struct kx_slice seconds;
@@ -54,7 +55,8 @@ static void show_line(const struct cli *cli, struct kx_slice planned)
         cli_show_bytes(cli, warning);
 }
 
-/* The elements of `indexes` of the answer, one after another. */
+/* Begins to iterate over the array `indexes` of the answer. False after
+ * printing that there is none. */
 static bool begin(const struct cli_reply *reply, struct kx_json_iter *iter)
 {
     struct kx_slice indexes;
@@ -79,8 +81,8 @@ static int show_all(const struct cli *cli, const struct cli_reply *reply)
     return CLI_OK;
 }
 
-/* Follows each index until it has settled. Returns the first exit status that
- * is not CLI_OK. */
+/* Follows each index until it is ready or conflicted. Returns the first exit
+ * status that is not CLI_OK. */
 static int follow_all(struct cli *cli, const struct cli_reply *reply)
 {
     struct kx_json_iter iter;

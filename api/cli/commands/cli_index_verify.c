@@ -17,7 +17,7 @@ static bool running(const struct cli *cli, struct kx_slice report)
     return state != NULL && strcmp(state, "running") == 0;
 }
 
-/* Polls until the report is complete; it is then in *reply. */
+/* Polls until the report is complete and leaves it in *reply. */
 static int wait_for_end(struct cli *cli, struct cli_reply *reply)
 {
     struct kx_buffer path;
@@ -40,7 +40,7 @@ static int wait_for_end(struct cli *cli, struct cli_reply *reply)
     return status;
 }
 
-/* CLI_CONFLICT if there is a difference that was not repaired. */
+/* Returns CLI_CONFLICT if a difference was not repaired. */
 static int judge(const struct cli *cli, struct kx_slice report)
 {
     const char *state = cli_text(cli, report, "state");

@@ -1,5 +1,5 @@
-/* kindex index watch, and --wait: the events of an index until it has settled,
- * or of all indexes. */
+/* kindex index watch, and --wait: shows the events of one index until it is
+ * ready or conflicted, or of all indexes. */
 #include "cli/commands/cli_index.h"
 
 #include <stdio.h>
@@ -13,7 +13,8 @@ struct following {
     struct cli *cli;
     struct cli_progress progress;
     char state[32];
-    bool ended; /* settled or removed: no event follows */
+    bool ended; /* no event follows: the index is ready, conflicted or removed
+                 */
     bool gone;
 };
 
@@ -75,7 +76,7 @@ int cli_index_follow(struct cli *cli, const char *name)
         return CLI_ABSENT;
     }
     if (!following.ended) {
-        cli_fail("the server stopped before the index had settled");
+        cli_fail("the server stopped before the index was ready or conflicted");
         return CLI_UNAVAILABLE;
     }
     if (strcmp(following.state, "conflicted") == 0)

@@ -1,12 +1,12 @@
-/* Files with a key of encrypted backups, each a line of text. */
+/* Key files of encrypted backups: one line of text each. */
 #ifndef CLI_KEY_FILE_H
 #define CLI_KEY_FILE_H
 
 #include "cli/cli.h"
 #include "kindex.h"
 
-/* Reads the file of a key. CLI_OK; CLI_ERROR: it cannot be read, or has no such
- * key, and the message has been printed. */
+/* Read a key file into *out. Return CLI_OK, or CLI_ERROR after printing why:
+ * the file cannot be read, or does not hold a key of this kind. */
 int cli_read_public_key(const char *path, struct kx_public_key *out);
 int cli_read_secret_key(const char *path, struct kx_secret_key *out);
 

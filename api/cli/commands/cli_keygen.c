@@ -47,7 +47,8 @@ int cli_read_secret_key(const char *path, struct kx_secret_key *out)
                     path);
 }
 
-/* Never over an existing file: that key may be the only one for a backup. */
+/* Never overwrites a file: its key may be the only one that decrypts a backup.
+ */
 static bool write_new(const char *path, const char *text, mode_t mode)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);

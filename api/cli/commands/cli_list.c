@@ -26,7 +26,7 @@ static bool list_entry(void *target, struct kx_slice entry)
            (output->cli->limit == 0 || output->shown < output->cli->limit);
 }
 
-/* A parameter for each of the values, which have commas between them. */
+/* Appends one parameter for each of the comma-separated values. */
 static void add_in(const struct cli *cli, struct kx_buffer *path)
 {
     const char *next = cli->in;

@@ -68,7 +68,8 @@ static void report(const struct kx_restore *restore)
              moment);
 }
 
-/* Options that exclude or need each other. CLI_OK or CLI_MISUSE. */
+/* Checks for options that exclude or need each other. Returns CLI_OK or
+ * CLI_MISUSE. */
 static int check_words(struct cli *cli)
 {
     if ((cli->count > 0) == (cli->archive != NULL))
@@ -84,7 +85,7 @@ static int check_words(struct cli *cli)
     return CLI_OK;
 }
 
-/* Reads the arguments and options. CLI_OK or CLI_MISUSE. */
+/* Reads the arguments and options. Returns CLI_OK or CLI_MISUSE. */
 static int read_words(struct cli *cli, struct kx_restore *restore)
 {
     if (cli->count > 0 && cli->archive == NULL && s3_is_named(cli->words[0])) {
@@ -112,7 +113,7 @@ static void show_read(void *context, uint64_t done, uint64_t whole)
     cli_progress_show(context, done / MB, done, whole);
 }
 
-/* Reads the key, or connects to the bucket. CLI_OK or CLI_ERROR. */
+/* Reads the key, or connects to the bucket. Returns CLI_OK or CLI_ERROR. */
 static int open_source(const struct cli *cli, struct kx_restore *restore,
                        struct kx_secret_key *key)
 {

@@ -1,4 +1,4 @@
-/* kindex sum: adds to a number and prints what it is then, by one mutation. */
+/* kindex sum: adds to a number by one mutation and prints the result. */
 #include "cli/cli_http.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@ static void add_name(const char *name, struct kx_buffer *out)
     kx_add_text(out, "\":");
 }
 
-/* Appends a member whose value is a number, if it is given. False: it is not a
- * number, and the message has been printed. */
+/* Appends a member with a number; appends nothing if text is NULL. False if the
+ * text is not a number, after printing so. */
 static bool add_number(struct cli *cli, const char *name, const char *text,
                        struct kx_buffer *out)
 {
@@ -39,7 +39,7 @@ static void add_text(const char *name, const char *text, struct kx_buffer *out)
     kx_json_escape(kx_text(text), out);
 }
 
-/* The body of POST /atomic. False: the message has been printed. */
+/* Writes the body of POST /atomic. False after printing an error. */
 static bool write_document(struct cli *cli, struct kx_buffer *body)
 {
     struct kx_buffer key;

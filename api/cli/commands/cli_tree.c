@@ -1,6 +1,6 @@
-/* kindex tree: the parts of keys, each level indented. Parts below the depth
- * are not shown; the number of their entries is. Without a depth all keys are
- * read, as a list; with one, the children of each key that is shown. */
+/* kindex tree: the parts of keys, each level indented. Below the depth only the
+ * number of entries is shown. Without a depth the command lists all keys; with
+ * a depth it asks for the children of each key that it shows. */
 #include "cli/cli_entries.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct tree {
     struct kx_buffer last; /* the key shown last, encoded, cut to the depth */
     struct kx_buffer key;
     uint64_t below; /* hidden entries under that key */
-    bool estimated; /* that number */
+    bool estimated; /* `below` is an estimate */
     bool unknown;
     uint64_t shown;
     size_t depth;
@@ -116,7 +116,8 @@ static void end_row(struct tree *tree)
     end_number(tree);
 }
 
-/* Makes one row for each key prefix of at most `depth` parts. */
+/* For output as JSON or raw: makes one row for each key prefix of at most
+ * `depth` parts. */
 static bool gather_key(struct tree *tree)
 {
     struct kx_slice key = kx_buffer_slice(&tree->key);
@@ -142,7 +143,7 @@ static bool for_programs(const struct tree *tree)
     return tree->cli->form == CLI_JSON || tree->cli->form == CLI_RAW;
 }
 
-/* Shows the key as far as the depth goes, and takes it as the last one. */
+/* Shows the key up to the depth and remembers it as the last key shown. */
 static bool place(struct tree *tree)
 {
     return for_programs(tree) ? gather_key(tree) : show_key(tree);

@@ -28,8 +28,8 @@ static bool enough(const struct watching *watching)
 
 /* ---- Events ------------------------------------------------------------- */
 
-/* Those of an index are shown to the end of a commit, which has the id: --since
- * continues after a commit. */
+/* Changes of an index are shown to the end of their commit, whose id --since
+ * takes to continue. */
 static bool show_changes(struct watching *watching, struct kx_slice data)
 {
     bool whole = watching->cli->index != NULL;
@@ -144,7 +144,8 @@ static int watch(struct cli *cli, struct kx_slice path)
     return CLI_UNAVAILABLE;
 }
 
-/* Why the words and options do not fit together; NULL: they do. */
+/* Returns why the words and options contradict each other, or NULL if they do
+ * not. */
 static const char *contradiction(const struct cli *cli)
 {
     if (cli->since != NULL && cli->index == NULL)
