@@ -9,7 +9,7 @@
 #include "cli/cli_options.h"
 #include "cli/variables.h"
 
-/* Returns the option that repeats the first argument, or NULL if there is none.
+/* Returns the option that repeats the first argument, or NULL.
  */
 static const char *said_twice(const struct cli *cli)
 {

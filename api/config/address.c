@@ -57,7 +57,7 @@ static bool parse_host(char *host, struct address *address_out)
     return parse_ipv6(host + 1, address_out);
 }
 
-/* False when there are ADDRESSES_MAX already. */
+/* False if there are ADDRESSES_MAX addresses already. */
 static bool append(struct addresses *addresses, const struct address *address,
                    uint16_t port)
 {
@@ -76,8 +76,9 @@ static bool add_loopbacks(struct addresses *addresses, uint16_t port)
            append(addresses, &four, port) && append(addresses, &six, port);
 }
 
-/* localhost is the only name. Any other could stand for several addresses, and
- * the server could not start before a name server has answered. */
+/* localhost is the only name allowed: another name could mean several
+ * addresses, and the server could not start before a name server has answered.
+ */
 static bool add(struct addresses *addresses, char *text)
 {
     struct address address = {.optional = false};
@@ -93,7 +94,7 @@ static bool add(struct addresses *addresses, char *text)
     return parse_host(text, &address) && append(addresses, &address, port);
 }
 
-/* Appends to the text of all addresses; false when that gets too long. */
+/* Appends to the text of all addresses; false if the text gets too long. */
 static bool note_text(struct addresses *addresses, const char *text)
 {
     size_t used = strlen(addresses->text);

@@ -8,7 +8,7 @@
 
 enum {
     ADDRESSES_MAX = 8,
-    ADDRESSES_TEXT_MAX = 512, /* bytes of all as they were given */
+    ADDRESSES_TEXT_MAX = 512, /* bytes of all addresses as given */
     ADDRESS_TEXT_MAX = 64,
     ADDRESS_URL_MAX = 80
 };
@@ -16,25 +16,25 @@ enum {
 struct address {
     struct sockaddr_storage socket;
     socklen_t socket_size;
-    bool loopback; /* no other machine reaches it */
-    bool optional; /* skipped on a machine that does not have it */
+    bool loopback; /* other machines cannot reach it */
+    bool optional; /* skipped if the machine does not have it */
 };
 
-/* Zeroed, it is empty. */
+/* Zero-initialized, it is empty. */
 struct addresses {
     struct address all[ADDRESSES_MAX];
     size_t count;
     char text[ADDRESSES_TEXT_MAX]; /* as they were given, with commas */
 };
 
-/* Reads one or several addresses, separated by commas, and appends them. Each
- * is HOST:PORT with a numeric host (IPv6 in brackets), or localhost:PORT, :PORT
- * or PORT, which stand for that port on both loopback addresses, each optional.
- * False: one is not an address, or there are too many. */
+/* Appends the addresses in text, separated by commas. Each is HOST:PORT with a
+ * numeric host (IPv6 in brackets), or localhost:PORT, :PORT or PORT, which mean
+ * that port on both loopback addresses, each optional. False if one is not an
+ * address, or there would be more than ADDRESSES_MAX. */
 bool addresses_add(struct addresses *addresses, const char *text);
 
-/* The first address that other machines can reach; NULL if all are loopback
- * addresses. */
+/* Returns the first address that other machines can reach, or NULL if all are
+ * loopback addresses. */
 const struct address *addresses_open(const struct addresses *addresses);
 
 /* The port, in host byte order. */

@@ -1,10 +1,11 @@
-/* Reads a command line word by word, and a word of letters letter by letter. */
+/* Reads a command line word by word, and a group of letters letter by letter.
+ */
 #include "config/flags.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Names of options in other programs, and the names here. */
+/* What other programs call these options. */
 static const struct synonym SYNONYMS[] = {
     {"port", "listen"},    {"host", "listen"},       {"bind", "listen"},
     {"address", "listen"}, {"addr", "listen"},       {"dir", "data"},

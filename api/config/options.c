@@ -1,5 +1,5 @@
-/* Reads the options from environment and command line. Each source overwrites
- * the one before: default, environment, flag. options_parse.c reads the text of
+/* Reads the options from environment and command line. A later source overrides
+ * an earlier one: default, environment, flag. options_parse.c reads the text of
  * one option; options_print.c shows the table. */
 #include "config/options.h"
 
@@ -17,8 +17,8 @@ static const struct option_row *row_at(size_t row)
     return row < count ? &table[row] : NULL;
 }
 
-/* Before the first address of a source: drops the addresses of the sources of
- * lower rank. */
+/* Called before the first address of a source; drops the addresses of sources
+ * of lower rank. */
 static void begin_row(struct options *options, size_t row,
                       enum option_source source)
 {
@@ -83,7 +83,7 @@ static bool unknown(const struct flag_reader *reader)
     return mistake("unknown option", option);
 }
 
-/* Returns how many there are. */
+/* Returns the number of flags. */
 static size_t list_flags(struct flag *flags)
 {
     const struct option_row *option;
@@ -94,7 +94,8 @@ static size_t list_flags(struct flag *flags)
     return row;
 }
 
-/* Sets an option; anything else that was found is an error. */
+/* Sets an option. Prints an error and returns false if reader found anything
+ * else. */
 static bool take_flag(struct options *options, const struct flag_reader *reader,
                       enum flag_kind found)
 {
@@ -144,7 +145,8 @@ static bool agree_on_tls(const struct options *options)
     return missing == NULL;
 }
 
-/* What a database does itself. */
+/* Checks the options of a database, including those that a database replaces.
+ */
 static bool agree_on_engine(const struct options *options)
 {
     const char *wrong = NULL;

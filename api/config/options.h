@@ -1,7 +1,7 @@
 /* The options of the server. One table (options_table.c) drives the command
  * line flags, the KINDEX_* environment variables, --help and --print-config. A
- * flag overrides a variable, and a variable overrides the default. Functions
- * are for the start of the program, in one thread. */
+ * flag overrides a variable, and a variable overrides the default. Call the
+ * functions only on the main thread while the program starts. */
 #ifndef API_OPTIONS_H
 #define API_OPTIONS_H
 
@@ -18,21 +18,21 @@ enum option_type {
     OPTION_SIZE,     /* bytes: 4096, 64KiB, 1MiB, 2G */
     OPTION_DURATION, /* milliseconds: 500ms, 60s, 5m, 1h */
     OPTION_NUMBER,
-    OPTION_ADDRESSES, /* 127.0.0.1:4512, [::1]:4512, 4512; a flag that is given
-                       * again adds to them */
+    OPTION_ADDRESSES, /* 127.0.0.1:4512, [::1]:4512, 4512; a repeated flag adds
+                       * addresses */
     OPTION_NODE,      /* letters, digits, '.', '-', '_' */
     OPTION_URL,       /* http:// or https://, and a host, without a path */
     OPTION_FORWARD,   /* proxy, redirect, off */
     OPTION_LEVEL,     /* error, warning, info, debug */
     OPTION_SWITCH,    /* on, off */
-    OPTION_FLAG,      /* on when given; in the environment 1 or 0 */
-    OPTION_ACTION     /* a flag that is not a setting; it has no variable */
+    OPTION_FLAG,      /* on if given; in the environment 1 or 0 */
+    OPTION_ACTION     /* not a setting, so without a variable: --help */
 };
 
 /* What a standby does with a request that only the active node can answer. */
 enum forward_mode {
     FORWARD_OFF,     /* 503 */
-    FORWARD_PROXY,   /* the active node's answer */
+    FORWARD_PROXY,   /* forwards the active node's answer */
     FORWARD_REDIRECT /* 307 */
 };
 
@@ -50,35 +50,36 @@ struct options {
     struct addresses listen;
     const char *tls_cert; /* NULL: plain HTTP */
     const char *tls_key;
-    const char *tls_client_ca; /* NULL: no client needs a certificate */
+    const char *tls_client_ca; /* NULL: clients need no certificate */
     uint64_t loops;
     uint64_t connections_max;
     uint64_t connections_per_address;
-    uint64_t streams_max;  /* requests at a time on one connection (HTTP/2) */
-    uint64_t requests_max; /* on all connections */
+    uint64_t streams_max;  /* concurrent requests on one HTTP/2 connection */
+    uint64_t requests_max; /* concurrent requests on all connections */
     uint64_t headers_max;  /* bytes of a request's line and headers */
     uint64_t header_count_max;
     uint64_t idle_timeout_ms;
-    uint64_t header_timeout_ms; /* for a TLS handshake; for a head */
+    uint64_t header_timeout_ms; /* for a TLS handshake, and for a head */
     uint64_t body_timeout_ms;
     uint64_t cache;
     uint64_t value_max;
     uint64_t body_max;
     uint64_t bulk_max;
-    uint64_t bodies_max; /* bytes of all bodies held at a time */
+    uint64_t bodies_max; /* bytes of all bodies held at the same time */
     uint64_t queue_max;
     uint64_t idempotency_ttl_ms;
     uint64_t checkpoint_interval_ms;
     uint64_t checkpoint_log;
     uint64_t disk_floor;
     uint64_t build_memory;
-    const char *engine; /* NULL: the rows are in the data directory */
+    const char *engine; /* NULL: rows are stored in the data directory */
     const char *engine_password_file;
     bool engine_insecure;
     const char *node;      /* NULL: the host's name */
-    const char *advertise; /* where other nodes reach this one; NULL: none */
+    const char *advertise; /* URL at which other nodes reach this node; NULL:
+                            * none */
     int forward;           /* enum forward_mode */
-    uint64_t read_workers; /* threads that read rows in a database */
+    uint64_t read_workers; /* threads that read from a database or slow disk */
     const char *peer_ca;   /* authorities of other nodes; NULL: the system's */
     const char *archive;   /* NULL: none */
     uint64_t archive_interval_ms;
@@ -90,16 +91,16 @@ struct options {
     bool insecure;
     const char *port_file; /* NULL: none */
     const char *token_file;
-    const char *host_names;  /* with commas; NULL: none */
-    const char *cors_origin; /* the same */
+    const char *host_names;  /* separated by commas; NULL: none */
+    const char *cors_origin; /* separated by commas; NULL: none */
     bool console;            /* pages for a browser */
-    uint64_t token_rate;     /* requests a minute with one token */
-    uint64_t token_streams;  /* streams at a time with one token */
+    uint64_t token_rate;     /* requests per minute with one token */
+    uint64_t token_streams;  /* concurrent streams with one token */
     bool help;
     bool print_config;
     bool print_routes;
     bool print_problems;
-    /* For --print-config: the text of each row and where it came from. */
+    /* For --print-config: the text of each row and its source. */
     const char *texts[OPTIONS_MAX];
     enum option_source sources[OPTIONS_MAX];
 };
@@ -114,26 +115,26 @@ struct option_row {
     const char *help;
 };
 
-/* The table; *count_out is its length. */
+/* Returns the table and sets *count_out to its number of rows. */
 const struct option_row *options_table(size_t *count_out);
 
-/* Fills options from defaults, environment and argv[1..], to whose strings it
- * keeps pointers. On an error prints one line about it to standard error and
- * returns false. */
+/* Fills options from defaults, environment and argv[1..]. The members point to
+ * these strings, which must stay valid. On an error prints one line to standard
+ * error and returns false. */
 bool options_read(struct options *options, int argc, char **argv);
 
-/* Reads text by the row's type into the member of settings (struct options, or
- * another struct to which the row's offset belongs), which may keep a pointer
- * to text. On an error writes what was expected to expected_out (`size` bytes)
- * and returns false. */
+/* Reads text, by the row's type, into the member of settings at the row's
+ * offset; settings is struct options or another struct with such rows. The
+ * member may point to text afterwards. On an error writes what was expected to
+ * expected_out (`size` bytes) and returns false. */
 bool option_parse(const struct option_row *row, const char *text,
                   void *settings, char *expected_out, size_t size);
 
 /* Writes the name of a row's environment variable, with its NUL. */
 void option_variable(const struct option_row *row, char *out, size_t size);
 
-/* Prints a line of help: the flag, its meaning, and the default (NULL: none).
- * On a terminal a long line is wrapped. */
+/* Prints a line of help to standard output: the flag, its meaning, and the
+ * default (NULL: none). Long lines are wrapped on a terminal. */
 void options_print_line(const char *flag, const char *help,
                         const char *initial);
 /* Prints the help of kindex serve to standard output, a line for each option.

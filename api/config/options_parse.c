@@ -1,5 +1,5 @@
-/* Reads the text of one option by the type of its row. A text that is not
- * understood as a whole is refused; nothing is guessed or cut off. */
+/* Reads the text of one option by the type of its row. The whole text must be
+ * valid; nothing is guessed or truncated. */
 #include "config/options.h"
 
 #include <ctype.h>
@@ -112,7 +112,8 @@ static bool parse_text(const char *text, const char **text_out)
     return *text != '\0';
 }
 
-/* It becomes the value of a header. */
+/* Allows only characters that are safe in a header, because the name becomes
+ * the value of one. */
 static bool parse_node(const char *text, const char **text_out)
 {
     size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz"
@@ -121,7 +122,7 @@ static bool parse_node(const char *text, const char **text_out)
     return size > 0 && size <= KX_NODE_MAX && text[size] == '\0';
 }
 
-/* A path is put after it. */
+/* Allows no path, because paths are appended to the URL. */
 static bool parse_url(const char *text, const char **text_out)
 {
     size_t scheme = strncmp(text, "http://", 7) == 0    ? 7

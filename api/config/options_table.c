@@ -18,22 +18,23 @@ static const struct option_row TABLE[] = {
      offsetof(struct options, engine_password_file), NULL, 0, 0,
      "file with the password for the database"},
     {"engine-insecure", OPTION_FLAG, offsetof(struct options, engine_insecure),
-     "0", 0, 0,
-     "reach a database on another machine without TLS that verifies it"},
+     "0", 0, 0, "accept a database on another machine without verified TLS"},
     {"node", OPTION_NODE, offsetof(struct options, node), NULL, 0, 0,
      "name of this process among those that serve the same database; by "
      "default "
      "the name of the host"},
     {"advertise", OPTION_URL, offsetof(struct options, advertise), NULL, 0, 0,
-     "address where clients of the other nodes reach this one, such as "
+     "address at which clients of the other nodes reach this node, such as "
      "https://one.example.org:4512"},
     {"forward", OPTION_FORWARD, offsetof(struct options, forward), "proxy", 0,
      0,
-     "what a standby does with requests for the active node: proxy (sends them "
-     "there, and its answers back), redirect (307) or off (503)"},
+     "what a standby does with requests for the active node: proxy (forward "
+     "them "
+     "and return its answers), redirect (307) or off (503)"},
     {"read-workers", OPTION_NUMBER, offsetof(struct options, read_workers),
      "16", 1, 256,
-     "threads that read rows in a database, each with a connection to it, or a "
+     "threads that read from a database, each with its own connection, or from "
+     "a "
      "slow disk (at most 4)"},
     {"peer-ca", OPTION_TEXT, offsetof(struct options, peer_ca), NULL, 0, 0,
      "file with the authorities that certify the other nodes (PEM); by default "
@@ -41,14 +42,14 @@ static const struct option_row TABLE[] = {
     {"listen", OPTION_ADDRESSES, offsetof(struct options, listen),
      "localhost:4512", 0, 0,
      "address and port, repeated or separated by commas for several; a port "
-     "alone means both loopback addresses, as far as the machine has them; "
-     "port 0 takes a free port"},
+     "alone means each loopback address that the machine has; "
+     "port 0 means any free port"},
     {"insecure", OPTION_FLAG, offsetof(struct options, insecure), "0", 0, 0,
      "serve requests without a token, also from other machines, as long as "
      "there are no access tokens"},
     {"token-file", OPTION_TEXT, offsetof(struct options, token_file), NULL, 0,
      0,
-     "file with an access token that may do everything; created with a new "
+     "file with an access token that has all rights; created with a new "
      "token if missing"},
     {"token-rate", OPTION_NUMBER, offsetof(struct options, token_rate),
      "600000", 1, 1000000000, "requests per minute with one access token"},
@@ -78,7 +79,7 @@ static const struct option_row TABLE[] = {
      "event-loop threads"},
     {"connections-max", OPTION_NUMBER,
      offsetof(struct options, connections_max), "4096", 1, 1000000,
-     "open connections; further ones are answered 503"},
+     "open connections; further connections get 503"},
     {"connections-per-address", OPTION_NUMBER,
      offsetof(struct options, connections_per_address), "1024", 1, 1000000,
      "open connections from one address"},
@@ -86,21 +87,21 @@ static const struct option_row TABLE[] = {
      "1000", 1, 100000, "concurrent requests on one HTTP/2 connection"},
     {"requests-max", OPTION_NUMBER, offsetof(struct options, requests_max),
      "16384", 1, 10000000,
-     "concurrent requests in all; further HTTP/2 streams are refused"},
+     "concurrent requests on all connections; further HTTP/2 streams are "
+     "refused"},
     {"idle-timeout", OPTION_DURATION, offsetof(struct options, idle_timeout_ms),
-     "60s", SECOND_MS, DAY_MS, "an idle connection is closed after this time"},
+     "60s", SECOND_MS, DAY_MS, "close an idle connection after this time"},
     {"header-timeout", OPTION_DURATION,
      offsetof(struct options, header_timeout_ms), "10s", 100, DAY_MS,
-     "a TLS handshake, and the headers of a request, must be complete within "
-     "this time"},
+     "time limit for a TLS handshake, and for the headers of a "
+     "request"},
     {"body-timeout", OPTION_DURATION, offsetof(struct options, body_timeout_ms),
-     "60s", 100, DAY_MS,
-     "the body of a request must be complete within this time"},
+     "60s", 100, DAY_MS, "time limit for the body of a request"},
     {"headers-max", OPTION_SIZE, offsetof(struct options, headers_max), "11KiB",
-     2 * KI, 60 * KI, "request line and headers"},
+     2 * KI, 60 * KI, "largest request line and headers"},
     {"header-count-max", OPTION_NUMBER,
      offsetof(struct options, header_count_max), "64", 8, 1000,
-     "headers of a request"},
+     "most headers of a request"},
     {"cache", OPTION_SIZE, offsetof(struct options, cache), "256MiB", MI,
      1ull << 42,
      "memory for pages of the tree and for single records, half each"},
@@ -115,27 +116,26 @@ static const struct option_row TABLE[] = {
      "memory for the bodies of all requests and replies; while it is used up, "
      "large bodies are refused and lists wait"},
     {"queue-max", OPTION_NUMBER, offsetof(struct options, queue_max), "4096", 1,
-     1000000, "commits that may wait; further commits are answered 503"},
+     1000000, "commits that may wait; further commits get 503"},
     {"idempotency-ttl", OPTION_DURATION,
      offsetof(struct options, idempotency_ttl_ms), "24h", 1, 30ull * DAY_MS,
-     "how long the outcome of a write with an Idempotency-Key is kept for its "
-     "repetition"},
+     "how long the result of a write with an Idempotency-Key is kept for "
+     "retries"},
     {"checkpoint-interval", OPTION_DURATION,
      offsetof(struct options, checkpoint_interval_ms), "30s", SECOND_MS, DAY_MS,
-     "a checkpoint is written after this time"},
+     "longest time between checkpoints"},
     {"checkpoint-log", OPTION_SIZE, offsetof(struct options, checkpoint_log),
-     "128MiB", MI, 2048ull * MI,
-     "a checkpoint is also written after this much of the log"},
+     "128MiB", MI, 2048ull * MI, "also write a checkpoint after this much log"},
     {"disk-floor", OPTION_SIZE, offsetof(struct options, disk_floor), "128MiB",
-     0, 1ull << 42,
-     "writes are refused while less disk space than this is free"},
+     0, 1ull << 42, "refuse writes while less disk space than this is free"},
     {"build-memory", OPTION_SIZE, offsetof(struct options, build_memory),
      "64MiB", MI, 64ull << 30,
-     "memory for sorting the entries of indexes that are built; the rest of "
-     "them is sorted in a temporary file"},
+     "memory for sorting the entries of indexes that are built; beyond that "
+     "they "
+     "are sorted in temporary files"},
     {"archive", OPTION_TEXT, offsetof(struct options, archive), NULL, 0, 0,
-     "directory, or s3://BUCKET/PREFIX, to copy the log to as it is written, "
-     "with backups; a damaged data directory is restored from there"},
+     "directory or s3://BUCKET/PREFIX to which the log is copied continuously, "
+     "with backups, for restoring a damaged data directory"},
     {"archive-interval", OPTION_DURATION,
      offsetof(struct options, archive_interval_ms), "24h", SECOND_MS,
      366ull * DAY_MS, "time between the archive's backups"},
@@ -150,10 +150,10 @@ static const struct option_row TABLE[] = {
      "entries that one page of a list with a where reads; a stream reads all"},
     {"slow-ms", OPTION_NUMBER, offsetof(struct options, slow_ms), "500", 0,
      DAY_MS,
-     "requests that take this many milliseconds or longer are logged and shown "
-     "by GET /slow; 0: all"},
+     "log requests that take at least this many milliseconds, and show them "
+     "in GET /slow; 0: all"},
     {"port-file", OPTION_TEXT, offsetof(struct options, port_file), NULL, 0, 0,
-     "file to write the port to when the server is ready"},
+     "file to which the port is written when the server is ready"},
     {"help", OPTION_ACTION, offsetof(struct options, help), NULL, 0, 0,
      "print this help"},
     {"print-config", OPTION_ACTION, offsetof(struct options, print_config),

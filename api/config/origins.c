@@ -11,7 +11,7 @@
 
 enum { SHOWN_MAX = 64 /* bytes of an item that is corrected */ };
 
-/* The sizes of the parts of an item; a missing part has the size 0. */
+/* An item and the sizes of its parts; a missing part has size 0. */
 struct origin {
     const char *text; /* without the spaces around it */
     int size;
@@ -97,8 +97,8 @@ bool origins_valid(const char *list)
     return true;
 }
 
-/* The scheme that an item without one most likely has. A port or the name of
- * this machine suggest a site on this machine. */
+/* Guesses the missing scheme of an item: a port or the name of this machine
+ * suggests a site on this machine. */
 static const char *likely_scheme(const struct origin *origin)
 {
     if (origin->scheme > 0)
@@ -114,8 +114,8 @@ static int kept_size(const struct origin *origin)
     return has_default_port(origin) ? size : size + origin->port;
 }
 
-/* Does the item only lack its scheme, or only have a path or a default port too
- * much? */
+/* True if the only fault of the item is a missing scheme, a path or a default
+ * port. */
 static bool is_nearly_valid(const struct origin *origin)
 {
     int size = origin->scheme + origin->host + origin->port;

@@ -6,13 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is every item of the list (separated by commas) a text that a browser can
- * send as Origin? */
+/* True if every item of the list (separated by commas) is a text that a browser
+ * can send as Origin. */
 bool origins_valid(const char *list);
 
-/* For an invalid list writes the end of the sentence "list is not ...": the
- * first wrong item and, where it is known, the right text for it. Cut off at
- * `size` bytes. */
+/* For an invalid list writes the end of the sentence "LIST is not ...": the
+ * first wrong item and, if known, its correction. Truncated to `size` bytes. */
 void origins_expected(const char *list, char *out, size_t size);
 
 #endif

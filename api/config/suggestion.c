@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Too many names begin with a shorter word. */
+/* Shorter words begin too many names. */
 enum { BEGINNING_LEAST = 2 };
 
 struct suggestion suggestion_of(struct kx_slice given,

@@ -14,9 +14,9 @@
 #include "kindex.h"
 #include "net/httpdate.h"
 
-/* A step takes some of the bytes it is given, then enters another state or
- * notes a fault. It leaves all it knows in struct framing, so that any step can
- * be the first of a piece of the stream. */
+/* A step consumes some of the bytes given, then enters another state or notes a
+ * fault. A step keeps everything in struct framing, so that any step can be the
+ * first for the next piece of the stream. */
 
 /* In the order of a request; those before BODY are parts of a head. A name with
  * LF in it waits for the second half of a line's end. */
@@ -50,7 +50,8 @@ enum framing_state {
     REFUSED
 };
 
-/* What the head had, as bits; IN_TRAILERS says that its lines have ended. */
+/* Bits for what the head has had; IN_TRAILERS is set once its lines have ended.
+ */
 enum framing_seen {
     HAS_HOST = 1,
     HAS_LENGTH = 2,
@@ -59,8 +60,8 @@ enum framing_seen {
     IN_TRAILERS = 16
 };
 
-/* Takes bytes of one state, and of those that follow it: p < end at the call;
- * returns the first byte not taken. */
+/* Consumes bytes of one state and of the states that follow; p < end. Returns
+ * the first byte not consumed. */
 typedef const uint8_t *step_fn(struct framing *f, const uint8_t *p,
                                const uint8_t *end);
 
@@ -68,9 +69,9 @@ typedef const uint8_t *step_fn(struct framing *f, const uint8_t *p,
 static step_fn framing_start, framing_empty_lf, framing_method,
     framing_target_begin, framing_target, framing_target_end, framing_version;
 
-/* The first byte that is less than `least` or DEL. Eight at a time: a byte's
- * top bit is set in `odd` when it is such a byte. What a borrow spoils lies
- * above the first of them. */
+/* Returns the first byte that is less than `least` or is DEL. Tests eight bytes
+ * at a time: the top bit of each such byte is set in `odd`. A borrow can set
+ * wrong bits only above the first such byte. */
 static inline const uint8_t *printable(const uint8_t *p, const uint8_t *end,
                                        uint8_t least)
 {
@@ -89,7 +90,7 @@ static inline const uint8_t *printable(const uint8_t *p, const uint8_t *end,
     return p;
 }
 
-/* Past printable bytes, spaces and tabs. */
+/* Skips printable bytes, spaces and tabs. */
 static inline const uint8_t *text(const uint8_t *p, const uint8_t *end)
 {
     do
@@ -98,7 +99,7 @@ static inline const uint8_t *text(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* Notes a fault at p. There is no way out of REFUSED. */
+/* Notes a fault at p and enters REFUSED, which has no exit. */
 static inline const uint8_t *refuse(struct framing *f, enum framing_fault fault,
                                     const uint8_t *p)
 {
@@ -107,7 +108,7 @@ static inline const uint8_t *refuse(struct framing *f, enum framing_fault fault,
     return p;
 }
 
-/* Continues in another state, whose element has no bytes yet. */
+/* Enters another state with an empty element. */
 static inline const uint8_t *enter(struct framing *f, enum framing_state state,
                                    const uint8_t *p)
 {
@@ -116,14 +117,14 @@ static inline const uint8_t *enter(struct framing *f, enum framing_state state,
     return p;
 }
 
-/* What a control character within a line or a body frame is called. */
+/* The fault for a control character within a line or a chunk header. */
 static inline enum framing_fault line_fault(uint8_t byte,
                                             enum framing_fault other)
 {
     return byte == '\r' || byte == '\n' ? FRAMING_BAD_LINE_END : other;
 }
 
-/* The byte after a CR. */
+/* Handles the byte after a CR. */
 static inline const uint8_t *line_feed(struct framing *f, const uint8_t *p,
                                        enum framing_state next)
 {
@@ -145,14 +146,14 @@ static inline const uint8_t *line_end(struct framing *f, const uint8_t *p,
 }
 
 /* The request line: method, target, version, with exactly one space between
- * them (RFC 9112 section 3). A whole URL as the target is for proxies, and
- * `host:port` for tunnels; neither is taken. What the method and the target
- * mean is not asked here. */
+ * them (RFC 9112 section 3). A whole URL (for proxies) or `host:port` (for
+ * tunnels) as the target is refused. The meaning of method and target is not
+ * checked here. */
 
 static const char USUAL_VERSION[] = "HTTP/1.1\r\n";
 
-/* HTTP/1.0 differs from the usual version in one byte. Another digit is a
- * version that is not served (505), other text no version at all (400). */
+/* HTTP/1.0 differs from the usual version in one byte. Another digit is an
+ * unsupported version (505); other text is not a version (400). */
 static enum framing_fault version_byte(struct framing *f, uint8_t byte)
 {
     if (byte == (uint8_t)USUAL_VERSION[f->span]) {
@@ -164,8 +165,8 @@ static enum framing_fault version_byte(struct framing *f, uint8_t byte)
     return f->span < 5 ? FRAMING_BAD_REQUEST_LINE : FRAMING_UNKNOWN_VERSION;
 }
 
-/* The whole end of the line at once where it is in this piece, else byte by
- * byte. */
+/* Compares the whole rest of the line at once if this piece has it, otherwise
+ * byte by byte. */
 static const uint8_t *framing_version(struct framing *f, const uint8_t *p,
                                       const uint8_t *end)
 {
@@ -195,8 +196,8 @@ static const uint8_t *framing_target_begin(struct framing *f, const uint8_t *p,
                   p);
 }
 
-/* Bytes over 127 pass: some clients send UTF-8 unescaped, and it has no bearing
- * on where the request ends. */
+/* Bytes above 127 are allowed: some clients send UTF-8 unescaped, and such
+ * bytes do not affect where the request ends. */
 static const uint8_t *framing_target(struct framing *f, const uint8_t *p,
                                      const uint8_t *end)
 {
@@ -239,8 +240,8 @@ static const uint8_t *framing_method(struct framing *f, const uint8_t *p,
     return enter(f, TARGET_BEGIN, p + 1);
 }
 
-/* The first byte after a request. One empty line is let through: old clients
- * send it after a body. */
+/* Handles the first byte after a request. One empty line is allowed, because
+ * old clients send it after a body. */
 static const uint8_t *framing_start(struct framing *f, const uint8_t *p,
                                     const uint8_t *end)
 {
@@ -262,19 +263,19 @@ static const uint8_t *framing_empty_lf(struct framing *f, const uint8_t *p,
 }
 
 /* The head of a request: headers, and the table of all states of a head; also
- * the trailers after a chunked body. Each state has a function that takes a run
- * of bytes and goes straight on to the next state while there are more; where
- * the piece ends, what is needed to continue stays in struct framing. Lengths
- * are checked before what follows them, so that no split changes the verdict.
+ * the trailers after a chunked body. Each state has a function that consumes a
+ * run of bytes and continues directly in the next state while there are more
+ * bytes; when the piece ends, struct framing has what is needed to continue.
+ * Lengths are checked before the bytes that follow, so that no split changes
+ * the verdict.
  *
- * Stricter than RFC 9112 asks for wherever two readers could differ: bare CR or
+ * It is stricter than RFC 9112 wherever two readers could differ: bare CR or
  * LF, folded lines (section 5.2), space before a colon (5.1), a length that is
- * not plain digits or is there twice (6.3), a coding other than chunked
- * (6.1). */
+ * not plain digits or occurs twice (6.3), a coding other than chunked (6.1). */
 
 /* ---- Header values ------------------------------------------------------ */
 
-/* Of a header that says nothing about the framing: any printable bytes. */
+/* The value of a header that does not affect framing: any printable bytes. */
 static const uint8_t *value(struct framing *f, const uint8_t *p,
                             const uint8_t *end)
 {
@@ -293,7 +294,7 @@ static const uint8_t *host_port(struct framing *f, const uint8_t *p,
     return line_end(f, p, end, FRAMING_BAD_HOST);
 }
 
-/* Within the brackets of an address. */
+/* Handles the bytes within the brackets of an address. */
 static const uint8_t *host_literal(struct framing *f, const uint8_t *p,
                                    const uint8_t *end)
 {
@@ -315,8 +316,8 @@ static const uint8_t *host_tail(struct framing *f, const uint8_t *p,
     return line_end(f, p, end, FRAMING_BAD_HOST);
 }
 
-/* A name, an IPv4 address or, in brackets, an IPv6 address, then perhaps a
- * port. Empty is refused: no URI of this service lacks its host. */
+/* A name, an IPv4 address or an IPv6 address in brackets, with an optional
+ * port. An empty host is refused: every URI of this service has one. */
 static const uint8_t *host(struct framing *f, const uint8_t *p,
                            const uint8_t *end)
 {
@@ -335,8 +336,8 @@ static const uint8_t *host(struct framing *f, const uint8_t *p,
     return host_port(f, p, end);
 }
 
-/* The byte after the digits, which are all taken: only CR may stand there, so
- * no lists ("5, 5") and no spaces. */
+/* The fault for the byte after the digits: only CR is allowed, so no lists ("5,
+ * 5") and no spaces. */
 static enum framing_fault length_fault(const struct framing *f, uint8_t byte)
 {
     if (byte != '\r' || f->span == 0)
@@ -347,7 +348,8 @@ static enum framing_fault length_fault(const struct framing *f, uint8_t byte)
     return FRAMING_NO_FAULT;
 }
 
-/* Digits past FRAMING_LENGTH_DIGITS_MAX are counted, not added: no overflow. */
+/* Digits beyond FRAMING_LENGTH_DIGITS_MAX are counted but not added, so the
+ * number cannot overflow. */
 static const uint8_t *length(struct framing *f, const uint8_t *p,
                              const uint8_t *end)
 {
@@ -364,8 +366,8 @@ static const uint8_t *length(struct framing *f, const uint8_t *p,
 
 static const char CHUNKED[] = "chunked";
 
-/* The first byte that is not of that word. Anything but the word alone is
- * refused: a second coding would make the length a matter of opinion. */
+/* The fault for the first byte that differs from "chunked". Any other value is
+ * refused: with a second coding readers could disagree about the length. */
 static enum framing_fault encoding_fault(const struct framing *f, uint8_t byte)
 {
     if (byte < ' ' && byte != '\r')
@@ -391,7 +393,7 @@ static const uint8_t *encoding(struct framing *f, const uint8_t *p,
     return line_end(f, p, end, FRAMING_UNKNOWN_ENCODING);
 }
 
-/* Spaces before a value, then the value. */
+/* Skips spaces before a value, then continues with the value. */
 static const uint8_t *space(struct framing *f, const uint8_t *p,
                             const uint8_t *end)
 {
@@ -411,18 +413,18 @@ static const uint8_t *space(struct framing *f, const uint8_t *p,
 static const struct {
     const char *name;
     uint8_t size;
-    uint8_t state; /* of the value */
-    uint8_t bit;   /* in seen */
-    uint8_t again; /* the fault when it is there twice */
+    uint8_t state; /* the state of its value */
+    uint8_t bit;   /* its bit in `seen` */
+    uint8_t again; /* the fault if it occurs twice */
 } DECISIVE[] = {
     {"host", 4, HOST, HAS_HOST, FRAMING_TWO_HOSTS},
     {"content-length", 14, LENGTH, HAS_LENGTH, FRAMING_TWO_LENGTHS},
     {"transfer-encoding", 17, ENCODING, HAS_ENCODING, FRAMING_TWO_ENCODINGS},
 };
 
-/* Whether a decisive header may stand where it does. Length and encoding
- * together are the classic way of smuggling (RFC 9112 section 6.1): refused,
- * and not resolved in favour of one. */
+/* The fault of a decisive header in its place, or none. Length and encoding
+ * together are the classic means of smuggling (RFC 9112 section 6.1), so the
+ * request is refused; neither takes precedence. */
 static enum framing_fault admit(struct framing *f, uint8_t bit, uint8_t again)
 {
     if ((f->seen & IN_TRAILERS) != 0)
@@ -449,7 +451,7 @@ static enum framing_fault recognize(struct framing *f, const uint8_t *name,
     return FRAMING_NO_FAULT;
 }
 
-/* Keeps the part of a name that is in this piece, as far as it matters. */
+/* Keeps the part of a name that this piece has, as far as it can matter. */
 static void keep(struct framing *f, const uint8_t *begin, const uint8_t *p)
 {
     size_t size = (size_t)(p - begin);
@@ -467,9 +469,9 @@ static bool is_cookie(const uint8_t *name, size_t size)
            strncasecmp((const char *)name, cookie, size) == 0;
 }
 
-/* A name within one piece is looked at in place; one that is split is put
- * together in f->name, which is larger than every name that matters, so that a
- * longer name is told apart. */
+/* A name within one piece is compared in place. A split name is assembled in
+ * f->name, which is larger than every name that matters, so that a longer name
+ * is recognized as different. */
 static const uint8_t *name(struct framing *f, const uint8_t *p,
                            const uint8_t *end)
 {
@@ -495,7 +497,7 @@ static const uint8_t *name(struct framing *f, const uint8_t *p,
     return p < end ? space(f, p, end) : p;
 }
 
-/* The beginning of a header line, or the end of the head. */
+/* Handles the beginning of a header line, or the end of the head. */
 static const uint8_t *line(struct framing *f, const uint8_t *p,
                            const uint8_t *end)
 {
@@ -510,9 +512,9 @@ static const uint8_t *line(struct framing *f, const uint8_t *p,
     return name(f, p, end);
 }
 
-/* After the empty line: what the head said about the body. HTTP/1.1 must name a
- * host (RFC 9112 section 3.2), HTTP/1.0 need not. Without length and encoding
- * there is no body (section 6.3). */
+/* Called after the empty line; enters the state for the body that the head
+ * announced. HTTP/1.1 must name a host (RFC 9112 section 3.2), HTTP/1.0 need
+ * not. Without length and encoding there is no body (section 6.3). */
 static const uint8_t *head_end(struct framing *f, const uint8_t *p,
                                const uint8_t *end)
 {
@@ -558,7 +560,7 @@ static step_fn *const STEPS[BODY] = {
     [HEAD_LF] = head_end,
 };
 
-/* The limit of the section is kept by hiding the bytes that lie past it: no
+/* Enforces the limit of the section by hiding the bytes beyond it, so that no
  * state has to count. */
 static const uint8_t *framing_head(struct framing *f, const uint8_t *p,
                                    const uint8_t *end)
@@ -580,10 +582,10 @@ static const uint8_t *framing_head(struct framing *f, const uint8_t *p,
 }
 
 /* The body of a request: bytes that are counted, or chunks (RFC 9112 sections
- * 6.2 and 7.1). Its contents are not looked at; only its end matters. After the
- * last chunk the lines of the head read the trailers. */
+ * 6.2 and 7.1). Only its end matters; its contents are not inspected. After the
+ * last chunk the states of header lines read the trailers. */
 
-/* Past the counted bytes, as far as they are in this piece. */
+/* Skips the counted bytes that this piece has. */
 static const uint8_t *skip(struct framing *f, const uint8_t *p,
                            const uint8_t *end, enum framing_state next)
 {
@@ -597,7 +599,7 @@ static const uint8_t *skip(struct framing *f, const uint8_t *p,
     return enter(f, next, p);
 }
 
-/* The byte after the digits of a chunk size. */
+/* The fault for the byte after the digits of a chunk size, or none. */
 static enum framing_fault size_fault(const struct framing *f, uint8_t byte)
 {
     if (f->span == 0 || (byte != '\r' && byte != ';'))
@@ -607,9 +609,8 @@ static enum framing_fault size_fault(const struct framing *f, uint8_t byte)
     return FRAMING_NO_FAULT;
 }
 
-/* Leading zeros count as digits, so that a size has an end; 16 digits cannot
- * overflow. With more of them, a number that is not zero is simply too
- * large. */
+/* Leading zeros count as digits, so that a size is bounded; 16 digits cannot
+ * overflow. A nonzero size with more digits is too large. */
 static const uint8_t *chunk_size(struct framing *f, const uint8_t *p,
                                  const uint8_t *end)
 {
@@ -631,8 +632,8 @@ static const uint8_t *chunk_size(struct framing *f, const uint8_t *p,
     return enter(f, *p == ';' ? CHUNK_EXTENSION : CHUNK_LF, p + 1);
 }
 
-/* Extensions mean nothing here (RFC 9112 section 7.1.1 lets them be ignored),
- * but are bounded: they would be a way to send without end. */
+/* Extensions are ignored (RFC 9112 section 7.1.1 allows it) but bounded,
+ * because a client could otherwise send them without end. */
 static const uint8_t *chunk_extension(struct framing *f, const uint8_t *p,
                                       const uint8_t *end)
 {
@@ -648,7 +649,7 @@ static const uint8_t *chunk_extension(struct framing *f, const uint8_t *p,
     return enter(f, CHUNK_LF, p + 1);
 }
 
-/* A size of zero ends the chunks; trailer lines follow, counted from zero. */
+/* A chunk of size zero is the last; trailer lines follow, counted from zero. */
 static const uint8_t *chunk_lf(struct framing *f, const uint8_t *p)
 {
     if (f->body_left != 0)
@@ -686,8 +687,8 @@ static const uint8_t *step(struct framing *f, const uint8_t *p,
     }
 }
 
-/* Take bytes as long as the state is of their half, there are any, and nothing
- * is wrong; return the first byte not taken. */
+/* framing_head and framing_body consume bytes while the state belongs to them
+ * and there is no fault. They return the first byte not consumed. */
 static const uint8_t *framing_body(struct framing *f, const uint8_t *p,
                                    const uint8_t *end)
 {
@@ -696,13 +697,13 @@ static const uint8_t *framing_body(struct framing *f, const uint8_t *p,
     return p;
 }
 
-/* The fast path: most requests come as a whole head in one piece, without a
- * body, and nothing about them is in doubt. They are taken in one pass without
- * any state. All others are left to the state machine. The fast path accepts
- * only what the state machine would accept. */
+/* The fast path: most requests arrive as one whole, plainly valid head without
+ * a body. The fast path accepts these in one pass without any state and leaves
+ * all others to the state machine. It accepts only what the state machine would
+ * accept. */
 
-/* The piece ends with LF, so that nothing here runs past its end: LF is in no
- * class, not printable, and not what may stand before another byte. */
+/* The piece ends with LF, which stops every loop here: LF is in no class, not
+ * printable, and never expected before another byte. */
 static inline const uint8_t *all(const uint8_t *p, enum char_class class)
 {
     for (;; p += 4) {
@@ -744,7 +745,8 @@ static inline const uint8_t *request_line(const struct framing_limits *limits,
     return p + 11;
 }
 
-/* ": " and a name with or without a port; brackets are left to the machine. */
+/* Accepts ": " and a name with or without a port; brackets are left to the
+ * state machine. */
 static inline const uint8_t *host_value(const uint8_t *p)
 {
     if (p[0] != ':' || p[1] != ' ')
@@ -768,10 +770,10 @@ static inline bool is_host(const uint8_t *name)
     return (found | 0x20202020) == wanted;
 }
 
-/* Past a header line; *hosts counts the Host lines. NULL also for names as long
- * as Content-Length and Transfer-Encoding, and for Cookie: comparing sizes (and
- * a letter, for Accept is as long) is enough to leave those to the state
- * machine. */
+/* Returns the end of a header line, or NULL to leave the head to the state
+ * machine; *hosts counts the Host lines. Names as long as Content-Length and
+ * Transfer-Encoding, and Cookie, are left to the state machine: comparing sizes
+ * suffices (and one letter, because Accept is as long as Cookie). */
 static inline const uint8_t *header_line(const uint8_t *p, const uint8_t *end,
                                          unsigned *hosts)
 {
@@ -789,8 +791,8 @@ static inline const uint8_t *header_line(const uint8_t *p, const uint8_t *end,
     return past_line_end(p);
 }
 
-/* PUT, POST and PATCH have bodies. A piece that does not end with a line does
- * not end with a head. */
+/* False for PUT, POST and PATCH, which have bodies, and for a piece that does
+ * not end with a line, so cannot end with a head. */
 static inline bool may_be_usual(const struct framing_limits *limits,
                                 const uint8_t *p, const uint8_t *end)
 {
@@ -798,8 +800,9 @@ static inline bool may_be_usual(const struct framing_limits *limits,
            (size_t)(end - p) <= limits->headers_max;
 }
 
-/* Past a head that is whole in these bytes (at least one), has no body, and
- * needs no state to be found good; NULL for any other, which may be good. */
+/* Returns the end of the head that begins at p if the piece has all of it and
+ * the fast path accepts it. NULL leaves the head to the state machine. There is
+ * at least one byte. */
 static const uint8_t *framing_fast(const struct framing_limits *limits,
                                    const uint8_t *p, const uint8_t *end)
 {
@@ -814,11 +817,11 @@ static const uint8_t *framing_fast(const struct framing_limits *limits,
     return p != NULL && p < end && hosts == 1 ? past_line_end(p) : NULL;
 }
 
-/* The answer to a fault of framing. It is written straight to the socket, past
- * handlers and HTTP library, so it is a whole HTTP/1.1 message. Its body has
- * the form of every other problem. */
+/* The answer to a fault of framing. It bypasses handlers and HTTP library and
+ * is written straight to the socket, so it is a whole HTTP/1.1 message. Its
+ * body is a problem document like any other. */
 
-/* The details hold nothing that JSON would escape. */
+/* No detail has a character that JSON would escape. */
 static const struct {
     enum problem_code code;
     const char *detail;
@@ -899,8 +902,7 @@ static const struct {
          "requests needed what it held (--bodies-max, --requests-max)."},
 };
 
-/* The reason phrases (RFC 9110 section 15) of the statuses that FAULTS leads
- * to. */
+/* The reason phrases (RFC 9110 section 15) of the statuses in FAULTS. */
 static const char *phrase(int status)
 {
     switch (status) {
@@ -960,7 +962,7 @@ void framing_init(struct framing *framing, const struct framing_limits *limits)
     *framing = (struct framing){.limits = limits, .state = START};
 }
 
-/* At least one step: always takes a byte or notes a fault. */
+/* Makes at least one step: always consumes a byte or notes a fault. */
 static const uint8_t *follow(struct framing *f, const uint8_t *p,
                              const uint8_t *end)
 {

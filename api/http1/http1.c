@@ -17,11 +17,14 @@
 #include "http/router.h"
 
 enum {
-    KEY_TEXT_MAX = 7 * KX_KEY_MAX, /* one of truth values: "=false/" for each */
-    REPLY_MEMORY = KEY_TEXT_MAX + 2048, /* of a connection, beside the request's
-                                         * headers: a Location and others */
-    HEADER_MEMORY = 64,     /* what the library keeps for each header */
-    STREAM_BLOCK = 1024,    /* made for each stream, used for HTTP/1.0 only */
+    KEY_TEXT_MAX = 7 * KX_KEY_MAX,      /* the longest: "=false/" for each truth
+                                         * value */
+    REPLY_MEMORY = KEY_TEXT_MAX + 2048, /* of a connection, in addition to the
+                                         * request's headers: a Location and
+                                         * others */
+    HEADER_MEMORY = 64,     /* kept by the library for each header */
+    STREAM_BLOCK = 1024,    /* allocated for each stream, used only for HTTP/1.0
+                             */
     SIZED_BLOCK = 16 * 1024 /* used for each stream whose size is known */
 };
 
@@ -34,7 +37,7 @@ struct http1 {
 
 /* ---- Request headers ---------------------------------------------------- */
 
-/* A header looked for: the library gives one line at a time, in order. */
+/* The search for a header: the library passes one line at a time, in order. */
 struct header_search {
     const struct request *request;
     const char *name;
@@ -60,8 +63,8 @@ static enum MHD_Result take_header(void *closure, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-/* A bit for each length of a name: most headers that are looked for are not
- * there, and for most of them this says so. */
+/* Sets a bit for each length of a name: it shows quickly that most headers that
+ * handlers ask for are absent. */
 static enum MHD_Result note_size(void *closure, enum MHD_ValueKind kind,
                                  const char *name, size_t name_size,
                                  const char *value, size_t value_size)
@@ -91,7 +94,8 @@ static const char *find_header(const struct request *request, const char *name)
 /* ---- Replies ------------------------------------------------------------ */
 
 /* Called when the socket has room for more of a stream. While the next chunk is
- * kept back the connection is suspended, so that it is not called in vain. */
+ * not available, the connection is suspended, so that this is not called in
+ * vain. */
 static ssize_t read_stream(void *closure, uint64_t position, char *out,
                            size_t size)
 {
@@ -114,9 +118,9 @@ static ssize_t read_stream(void *closure, uint64_t position, char *out,
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-/* After the head of a stream that HEAD asked for the library would send the end
- * of a chunked body, which the client takes for the next reply's beginning: no
- * chunks, then, and the connection is closed. */
+/* In reply to HEAD the library would send the end of a chunked body after the
+ * head of a stream, and the client would take it for the next reply. So such a
+ * reply is not chunked, and the connection is closed. */
 static struct MHD_Response *make_stream(struct exchange *exchange)
 {
     uint64_t size = exchange->reply.stream->size;
@@ -141,8 +145,8 @@ static struct MHD_Response *make_response(struct exchange *exchange)
                                            MHD_RESPMEM_PERSISTENT);
 }
 
-/* A server that is stopping says so with each reply: the client opens its next
- * connection elsewhere (RFC 9112 section 9.6). */
+/* A stopping server closes the connection after each reply, so that the client
+ * opens its next connection elsewhere (RFC 9112 section 9.6). */
 static bool add_headers(const struct exchange *exchange,
                         struct MHD_Response *response)
 {
@@ -173,7 +177,7 @@ static enum MHD_Result queue_reply(struct exchange *exchange)
     return result;
 }
 
-/* Never fails for a connection that the library itself hands over. */
+/* Cannot fail for a connection that the library passes to a callback. */
 static int descriptor_of(struct MHD_Connection *connection)
 {
     return MHD_get_connection_info(connection,
@@ -181,10 +185,10 @@ static int descriptor_of(struct MHD_Connection *connection)
         ->connect_fd;
 }
 
-/* The reply or the next chunk of a parked exchange can be made now. The
- * connection has an HTTP status once its reply is queued; the exchange is then
- * a stream that continues. The library calls on_request again for a lasting
- * reply, which is not queued here. */
+/* Called when the reply or the next chunk of a parked exchange is available.
+ * Once its reply is queued, the connection has an HTTP status, and the exchange
+ * is a stream that continues. A lasting reply is not queued here; the library
+ * calls on_request again. */
 static void on_ready(struct exchange *exchange)
 {
     struct MHD_Connection *connection = exchange->request.connection;
@@ -195,13 +199,14 @@ static void on_ready(struct exchange *exchange)
     MHD_resume_connection(connection);
 }
 
-/* The connection ends before the reply is complete. */
+/* Ends the connection before the reply is complete. */
 static void cut(struct exchange *exchange)
 {
     mhd_socket_cut(descriptor_of(exchange->request.connection));
 }
 
-/* Those of a stream are counted as they are pulled. */
+/* Bytes of the reply that the client has taken; those of a stream are counted
+ * when they are read. */
 static uint64_t taken(const struct exchange *exchange)
 {
     return exchange->reply.stream != NULL
@@ -214,7 +219,8 @@ static const struct exchange_protocol PROTOCOL = {
 
 /* ---- Requests ----------------------------------------------------------- */
 
-/* 0 when the body is chunked. framing.h has let only digits through. */
+/* The Content-Length, or 0 if the body is chunked. framing.h lets only digits
+ * through. */
 static uint64_t announced_size(const struct request *request)
 {
     const char *length = MHD_lookup_connection_value(
@@ -259,8 +265,8 @@ static enum MHD_Result answer(struct http1 *http1, const char *version,
     return MHD_YES;
 }
 
-/* The first call for a request: the headers are complete, the body has not
- * come. */
+/* Handles the first call for a request: its headers are complete, its body has
+ * not arrived. */
 static void open_request(struct exchange *exchange,
                          struct MHD_Connection *connection, const char *method)
 {
@@ -275,9 +281,8 @@ static void open_request(struct exchange *exchange,
     exchange_open(exchange, announced_size(request));
 }
 
-/* The access handler: called first with the headers, then with each piece of
- * the body, at last with none. Signature and return values are the
- * library's. */
+/* The library's access handler: called first with the headers, then with each
+ * piece of the body, finally without data. */
 static enum MHD_Result on_request(void *closure,
                                   struct MHD_Connection *connection,
                                   const char *url, const char *method,
@@ -294,10 +299,10 @@ static enum MHD_Result on_request(void *closure,
         return refuse_early(exchange) ? answer(http1, version, context)
                                       : MHD_YES;
     }
-    if (exchange->phase == EXCHANGE_READY) /* it was parked */
+    if (exchange->phase == EXCHANGE_READY) /* the exchange was parked */
         return http1_stream_lasts(exchange)
                    ? reply(http1, version, context)
-                   : MHD_NO; /* it could not be queued */
+                   : MHD_NO; /* the reply could not be queued */
     if (*size == 0)
         return answer(http1, version, context);
     exchange_body(exchange, data, *size);
@@ -305,9 +310,9 @@ static enum MHD_Result on_request(void *closure,
     return MHD_YES;
 }
 
-/* The query is cut off after its '?' in the library's buffer: the library would
- * make a list of parameters, which is not used here, and would hang when the
- * list fills the memory of the connection. */
+/* Truncates the query after its '?' in the library's buffer: the library would
+ * otherwise make a list of parameters, which is unused, and would hang if the
+ * list filled the connection's memory. */
 static void *on_target(void *closure, const char *target,
                        struct MHD_Connection *connection)
 {
@@ -322,8 +327,8 @@ static void *on_target(void *closure, const char *target,
     return exchange;
 }
 
-/* A request has ended: its reply is sent, or the client is gone. Only here does
- * an exchange that was parked or streaming end. */
+/* Called when a request has ended: its reply is sent, or the client is gone.
+ * Only this function ends an exchange that was parked or streaming. */
 static void on_completed(void *closure, struct MHD_Connection *connection,
                          void **context, enum MHD_RequestTerminationCode reason)
 {
@@ -336,7 +341,8 @@ static void on_completed(void *closure, struct MHD_Connection *connection,
         mhd_socket_answered(descriptor_of(connection));
 }
 
-/* Targets are decoded by the handlers, with lengths. */
+/* Keeps escapes, because handlers decode targets themselves: the decoded text
+ * may contain NUL. */
 static size_t keep_escapes(void *closure, struct MHD_Connection *connection,
                            char *text)
 {
@@ -347,8 +353,8 @@ static size_t keep_escapes(void *closure, struct MHD_Connection *connection,
 
 /* ---- Connections -------------------------------------------------------- */
 
-/* The socket is still open at this point, so its number cannot have been given
- * to another connection. */
+/* The socket is still open here, so no other connection can have its number
+ * yet. */
 static void on_connection(void *closure, struct MHD_Connection *connection,
                           void **context,
                           enum MHD_ConnectionNotificationCode what)
@@ -361,16 +367,16 @@ static void on_connection(void *closure, struct MHD_Connection *connection,
         connection_end(http1->queue->service, &accepted);
 }
 
-/* Enough for the largest head that framing.h accepts and for the head of any
- * reply, which the library could not send otherwise. Only the part that is used
- * takes memory. */
+/* Returns the memory for the largest head that framing.h accepts and the head
+ * of any reply, without which the library could not send the reply. Unused
+ * memory is not touched. */
 static size_t connection_memory(const struct options *options)
 {
     return options->headers_max + HEADER_MEMORY * options->header_count_max +
            REPLY_MEMORY;
 }
 
-/* No threads and no listening socket of the library's own. */
+/* Starts the library without threads or a listening socket of its own. */
 static struct MHD_Daemon *start(struct http1 *http1)
 {
     const struct options *options = http1->queue->service->options;
@@ -408,7 +414,8 @@ struct http1 *http1_open(struct run_queue *queue, struct http1_streams *streams)
 void http1_close(struct http1 *http1)
 {
     http1->queue->closing = true;
-    MHD_run(http1->daemon); /* takes note of the connections just resumed */
+    MHD_run(http1->daemon); /* so that the library notices the connections just
+                             * resumed */
     MHD_stop_daemon(http1->daemon);
     talloc_free(http1);
 }
@@ -435,8 +442,8 @@ void http1_add(struct http1 *http1, struct connection *accepted)
         connection_close(http1->queue->service, accepted);
         return;
     }
-    /* The library closes a socket that it cannot take; __wrap_close() then ends
-     * the connection. */
+    /* If the library cannot take the socket, it closes it; __wrap_close() then
+     * ends the connection. */
     MHD_add_connection(http1->daemon, accepted->fd,
                        (const struct sockaddr *)&accepted->peer,
                        accepted->peer_size);

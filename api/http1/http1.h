@@ -1,8 +1,7 @@
-/* HTTP/1.1 by libmicrohttpd, in its external polling mode: an event loop owns
- * it and calls it. It turns what comes over connections into exchanges and
- * sends their replies, as http2.h does. Connections come from listener.c, their
- * bytes pass through mhd_socket.c. All functions belong to the thread of that
- * loop. */
+/* HTTP/1.1 by libmicrohttpd in its external polling mode: an event loop owns
+ * and runs it. Requests become exchanges whose replies are sent, as in http2.h.
+ * Connections come from listener.c; their bytes pass through mhd_socket.c. All
+ * functions belong to the thread of the loop. */
 #ifndef API_HTTP1_H
 #define API_HTTP1_H
 
@@ -11,22 +10,24 @@
 
 struct http1;
 
-/* A server without sockets whose exchanges come from queue; replies that may
- * last continue in streams. NULL when it cannot be started. */
+/* Starts a server without connections. Its exchanges come from `queue`; replies
+ * that may last for hours continue in `streams`. NULL if it cannot be started.
+ * Free it with http1_close. */
 struct http1 *http1_open(struct run_queue *queue,
                          struct http1_streams *streams);
 /* Closes all connections and frees the server. No exchange may be parked. */
 void http1_close(struct http1 *http1);
 
-/* Becomes readable when http1_run has something to do. */
+/* Returns a descriptor that becomes readable when http1_run has something to
+ * do. */
 int http1_descriptor(const struct http1 *http1);
 /* Milliseconds after which http1_run must be called anyway, for the idle
  * timeout of its connections; -1: none. */
 int http1_timeout_ms(const struct http1 *http1);
-/* Takes over a connection, also on failure, which closes it. */
+/* Takes over a connection. On failure it closes the connection. */
 void http1_add(struct http1 *http1, struct connection *accepted);
-/* Does all that can be done without waiting: reads, runs handlers, writes, and
- * closes. Also needed after `ready` was called for an exchange. */
+/* Reads, runs handlers, writes and closes, as far as possible without blocking.
+ * Call it also after `ready` was called for an exchange. */
 void http1_run(struct http1 *http1);
 
 #endif

@@ -1,5 +1,5 @@
-/* Two lists: all heads have the same time, and so have all bodies, so the
- * socket that is added last is due last. */
+/* One list for heads and one for bodies: within a list all time limits are
+ * equal, so the socket added last is due last. */
 #include "http1/http1_deadline.h"
 
 #include "kindex.h"

@@ -1,6 +1,6 @@
-/* A stream waits for its exchange or for its client, and is due when one of
- * them may have got further. The output of its exchange goes straight to the
- * socket; further output is not made until the client has taken it. */
+/* A stream waits for its exchange or for its client, and is due when either may
+ * have made progress. The output of its exchange goes straight to the socket;
+ * no further output is made until the client has taken it. */
 #include "http1/http1_stream.h"
 
 #include <stdio.h>
@@ -12,27 +12,27 @@
 #include "net/socket_io.h"
 
 enum {
-    PIECE = TLS_RECORD_MAX, /* asked for at a time */
-    OUTPUT = 3 * PIECE      /* that are sent at once, at most; or a bit more */
+    PIECE = TLS_RECORD_MAX, /* bytes asked for at a time */
+    OUTPUT = 3 * PIECE      /* soft limit on the bytes sent in one turn */
 };
 
 /* Lives in the request's memory. */
 struct http1_stream {
-    struct socket_io io; /* first: it is the source */
+    struct socket_io io; /* first, because it is the event source */
     struct connection connection;
     struct exchange *exchange;
     struct http1_streams *all;
-    struct kx_buffer head; /* of the reply, until it is sent */
+    struct kx_buffer head; /* the reply's head, until it is sent */
     TAILQ_ENTRY(http1_stream) order;
     TAILQ_ENTRY(http1_stream) due_order;
     TAILQ_ENTRY(http1_stream) stalled_order;
-    uint64_t deadline_ns; /* while it is stalled */
+    uint64_t deadline_ns; /* if stalled */
     bool chunked;
-    bool parked;  /* its exchange is */
-    bool due;     /* to be looked at in this turn */
-    bool stalled; /* its client has to take something */
-    bool ended;   /* the end is made, if not sent */
-    bool gone;    /* the socket is closed, but the exchange parked */
+    bool parked;  /* its exchange is parked */
+    bool due;     /* handled at the end of this turn */
+    bool stalled; /* waits for its client to read */
+    bool ended;   /* the end of the reply is in the output */
+    bool gone;    /* the socket is closed while the exchange is parked */
 };
 
 TAILQ_HEAD(http1_stream_list, http1_stream);
@@ -42,8 +42,8 @@ struct http1_streams {
     int epoll_fd;
     struct http1_stream_list open;
     struct http1_stream_list due;
-    struct http1_stream_list stalled; /* by their deadlines */
-    struct kx_buffer output;          /* of the stream in hand */
+    struct http1_stream_list stalled; /* by deadline */
+    struct kx_buffer output;          /* of the current stream */
     uint8_t piece[PIECE];
 };
 
@@ -77,7 +77,7 @@ static void set_stalled(struct http1_stream *stream, bool stalled)
 
 /* ---- The end ------------------------------------------------------------ */
 
-/* The exchange may still be with the core; then it ends when it comes back. */
+/* If the core still has the exchange, it ends when the core hands it back. */
 static void end(struct http1_stream *stream)
 {
     struct http1_streams *all = stream->all;
@@ -116,7 +116,7 @@ static void add_piece(const struct http1_stream *stream, size_t size)
         kx_add_text(output, "\r\n");
 }
 
-/* Appends what the exchange has to say now. */
+/* Appends what the exchange has available now. */
 static void fill(struct http1_stream *stream)
 {
     struct http1_streams *all = stream->all;
@@ -144,7 +144,7 @@ static bool has_more(const struct http1_stream *stream)
     return !stream->parked && !stream->ended && !stream->io.broken;
 }
 
-/* As many pieces as there is room for. */
+/* Makes as many pieces as there is room for. */
 static void make_output(struct http1_stream *stream)
 {
     struct kx_buffer *output = &stream->all->output;
@@ -175,7 +175,8 @@ static void give(struct http1_stream *stream)
         mark(stream);
 }
 
-/* Those that are marked meanwhile have their turn next time. */
+/* Sends the output of all due streams. Streams that become due meanwhile wait
+ * for the next turn. */
 static void give_all(struct http1_streams *all)
 {
     struct http1_stream_list due = TAILQ_HEAD_INITIALIZER(due);
@@ -190,7 +191,8 @@ static void give_all(struct http1_streams *all)
 
 /* ---- What it waits for -------------------------------------------------- */
 
-/* The exchange has further output, or is no longer used elsewhere. */
+/* Called when the exchange has further output, or the core has handed it back.
+ */
 static void on_ready(struct exchange *exchange)
 {
     struct http1_stream *stream = exchange->request.connection;
@@ -201,7 +203,7 @@ static void on_ready(struct exchange *exchange)
         mark(stream);
 }
 
-/* It breaks off. */
+/* Breaks the stream off. */
 static void cut(struct exchange *exchange)
 {
     struct http1_stream *stream = exchange->request.connection;
@@ -212,8 +214,8 @@ static void cut(struct exchange *exchange)
 static const struct exchange_protocol PROTOCOL = {.ready = on_ready,
                                                   .cut = cut};
 
-/* Nothing is read: a socket that is ready while there is nothing to be sent has
- * been reset. */
+/* Called when the socket is ready. Nothing is read, so a socket that is ready
+ * while there is nothing to send has been reset. */
 static void on_socket(struct event_source *source)
 {
     struct http1_stream *stream = (struct http1_stream *)source;
@@ -224,7 +226,7 @@ static void on_socket(struct event_source *source)
 
 /* ---- The beginning ------------------------------------------------------ */
 
-/* What the library kept is gone. */
+/* The request's headers were in the library's memory, which is gone. */
 static const char *no_header(const struct request *request, const char *name)
 {
     (void)request;
@@ -257,7 +259,7 @@ static void write_head(struct http1_stream *stream, const struct reply *reply)
     kx_add_text(&stream->head, "\r\n");
 }
 
-/* The library has let go of the socket. */
+/* Called when the library has released the socket. */
 static void take(void *receiver, const struct connection *connection)
 {
     struct http1_stream *stream = receiver;

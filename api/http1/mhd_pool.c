@@ -1,4 +1,4 @@
-/* Blocks from both ends of one range, without filling it. */
+/* Allocates blocks from both ends of one range, without clearing it. */
 #include "http1/mhd_pool.h"
 
 #include <stdint.h>
@@ -9,12 +9,12 @@ enum { ALIGNMENT = 16 };
 
 struct MemoryPool {
     size_t size;
-    size_t front; /* where the blocks of the front end */
-    size_t back;  /* where those of the back begin; not before front */
+    size_t front; /* end of the blocks at the front */
+    size_t back;  /* start of the blocks at the back, at least front */
     _Alignas(ALIGNMENT) uint8_t bytes[];
 };
 
-/* Less than `bytes` on overflow. */
+/* Rounds up to the alignment; on overflow the result is less than `bytes`. */
 static size_t rounded(size_t bytes)
 {
     return (bytes + (ALIGNMENT - 1)) & ~(size_t)(ALIGNMENT - 1);
@@ -77,7 +77,7 @@ MHD_pool_try_alloc(struct MemoryPool *pool, size_t bytes, size_t *missing_out)
     return block;
 }
 
-/* False when there is no space. */
+/* Resizes the last block of the front. False if there is no space. */
 static bool resize_last(struct MemoryPool *pool, size_t start, size_t bytes)
 {
     if (bytes > pool->back - start || rounded(start + bytes) > pool->back)

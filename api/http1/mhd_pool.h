@@ -1,13 +1,13 @@
 /* The memory of a connection of libmicrohttpd 0.9.75: a range that is used from
- * both ends, and is empty again after each request. The library has its own,
- * which fills the range with zeros each time, 16 KiB for a request of 200
- * bytes: as much as a seventh of what a GET takes. Nothing in the library
- * counts on zeros, since a new range has none either.
+ * both ends and emptied after each request. The library's own pool fills the
+ * range with zeros each time, 16 KiB for a request of 200 bytes, which is up to
+ * a seventh of the cost of a GET. The library does not depend on the zeros,
+ * because a new range has none either.
  *
- * These are the library's own names. It is linked statically, and its object of
- * this name is left out as long as all that it calls is defined here. The
- * definitions are weak: a later version, which calls more of them, gets its own
- * object, and all of them from there. */
+ * These names are the library's own. The library is linked statically, and the
+ * linker leaves out the library's pool as long as every function that it calls
+ * is defined here. The definitions are weak: a later version that calls further
+ * functions brings its own pool, which replaces all of these. */
 #ifndef API_MHD_POOL_H
 #define API_MHD_POOL_H
 
@@ -16,7 +16,7 @@
 
 struct MemoryPool;
 
-/* Once before the others. */
+/* Called once, before the other functions. */
 void MHD_init_mem_pools_(void);
 
 /* A pool of so many bytes, or NULL; it ends with MHD_pool_destroy(). */

@@ -1,11 +1,11 @@
-/* The table of sockets is an array indexed by their numbers, whose size never
- * changes. A slot belongs to the thread that owns the socket; when the number
- * comes back on another thread, its contents were published with release and
- * are read with acquire.
+/* The table of sockets is an array of constant size, indexed by descriptor. A
+ * slot belongs to the thread that owns the socket. If another thread gets the
+ * same number later, it reads the slot with acquire, after the previous owner's
+ * release.
  *
- * A fault shows while reading, but its answer must come after those to the
- * valid requests that arrived before it. Two counts tell when: requests that
- * the framing saw complete, and requests that the library has answered. */
+ * A fault is found while reading, but must be answered after the valid requests
+ * that arrived before it. Two counts show when that is: requests that framing
+ * saw complete, and requests that the library has answered. */
 #include "http1/mhd_socket.h"
 
 #include <errno.h>
@@ -20,24 +20,26 @@
 
 enum { SOCKETS_MAX = 1 << 20, SCRATCH = 16 * 1024 };
 
-/* Of one connection, from mhd_socket_open to mhd_socket_close. */
+/* The state of one connection, from mhd_socket_open to mhd_socket_close. */
 struct mhd_socket {
-    struct http1_deadline deadline; /* first: settle finds the socket by it */
+    struct http1_deadline deadline; /* first: mhd_socket_settle converts it to
+                                     * the socket */
     struct framing framing;
     enum framing_fault fault;
     bool turned_away;
-    bool ended;  /* the client sends nothing further; it may wait for answers */
-    bool looked; /* whether it has ended, when all was answered once */
+    bool ended;  /* the client sends nothing further, but may wait for answers
+                  */
+    bool looked; /* has_ended has already been checked */
     struct connection connection;
-    uint64_t answered; /* requests, by the library */
-    uint64_t sent;     /* bytes */
+    uint64_t answered; /* requests answered by the library */
+    uint64_t sent;     /* bytes sent */
     size_t drained;
-    http1_take_fn *take;     /* NULL: the library's until it is closed */
+    http1_take_fn *take;     /* NULL: the socket is not to be transferred */
     void *receiver;          /* for take */
-    struct mhd_socket *next; /* in due_sockets */
+    struct mhd_socket *next; /* link in due_sockets */
 };
 
-/* Between a call of mhd_socket_answered and the next settling. */
+/* Sockets whose fault became due since the last mhd_socket_settle. */
 static _Thread_local struct mhd_socket *due_sockets;
 
 typedef _Atomic(struct mhd_socket *) slot;
@@ -72,7 +74,7 @@ void mhd_socket_stop(void)
     slots = NULL;
 }
 
-/* NULL for numbers past the table, which are refused as connections. */
+/* NULL for descriptors beyond the table, which mhd_socket_open refuses. */
 static slot *find(int fd)
 {
     return slots != NULL && fd >= 0 && (size_t)fd < slot_count ? &slots[fd]
@@ -229,10 +231,10 @@ static void answer(const struct connection *connection,
     shutdown(connection->fd, SHUT_WR);
 }
 
-/* Answers the fault, once, and drops what still arrives. Closing with unread
- * input, or before all of it has arrived, would reset the connection, and the
- * client might never read the answer (RFC 9112 section 9.6). Returns -1 with
- * errno as __wrap_recv. */
+/* Answers the fault once and discards further input: closing with unread or
+ * late input would reset the connection, and the client might never read the
+ * answer (RFC 9112 section 9.6). Returns -1 with errno as __wrap_recv does
+ * after a fault. */
 static ssize_t turn_away(struct mhd_socket *socket)
 {
     char scratch[SCRATCH];
@@ -251,7 +253,7 @@ static ssize_t turn_away(struct mhd_socket *socket)
     return -1;
 }
 
-/* Has the client of a socket that was read empty ended its input? */
+/* True if the client of a socket that was read empty has ended its input. */
 static bool input_has_ended(const struct mhd_socket *socket)
 {
     char byte;
@@ -261,10 +263,10 @@ static bool input_has_ended(const struct mhd_socket *socket)
                        MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* An end that came together with the requests gives no further sign, and the
- * library has not seen it. `nc -N` ends its input like this. The socket is
- * looked at once only, so that a client that sends many requests does not cost
- * a call for each. */
+/* Checks for an end of input that arrived together with the requests, as `nc
+ * -N` sends it: epoll does not report such an end again, and the library has
+ * not seen it. Checked only once, so that a client with many requests does not
+ * cost a system call for each. */
 static bool has_ended(struct mhd_socket *socket)
 {
     if (!socket->looked)
@@ -279,8 +281,8 @@ static void add_due(struct mhd_socket *socket)
     due_sockets = socket;
 }
 
-/* The answer is not sent from here: the library is in the middle of its own
- * work on this socket. */
+/* The answer is not sent here, because the library is still working on this
+ * socket. */
 void mhd_socket_answered(int fd)
 {
     struct mhd_socket *socket = registered(fd);
@@ -296,15 +298,15 @@ static void settle_due(void)
     while (due_sockets != NULL) {
         struct mhd_socket *socket = due_sockets;
         due_sockets = socket->next;
-        /* A client that has gone already gives no further sign; this gives
-         * one, so that the library closes. */
+        /* epoll does not report a client that has already gone; shutdown makes
+         * it do so, so that the library closes the socket. */
         if (socket->ended || (turn_away(socket) < 0 && errno != EAGAIN))
             shutdown(socket->connection.fd, SHUT_RDWR);
     }
 }
 
-/* While earlier requests are being answered the client is not the slow side.
- * The answer to a slow client is sent without waiting. */
+/* Handles an expired deadline. While earlier requests are being answered, the
+ * client is not the slow side. The answer to a slow client is sent at once. */
 static void settle_late(struct http1_deadline *deadline)
 {
     struct mhd_socket *socket = (struct mhd_socket *)deadline;
@@ -349,7 +351,7 @@ int mhd_socket_timeout_ms(void)
 
 /* ---- Input -------------------------------------------------------------- */
 
-/* Each part of each request has its time from when it begins. */
+/* Starts the deadline of each part of a request when that part begins. */
 static void time_part(struct mhd_socket *socket, uint64_t requests)
 {
     enum http1_part part = HTTP1_NOTHING;
@@ -362,9 +364,9 @@ static void time_part(struct mhd_socket *socket, uint64_t requests)
         http1_deadline_set(&socket->deadline, part);
 }
 
-/* The library would take each cookie apart, into memory that is meant for
- * headers, and answer by itself where that is too small; nothing here looks at
- * one. */
+/* Hides cookies, which the service does not use: the library would parse them
+ * into memory meant for headers, and would send its own answer if that memory
+ * is too small. */
 static void hide_cookie(const struct mhd_socket *socket, uint8_t *buffer)
 {
     const uint8_t *name_end = socket->framing.cookie;
@@ -372,7 +374,7 @@ static void hide_cookie(const struct mhd_socket *socket, uint8_t *buffer)
         buffer[name_end - buffer] = '-';
 }
 
-/* Returns what the library may have of the bytes that came. */
+/* Returns how many of the received bytes the library may have. */
 static ssize_t check(struct mhd_socket *socket, uint8_t *buffer, size_t size)
 {
     uint64_t requests = socket->framing.requests;
@@ -382,10 +384,11 @@ static ssize_t check(struct mhd_socket *socket, uint8_t *buffer, size_t size)
     return good > 0 ? (ssize_t)good : turn_away(socket);
 }
 
-/* A request has begun and the socket is empty: the client may be waiting for an
- * acknowledgement before it sends the remainder, or has ended. The library
- * would not hear of an end that came together with the last bytes. A negative
- * got means that there were none; errno then stays. */
+/* Called when part of a request has arrived and the socket is empty: the client
+ * may wait for an acknowledgement before it sends the remainder, or may have
+ * ended. The library would not notice an end that arrived together with the
+ * last bytes. A negative got means that there were no bytes; errno is preserved
+ * then. */
 static void await_remainder(struct mhd_socket *socket, ssize_t got)
 {
     if (got < 0 || !input_has_ended(socket)) {
@@ -411,7 +414,7 @@ static ssize_t take_end(struct mhd_socket *socket)
     return -1;
 }
 
-/* Input of a socket without a fault so far. */
+/* Receives input of a socket that has had no fault. */
 static ssize_t take(struct mhd_socket *socket, void *buffer, size_t size,
                     int flags)
 {

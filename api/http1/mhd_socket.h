@@ -1,11 +1,10 @@
-/* Stands between the HTTP library and its sockets: the linker sends every
- * recv(), send(), sendmsg(), shutdown() and close() of the program (--wrap)
- * through here. What arrives on a registered socket is checked by framing.h
- * first, so that the library gets only requests whose end is beyond doubt. The
- * others are answered from here, after the answers to the valid requests before
- * them. Requests that take too long to arrive are answered from here, too. The
- * library does not know of TLS: what it sends and receives goes through that,
- * too. */
+/* Stands between the HTTP library and its sockets: the linker (--wrap) replaces
+ * every recv(), send(), sendmsg(), shutdown() and close() of the program by the
+ * functions below. framing.h checks what arrives on a registered socket first,
+ * so that the library gets only requests whose end is beyond doubt. This module
+ * answers the other requests itself, after the answers to the valid requests
+ * before them, and also requests that take too long to arrive. It encrypts and
+ * decrypts TLS, which the library does not know. */
 #ifndef API_MHD_SOCKET_H
 #define API_MHD_SOCKET_H
 
@@ -20,67 +19,67 @@ struct mhd_socket_limits {
     uint64_t body_timeout_ms;
 };
 
-/* Before the first connection: makes the table of sockets, with room for as
- * many as the process may open now (RLIMIT_NOFILE), and takes a copy of limits.
- * False when memory ran out. Once per process, from one thread. */
+/* Creates the table of sockets, with room for as many as the process may open
+ * now (RLIMIT_NOFILE), and copies limits. Call it once per process, before the
+ * first connection. False if memory ran out. */
 bool mhd_socket_start(const struct mhd_socket_limits *limits);
-/* Frees the table; no socket is open any more. */
+/* Frees the table. No socket may be registered. */
 void mhd_socket_stop(void);
 
-/* Takes over a connection and registers its socket, before the library gets it.
- * False when memory ran out or fd is past the table: the connection is still
- * the caller's then. */
+/* Takes over a connection and registers its socket. Call it before the library
+ * gets the socket. Returns false if memory ran out or fd is beyond the table;
+ * the caller then still owns the connection. */
 bool mhd_socket_open(const struct connection *connection);
-/* Forgets the socket, while it is still open (its number may be reused at once
- * after that), and gives the connection back, with its TLS. False when it is
- * not registered, or was transferred. */
+/* Unregisters the socket and gives the connection back, with its TLS. Call it
+ * while the socket is open, because its number may be reused once it is closed.
+ * False if the socket is not registered, or was transferred. */
 bool mhd_socket_close(int fd, struct connection *connection_out);
 
-/* The client address that the connection is counted for; NULL when the socket
- * is not registered. */
+/* Returns the client address for which the connection is counted, or NULL if
+ * the socket is not registered. */
 struct client_usage *mhd_socket_client(int fd);
-/* How many bytes it has taken. */
+/* Returns how many bytes were sent on the socket. */
 uint64_t mhd_socket_sent(int fd);
-/* Its client stalls while others need what it holds: a request that is
- * incomplete is answered 408, a reply breaks off. The library closes it
- * next. */
+/* Ends a socket whose client stalls while others need the memory it holds: an
+ * incomplete request is answered 408, a reply breaks off. The library then
+ * closes the socket. */
 void mhd_socket_cut(int fd);
 
-/* Gives the socket to another owner when the library closes it, which the
- * caller must bring about: instead of being closed the socket is passed to
- * take, with its connection, and is no longer registered. */
+/* Transfers the socket when the library closes it; the caller must make the
+ * library close it. Instead of being closed, the socket is unregistered and
+ * passed to `take` with its connection. */
 typedef void http1_take_fn(void *receiver, const struct connection *connection);
 void mhd_socket_transfer(int fd, http1_take_fn *take, void *receiver);
 
-/* The library has sent the whole answer to a request. Must be called for every
- * request: a faulty one that came in one piece with valid ones is due when
- * these are answered, and the library, which waits for more input, would not
- * call again. */
+/* Notes that the library has sent the whole answer to a request. Call it for
+ * every request: a faulty request that arrived together with valid ones is due
+ * once these are answered, and the library, which waits for more input, would
+ * not call again. */
 void mhd_socket_answered(int fd);
-/* After each run of the library, on the thread that ran it: answers the faulty
- * requests that are due, except where the library has closed the socket, and
- * those whose deadline has expired. */
+/* Answers the faulty requests that are due and the requests whose deadline has
+ * expired, except on sockets that the library has closed. Call it after each
+ * run of the library, on the thread that ran it. */
 void mhd_socket_settle(void);
 /* Milliseconds after which mhd_socket_settle must be called anyway; -1:
  * none. */
 int mhd_socket_timeout_ms(void);
 
-/* In place of recv(2). Sockets that are not registered and calls with MSG_PEEK
- * pass straight through. After a violation: sends the answer, ends our side of
- * the connection, throws away what still arrives (the errno is EAGAIN
- * meanwhile) so that the answer is not lost to a reset, and reports ECONNRESET
- * when the client has closed its side or has sent more than
- * MHD_SOCKET_DRAIN_MAX bytes. Called on the thread that owns the socket. */
+/* Replaces recv(2). Unregistered sockets and calls with MSG_PEEK pass straight
+ * through. After a fault it sends the answer, ends our side of the connection
+ * and discards further input (errno is EAGAIN meanwhile), so that no reset
+ * destroys the answer. It reports ECONNRESET when the client has closed its
+ * side or has sent more than MHD_SOCKET_DRAIN_MAX bytes. Called on the thread
+ * that owns the socket. */
 ssize_t __wrap_recv(int fd, void *buffer, size_t size, int flags);
-/* In place of send(2), sendmsg(2) and shutdown(2): through the TLS of a
- * registered socket that has one. Called on the thread that owns the socket. */
+/* Replace send(2), sendmsg(2) and shutdown(2). They use the TLS of a registered
+ * socket if it has one. Called on the thread that owns the socket. */
 ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
 int __wrap_shutdown(int fd, int how);
-/* In place of close(2): a registered socket that the library closes by itself,
- * because it could not take the connection, is forgotten first, and its
- * connection ended. A transferred socket changes its owner here, and is neither
- * closed nor shut down. */
+/* Replaces close(2). If the library closes a registered socket because it could
+ * not take the connection, the socket is unregistered first and its connection
+ * ended. A transferred socket changes its owner here and is neither closed nor
+ * shut down. */
 int __wrap_close(int fd);
 
 enum { MHD_SOCKET_DRAIN_MAX = 1 << 24 };

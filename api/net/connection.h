@@ -1,6 +1,6 @@
-/* An accepted connection before and while HTTP/1.1 or HTTP/2 serves it: its
- * socket, its TLS, and its part in the limits on connections. The holder of the
- * struct ends it. */
+/* An accepted connection, before and while HTTP/1.1 or HTTP/2 serves it: its
+ * socket, its TLS, and its place in the limits on connections. The struct is
+ * copied from owner to owner; the last owner ends it. */
 #ifndef API_CONNECTION_H
 #define API_CONNECTION_H
 
@@ -9,7 +9,7 @@
 #include "net/tls.h"
 
 struct connection {
-    struct service *service; /* once it is counted */
+    struct service *service; /* set by connection_begin */
     int fd;                  /* connected, non-blocking */
     struct tls *tls;         /* NULL: plain */
     struct client_usage *client;
@@ -23,21 +23,23 @@ enum connection_verdict {
     CONNECTION_SHARE_USED
 };
 
-/* Counts the connection (fd and peer are set) and sets its service. A refused
- * connection is not counted, and its socket stays open. Any thread. */
+/* Counts a connection whose fd and peer are set, and sets its service. Returns
+ * the verdict; a refused connection is not counted, and its socket stays open.
+ * Any thread. */
 enum connection_verdict connection_begin(struct service *service,
                                          struct connection *connection);
 /* Takes the connection out of the counts and closes its TLS; the socket stays
- * open. Only the connection's thread, as for connection_close. */
+ * open. Only on the connection's thread. */
 void connection_end(struct service *service, struct connection *connection);
-/* Does what connection_end does, and closes the socket. */
+/* Calls connection_end and closes the socket. Only on the connection's thread.
+ */
 void connection_close(struct service *service, struct connection *connection);
 
-/* Acknowledges the bytes that were read at once, instead of after the kernel's
- * delay of 40 ms. Call it when there is nothing to send while more of a request
- * is expected: with Nagle's algorithm the client sends that only after the
- * acknowledgement. Sent bytes carry the acknowledgement themselves. Keeps
- * errno. */
+/* Acknowledges received bytes at once instead of after the kernel's delay of 40
+ * ms. Call it when more of a request is expected and there is nothing to send:
+ * a client with Nagle's algorithm sends the remainder only after the
+ * acknowledgement. Bytes that are sent carry the acknowledgement anyway.
+ * Preserves errno. */
 void connection_acknowledge(const struct connection *connection);
 
 #endif

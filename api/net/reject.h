@@ -5,10 +5,10 @@
 #include "http/problem.h"
 #include "net/connection.h"
 
-/* Sends this problem as the answer to a plain request, without reading the
+/* Sends this problem as an unencrypted HTTP/1.1 answer, without reading the
  * request first, and shuts down the sending side. Bytes that the socket does
- * not take at once are dropped. The socket stays open: close it next. Any
- * thread. */
+ * not accept at once are dropped. The socket stays open: the caller closes it
+ * next. Any thread. */
 void dismiss(const struct connection *connection, enum problem_code code,
              const char *detail);
 

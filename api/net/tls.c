@@ -1,7 +1,7 @@
 /* TLS by GnuTLS on a non-blocking socket. The library reads one record at a
  * time and no byte beyond it, so it holds at most the remainder of the current
  * record. tls_recv() reads until the socket is empty or the buffer is full,
- * because an event loop may be told of these bytes only once. */
+ * because an event loop may learn of these bytes only once. */
 #include "net/tls.h"
 
 #include <errno.h>
@@ -13,15 +13,16 @@
 #include "kindex.h"
 
 enum {
-    IDLE_RECORDS_MAX = 64 /* in a row that carry no data: key updates, alerts */
+    IDLE_RECORDS_MAX = 64 /* consecutive records without data: key updates,
+                           * alerts */
 };
 
 struct tls {
     gnutls_session_t session;
     struct tls_keys *keys;
     int fd;
-    bool empty;  /* the socket was, when it was last read */
-    bool held;   /* the library holds a record that is not sent yet */
+    bool empty;  /* the last read found the socket empty */
+    bool held;   /* the library holds an unsent record */
     bool ended;  /* the client has ended its data, or the input failed */
     bool broken; /* nothing is received or sent any longer */
 };
@@ -117,8 +118,8 @@ bool tls_is_http2(const struct tls *tls)
 
 /* ---- Input -------------------------------------------------------------- */
 
-/* Receives some bytes of one record. 0 at the end of input, GNUTLS_E_AGAIN when
- * the socket is empty. */
+/* Receives bytes of one record. Returns 0 at the end of input, GNUTLS_E_AGAIN
+ * if the socket is empty. */
 static ssize_t take_record(struct tls *tls, void *buffer, size_t size)
 {
     for (int i = 0; i < IDLE_RECORDS_MAX; i++) {
@@ -137,8 +138,8 @@ static ssize_t reset(struct tls *tls)
     return -1;
 }
 
-/* Receives as long as the buffer has room for `least` bytes and the socket is
- * not empty. */
+/* Receives while the buffer has room for at least `least` bytes and the socket
+ * is not empty. */
 static ssize_t receive(struct tls *tls, void *buffer, size_t size, size_t least)
 {
     size_t total = 0;
@@ -193,8 +194,9 @@ static size_t gather(const struct iovec *parts, size_t count, size_t skip,
     return size;
 }
 
-/* Sends one record. If the library still holds one, sends the remainder of that
- * and returns the record's size; data must then be the same bytes as before. */
+/* Sends one record. If the library still holds an unsent record, sends its
+ * remainder instead and returns its size; data must then be the same bytes as
+ * before. */
 static ssize_t send_record(struct tls *tls, const uint8_t *data, size_t size)
 {
     ssize_t sent;
@@ -204,7 +206,8 @@ static ssize_t send_record(struct tls *tls, const uint8_t *data, size_t size)
     while (sent == GNUTLS_E_INTERRUPTED);
     tls->held = sent == GNUTLS_E_AGAIN;
     if (sent > (ssize_t)size)
-        return GNUTLS_E_INTERNAL_ERROR; /* other bytes than it holds */
+        return GNUTLS_E_INTERNAL_ERROR; /* not the bytes that the library holds
+                                         */
     return sent;
 }
 

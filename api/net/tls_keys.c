@@ -1,5 +1,5 @@
-/* A set of keys never changes: reading the files again makes a new set, which
- * replaces the former one in one step. The last reference frees a set. */
+/* A set of keys never changes: reloading the files makes a new set, which
+ * atomically replaces the previous set. The last reference frees a set. */
 #include "net/tls_keys.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct tls_keys {
     atomic_uint users;
     gnutls_certificate_credentials_t credentials;
     gnutls_priority_t allowed;
-    bool asks_client; /* for a certificate */
+    bool asks_client; /* requires a client certificate */
 };
 
 struct tls_keyring {
@@ -45,8 +45,8 @@ static int free_keys(struct tls_keys *keys)
     return 0;
 }
 
-/* Checks that a file can be read, because the library's error would not say
- * which of the two files is missing. */
+/* Checks that a file can be read, because the library's error would not name
+ * the missing file. */
 static bool readable(const char *option, const char *file, char *why_out,
                      size_t size)
 {
@@ -56,8 +56,7 @@ static bool readable(const char *option, const char *file, char *why_out,
     return false;
 }
 
-/* True when error is not an error of the library; otherwise writes its text to
- * why_out. */
+/* True if `error` is a success; otherwise writes its text to why_out. */
 static bool good(int error, const char *what, const char *file, char *why_out,
                  size_t size)
 {
@@ -109,8 +108,8 @@ static struct tls_keys *read_keys(const struct options *options, char *why_out,
     return NULL;
 }
 
-/* Logs the certificate's serial number and end date, by which an operator sees
- * that the new one is in use. */
+/* Logs the certificate's serial number and expiry, so that an operator can see
+ * that the new certificate is in use. */
 static void log_certificate(const struct tls_keys *keys, const char *event)
 {
     gnutls_x509_crt_t *chain = NULL;

@@ -56,7 +56,7 @@ static void show_line(const struct cli *cli, struct kx_slice planned)
 }
 
 /* Begins to iterate over the array `indexes` of the answer. False after
- * printing that there is none. */
+ * printing an error. */
 static bool begin(const struct cli_reply *reply, struct kx_json_iter *iter)
 {
     struct kx_slice indexes;
