@@ -29,7 +29,7 @@ make clang-rest       compile with clang what fuzz-short does not
 make cppcheck         static analysis
 make unit             unit tests
 make http             stories over HTTP, with the command line and with curl
-make http-broad       stories on memory, and on abuse of connections
+make http-broad       stories on memory, and on clients that hold what they get
 make http-postgresql  some stories on the experimental PostgreSQL engine; all that
                       apply: ENGINE=postgresql make http
 make deno             stories of Deno's own client

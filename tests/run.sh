@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs every part of the test, one more at a time than there are processors, for
+# Runs every part of the test, two more at a time than there are processors, for
 # they wait now and then; shows name, result and time of each, that of the
 # processors as well, and ends with the sum: "N passed, N failed". A part is a make
 # target; the last line "N passed, N failed" that it prints is its count. A part
@@ -17,34 +17,36 @@ cd "$(dirname "$0")/.."
 export make=${MAKE:-make} jobs=${JOBS:-2} logs=${BUILD:-build}/test-logs
 mkdir -p "$logs"
 
-# Target, and what it shows. The longest come first: they are not left alone at
+# Target, its minutes of one processor, compilation included, and what it shows. All
+# together may take 28: a quarter of an hour on two cores. What a part takes beyond its
+# minutes belongs into `make prove`. The longest come first: they are not left alone at
 # the end. Each works on separate files once the programs are built. Those of faults
 # go before the others where processors are short: a disk, a lease or a reader that is
 # late is what they are about, and must not be late for another reason.
 # fuzz-short finds the second compiler's warnings about src, api and tests/fuzz.
 parts='
-fault-server      killed and restarted, nothing acknowledged is lost
-fault-nodes       nor when nodes end, freeze or are cut off
-asan-http         the service over HTTP, under sanitizers
-asan-unit         modules, under sanitizers
-fuzz-short        what random input finds
-openapi-check     openapi.yaml, routes and errors agree
-http-broad        memory and the rough, optimized
-http-postgresql   stories on the PostgreSQL engine
-deno              unmodified Deno and @deno/kv programs
-clients           the client packages against the service
-console           the console in a real browser
-instructions      instructions per request
-packaging         the Debian package, its unit, the manual page
-clang-rest        the second compiler has no warning about the rest
-shape-self-test   each shape check finds a planted violation
-quick-self-test   make quick finds a planted failure, in its room alone
-http-self-test    a failing story or unit test is a failure, one that is late is not
-cppcheck          static analysis has nothing to say
-shape             layers, sizes, contracts
-format-check      the code has one format
+fault-server      4    killed and restarted, nothing acknowledged is lost
+fault-nodes       3    nor when nodes end, freeze or are cut off
+asan-http         5    the service over HTTP, under sanitizers
+asan-unit         5    modules, under sanitizers
+fuzz-short        3    what random input finds
+console           2    the console in a real browser
+clients           1    the client packages against the service
+deno              1    unmodified Deno and @deno/kv programs
+packaging         1    the Debian package, its unit, the manual page
+http-broad        0.5  memory, and clients that hold what they get, optimized
+http-postgresql   0.5  stories on the PostgreSQL engine
+openapi-check     0.5  openapi.yaml, routes and errors agree
+instructions      0.5  instructions per request
+shape-self-test   0.5  each shape check finds a planted violation
+clang-rest        0.5  the second compiler has no warning about the rest
+cppcheck          0.5  static analysis has nothing to say
+quick-self-test   0.2  make quick finds a planted failure, in its room alone
+http-self-test    0.1  a failing story or unit test is a failure, one that is late is not
+shape             0.1  layers, sizes, contracts
+format-check      0.1  the code has one format
 '
-[ $# -eq 0 ] || parts=$(printf '%s\n' "$@")
+[ $# -eq 0 ] || parts=$(printf '%s - chosen\n' "$@")
 
 # The count of a part, checked: read_count PART STATUS LOG sets ok and bad.
 read_count() {
@@ -60,10 +62,10 @@ read_count() {
     fi
 }
 
-# run_part 'PART SHOWS': shows how it went, and leaves its count beside its log.
+# run_part 'PART MINUTES SHOWS': shows how it went, and leaves its count beside its log.
 run_part() {
-    local part shows ok bad spent started=$SECONDS mark=ok
-    read -r part shows <<<"$1"
+    local part minutes shows ok bad spent started=$SECONDS mark=ok
+    read -r part minutes shows <<<"$1"
     local log=$logs/$part.log
     [[ $part = fault* ]] || renice -n 10 $BASHPID >/dev/null
     $make -s --no-print-directory -j"$jobs" "$part" >"$log" 2>&1 </dev/null
@@ -73,8 +75,8 @@ run_part() {
     [ "$bad" -eq 0 ] || mark=FAILED
     (
         flock 9
-        printf '%-6s %-16s %-24s %4d s, %4d s of CPU  %s\n' $mark "$part" \
-            "$ok passed, $bad failed" $((SECONDS - started)) "$spent" "$shows"
+        printf '%-6s %-16s %-24s %4d s, %4d s of CPU (%s min)  %s\n' $mark "$part" \
+            "$ok passed, $bad failed" $((SECONDS - started)) "$spent" "$minutes" "$shows"
         if [ $mark = ok ]; then grep -E '^unsteady: ' "$log"; else sed 's/^/    /' "$log"; fi
     ) 9>"$logs/lock"
 }
@@ -88,7 +90,7 @@ done
 
 rm -f "$logs"/*.count
 sed '/^$/d' <<<"$parts" |
-    xargs -d '\n' -n 1 -P $(($(nproc) + 1)) bash -c 'run_part "$1"' run_part
+    xargs -d '\n' -n 1 -P $(($(nproc) + 2)) bash -c 'run_part "$1"' run_part
 for count in "$logs"/*.count; do
     read -r _ bad <"$count"
     [ "$bad" -eq 0 ] || { echo "the end of ${count%.count}.log:" && tail -n 40 "${count%.count}.log"; }

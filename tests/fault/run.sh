@@ -24,7 +24,7 @@ esac
 passed=0
 failed=0
 case $form in
-fault*) commits=4000 kills=50 builds=25 moves=25 cuts=6 repeats=20 step=11 nth=11 shaken=47 flips=20 rounds=8 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 severed=3 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 ;;
+fault*) commits=3000 kills=30 builds=12 moves=15 cuts=5 repeats=12 step=17 nth=17 shaken=47 flips=14 rounds=4 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 severed=2 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 ;;
 prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 ;;
 esac
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The stories of the REST tour once more, word for word, over HTTP/2: curl finds
 # the option in its configuration. Sanitizers see a part of the tour; the whole is
-# for the program without them (http-broad).
+# for the program without them (make http).
 . "$(dirname "$0")/../lib/http.sh"
 here=$(dirname "$0")
 echo --http2-prior-knowledge >"$work/.curlrc"

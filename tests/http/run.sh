@@ -20,10 +20,9 @@ cd "$(dirname "$0")/../.."
 KINDEX=$(realpath "${BUILD:-build}/kindex")
 export KINDEX
 
-# Those which measure the memory of the program, which under sanitizers they do
-# not, or not as strictly, those which hold its doors against the rough, and those
-# of which sanitizers see a part.
-broad='06-http2 08-http2-tour 44-kv-connect 46-watch 75-tls 77-hostile 77-shares 94-memory'
+# Those which measure the memory of the program, or the time of other clients, which
+# under sanitizers they do not, or not as strictly.
+broad='46-watch 77-hostile 77-shares 94-memory'
 export compare=
 case ${1:-all} in
 all) compare=yes; set -- tests/http/[0-9]*.sh ;;
