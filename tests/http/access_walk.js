@@ -6,8 +6,8 @@
 // of them. A request has a route's scope and needs; from these follows what
 // the answer must be, which is written down here and not taken from the server.
 // Every operation of the route table must have a row. HTTP/1.1 is walked with all
-// tokens, HTTP/2 with some: what a token may do is decided behind both. With --plant the
-// tokens are for all keys although the walk believes they are for ["a"]: with these it
+// tokens, HTTP/2 with some, since one function decides for both. With --plant the tokens
+// are for all keys although the walk believes they are for ["a"]: with these tokens it
 // must find that out for every operation that has a row outside of ["a"].
 "use strict";
 const { execFileSync } = require("node:child_process");
