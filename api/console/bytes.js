@@ -3,7 +3,8 @@ import { h } from './dom.js';
 import { write } from './key.js';
 import { dump } from './value.js';
 
-function download({ key, content }) {
+// Saves the bytes of an entry as a file.
+export function download({ key, content }) {
   const address = URL.createObjectURL(new Blob([content], { type: 'application/octet-stream' }));
   h('a', { href: address, download: write(key).replace(/[^A-Za-z0-9._-]+/g, '-') }).click();
   URL.revokeObjectURL(address);

@@ -4,7 +4,7 @@ import { h, fill } from './dom.js';
 import { merge } from './merge.js';
 
 // The lines of a text, marked where the other has no such line.
-function marked(text, other) {
+export function marked(text, other) {
   const have = new Set(other.split('\n'));
   return text.split('\n').map((line) => (have.has(line) ? line + '\n' : h('mark', {}, line + '\n')));
 }

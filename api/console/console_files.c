@@ -28,6 +28,7 @@ enum {
     X(dialog, "dialog.js", JS)                                                 \
     X(dom, "dom.js", JS)                                                       \
     X(draft, "draft.js", JS)                                                   \
+    X(duplicates, "duplicates.js", JS)                                         \
     X(entry, "entry.js", JS)                                                   \
     X(expiry, "expiry.js", JS)                                                 \
     X(field, "field.js", JS)                                                   \
@@ -47,6 +48,7 @@ enum {
     X(session, "session.js", JS)                                               \
     X(signin, "signin.js", JS)                                                 \
     X(store, "store.js", JS)                                                   \
+    X(stored, "stored.js", JS)                                                 \
     X(tree, "tree.js", JS)                                                     \
     X(value, "value.js", JS)                                                   \
     X(values, "values.js", JS)                                                 \

@@ -6,7 +6,8 @@ import { format, mistake, place } from './json.js';
 import { write } from './key.js';
 import { may } from './session.js';
 import { keyParts } from './tree.js';
-import { decode, kindOf, layout } from './value.js';
+import { decode, layout } from './value.js';
+import { read } from './stored.js';
 import { bytesView } from './bytes.js';
 import { Field } from './field.js';
 import { confirm } from './dialog.js';
@@ -18,15 +19,6 @@ import { dateField } from './date.js';
 const drafts = new Map(); // of keys: {text, etag}
 
 addEventListener('beforeunload', (event) => { if (drafts.size > 0) event.preventDefault(); });
-
-async function read(key) {
-  const response = await send('GET', '/kv' + query({ key }));
-  const content = new Uint8Array(await response.arrayBuffer());
-  const type = response.headers.get('Content-Type') ?? '';
-  return { key, content, type, kind: kindOf(type, content),
-    etag: response.headers.get('ETag'),
-    expiresAt: Number(response.headers.get('Kindex-Expires-At')) || null };
-}
 
 export class Entry {
   // changed(key): it was stored or deleted. back(): the focus goes elsewhere.

@@ -4,49 +4,12 @@ import { get, post, send } from './api.js';
 import { may } from './session.js';
 import { format, stringify } from './json.js';
 import { keyParts } from './tree.js';
-import { toFragment, write } from './key.js';
 import { confirm } from './dialog.js';
 import { change, pace } from './change.js';
+import { duplicates } from './duplicates.js';
 import { showValues } from './values.js';
 
 const POLL_MS = 300;
-
-const link = (key) => h('a', { href: `#/data/${toFragment(key)}` }, keyParts(key));
-
-// ---- Conflicts --------------------------------------------------------------
-
-// Entries with the same value: one is chosen, and the others are deleted in one
-// commit that checks that no entry has changed meanwhile.
-async function keepOne(keys, kept) {
-  const { entries } = await post('/get', { keys });
-  const checks = entries.map(({ key, versionstamp }) => ({ key, versionstamp: versionstamp ?? null }));
-  await post('/atomic', { checks,
-    mutations: keys.filter((_, i) => i !== kept).map((key) => ({ type: 'delete', key })) });
-}
-
-function conflictForm(group, done) {
-  const name = `keep-${write(group.value)}`;
-  const note = h('p.bad', { role: 'alert' });
-  return h('form.group-of-conflict', { onsubmit: async (event) => {
-    event.preventDefault();
-    const kept = [...event.target.elements].filter((field) => field.type === 'radio').findIndex((field) => field.checked);
-    if (kept < 0) { note.textContent = 'Choose the entry that stays.'; return; }
-    try {
-      await keepOne(group.keys, kept);
-      say(`Kept ${write(group.keys[kept])}, deleted ${count(group.keys.length - 1)}`);
-      done();
-    } catch (error) { note.textContent = error.text ?? error.message; }
-  } }, h('fieldset', {}, h('legend', {}, 'All have ', keyParts(group.value)),
-    group.keys.map((key) => h('label.check', {}, h('input', { type: 'radio', name }), 'keep ', link(key)))), note,
-  may('write') ? h('button.danger', { type: 'submit' }, `Delete the other${group.keys.length > 2 ? 's' : ''}`) : null);
-}
-
-async function conflicts(host, name, again) {
-  const page = await get(`/indexes/${encodeURIComponent(name)}/conflicts`);
-  fill(host, page.conflicts.length === 0 ? h('p', {}, 'No value is used twice.')
-    : page.conflicts.map((group) => conflictForm(group, again)));
-  host.querySelector('input')?.focus();
-}
 
 // ---- Verification -----------------------------------------------------------
 
@@ -92,8 +55,9 @@ export async function openIndex(host, name, { gone }) {
     return null;
   }
   const panel = h('div.pane', { role: 'tabpanel', id: 'panel', tabIndex: 0, 'aria-labelledby': 'tab-Values' });
+  const deleted = []; // entries, while this index is shown
   const tabs = [['Values', () => showValues(panel, index)],
-    ...(index.unique ? [['Conflicts', () => conflicts(panel, name, () => show('Conflicts'))]] : []),
+    ...(index.unique ? [['Conflicts', () => duplicates(panel, name, deleted)]] : []),
     ...(may('index') ? [['Verify', () => verification(panel, name)],
       ['Change', () => change(panel, index, () => again('Change'))], ['Pace', () => pace(panel, index, () => again('Pace'))]] : []),
     ['Declaration', () => declaration(panel, index)]];

@@ -80,7 +80,7 @@ test('journey 5: both changes of an entry are merged', () => byMouse(async ({ cl
 
 test('journey 6: an index is declared', () => byMouse(async ({ client, page }) => {
   await page.to('Indexes');
-  await page.getByRole('button', { name: /^New/ }).click();
+  await page.locator('.split').getByRole('button', { name: /^New/ }).click(); // the page before has one as well
   await page.locator('input[name=line]').fill('users /name');
   await page.locator('.estimate dd').filter({ hasText: '301' }).first().waitFor();
   await page.press('Declare');
@@ -108,8 +108,9 @@ test('journey 7: from a slow request to an index', () => byMouse(async ({ client
 test('journey 8: a conflict is resolved', () => byMouse(async ({ client, page }) => {
   await page.to('Indexes');
   await page.locator('.split .list').getByText('people_by_mail').click();
-  await page.locator('.group-of-conflict input').nth(1).click();
+  await page.locator('#panel input[type=radio]').nth(1).click();
   await page.press('Delete the other');
+  await page.locator('#confirm').getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByText('Kept people/b, deleted 1').first().waitFor();
   await client('GET', '/kv/people/a', undefined, {}, [404]);
 }, { options: ['--scan-max', '9998'], prepare: async (client) => {

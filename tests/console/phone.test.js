@@ -119,7 +119,10 @@ test('journeys 6, 7 and 8: an index, a slow request, a conflict', () => withCons
   await page.getByText('All have').waitFor();
   await alone(page, 1);
   await page.getByRole('radio').first().tap();
+  await page.locator('#panel pre').nth(1).waitFor(); // both values
+  await fits(page);
   await button(page, 'Delete the other').tap();
+  await page.locator('#confirm').getByRole('button', { name: 'Delete', exact: true }).tap();
   await page.getByText('Kept people/a').first().waitFor();
   await button(page, '‹ Indexes').tap();
   await alone(page, 0);
