@@ -1,4 +1,5 @@
-/* Reads If-Match and If-None-Match as checks. A value is `*` or a list of tags.
+/* Reads If-Match (strong comparison) and If-None-Match (weak) as checks. A
+ * value is `*` or a list of tags.
  * `*` requires an entry in If-Match, and no entry in If-None-Match. */
 #include "rest/conditions.h"
 
@@ -13,16 +14,27 @@ static const char *skip(const char *text)
     return text;
 }
 
-/* The first 20 characters between the quotes of one tag, if they are a
- * versionstamp: proxies append "-gzip" and the like to the tags of replies that
- * they compress. Returns the text after the tag. Text that is not a tag is
- * skipped to the next comma, so that the list always gets shorter. A quoted
- * asterisk is formally a tag, but is hardly meant as one. */
-static const char *read_tag(const char *text, uint64_t *stamp_out,
-                            bool *unclear)
+/* The first 20 characters between the quotes of a tag, if they are a
+ * versionstamp, else 0: proxies append "-gzip" and the like to the tags of
+ * replies that they compress. */
+static uint64_t stamp_of(const char *text, size_t size)
 {
     uint64_t stamp = 0;
-    if (text[0] == 'W' && text[1] == '/')
+    if (size >= KX_STAMP_DIGITS &&
+        kx_stamp_parse(kx_slice(text, KX_STAMP_DIGITS), &stamp))
+        return stamp;
+    return 0;
+}
+
+/* Sets the versionstamp of one tag, unless the tag is weak and the comparison
+ * is strong (RFC 9110 section 13.1.1). Returns the text after the tag. Text
+ * that is not a tag is skipped to the next comma, so that the list always gets
+ * shorter. A quoted asterisk is formally a tag, but is hardly meant as one. */
+static const char *read_tag(const char *text, bool strong, uint64_t *stamp_out,
+                            bool *unclear)
+{
+    bool weak = text[0] == 'W' && text[1] == '/';
+    if (weak)
         text += 2;
     size_t size = *text == '"' ? strcspn(text + 1, "\"") : 0;
     if (*text != '"' || text[1 + size] == '\0' || (size == 1 && text[1] == '*'))
@@ -30,9 +42,8 @@ static const char *read_tag(const char *text, uint64_t *stamp_out,
     if (*text != '"')
         return text + strcspn(text, ",");
     text++;
-    if (size >= KX_STAMP_DIGITS &&
-        kx_stamp_parse(kx_slice(text, KX_STAMP_DIGITS), &stamp))
-        *stamp_out = stamp;
+    if (!weak || !strong)
+        *stamp_out = stamp_of(text, size);
     text += size;
     return *text == '"' ? text + 1 : text;
 }
@@ -45,7 +56,7 @@ static bool is_any(const char *text)
 }
 
 /* True when the value is `*`, which matches any version, and not a list. */
-static bool read_list(const char *text, uint64_t *stamps,
+static bool read_list(const char *text, bool strong, uint64_t *stamps,
                       struct kx_check *check, bool *unclear)
 {
     check->stamps = stamps;
@@ -56,7 +67,7 @@ static bool read_list(const char *text, uint64_t *stamps,
         return true;
     for (; *text != '\0'; text = skip(text)) {
         uint64_t stamp = 0;
-        text = read_tag(text, &stamp, unclear);
+        text = read_tag(text, strong, &stamp, unclear);
         if (stamp != 0)
             stamps[check->stamp_count++] = stamp;
     }
@@ -80,7 +91,7 @@ static bool add(struct conditions *conditions, const char *text,
     if (stamps == NULL)
         return false;
     bool unclear = false;
-    bool any = read_list(text, stamps, check, &unclear);
+    bool any = read_list(text, wanted, stamps, check, &unclear);
     conditions->unclear = unclear && !wanted;
     check->key = key;
     if (any)

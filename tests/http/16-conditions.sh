@@ -34,11 +34,15 @@ tag=$(header_value ETag)
 request GET /kv/a
 body_is 3
 
-test_case 'If-Match takes a list, spaces and weak forms'
+test_case 'If-Match takes a list and spaces, but no weak tag'
 request PUT /kv/a 4 -H "If-Match: $nobody , $tag"
 expect 200
 tag=$(header_value ETag)
 request PUT /kv/a 5 -H "If-Match: W/$tag"
+expect 412 precondition-failed
+request DELETE /kv/a '' -H "If-Match: W/$tag"
+expect 412 precondition-failed
+request PUT /kv/a 5 -H "If-Match: W/$tag, $tag"
 expect 200
 tag=$(header_value ETag)
 request PUT /kv/a 6 -H "If-Match: $nobody" -H "If-Match: $tag"
