@@ -165,6 +165,7 @@ enum kx_status s3_list_keys(struct s3 *s3, const char *prefix,
                             struct s3_list *list_out, struct kx_fault *fault)
 {
     char token[TOKEN_MAX] = "";
+    int pages = 0;
     enum kx_status status;
     *list_out = (struct s3_list){.objects = NULL};
     do {
@@ -173,6 +174,10 @@ enum kx_status s3_list_keys(struct s3 *s3, const char *prefix,
             status =
                 kx_fail(fault, KX_FAILED, "s3://%s/%s has more than %d objects",
                         s3->settings.bucket, prefix, S3_LIST_MAX);
+        if (status == KX_OK && ++pages == S3_PAGES_MAX && token[0] != '\0')
+            status = kx_fail(fault, KX_FAILED,
+                             "s3://%s/%s: its list has more than %d pages",
+                             s3->settings.bucket, prefix, S3_PAGES_MAX);
     } while (status == KX_OK && token[0] != '\0');
     sort(list_out);
     return status;

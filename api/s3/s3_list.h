@@ -4,7 +4,11 @@
 
 #include "s3/s3_request.h"
 
-enum { S3_NAME_MAX = 160, S3_LIST_MAX = 1000000 };
+enum {
+    S3_NAME_MAX = 160,
+    S3_LIST_MAX = 1000000, /* objects of a list */
+    S3_PAGES_MAX = 10000   /* pages of a list, also of those without objects */
+};
 
 struct s3_listed {
     char name[S3_NAME_MAX]; /* after the prefix */
@@ -19,8 +23,8 @@ struct s3_list {
 };
 
 /* Lists all keys that begin with the prefix, up to the next slash. Statuses are
- * those of s3_send, also KX_FAILED: there are more than S3_LIST_MAX. The caller
- * ends the list. */
+ * those of s3_send, also KX_FAILED: there are more than S3_LIST_MAX, or
+ * S3_PAGES_MAX. The caller ends the list. */
 enum kx_status s3_list_keys(struct s3 *s3, const char *prefix,
                             struct s3_list *list_out, struct kx_fault *fault);
 void s3_list_end(struct s3_list *list);

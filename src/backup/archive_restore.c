@@ -245,43 +245,66 @@ static enum kx_status fetch(const struct choice *choice, uint32_t n,
                                : status;
 }
 
-/* Describes what is missing of the log from file n on; "": nothing, it ends
- * there. */
-static enum kx_status describe_missing(const struct choice *choice, uint32_t n,
-                                       const char *rest, char *missing_out,
-                                       struct kx_fault *fault)
+/* The log files, and parts of them, that the sources name from file `first` on.
+ */
+struct listed {
+    uint32_t first;
+    uint32_t last;  /* the highest number, in the archive or in `rest` */
+    uint64_t count; /* objects, and files of `rest` */
+};
+
+static bool note_log(void *target, const struct kx_object *object)
 {
-    uint32_t first, last, rest_last = 0;
-    enum kx_status status =
-        archive_last_log(choice->objects, choice->best.timeline, &last, fault);
+    struct listed *listed = target;
+    uint32_t number = archive_log_number(object->name);
+    listed->count += number >= listed->first;
+    if (number > listed->last)
+        listed->last = number;
+    return true;
+}
+
+static enum kx_status list_logs(const struct choice *choice, const char *rest,
+                                struct listed *listed, struct kx_fault *fault)
+{
+    const struct kx_object_store *objects = choice->objects;
+    uint32_t first, last = 0;
+    enum kx_status status = objects->list(objects->self, choice->best.timeline,
+                                          note_log, listed, fault);
     if (status != KX_OK)
         return status;
-    if (rest != NULL && !log_files_span(rest, &first, &rest_last))
+    if (rest != NULL && !log_files_span(rest, &first, &last))
         return file_failed(rest, fault);
-    if (last > n || rest_last > n)
-        snprintf(missing_out, KX_DETAIL_MAX, "log file %u is missing in %s", n,
-                 choice->restore->source);
+    if (last >= listed->first)
+        listed->count += last - listed->first + 1;
+    if (last > listed->last)
+        listed->last = last;
     return KX_OK;
 }
 
 /* Log files that are complete in the base are kept. After one that is missing,
  * or damaged in the archive, no further file is usable: missing_out describes
- * it. */
+ * it. At most as many files are made as were listed. */
 static enum kx_status fetch_all(const struct choice *choice, const char *rest,
                                 char *missing_out, struct kx_fault *fault)
 {
     uint32_t first, n;
-    enum kx_status status = KX_OK;
+    struct listed listed = {.last = 0};
     if (!log_files_span(choice->restore->directory, &first, &n))
         return file_failed(choice->restore->directory, fault);
-    while ((status = fetch(choice, n, rest, fault)) == KX_OK)
-        n++;
-    if (status == KX_ABSENT)
-        return describe_missing(choice, n, rest, missing_out, fault);
-    if (status != KX_BAD_ARCHIVE)
-        return status;
-    snprintf(missing_out, KX_DETAIL_MAX, "%s", fault->detail);
-    return KX_OK;
+    listed.first = n;
+    enum kx_status status = list_logs(choice, rest, &listed, fault);
+    for (; status == KX_OK && n <= listed.last && listed.count > 0; n++) {
+        status = fetch(choice, n, rest, fault);
+        listed.count--;
+        if (status != KX_OK)
+            break;
+    }
+    if (status == KX_ABSENT && n < listed.last)
+        snprintf(missing_out, KX_DETAIL_MAX, "log file %u is missing in %s", n,
+                 choice->restore->source);
+    if (status == KX_BAD_ARCHIVE)
+        snprintf(missing_out, KX_DETAIL_MAX, "%s", fault->detail);
+    return status == KX_ABSENT || status == KX_BAD_ARCHIVE ? KX_OK : status;
 }
 
 static enum kx_status find_end(const char *directory, struct log_place *end_out,

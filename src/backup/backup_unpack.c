@@ -2,12 +2,15 @@
  * list. */
 #include "backup/backup_unpack.h"
 
+#include <stdio.h>
 #include <talloc.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include "base/sha256.h"
 #include "backup/tar.h"
+#include "bdb/table.h"
+#include "storage/log_files.h"
 
 enum { SUMS_MAX = 1 << 20, WINDOW_MAX_LOG = 27 };
 
@@ -26,6 +29,7 @@ struct backup_unpack {
     struct kx_buffer stated; /* SHA256SUMS, as it is read */
     bool in_sums;            /* the member is SHA256SUMS */
     bool framed;             /* the frame is complete */
+    uint64_t place;          /* of the member, among those of a backup */
     uint64_t bytes;          /* of the tar archive so far */
     uint8_t out[1 << 17];
 };
@@ -84,6 +88,44 @@ static enum kx_status end_member(struct backup_unpack *unpack,
     return unpack->sums.failed ? KX_NO_MEMORY : KX_OK;
 }
 
+/* The place of a member among those of a backup, which are in the order of
+ * backup.c: the format, the tables, the log. 0: no backup has it. */
+static uint64_t place_of(const char *name)
+{
+    char log[LOG_NAME];
+    unsigned number = 0;
+    if (strcmp(name, "format") == 0)
+        return 1;
+    for (int table = 0; table < TABLE_COUNT; table++)
+        if (strcmp(name, table_file((enum table)table)) == 0)
+            return 2 + (uint64_t)table;
+    if (sscanf(name, "log.%10u", &number) != 1)
+        return 0;
+    log_files_name(number, log);
+    return strcmp(name, log) == 0 ? 2 + (uint64_t)TABLE_COUNT + number : 0;
+}
+
+/* A member that is not expected, or comes again, would be a file of the data
+ * directory as well. */
+static enum kx_status check_member(struct backup_unpack *unpack,
+                                   struct kx_fault *fault)
+{
+    const char *name = unpack->member.name;
+    uint64_t place = place_of(name);
+    if (place == 0)
+        return kx_fail(fault, KX_BAD_ARCHIVE,
+                       "it has the file %s, which no "
+                       "backup has",
+                       name);
+    if (place <= unpack->place)
+        return kx_fail(fault, KX_BAD_ARCHIVE,
+                       "its file %s comes twice, or not in its place", name);
+    if (unpack->sums.size > SUMS_MAX)
+        return bad(fault, "it has too many files");
+    unpack->place = place;
+    return KX_OK;
+}
+
 static enum kx_status begin_member(struct backup_unpack *unpack,
                                    struct kx_fault *fault)
 {
@@ -101,6 +143,8 @@ static enum kx_status begin_member(struct backup_unpack *unpack,
     unpack->in_sums = strcmp(member->name, "SHA256SUMS") == 0;
     if (unpack->in_sums && member->size > SUMS_MAX)
         return bad(fault, "its checksums are too long");
+    if (!unpack->in_sums && check_member(unpack, fault) != KX_OK)
+        return fault->status;
     sha256_begin(&unpack->digest);
     unpack->left = member->size;
     unpack->state = IN_MEMBER;

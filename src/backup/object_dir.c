@@ -167,9 +167,21 @@ object_store_of(const struct kx_object_store *objects)
     return objects != NULL ? objects : &DIRECTORY;
 }
 
+/* Of an object that is copied: log files have 16 MiB, and are hardly larger
+ * when they cannot be compressed. */
+enum { COPY_MAX = 64 << 20 };
+
+struct object_copy {
+    FILE *file;
+    uint64_t bytes;
+};
+
 static bool write_bytes(void *target, struct kx_slice bytes)
 {
-    return fwrite(bytes.data, 1, bytes.size, target) == bytes.size;
+    struct object_copy *copy = target;
+    copy->bytes += bytes.size;
+    return copy->bytes <= COPY_MAX &&
+           fwrite(bytes.data, 1, bytes.size, copy->file) == bytes.size;
 }
 
 static enum kx_status write_copy(const struct kx_object_store *objects,
@@ -177,10 +189,14 @@ static enum kx_status write_copy(const struct kx_object_store *objects,
                                  struct kx_fault *fault)
 {
     FILE *file = file_write(copy, O_TRUNC);
+    struct object_copy to = {.file = file};
     if (file == NULL)
         return file_failed(copy, fault);
     enum kx_status status =
-        objects->get(objects->self, path, write_bytes, file, fault);
+        objects->get(objects->self, path, write_bytes, &to, fault);
+    if (to.bytes > COPY_MAX)
+        status = kx_fail(fault, KX_BAD_ARCHIVE,
+                         "%s is larger than any log file", path);
     if (status == KX_FAILED && ferror(file))
         status = file_failed(copy, fault);
     if (fclose(file) != 0 && status == KX_OK)

@@ -11,7 +11,11 @@
 
 #include "base/file.h"
 
-enum { LEVEL = 3, CHUNK = 1 << 17 };
+enum {
+    LEVEL = 3,
+    CHUNK = 1 << 17,
+    EXPANDED_MAX = 64 << 20 /* a log file has 16 MiB */
+};
 
 struct zstd_stream {
     int in;
@@ -19,6 +23,7 @@ struct zstd_stream {
     ZSTD_CCtx *compress; /* one of both */
     ZSTD_DCtx *expand;
     bool framed; /* the frame has ended */
+    size_t expanded;
     uint8_t from[CHUNK];
     uint8_t to[CHUNK];
 };
@@ -53,8 +58,14 @@ static bool step(struct zstd_stream *stream, ZSTD_inBuffer *in, bool last,
         return false;
     }
     stream->framed = *left == 0;
-    if (stream->expand != NULL)
+    if (stream->expand != NULL) {
         *left = out.pos == out.size && !stream->framed;
+        stream->expanded += out.pos;
+    }
+    if (stream->expanded > EXPANDED_MAX) {
+        errno = EBADMSG;
+        return false;
+    }
     return write_all(stream->out, stream->to, out.pos);
 }
 

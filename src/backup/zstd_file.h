@@ -9,7 +9,8 @@
 enum kx_status zstd_file_compress(const char *from, const char *to,
                                   struct kx_fault *fault);
 
-/* Expands `from` to `to` in the same manner; also KX_BAD_ARCHIVE. */
+/* Expands `from`, a log file, to `to` in the same manner; also KX_BAD_ARCHIVE,
+ * if it is damaged or larger than any log file. */
 enum kx_status zstd_file_expand(const char *from, const char *to,
                                 struct kx_fault *fault);
 

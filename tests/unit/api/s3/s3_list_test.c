@@ -5,6 +5,10 @@
 
 #include "s3/s3_list.h"
 
+static int endless; /* pages that may be asked for of a list without end; 0: it
+                     * has one page */
+static int sent;
+
 static const char PAGE[] =
     "<ListBucketResult><IsTruncated>false</IsTruncated>"
     "<Contents><Key>p/plain-1._~</Key><Size>7</Size></Contents>"
@@ -25,9 +29,20 @@ enum kx_status __wrap_s3_send(struct s3 *s3, struct s3_request *request,
                               struct kx_fault *fault)
 {
     (void)fault;
+    kx_buffer_init(&request->reply, s3);
+    if (endless > 0) {
+        char page[200];
+        snprintf(page, sizeof page,
+                 "<ListBucketResult><IsTruncated>true</IsTruncated>"
+                 "<NextContinuationToken>%d</NextContinuationToken>"
+                 "</ListBucketResult>",
+                 ++sent);
+        assert_true(sent <= endless);
+        kx_add_text(&request->reply, page);
+        return KX_OK;
+    }
     assert_string_equal(request->query,
                         "delimiter=%2F&list-type=2&prefix=p%2F");
-    kx_buffer_init(&request->reply, s3);
     kx_add_text(&request->reply, PAGE);
     return KX_OK;
 }
@@ -46,10 +61,25 @@ static void names_that_need_an_escape_are_left_out(void **state)
     talloc_free(s3);
 }
 
+static void a_list_without_end_is_an_error(void **state)
+{
+    struct kx_fault fault = {.detail = ""};
+    struct s3 *s3 = talloc_zero(*state, struct s3);
+    struct s3_list list;
+    endless = S3_PAGES_MAX;
+    assert_int_equal(s3_list_keys(s3, "p/", &list, &fault), KX_FAILED);
+    assert_int_equal(sent, S3_PAGES_MAX);
+    assert_non_null(strstr(fault.detail, "more than 10000 pages"));
+    endless = 0;
+    s3_list_end(&list);
+    talloc_free(s3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_need_an_escape_are_left_out),
+        cmocka_unit_test(a_list_without_end_is_an_error),
     };
     return cmocka_run_group_tests(tests, memory_open, memory_close);
 }

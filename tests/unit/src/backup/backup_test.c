@@ -9,6 +9,7 @@
 #include "backup/tar.h"
 #include "backup/backup_unpack.h"
 #include "backup/zstd_file.h"
+#include "storage/log_files.h"
 
 enum { SIZES = 7 };
 static const size_t sizes[SIZES] = {0, 1, 511, 512, 513, 4096, 300000};
@@ -29,8 +30,8 @@ static struct kx_slice make(void *mem, size_t piece)
     kx_buffer_init(&out, mem);
     backup_pack_target(pack, &out);
     for (size_t i = 0; i < SIZES; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "member-%zu", i);
+        char name[LOG_NAME];
+        log_files_name((uint32_t)i, name);
         backup_pack_member(pack, name, sizes[i]);
         for (size_t at = 0; at < sizes[i]; at++)
             bytes[at] = byte_of(i, at);
@@ -56,8 +57,8 @@ struct seen {
 static bool see_open(void *target, const char *name, uint64_t size)
 {
     struct seen *seen = target;
-    char wanted[16];
-    snprintf(wanted, sizeof wanted, "member-%zu", seen->members);
+    char wanted[LOG_NAME];
+    log_files_name((uint32_t)seen->members, wanted);
     seen->open = true;
     seen->bytes = 0;
     return strcmp(name, wanted) == 0 && size == sizes[seen->members];
@@ -102,6 +103,58 @@ static enum kx_status read_all(void *mem, struct kx_slice archive, size_t piece,
         status = backup_unpack_end(unpack, &fault);
     talloc_free(unpack);
     return status;
+}
+
+/* What a reader says of an archive with these members (up to NULL), each of a
+ * byte, whose checksums are right. */
+static enum kx_status check_members(void *mem, const char *const *names,
+                                    struct kx_fault *fault)
+{
+    struct kx_buffer out;
+    struct backup_pack *pack = backup_pack_create(mem);
+    struct backup_unpack *unpack = backup_unpack_create(mem, NULL);
+    kx_buffer_init(&out, mem);
+    backup_pack_target(pack, &out);
+    for (; *names != NULL; names++) {
+        backup_pack_member(pack, *names, 1);
+        backup_pack_add(pack, kx_text("x"));
+    }
+    backup_pack_finish(pack);
+    enum kx_status status =
+        backup_unpack_add(unpack, kx_buffer_slice(&out), fault);
+    if (status == KX_OK)
+        status = backup_unpack_end(unpack, fault);
+    talloc_free(unpack);
+    talloc_free(pack);
+    kx_buffer_free(&out);
+    return status;
+}
+
+static void only_the_files_of_a_backup_are_taken_once_each(void **state)
+{
+    static const char *const good[] = {"format",         "entries.db",
+                                       "catalog.db",     "log.0000000007",
+                                       "log.0000000008", NULL};
+    static const struct {
+        const char *names[4];
+        const char *detail;
+    } bad[] = {
+        {{"format", "timeline"}, "the file timeline, which no backup has"},
+        {{"format", "log.7"}, "the file log.7"},
+        {{"log.0000000007", "log.0000000007x"}, "the file log.0000000007x"},
+        {{"format", "entries.db", "entries.db"}, "entries.db comes twice"},
+        {{"log.0000000007", "log.0000000008", "log.0000000007"},
+         "log.0000000007 comes twice"},
+        {{"entries.db", "format"}, "format comes twice, or not in its place"},
+    };
+    struct kx_fault fault;
+    assert_int_equal(check_members(*state, good, &fault), KX_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(check_members(*state, bad[i].names, &fault),
+                         KX_BAD_ARCHIVE);
+        if (strstr(fault.detail, bad[i].detail) == NULL)
+            fail_msg("%s, not: %s", fault.detail, bad[i].detail);
+    }
 }
 
 static void pieces_of_any_size(void **state)
@@ -305,6 +358,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pieces_of_any_size, memory_open,
                                         memory_close),
+        cmocka_unit_test_setup_teardown(
+            only_the_files_of_a_backup_are_taken_once_each, memory_open,
+            memory_close),
         cmocka_unit_test_setup_teardown(
             a_flipped_bit_never_changes_what_is_read, memory_open,
             memory_close),
