@@ -160,7 +160,9 @@ static json_t *index_document(const struct index *index)
         build_progress_adoption_to_json(&index->adoption), "paused",
         index->pace.paused, "perSecond", (json_int_t)index->pace.per_second,
         "failure", index->failure, "unicode", casefold_unicode_version(),
-        "extraction", EXTRACT_VERSION);
+        "extraction",
+        index->declaration->signed_zero ? EXTRACT_SIGNED_ZERO
+                                        : EXTRACT_VERSION);
     return document == NULL ? NULL : add_form(document, index);
 }
 
@@ -221,7 +223,9 @@ static enum kx_status read_declaration(struct index *index, const char *text,
 {
     return text == NULL
                ? KX_OK
-               : declaration_parse(index, kx_text(text), declaration_out, NULL);
+               : declaration_parse_stored(index, kx_text(text),
+                                          index->declaration->signed_zero,
+                                          declaration_out);
 }
 
 /* Rows written before there were migrations do not have these members. */
@@ -253,7 +257,7 @@ static enum kx_status read_form(struct index *index, json_t *document)
 static bool is_outdated(const struct index *index, const char *unicode,
                         int extraction)
 {
-    if (extraction != EXTRACT_VERSION)
+    if (extraction != EXTRACT_VERSION && extraction != EXTRACT_SIGNED_ZERO)
         return true;
     return index->declaration->folds &&
            strcmp(unicode, casefold_unicode_version()) != 0;
@@ -287,8 +291,9 @@ static enum kx_status read_document(struct index *index, json_t *document)
     index->pace.paused = paused != 0;
     index->pace.per_second = (uint32_t)per_second;
     snprintf(index->failure, sizeof index->failure, "%s", failure);
-    enum kx_status status = declaration_parse(index, kx_text(declaration),
-                                              &index->declaration, NULL);
+    enum kx_status status = declaration_parse_stored(
+        index, kx_text(declaration), extraction == EXTRACT_SIGNED_ZERO,
+        &index->declaration);
     if (status == KX_OK) {
         index->outdated = is_outdated(index, unicode, extraction);
         status = read_form(index, document);

@@ -39,7 +39,8 @@ static bool has_change(struct kx_slice a, struct kx_slice b)
 static bool keeps_keys(const struct declaration *old,
                        const struct declaration *new)
 {
-    return !declaration_aggregates(old) && !declaration_aggregates(new) &&
+    return old->signed_zero == new->signed_zero &&
+           !declaration_aggregates(old) && !declaration_aggregates(new) &&
            !has_change(old->text, new->text) &&
            !has_change(new->text, old->text);
 }
@@ -104,6 +105,13 @@ static bool may_migrate(const struct index *index,
     return !index_adopts(index) && (index->state == KX_INDEX_READY || stuck);
 }
 
+/* Do only the rules of extraction have to change? */
+static bool is_signed(const struct declaration *target,
+                      const struct index *index)
+{
+    return target == NULL && index->declaration->signed_zero;
+}
+
 /* KX_END: there is nothing to do. */
 static enum kx_status check_state(const struct catalog *catalog,
                                   struct kx_commit *commit,
@@ -113,7 +121,7 @@ static enum kx_status check_state(const struct catalog *catalog,
     const struct declaration *target = target_of(catalog, index);
     struct kx_slice have =
         target != NULL ? target->text : index->declaration->text;
-    if (kx_equal(have, want->text))
+    if (kx_equal(have, want->text) && !is_signed(target, index))
         return KX_END;
     if (target != NULL)
         return fail(commit, KX_INDEX_BUSY,

@@ -90,25 +90,47 @@ static bool add_longer(struct kx_part part, struct kx_buffer *out)
     return done;
 }
 
+static double zero_as(double number, bool signed_zero)
+{
+    return number == 0 && !signed_zero ? 0 : number;
+}
+
 /* The neighbours of a number in the order of keys: -NaN, -Infinity, the finite
  * numbers, Infinity, NaN. Only parts of keys have a -0 beside 0. */
 static double number_after(double number, bool signed_zero)
 {
     if (isnan(number))
         return -INFINITY; /* after -NaN */
-    if (isinf(number) && number > 0)
+    if (number >= INFINITY)
         return NAN;
     if (signed_zero && number == 0 && signbit(number))
         return 0;
-    double next = nextafter(number, INFINITY);
-    return next == 0 && !signed_zero ? 0 : next;
+    return zero_as(nextafter(number, INFINITY), signed_zero);
 }
 
 static double number_before(double number, bool signed_zero)
 {
-    double before =
-        isnan(number) ? INFINITY : -number_after(-number, signed_zero);
-    return before == 0 && !signed_zero ? 0 : before;
+    if (isnan(number))
+        return INFINITY;
+    return zero_as(-number_after(-number, signed_zero), signed_zero);
+}
+
+static bool add_number_after(double number, bool signed_zero,
+                             struct kx_buffer *out)
+{
+    if (isnan(number) && !signbit(number))
+        return add_first(KX_BOOLEAN, out);
+    return kx_key_add_number(out, number_after(number, signed_zero)) == KX_OK;
+}
+
+static bool add_number_before(double number, bool signed_zero,
+                              struct kx_buffer *out)
+{
+    if (isnan(number) && signbit(number))
+        return add_extreme_bigint(false, out);
+    if (number <= -INFINITY)
+        return add_first(KX_NUMBER, out);
+    return kx_key_add_number(out, number_before(number, signed_zero)) == KX_OK;
 }
 
 bool match_bounds_next_part(struct kx_slice encoded, bool signed_zero,
@@ -127,10 +149,7 @@ bool match_bounds_next_part(struct kx_slice encoded, bool signed_zero,
         return add_stepped_bigint(part, false, out) ||
                add_first(KX_NUMBER, out);
     case KX_NUMBER:
-        if (isnan(part.number) && !signbit(part.number))
-            return add_first(KX_BOOLEAN, out);
-        return kx_key_add_number(out, number_after(part.number, signed_zero)) ==
-               KX_OK;
+        return add_number_after(part.number, signed_zero, out);
     case KX_BOOLEAN:
         return !part.boolean && kx_key_add_boolean(out, true) == KX_OK;
     }
@@ -152,31 +171,47 @@ static bool is_tighter(const struct condition *condition,
     return present.size == 0 || (is_lower(condition) ? order > 0 : order < 0);
 }
 
-/* No part comes after true: "greater than true" has no bound, and "at most
- * true" needs none. */
+/* Adds the operand, or the part after it. No part comes after true: "greater
+ * than true" has no bound (false), and "at most true" needs none. */
+static bool add_bound(const struct condition *condition, bool signed_zero,
+                      struct kx_buffer *out)
+{
+    bool next =
+        condition->comparison == WHERE_GT || condition->comparison == WHERE_LE;
+    if (next)
+        return match_bounds_next_part(condition->values[0], signed_zero, out) ||
+               !is_lower(condition);
+    kx_add_slice(out, condition->values[0]);
+    return true;
+}
+
+/* Do the bounds concern parts of this type? */
+static bool takes_type(const struct match_bounds *bounds, struct kx_slice part,
+                       enum kx_part_type *type_out)
+{
+    struct kx_key_reader reader;
+    struct kx_part read;
+    if (!read_part(part, &reader, &read))
+        return false;
+    *type_out = read.type;
+    return !bounds->bounded || read.type == bounds->type;
+}
+
 bool match_bounds_narrow(struct match_bounds *bounds,
                          const struct condition *condition)
 {
-    struct kx_key_reader reader;
-    struct kx_part part;
     struct kx_buffer *place =
         is_lower(condition) ? &bounds->low : &bounds->high;
-    struct kx_slice operand = condition->values[0];
+    enum kx_part_type type = KX_BYTES_PART;
     struct kx_buffer bound;
     kx_buffer_init(&bound, place->owner);
-    if (!read_part(operand, &reader, &part) ||
-        (bounds->bounded && part.type != bounds->type))
-        return false;
-    bool next =
-        condition->comparison == WHERE_GT || condition->comparison == WHERE_LE;
-    if (!next)
-        kx_add_slice(&bound, operand);
-    else if (!match_bounds_next_part(operand, bounds->signed_zero, &bound) &&
-             is_lower(condition))
-        return false;
+    bool narrows = takes_type(bounds, condition->values[0], &type) &&
+                   add_bound(condition, bounds->signed_zero, &bound);
     place->failed |= bound.failed;
+    if (!narrows)
+        return false;
     bounds->bounded = true;
-    bounds->type = part.type;
+    bounds->type = type;
     if (bound.size != 0 &&
         is_tighter(condition, kx_buffer_slice(place), kx_buffer_slice(&bound)))
         *place = bound;
@@ -195,6 +230,15 @@ void match_bounds_close(struct match_bounds *bounds)
 
 /* ---- Descending fields -------------------------------------------------- */
 
+/* A string or bytes part has one before it only if it ends in a zero. */
+static bool add_shorter(struct kx_part part, struct kx_buffer *out)
+{
+    if (part.bytes.size == 0 || part.bytes.data[part.bytes.size - 1] != 0)
+        return false;
+    part.bytes.size--;
+    return kx_key_add(out, &part) == KX_OK;
+}
+
 /* Adds the part just before this one; false if no part is there. */
 static bool add_part_before(struct kx_slice encoded, bool signed_zero,
                             struct kx_buffer *out)
@@ -206,25 +250,26 @@ static bool add_part_before(struct kx_slice encoded, bool signed_zero,
     switch (part.type) {
     case KX_BYTES_PART:
     case KX_STRING:
-        if (part.bytes.size == 0 || part.bytes.data[part.bytes.size - 1] != 0)
-            return false;
-        part.bytes.size--;
-        return kx_key_add(out, &part) == KX_OK;
+        return add_shorter(part, out);
     case KX_BIGINT:
         return add_stepped_bigint(part, true, out);
     case KX_NUMBER:
-        if (isnan(part.number) && signbit(part.number))
-            return add_extreme_bigint(false, out);
-        if (isinf(part.number) && part.number < 0)
-            return add_first(KX_NUMBER, out);
-        return kx_key_add_number(
-                   out, number_before(part.number, signed_zero)) == KX_OK;
+        return add_number_before(part.number, signed_zero, out);
     case KX_BOOLEAN:
         if (part.boolean)
             return add_first(KX_BOOLEAN, out);
         return kx_key_add_number(out, NAN) == KX_OK;
     }
     return false;
+}
+
+/* Adds the string without its last character, or the bytes without the last. */
+static void add_beginning(struct kx_part part, struct kx_buffer *out)
+{
+    part.bytes.size--;
+    while (part.type == KX_STRING && !kx_utf8_valid(part.bytes))
+        part.bytes.size--;
+    kx_key_add(out, &part);
 }
 
 /* Adds a part that is less, and near: the beginning of a string or of bytes.
@@ -242,11 +287,7 @@ static void add_lesser(struct kx_slice encoded, struct kx_buffer *out)
     } else if (part.bytes.size == 0) {
         kx_key_add_bytes(out, kx_text("\xff"));
     } else {
-        part.bytes.size--;
-        while (part.type == KX_STRING && part.bytes.size > 0 &&
-               !kx_utf8_valid(part.bytes))
-            part.bytes.size--;
-        kx_key_add(out, &part);
+        add_beginning(part, out);
     }
 }
 

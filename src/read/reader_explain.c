@@ -95,7 +95,8 @@ enum kx_status kx_index_match_at(struct kx_reader *reader,
     enum kx_status status =
         index_match_make(query, index->declaration, query, match_out);
     match_out->index = index->declaration->name;
-    if (!index_readable(index))
+    /* The query's 0 stands for -0 as well. */
+    if (!index_readable(index) || index->declaration->signed_zero)
         match_out->mismatches |= 1u << KX_MISMATCH_NOT_READY;
     return status;
 }

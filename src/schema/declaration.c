@@ -181,9 +181,10 @@ static enum kx_status check_whole(struct declaration_parse *parse)
     return status == KX_OK ? declaration_check_fields(parse, "fields") : status;
 }
 
-enum kx_status declaration_parse(void *mem, struct kx_slice text,
-                                 struct declaration **declaration_out,
-                                 struct kx_fault *fault)
+static enum kx_status read_text(void *mem, struct kx_slice text,
+                                bool signed_zero,
+                                struct declaration **declaration_out,
+                                struct kx_fault *fault)
 {
     enum kx_status status = kx_json_check(text, fault);
     if (status != KX_OK)
@@ -191,6 +192,7 @@ enum kx_status declaration_parse(void *mem, struct kx_slice text,
     struct declaration *declaration = talloc_zero(mem, struct declaration);
     if (declaration == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    declaration->signed_zero = signed_zero;
     struct declaration_parse parse = {.declaration = declaration,
                                       .fault = fault};
     status = declaration_parse_members(&parse, text, members, "a declaration",
@@ -204,6 +206,20 @@ enum kx_status declaration_parse(void *mem, struct kx_slice text,
     else
         talloc_free(declaration);
     return status;
+}
+
+enum kx_status declaration_parse(void *mem, struct kx_slice text,
+                                 struct declaration **declaration_out,
+                                 struct kx_fault *fault)
+{
+    return read_text(mem, text, false, declaration_out, fault);
+}
+
+enum kx_status declaration_parse_stored(void *mem, struct kx_slice text,
+                                        bool signed_zero,
+                                        struct declaration **declaration_out)
+{
+    return read_text(mem, text, signed_zero, declaration_out, NULL);
 }
 
 /* The raw value of a member in the canonical text; empty if absent. */

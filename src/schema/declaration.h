@@ -6,6 +6,11 @@
 #include "schema/casefold.h"
 #include "kindex.h"
 
+/* The version of the rules of extraction. It must be raised with every change
+ * of the result for any value. Indexes that were built by other rules are then
+ * rebuilt (catalog_rebuild). Before version 4, -0 was another value than 0. */
+enum { EXTRACT_SIGNED_ZERO = 3, EXTRACT_VERSION = 4 };
+
 /* The source of one part of an index key. */
 struct field {
     struct kx_slice path; /* JSON Pointer into the value, if key_part is 0 */
@@ -79,7 +84,9 @@ struct declaration {
     bool has_each;         /* an entry may have any number of index entries */
     bool feed;             /* the last field is the versionstamp */
     int64_t tombstones_ms; /* how long a removal is kept in it; 0: not */
-    bool folds; /* a field has a fold: keys depend on Unicode's version */
+    bool folds;       /* a field has a fold: keys depend on Unicode's version */
+    bool signed_zero; /* by the rules of EXTRACT_SIGNED_ZERO, until an index by
+                       * the present rules has replaced it */
     bool unique;
     bool adopt; /* take over entries under the name; not part of the text */
     enum index_store store;
@@ -115,6 +122,12 @@ declaration_ends_in_owner(const struct declaration *declaration)
 enum kx_status declaration_parse(void *mem, struct kx_slice text,
                                  struct declaration **declaration_out,
                                  struct kx_fault *fault);
+
+/* The same for the declaration of a stored index, by whose rules its operands
+ * are read. KX_OK, KX_BAD_INDEX, KX_NO_MEMORY. */
+enum kx_status declaration_parse_stored(void *mem, struct kx_slice text,
+                                        bool signed_zero,
+                                        struct declaration **declaration_out);
 
 /* Appends the members in which two declarations differ, as text for users. */
 void declaration_difference(const struct declaration *have,

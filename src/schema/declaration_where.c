@@ -194,20 +194,24 @@ static enum kx_status check_subject(struct declaration_parse *parse,
         parse, "a condition needs a path, such as \"/status\"");
 }
 
-/* Folds the operands, because folded text is compared with folded text. Null is
- * an operand without bytes, and stays. */
+/* Makes the operands what values are compared as: folded text, and 0 for -0
+ * unless it is compared with a part of the key. Null is an operand without
+ * bytes, and stays. */
 static enum kx_status fold_operands(struct declaration_parse *parse,
                                     struct condition *condition)
 {
+    bool unsigned_zero =
+        condition->key_part == 0 && !parse->declaration->signed_zero;
     for (size_t i = 0; i < condition->value_count; i++) {
         struct kx_buffer folded;
         kx_buffer_init(&folded, parse->declaration);
         if (condition->values[i].size == 0)
             continue;
-        if (indexable_fold(condition->values[i], condition->fold, &folded) !=
-                KX_OK ||
-            folded.failed)
+        indexable_fold(condition->values[i], condition->fold, &folded);
+        if (folded.size == 0)
             return declaration_parse_no_memory(parse);
+        if (unsigned_zero)
+            indexable_unsign(&folded, 0);
         condition->values[i] = kx_buffer_slice(&folded);
     }
     return KX_OK;
@@ -235,7 +239,7 @@ static enum kx_status read_condition(struct declaration_parse *parse,
         declaration->where[i].key_part = draft.key_part;
         declaration->where[i].fold = draft.fold;
         declaration->where[i].each = draft.each;
-        if (status == KX_OK && draft.fold != FOLD_NONE)
+        if (status == KX_OK)
             status = fold_operands(parse, &declaration->where[i]);
     }
     return status;

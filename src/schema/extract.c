@@ -85,12 +85,14 @@ static void charge_value(struct extract *extract, enum fold fold,
 static enum kx_status add_value(struct extract *extract, size_t n,
                                 struct kx_slice token, struct kx_buffer *out)
 {
-    enum fold fold = extract->declaration->fields[n].fold;
+    const struct declaration *declaration = extract->declaration;
+    enum fold fold = declaration->fields[n].fold;
     size_t at = out->size;
     charge_value(extract, fold, token);
     if (kx_json_type(token) == KX_JSON_NULL)
         return add_missing(extract, n, OBSTACLE_TYPE, out);
-    enum kx_status status = indexable_add(token, fold, out);
+    enum kx_status status =
+        indexable_add_value(token, fold, declaration->signed_zero, out);
     if (status == KX_OK)
         return in_order(extract, n, at, out);
     if (status == KX_NO_MEMORY)

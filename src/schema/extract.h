@@ -9,11 +9,6 @@
 #include "schema/index_document.h"
 #include "entry/record.h"
 
-/* The version of the rules of extraction. It must be raised with every change
- * of the result for any value. Indexes that were built by other rules are then
- * rebuilt (catalog_rebuild). */
-enum { EXTRACT_VERSION = 3 };
-
 /* One index key: its position in the extraction's bytes, and the position of
  * the owner in the key (0 for a unique or aggregate index). */
 struct index_key {
@@ -145,8 +140,9 @@ void extract_describe(const struct extract *extract, struct kx_buffer *detail,
 
 /* Replaces key_out by the beginning of the index keys that a client looks for.
  * parts are the encoded values of the first fields, or of all fields followed
- * by parts of the owner's key. Text is folded as the fields declare, and values
- * of descending fields are turned over. KX_OK, KX_BAD_KEY, KX_NO_MEMORY. */
+ * by parts of the owner's key. Text is folded as the fields declare, -0 becomes
+ * 0 in fields of the value, and values of descending fields are turned over.
+ * KX_OK, KX_BAD_KEY, KX_NO_MEMORY. */
 enum kx_status extract_lookup(const struct declaration *declaration,
                               struct kx_slice parts, struct kx_buffer *key_out);
 

@@ -14,12 +14,15 @@ static enum kx_status add_part(const struct declaration *declaration, size_t n,
                                struct kx_slice part, struct kx_buffer *key)
 {
     size_t at = key->size;
-    bool is_field = n < declaration->field_count;
-    enum kx_status status = indexable_fold(
-        part, is_field ? declaration->fields[n].fold : FOLD_NONE, key);
-    if (status == KX_OK && is_field && declaration->fields[n].descending)
-        status = indexable_descend(key, at);
-    return status;
+    if (n >= declaration->field_count)
+        return indexable_fold(part, FOLD_NONE, key);
+    const struct field *field = &declaration->fields[n];
+    enum kx_status status = indexable_fold(part, field->fold, key);
+    if (status != KX_OK || key->failed)
+        return status;
+    if (field_of_value(field) && !declaration->signed_zero)
+        indexable_unsign(key, at);
+    return field->descending ? indexable_descend(key, at) : KX_OK;
 }
 
 enum kx_status extract_lookup(const struct declaration *declaration,

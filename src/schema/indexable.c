@@ -104,6 +104,47 @@ enum kx_status indexable_add(struct kx_slice token, enum fold fold,
     return KX_ABSENT;
 }
 
+/* ---- Zero --------------------------------------------------------------- */
+
+static const uint8_t zero_part[] = {0x21, 0x80, 0, 0, 0, 0, 0, 0, 0};
+static const uint8_t negative_zero_part[] = {0x21, 0x7f, 0xff, 0xff, 0xff,
+                                             0xff, 0xff, 0xff, 0xff};
+
+static bool is_negative_zero(struct kx_slice encoded)
+{
+    return kx_equal(encoded,
+                    kx_slice(negative_zero_part, sizeof negative_zero_part));
+}
+
+void indexable_unsign(struct kx_buffer *key, size_t at)
+{
+    if (is_negative_zero(kx_slice(key->data + at, key->size - at)))
+        memcpy(key->data + at, zero_part, sizeof zero_part);
+}
+
+enum kx_status indexable_add_value(struct kx_slice token, enum fold fold,
+                                   bool signed_zero, struct kx_buffer *key)
+{
+    static const uint8_t negative_nan[] = {0x21, 0x00, 0x07, 0xff, 0xff,
+                                           0xff, 0xff, 0xff, 0xff};
+    size_t at = key->size;
+    enum kx_status status = indexable_add(token, fold, key);
+    if (status != KX_OK)
+        return status;
+    if (kx_equal(kx_slice(key->data + at, key->size - at),
+                 kx_slice(negative_nan, sizeof negative_nan)))
+        return KX_ABSENT;
+    if (!signed_zero)
+        indexable_unsign(key, at);
+    return KX_OK;
+}
+
+bool indexable_is_zero(struct kx_slice encoded)
+{
+    return is_negative_zero(encoded) ||
+           kx_equal(encoded, kx_slice(zero_part, sizeof zero_part));
+}
+
 /* ---- Order -------------------------------------------------------------- */
 
 static const uint8_t null_part[] = {0x01, 0x00}; /* an empty byte string */

@@ -29,7 +29,8 @@ static enum kx_status look(struct kx_slice document, struct kx_slice path,
     charge_add(charge, token.size, CHARGE_PASSED);
     if (kx_json_type(token) == KX_JSON_NULL)
         return KX_OK;
-    enum kx_status status = indexable_add(token, FOLD_NONE, scratch);
+    enum kx_status status =
+        indexable_add_value(token, FOLD_NONE, true, scratch);
     *found_out = status == KX_OK ? FOUND_PART : FOUND_OTHER;
     return status == KX_NO_MEMORY || scratch->failed ? KX_NO_MEMORY : KX_OK;
 }
@@ -127,6 +128,8 @@ enum kx_status predicate_holds(const struct declaration *declaration,
             look(document, condition->path, scratch, charge, &found);
         if (status != KX_OK)
             return status;
+        if (!declaration->signed_zero)
+            indexable_unsign(scratch, 0);
         charge_add(charge, condition->value_count * CHARGE_VALUE,
                    CHARGE_PASSED);
         if (holds(condition, found, kx_buffer_slice(scratch)))

@@ -3,6 +3,8 @@
 //                                         it is after SIGKILL, an archive and a backup if
 //                                         the program has these, or a dump of the database;
 //                                         and its answers, a line for each
+//   upgrade_data.js make-zeros PROGRAM FILE           only the data directory, with -0 in
+//                                         values and keys (91-zero)
 //   upgrade_data.js compare URL ANSWERS [INDEX...]    asks a server the same, and prints
 //                                         what differs; entries of an index that was rebuilt
 //                                         since then have other versionstamps
@@ -103,6 +105,40 @@ const READS = [
   ['POST', '/atomic', { checks: [{ key: ['users', 1], versionstamp: null }], mutations: [] }],
 ];
 
+// ---- Zeros --------------------------------------------------------------------
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+const put = (key, json) => ['PUT', `/kv/${key}`, json, JSON_TYPE];
+
+// The program of 0.1.0 takes -0 for another value than 0.
+const ZEROS = [
+  ...[['zero', '0'], ['minus', '-0.0'], ['one', '1'], ['less', '-1']].flatMap(([name, n]) => [
+    put(`n/${name}`, `{"n":${n},"s":"${name}"}`), put(`twice/${name}`, `{"n":${n}}`)]),
+  ['PUT', '/kv/n/deno', { type: 'object', value: { n: { type: 'number', value: '-0' }, d: { type: 'undefined' } } }, TYPED],
+  put('single/minus', '{"n":-0.0}'), put('single/one', '{"n":1}'),
+  put('free/zero', '{"n":0}'), put('free/one', '{"n":1}'),
+  put('keys/=-0', '{"n":1}'), put('keys/=0', '{"n":1}'),
+  put('by_hand/=-0/minus', '"minus"'), put('by_hand/=1/one', '"one"'),
+  index('by_n', 'n', ['/n']),
+  index('by_n_down', 'n', [{ path: '/n', order: 'desc' }], { store: 'value' }),
+  index('by_s_n', 'n', ['/s', '/n'], { missing: 'null' }),
+  index('totals', 'n', ['/n'], { store: { aggregate: { count: true, sum: [{ path: '/n', scale: 1 }] } } }),
+  index('where_zero', 'n', ['/s'], { where: { path: '/n', eq: 0 } }),
+  index('where_minus', 'n', ['/s'], { where: { path: '/n', ge: { type: 'number', value: '-0' } } }),
+  index('unique_twice', 'twice', ['/n'], { unique: true }),
+  index('unique_single', 'single', ['/n'], { unique: true }),
+  index('unique_free', 'free', ['/n'], { unique: true }),
+  index('by_free', 'free', ['/n', { key: 1 }]),
+  index('by_key', 'keys', [{ key: 1 }]),
+  index('conflicting', 'keys', ['/n'], { unique: true }),
+  index('by_hand', 'single', ['/n'], { adopt: true }),
+  [...index('moving', 'n', ['/n']), { Prefer: 'wait=30' }],
+  [...index('storing', 'n', ['/n']), { Prefer: 'wait=30' }],
+  ...['moving', 'storing'].map((name) => ['POST', `/indexes/${name}/pause`]),
+  ['PATCH', '/indexes/moving', { fields: ['/s'] }],
+  ['PATCH', '/indexes/storing', { store: 'value' }],
+];
+
 // Figures of one process; what an index weighs depends on how it was built.
 const OF_A_PROCESS = new Set(['use', 'bytes', 'detail', 'hint', 'title', 'expiresAt', 'updatedAt']);
 
@@ -162,11 +198,11 @@ async function until(condition) {
   }
 }
 
-async function make(program, file, database) {
+async function make(writes, reads, program, file, database) {
   const work = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-upgrade.'));
   const at = (name) => path.join(work, name);
   const help = spawnSync(program, ['serve', '--help'], { encoding: 'utf8' }).stdout;
-  const archive = database === undefined && help.includes('--archive');
+  const archive = reads.length > 0 && database === undefined && help.includes('--archive');
   const start = async () => {
     fs.rmSync(at('port'), { force: true });
     const server = spawn(program, ['serve', '--data', at('data'), '--listen', '127.0.0.1:0', '--cache', '16MiB',
@@ -179,20 +215,20 @@ async function make(program, file, database) {
   const server = await start();
   const base = `http://127.0.0.1:${fs.readFileSync(at('port'), 'utf8').trim()}`;
 
-  for (const write of WRITES) {
+  for (const write of writes) {
     const answer = await ask(base, write);
     if (answer.status >= 300) console.log(`left out: ${write[0]} ${write[1]} ${JSON.stringify(write[2])}: ${answer.status} ${said(answer).detail}`);
   }
   await until(async () => said(await ask(base, ['GET', '/indexes'])).indexes.every(({ state }) => state !== 'building' && state !== 'dropping'));
   const backup = await ask(base, ['GET', '/backup']);
-  if (backup.status === 200) fs.writeFileSync(at('backup.tar'), Buffer.from(backup.body, 'base64'));
+  if (reads.length > 0 && backup.status === 200) fs.writeFileSync(at('backup.tar'), Buffer.from(backup.body, 'base64'));
   const lines = [];
-  for (const read of READS) {
+  for (const read of reads) {
     const answer = await ask(base, read);
     if (answer.status < 300 || ['key-not-found', 'unique-violation', 'check-failed', 'precondition-failed'].includes(said(answer).code)) lines.push(JSON.stringify({ request: read, answer }));
     else console.log(`not asked: ${read[0]} ${read[1]}: ${answer.status} ${said(answer).code}`);
   }
-  fs.writeFileSync(at('answers'), lines.join('\n') + '\n');
+  if (lines.length > 0) fs.writeFileSync(at('answers'), lines.join('\n') + '\n');
   await end(server, 'SIGKILL');
   if (database) {
     fs.rmSync(at('data'), { recursive: true, force: true });
@@ -212,4 +248,6 @@ async function make(program, file, database) {
 }
 
 const [mode, ...words] = process.argv.slice(2);
-(mode === 'make' ? make : compare)(...words);
+if (mode === 'make') make(WRITES, READS, ...words);
+else if (mode === 'make-zeros') make(ZEROS, [], ...words);
+else compare(...words);

@@ -52,6 +52,8 @@ const struct model_value VALUES[COUNT] = {
     {"1e308", 4, 30, 30},
     {NUMBER("Infinity"), 4, 31, 31},
     {NUMBER("NaN"), 4, 32, 32},
+    {"-0.0", 4, 24, 24}, /* equal to 0 */
+    {NUMBER("-0"), 4, 24, 24},
     {"false", 5, 33, 33},
     {"true", 5, 34, 34},
     {"null", 0, 35, 35},

@@ -7,9 +7,9 @@
 
 /* ---- Values and queries ------------------------------------------------- */
 
-/* Values in the order of an index. Those of a type follow each other; what has
- * no place in the order has type 0. */
-enum { NONE = -1, PLAIN = 34, COUNT = 36 };
+/* Those of a type follow each other; what has no place in the order of an index
+ * has type 0. */
+enum { NONE = -1, PLAIN = 36, COUNT = 38 };
 
 extern const struct model_value {
     const char *text;

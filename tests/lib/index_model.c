@@ -7,38 +7,41 @@
         part, part, part                                                       \
     }
 const struct sample_value sample_values[] = {
-    {"\"a\"", SAME("[\"a\"]"), 's', 0},
-    {"\"A\"", {"[\"A\"]", "[\"a\"]", "[\"a\"]"}, 's', 0},
-    {"\"\\u00c9\"", {"[\"É\"]", "[\"é\"]", "[\"é\"]"}, 's', 0},
-    {"\"é\"", SAME("[\"é\"]"), 's', 0},
-    {"\"ß\"", {"[\"ß\"]", "[\"ß\"]", "[\"ss\"]"}, 's', 0},
-    {"\"SS\"", {"[\"SS\"]", "[\"ss\"]", "[\"ss\"]"}, 's', 0},
-    {"\"\"", SAME("[\"\"]"), 's', 0},
-    {"\"x\\u0000\"", SAME("[\"x\\u0000\"]"), 's', 0},
+    {"\"a\"", SAME("[\"a\"]"), 's', NO_NUMBER},
+    {"\"A\"", {"[\"A\"]", "[\"a\"]", "[\"a\"]"}, 's', NO_NUMBER},
+    {"\"\\u00c9\"", {"[\"É\"]", "[\"é\"]", "[\"é\"]"}, 's', NO_NUMBER},
+    {"\"é\"", SAME("[\"é\"]"), 's', NO_NUMBER},
+    {"\"ß\"", {"[\"ß\"]", "[\"ß\"]", "[\"ss\"]"}, 's', NO_NUMBER},
+    {"\"SS\"", {"[\"SS\"]", "[\"ss\"]", "[\"ss\"]"}, 's', NO_NUMBER},
+    {"\"\"", SAME("[\"\"]"), 's', NO_NUMBER},
+    {"\"x\\u0000\"", SAME("[\"x\\u0000\"]"), 's', NO_NUMBER},
     {"1", SAME("[1]"), 'n', 10},
     {"1.0", SAME("[1]"), 'n', 10},
     {"-2.5e0", SAME("[-2.5]"), 'n', -25},
     {"1e2", SAME("[100]"), 'n', 1000},
+    {"0", SAME("[0]"), 'n', 0},
+    {"-0.0", SAME("[0]"), 'n', 0},
     {"{\"type\":\"Date\",\"value\":\"1970-01-01T00:00:00.100Z\"}",
-     SAME("[100]"), 'n', 0},
+     SAME("[100]"), 'n', NO_NUMBER},
+    {"{\"type\":\"number\",\"value\":\"-0\"}", SAME("[0]"), 'n', NO_NUMBER},
     {"{\"type\":\"bigint\",\"value\":\"7\"}",
      SAME("[{\"type\":\"bigint\",\"value\":\"7\"}]"), 'i', 70},
     {"{\"type\":\"bigint\",\"value\":\"-7\"}",
      SAME("[{\"type\":\"bigint\",\"value\":\"-7\"}]"), 'i', -70},
-    {"true", SAME("[true]"), 'b', 0},
-    {"false", SAME("[false]"), 'b', 0},
-    {"null", SAME(NULL), '0', 0},
-    {"{}", SAME(NULL), 'o', 0},
-    {"[1]", SAME(NULL), 'o', 0},
-    {"{\"type\":\"bigint\",\"value\":\"?\"}", SAME(NULL), 'o', 0},
+    {"true", SAME("[true]"), 'b', NO_NUMBER},
+    {"false", SAME("[false]"), 'b', NO_NUMBER},
+    {"null", SAME(NULL), '0', NO_NUMBER},
+    {"{}", SAME(NULL), 'o', NO_NUMBER},
+    {"[1]", SAME(NULL), 'o', NO_NUMBER},
+    {"{\"type\":\"bigint\",\"value\":\"?\"}", SAME(NULL), 'o', NO_NUMBER},
     {"{\"type\":\"Date\",\"value\":\"1970-01-01T00:00:00.100Z\",\"n\":1}",
-     SAME(NULL), 'o', 0},
+     SAME(NULL), 'o', NO_NUMBER},
 };
 #undef SAME
 
 enum {
     VALUES = sizeof sample_values / sizeof sample_values[0],
-    PARTS = 17 /* so many of them, from the first, can be indexed */
+    PARTS = 20 /* so many of them, from the first, can be indexed */
 };
 
 static const struct sample_value *random_value(uint64_t *seed)
@@ -364,7 +367,7 @@ static void drop_repeated(struct values *values)
 int summed_tenths(const struct written *document)
 {
     const struct sample_value *value = member_of(document, FROM_X);
-    return value == NULL ? 0 : value->tenths;
+    return value == NULL ? NO_NUMBER : value->tenths;
 }
 
 struct values index_values(void *mem, const struct index_shape *shape,
@@ -386,7 +389,7 @@ struct values index_values(void *mem, const struct index_shape *shape,
                descends(shape, i) && flaw != FLAW_ORDER);
     }
     drop_repeated(&values);
-    if (shape->sum && summed_tenths(document) == 0) {
+    if (shape->sum && summed_tenths(document) == NO_NUMBER) {
         *bad = true;
         values.count = 0;
     }

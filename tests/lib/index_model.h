@@ -14,12 +14,13 @@ struct sample_value {
     const char *json;
     const char *parts[3]; /* none, lower, casefold */
     char type;            /* two of one type can be greater and less */
-    int tenths;           /* the number times ten; 0: a sum does not take it */
+    int tenths;           /* the number times ten, which a sum takes */
 };
 
 enum {
-    PLAIN = 12,  /* so many of sample_values, from the first, are no objects */
-    ELEMENTS = 4 /* of an array */
+    PLAIN = 14,   /* so many of sample_values, from the first, are no objects */
+    ELEMENTS = 4, /* of an array */
+    NO_NUMBER = 1 << 20 /* in place of tenths: a sum takes nothing */
 };
 
 extern const struct sample_value sample_values[];
@@ -123,8 +124,8 @@ struct values {
     size_t count;
 };
 
-/* The number that an index of sums takes from an entry, times ten; 0: there is
- * no number in it. */
+/* The number that an index of sums takes from an entry, times ten, or
+ * NO_NUMBER. */
 int summed_tenths(const struct written *document);
 
 /* The values under which an index has an entry. `bad`: something was left

@@ -150,6 +150,100 @@ static void what_was_to_be_adopted_still_is(void **state)
     assert_string_equal(entries_of(s, "plain"), "[\"plain\",\"a\",1] [1]|");
 }
 
+/* ---- -0 and 0 ----------------------------------------------------------- */
+
+static const char *numbered(void *mem, int n)
+{
+    return talloc_asprintf(mem, "{\"s\":%d,\"n\":%d}", n, n);
+}
+
+/* Moves an index entry to the place that it has by the rules before version 4,
+ * in which -0 is another value than 0. */
+static void move_row(struct story *s, const char *from, const char *to)
+{
+    struct kx_buffer row;
+    struct row_write write = {
+        .type = ROW_PUT, .table = TABLE_ENTRIES, .key = test_key(s->mem, to)};
+    kx_buffer_init(&row, s->mem);
+    assert_int_equal(table_get(s->test.store->env, TABLE_ENTRIES,
+                               test_key(s->mem, from), &row),
+                     KX_OK);
+    write.value = kx_buffer_slice(&row);
+    test_store_close(&s->test);
+    test_write(&s->test, s->mem, &write);
+    write = (struct row_write){.type = ROW_DELETE,
+                               .table = TABLE_ENTRIES,
+                               .key = test_key(s->mem, from)};
+    test_write(&s->test, s->mem, &write);
+    test_store_open(&s->test);
+}
+
+static enum kx_index_state state_of(struct story *s, const char *name)
+{
+    struct kx_index_info info;
+    assert_int_equal(test_index(&s->test, name, &info), KX_OK);
+    return info.state;
+}
+
+static void wait_for_state(struct story *s, const char *name,
+                           enum kx_index_state state)
+{
+    while (state_of(s, name) != state)
+        usleep(500);
+}
+
+/* A rebuilt index has another id. */
+static uint32_t id_of(struct story *s, const char *name)
+{
+    kx_read_begin(s->test.reader);
+    uint32_t id = catalog_find(s->test.store->catalog, kx_text(name))->id;
+    kx_read_end(s->test.reader);
+    return id;
+}
+
+#define MINUS "{\"type\":\"number\",\"value\":\"-0\"}"
+
+static void an_index_without_negative_zero_stays(void **state)
+{
+    struct story *s = *state;
+    test_fill(&s->test, "p", 1, 1200, numbered);
+    test_set(&s->test, s->mem, "[\"p\",0]", "{\"s\":7,\"n\":-0.0}");
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"of_s\",\"prefix\":[\"p\"],"
+                                  "\"fields\":[\"/s\"]}"),
+                     KX_OK);
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"of_n\",\"prefix\":[\"p\"],"
+                                  "\"fields\":[\"/n\"]}"),
+                     KX_OK);
+    wait_for_state(s, "of_s", KX_INDEX_READY);
+    wait_for_state(s, "of_n", KX_INDEX_READY);
+    move_row(s, "[\"of_n\",0,0]", "[\"of_n\"," MINUS ",0]");
+    for (int id = 1; id <= 2; id++)
+        change_row(s, id, "\"extraction\":", '3');
+    wait_for_state(s, "of_s", KX_INDEX_READY);
+    wait_for_state(s, "of_n", KX_INDEX_READY);
+    assert_int_equal(id_of(s, "of_s"), 1);
+    assert_int_equal(id_of(s, "of_n"), 3);
+    assert_non_null(strstr(entries_of(s, "of_n"), "[\"of_n\",0,0] [0]|"));
+    assert_null(strstr(entries_of(s, "of_n"), "-0"));
+}
+
+/* -0 could be after each of many values of the first field. */
+static void a_large_index_of_two_fields_is_rebuilt_unread(void **state)
+{
+    struct story *s = *state;
+    test_fill(&s->test, "p", 1, 1200, numbered);
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"of_two\",\"prefix\":[\"p\"],"
+                                  "\"fields\":[\"/s\",\"/n\"]}"),
+                     KX_OK);
+    wait_for_state(s, "of_two", KX_INDEX_READY);
+    change_row(s, 1, "\"extraction\":", '3');
+    wait_for_state(s, "of_two", KX_INDEX_READY);
+    assert_int_equal(id_of(s, "of_two"), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +256,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_happens_once, begin, finish),
         cmocka_unit_test_setup_teardown(what_was_to_be_adopted_still_is, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(an_index_without_negative_zero_stays,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_large_index_of_two_fields_is_rebuilt_unread, begin, finish),
     };
     kx_log_level(KX_LOG_WARNING);
     return cmocka_run_group_tests(tests, NULL, NULL);
