@@ -16,11 +16,24 @@
 #include <valgrind/valgrind.h>
 #endif
 
-#ifdef __SANITIZE_ADDRESS__
+/* gcc says which sanitizer is on by a macro, clang by a feature. */
+#if defined __SANITIZE_ADDRESS__
+#define WITH_ASAN
+#elif defined __SANITIZE_THREAD__
+#define WITH_TSAN
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN
+#elif __has_feature(thread_sanitizer)
+#define WITH_TSAN
+#endif
+#endif
+
+#ifdef WITH_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -57,12 +70,12 @@ struct fiber {
     struct fiber *next; /* in the pool */
     uint8_t *base;      /* of the mapping */
     unsigned valgrind_id;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef WITH_ASAN
     void *fake_stack;
     const void *caller_stack;
     size_t caller_size;
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
     void *tsan_fiber;
     void *tsan_caller;
 #endif
@@ -116,7 +129,7 @@ static void forget_stack(const struct fiber *fiber)
 
 /* ---- Switches, which sanitizers are told of ----------------------------- */
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef WITH_ASAN
 static void enter_begins(struct fiber *fiber, void **fake)
 {
     __sanitizer_start_switch_fiber(fake, low_end(fiber), size_of(fiber));
@@ -141,7 +154,7 @@ static void forget_frames(struct fiber *fiber)
     __asan_unpoison_memory_region(low_end(fiber), size_of(fiber));
     fiber->fake_stack = NULL;
 }
-#elif defined __SANITIZE_THREAD__
+#elif defined WITH_TSAN
 static void enter_begins(struct fiber *fiber, void **fake)
 {
     (void)fake;
@@ -233,7 +246,7 @@ static struct fiber *map_stack(struct fiber_pool *pool)
     struct fiber *fiber = (void *)(base + FIBER_SIZE - ((below + 63) & ~63ul));
     *fiber = (struct fiber){.pool = pool, .base = base};
     announce_stack(fiber);
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
     fiber->tsan_fiber = __tsan_create_fiber(0);
 #endif
     *depth_mark(fiber) = UNTOUCHED;
@@ -244,7 +257,7 @@ static struct fiber *map_stack(struct fiber_pool *pool)
 static void unmap_stack(struct fiber *fiber)
 {
     forget_stack(fiber);
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
     __tsan_destroy_fiber(fiber->tsan_fiber);
 #endif
     munmap(fiber->base, FIBER_SIZE);

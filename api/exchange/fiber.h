@@ -13,8 +13,8 @@ typedef void fiber_fn(void *closure);
 
 enum {
     FIBER_SIZE = 256 * 1024, /* bytes of address space of a stack */
-    FIBER_GUARD = 64 * 1024  /* of these, bytes below it that cannot be touched:
-                              * no frame of ours is larger */
+    FIBER_GUARD = 64 * 1024  /* bytes at its low end that cannot be touched:
+                              * larger than any frame on a fiber */
 };
 
 /* NULL when memory ran out. */

@@ -16,9 +16,10 @@
 # a result, by POST /atomic.
 #
 # Two more runs say what a GET and a PUT cost together beside 2,000 watches that
-# wait. Of those only what the writer, the library and the answers to commits take
-# is counted, here and there: how often the watches show that they are alive goes
-# by the clock.
+# wait. Of those only what the writer takes is counted, here and there: how often
+# the watches show that they are alive goes by the clock, and what a function takes
+# with its calls is right only for a thread without fibers, as callgrind loses its
+# place at a switch of stacks.
 #   BUILD=build instructions.sh [GET_GATE PUT_GATE]
 set -u
 build=${BUILD:-build}
@@ -73,15 +74,15 @@ start_server() {
     port=$(tr -cd '0-9' <"$work/port")
 }
 
-# Functions whose instructions are set apart: by the clock, or for requests.
+# Functions whose instructions are set apart: by the clock, or of the writer.
 by_clock='compact_job_step|checkpointer_run|history_tend'
-for_requests='call_handlers|resume_suspended_connections|exchange_loop_answers|run_batch'
+for_requests='run_batch'
 for name in ${by_clock//|/ } ${for_requests//|/ }; do
     nm "$build/kindex" | grep -q " $name\$" || give_up "kindex has no function $name"
 done
 
 # Total of a profile without what MHD_pool_* spends in memset, and what of it
-# was for requests. Names are given once and later only by their number; a call's
+# the writer took. Names are given once and later only by their number; a call's
 # cost is on the line after it.
 instructions() {
     awk '
@@ -103,7 +104,7 @@ instructions() {
                      requests += $NF
                  next }
         /^(totals|summary):/ { total = $2 }
-        END { printf "%d %d\n", total - zeroing - clock, requests - zeroing }' "$1"
+        END { printf "%d %d\n", total - zeroing - clock, requests }' "$1"
 }
 
 # Opens as many watches, which wait until the server is stopped.
@@ -117,7 +118,7 @@ park() {
 }
 
 # One run: watches, store the keys, GETs, PUTs, stop. Sets $counted to its
-# instructions, $served to those for requests, and $batches.
+# instructions, $served to those of the writer, and $batches.
 # run GETS PUTS [WATCHES [PUTS-WITH-A-KEY [SUMS]]]
 run() {
     local profile="$work/profile.$1.$2.${3:-0}.${4:-0}.${5:-0}"
