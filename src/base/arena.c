@@ -1,6 +1,6 @@
-/* Pieces are cut from blocks, one after the other. After each piece at least
- * one byte stays unused, so that AddressSanitizer, which is told of every
- * piece, reports an access beyond its end. */
+/* Pieces are cut from blocks, one after another. At least one byte after each
+ * piece stays unused, so that AddressSanitizer reports an access beyond the
+ * piece's end. */
 #include "base/arena.h"
 
 #include <sanitizer/asan_interface.h>
@@ -9,7 +9,7 @@
 
 enum {
     BLOCK_BYTES = 16 << 10,
-    PIECE_BYTES_MAX = 2 << 10 /* larger ones are allocated by themselves */
+    PIECE_BYTES_MAX = 2 << 10 /* a larger piece gets its own allocation */
 };
 
 void arena_init(struct arena *arena, void *mem)

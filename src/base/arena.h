@@ -1,5 +1,5 @@
-/* Memory that is given out in small pieces and freed as a whole: no piece costs
- * an allocation of its own. */
+/* An arena: small pieces of memory that are freed together. A piece costs no
+ * allocation of its own. An arena belongs to one thread at a time. */
 #ifndef ARENA_H
 #define ARENA_H
 
@@ -7,19 +7,19 @@
 #include <stdint.h>
 
 struct arena {
-    void *mem; /* talloc parent of all that is given out */
+    void *mem; /* talloc parent of all blocks */
     uint8_t *free;
     size_t free_size;
 };
 
-/* Nothing is allocated yet. All pieces live as long as mem. */
+/* Makes an empty arena. Its pieces live until the talloc context mem is freed.
+ */
 void arena_init(struct arena *arena, void *mem);
 
-/* `size` bytes, aligned for anything that needs 8 bytes at most; NULL when
- * memory ran out. */
+/* Returns `size` bytes aligned to 8, or NULL if memory ran out. */
 void *arena_take(struct arena *arena, size_t size);
 
-/* The same with a copy of the bytes. */
+/* Returns a copy of `size` bytes, aligned to 8, or NULL if memory ran out. */
 void *arena_copy(struct arena *arena, const void *bytes, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* base64url without padding. Reading accepts exactly what writing gives: no two
- * texts stand for the same bytes, so a key has one form. */
+/* base64url without padding. The reader accepts only what the writer produces:
+ * if two texts stood for the same bytes, a key would have two forms. */
 #include "kindex/text.h"
 
 static const char DIGITS[64] =
@@ -52,6 +52,6 @@ bool kx_base64_read(struct kx_slice text, struct kx_buffer *out)
             kx_add_byte(out, (uint8_t)(bits >> have));
         }
     }
-    /* Six bits left are half a byte; bits left over must be zero. */
+    /* Six bits left over are an incomplete byte; fewer bits must be zero. */
     return have < 6 && (bits & ((1u << have) - 1)) == 0;
 }

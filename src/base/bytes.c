@@ -1,6 +1,6 @@
-/* Byte strings: slices that point, buffers that own and grow. A buffer that has
- * failed keeps what it holds and refuses all more: a text is either whole or
- * known to be cut. */
+/* Byte strings: slices point, buffers own and grow. A failed buffer keeps its
+ * contents and ignores further additions, so a text is either complete or known
+ * to be cut. */
 #include <talloc.h>
 
 #include "kindex/bytes.h"
@@ -12,7 +12,7 @@ static size_t shorter(struct kx_slice a, struct kx_slice b)
     return a.size < b.size ? a.size : b.size;
 }
 
-/* memcmp must not be given NULL, which an empty slice may hold. */
+/* An empty slice may hold NULL, which memcmp must not be given. */
 static int compare_bytes(const uint8_t *a, const uint8_t *b, size_t size)
 {
     return size == 0 ? 0 : memcmp(a, b, size);
@@ -42,7 +42,8 @@ void kx_buffer_init(struct kx_buffer *buffer, const void *owner)
     *buffer = (struct kx_buffer){.owner = owner};
 }
 
-/* Leaves no room, so that every later addition asks for some and is refused. */
+/* Leaves no capacity, so that each later addition calls kx_buffer_reserve,
+ * which fails. */
 static bool refuse(struct kx_buffer *buffer)
 {
     buffer->failed = true;
@@ -50,9 +51,9 @@ static bool refuse(struct kx_buffer *buffer)
     return false;
 }
 
-/* Doubles, so that many small additions cost one copy on average. A large
- * buffer grows by an eighth: it has pages of its own, which are moved without a
- * copy, and half of them would be memory for nothing. */
+/* Doubles a small capacity, so that many small additions cost one copy on
+ * average. A large buffer grows by an eighth: it has pages of its own, which
+ * the system moves without a copy, and doubling would waste memory. */
 static size_t larger(size_t capacity)
 {
     if (capacity < SMALLEST / 2)
@@ -60,7 +61,8 @@ static size_t larger(size_t capacity)
     return capacity < LARGE ? capacity * 2 : capacity + capacity / 8;
 }
 
-/* Half of the address space is the limit, so that the sum does not overflow. */
+/* Limits a buffer to half of the address space, so that the sum cannot
+ * overflow. */
 bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
 {
     if (buffer->failed)

@@ -1,7 +1,8 @@
-/* The two clocks: the one that tests can set, and the one that only runs.
- * Expiry goes by the first; intervals and rates by the second, which no change
- * of the wall clock disturbs. Processes that serve one store follow one clock:
- * what has expired for one of them has expired for the others. */
+/* Two clocks: the wall clock, which tests can set, and the monotonic clock.
+ * Expiry uses the wall clock; intervals and rates use the monotonic clock,
+ * which no change of the wall clock disturbs. Processes that serve one store
+ * follow one clock, so that an entry expires for all of them at the same time.
+ */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
@@ -11,8 +12,8 @@
 #define UNKNOWN INT64_MIN
 
 static _Atomic int64_t set_ms;
-/* Of the clock that is followed: what it is ahead of the monotonic clock. Its
- * time is not before `floor_ms` plus half of the monotonic clock. */
+/* The followed clock minus the monotonic clock. kx_now_ms never returns less
+ * than `floor_ms` plus half of the monotonic clock. */
 static _Atomic int64_t ahead_ms = UNKNOWN;
 static _Atomic int64_t floor_ms = INT64_MIN / 2;
 
@@ -41,7 +42,7 @@ int64_t kx_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / KX_MS_NS;
 }
 
-/* The floor comes first: a thread that sees the new distance sees both. */
+/* Stores the floor first: a thread that sees the new difference sees both. */
 void kx_clock_follow(int64_t now_ms, int64_t least_ms)
 {
     bool is_first = atomic_load(&ahead_ms) == UNKNOWN;

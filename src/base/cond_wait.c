@@ -1,4 +1,4 @@
-/* The clock is named at the wait itself, so conditions need no attributes. */
+/* The wait itself names the clock, so conditions need no attributes. */
 #include "base/cond_wait.h"
 
 #include <time.h>

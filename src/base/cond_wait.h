@@ -1,5 +1,5 @@
-/* A wait for a condition with a time limit, by the monotonic clock: a step of
- * the wall clock does not lengthen it. */
+/* A wait for a condition with a time limit. The limit is a monotonic time, so a
+ * step of the wall clock does not change the wait. */
 #ifndef COND_WAIT_H
 #define COND_WAIT_H
 
@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Waits for cond with the lock held, at most until until_ns (kx_monotonic_ns);
- * false if that time has come. True may be a spurious wakeup. */
+/* Waits for cond until it is signalled or until_ns (kx_monotonic_ns) has come.
+ * The caller holds the lock. Returns false if the time has come. True may be a
+ * spurious wakeup: test the condition again. */
 bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
                      uint64_t until_ns);
 

@@ -1,6 +1,6 @@
-/* A file in the directory with a lock of the system, which ends with the
- * process. Berkeley DB would accept a second process, which would destroy the
- * files. */
+/* The lock is an flock on a file in the directory, which the system releases
+ * when the process ends. Berkeley DB does not reject a second process, which
+ * would destroy the files. */
 #include "base/dir_lock.h"
 
 #include <errno.h>

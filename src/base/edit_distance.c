@@ -1,4 +1,4 @@
-/* How far a misspelt name is from the one that was meant. */
+/* Edit distance between a misspelt name and the name that was meant. */
 #include "kindex/text.h"
 
 enum { COMPARED_MAX = 64 };
@@ -14,8 +14,8 @@ static uint8_t lower(uint8_t byte)
     return byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte;
 }
 
-/* Levenshtein distance, one row at a time, so that a row of the table is all
- * the room it takes. */
+/* Levenshtein distance, computed row by row, so that one row of the table is
+ * enough memory. */
 static size_t edit_distance(struct kx_slice a, struct kx_slice b)
 {
     size_t row[COMPARED_MAX + 1];

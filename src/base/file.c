@@ -1,5 +1,5 @@
-/* Names that survive a power cut, the names in a directory, and what an error
- * of a call on a file means. */
+/* Durable file names, directory listings, and the statuses of failed file
+ * calls. */
 #include "base/file.h"
 
 #include <dirent.h>
@@ -32,7 +32,7 @@ bool file_sync(const char *path)
     return done;
 }
 
-/* A parent that may not be read cannot be synced; that is not an error. */
+/* Ignores a parent that cannot be synced because it may not be read. */
 bool file_make_directory(const char *path)
 {
     char name[PATH_MAX];

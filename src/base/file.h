@@ -1,5 +1,5 @@
-/* Names that survive a power cut, the names in a directory, and what an error
- * of a call on a file means. */
+/* Durable file names, directory listings, and the statuses of failed file
+ * calls. */
 #ifndef FILE_H
 #define FILE_H
 
@@ -8,48 +8,51 @@
 
 #include "kindex.h"
 
-/* Makes a change of names in the directory of this file durable: a file made,
- * renamed or removed there. False with errno: it may not be durable. */
+/* Syncs the directory that contains path, so that creating, renaming or
+ * removing this file survives a power cut. Returns false with errno if the
+ * change may not be durable. */
 bool file_sync(const char *path);
 
-/* Makes a directory that only its owner may use, durably as far as its parent
- * can be synced. True also when something of that name is there; false with
- * errno. */
+/* Creates a directory with mode 0700 and syncs its parent if possible. Returns
+ * true also if the name already exists, even as another type of file; false
+ * with errno otherwise. */
 bool file_make_directory(const char *path);
 
-/* Makes the directories above the path that are missing, with the modes that
- * the process's umask leaves, each durably as above. False with errno. */
+/* Creates the missing parent directories of path with mode 0777 less the umask,
+ * and syncs the parent of each if possible. Returns false with errno. */
 bool file_make_parents(const char *path);
 
-/* Returns whether an error (errno) says that a file cannot grow: the disk or
- * the user's quota is full, or the process's limit of file sizes (RLIMIT_FSIZE)
- * is reached. */
+/* Returns whether an errno means that a file cannot grow: the disk or the
+ * user's quota is full, or the process's limit on file sizes (RLIMIT_FSIZE) is
+ * reached. */
 bool file_no_room(int error);
 
-/* Free bytes of the file system that holds a directory, for users without
- * privileges; 0 when that is not known. */
+/* Returns the bytes that unprivileged users may still allocate on the file
+ * system of a directory; 0 if unknown. */
 uint64_t file_free_bytes(const char *directory);
 
-/* The fault of a call on a file that has failed with errno. KX_DISK_FULL,
- * KX_NO_MEMORY (also without descriptors), KX_FAILED. */
+/* Fills in the fault of a file call that failed with errno, and returns its
+ * status: KX_DISK_FULL, KX_NO_MEMORY (also if descriptors ran out), or
+ * KX_FAILED. */
 enum kx_status file_failed(const char *path, struct kx_fault *fault);
 
-/* The same for a file of the store that cannot be opened for reading, or read:
- * KX_DAMAGED if the disk cannot read it (EIO). */
+/* Like file_failed, for a file of the store that cannot be opened for reading
+ * or read: returns KX_DAMAGED if the disk cannot read it (EIO). */
 enum kx_status file_unread(const char *path, struct kx_fault *fault);
 
-/* The size of a file. KX_ABSENT: there is no such file; other statuses: that is
- * not known. */
+/* Sets *size_out to a file's size in bytes, or to 0 on failure. KX_OK;
+ * KX_ABSENT: the file does not exist; otherwise the status of file_failed. */
 enum kx_status file_measure(const char *path, uint64_t *size_out,
                             struct kx_fault *fault);
 
-/* Opens a file to be written by its owner only, made when it is missing; flags:
- * O_TRUNC, or 0. NULL with errno, and nothing open. */
+/* Opens a file for writing, and creates it with mode 0600 if it is missing.
+ * flags: O_TRUNC or 0. Returns NULL with errno. */
 FILE *file_write(const char *path, int flags);
 
-/* Calls `each` for every name in a directory, in no order, as long as it
- * returns true. False: it returned false, or the directory cannot be read to
- * its end (errno). */
+/* Calls `each` for every name in a directory, "." and ".." included, in no
+ * particular order, until `each` returns false. Returns true after the last
+ * name; false if `each` returned false, or with errno if the directory cannot
+ * be read. */
 typedef bool file_name_fn(void *target, const char *name);
 bool file_each(const char *directory, file_name_fn *each, void *target);
 

@@ -1,5 +1,5 @@
-/* A fast hash of bytes that is not safe against chosen keys: for uses in which
- * such keys only slow down their own sender. */
+/* A fast hash of bytes. A sender who chooses keys can make them collide, so use
+ * this hash only where that slows down nobody but the sender. */
 #ifndef HASH_H
 #define HASH_H
 
@@ -7,15 +7,15 @@
 
 static const uint64_t HASH_FACTOR = UINT64_C(0x9e3779b97f4a7c15);
 
-/* Adds a word to a hash: the multiplication carries bits up, the shift brings
- * them down again. */
+/* Adds a word to a hash. The multiplication carries bits upwards and the shift
+ * brings them down again. */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * HASH_FACTOR;
     return hash ^ hash >> 32;
 }
 
-/* All 64 bits of the result are usable. */
+/* Returns the hash of the bytes; all 64 bits are usable. */
 static inline uint64_t hash_bytes(struct kx_slice bytes)
 {
     uint64_t hash = bytes.size;

@@ -1,11 +1,11 @@
-/* Histograms with fixed buckets: cheap enough to count every request. */
+/* Histograms with fixed buckets: cheap enough to record every request. */
 #include <stdatomic.h>
 
 #include "kindex/figures.h"
 
 enum { US = 1000, MS = 1000 * US };
 
-/* The last bucket is for everything above the other bounds. */
+/* Upper bounds; the last bucket counts everything above them. */
 static const uint64_t BOUNDS[][KX_BUCKETS] = {
     [KX_TIMES] = {10 * US,   25 * US,    50 * US,    100 * US,    250 * US,
                   500 * US,  1 * MS,     2500 * US,  5 * MS,      10 * MS,

@@ -1,7 +1,7 @@
-/* The log: lines of logfmt on standard error. A line is built on the stack and
- * handed over with one write, so that lines of several threads never mix. It
- * allocates nothing, so that running out of memory can be logged, and leaves
- * errno alone. */
+/* The log: logfmt lines on standard error. A line is built on the stack and
+ * written with one write(), so that lines of several threads never mix. Logging
+ * allocates nothing, so that running out of memory can be logged, and keeps
+ * errno. */
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ enum { LINE_SIZE = 2048 };
 
 static const struct {
     const char *name;
-    const char *priority; /* what sd-daemon(3) puts in front of a line */
+    const char *priority; /* prefix of a line, as in sd-daemon(3) */
 } levels[] = {
     [KX_LOG_ERROR] = {"error", "<3>"},
     [KX_LOG_WARNING] = {"warning", "<4>"},
@@ -27,14 +27,14 @@ static const struct {
 };
 
 static _Atomic int most_level = KX_LOG_INFO;
-static atomic_uint lost; /* lines, since the last one that was written */
+static atomic_uint lost; /* lines lost since the last one that was written */
 
 void kx_log_level(enum kx_log_level most)
 {
     atomic_store_explicit(&most_level, (int)most, memory_order_relaxed);
 }
 
-/* The number of characters that snprintf stored in `room` bytes when it
+/* Returns the number of characters that snprintf stored in `room` bytes if it
  * returned `wanted`. */
 static size_t kept(int wanted, size_t room)
 {
@@ -43,7 +43,7 @@ static size_t kept(int wanted, size_t room)
     return (size_t)wanted < room ? (size_t)wanted : room - 1;
 }
 
-/* One event is one line, whatever its fields hold. */
+/* Replaces line breaks: one event is one line, whatever its fields hold. */
 static void flatten(char *line, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -51,16 +51,16 @@ static void flatten(char *line, size_t size)
             line[i] = ' ';
 }
 
-/* Returns false if a write would wait for the reader of the log. (A line is
- * shorter than what a pipe takes in one piece.) */
+/* Returns false if a write would block because the log's reader is slow. (A
+ * line is shorter than PIPE_BUF, which a pipe takes at once.) */
 static bool has_room(void)
 {
     struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT};
     return poll(&log, 1, 0) != 0;
 }
 
-/* A log that cannot be written, or that is not read, does not stop the program.
- */
+/* Counts a line that cannot be written, or that nobody reads, as lost: the log
+ * never stops the program. */
 static void write_line(const char *line, size_t size)
 {
     ssize_t written;
@@ -73,7 +73,7 @@ static void write_line(const char *line, size_t size)
     } while (written < 0 && errno == EINTR);
 }
 
-/* Logs the number of lost lines as soon as the log is read again. */
+/* Logs the number of lost lines once the log is read again. */
 static void write_lost(void)
 {
     char line[80];
@@ -107,7 +107,7 @@ void kx_log(enum kx_log_level level, const char *event, const char *format, ...)
         va_end(fields);
     }
     flatten(line, size);
-    line[size++] = '\n'; /* in the place of the NUL */
+    line[size++] = '\n'; /* replaces the NUL */
     write_lost();
     write_line(line, size);
     errno = caller_errno;

@@ -1,4 +1,4 @@
-/* Nettle's SHA-256 with its digits. */
+/* SHA-256 of Nettle, printed as hexadecimal digits. */
 #include "base/sha256.h"
 
 #include "kindex/text.h"

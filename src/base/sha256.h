@@ -1,5 +1,5 @@
-/* SHA-256 of bytes that come in pieces, as sha256sum(1) writes it: it shows
- * whether bytes are still those that were stored. */
+/* SHA-256 of bytes that come in pieces, printed like sha256sum(1): shows
+ * whether stored bytes have changed. */
 #ifndef SHA256_H
 #define SHA256_H
 
@@ -7,18 +7,18 @@
 
 #include "kindex.h"
 
-enum { SHA256_TEXT = 65 }; /* bytes of the digits, with their NUL */
+enum { SHA256_TEXT = 65 }; /* bytes of the hexadecimal digits and their NUL */
 
 struct sha256 {
     struct sha256_ctx state;
 };
 
-/* Starts a new digest. */
+/* Starts a digest. */
 void sha256_begin(struct sha256 *digest);
-/* Takes more bytes. */
+/* Adds bytes to the digest. */
 void sha256_add(struct sha256 *digest, struct kx_slice bytes);
-/* Writes the digits of all that was added to out, which holds SHA256_TEXT
- * bytes. */
+/* Ends the digest and writes its hexadecimal digits to out, which holds
+ * SHA256_TEXT bytes. */
 void sha256_end(struct sha256 *digest, char *out);
 
 #endif

@@ -1,13 +1,13 @@
-/* SipHash-2-4 with 128 bits (Aumasson and Bernstein), over bytes in pieces: a
- * word of 8 bytes may lie in several of them. */
+/* SipHash-2-4 with a 128-bit result (Aumasson and Bernstein). A word of 8 bytes
+ * may span several pieces of the input. */
 #include <endian.h>
 
 #include "kindex/bytes.h"
 
 struct sip {
     uint64_t v[4];
-    uint64_t word; /* bytes that do not fill a word yet, from the lowest up */
-    size_t size;   /* of all bytes so far */
+    uint64_t word; /* bytes that do not fill a word yet, lowest first */
+    size_t size;   /* bytes so far */
 };
 
 static uint64_t turned(uint64_t word, int bits)
@@ -38,7 +38,7 @@ static void mix(struct sip *sip, uint64_t word)
     sip->v[0] ^= word;
 }
 
-/* 8 bytes as a number in little endian. */
+/* Reads 8 bytes as a little-endian number. */
 static uint64_t load_word(const uint8_t *bytes)
 {
     uint64_t word;
@@ -46,7 +46,7 @@ static uint64_t load_word(const uint8_t *bytes)
     return le64toh(word);
 }
 
-/* The same of fewer bytes. */
+/* Reads fewer than 8 bytes as a little-endian number. */
 static uint64_t load(const uint8_t *bytes, size_t size)
 {
     uint64_t word = 0;
@@ -80,7 +80,7 @@ static void put(uint64_t word, uint8_t *out)
         out[i] = (uint8_t)(word >> (8 * i));
 }
 
-/* The key is that of the reference's vectors, the bytes 0 to 15. */
+/* The key is that of the reference's test vectors: the bytes 0 to 15. */
 void kx_fingerprint(const struct kx_slice *parts, size_t count, uint8_t *out)
 {
     const uint64_t low = UINT64_C(0x0706050403020100);

@@ -1,5 +1,5 @@
-/* The texts of the statuses, and the description of one failure. Names and
- * titles come from the one list in kindex/status.h, so that none is missing. */
+/* Texts of the statuses, and the details of a failure. Names and titles come
+ * from the one list in kindex/status.h, so that none is missing. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,8 +30,8 @@ const char *kx_status_title(enum kx_status status)
     return is_status(status) ? statuses[status].title : "no status";
 }
 
-/* The text was cut after `size` bytes: drops the character that lost its end,
- * because details are shown in JSON, which must be UTF-8. */
+/* Removes the incomplete character at the end of a text that was cut after
+ * `size` bytes: details are shown in JSON, which must be UTF-8. */
 static void drop_cut_character(char *text, size_t size)
 {
     size_t start = size;
@@ -51,7 +51,7 @@ enum kx_status kx_fail(struct kx_fault *fault, enum kx_status status,
 {
     if (fault == NULL)
         return status;
-    /* Made in a copy: the arguments may lie in the old detail. */
+    /* Formats into a copy: the arguments may point into the old detail. */
     struct kx_fault filled = {.status = status};
     va_list arguments;
     va_start(arguments, format);

@@ -1,5 +1,5 @@
-/* Strict UTF-8: ASCII eight bytes at a time, the rest character by character.
- */
+/* Strict UTF-8: ASCII is checked eight bytes at a time, the rest character by
+ * character. */
 #include "kindex/text.h"
 
 static bool eight_ascii(const uint8_t *at)
@@ -14,8 +14,8 @@ static bool continues(uint8_t byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/* Some first bytes allow only some second bytes: the others would be overlong
- * forms, surrogates, or over 10FFFF. */
+/* Some first bytes allow only some second bytes: others would make overlong
+ * forms, surrogates, or code points over 10FFFF. */
 static bool second_fits(uint8_t first, uint8_t second)
 {
     switch (first) {
@@ -32,8 +32,8 @@ static bool second_fits(uint8_t first, uint8_t second)
     }
 }
 
-/* The size of a character, by its first byte; 0 if no character begins with it.
- */
+/* The size of a character in bytes, from its first byte; 0 if no character
+ * begins with this byte. */
 static size_t size_of(uint8_t first)
 {
     if (first < 0x80)
@@ -43,7 +43,7 @@ static size_t size_of(uint8_t first)
     return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-/* The size of the character at `at`; 0 if it is not valid. */
+/* The size of the character at `at` in bytes; 0 if it is not valid. */
 static size_t character(const uint8_t *at, size_t left)
 {
     size_t size = size_of(at[0]);
@@ -55,9 +55,9 @@ static size_t character(const uint8_t *at, size_t left)
     return size < 2 || second_fits(at[0], at[1]) ? size : 0;
 }
 
-/* Eight bytes are tried again at each character, which costs little in text
- * that is not ASCII and saves much in text that is. The last eight overlap the
- * ones before them. */
+/* Tries eight bytes at each character: this costs little in text that is not
+ * ASCII and saves much in text that is. The last eight bytes overlap the
+ * previous ones. */
 bool kx_utf8_valid(struct kx_slice text)
 {
     size_t at = 0;

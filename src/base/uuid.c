@@ -7,7 +7,8 @@
 
 #include "kindex/text.h"
 
-/* getrandom gives so few bytes whole, and waits until the system has any. */
+/* getrandom returns so few bytes in one piece. It blocks until the system has
+ * enough entropy. */
 void uuid_make(char *out)
 {
     uint8_t b[16];

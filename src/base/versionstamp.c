@@ -1,6 +1,6 @@
-/* Versionstamps as text. The last four digits, with which FoundationDB tells
- * the commits of one batch apart, are always 0 here: each commit has a counter
- * of its own. */
+/* Versionstamps as text. FoundationDB tells the commits of one batch apart by
+ * the last four digits; here they are always 0, because each commit has its own
+ * counter. */
 #include "kindex/entry.h"
 #include "kindex/text.h"
 
@@ -10,8 +10,8 @@ void kx_stamp_text(uint64_t stamp, char *out)
     kx_hex_number(stamp, out);
 }
 
-/* Written again it must give the same text: upper-case digits and other last
- * digits are refused. */
+/* Rejects upper-case digits and other last digits: a parsed stamp must print as
+ * the same text. */
 bool kx_stamp_parse(struct kx_slice text, uint64_t *stamp_out)
 {
     uint64_t stamp = 0;
