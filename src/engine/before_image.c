@@ -1,4 +1,4 @@
-/* Binary search in a list that the plan owns. */
+/* Binary search in a list of changes that the plan owns. */
 #include "engine/before_image.h"
 
 size_t before_image_lower_bound(const struct net_change *changes, size_t count,

@@ -1,44 +1,43 @@
-/* The rows of a batch as they were before it. Some of its rows are in the
- * tables already, but it is not committed: views that are opened meanwhile see
- * all of its rows as they were.
- */
+/* A before image: the rows that a batch changes, as they were before it. While
+ * a batch is only partly in the tables, new views read its rows from the before
+ * image. */
 #ifndef BEFORE_IMAGE_H
 #define BEFORE_IMAGE_H
 
 #include "kindex/bytes.h"
 
-/* A key that a batch changes. Records are as in TABLE_ENTRIES; size 0: no such
- * row. */
+/* A key that a batch changes. Records are as in TABLE_ENTRIES; a record of size
+ * 0 means that there is no row. */
 struct net_change {
     struct kx_slice key;
-    struct kx_slice stored; /* what is in the table before the batch */
-    struct kx_slice now;
-    bool unread;   /* stored is not known: the row was never read */
-    bool presumed; /* and was presumed to be absent */
-    uint32_t gap;  /* in a before_image: grows along the keys. Changes of the
-                    * same gap  are all of absent rows, and the table before the
-                    * batch  has no row between them. */
+    struct kx_slice stored; /* the record before the batch */
+    struct kx_slice now;    /* the record after the batch */
+    bool unread;            /* stored is unknown: the row was never read */
+    bool presumed;          /* the unread row was presumed to be absent */
+    /* In a before image, grows along the keys. Changes with the same gap are of
+     * absent rows, between which the table had no row before the batch. */
+    uint32_t gap;
 };
 
-/* The first of the changes, which are in key order, that is not below key;
- * `count` when all are below. */
+/* Returns the index of the first change whose key is at least `key`; `count` if
+ * there is none. The changes are in key order. */
 size_t before_image_lower_bound(const struct net_change *changes, size_t count,
                                 struct kx_slice key);
 
-/* The first of the changes whose gap is not below this one; `count` when all
- * are below. */
+/* Returns the index of the first change whose gap is at least `gap`; `count` if
+ * there is none. */
 size_t before_image_gap_bound(const struct net_change *changes, size_t count,
                               uint32_t gap);
 
-/* The changes of which some rows are in the table, in key order; `stored` and
- * `gap` are known for all of them. */
+/* The changes of which some are in the table already, in key order. `stored`
+ * and `gap` are known for all of them. */
 struct before_image {
     const struct net_change *changes;
-    size_t count; /* 0: the table is as it should be seen */
+    size_t count; /* 0: the table is as views should see it */
 };
 
-/* Returns whether the before image has the key; *stored_out is then the record
- * that views see under it, of size 0 if they see no row. */
+/* Returns whether the before image contains the key. If so, *stored_out is the
+ * record that views see, of size 0 if they see no row. */
 bool before_image_find(const struct before_image *before_image,
                        struct kx_slice key, struct kx_slice *stored_out);
 

@@ -1,4 +1,4 @@
-/* What is the same for every engine. */
+/* Calls that are the same for every engine. */
 #include "engine/engine.h"
 
 enum kx_status engine_write_now(struct engine *engine,

@@ -1,4 +1,4 @@
-/* The number as it is written: decimal. */
+/* The format number as decimal text. */
 #include "engine/format_number.h"
 
 #include <errno.h>

@@ -1,22 +1,22 @@
-/* The number of a store's format: how its rows, and the files of a data
- * directory, are understood. It stands in two places. The row "format" of the
- * catalog says how far the rows are (catalog/format_rows.h). In a data
- * directory the file "format" says what a program must know to open it
- * (storage/format.h).
- */
+/* The format number of a store: says how to read its rows and the files of its
+ * data directory. It is stored twice. The row "format" of the catalog says
+ * which format the rows have (catalog/format_rows.h). The file "format" of a
+ * data directory says which format a program must know to open the directory
+ * (storage/format.h). */
 #ifndef FORMAT_NUMBER_H
 #define FORMAT_NUMBER_H
 
 #include "kindex.h"
 
-/* What this program writes. */
+/* The format that this program writes. */
 enum { FORMAT_NUMBER = 2 };
 
-/* Reads decimal digits, with or without a line end after them; false for
- * anything else, and for 0. */
+/* Reads a decimal number that a line break may follow. False for other text,
+ * and for 0. */
 bool format_number_read(const char *text, unsigned long *number_out);
 
-/* KX_BAD_DIRECTORY, with a sentence: the data have this higher number. */
+/* Returns KX_BAD_DIRECTORY, with a fault that says: the data have the format
+ * `number`, which is newer than this program's. */
 enum kx_status format_too_new(unsigned long number, struct kx_fault *fault);
 
 #endif

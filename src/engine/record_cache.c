@@ -1,14 +1,14 @@
-/* A hash of buckets with a few places each, and a ring of entries, in shards
- * with a lock each. A new entry is stored at the end of the ring, where it
- * replaces the oldest; one that is found in the older half is stored at the end
- * again. So what is asked for stays, memory is never fragmented, and each
- * operation takes about as long as any other.
+/* Shards, each with a lock, a hash table of small buckets, and a ring of
+ * entries. A new entry goes to the end of the ring, where it replaces the
+ * oldest. An entry that is found in the older half of the ring moves to the
+ * end. So recently used entries stay, memory is never fragmented, and all
+ * operations take about the same time.
  *
- * It is never stale. It is filled inside a view or by the writer, so that no
- * batch is applied between the reading of the table and the filling. What a
- * batch changes is replaced here before views of it can open. Absence is never
- * stored, so rows that are only added need no call. Any record may be dropped
- * at any time. */
+ * The cache is never stale. It is filled inside a view or by the writer, so no
+ * batch is applied between reading the table and filling the cache. Records
+ * that a batch changes are replaced here before views of the batch can open.
+ * Absence is never cached, so rows that are only added need no call. Any record
+ * may be dropped at any time. */
 #include "engine/record_cache.h"
 
 #include <assert.h>
@@ -20,28 +20,28 @@
 
 enum {
     SHARDS = 16,
-    WAYS = 10, /* with their tags one line of the processor's cache */
+    WAYS = 10, /* a bucket's tags and places fill one cache line */
     LINE = 64,
-    UNIT = 8,                /* an entry begins at a multiple of it */
-    RECORD_MAX = 4096,       /* larger records are not kept */
+    UNIT = 8,                /* alignment of entries */
+    RECORD_MAX = 4096,       /* bytes; larger records are not cached */
     ENTRY_BYTES_GUESS = 160, /* to choose the number of buckets */
-    LARGE_RING = 4 << 20,    /* in use, of each of them */
-    HUGE_RING_MIN = 16 << 20 /* smaller rings lie in small pages */
+    LARGE_RING = 4 << 20,    /* bytes in use per ring */
+    HUGE_RING_MIN = 16 << 20 /* bytes; smaller rings lie in small pages */
 };
 
-/* In the ring: the key's bytes, then the record's. */
+/* An entry in the ring: the bytes of the key, then of the record. */
 struct cached {
-    uint32_t bucket; /* that refers to it, unless it was dropped */
+    uint32_t bucket; /* that refers to the entry, unless it was dropped */
     uint16_t key_size;
-    uint16_t record_size; /* 0: nothing from here to where the ring ends */
+    uint16_t record_size; /* 0: nothing from here to the end of the ring */
     uint8_t bytes[];
 };
 static_assert(sizeof(struct cached) == UNIT, "what is left of a ring has room");
 
 /* A look-up that misses the processor's caches waits for the bucket and for the
- * entry, so a bucket is one line, and both lie in huge pages. */
+ * entry. So a bucket is one cache line, and both lie in huge pages. */
 struct bucket {
-    uint16_t tags[WAYS];   /* of the hash; 0: the place is free */
+    uint16_t tags[WAYS];   /* part of the hash; 0: the place is free */
     uint32_t places[WAYS]; /* of the entries in the ring, in UNITs */
     uint32_t unused;
 };
@@ -53,8 +53,8 @@ struct shard {
     size_t mask;
     uint8_t *ring;
     size_t size; /* of the ring in bytes */
-    size_t end;  /* where the next entry is stored, in bytes */
-    size_t used; /* bytes before the end that entries take */
+    size_t end;  /* offset at which the next entry is stored */
+    size_t used; /* bytes of entries before `end` */
     uint64_t hits;
     uint64_t misses;
 };
@@ -62,19 +62,19 @@ struct shard {
 struct record_cache {
     struct shard shards[SHARDS];
     uint8_t *memory; /* the buckets of all shards, then their rings */
-    size_t size;     /* of it in bytes */
+    size_t size;     /* of `memory` in bytes */
 };
 
-/* Where a key may be. The low bits of its hash choose the shard, the next ones
- * the bucket, the high ones are the tag, which is compared before the key. */
+/* Where a key may be cached. The low bits of the hash choose the shard, the
+ * next bits the bucket; the high bits are the tag, compared before the key. */
 struct cache_place {
     struct shard *shard;
     struct bucket *bucket;
     uint16_t tag;
 };
 
-/* Chosen keys could fill one bucket, which only makes the cache useless for
- * them, as a bucket never grows. */
+/* A client could choose keys that all fall into one bucket. The cache is then
+ * useless for these keys, and only for them, because a bucket never grows. */
 static struct cache_place find_place(struct record_cache *cache,
                                      struct kx_slice key)
 {
@@ -95,7 +95,7 @@ static struct cached *entry_of(const struct cache_place *place, int way)
     return entry_at(place->shard, (size_t)place->bucket->places[way] * UNIT);
 }
 
-/* What an entry takes of the ring. */
+/* The bytes of the ring that an entry takes. */
 static size_t entry_size(size_t key_size, size_t record_size)
 {
     size_t bytes = sizeof(struct cached) + key_size + record_size;
@@ -108,7 +108,7 @@ static bool is_for(const struct cached *entry, struct kx_slice key)
            memcmp(entry->bytes, key.data, key.size) == 0;
 }
 
-/* The number of the key's place in its bucket, WAYS when it is not there. */
+/* The index of the key in its bucket; WAYS if the key is not there. */
 static int find_way(const struct cache_place *place, struct kx_slice key)
 {
     for (int way = 0; way < WAYS; way++)
@@ -118,13 +118,13 @@ static int find_way(const struct cache_place *place, struct kx_slice key)
     return WAYS;
 }
 
-/* How many bytes of entries were stored since the one at `at`, with itself. */
+/* The bytes stored since the entry at `at`, including that entry. */
 static size_t age(const struct shard *shard, size_t at)
 {
     return at < shard->end ? shard->end - at : shard->end + shard->size - at;
 }
 
-/* Frees the bytes of the oldest entry, or those unused where the ring ends. */
+/* Frees the oldest entry, or the unused bytes at the end of the ring. */
 static void drop_oldest(struct shard *shard)
 {
     size_t at = shard->end < shard->used
@@ -142,8 +142,8 @@ static void drop_oldest(struct shard *shard)
     shard->used -= entry_size(entry->key_size, entry->record_size);
 }
 
-/* Returns where an entry of `size` bytes is to be stored: at the end of the
- * ring, in one piece. */
+/* Makes room for `size` contiguous bytes at the end of the ring, and returns
+ * their offset. */
 static size_t take(struct shard *shard, size_t size)
 {
     size_t left = shard->size - shard->end;
@@ -160,7 +160,8 @@ static size_t take(struct shard *shard, size_t size)
     return at;
 }
 
-/* A free place of the bucket; that of its oldest entry if it is full. */
+/* Returns a free index of the bucket; that of its oldest entry if it is full.
+ */
 static int make_way(const struct cache_place *place)
 {
     const struct bucket *bucket = place->bucket;
@@ -175,7 +176,7 @@ static int make_way(const struct cache_place *place)
     return oldest;
 }
 
-/* Absence and what is large are not. */
+/* Returns whether the cache may hold the record: present and not too large. */
 static bool is_kept(const struct shard *shard, struct kx_slice key,
                     struct kx_slice record)
 {
@@ -184,7 +185,7 @@ static bool is_kept(const struct shard *shard, struct kx_slice key,
            entry_size(key.size, record.size) <= shard->size / 2;
 }
 
-/* Inside the lock, for a key that is not in the bucket. */
+/* Adds a key that is not in its bucket. The caller holds the lock. */
 static void remember(const struct cache_place *place, struct kx_slice key,
                      struct kx_slice record)
 {
@@ -204,7 +205,7 @@ static void remember(const struct cache_place *place, struct kx_slice key,
     bucket->places[way] = (uint32_t)(at / UNIT);
 }
 
-/* False when there is no memory for the copy: a miss, then. */
+/* False if memory for the copy ran out, which counts as a miss. */
 static bool copy(const struct cached *entry, struct kx_buffer *record)
 {
     kx_buffer_clear(record);
@@ -212,7 +213,7 @@ static bool copy(const struct cached *entry, struct kx_buffer *record)
     return record->size == entry->record_size;
 }
 
-/* After a hit: an entry of the older half is stored at the end again. */
+/* After a hit: moves an entry of the older half to the end of the ring. */
 static void renew(const struct cache_place *place, int way, struct kx_slice key,
                   const struct kx_buffer *record)
 {
@@ -249,7 +250,7 @@ bool record_cache_has(struct record_cache *cache, struct kx_slice key)
     return has;
 }
 
-/* All shards are filled alike. */
+/* One shard is representative: all shards fill alike. */
 bool record_cache_is_large(struct record_cache *cache)
 {
     pthread_mutex_lock(&cache->shards[0].lock);
@@ -258,7 +259,7 @@ bool record_cache_is_large(struct record_cache *cache)
     return large;
 }
 
-/* The lines of an entry whose tag is right; its bytes are not read here. */
+/* Fetches the lines of an entry with the right tag, without reading them. */
 static void fetch_entry(const struct cache_place *place)
 {
     enum { LINES = 4 };
@@ -271,11 +272,11 @@ static void fetch_entry(const struct cache_place *place)
     pthread_mutex_unlock(&place->shard->lock);
 }
 
-/* The buckets of all keys are on their way before the first is looked at. */
+/* Fetches the buckets of all keys before it looks at the first. */
 void record_cache_prefetch(struct record_cache *cache,
                            const struct kx_slice *keys, size_t count)
 {
-    struct cache_place places[RECORDS_AHEAD];
+    struct cache_place places[RECORD_PREFETCH_MAX];
     for (size_t i = 0; i < count; i++) {
         places[i] = find_place(cache, keys[i]);
         __builtin_prefetch(places[i].bucket);
@@ -284,8 +285,8 @@ void record_cache_prefetch(struct record_cache *cache,
         fetch_entry(&places[i]);
 }
 
-/* Two threads may have read the same record at once: one of them finds it here
- * already. */
+/* Two threads may have read the same record at once; the second finds it
+ * already cached. */
 void record_cache_fill(struct record_cache *cache, struct kx_slice key,
                        struct kx_slice record)
 {
@@ -296,7 +297,7 @@ void record_cache_fill(struct record_cache *cache, struct kx_slice key,
     pthread_mutex_unlock(&place.shard->lock);
 }
 
-/* Inside the lock: the entry at `way` gets another record, or is dropped. */
+/* Replaces or drops the entry at `way`. The caller holds the lock. */
 static void replace(const struct cache_place *place, int way,
                     struct kx_slice key, struct kx_slice record)
 {
@@ -322,15 +323,15 @@ void record_cache_update(struct record_cache *cache, struct kx_slice key,
     pthread_mutex_unlock(&place.shard->lock);
 }
 
-void record_cache_figures(struct record_cache *cache,
-                          struct record_cache_figures *figures_out)
+void record_cache_stats(struct record_cache *cache,
+                        struct record_cache_stats *stats_out)
 {
-    *figures_out = (struct record_cache_figures){0};
+    *stats_out = (struct record_cache_stats){0};
     for (int i = 0; i < SHARDS; i++) {
         struct shard *shard = &cache->shards[i];
         pthread_mutex_lock(&shard->lock);
-        figures_out->hits += shard->hits;
-        figures_out->misses += shard->misses;
+        stats_out->hits += shard->hits;
+        stats_out->misses += shard->misses;
         pthread_mutex_unlock(&shard->lock);
     }
 }
@@ -344,7 +345,7 @@ static int finish(struct record_cache *cache)
     return 0;
 }
 
-/* The buckets of a shard: a power of two. */
+/* The number of buckets of a shard, a power of two. */
 static size_t bucket_count(uint64_t bytes)
 {
     size_t count = 1;
@@ -353,8 +354,9 @@ static size_t bucket_count(uint64_t bytes)
     return count;
 }
 
-/* Zeros, which take no memory until they are used. The first entry of each ring
- * would make a huge page of it, 32 MiB in all: not for a small cache. */
+/* Maps zeroed memory, which takes no memory until it is used. Huge pages are
+ * only for large rings: the first entry of each ring would touch one, 32 MiB in
+ * all. */
 static bool map_memory(struct record_cache *cache, size_t buckets, size_t rings)
 {
     cache->size = buckets + rings;

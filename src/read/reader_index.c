@@ -158,11 +158,12 @@ static void read_ahead(struct kx_reader *reader, const struct index *index,
 static void fetch_ahead(struct kx_reader *reader, const struct index *index,
                         struct kx_slice primary)
 {
-    struct kx_slice keys[RECORDS_AHEAD];
-    reader->fetched_ahead = RECORDS_AHEAD - 1;
+    struct kx_slice keys[RECORD_PREFETCH_MAX];
+    reader->fetched_ahead = RECORD_PREFETCH_MAX - 1;
     if (!record_cache_is_large(reader->store->cache))
         return;
-    size_t count = primaries_ahead(reader, index, primary, keys, RECORDS_AHEAD);
+    size_t count =
+        primaries_ahead(reader, index, primary, keys, RECORD_PREFETCH_MAX);
     reader->fetched_ahead = count > 0 ? count - 1 : 0;
     if (count > 1)
         record_cache_prefetch(reader->store->cache, keys, count);

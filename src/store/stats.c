@@ -34,8 +34,8 @@ static void take_counters(struct kx_store *store, struct kx_figures *figures)
 
 static void take_cache(struct kx_store *store, struct kx_figures *figures)
 {
-    struct record_cache_figures records;
-    record_cache_figures(store->cache, &records);
+    struct record_cache_stats records;
+    record_cache_stats(store->cache, &records);
     figures->record_cache_hits = records.hits;
     figures->record_cache_misses = records.misses;
 }

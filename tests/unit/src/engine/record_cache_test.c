@@ -52,11 +52,11 @@ static bool found(struct record_cache *cache, size_t key, size_t changes,
 /* Changes nothing, and is no look-up. */
 static void fetch(struct record_cache *cache, size_t key)
 {
-    char text[RECORDS_AHEAD][32];
-    struct kx_slice keys[RECORDS_AHEAD];
-    for (size_t i = 0; i < RECORDS_AHEAD; i++)
+    char text[RECORD_PREFETCH_MAX][32];
+    struct kx_slice keys[RECORD_PREFETCH_MAX];
+    for (size_t i = 0; i < RECORD_PREFETCH_MAX; i++)
         keys[i] = name(text[i], key + i);
-    record_cache_prefetch(cache, keys, RECORDS_AHEAD);
+    record_cache_prefetch(cache, keys, RECORD_PREFETCH_MAX);
 }
 
 static void what_is_found_is_what_was_stored_last(void **state)
@@ -90,8 +90,8 @@ static void what_is_found_is_what_was_stored_last(void **state)
             hits += found(cache, key, changes[key], &record);
         }
     }
-    struct record_cache_figures figures = {0};
-    record_cache_figures(cache, &figures);
+    struct record_cache_stats figures = {0};
+    record_cache_stats(cache, &figures);
     assert_int_equal(figures.hits, hits);
     assert_false(record_cache_is_large(cache));
     assert_true(hits > STEPS / 16 && figures.misses > STEPS / 16);
