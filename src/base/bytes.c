@@ -52,7 +52,7 @@ static bool refuse(struct kx_buffer *buffer)
 }
 
 /* Doubles a small capacity, so that many small additions cost one copy on
- * average. A large buffer grows by an eighth: it has pages of its own, which
+ * average. A large buffer grows by an eighth: it has its own pages, which
  * the system moves without a copy, and doubling would waste memory. */
 static size_t larger(size_t capacity)
 {

@@ -1,4 +1,4 @@
-/* Edit distance between a misspelt name and the name that was meant. */
+/* Edit distance between a mistyped name and the name that was meant. */
 #include "kindex/text.h"
 
 enum { COMPARED_MAX = 64 };

@@ -1,5 +1,5 @@
-/* A fast hash of bytes. A sender who chooses keys can make them collide, so use
- * this hash only where that slows down nobody but the sender. */
+/* A fast hash of bytes. A client can choose keys that collide, so use this hash
+ * only where collisions slow down no other client. */
 #ifndef HASH_H
 #define HASH_H
 

@@ -43,7 +43,8 @@ static size_t kept(int wanted, size_t room)
     return (size_t)wanted < room ? (size_t)wanted : room - 1;
 }
 
-/* Replaces line breaks: one event is one line, whatever its fields hold. */
+/* Replaces line breaks: one event is one line, even if its fields contain some.
+ */
 static void flatten(char *line, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -59,7 +60,7 @@ static bool has_room(void)
     return poll(&log, 1, 0) != 0;
 }
 
-/* Counts a line that cannot be written, or that nobody reads, as lost: the log
+/* Counts a line that cannot be written, or that is not read, as lost: the log
  * never stops the program. */
 static void write_line(const char *line, size_t size)
 {

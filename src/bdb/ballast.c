@@ -1,4 +1,4 @@
-/* The file system reserves the space; no byte is written. */
+/* The file system reserves the space; no byte of the file is written. */
 #include "bdb/ballast.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 static const char NAME[] = "ballast";
 
-enum { PATH_BYTES = 4096, BLOCK = 512 /* of st_blocks */ };
+enum { PATH_BYTES = 4096, BLOCK = 512 /* bytes, the unit of st_blocks */ };
 
 /* False if the directory's name is too long. */
 static bool path_of(const char *directory, char *out)

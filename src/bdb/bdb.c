@@ -1,5 +1,5 @@
-/* What an error of Berkeley DB means to the store. Absence, presence and a full
- * disk are everyday results and not logged; a panic of the library
+/* Turns errors of Berkeley DB into statuses. Absence, presence and a full disk
+ * are common results and are not logged. A panic of the library
  * (DB_RUNRECOVERY) marks the environment as failed for good. */
 #include "bdb/bdb.h"
 
@@ -18,7 +18,7 @@ enum kx_status bdb_status(struct env *env, int error, const char *call)
         return KX_CHECK_FAILED;
     case ENOSPC:
     case EDQUOT:
-    case EFBIG: /* the process's limit of file sizes, RLIMIT_FSIZE */
+    case EFBIG: /* the limit on file sizes is reached (RLIMIT_FSIZE) */
         return KX_DISK_FULL;
     case ENOMEM:
     case EMFILE:

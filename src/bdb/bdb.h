@@ -1,5 +1,5 @@
-/* What the files of bdb and storage share about Berkeley DB. No other room uses
- * this library. */
+/* What bdb and storage share about Berkeley DB. No other room uses the library.
+ */
 #ifndef BDB_H
 #define BDB_H
 
@@ -8,23 +8,23 @@
 
 #include "bdb/table.h"
 
-/* The open environment, a part of storage's (storage/env_state.h). Any thread
- * may use its handles. `failed` is set by the thread that notices a failure,
- * and never reset. */
+/* The open environment, which is part of storage's struct env_state
+ * (storage/env_state.h). Any thread may use its handles. The thread that
+ * notices a failure sets `failed`, which is never reset. */
 struct env {
     struct engine engine; /* first, so that one pointer is both */
     DB_ENV *db;
     DB *tables[TABLE_COUNT];
-    DB_TXN *begun;      /* of the parts applied so far (txn.h), or NULL */
+    DB_TXN *begun;      /* holds the parts applied so far (txn.h), or NULL */
     atomic_bool failed; /* the library panicked or a flush failed */
-    atomic_int error;   /* the first that is no everyday result, or 0 */
+    atomic_int error;   /* first error that led to KX_FAILED, or 0 */
 };
 
-/* From an errno or DB_ error of the library, with a log line naming `call`
- * for everything but absence, presence and a full disk. */
+/* Returns the status of an errno or DB_ error. Logs all but absence, presence,
+ * a full disk and lack of memory; `call` names the call in the log. */
 enum kx_status bdb_status(struct env *env, int error, const char *call);
 
-/* Points a DBT at bytes to be read by the library. */
+/* Returns a DBT for bytes that the library only reads. */
 static inline DBT bdb_in(struct kx_slice bytes)
 {
     return (DBT){.data = (void *)bytes.data,

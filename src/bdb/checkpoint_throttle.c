@@ -1,6 +1,6 @@
 /* The library calls its wait hook after every few pages, while it holds none of
- * them. The files are opened here a second time: a wait for pages through the
- * library's own descriptors would consume the error that its sync must see. */
+ * them. The hook writes pages through descriptors of its own: if it used the
+ * library's, it would consume the error that the library's sync must see. */
 #include "bdb/checkpoint_throttle.h"
 
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 #include "bdb/table.h"
 
 enum {
-    PAGES = 64,  /* written together */
-    MARK_US = 1, /* the wait that the library asks for after them */
-    PAUSE_MAX_NS = KX_SECOND_NS /* in one checkpoint: the log grows meanwhile */
+    PAGES = 64,  /* written before each wait */
+    MARK_US = 1, /* the wait by which the hook recognizes a checkpoint */
+    PAUSE_MAX_NS = KX_SECOND_NS /* per checkpoint: the log grows meanwhile */
 };
 
 struct checkpoint_throttle {
@@ -26,7 +26,7 @@ struct checkpoint_throttle {
     uint64_t pause_left_ns; /* of PAUSE_MAX_NS */
 };
 
-/* The one of the checkpoint that this thread is writing. */
+/* The throttle of the checkpoint that this thread is writing. */
 static _Thread_local struct checkpoint_throttle *current;
 
 static void sleep_ns(uint64_t ns)
@@ -36,7 +36,7 @@ static void sleep_ns(uint64_t ns)
     nanosleep(&time, NULL);
 }
 
-/* The library's own sync reports pages that cannot be written. */
+/* Writes pages out. Ignores errors: the library's own sync reports them. */
 static void write_out(const struct checkpoint_throttle *throttle)
 {
     for (int i = 0; i < TABLE_COUNT; i++)
@@ -64,7 +64,7 @@ static void write_and_pause(struct checkpoint_throttle *throttle)
         checkpoint_throttle_pause(began_ns, throttle->pause_left_ns);
 }
 
-/* The hook for every wait of the library; a wait of no time yields the
+/* The hook for every wait of the library. A wait of no time yields the
  * processor. */
 static int wait_for_library(u_long seconds, u_long microseconds)
 {

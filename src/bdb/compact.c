@@ -1,5 +1,5 @@
-/* Compaction by Berkeley DB's own means, in transactions of the library's own.
- * It moves rows and changes none, so a crash at any point is harmless. */
+/* Compaction by the library's own calls, in its own transactions. It moves
+ * rows and changes none, so a crash at any point is harmless. */
 #include "bdb/compact.h"
 
 #include <inttypes.h>
@@ -9,24 +9,24 @@
 #include "bdb/page_read.h"
 
 enum {
-    /* Some space is left, so that the next writes do not split every page. */
+    /* Leaves some space, so that the next writes do not split every page. */
     FILL_PERCENT = 95,
-    LEAVE_PERCENT = 1, /* pages that are fuller are moved, not merged */
+    LEAVE_PERCENT = 1, /* fuller pages are moved, not merged */
 
-    /* The list of free pages for which the file is made shorter, and how often
-     * in a row: the library leaves some of them each time. */
+    /* The length of the list of free pages for which the file is shortened, and
+     * the number of tries: the library leaves some pages each time. */
     FREE_MIN = 64,
     FREE_MAX = 32768,
-    FREE_PART = 4, /* of the file, which is gone through */
+    FREE_PART = 4, /* shorten if at least a quarter of the file is free */
     TRIES = 3,
 
-    /* Offsets in the file's first page and in a free page; the same in all
-     * files of this library. */
+    /* Offsets in the first page of a file and in a free page, the same in all
+     * files of the library. */
     META_FREE_AT = 28,
     NEXT_AT = 16
 };
 
-/* Bytes of log that were ever written; 0 when that is not known. */
+/* Bytes of log ever written; 0 if unknown. */
 static uint64_t log_bytes(struct env *env)
 {
     DB_LOG_STAT *stat = NULL;
@@ -62,7 +62,7 @@ enum kx_status compact_rows(struct env *env, enum table table,
     return bdb_status(env, error, "compact");
 }
 
-/* The free pages, up to FREE_MAX + 1 of them: each has the number of the next.
+/* Counts free pages, up to FREE_MAX + 1: each page has the number of the next.
  */
 static enum kx_status count_free(struct env *env, enum table table,
                                  uint64_t *count_out)

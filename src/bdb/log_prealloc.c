@@ -1,6 +1,6 @@
-/* A thread fills and syncs the file under another name. The thread that creates
- * a log file then renames it and syncs the directory, because a log file whose
- * name is lost in a power cut is lost. */
+/* A thread fills and syncs a file under another name. The thread that needs a
+ * new log file renames it and syncs the directory: a log file whose name is
+ * lost in a power cut is lost. */
 #include "bdb/log_prealloc.h"
 
 #include <errno.h>
@@ -20,8 +20,9 @@
 
 enum {
     STEP_BYTES = 512 << 10, /* between two syncs: flushes must not wait long */
-    STEP_NS = KX_SECOND_NS / 10, /* at most between two steps */
-    RETRY_NS = KX_SECOND_NS /* on a full disk; also before the first file */
+    STEP_NS = KX_SECOND_NS / 10, /* longest time between two steps */
+    RETRY_NS =
+        KX_SECOND_NS /* if the disk is full; also before the first file */
 };
 
 static const char READY[] = "next-log";
@@ -29,7 +30,7 @@ static const char UNDER_WAY[] = "next-log.part";
 
 struct log_prealloc {
     char *directory;
-    char *ready; /* path */
+    char *ready; /* path of the finished file */
     char *under_way;
     size_t bytes;
     uint64_t reserve;
@@ -37,12 +38,12 @@ struct log_prealloc {
     atomic_bool stopping;
 };
 
-/* The library's hook does not know the environment, so the threads of all
- * environments share one condition. */
+/* The library's hook does not know which environment it is called for, so the
+ * threads of all environments share one condition. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t taken = PTHREAD_COND_INITIALIZER;
 
-/* ---- Taking it ---------------------------------------------------------- */
+/* ---- Using the file ----------------------------------------------------- */
 
 static void tell(void)
 {
@@ -51,7 +52,7 @@ static void tell(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Renames the file that is ready in the directory to DIRECTORY/log.NUMBER. */
+/* Renames the finished file of the directory to DIRECTORY/log.NUMBER. */
 static bool take(const char *path, const char *name)
 {
     char ready[PATH_MAX];
@@ -70,7 +71,7 @@ static bool is_log(const char *name)
            strspn(name + 4, "0123456789") == strlen(name + 4);
 }
 
-/* A log file that may exist is never replaced. */
+/* Never replaces an existing log file. */
 bool log_prealloc_take(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -80,10 +81,10 @@ bool log_prealloc_take(const char *path)
     return errno == ENOENT && take(path, name);
 }
 
-/* ---- Making it ---------------------------------------------------------- */
+/* ---- Making the file ---------------------------------------------------- */
 
-/* What is still to be written must fit: a file that is never finished would
- * take space that is needed elsewhere. */
+/* Returns whether the rest of the file fits on the disk: a file that is never
+ * finished would take space that is needed elsewhere. */
 static bool fits(const struct log_prealloc *prealloc, size_t done)
 {
     return file_free_bytes(prealloc->directory) >=
@@ -109,8 +110,7 @@ static bool fill(const struct log_prealloc *prealloc, int file)
     return done == prealloc->bytes;
 }
 
-/* First removes what a killed server has left of such a file: it takes space.
- */
+/* First removes the unfinished file of a killed server, which takes space. */
 static bool make(const struct log_prealloc *prealloc)
 {
     unlink(prealloc->under_way);
@@ -128,14 +128,15 @@ static bool make(const struct log_prealloc *prealloc)
     return false;
 }
 
-/* With the lock held: waits until a file is taken, at most for RETRY_NS. */
+/* Waits until a file is used, at most for RETRY_NS. The caller holds the lock.
+ */
 static void wait_a_while(void)
 {
     cond_wait_until(&taken, &lock, kx_monotonic_ns() + RETRY_NS);
 }
 
-/* The first file is not made at once: a store that is open for a moment needs
- * none. */
+/* Waits before it makes the first file: a store that is open only for a moment
+ * needs none. */
 static void *run(void *argument)
 {
     struct log_prealloc *prealloc = argument;

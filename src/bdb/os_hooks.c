@@ -1,5 +1,5 @@
-/* The hooks do not know the environment for which they are called, so that what
- * they note is one record for the process. */
+/* The hooks do not know which environment they are called for, so their records
+ * are per process. */
 #include "bdb/os_hooks.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void note(const char *path, int error)
     pthread_mutex_unlock(&lock);
 }
 
-/* ENOENT and EEXIST are expected results, not failures. */
+/* Notes failures. ENOENT and EEXIST are expected results. */
 static int open_file(const char *path, int flags, ...)
 {
     va_list arguments;
@@ -69,7 +69,7 @@ struct name_list {
 
 static atomic_int list_error;
 
-/* The hook by which the library frees what list_names has made. */
+/* The hook by which the library frees the result of list_names. */
 static void free_names(char **names, int count)
 {
     for (int i = 0; i < count; i++)
@@ -105,7 +105,7 @@ static bool add_name(void *target, const char *name)
     return true;
 }
 
-/* All names, or an error and no names. */
+/* Returns all names, or an error and no names. */
 static int list_names(const char *directory, char ***names_out, int *count_out)
 {
     struct name_list list = {.names = NULL};
@@ -131,9 +131,8 @@ int os_hooks_list_error(void)
 
 static atomic_uint syncs_failed;
 
-/* A failure is counted before the library sees it, and so before any other
- * thread can sync the same file. A sync that a signal interrupts is repeated.
- */
+/* Counts a failure before the library sees it, and thus before another thread
+ * can sync the same file. Repeats a sync that a signal has interrupted. */
 static int sync_file(int fd)
 {
     int error = 0;
@@ -152,8 +151,8 @@ unsigned os_hooks_syncs_failed(void)
 
 /* ---- Reading ------------------------------------------------------------ */
 
-/* A read from the system's memory takes less than 10 us, one from a disk more
- * than 50. */
+/* Nanoseconds. A read from the page cache of the system takes less than 10 us,
+ * a read from a disk more than 50 us. */
 enum { SLOW_READ_NS = 30000 };
 
 static _Thread_local struct kx_disk_reads reads;

@@ -1,7 +1,6 @@
-/* One range, from which blocks of one size are cut; those that are given back
- * are kept in a list and used first. The library asks for new pages until its
- * cache is full, and then uses what it has, so the range never has to shrink.
- */
+/* Blocks of one size, cut from one memory range. Freed blocks go into a list
+ * and are reused first. The library asks for new pages until its cache is full
+ * and then reuses them, so the range never has to shrink. */
 #include "bdb/page_alloc.h"
 
 #include <pthread.h>
@@ -16,21 +15,21 @@
 #include "bdb/page_check.h"
 
 enum {
-    HEADER_MAX = 128, /* of the library's, before a page; it takes 112 */
+    HEADER_MAX = 128, /* the library's header before a page takes 112 bytes */
     BLOCK_BYTES = PAGE_BYTES + HEADER_MAX,
     HUGE_PAGE_BYTES = 2 << 20
 };
 
 struct block {
-    struct block *next; /* while it is free */
+    struct block *next; /* only while the block is free */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *given_back;
-static uint8_t *uncut; /* the rest of the range */
+static uint8_t *uncut; /* the unused rest of the range */
 
 /* Set once, before any other thread reads them. */
-static uint8_t *start; /* NULL: nothing is reserved */
+static uint8_t *start; /* NULL: no range is reserved */
 static uint8_t *end;
 
 /* ---- Blocks ------------------------------------------------------------- */
@@ -41,7 +40,7 @@ static bool is_block(const void *memory)
     return at >= start && at < end;
 }
 
-/* NULL: the range is used up. */
+/* Returns NULL if the range is used up. */
 static void *cut(void)
 {
     pthread_mutex_lock(&lock);
@@ -93,7 +92,7 @@ void *page_alloc_resize(void *memory, size_t bytes)
 
 /* ---- The range ---------------------------------------------------------- */
 
-/* A kernel without huge pages refuses the advice, which does no harm. */
+/* If the kernel has no huge pages, the advice fails, which is harmless. */
 static void reserve(size_t bytes)
 {
     uint8_t *range = mmap(NULL, bytes + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
@@ -108,8 +107,8 @@ static void reserve(size_t bytes)
     uncut = aligned;
 }
 
-/* Reserves half as much again: a block is larger than its page, and
- * environments that are open at the same time share the range. */
+/* Reserves 1.5 times the cache: a block is larger than its page, and all open
+ * environments share the range. */
 void page_alloc_install(size_t cache_bytes)
 {
     if (start == NULL)

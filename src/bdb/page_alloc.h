@@ -1,11 +1,10 @@
-/* The memory of the cache's pages, side by side in huge pages of the processor.
+/* Keeps the pages of the cache next to each other, in huge pages of memory.
  *
- * A write looks at pages from all over the cache. In memory of 4 KiB pages each
- * look also misses the processor's table of addresses (TLB); most of that time
- * is saved when one entry of the table covers 2 MiB. The library takes each
- * page of its cache from malloc, which puts it anywhere; so it gets blocks of a
- * page and its header from here, and everything else from malloc.
- */
+ * A write visits pages all over the cache. With memory pages of 4 KiB, most of
+ * these visits also miss the TLB; with entries that cover 2 MiB, most of that
+ * time is saved. The library allocates each page of its cache with malloc,
+ * which scatters them. So it gets blocks of a page and its header from this
+ * module, and everything else from malloc. */
 #ifndef PAGE_ALLOC_H
 #define PAGE_ALLOC_H
 
@@ -13,19 +12,20 @@
 
 struct __db_env;
 
-/* From now on, in all of this process, the library takes its memory through
- * this module. The first call reserves room for a cache of so many bytes, which
- * stays reserved, but takes no memory until it is used; where that fails, and
- * for what goes beyond it, malloc is used. To be called before the first
- * environment is made; any number of times, but not by two threads at once. */
+/* Makes the library allocate memory through this module, in the whole process.
+ * The first call reserves address space for a cache of cache_bytes, which takes
+ * no memory until it is used. If that fails, or for what exceeds it, malloc is
+ * used. Call before the first environment is created; may be called any number
+ * of times, but not by two threads at once. */
 void page_alloc_install(size_t cache_bytes);
 
-/* Makes the library take from malloc what its caller has to free(). For every
- * environment, right after it is made. 0 or an error of the library. */
+/* Makes the library use malloc for results that its caller frees. Call for
+ * every environment right after it is created. Returns 0 or an error of the
+ * library.
+ */
 int page_alloc_except_results(struct __db_env *db);
 
-/* What the library calls: malloc, realloc and free by other means. Any thread.
- */
+/* malloc, realloc and free, as called by the library. Any thread. */
 void *page_alloc_take(size_t bytes);
 void *page_alloc_resize(void *memory, size_t bytes);
 void page_alloc_give(void *memory);

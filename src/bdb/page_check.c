@@ -1,5 +1,5 @@
-/* A page's checksum (page_checksum.h) is computed with zeros in its own place.
- * Of the first page of a file only 512 bytes count. */
+/* A page's checksum (page_checksum.h) is computed with zeros in place of the
+ * checksum itself. In the first page of a file only 512 bytes count. */
 #include "bdb/page_check.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ enum {
     TYPE_AT = 25,
     SUM_AT = 28,
     SUM_SIZE = 4,
-    META_TYPE = 9, /* of a btree */
+    META_TYPE = 9, /* type of a btree's first page */
     META_BYTES = 512,
     META_SUM_AT = 492,
     READ_PAGES = 256,
@@ -43,8 +43,7 @@ static bool sum_is_right(const uint8_t *page, size_t size, size_t at)
     return sum == read_number(page + at);
 }
 
-/* A hole in a file, and a page that was only allocated, have zeros in the
- * header. */
+/* The header of a hole, or of a page that was only allocated, is zero. */
 static bool never_written(const uint8_t *page)
 {
     static const uint8_t zeros[TYPE_AT + 1];
@@ -61,8 +60,8 @@ bool page_check_one(const uint8_t *page, uint64_t n)
            sum_is_right(page, PAGE_BYTES, SUM_AT);
 }
 
-/* A page that is written at this moment may be read half old and half new. One
- * that is not there any more is right. */
+/* Checks a page again: a read during a write may return half of the old page
+ * and half of the new one. A page that no longer exists is right. */
 static bool is_right_later(int fd, uint64_t n)
 {
     static const struct timespec pause = {.tv_nsec = AGAIN_NS};
@@ -76,7 +75,7 @@ static bool is_right_later(int fd, uint64_t n)
     return false;
 }
 
-/* A file whose pages are checked. */
+/* A file whose pages are being checked. */
 struct paged_file {
     const char *path;
     const char *name;
@@ -103,8 +102,8 @@ static void next_table(struct page_walk *walk)
     walk->page = 0;
 }
 
-/* At most *left pages, which become less. What follows the last whole page was
- * never finished. */
+/* Checks at most *left pages and subtracts them from *left. Ignores a partial
+ * page at the end of the file, which was never finished. */
 static enum kx_status check_file(const struct paged_file *file,
                                  struct page_walk *walk, uint64_t *left,
                                  struct kx_fault *fault)
@@ -140,7 +139,7 @@ static enum kx_status check_table(const char *directory, struct page_walk *walk,
         next_table(walk);
         return KX_OK;
     }
-    if (fd < 0) /* as without permission: that is no damage */
+    if (fd < 0) /* permission, for example, which is not damage */
         return file_unread(path, fault);
     struct paged_file file = {.path = path, .name = name, .fd = fd};
     enum kx_status status = check_file(&file, walk, left, fault);

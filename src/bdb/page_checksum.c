@@ -1,6 +1,6 @@
-/* Neighbouring bytes are put together in lanes of two, four, eight bytes, none
- * of which overflows into the next: three multiplications take the place of
- * eight that wait for each other. */
+/* Combines neighbouring bytes in lanes of two, four and eight bytes, none of
+ * which overflows into the next: three multiplications replace eight that
+ * depend on each other. */
 #include "bdb/page_checksum.h"
 
 #include <endian.h>
@@ -19,7 +19,7 @@
 
 enum { BLOCK = 32 };
 
-/* Four numbers of four digits each. */
+/* Returns four numbers of four digits each. */
 static inline __m128i four_digits(const uint8_t *bytes)
 {
     const __m128i zero = _mm_setzero_si128();
@@ -31,8 +31,8 @@ static inline __m128i four_digits(const uint8_t *bytes)
     return _mm_madd_epi16(_mm_packs_epi32(low, high), by_2);
 }
 
-/* Adds `count` blocks. Each lane of 64 bits counts with its lower half: what is
- * in the upper one never gets there. `even` has the first and third four digits
+/* Adds `count` blocks. Only the lower half of each 64-bit lane matters: the
+ * upper half never carries into it. `even` has the first and third four digits
  * of half a block, `odd` the others. */
 static uint32_t add_blocks(uint32_t sum, const uint8_t *bytes, size_t count)
 {

@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of all bytes that led to `sum` (0: none) and these. */
+/* Continues a checksum: `sum` is that of the preceding bytes, 0 if there are
+ * none. */
 uint32_t page_checksum_add(uint32_t sum, const void *data, size_t size);
 
-/* The library's own name for it. A program's definition comes before that of a
- * shared library, so that the library calls this one: its own takes one byte
- * after the other, a sixth of what a write costs. */
+/* Replaces the library's function of this name: a program's definition takes
+ * precedence over that of a shared library. The library's own handles one byte
+ * at a time, which takes a sixth of the cost of a write. */
 uint32_t __ham_func4(const void *db, const void *data, uint32_t size);
 
 #endif

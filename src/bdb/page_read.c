@@ -1,4 +1,4 @@
-/* A page is copied, because the pool may take it back. */
+/* Copies the page, because the cache may evict it. */
 #include "bdb/page_read.h"
 
 #include "bdb/bdb.h"

@@ -1,8 +1,8 @@
-/* Range scans on one Berkeley DB cursor, which look-ups use as well. Forward
- * scans fetch whole pages at a time; the library can do that forward only.
+/* Range scans on one Berkeley DB cursor, which look-ups share. Forward scans
+ * fetch whole pages at a time, which the library does only in that direction.
  *
- * A cursor is closed before a batch is applied: a view ends its scans, and the
- * writer its own, so that no cursor is on a page that changes. */
+ * A cursor is closed before a batch is applied: each view and the writer end
+ * their scans first, so that no cursor is on a page that changes. */
 #include "bdb/range.h"
 
 #include <talloc.h>
@@ -11,18 +11,18 @@
 #include "bdb/range_state.h"
 #include "engine/before_image.h"
 
-/* A first fetch is small, for most scans are; it grows as a scan goes on. */
+/* The first fetch is small, because most scans are; later ones grow. */
 enum {
     FETCH_MIN = 8 << 10,
     FETCH_MAX = 64 << 10,
-    KEPT_MAX = 2 * FETCH_MAX /* bytes, from scan to scan */
+    KEPT_MAX = 2 * FETCH_MAX /* bytes of buffer kept from scan to scan */
 };
 
-/* Absent rows of a gap that are passed over one by one: a new descent of the
- * tree costs more. */
+/* The number of absent rows of a gap that are skipped one by one, because a new
+ * descent of the tree costs more. */
 enum { GAP_FEW = 8 };
 
-/* Makes room for the first row; an earlier failure of a buffer is reset. */
+/* Makes room for the first row, and resets an earlier failure of a buffer. */
 static bool make_room(struct range *range)
 {
     kx_buffer_clear(&range->fetched);
@@ -55,7 +55,7 @@ void range_set_before_image(struct range *range,
     range->before_image = before_image;
 }
 
-/* Which changes of the before image lie within the bounds. */
+/* Finds the changes of the before image that lie within the bounds. */
 static void enter_before_image(struct range *range)
 {
     const struct before_image *before_image = range->before_image;
@@ -85,7 +85,7 @@ enum kx_status range_open_cursor(struct range *range)
     return bdb_status(range->env, error, "cursor");
 }
 
-/* The next row is looked up in the tree. */
+/* Makes the scan look its next row up in the tree. */
 static void begin_at_bound(struct range *range)
 {
     range->fresh = true;
@@ -106,7 +106,7 @@ enum kx_status range_begin(struct range *range, struct kx_slice start,
     return range_open_cursor(range);
 }
 
-/* The buffer for a row's key, with the key that is sought in it. */
+/* Returns the buffer for a row's key, filled with the key to look up. */
 static DBT row_key(struct range *range, struct kx_slice sought)
 {
     if (sought.size != 0)
@@ -117,9 +117,9 @@ static DBT row_key(struct range *range, struct kx_slice sought)
                  .flags = DB_DBT_USERMEM};
 }
 
-/* One cursor call with `fetched` as the place for data, at most `room` bytes of
- * it; makes that place larger when it has to be. The key's size is set in
- * range->key, which has room for that of any row; a bound may be longer. */
+/* Makes one cursor call that stores at most `room` bytes of data in `fetched`,
+ * which it enlarges if necessary. Sets the key's size in range->key, which has
+ * room for the key of any row; a bound may be longer. */
 static enum kx_status fetch_into(struct range *range, struct kx_slice sought,
                                  u_int32_t how, size_t room)
 {
@@ -150,8 +150,8 @@ enum kx_status range_fetch(struct range *range, struct kx_slice sought,
     return fetch_into(range, sought, how, range->fetched.capacity);
 }
 
-/* The next rows into `fetched`. The buffer may only grow here, where no slice
- * into it is in use any more. */
+/* Fetches the next rows into `fetched`. The buffer may grow only here, where no
+ * slice points into it. */
 static enum kx_status fetch_page(struct range *range)
 {
     struct kx_slice sought = kx_slice(NULL, 0);
@@ -172,8 +172,8 @@ static enum kx_status fetch_page(struct range *range)
     return status;
 }
 
-/* Slices point into the fetched page, which holds until all its rows are taken.
- */
+/* The slices point into the fetched page, which stays until all of its rows are
+ * taken. */
 static enum kx_status next_forward(struct range *range, struct kx_slice *key,
                                    struct kx_slice *value)
 {
@@ -199,8 +199,8 @@ static enum kx_status next_forward(struct range *range, struct kx_slice *key,
     }
 }
 
-/* Puts the cursor on the last row below end: one before the first that is not
- * below it, or the table's last if no row is below it. */
+/* Puts the cursor on the last row below end: the row before the first one that
+ * is at or above end, or the table's last row. */
 static enum kx_status fetch_last(struct range *range)
 {
     if (range->end.size != 0) {
@@ -227,7 +227,7 @@ static enum kx_status next_reverse(struct range *range, struct kx_slice *key,
     return kx_compare(*key, range->start) < 0 ? KX_END : KX_OK;
 }
 
-/* The table's next row. */
+/* Returns the table's next row, regardless of the before image. */
 static enum kx_status next_stored(struct range *range, struct kx_slice *key,
                                   struct kx_slice *value)
 {
@@ -235,9 +235,8 @@ static enum kx_status next_stored(struct range *range, struct kx_slice *key,
                           : next_forward(range, key, value);
 }
 
-/* The before image's next change in the direction of the scan; NULL: no change
- * is left.
- */
+/* Returns the next change of the before image in the direction of the scan, or
+ * NULL if no change is left. */
 static const struct net_change *next_change(const struct range *range)
 {
     if (range->before_image_low == range->before_image_high)
@@ -247,8 +246,8 @@ static const struct net_change *next_change(const struct range *range)
     return &range->before_image->changes[at];
 }
 
-/* Compares the held row with a key: < 0 if it comes first in the direction of
- * the scan. */
+/* Compares the held row with a key. Returns < 0 if the row comes first in the
+ * direction of the scan. */
 static int order_of_held(const struct range *range, struct kx_slice key)
 {
     if (range->held_status == KX_END)
@@ -257,8 +256,9 @@ static int order_of_held(const struct range *range, struct kx_slice key)
     return range->reverse ? -order : order;
 }
 
-/* The next row of table and before image: a row that both have is as in the
- * before image. KX_ABSENT: there it is absent. */
+/* Returns the next row of table and before image; the before image decides if
+ * both have the key. KX_ABSENT: the before image says that the row is absent.
+ */
 static enum kx_status take_merged(struct range *range, struct kx_slice *key,
                                   struct kx_slice *value)
 {
@@ -283,9 +283,9 @@ static enum kx_status take_merged(struct range *range, struct kx_slice *key,
     return value->size != 0 ? KX_OK : KX_ABSENT;
 }
 
-/* The scan has met an absent row: the rows in the remainder of its gap are
- * absent, too. If there are many the scan continues at the last of them or, in
- * reverse, before the first. */
+/* Skips the rest of a gap after an absent row: its rows are absent, too. If
+ * there are many, the scan continues at the last of them or, in reverse, before
+ * the first. */
 static void pass_gap(struct range *range)
 {
     const struct net_change *changes = range->before_image->changes;
@@ -317,7 +317,7 @@ static enum kx_status next_merged(struct range *range, struct kx_slice *key,
     return status;
 }
 
-/* False once the scan has passed all changes of the before image. */
+/* Returns false once the scan has passed all changes of the before image. */
 static bool in_before_image(const struct range *range)
 {
     return range->held || range->before_image_low < range->before_image_high;
@@ -339,8 +339,8 @@ enum kx_status range_next(struct range *range, struct kx_slice *key_out,
     return status;
 }
 
-/* In the library's layout a row of a fetched page is four numbers, which the
- * position counts down. A row of the before image is not known so far. */
+/* In the library's layout, a row of a fetched page is four numbers, which the
+ * position counts down. Rows of the before image cannot be peeked at. */
 bool range_peek(const struct range *range, size_t ahead,
                 struct kx_slice *key_out, struct kx_slice *value_out)
 {

@@ -1,14 +1,15 @@
-/* Series of look-ups on the cursor of a range: neighbours are found without a
- * search of the tree. */
+/* Series of look-ups on the cursor of a range: neighbours are found without
+ * searching the tree. */
 #include "bdb/range.h"
 
 #include "bdb/bdb.h"
 #include "bdb/range_state.h"
 
-/* At most 2^WAIT_BITS look-ups pass between two tries of the next row. */
+/* At most 2^WAIT_BITS look-ups pass before the next row is tried again. */
 enum { WAIT_BITS = 5 };
 
-/* Is the wanted row the one after the last? Then the tree is not searched. */
+/* Returns whether the wanted row directly follows the last one, without a
+ * search of the tree. */
 static bool found_next(struct range *range, struct kx_slice key, u_int32_t how)
 {
     if (range_fetch(range, kx_slice(NULL, 0), DB_NEXT) != KX_OK)
@@ -17,9 +18,9 @@ static bool found_next(struct range *range, struct kx_slice key, u_int32_t how)
     return order == 0 || (order > 0 && how == DB_SET_RANGE);
 }
 
-/* After each failed try twice as many look-ups pass before the next one: a
- * series of scattered keys costs a handful of tries, and a run of neighbours
- * within it is still found. */
+/* After each failed try, twice as many look-ups pass before the next try. So
+ * scattered keys cost a handful of tries, and a run of neighbours among them is
+ * still found. */
 static bool tried_next(struct range *range, struct kx_slice key, u_int32_t how)
 {
     if (range->wait > 0) {
@@ -34,7 +35,7 @@ static bool tried_next(struct range *range, struct kx_slice key, u_int32_t how)
     return found;
 }
 
-/* One of a series of look-ups, with DB_SET or DB_SET_RANGE. */
+/* One look-up of a series, with DB_SET or DB_SET_RANGE. */
 static enum kx_status look_up(struct range *range, struct kx_slice key,
                               u_int32_t how)
 {

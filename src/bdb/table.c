@@ -1,5 +1,5 @@
-/* Point reads, into memory of the caller, outside of any transaction: meanwhile
- * the view keeps writes out. */
+/* Point reads, into memory of the caller, outside of any transaction: the view
+ * keeps writes out meanwhile. */
 #include "bdb/table.h"
 
 #include "bdb/bdb.h"
@@ -37,7 +37,7 @@ enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
     }
 }
 
-/* Of a value on overflow pages only the first pages are read. */
+/* Reads only the first pages of a value on overflow pages. */
 enum kx_status table_get_head(struct env *env, enum table table,
                               struct kx_slice key, size_t size,
                               struct kx_buffer *value)

@@ -1,5 +1,5 @@
-/* The tables, one Berkeley DB file each, and point reads of their rows, which
- * are bytes. Any thread, but no read while txn_apply runs. */
+/* The tables, one Berkeley DB file each, and point reads of their rows. Any
+ * thread may call these functions, but not while txn_apply runs. */
 #ifndef TABLE_H
 #define TABLE_H
 
@@ -7,10 +7,11 @@
 
 struct env;
 
-/* The name of a table's file in the data directory. */
+/* The name of a table's file in the data directory. Never NULL. */
 const char *table_file(enum table table);
 
-/* As the calls of an engine_view with these names (engine/engine.h). */
+/* These are the calls of an engine_view with the same names; engine/engine.h
+ * states their contracts. */
 enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
                          struct kx_buffer *value);
 enum kx_status table_get_head(struct env *env, enum table table,

@@ -1,29 +1,29 @@
-/* Shares of a tree, from its upper levels. The library's key_range takes the
- * children of a page for equally large. For a root with few children they are
- * not: when a tree that grows at its end gets one more level, the second child
- * of the root begins with one page, beside a full one. Such a root's children
- * are weighed by their numbers of entries. */
+/* Estimates shares of a tree from its upper levels. The library's key_range
+ * assumes that all children of a page are equally large. For a root with few
+ * children they are not: when a tree that grows at its end gets one more level,
+ * the second child of the root begins with one page, beside a full one. So the
+ * children of such a root are weighed by their numbers of entries. */
 #include "bdb/bdb.h"
 #include "bdb/page_read.h"
 
 enum {
-    WEIGHED_MAX = 16, /* children; of more, none matters much */
+    WEIGHED_MAX = 16, /* children; beyond that, no single one matters much */
 
-    /* Offsets in the first page of a file and in a page of the tree, with a
-     * checksum; the same in all files of this library. */
+    /* Offsets in the first page of a file and in a page of a tree with
+     * checksums, the same in all files of the library. */
     META_ROOT_AT = 88,
     ENTRIES_AT = 20,
     TYPE_AT = 25,
     TYPE_INTERNAL = 3,
-    ITEMS_AT = 32, /* of two bytes each: the offset of an item */
+    ITEMS_AT = 32, /* an array of two-byte offsets of items */
     ITEM_PAGE_AT = 4
 };
 
-/* What key_range says of a place, and what is so: before[i] is the share of the
- * rows before the i-th child of the root. */
+/* Converts the share that key_range returns into the real one: before[i] is the
+ * share of the rows before the i-th child of the root. */
 struct scale {
     DB *db;
-    unsigned children; /* 0: as key_range says */
+    unsigned children; /* 0: trust key_range */
     double before[WEIGHED_MAX + 1];
 };
 
@@ -38,7 +38,7 @@ static bool read_bytes(struct page_source from, struct page_part part,
     return page_read(from.env, from.table, part, out) == KX_OK;
 }
 
-/* The number of entries of the root's i-th child. */
+/* Reads the number of entries of the root's i-th child. */
 static bool weigh_child(struct page_source from, uint32_t root, unsigned i,
                         uint16_t *weight_out)
 {
@@ -70,7 +70,7 @@ static bool weigh_children(struct page_source from, uint32_t root,
     return all > 0;
 }
 
-/* False: the root has no pages below it, or so many that none is weighed. */
+/* Returns false if the root has no children, or too many to weigh. */
 static bool few_children(struct page_source from, uint32_t root,
                          unsigned *count_out)
 {
@@ -99,7 +99,7 @@ static struct scale scale_of(struct env *env, enum table table)
     return scale;
 }
 
-/* The share of rows before key; 0 if that is not known. */
+/* The share of the rows before key; 0 if unknown. */
 static double share_before(const struct scale *scale, struct kx_slice key)
 {
     DB *db = scale->db;
@@ -132,15 +132,15 @@ double table_share(struct env *env, enum table table, struct kx_slice start,
     return share_between(&scale, start, end);
 }
 
-/* Descents of the tree at most. A byte of a key takes nine of them, so this is
- * enough for the bytes in which the keys of most ranges differ. */
+/* The most descents of the tree. A byte of a key takes nine, so this is enough
+ * for the bytes in which the keys of most ranges differ. */
 enum { DESCENTS_MAX = 512 };
 
 struct bisection {
     const struct scale *scale;
     struct kx_buffer *key;
-    double target; /* rows before the key: at most this share of all */
-    double enough; /* a part of the rows so small need not be divided */
+    double target; /* at most this share of all rows lies before the key */
+    double enough; /* a share of the rows too small to be divided */
     unsigned descents;
 };
 
@@ -154,7 +154,7 @@ static double share_before_next(struct bisection *bisection, unsigned byte)
     return share;
 }
 
-/* Finds the next byte of the key. False: the key is the place. */
+/* Appends the next byte of the key. Returns false if the key is complete. */
 static bool add_byte(struct bisection *bisection)
 {
     unsigned low = 0;
@@ -181,7 +181,7 @@ static size_t common_size(struct kx_slice a, struct kx_slice b)
     return size;
 }
 
-/* Byte by byte: to look up a row by its number is more than the tree can do. */
+/* Searches byte by byte: the tree cannot look up a row by its number. */
 enum kx_status table_find_share(struct env *env, enum table table,
                                 const struct engine_place *place,
                                 struct kx_buffer *key)

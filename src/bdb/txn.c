@@ -1,25 +1,24 @@
-/* Applies a batch of writes in one transaction. There are no locks to wait for
- * and so no deadlocks: no transaction is tried again for those.
+/* Applies a batch of writes in one transaction. Without locks there are no
+ * deadlocks, so no transaction has to be retried.
  *
- * Rows are put through one cursor for each table, which is not used again after
- * an error: so the library need not keep a copy of it to go back to
- * (DBC_TRANSIENT, as in its own DB->put). For neighbours, as jobs write them,
- * or imports in large commits, it looks on the page of its last row first,
- * which saves them the search from the root (DB_CURSOR_BULK). The rows of many
- * clients are rarely neighbours: there that look costs more than it saves.
- */
+ * Rows are put through one cursor per table, which is not used again after an
+ * error. So the library need not keep a copy of the cursor to return to
+ * (DBC_TRANSIENT, as in its own DB->put). For neighbouring rows, as jobs and
+ * large imports write them, the library first tries the page of the last row,
+ * which saves a search from the root (DB_CURSOR_BULK). Rows of many clients are
+ * rarely neighbours; that try would cost more than it saves. */
 #include "bdb/txn.h"
 
 #include "bdb/bdb.h"
 
-enum { BULK_MIN = 512 }; /* so many rows are taken for neighbours */
+enum { BULK_MIN = 512 }; /* a batch of so many rows counts as neighbours */
 
-/* A transaction under way. */
+/* A transaction that is being applied. */
 struct txn_work {
     struct env *env;
     DB_TXN *txn;
     u_int32_t cursor_flags;
-    DBC *cursors[TABLE_COUNT]; /* NULL: not needed so far */
+    DBC *cursors[TABLE_COUNT]; /* NULL: not opened yet */
 };
 
 static int open_cursor(struct txn_work *work, enum table table)
@@ -47,7 +46,7 @@ static int put_row(struct txn_work *work, const struct row_write *write)
     return cursor->put(cursor, &key, &value, DB_KEYLAST);
 }
 
-/* One walk of the tree both checks and stores; a cursor has no such call. */
+/* Checks and stores in one walk of the tree, which no cursor call can do. */
 static int insert_row(struct txn_work *work, const struct row_write *write)
 {
     DB *db = work->env->tables[write->table];
@@ -64,7 +63,7 @@ static int remove_row(struct txn_work *work, const struct row_write *write)
     return error == DB_NOTFOUND ? 0 : error;
 }
 
-/* The library wants them closed before the transaction ends. */
+/* The library requires cursors to be closed before the transaction ends. */
 static int close_cursors(struct txn_work *work)
 {
     int error = 0;

@@ -19,13 +19,13 @@ struct net_change {
     uint32_t gap;
 };
 
-/* Returns the index of the first change whose key is at least `key`; `count` if
- * there is none. The changes are in key order. */
+/* Returns the index of the first change whose key is at least `key`, or `count`
+ * if all keys are lower. The changes are in key order. */
 size_t before_image_lower_bound(const struct net_change *changes, size_t count,
                                 struct kx_slice key);
 
-/* Returns the index of the first change whose gap is at least `gap`; `count` if
- * there is none. */
+/* Returns the index of the first change whose gap is at least `gap`, or `count`
+ * if all gaps are lower. */
 size_t before_image_gap_bound(const struct net_change *changes, size_t count,
                               uint32_t gap);
 

@@ -148,7 +148,7 @@ struct engine_calls {
 /* ---- Changes (writer thread) -------------------------------------------- */
 
 /* Hints that these writes are applied next. Views may be open during this call,
- * so the engine does here whatever engine_apply would have to wait for. An
+ * so the engine does here what engine_apply would have to wait for. An
  * error is reported by engine_apply. */
 static inline void engine_prepare(struct engine *engine,
                                   const struct engine_batch *batch)
@@ -181,7 +181,7 @@ static inline enum kx_status engine_apply_part(struct engine *engine,
 }
 
 /* Undoes the parts of a batch that engine_apply has not completed. Does nothing
- * if there are none. */
+ * without a part. */
 static inline void engine_take_back(struct engine *engine)
 {
     engine->calls->take_back(engine);
