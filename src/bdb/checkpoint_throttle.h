@@ -3,8 +3,8 @@
  *
  * A checkpoint may have tens of thousands of pages to write. Without this
  * module, the library sends them to the disk all at once when it syncs the
- * files at the end; flushes of the log, for which commits wait, then queue
- * behind them. With it, the checkpoint writes a few pages at a time, waits for
+ * files at the end; flushes of the log, for which commits wait, then wait
+ * for them. With it, the checkpoint writes a few pages at a time, waits for
  * them, and then leaves the disk idle for as long as they took. */
 #ifndef CHECKPOINT_THROTTLE_H
 #define CHECKPOINT_THROTTLE_H
