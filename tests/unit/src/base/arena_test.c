@@ -14,7 +14,7 @@ static size_t size_of(int n)
     return (size_t)(n * SIZE_STEP % SIZES);
 }
 
-static void pieces_do_not_overlap(void **state)
+static void arena_pieces_do_not_overlap(void **state)
 {
     (void)state;
     void *mem = talloc_new(NULL);
@@ -34,7 +34,7 @@ static void pieces_do_not_overlap(void **state)
     talloc_free(mem);
 }
 
-static void a_large_piece_is_one_of_its_own(void **state)
+static void large_arena_piece_gets_own_allocation(void **state)
 {
     (void)state;
     void *mem = talloc_new(NULL);
@@ -51,7 +51,7 @@ static void a_large_piece_is_one_of_its_own(void **state)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-static void an_access_beyond_a_piece_is_reported(void **state)
+static void sanitizer_reports_access_beyond_arena_piece(void **state)
 {
     (void)state;
     void *mem = talloc_new(NULL);
@@ -69,10 +69,10 @@ static void an_access_beyond_a_piece_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_do_not_overlap),
-        cmocka_unit_test(a_large_piece_is_one_of_its_own),
+        cmocka_unit_test(arena_pieces_do_not_overlap),
+        cmocka_unit_test(large_arena_piece_gets_own_allocation),
 #ifdef __SANITIZE_ADDRESS__
-        cmocka_unit_test(an_access_beyond_a_piece_is_reported),
+        cmocka_unit_test(sanitizer_reports_access_beyond_arena_piece),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static void slices_sort_by_unsigned_bytes_and_prefixes_first(void **state)
     }
 }
 
-static void a_zero_byte_is_a_byte_like_others(void **state)
+static void slices_with_zero_bytes_compare_as_bytes(void **state)
 {
     (void)state;
     assert_true(kx_compare(kx_slice("a\0b", 3), kx_slice("a\0c", 3)) < 0);
@@ -39,7 +39,7 @@ static void a_zero_byte_is_a_byte_like_others(void **state)
     assert_true(kx_starts_with(kx_slice("a\0b", 3), kx_slice("a\0", 2)));
 }
 
-static void prefixes_are_found(void **state)
+static void starts_with_finds_prefix_of_slice(void **state)
 {
     (void)state;
     assert_true(kx_starts_with(kx_text("abc"), kx_text("")));
@@ -49,7 +49,7 @@ static void prefixes_are_found(void **state)
     assert_false(kx_starts_with(kx_text("abc"), kx_text("b")));
 }
 
-static void an_empty_slice_may_be_null(void **state)
+static void empty_slice_may_be_null(void **state)
 {
     (void)state;
     struct kx_slice none = kx_slice(NULL, 0);
@@ -59,7 +59,7 @@ static void an_empty_slice_may_be_null(void **state)
     assert_true(kx_starts_with(kx_text("a"), none));
 }
 
-static void a_buffer_grows_and_keeps_its_bytes(void **state)
+static void buffer_keeps_its_bytes_when_it_grows(void **state)
 {
     struct kx_buffer buffer;
     kx_buffer_init(&buffer, *state);
@@ -81,7 +81,7 @@ static void a_buffer_grows_and_keeps_its_bytes(void **state)
     assert_null(buffer.data);
 }
 
-static void reserved_room_is_used_without_moving(void **state)
+static void buffer_uses_reserved_room_without_moving(void **state)
 {
     struct kx_buffer buffer;
     kx_buffer_init(&buffer, *state);
@@ -94,7 +94,7 @@ static void reserved_room_is_used_without_moving(void **state)
     kx_buffer_free(&buffer);
 }
 
-static void a_failed_buffer_keeps_its_contents_and_takes_no_more(void **state)
+static void failed_buffer_keeps_contents_and_ignores_additions(void **state)
 {
     struct kx_buffer buffer;
     kx_buffer_init(&buffer, *state);
@@ -114,7 +114,7 @@ static void a_failed_buffer_keeps_its_contents_and_takes_no_more(void **state)
     kx_buffer_free(&buffer);
 }
 
-static void a_size_beyond_all_memory_fails(void **state)
+static void buffer_rejects_size_beyond_address_space(void **state)
 {
     struct kx_buffer buffer;
     kx_buffer_init(&buffer, *state);
@@ -131,18 +131,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_sort_by_unsigned_bytes_and_prefixes_first),
-        cmocka_unit_test(a_zero_byte_is_a_byte_like_others),
-        cmocka_unit_test(prefixes_are_found),
-        cmocka_unit_test(an_empty_slice_may_be_null),
-        cmocka_unit_test_setup_teardown(a_buffer_grows_and_keeps_its_bytes,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(reserved_room_is_used_without_moving,
+        cmocka_unit_test(slices_with_zero_bytes_compare_as_bytes),
+        cmocka_unit_test(starts_with_finds_prefix_of_slice),
+        cmocka_unit_test(empty_slice_may_be_null),
+        cmocka_unit_test_setup_teardown(buffer_keeps_its_bytes_when_it_grows,
                                         memory_open, memory_close),
         cmocka_unit_test_setup_teardown(
-            a_failed_buffer_keeps_its_contents_and_takes_no_more, memory_open,
+            buffer_uses_reserved_room_without_moving, memory_open,
             memory_close),
-        cmocka_unit_test_setup_teardown(a_size_beyond_all_memory_fails,
-                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(
+            failed_buffer_keeps_contents_and_ignores_additions, memory_open,
+            memory_close),
+        cmocka_unit_test_setup_teardown(
+            buffer_rejects_size_beyond_address_space, memory_open,
+            memory_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

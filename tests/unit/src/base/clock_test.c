@@ -4,7 +4,7 @@
 #include "kindex.h"
 #include "unit.h"
 
-static void a_set_clock_stands_still(void **state)
+static void set_clock_stands_still(void **state)
 {
     (void)state;
     kx_clock_set(1234567890123);
@@ -15,7 +15,7 @@ static void a_set_clock_stands_still(void **state)
     kx_clock_set(0);
 }
 
-static void an_unset_clock_is_the_real_one(void **state)
+static void unset_clock_shows_real_time(void **state)
 {
     (void)state;
     kx_clock_set(5);
@@ -29,7 +29,7 @@ static void an_unset_clock_is_the_real_one(void **state)
     assert_true(now_ms <= after.tv_sec * 1000 + after.tv_nsec / 1000000);
 }
 
-static void the_monotonic_clock_never_goes_back(void **state)
+static void monotonic_clock_never_goes_back(void **state)
 {
     (void)state;
     kx_clock_set(1);
@@ -42,7 +42,7 @@ static void the_monotonic_clock_never_goes_back(void **state)
     kx_clock_set(0);
 }
 
-static void a_wait_ends_when_its_moment_has_come(void **state)
+static void ms_until_is_zero_once_the_time_has_come(void **state)
 {
     (void)state;
     uint64_t now_ns = kx_monotonic_ns();
@@ -55,7 +55,7 @@ static void a_wait_ends_when_its_moment_has_come(void **state)
 enum { HOUR_MS = 3600 * 1000, SOON_MS = 60 * 1000 };
 
 /* No other test of this process may come after it. */
-static void a_clock_that_follows_another_is_not_set_back(void **state)
+static void following_clock_is_never_set_back(void **state)
 {
     (void)state;
     int64_t now_ms = kx_now_ms();
@@ -74,7 +74,7 @@ static void a_clock_that_follows_another_is_not_set_back(void **state)
     assert_in_range(kx_now_ms(), shown_ms, shown_ms + SOON_MS);
 }
 
-static void a_clock_that_is_ahead_runs_at_half_the_speed(void **state)
+static void following_clock_that_is_ahead_runs_at_half_speed(void **state)
 {
     (void)state;
     int64_t begun_ms = (int64_t)(kx_monotonic_ns() / KX_MS_NS);
@@ -95,12 +95,12 @@ static void a_clock_that_is_ahead_runs_at_half_the_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_set_clock_stands_still),
-        cmocka_unit_test(an_unset_clock_is_the_real_one),
-        cmocka_unit_test(the_monotonic_clock_never_goes_back),
-        cmocka_unit_test(a_wait_ends_when_its_moment_has_come),
-        cmocka_unit_test(a_clock_that_follows_another_is_not_set_back),
-        cmocka_unit_test(a_clock_that_is_ahead_runs_at_half_the_speed),
+        cmocka_unit_test(set_clock_stands_still),
+        cmocka_unit_test(unset_clock_shows_real_time),
+        cmocka_unit_test(monotonic_clock_never_goes_back),
+        cmocka_unit_test(ms_until_is_zero_once_the_time_has_come),
+        cmocka_unit_test(following_clock_is_never_set_back),
+        cmocka_unit_test(following_clock_that_is_ahead_runs_at_half_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static ino_t number_of(const char *path)
     return about.st_ino;
 }
 
-static void the_parent_of_a_new_directory_is_synced(void **state)
+static void new_directory_syncs_its_parent(void **state)
 {
     struct story *s = *state;
     const char *parent = s->test.directory;
@@ -44,7 +44,7 @@ static void the_parent_of_a_new_directory_is_synced(void **state)
     }
 }
 
-static void one_that_cannot_be_made(void **state)
+static void directory_that_cannot_be_made_fails_with_errno(void **state)
 {
     struct story *s = *state;
     char *path = talloc_asprintf(s->mem, "%s/none/new", s->test.directory);
@@ -52,7 +52,7 @@ static void one_that_cannot_be_made(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
-static void the_parents_of_a_path_are_made(void **state)
+static void missing_parents_of_a_path_are_made(void **state)
 {
     struct story *s = *state;
     const char *parent = s->test.directory;
@@ -79,11 +79,12 @@ static void the_parents_of_a_path_are_made(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_parent_of_a_new_directory_is_synced,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(one_that_cannot_be_made, begin, finish),
-        cmocka_unit_test_setup_teardown(the_parents_of_a_path_are_made, begin,
+        cmocka_unit_test_setup_teardown(new_directory_syncs_its_parent, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(
+            directory_that_cannot_be_made_fails_with_errno, begin, finish),
+        cmocka_unit_test_setup_teardown(missing_parents_of_a_path_are_made,
+                                        begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

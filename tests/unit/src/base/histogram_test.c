@@ -13,7 +13,7 @@ static uint64_t count_all(const struct kx_histogram *histogram)
     return count;
 }
 
-static void a_bound_belongs_to_its_bucket(void **state)
+static void histogram_bound_belongs_to_its_bucket(void **state)
 {
     (void)state;
     for (size_t i = 0; kx_bucket_bound(KX_TIMES, i) != UINT64_MAX; i++) {
@@ -27,7 +27,7 @@ static void a_bound_belongs_to_its_bucket(void **state)
     }
 }
 
-static void bounds_grow_and_end_within_the_buckets(void **state)
+static void histogram_bounds_grow_and_end_within_the_buckets(void **state)
 {
     (void)state;
     for (enum kx_scale scale = KX_TIMES; scale <= KX_SIZES; scale++) {
@@ -41,7 +41,8 @@ static void bounds_grow_and_end_within_the_buckets(void **state)
     assert_int_equal(kx_bucket_bound(KX_SIZES, 12), 4096);
 }
 
-static void what_is_above_all_bounds_is_counted_last(void **state)
+static void
+histogram_counts_values_above_all_bounds_in_last_bucket(void **state)
 {
     struct kx_histogram histogram = {.sum = 0};
     (void)state;
@@ -62,7 +63,7 @@ static void *add_many(void *closure)
     return NULL;
 }
 
-static void threads_lose_nothing(void **state)
+static void histogram_loses_no_count_of_concurrent_threads(void **state)
 {
     struct kx_histogram histogram = {.sum = 0};
     pthread_t threads[THREADS];
@@ -82,10 +83,11 @@ static void threads_lose_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bound_belongs_to_its_bucket),
-        cmocka_unit_test(bounds_grow_and_end_within_the_buckets),
-        cmocka_unit_test(what_is_above_all_bounds_is_counted_last),
-        cmocka_unit_test(threads_lose_nothing),
+        cmocka_unit_test(histogram_bound_belongs_to_its_bucket),
+        cmocka_unit_test(histogram_bounds_grow_and_end_within_the_buckets),
+        cmocka_unit_test(
+            histogram_counts_values_above_all_bounds_in_last_bucket),
+        cmocka_unit_test(histogram_loses_no_count_of_concurrent_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

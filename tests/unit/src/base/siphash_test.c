@@ -11,7 +11,7 @@ static void fill(uint8_t *bytes)
         bytes[i] = (uint8_t)i;
 }
 
-static void vectors_of_the_reference(void **state)
+static void fingerprint_matches_reference_vectors(void **state)
 {
     static const uint8_t wanted[][KX_FINGERPRINT_SIZE] = {
         {0xa3, 0x81, 0x7f, 0x04, 0xba, 0x25, 0xa8, 0xe6, 0x6d, 0xf6, 0x72, 0x14,
@@ -33,7 +33,7 @@ static void vectors_of_the_reference(void **state)
 }
 
 /* However the bytes are cut into three pieces. */
-static void pieces_are_as_the_whole(void **state)
+static void fingerprint_does_not_depend_on_division_into_pieces(void **state)
 {
     uint8_t bytes[BYTES] = {0};
     uint8_t whole[KX_FINGERPRINT_SIZE];
@@ -54,7 +54,7 @@ static void pieces_are_as_the_whole(void **state)
     }
 }
 
-static void every_bit_counts(void **state)
+static void fingerprint_depends_on_every_bit(void **state)
 {
     uint8_t bytes[BYTES] = {0};
     uint8_t whole[KX_FINGERPRINT_SIZE];
@@ -74,9 +74,9 @@ static void every_bit_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vectors_of_the_reference),
-        cmocka_unit_test(pieces_are_as_the_whole),
-        cmocka_unit_test(every_bit_counts),
+        cmocka_unit_test(fingerprint_matches_reference_vectors),
+        cmocka_unit_test(fingerprint_does_not_depend_on_division_into_pieces),
+        cmocka_unit_test(fingerprint_depends_on_every_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

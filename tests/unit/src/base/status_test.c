@@ -18,20 +18,20 @@ static void each_status_has_its_own_name_and_title(void **state)
     assert_string_equal(kx_status_title(KX_DISK_FULL), "the disk is full");
 }
 
-static void a_number_that_is_no_status_has_texts_too(void **state)
+static void number_outside_the_statuses_has_texts(void **state)
 {
     (void)state;
     assert_non_null(kx_status_name((enum kx_status)(KX_FAILED + 1)));
     assert_non_null(kx_status_title((enum kx_status) - 1));
 }
 
-static void a_failure_without_a_fault_is_only_a_status(void **state)
+static void fail_without_fault_returns_the_status(void **state)
 {
     (void)state;
     assert_int_equal(kx_fail(NULL, KX_BUSY, "queue of %d", 7), KX_BUSY);
 }
 
-static void all_of_a_fault_is_filled(void **state)
+static void fail_sets_every_member_of_the_fault(void **state)
 {
     (void)state;
     struct kx_fault fault;
@@ -44,7 +44,7 @@ static void all_of_a_fault_is_filled(void **state)
     assert_int_equal(fault.offset, 0);
 }
 
-static void a_detail_may_be_made_from_the_former_one(void **state)
+static void detail_may_be_formatted_from_the_old_detail(void **state)
 {
     (void)state;
     struct kx_fault fault;
@@ -53,7 +53,7 @@ static void a_detail_may_be_made_from_the_former_one(void **state)
     assert_string_equal(fault.detail, "prefix: no part");
 }
 
-static void a_long_detail_is_cut_between_characters(void **state)
+static void long_detail_is_cut_between_characters(void **state)
 {
     (void)state;
     static const struct {
@@ -76,7 +76,7 @@ static void a_long_detail_is_cut_between_characters(void **state)
         }
 }
 
-static void a_detail_that_just_fits_is_whole(void **state)
+static void detail_that_just_fits_is_complete(void **state)
 {
     (void)state;
     char text[KX_DETAIL_MAX];
@@ -91,12 +91,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_status_has_its_own_name_and_title),
-        cmocka_unit_test(a_number_that_is_no_status_has_texts_too),
-        cmocka_unit_test(a_failure_without_a_fault_is_only_a_status),
-        cmocka_unit_test(all_of_a_fault_is_filled),
-        cmocka_unit_test(a_detail_may_be_made_from_the_former_one),
-        cmocka_unit_test(a_long_detail_is_cut_between_characters),
-        cmocka_unit_test(a_detail_that_just_fits_is_whole),
+        cmocka_unit_test(number_outside_the_statuses_has_texts),
+        cmocka_unit_test(fail_without_fault_returns_the_status),
+        cmocka_unit_test(fail_sets_every_member_of_the_fault),
+        cmocka_unit_test(detail_may_be_formatted_from_the_old_detail),
+        cmocka_unit_test(long_detail_is_cut_between_characters),
+        cmocka_unit_test(detail_that_just_fits_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static bool valid_after(size_t ahead, const char *bytes, size_t after)
     return valid;
 }
 
-static void a_sequence_is_judged_alike_at_every_position(void **state)
+static void utf8_check_does_not_depend_on_position(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -89,7 +89,7 @@ static void a_sequence_is_judged_alike_at_every_position(void **state)
                              ahead, after);
 }
 
-static void zero_bytes_are_characters(void **state)
+static void utf8_check_accepts_zero_bytes(void **state)
 {
     (void)state;
     assert_true(kx_utf8_valid(kx_slice("a\0b\0", 4)));
@@ -110,7 +110,7 @@ static size_t write_point(uint32_t point, size_t size, uint8_t *out)
     return size;
 }
 
-static void each_code_point_has_one_form(void **state)
+static void utf8_check_accepts_one_form_of_each_code_point(void **state)
 {
     (void)state;
     for (uint32_t point = 0; point < 0x120000; point++) {
@@ -130,7 +130,7 @@ static void each_code_point_has_one_form(void **state)
     }
 }
 
-static void a_cut_splits_no_character(void **state)
+static void utf8_fit_splits_no_character(void **state)
 {
     (void)state;
     struct kx_slice text = kx_text("a\u00e9\u20ac\U0001f40e");
@@ -139,7 +139,7 @@ static void a_cut_splits_no_character(void **state)
         assert_int_equal(kx_utf8_fit(text, most), fit[most]);
 }
 
-static void messages_show_whole_characters(void **state)
+static void shown_text_ends_with_whole_character(void **state)
 {
     (void)state;
     char text[] = "123456789 123456789 123456789 123456789 123456789 "
@@ -151,11 +151,11 @@ static void messages_show_whole_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sequence_is_judged_alike_at_every_position),
-        cmocka_unit_test(zero_bytes_are_characters),
-        cmocka_unit_test(each_code_point_has_one_form),
-        cmocka_unit_test(a_cut_splits_no_character),
-        cmocka_unit_test(messages_show_whole_characters),
+        cmocka_unit_test(utf8_check_does_not_depend_on_position),
+        cmocka_unit_test(utf8_check_accepts_zero_bytes),
+        cmocka_unit_test(utf8_check_accepts_one_form_of_each_code_point),
+        cmocka_unit_test(utf8_fit_splits_no_character),
+        cmocka_unit_test(shown_text_ends_with_whole_character),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

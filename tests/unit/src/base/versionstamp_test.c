@@ -16,7 +16,7 @@ static const struct {
     {UINT64_MAX, "ffffffffffffffff0000"},
 };
 
-static void stamps_are_twenty_digits_and_read_back(void **state)
+static void versionstamps_have_twenty_digits_and_read_back(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(stamps) / sizeof(stamps[0]); i++) {
@@ -32,7 +32,7 @@ static void stamps_are_twenty_digits_and_read_back(void **state)
     }
 }
 
-static void other_texts_are_no_stamps(void **state)
+static void versionstamp_parser_rejects_other_texts(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -66,7 +66,7 @@ static void other_texts_are_no_stamps(void **state)
     assert_false(kx_stamp_parse(kx_slice(NULL, 0), &stamp));
 }
 
-static void texts_sort_like_stamps(void **state)
+static void versionstamp_texts_sort_like_numbers(void **state)
 {
     (void)state;
     uint64_t seed = random_seed("stamp");
@@ -85,9 +85,9 @@ static void texts_sort_like_stamps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stamps_are_twenty_digits_and_read_back),
-        cmocka_unit_test(other_texts_are_no_stamps),
-        cmocka_unit_test(texts_sort_like_stamps),
+        cmocka_unit_test(versionstamps_have_twenty_digits_and_read_back),
+        cmocka_unit_test(versionstamp_parser_rejects_other_texts),
+        cmocka_unit_test(versionstamp_texts_sort_like_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,12 +99,12 @@ static uint64_t pauses(struct story *s, enum checkpoint_pace pace)
     return rest;
 }
 
-static void pages_go_to_the_disk_a_few_at_a_time(void **state)
+static void checkpoint_writes_a_few_pages_at_a_time(void **state)
 {
     assert_int_not_equal(pauses(*state, CHECKPOINT_PAUSES), 0);
 }
 
-static void a_checkpoint_that_hurries_does_not_pause(void **state)
+static void hurried_checkpoint_does_not_pause(void **state)
 {
     assert_int_equal(pauses(*state, CHECKPOINT_HURRIES), 0);
 }
@@ -132,7 +132,7 @@ static void checkpoint_store(struct story *s, uint32_t recovery_us)
     assert_int_equal(figures.page_cache_dirty, 0);
 }
 
-static void a_store_hurries_when_recovery_is_costly(void **state)
+static void checkpointer_hurries_when_recovery_is_costly(void **state)
 {
     struct story *s = *state;
     checkpoint_store(s, 1);
@@ -142,7 +142,7 @@ static void a_store_hurries_when_recovery_is_costly(void **state)
 }
 
 /* No page is held during a pause: commits change pages meanwhile. */
-static void a_writer_does_not_wait_for_a_checkpoint(void **state)
+static void writer_does_not_wait_for_checkpoint(void **state)
 {
     struct story *s = *state;
     struct env *env = open_dirty(s);
@@ -153,7 +153,7 @@ static void a_writer_does_not_wait_for_a_checkpoint(void **state)
 }
 
 /* The library's own sync reports an error of the disk. */
-static void a_failed_wait_fails_nothing(void **state)
+static void checkpoint_succeeds_when_its_own_wait_fails(void **state)
 {
     struct story *s = *state;
     struct env *env = open_dirty(s);
@@ -165,7 +165,7 @@ static void a_failed_wait_fails_nothing(void **state)
 }
 
 /* The stop of the server waits for the last checkpoint. */
-static void closing_does_not_pause(void **state)
+static void checkpoint_at_close_does_not_pause(void **state)
 {
     struct story *s = *state;
     struct env *env = open_dirty(s);
@@ -174,7 +174,7 @@ static void closing_does_not_pause(void **state)
     test_store_open(&s->test);
 }
 
-static void a_rest_is_as_long_as_the_disk_was_used(void **state)
+static void checkpoint_pause_is_as_long_as_disk_was_used(void **state)
 {
     (void)state;
     const uint64_t most_ns = 50000000;
@@ -195,18 +195,19 @@ static void a_rest_is_as_long_as_the_disk_was_used(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pages_go_to_the_disk_a_few_at_a_time,
+        cmocka_unit_test_setup_teardown(checkpoint_writes_a_few_pages_at_a_time,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(hurried_checkpoint_does_not_pause,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(
-            a_checkpoint_that_hurries_does_not_pause, begin, finish),
-        cmocka_unit_test_setup_teardown(a_store_hurries_when_recovery_is_costly,
+            checkpointer_hurries_when_recovery_is_costly, begin, finish),
+        cmocka_unit_test_setup_teardown(writer_does_not_wait_for_checkpoint,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(a_writer_does_not_wait_for_a_checkpoint,
+        cmocka_unit_test_setup_teardown(
+            checkpoint_succeeds_when_its_own_wait_fails, begin, finish),
+        cmocka_unit_test_setup_teardown(checkpoint_at_close_does_not_pause,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(a_failed_wait_fails_nothing, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(closing_does_not_pause, begin, finish),
-        cmocka_unit_test(a_rest_is_as_long_as_the_disk_was_used),
+        cmocka_unit_test(checkpoint_pause_is_as_long_as_disk_was_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

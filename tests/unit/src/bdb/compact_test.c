@@ -185,7 +185,7 @@ static int begin_counting(void **state)
     return begin(state);
 }
 
-static void it_is_bounded_however_much_is_free(void **state)
+static void compaction_step_is_bounded_however_many_pages_are_free(void **state)
 {
     struct story *s = *state;
     leave_a_long_list(s);
@@ -206,7 +206,7 @@ static void it_is_bounded_however_much_is_free(void **state)
                         STEP_LOG_MAX);
 }
 
-static void a_pass_ends_that_is_not_worth_its_price(void **state)
+static void compaction_stops_when_it_frees_too_little(void **state)
 {
     struct story *s = *state;
     seen.faked = true;
@@ -220,7 +220,7 @@ static void a_pass_ends_that_is_not_worth_its_price(void **state)
     assert_int_not_equal(seen.start_size, 0);
 }
 
-static void the_file_is_shorter_after_closing(void **state)
+static void close_shortens_the_table_file(void **state)
 {
     struct story *s = *state;
     struct kx_range all = {.start = test_key(s->mem, "[\"u\"]")};
@@ -240,11 +240,12 @@ static void the_file_is_shorter_after_closing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_is_bounded_however_much_is_free,
-                                        begin_counting, finish),
-        cmocka_unit_test_setup_teardown(a_pass_ends_that_is_not_worth_its_price,
-                                        begin_counting, finish),
-        cmocka_unit_test_setup_teardown(the_file_is_shorter_after_closing,
+        cmocka_unit_test_setup_teardown(
+            compaction_step_is_bounded_however_many_pages_are_free,
+            begin_counting, finish),
+        cmocka_unit_test_setup_teardown(
+            compaction_stops_when_it_frees_too_little, begin_counting, finish),
+        cmocka_unit_test_setup_teardown(close_shortens_the_table_file,
                                         begin_counting, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ struct dirent *readdir(DIR *directory)
     return NULL;
 }
 
-static void a_reading_that_fails(void **state)
+static void open_fails_when_a_directory_cannot_be_read(void **state)
 {
     struct story *s = *state;
     struct test_store *test = &s->test;
@@ -69,7 +69,7 @@ static bool pass_over(void *target, const struct log_mark *mark)
 }
 
 /* As before a restore from an archive, when no store was opened yet. */
-static void a_reading_of_the_log_that_fails(void **state)
+static void open_fails_when_log_directory_cannot_be_read(void **state)
 {
     struct story *s = *state;
     struct test_store *test = &s->test;
@@ -94,7 +94,7 @@ static void a_reading_of_the_log_that_fails(void **state)
 }
 
 /* However few descriptors there are, that is no damage. */
-static void too_few_descriptors(void **state)
+static void open_fails_without_change_when_descriptors_run_out(void **state)
 {
     struct story *s = *state;
     struct test_store *test = &s->test;
@@ -120,10 +120,12 @@ int main(void)
 {
     atomic_store(&readings, -1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_reading_that_fails, begin, finish),
-        cmocka_unit_test_setup_teardown(a_reading_of_the_log_that_fails, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(too_few_descriptors, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            open_fails_when_a_directory_cannot_be_read, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            open_fails_when_log_directory_cannot_be_read, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            open_fails_without_change_when_descriptors_run_out, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

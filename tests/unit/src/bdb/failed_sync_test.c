@@ -86,7 +86,7 @@ static bool has_first_log(struct story *s)
 }
 
 /* The next checkpoint would find nothing wrong. */
-static void a_table_that_cannot_be_synced_keeps_the_log(void **state)
+static void checkpoint_keeps_log_when_table_sync_fails(void **state)
 {
     struct story *s = *state;
     test_store_close(&s->test);
@@ -109,7 +109,7 @@ static void a_table_that_cannot_be_synced_keeps_the_log(void **state)
 
 /* What it had to sync may be lost although the next one succeeds; and nothing
  * that the log may lack gets into the tables. */
-static void a_flush_after_a_failed_one_is_not_believed(void **state)
+static void flush_fails_after_another_flush_failed(void **state)
 {
     struct story *s = *state;
     test_store_close(&s->test);
@@ -126,7 +126,7 @@ static void a_flush_after_a_failed_one_is_not_believed(void **state)
 }
 
 /* Whichever sync it is, up to the last one of closing. */
-static void what_is_not_on_disk_is_not_restored(void **state)
+static void reopened_store_has_no_unflushed_commit(void **state)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -152,10 +152,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_table_that_cannot_be_synced_keeps_the_log, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_flush_after_a_failed_one_is_not_believed, begin, finish),
-        cmocka_unit_test_setup_teardown(what_is_not_on_disk_is_not_restored,
+            checkpoint_keeps_log_when_table_sync_fails, begin, finish),
+        cmocka_unit_test_setup_teardown(flush_fails_after_another_flush_failed,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(reopened_store_has_no_unflushed_commit,
                                         begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

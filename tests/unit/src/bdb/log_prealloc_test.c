@@ -82,7 +82,7 @@ static void fill_log(struct story *s)
         assert_int_equal(test_set(&s->test, s->mem, "[\"a\"]", text), KX_OK);
 }
 
-static void it_becomes_the_next_log_file(void **state)
+static void preallocated_file_becomes_next_log_file(void **state)
 {
     struct story *s = *state;
     off_t size = 0;
@@ -99,7 +99,7 @@ static void it_becomes_the_next_log_file(void **state)
 }
 
 /* The wait goes by a clock that cannot be set. */
-static void it_is_made_whatever_the_wall_clock_does(void **state)
+static void log_is_preallocated_after_wall_clock_steps(void **state)
 {
     struct story *s = *state;
     off_t size = 0;
@@ -118,7 +118,7 @@ static void it_is_made_whatever_the_wall_clock_does(void **state)
 }
 
 /* One that cannot be made is not missed: the library makes its own. */
-static void without_it_the_log_goes_on(void **state)
+static void log_continues_without_preallocated_file(void **state)
 {
     struct story *s = *state;
     char ready[512];
@@ -177,7 +177,7 @@ static void assert_nothing_is_made(const struct story *s)
 }
 
 /* Not even for a moment, for what it takes others would lack. */
-static void it_leaves_the_floor_twice(void **state)
+static void log_preallocation_leaves_twice_the_floor(void **state)
 {
     struct story *s = *state;
     struct env *env = open_env(s, FILE_BYTES + 2 * FLOOR - 1);
@@ -192,7 +192,7 @@ static void it_leaves_the_floor_twice(void **state)
 
 /* It is begun, for its first looks find room, until others fill the disk. The
  * look after that is the first of the next try. */
-static void it_is_given_up_when_the_disk_fills(void **state)
+static void log_preallocation_stops_when_disk_fills(void **state)
 {
     struct story *s = *state;
     struct env *env = open_env(s, FILE_BYTES + 2 * FLOOR - 1);
@@ -208,15 +208,15 @@ static void it_is_given_up_when_the_disk_fills(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_becomes_the_next_log_file, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(it_is_made_whatever_the_wall_clock_does,
+        cmocka_unit_test_setup_teardown(preallocated_file_becomes_next_log_file,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(without_it_the_log_goes_on, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(it_leaves_the_floor_twice, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(it_is_given_up_when_the_disk_fills,
+        cmocka_unit_test_setup_teardown(
+            log_is_preallocated_after_wall_clock_steps, begin, finish),
+        cmocka_unit_test_setup_teardown(log_continues_without_preallocated_file,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            log_preallocation_leaves_twice_the_floor, begin, finish),
+        cmocka_unit_test_setup_teardown(log_preallocation_stops_when_disk_fills,
                                         begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static bool is_block(const void *memory)
     return at >= first && at < first + RANGE + RANGE / 2;
 }
 
-static void blocks_lie_side_by_side_and_aligned(void **state)
+static void page_blocks_are_adjacent_and_aligned(void **state)
 {
     (void)state;
     uint8_t *blocks[HELD];
@@ -57,7 +57,7 @@ static void blocks_lie_side_by_side_and_aligned(void **state)
     }
 }
 
-static void what_is_given_back_is_used_again(void **state)
+static void freed_page_blocks_are_reused(void **state)
 {
     (void)state;
     void *block = page_alloc_take(WITH_HEADER);
@@ -67,7 +67,7 @@ static void what_is_given_back_is_used_again(void **state)
 }
 
 /* Under the sanitizers free() of anything else ends the program. */
-static void other_sizes_are_mallocs(void **state)
+static void page_alloc_leaves_other_sizes_to_malloc(void **state)
 {
     (void)state;
     static const size_t sizes[] = {1, 300, PAGE_BYTES, BETWEEN + 1, 3 << 20};
@@ -79,7 +79,7 @@ static void other_sizes_are_mallocs(void **state)
     }
 }
 
-static void a_size_may_change(void **state)
+static void page_block_may_be_resized(void **state)
 {
     (void)state;
     char *text = page_alloc_resize(NULL, WITH_HEADER);
@@ -102,7 +102,7 @@ static void a_size_may_change(void **state)
     page_alloc_give(NULL);
 }
 
-static void beyond_the_range_malloc_is_asked(void **state)
+static void page_alloc_uses_malloc_beyond_its_range(void **state)
 {
     (void)state;
     static uint8_t *blocks[MORE_THAN_RANGE];
@@ -137,7 +137,7 @@ static void *take_and_give(void *argument)
     return NULL;
 }
 
-static void threads_share_the_range(void **state)
+static void threads_share_the_page_range(void **state)
 {
     (void)state;
     pthread_t threads[THREADS];
@@ -152,7 +152,7 @@ static void threads_share_the_range(void **state)
 }
 
 /* Has the kernel taken the advice? Nothing is asked of one that knows none. */
-static void the_range_is_for_huge_pages(void **state)
+static void page_range_is_advised_for_huge_pages(void **state)
 {
     (void)state;
     char line[512];
@@ -175,7 +175,7 @@ static void the_range_is_for_huge_pages(void **state)
 }
 
 /* What would have been the next block has become one. */
-static void pages_of_a_store_are_blocks(void **state)
+static void store_allocates_cache_pages_as_blocks(void **state)
 {
     (void)state;
     struct test_store test;
@@ -192,14 +192,14 @@ static void pages_of_a_store_are_blocks(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_lie_side_by_side_and_aligned),
-        cmocka_unit_test(what_is_given_back_is_used_again),
-        cmocka_unit_test(other_sizes_are_mallocs),
-        cmocka_unit_test(a_size_may_change),
-        cmocka_unit_test(beyond_the_range_malloc_is_asked),
-        cmocka_unit_test(threads_share_the_range),
-        cmocka_unit_test(the_range_is_for_huge_pages),
-        cmocka_unit_test(pages_of_a_store_are_blocks),
+        cmocka_unit_test(page_blocks_are_adjacent_and_aligned),
+        cmocka_unit_test(freed_page_blocks_are_reused),
+        cmocka_unit_test(page_alloc_leaves_other_sizes_to_malloc),
+        cmocka_unit_test(page_block_may_be_resized),
+        cmocka_unit_test(page_alloc_uses_malloc_beyond_its_range),
+        cmocka_unit_test(threads_share_the_page_range),
+        cmocka_unit_test(page_range_is_advised_for_huge_pages),
+        cmocka_unit_test(store_allocates_cache_pages_as_blocks),
     };
     return cmocka_run_group_tests(tests, reserve, NULL);
 }

@@ -25,7 +25,7 @@ static sum_fn *librarys(void)
     return function;
 }
 
-static void is_the_librarys(void **state)
+static void page_checksum_equals_the_librarys(void **state)
 {
     (void)state;
     sum_fn *librarys_own = librarys();
@@ -43,7 +43,7 @@ static void is_the_librarys(void **state)
                      librarys_own(NULL, bytes, BYTES));
 }
 
-static void is_what_the_library_calls(void **state)
+static void library_calls_our_page_checksum(void **state)
 {
     (void)state;
     struct test_store test;
@@ -52,7 +52,7 @@ static void is_what_the_library_calls(void **state)
     test_store_remove(&test);
 }
 
-static void goes_on_from_a_sum(void **state)
+static void page_checksum_continues_from_a_sum(void **state)
 {
     (void)state;
     static uint8_t bytes[BYTES];
@@ -69,9 +69,9 @@ static void goes_on_from_a_sum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_the_librarys),
-        cmocka_unit_test(is_what_the_library_calls),
-        cmocka_unit_test(goes_on_from_a_sum),
+        cmocka_unit_test(page_checksum_equals_the_librarys),
+        cmocka_unit_test(library_calls_our_page_checksum),
+        cmocka_unit_test(page_checksum_continues_from_a_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ static void fill_again(struct story *s)
     test_fill(&s->test, "u", COMMIT, COMMIT, value_of);
 }
 
-static void a_commit_reads_by_several_threads(void **state)
+static void commit_prefetches_entries_with_several_threads(void **state)
 {
     struct story *s = *state;
     fill(s);
@@ -138,7 +138,7 @@ static void a_commit_reads_by_several_threads(void **state)
 
 /* The new entries are neighbours; the rows of the index are not, and no plan
  * needs them. */
-static void a_batch_reads_by_several_threads(void **state)
+static void batch_prefetches_rows_with_several_threads(void **state)
 {
     struct story *s = *state;
     fill(s);
@@ -150,7 +150,7 @@ static void a_batch_reads_by_several_threads(void **state)
     assert_int_equal(list(s, false), ENTRIES + COMMIT);
 }
 
-static void a_list_by_an_index_reads_by_several_threads(void **state)
+static void list_by_index_prefetches_with_several_threads(void **state)
 {
     struct story *s = *state;
     fill(s);
@@ -164,7 +164,7 @@ static void a_list_by_an_index_reads_by_several_threads(void **state)
 
 /* The second time from memory; what is read ahead is no look-up in the cache of
  * records. */
-static void a_request_for_many_reads_by_several_threads(void **state)
+static void get_of_many_keys_prefetches_with_several_threads(void **state)
 {
     struct story *s = *state;
     fill(s);
@@ -181,7 +181,7 @@ static void a_request_for_many_reads_by_several_threads(void **state)
 }
 
 /* A commit, a list and a request for many that find all pages in the cache. */
-static void pages_in_memory_begin_no_thread(void **state)
+static void pages_in_memory_start_no_prefetch_thread(void **state)
 {
     struct story *s = *state;
     fill(s);
@@ -197,16 +197,16 @@ static void pages_in_memory_begin_no_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_commit_reads_by_several_threads,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_batch_reads_by_several_threads, begin,
-                                        finish),
         cmocka_unit_test_setup_teardown(
-            a_list_by_an_index_reads_by_several_threads, begin, finish),
+            commit_prefetches_entries_with_several_threads, begin, finish),
         cmocka_unit_test_setup_teardown(
-            a_request_for_many_reads_by_several_threads, begin, finish),
-        cmocka_unit_test_setup_teardown(pages_in_memory_begin_no_thread, begin,
-                                        finish),
+            batch_prefetches_rows_with_several_threads, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            list_by_index_prefetches_with_several_threads, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            get_of_many_keys_prefetches_with_several_threads, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            pages_in_memory_start_no_prefetch_thread, begin, finish),
     };
     kx_log_level(KX_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static struct row_write *rows(struct story *s, int count, const char *value)
     return writes;
 }
 
-static void writes_are_applied_in_their_order(void **state)
+static void txn_applies_writes_in_order(void **state)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
@@ -113,7 +113,7 @@ static enum row_order order_of(size_t pass)
     return pass == 0 ? ROWS_SCATTERED : ROWS_NEIGHBOURS;
 }
 
-static void each_of_many_rows_is_there(void **state)
+static void txn_stores_each_of_many_rows(void **state)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
@@ -138,7 +138,7 @@ static uint64_t looks(struct env *env)
 
 /* Neighbours are looked for on the page of the row before, not from the root.
  */
-static void neighbours_need_no_walk(void **state)
+static void txn_puts_neighbours_without_descending_the_tree(void **state)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
@@ -166,7 +166,7 @@ static const char *value_of(void *mem, int n)
 
 /* A build puts the rows of each step in their order. Each needs one look, not
  * one for each level of the tree. */
-static void the_rows_of_a_build_are_neighbours(void **state)
+static void build_writes_its_rows_as_neighbours(void **state)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
@@ -180,7 +180,7 @@ static void the_rows_of_a_build_are_neighbours(void **state)
 }
 
 /* Between puts through a cursor, which stays on its page. */
-static void what_is_there_is_not_inserted(void **state)
+static void txn_insert_fails_if_row_exists(void **state)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
@@ -212,7 +212,7 @@ static void what_is_there_is_not_inserted(void **state)
     tear_down(s, &stage);
 }
 
-static void a_row_goes_to_its_own_table(void **state)
+static void txn_writes_each_row_to_its_table(void **state)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
@@ -278,7 +278,7 @@ static enum kx_status apply_with(struct stage *stage,
     return status;
 }
 
-static void a_failed_batch_changes_nothing(void **state)
+static void failed_txn_changes_nothing(void **state)
 {
     struct story *s = *state;
     const int counts[] = {FEW, MANY};
@@ -311,18 +311,19 @@ static void a_failed_batch_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(writes_are_applied_in_their_order,
+        cmocka_unit_test_setup_teardown(txn_applies_writes_in_order, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(txn_stores_each_of_many_rows, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(
+            txn_puts_neighbours_without_descending_the_tree, begin, finish),
+        cmocka_unit_test_setup_teardown(build_writes_its_rows_as_neighbours,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(each_of_many_rows_is_there, begin,
+        cmocka_unit_test_setup_teardown(txn_insert_fails_if_row_exists, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(neighbours_need_no_walk, begin, finish),
-        cmocka_unit_test_setup_teardown(the_rows_of_a_build_are_neighbours,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(what_is_there_is_not_inserted, begin,
+        cmocka_unit_test_setup_teardown(txn_writes_each_row_to_its_table, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(a_row_goes_to_its_own_table, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(a_failed_batch_changes_nothing, begin,
+        cmocka_unit_test_setup_teardown(failed_txn_changes_nothing, begin,
                                         finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

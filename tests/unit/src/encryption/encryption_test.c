@@ -75,7 +75,7 @@ static enum kx_status decrypt(struct world *world, struct kx_slice file,
     return status;
 }
 
-static void every_size_comes_back(void **state)
+static void encrypted_file_of_every_size_decrypts(void **state)
 {
     static const size_t PIECES[] = {999, 65536, 1000000};
     struct world world = make_world();
@@ -98,7 +98,7 @@ static void every_size_comes_back(void **state)
     talloc_free(world.mem);
 }
 
-static void a_changed_byte_is_refused(void **state)
+static void decryption_rejects_a_changed_byte(void **state)
 {
     struct world world = make_world();
     struct kx_buffer out;
@@ -116,7 +116,7 @@ static void a_changed_byte_is_refused(void **state)
     talloc_free(world.mem);
 }
 
-static void a_file_that_is_cut_is_refused(void **state)
+static void decryption_rejects_a_truncated_file(void **state)
 {
     struct world world = make_world();
     struct kx_buffer out;
@@ -134,7 +134,7 @@ static void a_file_that_is_cut_is_refused(void **state)
     talloc_free(world.mem);
 }
 
-static void chunks_in_another_order_are_refused(void **state)
+static void decryption_rejects_reordered_chunks(void **state)
 {
     struct world world = make_world();
     struct kx_buffer out;
@@ -150,7 +150,7 @@ static void chunks_in_another_order_are_refused(void **state)
     talloc_free(world.mem);
 }
 
-static void a_chunk_that_is_left_out_or_added_is_refused(void **state)
+static void decryption_rejects_missing_or_added_chunks(void **state)
 {
     struct world world = make_world();
     struct kx_buffer out, changed;
@@ -167,7 +167,7 @@ static void a_chunk_that_is_left_out_or_added_is_refused(void **state)
     talloc_free(world.mem);
 }
 
-static void another_key_does_not_read_it(void **state)
+static void decryption_rejects_another_key(void **state)
 {
     struct world world = make_world();
     struct kx_public_key other;
@@ -182,7 +182,7 @@ static void another_key_does_not_read_it(void **state)
     talloc_free(world.mem);
 }
 
-static void keys_are_lines_of_text(void **state)
+static void encryption_keys_are_lines_of_text(void **state)
 {
     struct world world = make_world();
     struct kx_secret_key secret;
@@ -207,7 +207,7 @@ static void keys_are_lines_of_text(void **state)
 }
 
 /* What libsodium alone makes of a file by the format in kindex/encryption.h. */
-static void the_format_is_the_one_that_is_stated(void **state)
+static void encrypted_file_has_the_documented_format(void **state)
 {
     struct world world = make_world();
     struct kx_buffer file = encrypt(&world, 100, 100);
@@ -237,14 +237,14 @@ static void the_format_is_the_one_that_is_stated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_size_comes_back),
-        cmocka_unit_test(a_changed_byte_is_refused),
-        cmocka_unit_test(a_file_that_is_cut_is_refused),
-        cmocka_unit_test(chunks_in_another_order_are_refused),
-        cmocka_unit_test(a_chunk_that_is_left_out_or_added_is_refused),
-        cmocka_unit_test(another_key_does_not_read_it),
-        cmocka_unit_test(keys_are_lines_of_text),
-        cmocka_unit_test(the_format_is_the_one_that_is_stated),
+        cmocka_unit_test(encrypted_file_of_every_size_decrypts),
+        cmocka_unit_test(decryption_rejects_a_changed_byte),
+        cmocka_unit_test(decryption_rejects_a_truncated_file),
+        cmocka_unit_test(decryption_rejects_reordered_chunks),
+        cmocka_unit_test(decryption_rejects_missing_or_added_chunks),
+        cmocka_unit_test(decryption_rejects_another_key),
+        cmocka_unit_test(encryption_keys_are_lines_of_text),
+        cmocka_unit_test(encrypted_file_has_the_documented_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

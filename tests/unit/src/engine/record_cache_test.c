@@ -59,7 +59,7 @@ static void fetch(struct record_cache *cache, size_t key)
     record_cache_prefetch(cache, keys, RECORD_PREFETCH_MAX);
 }
 
-static void what_is_found_is_what_was_stored_last(void **state)
+static void record_cache_returns_record_stored_last(void **state)
 {
     uint64_t seed = random_seed("record_cache");
     struct record_cache *cache = record_cache_create(*state, CACHE);
@@ -123,13 +123,13 @@ static size_t first_ones_left(void *mem, bool ask)
     return left;
 }
 
-static void what_is_asked_for_stays(void **state)
+static void record_cache_keeps_requested_records(void **state)
 {
     assert_true(first_ones_left(*state, true) >= ASKED * 9 / 10);
     assert_int_equal(first_ones_left(*state, false), 0);
 }
 
-static void it_is_filled_to_its_size(void **state)
+static void record_cache_fills_its_size(void **state)
 {
     char text[32];
     uint8_t bytes[200] = {0};
@@ -151,7 +151,7 @@ static void it_is_filled_to_its_size(void **state)
     talloc_free(cache);
 }
 
-static void without_memory_it_holds_nothing(void **state)
+static void record_cache_of_no_memory_holds_nothing(void **state)
 {
     struct kx_buffer record;
     struct record_cache *cache = record_cache_create(*state, 0);
@@ -166,13 +166,13 @@ static void without_memory_it_holds_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_found_is_what_was_stored_last,
+        cmocka_unit_test_setup_teardown(record_cache_returns_record_stored_last,
                                         memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(what_is_asked_for_stays, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(it_is_filled_to_its_size, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(without_memory_it_holds_nothing,
+        cmocka_unit_test_setup_teardown(record_cache_keeps_requested_records,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(record_cache_fills_its_size,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(record_cache_of_no_memory_holds_nothing,
                                         memory_open, memory_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

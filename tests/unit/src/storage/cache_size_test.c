@@ -15,7 +15,7 @@ static uint64_t cache_of(const char *directory, uint64_t bytes)
     return figures.cache_bytes;
 }
 
-static void the_cache_has_the_size_asked_for(void **state)
+static void page_cache_has_the_requested_size(void **state)
 {
     static const uint64_t sizes[] = {8, 64, 399, 400, 499, 500, 501, 640, 1100};
     char directory[64];
@@ -33,7 +33,7 @@ static void the_cache_has_the_size_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cache_has_the_size_asked_for),
+        cmocka_unit_test(page_cache_has_the_requested_size),
     };
     kx_log_level(KX_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);
