@@ -1,6 +1,6 @@
-/* First the beginning is gathered, then chunk after chunk. One of full size may
- * be the last, so each is read only when a byte after it has come, or at the
- * end. */
+/* Gathers the header, then chunk after chunk. A chunk of full size may be the
+ * last one, so a chunk is decrypted only when a byte after it has arrived or
+ * the file has ended. */
 #include <string.h>
 #include <talloc.h>
 
@@ -9,7 +9,7 @@
 struct kx_decryption {
     struct kx_secret_key key;
     crypto_secretstream_xchacha20poly1305_state stream;
-    bool begun;  /* the beginning is read */
+    bool begun;  /* the header has been read */
     size_t size; /* bytes in sealed */
     uint8_t sealed[STREAM_CHUNK_BYTES];
     uint8_t chunk[KX_CHUNK_BYTES];
@@ -40,7 +40,7 @@ struct kx_decryption *kx_decrypt_begin(void *memory,
     return decryption;
 }
 
-/* Reads the beginning, which is whole. */
+/* Reads the complete header. */
 static enum kx_status begin(struct kx_decryption *decryption,
                             struct kx_fault *fault)
 {
@@ -66,7 +66,7 @@ static enum kx_status begin(struct kx_decryption *decryption,
     return status;
 }
 
-/* Reads the chunk that is gathered. */
+/* Decrypts the gathered chunk. */
 static enum kx_status read_chunk(struct kx_decryption *decryption, bool last,
                                  struct kx_buffer *out, struct kx_fault *fault)
 {
@@ -87,7 +87,7 @@ static enum kx_status read_chunk(struct kx_decryption *decryption, bool last,
     return out->failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Reads what is gathered, which is whole. */
+/* Reads the complete header or chunk that was gathered. */
 static enum kx_status read_whole(struct kx_decryption *decryption,
                                  struct kx_buffer *out, struct kx_fault *fault)
 {

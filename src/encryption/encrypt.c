@@ -1,5 +1,5 @@
-/* Bytes are gathered to chunks. A chunk is written when a byte after it has
- * come, since only then it is known not to be the last. */
+/* Gathers bytes into chunks. A chunk is written when a byte after it has
+ * arrived: only then is it known not to be the last one. */
 #include <string.h>
 #include <talloc.h>
 
@@ -18,7 +18,7 @@ static int wipe(struct kx_encryption *encryption)
     return 0;
 }
 
-/* False: nothing can be encrypted for this key. */
+/* Writes the header. Returns false if the key is not usable. */
 static bool begin(struct kx_encryption *encryption,
                   const struct kx_public_key *key, struct kx_buffer *out)
 {

@@ -1,4 +1,4 @@
-/* The sizes and the beginning of an encrypted file (kindex/encryption.h). */
+/* Sizes and header of an encrypted file (kindex/encryption.h). */
 #ifndef STREAM_FORMAT_H
 #define STREAM_FORMAT_H
 
@@ -20,11 +20,11 @@ enum {
 };
 
 _Static_assert(sizeof STREAM_MAGIC - 1 == STREAM_MAGIC_BYTES,
-               "the size that is declared is that of the text");
+               "the declared size is that of the text");
 _Static_assert(KX_KEY_BYTES == crypto_box_PUBLICKEYBYTES &&
                    KX_KEY_BYTES == crypto_box_SECRETKEYBYTES,
                "keys have the library's sizes");
 _Static_assert(STREAM_SEALED_BYTES == 80 && STREAM_HEADER_BYTES == 24,
-               "the sizes of the format are those of the library");
+               "the format's sizes are the library's");
 
 #endif

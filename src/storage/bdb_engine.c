@@ -1,7 +1,7 @@
-/* Each call is one of bdb or storage; applying also marks an archived log, and
- * flushing also looks at the free space. A view here holds no state of the
- * tables: the store's view keeps writes out while one is read (commit/view.h).
- */
+/* Each call maps to one of bdb or storage. In addition, applying marks an
+ * archived log, and flushing checks the free space. A view here holds no state
+ * of the tables: the store's view keeps writes out while it is read
+ * (commit/view.h). */
 #include "storage/bdb_engine.h"
 
 #include <talloc.h>
@@ -34,7 +34,7 @@ static struct bdb_view *view_of(const struct engine_view *view)
     return (struct bdb_view *)view;
 }
 
-/* ---- Reading ahead ------------------------------------------------------ */
+/* ---- Prefetching -------------------------------------------------------- */
 
 static size_t within_limit(size_t count)
 {
@@ -49,7 +49,7 @@ static void prepare(struct engine *engine, const struct engine_batch *batch)
                       within_limit(batch->count));
 }
 
-/* The writer's view is the one without a before image. */
+/* Only the writer's view has no before image. */
 static enum page_prefetch_use use_of(const struct engine_view *view)
 {
     return view_of(view)->before_image == NULL ? PREFETCH_PLANS
@@ -62,7 +62,7 @@ static bool prefetches(const struct engine_view *view)
                              use_of(view));
 }
 
-/* Where there is no memory the pages are read when they are needed. */
+/* If memory runs out, the look-ups read the pages themselves. */
 static void prefetch(struct engine_view *view, const struct kx_slice *keys,
                      size_t count)
 {
@@ -141,7 +141,7 @@ static enum kx_status view_open(void *mem, struct engine *engine,
     return KX_OK;
 }
 
-/* The store's view lets a batch be applied. */
+/* Does nothing: the end of the store's view lets a batch be applied. */
 static void view_end(struct engine_view *view)
 {
     (void)view;
@@ -254,7 +254,7 @@ static const struct engine_calls CALLS = {
     .range_end = end,
 };
 
-/* ---- The environment's -------------------------------------------------- */
+/* ---- Opening ------------------------------------------------------------ */
 
 struct engine *bdb_engine(struct env *env)
 {

@@ -1,7 +1,6 @@
-/* The embedded engine: engine.h on Berkeley DB, in a data directory. What a
- * directory needs besides (checkpoints, log files, compaction, backups) is not
- * in that header: the store takes care of it by the other headers of this room.
- */
+/* The embedded engine: engine.h on Berkeley DB in a data directory. What else a
+ * directory needs (checkpoints, log files, compaction, backups) is not part of
+ * engine.h: the store does that work through the other headers of this room. */
 #ifndef BDB_ENGINE_H
 #define BDB_ENGINE_H
 
@@ -9,11 +8,12 @@
 
 struct env;
 
-/* The engine of an open environment; lives as long. */
+/* Returns the engine of an open environment, which lives as long. Never NULL.
+ */
 struct engine *bdb_engine(struct env *env);
 
-/* From now on a mark with the batch's stamp follows each batch in the log
- * (log_marks.h). Before the writer starts. */
+/* Makes a mark with the batch's stamp follow each batch in the log, from now on
+ * (log_marks.h). Call before the writer starts. */
 void bdb_engine_mark_batches(struct env *env);
 
 #endif

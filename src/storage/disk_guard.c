@@ -1,10 +1,10 @@
-/* Commits leave `disk_floor` bytes free, in addition to the volume of the next
- * checkpoint: new pages in the cache have no space on the disk until then.
- * While the ballast is not there they leave twice as much, because the ballast
- * has to be made again first: the space that it released is for recovery and
- * checkpoints, and for commits that free space. Those leave half of the floor:
- * then they may use what the ballast released, except for as much as makes it
- * be released. */
+/* Commits must leave the floor free (--disk-floor), plus the size of the next
+ * checkpoint, because new pages in the cache have no space on disk yet. While
+ * the ballast is gone, they must leave twice the floor, so that the ballast can
+ * be made again: the space that it released is for recovery, checkpoints, and
+ * commits that free space. Such commits must leave only half of the floor: they
+ * may use what the ballast released, but not so much that the ballast would be
+ * removed again. */
 #include "storage/disk_guard.h"
 
 #include "base/file.h"
@@ -26,7 +26,7 @@ static void look(struct disk_guard *disk)
                (unsigned long long)reserve);
 }
 
-/* Returns whether the ballast needs no further space: it is there, or the file
+/* Returns whether the ballast needs no further space: it exists, or the file
  * system does not support it. */
 static bool keep_ballast(struct disk_guard *disk)
 {

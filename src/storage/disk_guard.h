@@ -1,6 +1,6 @@
-/* Free space on the disk of a data directory: when there is too little of it
- * commits are refused, so that enough remains for checkpoints and the log, and
- * reads continue. What frees space is accepted down to half of the floor. */
+/* Guards the free space of a data directory's disk. If there is too little,
+ * commits fail, so that checkpoints and the log keep enough space and reads
+ * continue. Commits that free space still succeed down to half of the floor. */
 #ifndef DISK_GUARD_H
 #define DISK_GUARD_H
 
@@ -15,28 +15,27 @@ struct disk_guard {
     struct env *env;
     const char *directory;
     uint64_t floor; /* bytes; 0: the disk is not watched */
-    /* Of the checkpointer. */
-    bool no_ballast; /* the file system cannot */
-    /* Of the writer. */
+    /* Checkpointer thread only. */
+    bool no_ballast; /* the file system cannot reserve space */
+    /* Writer thread only. */
     uint64_t looked_at_ns; /* kx_monotonic_ns */
     /* Any thread. */
-    atomic_bool full;         /* commits are refused */
-    atomic_bool exhausted;    /* those that free space, too */
+    atomic_bool full;         /* commits fail */
+    atomic_bool exhausted;    /* commits that free space fail, too */
     _Atomic uint64_t reserve; /* bytes that commits must leave free */
 };
 
-/* Removes or makes the ballast according to the free space, then decides
- * whether commits are accepted (`full`) and whether those that free space are
- * (`exhausted`), with a line in the log when that has changed. Called before
- * the store's threads start, then by the checkpointer only. */
+/* Makes or removes the ballast according to the free space, then sets `full`
+ * and `exhausted`, and logs a change of `full`. Called before the store's
+ * threads start, then by the checkpointer only. */
 void disk_guard_keep(struct disk_guard *disk);
 
-/* Decides again whether commits are accepted, unless the last look was just
- * now: a fast writer fills much of a disk between two looks of the
- * checkpointer. For the thread that does the writer's work. */
+/* Sets `full` and `exhausted` again, unless that was done a moment ago: a fast
+ * writer can fill much of a disk between two checks of the checkpointer. Only
+ * the thread that does the writer's work calls it. */
 void disk_guard_look_soon(struct disk_guard *disk);
 
-/* Any thread. */
+/* Returns how much space commits have. Any thread. */
 enum engine_space disk_guard_space(const struct disk_guard *disk);
 
 #endif

@@ -1,9 +1,10 @@
 /* Opening, flushing, checkpointing and closing the environment.
  *
- * Durability in two steps: transactions commit without a sync (DB_TXN_NOSYNC),
- * and env_flush syncs the log once for all of them. Pages are written later, by
- * checkpoints or when the cache is full; the log always goes to disk before
- * them. At open the library replays the log from the last checkpoint. */
+ * Durability takes two steps: transactions commit without a sync
+ * (DB_TXN_NOSYNC), and env_flush syncs the log once for all of them. Pages are
+ * written later, by checkpoints or when the cache is full, but never before
+ * their log. When the environment is opened, the library replays the log from
+ * the last checkpoint. */
 #include "storage/env.h"
 
 #include <errno.h>
@@ -26,15 +27,15 @@
 #include "storage/env_state.h"
 
 /* The log buffer holds a large batch, so that it is not written in pieces
- * before the flush. Log files are full of zeros from the start
- * (log_prealloc.h): a third less latency, a fifth less CPU for a PUT. */
+ * before the flush. New log files are full of zeros (log_prealloc.h): a PUT
+ * takes a third less latency and a fifth less CPU. */
 enum { LOG_BUFFER_BYTES = 4 << 20, LOG_FILE_BYTES = 16 << 20 };
 
 enum { CACHE_ENLARGED_BELOW = 500 << 20 };
 
-enum { ROOM_MIN = 1 << 20 /* with less a disk is full in any case */ };
+enum { ROOM_MIN = 1 << 20 /* bytes; with less, a disk counts as full */ };
 
-/* Called by the library, on the thread that notices the event. */
+/* Called by the library on the thread that notices the event. */
 static void on_event(DB_ENV *db, u_int32_t event, void *info)
 {
     struct env *env = db->app_private;
@@ -54,9 +55,8 @@ static void on_message(const DB_ENV *db, const char *prefix, const char *text)
     kx_log(KX_LOG_WARNING, "storage", "message=\"%s\"", text);
 }
 
-/* The library adds a quarter to a cache of less than 500 MB, for its overhead
- * (its reference, DB_ENV->set_cachesize); here the overhead is a part of the
- * cache. */
+/* The library adds a quarter for its overhead to a cache of less than 500 MB
+ * (see DB_ENV->set_cachesize). Here the overhead is part of the cache. */
 static int set_cache(DB_ENV *db, uint64_t bytes)
 {
     uint64_t asked = bytes < CACHE_ENLARGED_BELOW ? bytes / 5 * 4 : bytes;
@@ -85,8 +85,8 @@ static int configure(DB_ENV *db, const struct env_options *options)
     return error;
 }
 
-/* Private: memory of this process instead of files that another could map. With
- * DB_THREAD readers and writer share the handles. */
+/* DB_PRIVATE: memory of this process instead of files that others could map.
+ * DB_THREAD: readers and writer share the handles. */
 static enum kx_status open_environment(struct env *env,
                                        const struct env_options *options)
 {
@@ -111,9 +111,9 @@ static enum kx_status open_environment(struct env *env,
     return bdb_status(env, error, "open environment");
 }
 
-/* The library has made and filled the very first log file; from here on it
- * finds one that is ready. The reserve is twice the floor: commits leave the
- * floor free, and the ballast may have to be made again. */
+/* Starts after the library has created and filled the very first log file. The
+ * reserve is twice the floor: commits leave the floor free, and the ballast may
+ * have to be made again. */
 static enum kx_status start_prealloc(struct env *env,
                                      const struct env_options *options)
 {
@@ -125,9 +125,9 @@ static enum kx_status start_prealloc(struct env *env,
     return bdb_status(env, error, "configure");
 }
 
-/* The library's own order, but compared words at a time instead of byte by
- * byte (a tenth of what a write with two indexes costs). It must stay the same
- * order: recovery opens the tables with the library's. */
+/* The library's own order, compared word by word instead of byte by byte (saves
+ * a tenth of a write with two indexes). The order must not differ: recovery
+ * opens the tables with the library's function. */
 static int compare_keys(DB *db, const DBT *a, const DBT *b)
 {
     (void)db;
@@ -137,8 +137,8 @@ static int compare_keys(DB *db, const DBT *a, const DBT *b)
     return (a->size > b->size) - (a->size < b->size);
 }
 
-/* The number of bytes of b that distinguish it from a, which is lower: an inner
- * page keeps only these. */
+/* Returns how many bytes of b distinguish it from a, which is lower. An inner
+ * page stores only these. */
 static size_t distinguishing_bytes(DB *db, const DBT *a, const DBT *b)
 {
     (void)db;
@@ -182,15 +182,15 @@ static void ignore_message(const DB_ENV *db, const char *prefix,
     (void)text;
 }
 
-/* From now on the library writes nothing: the log may lack what is in its
- * pages. */
+/* Makes the library write nothing from now on: the log may lack changes that
+ * are in its pages. */
 static void give_up(DB_ENV *db)
 {
     db->set_errcall(db, ignore_message);
     db->set_flags(db, DB_PANIC_ENVIRONMENT, 1);
 }
 
-/* Tables before their environment, and the lock, a child, last. */
+/* Closes the tables before their environment; the lock, a child, comes last. */
 static int finish(struct env_state *state)
 {
     struct env *env = &state->env;
@@ -207,8 +207,8 @@ static int finish(struct env_state *state)
     return 0;
 }
 
-/* A marker that does not fit on the disk is written at the next open: until
- * then a lost table is not noticed in every case. */
+/* If the marker does not fit on the disk, the next open writes it; until then a
+ * lost table is not always noticed. */
 static enum kx_status ensure_init_marker(struct env *env, const char *directory)
 {
     if (init_marker_exists(directory, NULL) == KX_OK)
@@ -219,16 +219,17 @@ static enum kx_status ensure_init_marker(struct env *env, const char *directory)
     return bdb_status(env, error, "checkpoint");
 }
 
-/* Returns whether an error is the system's and says nothing about the contents
- * of files. The library reports wrong contents by an error of its own, EINVAL
- * or ENOENT. (Files that the disk cannot read are found earlier.) */
+/* Returns whether an error comes from the system and says nothing about file
+ * contents. The library reports wrong contents by its own errors, EINVAL or
+ * ENOENT. (Files that the disk cannot read are found earlier.) */
 static bool is_of_system(int error)
 {
     return error > 0 && error != EINVAL && error != ENOENT;
 }
 
-/* Files that cannot be written because the disk is full, or cannot be listed,
- * opened or synced, are not damaged. error: the first that led to KX_FAILED. */
+/* Returns the status of a failed open. Files are not damaged if they cannot be
+ * written because the disk is full, or cannot be listed, opened or synced.
+ * error: the first one that led to KX_FAILED. */
 static enum kx_status fail_to_open(const struct env_options *options,
                                    enum kx_status status, int error,
                                    struct kx_fault *fault)
@@ -313,8 +314,8 @@ enum kx_status env_open(void *mem, const struct env_options *options,
     return KX_OK;
 }
 
-/* The checkpoint spares the next open the replay of the log. After a failure
- * the files are left as they are, for recovery. */
+/* The checkpoint saves the next open the replay of the log. After a failure the
+ * files are left as they are, for recovery. */
 enum kx_status env_close(struct env *env)
 {
     unsigned failed = env_state(env)->syncs_failed;
@@ -337,8 +338,8 @@ enum kx_status env_apply(struct env *env, const struct row_write *writes,
     return status;
 }
 
-/* A flush is never repeated, and does not count when a sync on another thread
- * has failed (os_hooks.h). */
+/* A flush is never repeated. It fails if a sync on another thread has failed
+ * (os_hooks.h). */
 enum kx_status env_flush(struct env *env)
 {
     uint64_t put = log_witness_put(env);
@@ -356,7 +357,7 @@ struct disk_guard *env_disk(struct env *env)
     return &env_state(env)->disk;
 }
 
-/* The place of the last checkpoint in the log; 0 if that is not known. */
+/* The place of the last checkpoint in the log; 0 if unknown. */
 static uint64_t last_checkpoint(DB_ENV *db)
 {
     DB_TXN_STAT *stat = NULL;
@@ -373,9 +374,9 @@ static bool is_enough(const struct env *env, uint32_t kilobytes)
     return kilobytes == 0 || env_log_since_checkpoint(env) >> 10 >= kilobytes;
 }
 
-/* The library does not report whether it wrote a checkpoint. If it did although
- * there was not enough a moment before, recovery counts from an earlier place
- * than it will begin at. */
+/* The library does not report whether it wrote a checkpoint. If enough log
+ * appears only after is_enough, the cost of recovery is counted from an earlier
+ * place than recovery would begin at. */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes,
                               enum checkpoint_pace pace)
 {

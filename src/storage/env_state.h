@@ -1,4 +1,4 @@
-/* What storage keeps for an open environment, besides the handles. */
+/* The state of an open environment besides the library's handles. */
 #ifndef ENV_STATE_H
 #define ENV_STATE_H
 
@@ -16,11 +16,11 @@ struct env_state {
     struct page_prefetch *prefetch;
     struct log_witness witness;
     struct disk_guard disk;
-    bool marks_batches;    /* bdb_engine.h */
-    unsigned syncs_failed; /* in the process, when the environment was opened */
+    bool marks_batches;    /* bdb_engine_mark_batches was called */
+    unsigned syncs_failed; /* in this process before the environment opened */
     _Atomic uint64_t checkpoints;
     struct recovery_start recovery; /* checkpointer only */
-    pthread_mutex_t logs_lock;      /* guards what follows (log_files.h) */
+    pthread_mutex_t logs_lock;      /* guards all that follows (log_files.h) */
     unsigned logs_held;
     uint32_t logs_kept_from;
 };

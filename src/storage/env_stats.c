@@ -1,4 +1,4 @@
-/* What the library counts about its cache, and what its files take. */
+/* Statistics of the library's cache, and the sizes of its files. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ static void read_cache(DB_ENV *db, struct env_figures *figures)
     free(stat);
 }
 
-/* The library knows no checkpoint from before it was opened. */
+/* The library does not know checkpoints from before it was opened. */
 static void read_checkpoint(DB_ENV *db, struct env_figures *figures)
 {
     DB_TXN_STAT *stat = NULL;
@@ -46,7 +46,7 @@ static void add_file(struct env_figures *figures, const char *name,
     }
 }
 
-/* A file that is removed meanwhile is left out. */
+/* Skips a file that is removed meanwhile. */
 static void read_files(DB_ENV *db, struct env_figures *figures)
 {
     const char *home = NULL;

@@ -1,5 +1,5 @@
-/* Decides by the names of the files: a file that only a store has makes the
- * directory a store's, whatever else is in it. */
+/* Decides by file names: a file that only a store has proves that the directory
+ * is a store's, even beside other files. */
 #include "storage/foreign.h"
 
 #include <limits.h>
@@ -12,10 +12,11 @@
 struct directory_look {
     const struct kx_options *options;
     bool has_store;
-    char other[NAME_MAX + 1]; /* a file of others; empty: none was found */
+    char other[NAME_MAX + 1]; /* a file that is not a store's, or "" */
 };
 
-/* Files that only a directory with a store has, or had. */
+/* Returns whether only the directory of a store, or of a former one, has this
+ * file. */
 static bool is_of_store(const char *name)
 {
     static const char *const NAMES[] = {"format",   "complete",  "restoring",
@@ -29,8 +30,8 @@ static bool is_of_store(const char *name)
     return strncmp(name, "log.0", 5) == 0 || strncmp(name, "damaged-", 8) == 0;
 }
 
-/* Files that prove nothing: those of a start that was interrupted, hidden
- * files, and those of a file system's root. */
+/* Returns whether a file proves nothing: it belongs to an interrupted start, is
+ * hidden, or is part of a file system's root. */
 static bool proves_nothing(const char *name)
 {
     static const char *const NAMES[] = {"lock",        "ballast",

@@ -1,5 +1,5 @@
-/* The file "format", a decimal number and a line end. It is written under
- * another name and renamed, so that it is never half a number. */
+/* The file "format": a decimal number and a line end. It is written under
+ * another name and renamed, so that it never contains half a number. */
 #include "storage/format.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static enum kx_status file_fault(const char *path, struct kx_fault *fault)
     return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", path, strerror(errno));
 }
 
-/* KX_ABSENT when there is no such file. */
+/* KX_ABSENT if there is no such file. */
 static enum kx_status read_file(const char *path, unsigned long *number_out,
                                 struct kx_fault *fault)
 {
@@ -66,7 +66,7 @@ static enum kx_status write_file(const char *path, struct kx_fault *fault)
     talloc_free(part);
     return written ? KX_OK : file_fault(path, fault);
 }
-
+/* Returns the file's path, without a talloc context, and its number. */
 /* The path of the file, under no talloc context, and its number. */
 static enum kx_status look(const char *directory, char **path_out,
                            unsigned long *number_out, struct kx_fault *fault)

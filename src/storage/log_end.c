@@ -1,7 +1,7 @@
-/* The log files are read as the library does, record by record, as far as the
- * checksums are right. A file that is not the last ends with the record that
- * the first one of the next file names. After the end of the last file
- * witnesses are searched (log_witness.h). */
+/* Reads the log files as the library does, record by record, as long as the
+ * checksums are right. Every file but the last ends with the record that the
+ * first record of the next file names. After the end of the last file, it
+ * searches for witnesses (log_witness.h). */
 #include "storage/log_end.h"
 
 #include <inttypes.h>
@@ -13,8 +13,7 @@
 #include "storage/log_witness.h"
 
 enum {
-    NEEDED_AT =
-        LOG_BODY_AT, /* in a checkpoint: recovery begins with the file */
+    NEEDED_AT = LOG_BODY_AT, /* in a checkpoint: file where recovery begins */
     CHECKPOINT_SIZE = 36
 };
 
@@ -22,15 +21,15 @@ enum {
 struct checked_log {
     uint32_t number;
     struct log_file file;
-    uint32_t end;      /* of what can be read; 0: nothing can */
-    uint32_t last;     /* the last record */
-    uint32_t previous; /* the last record of the file before it, or 0 */
-    uint32_t needed;   /* the first file that its last checkpoint needs, or 0 */
+    uint32_t end;      /* offset of the readable end; 0: nothing is readable */
+    uint32_t last;     /* offset of the last record */
+    uint32_t previous; /* offset of the previous file's last record, or 0 */
+    uint32_t needed;   /* first file that its last checkpoint needs, or 0 */
 };
 
 /* ---- One file ----------------------------------------------------------- */
 
-/* The length of the record there; 0: no record with a right checksum. */
+/* The length of the record at `at`; 0 if its checksum is wrong. */
 static uint32_t length_at(const struct log_file *file, size_t at)
 {
     uint32_t length = log_record_length(file, at);
@@ -58,7 +57,7 @@ static void walk(struct checked_log *log)
         log->previous = log_number(log->file.bytes + LOG_PREVIOUS_AT);
 }
 
-/* KX_DAMAGED also when it is missing. */
+/* KX_DAMAGED also if the file is missing. */
 static enum kx_status read_file(const char *directory, uint32_t number,
                                 struct checked_log *log, struct kx_fault *fault)
 {
@@ -69,7 +68,7 @@ static enum kx_status read_file(const char *directory, uint32_t number,
     return status;
 }
 
-/* ---- All of them -------------------------------------------------------- */
+/* ---- All files ---------------------------------------------------------- */
 
 static bool is_later(struct log_place a, struct log_place b)
 {
@@ -97,18 +96,18 @@ static enum kx_status broken(struct log_place end, struct log_place known,
                    name, end.offset, known.offset, later);
 }
 
-/* What is checked, and what was found. */
+/* The files to check, and the results. */
 struct log_search {
     const struct log_end *logend;
-    uint32_t first; /* numbers of files */
+    uint32_t first; /* number of the first file */
     uint32_t last;
     uint64_t key;
-    struct log_place known; /* on disk up to there */
-    struct checked_log log; /* checked last: all after it is right */
+    struct log_place known; /* the log was on disk up to here */
+    struct checked_log log; /* the file checked last: all after it are right */
 };
 
-/* Checks that this file still has all that was written before the next file.
- * After a full disk the next file may not name the last record of this one. */
+/* Checks that this file still has everything written before the next file.
+ * After a full disk, the next file may not name the last record of this one. */
 static enum kx_status compare(const struct log_search *search,
                               const struct checked_log *log,
                               struct kx_fault *fault)
@@ -123,8 +122,8 @@ static enum kx_status compare(const struct log_search *search,
     return is_later(known, end) ? broken(end, known, fault) : KX_OK;
 }
 
-/* Checks the files before the last, backwards, as far as recovery needs them.
- */
+/* Checks the files before the last one, backwards, as far as recovery needs
+ * them. */
 static enum kx_status look_back(struct log_search *search,
                                 struct kx_fault *fault)
 {
@@ -146,8 +145,8 @@ static enum kx_status look_back(struct log_search *search,
     return status;
 }
 
-/* Finds the last file that has a record. The library may have made the next
- * file and written nothing, or what it wrote is damaged. */
+/* Finds the last file that has a record. The library may have created the next
+ * file without writing to it, or what it wrote is damaged. */
 static enum kx_status find_last(struct log_search *search,
                                 struct kx_fault *fault)
 {

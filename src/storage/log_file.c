@@ -1,5 +1,5 @@
-/* Read into memory that is mapped: a file is read once, as a whole, and the
- * heap would keep what it took. */
+/* Reads a whole file into mapped memory: the heap would keep the memory after
+ * the file is dropped. */
 #include "storage/log_file.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "storage/log_files.h"
 
-/* False with errno; EIO also when the file has become shorter. */
+/* Returns false with errno; EIO also if the file has become shorter. */
 static bool read_bytes(int fd, uint8_t *bytes, size_t size)
 {
     size_t done = 0;

@@ -1,4 +1,4 @@
-/* Names and lifetimes of log files. The library could remove them by itself,
+/* Names and lifetimes of log files. The library could remove log files itself,
  * but knows nothing of backups and archives. */
 #include "storage/log_files.h"
 
@@ -14,7 +14,7 @@ void log_files_name(uint32_t number, char *out)
     snprintf(out, LOG_NAME, "log.%010u", number);
 }
 
-/* The number of the log file with this name; 0: it is the name of another file.
+/* Returns the number of the log file with this name; 0 if it is another file.
  */
 static uint32_t number_of(const char *name)
 {

@@ -1,7 +1,7 @@
-/* Marks are the library's records for messages of the application: a text in a
- * record without a transaction. The writer applies one batch after the other,
- * so that between a mark and the next batch's first record there is nothing of
- * a batch. */
+/* Marks are the library's records for messages of the application: text in a
+ * record without a transaction. The writer applies one batch after another, so
+ * no record of a batch lies between a mark and the next batch's first record.
+ */
 #include "storage/log_marks.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "bdb/page_alloc.h"
 
 static const char WORD[] = "kindex-mark ";
-/* The library's number for such a record, which begins with it. */
+/* The library's number for such records, at their beginning. */
 static const u_int32_t MESSAGE = 47;
 
 void log_marks_write(struct env *env, const struct log_mark *mark)
@@ -45,7 +45,7 @@ static bool read_mark(const DBT *record, struct log_mark *mark)
                   &mark->at_ms) == 2;
 }
 
-/* A mark ends where the next record begins, or in another file. */
+/* A mark ends where the next record begins, perhaps in another file. */
 static bool pass_on(const struct log_mark *mark, const DB_LSN *next,
                     log_mark_fn *each, void *target)
 {

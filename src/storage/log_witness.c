@@ -1,6 +1,6 @@
-/* A witness is the library's record for messages of the application, made here:
- * without the library's formatting it costs a fifth. Its check sum is one over
- * the key of the store. */
+/* A witness is the library's record for messages of the application. Building
+ * it here, without the library's formatting, costs a fifth. It ends with a
+ * checksum that is keyed by the store's key. */
 #include "storage/log_witness.h"
 
 #include <fcntl.h>
@@ -11,10 +11,10 @@
 #include "base/hash.h"
 
 enum {
-    MESSAGE = 47,  /* the type of the library's record */
-    HEADER = 12,   /* bytes of the library's before each record */
-    NAME_AT = 52,  /* of a table's unique name in its first page */
-    NAME_SIZE = 20 /* in bytes */
+    MESSAGE = 47,  /* the library's type for such records */
+    HEADER = 12,   /* bytes of the library's header before each record */
+    NAME_AT = 52,  /* offset of a table's unique name in its first page */
+    NAME_SIZE = 20 /* bytes of that name */
 };
 
 static const uint64_t WORD = UINT64_C(0x9ed1c5b7e4f3a6fd);
@@ -26,7 +26,7 @@ struct statement {
     uint64_t sum;
 };
 
-/* The library's record; the members that are not used here are empty. */
+/* The library's record; members not used here are empty. */
 struct message {
     uint32_t type;
     uint32_t txn;
@@ -51,7 +51,7 @@ static uint64_t pack(uint32_t file, uint32_t offset)
 
 /* ---- Writing ------------------------------------------------------------ */
 
-/* Returns the place after the witness, or 0. */
+/* Appends a witness. Returns the place after it, or 0. */
 static uint64_t put(struct env *env)
 {
     struct log_witness *witness = &env_state(env)->witness;
@@ -96,8 +96,8 @@ bool log_witness_idle(struct env *env)
     if (!idle)
         return false;
     log_witness_last(env);
-    /* A checkpoint that was not due has written the last witness without a
-     * flush. */
+    /* A checkpoint that was not due wrote the last witness but did not flush.
+     */
     return atomic_load(&witness->flushed) < atomic_load(&witness->put);
 }
 

@@ -1,11 +1,9 @@
-/* Witnesses: records in the log that say up to where it was on disk before
- * them. The library takes a damaged record for the end of the log, and all that
- * follows for never written. A witness after that place which names a later
- * place proves that there was more. Recovery skips witnesses.
+/* Witnesses: records that say up to where the log was on disk before them. The
+ * library takes a damaged record for the end of the log. If a witness after
+ * that place names a later place, the log was longer. Recovery skips witnesses.
  *
- * Bytes from before a crash can follow the end of the log. Their witnesses
- * raise no false alarm: what they say was on disk is still there.
- */
+ * Bytes from before a crash can follow the end of the log. Witnesses in them
+ * raise no false alarm: what they say was on disk is still there. */
 #ifndef LOG_WITNESS_H
 #define LOG_WITNESS_H
 
@@ -13,45 +11,47 @@
 
 #include "storage/log_files.h"
 
-/* Places in the log, which the writer and the checkpointer thread change. A
- * place that is too early makes a witness weaker, not wrong. */
+/* Places in the log, updated by the writer and the checkpointer thread. A place
+ * that is too early makes a witness weaker, not wrong. */
 struct log_witness {
     uint64_t key;
-    atomic_uint_least64_t put;     /* after the last witness */
-    atomic_uint_least64_t applied; /* after the witness of the last batch */
-    atomic_uint_least64_t flushed; /* on disk up to there */
-    atomic_uint_least64_t stated;  /* by the last witness */
+    atomic_uint_least64_t put;     /* end of the last witness */
+    atomic_uint_least64_t applied; /* end of the last batch's witness */
+    atomic_uint_least64_t flushed; /* the log is on disk up to here */
+    atomic_uint_least64_t stated;  /* the place that the last witness names */
     uint64_t seen; /* `applied` a second ago; checkpointer only */
 };
 
-/* Begins in an environment whose tables are open and whose log is flushed.
- * KX_OK, KX_FAILED. */
+/* Starts writing witnesses in an environment whose tables are open and whose
+ * log is flushed. KX_OK, KX_FAILED. */
 enum kx_status log_witness_start(struct env *env);
 
-/* Writes a witness after a batch that was applied. Writer only. A witness that
- * cannot be written is left out: nothing else depends on it. */
+/* Appends a witness after a batch. Writer only. If it cannot be written, it is
+ * left out: nothing else depends on it. */
 void log_witness_batch(struct env *env);
 
-/* Writes a witness if none says yet that the last batch is on disk. */
+/* Appends a witness unless one already says that the last batch is on disk. */
 void log_witness_last(struct env *env);
 
-/* The same, if nothing was applied since the call before. Called each second,
- * so that only a batch of the last two seconds has no witness. Returns whether
- * a flush is wanted for it. */
+/* Does what log_witness_last does, if no batch was applied since the previous
+ * call. The checkpointer calls it every second, so that only batches of the
+ * last two seconds lack a witness. Returns whether the witness needs a flush.
+ */
 bool log_witness_idle(struct env *env);
 
-/* What a flush has brought to disk: log_witness_flushed after it with what
- * log_witness_put said before. */
+/* Records what a flush made durable: call log_witness_put before the flush, and
+ * log_witness_flushed with its result after the flush. */
 uint64_t log_witness_put(const struct env *env);
 void log_witness_flushed(struct env *env, uint64_t place);
 
-/* The key of a store's witnesses, without which a client cannot forge a witness
- * in a value: computed from the tables' unique name, which no client sees.
- * Reads the files of a directory; 0: the directory has no tables. */
+/* Returns the key of a store's witnesses, or 0 if the directory has no tables.
+ * Without the key, a client cannot forge a witness in a value: the key is
+ * computed from the tables' unique name, which no client sees. Reads files of
+ * the directory. */
 uint64_t log_witness_key(const char *directory);
 
-/* The latest place that a witness among these bytes names, wherever it lies;
- * {0, 0}: no witness. */
+/* Returns the latest place that any witness among these bytes names; {0, 0} if
+ * the bytes contain no witness. */
 struct log_place log_witness_find(uint64_t key, struct kx_slice bytes);
 
 #endif

@@ -1,19 +1,19 @@
-/* The figures are the library's own. A page that was changed is still dirty, or
- * was written when it left the cache; a checkpoint's own writes are of pages
- * that were changed before it. A page that left the cache twice counts twice:
- * so recovery may read it twice. */
+/* Uses the library's own counters. A page that was changed is still dirty, or
+ * was written when it left the cache; a checkpoint writes only pages that were
+ * changed before it. A page that left the cache twice counts twice, because
+ * recovery may read it twice. */
 #include "storage/recovery_cost.h"
 
 #include <stdlib.h>
 
 #include "storage/env_state.h"
 
-/* Measured (tests/bench/README.md): the log alone, and a page that is read,
- * checked, changed and, in half of the cases, written. */
+/* Measured (tests/bench/README.md): reading the log alone; and a page that is
+ * read, checked, changed and, in half of the cases, written. */
 enum {
     LOG_BYTES_PER_US = 200,
     PAGE_US = 16,
-    RECORD_BYTES_MIN = 40 /* that changes a page */
+    RECORD_BYTES_MIN = 40 /* the shortest record that changes a page */
 };
 
 static uint64_t log_end(DB_ENV *db)
@@ -27,7 +27,7 @@ static uint64_t log_end(DB_ENV *db)
     return end;
 }
 
-/* Sets both to 0 when they are not known. */
+/* Sets both to 0 if they are unknown. */
 static void read_pages(DB_ENV *db, uint64_t *evicted_out, uint64_t *dirty_out)
 {
     DB_MPOOL_STAT *stat = NULL;

@@ -1,4 +1,4 @@
-/* An empty file: only its existence counts. */
+/* The marker is an empty file: only its existence counts. */
 #include "storage/suspect.h"
 
 #include <errno.h>

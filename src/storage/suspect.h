@@ -1,19 +1,18 @@
-/* The file "suspect" of a data directory: the library, or the check of pages
- * beside it, found damage. The next start then checks every page before it
- * opens the directory.
- */
+/* The file "suspect" of a data directory: the library or the page check has
+ * found damage. The next start then checks every page before it opens the
+ * directory. */
 #ifndef SUSPECT_H
 #define SUSPECT_H
 
 #include <stdbool.h>
 
-/* Also true when that is not known. */
+/* Returns whether the file exists; true also if that is unknown. */
 bool suspect_exists(const char *directory);
 
-/* If the disk refuses the file, the damage has to be found once more. */
+/* Creates the file. If the disk refuses, the damage has to be found again. */
 void suspect_mark(const char *directory);
 
-/* After every page was right. */
+/* Removes the file, after every page was found to be right. */
 void suspect_clear(const char *directory);
 
 #endif
