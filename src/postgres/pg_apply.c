@@ -1,9 +1,9 @@
-/* One transaction, sent with one write: the fence, the rows, the row of log,
- * COMMIT. Of a batch in parts each part is sent when it comes, and nothing is
- * waited for before the end.
+/* A batch is one transaction, sent with one write: the fence, the rows, the row
+ * of log, COMMIT. The parts of a large batch are sent as they arrive; only the
+ * end waits for answers.
  *
- * Rows are sent as lists, insertions before other writes before deletions: the
- * order in which one key may have two writes. */
+ * Rows are sent as lists: insertions, then other writes, then deletions. This
+ * is the order in which one key may have two writes. */
 #include "postgres/pg_apply.h"
 
 #include <talloc.h>
@@ -11,11 +11,11 @@
 #include "postgres/pg_lease.h"
 
 enum {
-    LIST_ROWS = 1024,      /* of one statement */
-    LIST_BYTES = 4 << 20,  /* of its values, after which it ends */
-    RESOLVE_MS = 10000,    /* for the outcome after a lost connection */
+    LIST_ROWS = 1024,      /* most rows of one statement */
+    LIST_BYTES = 4 << 20,  /* of values, after which a statement ends */
+    RESOLVE_MS = 10000,    /* to learn the outcome after a lost connection */
     RESOLVE_LOOK_MS = 100, /* between two attempts */
-    LOG_KEPT = 10000       /* rows of log */
+    LOG_KEPT = 10000       /* rows kept in log */
 };
 
 /* ---- Rows --------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static void add(struct row_list *list, const struct row_write *write)
     pg_array_add(&list->values, write->value);
 }
 
-/* Queues the statement of the rows, if there are any, and empties the list. */
+/* Queues the statement for the rows, if any, and empties the list. */
 static enum kx_status send(struct pg_conn *conn, enum row_write_type type,
                            enum table table, struct row_list *list)
 {
@@ -76,8 +76,8 @@ static enum kx_status send(struct pg_conn *conn, enum row_write_type type,
     return done ? KX_OK : KX_UNREACHABLE;
 }
 
-/* A row of the catalog may be written several times in a batch: each write is a
- * separate statement there. */
+/* A batch may write a row of the catalog several times; each write needs its
+ * own statement. */
 static bool is_full(const struct row_list *list, enum table table)
 {
     return table == TABLE_CATALOG || list->keys.count >= LIST_ROWS ||
@@ -159,7 +159,7 @@ enum kx_status pg_apply_part(struct engine *base,
     return status;
 }
 
-/* Queues what ends the transaction. */
+/* Queues the statements that end the transaction. */
 static bool send_end(struct pg_engine *engine)
 {
     struct pg_conn *conn = &engine->conn;
@@ -177,15 +177,15 @@ static bool send_end(struct pg_engine *engine)
            pg_conn_text(conn, "COMMIT", NULL);
 }
 
-/* The keeper may have seen first that the lease is lost: the outcome is asked
- * for all the same. */
+/* Returns whether another attempt cannot help. The keeper may notice first that
+ * the lease is lost; the outcome can still be learned then. */
 static bool is_final(const struct pg_engine *engine, enum kx_status status)
 {
     return status == KX_FAILED && atomic_load(&engine->failed);
 }
 
-/* The connection was lost after COMMIT was sent: a new connection finds out
- * (pg_lease_resume). */
+/* Finds out what happened if the connection was lost after COMMIT was sent, on
+ * a new connection (pg_lease_resume). */
 static enum kx_status resolve(struct pg_engine *engine)
 {
     uint64_t until_ns = kx_monotonic_ns() + (uint64_t)RESOLVE_MS * KX_MS_NS;
@@ -204,7 +204,7 @@ static enum kx_status resolve(struct pg_engine *engine)
     return applied ? KX_OK : KX_UNREACHABLE;
 }
 
-/* A transaction that has failed is open until it is rolled back. */
+/* Rolls back: a failed transaction stays open until then. */
 static enum kx_status refused(struct pg_engine *engine, enum kx_status status)
 {
     pg_apply_take_back(&engine->engine);

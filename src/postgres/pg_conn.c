@@ -1,5 +1,5 @@
-/* libpq in its pipeline mode, without blocking: this file waits, so that it can
- * give up. */
+/* Uses libpq's pipeline mode without blocking: this file does the waiting, so
+ * that waits have a time limit. */
 #include "postgres/pg_conn.h"
 
 #include <endian.h>
@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-/* The texts, and what the server's notices mean. */
+/* SQL texts, and the meaning of the server's notices. */
 
-/* The message is in the language of the server. A function that warns with the
- * same code has a context. */
+/* The message text depends on the server's language. Unlike a wait that was
+ * cancelled, a function that warns with the same code has a context. */
 static bool pg_server_wait_cancelled(const PGresult *notice)
 {
     const char *code = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
@@ -68,7 +68,7 @@ const char *const pg_server_nodes =
 
 enum {
     BYTEA_OID = 17,
-    ARRAY_HEAD = 20 /* dimensions, flags, type, length, first index */
+    ARRAY_HEAD = 20 /* bytes: dimensions, flags, type, length, first index */
 };
 
 void pg_params_bytes(struct pg_params *params, struct kx_slice bytes)
@@ -124,7 +124,7 @@ void pg_array_clear(struct pg_array *array)
     add_number(&array->bytes, 1); /* dimension */
     add_number(&array->bytes, 0); /* no NULLs */
     add_number(&array->bytes, BYTEA_OID);
-    add_number(&array->bytes, 0); /* the length, when it is known */
+    add_number(&array->bytes, 0); /* the length, filled in at the end */
     add_number(&array->bytes, 1); /* index of the first element */
 }
 
@@ -144,9 +144,9 @@ void pg_params_array(struct pg_params *params, struct pg_array *array)
 }
 
 enum {
-    ANSWER_MS = 15000, /* without an answer: more than a statement may take */
+    ANSWER_MS = 15000, /* wait for an answer: longer than any statement */
     REST_MS = 500,     /* after a failure, before the next attempt */
-    SQL_MAX = 1024     /* bytes of a statement */
+    SQL_MAX = 1024     /* bytes of a statement's text */
 };
 
 static enum kx_status fail(struct pg_conn *conn, enum kx_status status,
@@ -164,7 +164,7 @@ static enum kx_status lose(struct pg_conn *conn, const char *why)
     kx_log(KX_LOG_WARNING, "database-lost", "detail=\"%s\"",
            conn->fault.detail);
     pg_conn_close(conn);
-    conn->rest_until_ns = 0; /* the next attempt may come at once */
+    conn->rest_until_ns = 0; /* allow the next attempt at once */
     return KX_UNREACHABLE;
 }
 
@@ -179,7 +179,7 @@ void pg_conn_close(struct pg_conn *conn)
 /* ---- Answers ------------------------------------------------------------ */
 
 struct sqlstate {
-    const char *code; /* or the class */
+    const char *code; /* SQLSTATE, or its class */
     enum kx_status status;
 };
 
@@ -197,16 +197,15 @@ static enum kx_status status_of(const PGresult *result)
     };
     const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     if (code == NULL)
-        return KX_UNREACHABLE; /* libpq's own: the connection broke */
+        return KX_UNREACHABLE; /* from libpq itself: the connection broke */
     for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE; i++)
         if (strncmp(code, TABLE[i].code, strlen(TABLE[i].code)) == 0)
             return TABLE[i].status;
     return KX_FAILED;
 }
 
-/* Waits until the socket can be read, or written if there is something unsent,
- * and takes what has come. False: the time has passed, or the connection
- * broke. */
+/* Waits until the socket is readable, or writable if data are unsent, and reads
+ * what has arrived. False: the time is up, or the connection broke. */
 static bool wait_socket(struct pg_conn *conn, bool unsent, uint64_t until_ns)
 {
     struct pollfd socket = {.fd = PQsocket(conn->libpq), .events = POLLIN};
@@ -220,7 +219,7 @@ static bool wait_socket(struct pg_conn *conn, bool unsent, uint64_t until_ns)
                          PQconsumeInput(conn->libpq) != 0);
 }
 
-/* Sends what is left, and waits until a result can be taken without waiting. */
+/* Sends unsent data, and waits until a result is available. */
 static bool wait_result(struct pg_conn *conn)
 {
     int patience_ms = conn->patience_ms != 0 ? conn->patience_ms : ANSWER_MS;
@@ -238,7 +237,7 @@ static bool wait_result(struct pg_conn *conn)
     }
 }
 
-/* Keeps rows; notes the first error. */
+/* Keeps rows, and records the first error. */
 static enum kx_status take_result(struct pg_conn *conn, PGresult *result,
                                   enum kx_status status, PGresult **rows_out)
 {
@@ -254,8 +253,8 @@ static enum kx_status take_result(struct pg_conn *conn, PGresult *result,
     return status;
 }
 
-/* Takes results up to the end of an answer. After those of each statement comes
- * a NULL. */
+/* Takes results up to the end of an answer. The results of each statement end
+ * with a NULL. */
 static enum kx_status take_answer(struct pg_conn *conn, PGresult **rows_out)
 {
     enum kx_status status = KX_OK;
@@ -410,8 +409,8 @@ static void take_notice(void *context, const PGresult *notice)
            (int)strcspn(message, "\n"), message);
 }
 
-/* An acknowledged commit must be on disk, so the database must not answer
- * before that. */
+/* An acknowledged commit must be on disk, so a database that answers earlier is
+ * rejected. */
 static enum kx_status check_session(struct pg_conn *conn)
 {
     PGresult *row;

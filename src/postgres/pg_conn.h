@@ -1,8 +1,13 @@
-/* One connection to the database. It is made when it is used, and made again
- * after it was lost. Statements are queued and sent together, with one answer:
- * the whole of them takes one round trip. All calls are limited in time.
+/* One connection to the database, made when it is first used, and again after
+ * it was lost. Statements are queued and sent together; their answers take one
+ * round trip. All calls have a time limit. A connection belongs to one thread
+ * at a time.
  *
- * One thread at a time. */
+ * Answers. A function whose comment says "statuses of pg_conn_finish" returns:
+ * KX_OK; KX_UNREACHABLE: the connection is lost; KX_CHECK_FAILED: a row already
+ * exists; KX_IN_USE: PG_FENCE or PG_RECENT failed; KX_DISK_FULL; KX_NO_MEMORY;
+ * KX_COMMIT_TOO_LARGE; KX_ABSENT: a table is missing; KX_AGAIN: nothing was
+ * done, and a retry may succeed; KX_FAILED. */
 #ifndef PG_CONN_H
 #define PG_CONN_H
 
@@ -13,50 +18,51 @@
 #include "postgres/pg_sql.h"
 #include "postgres/pg_target.h"
 
-/* One row: synchronous_commit and transaction_read_only, after the settings of
- * the session are made: the schema, limits of time, and plans that read the
- * tables by their keys, also where the statistics are old. */
+/* Sets up the session: the schema, time limits, and plans that use the primary
+ * key even if the statistics are old. Returns one row: synchronous_commit and
+ * transaction_read_only. */
 extern const char *const pg_server_session;
 
-/* Until the end of the transaction no other process makes the tables. */
+/* Until the end of the transaction, no other process can create the tables. */
 extern const char *const pg_server_schema_lock;
 
-/* Ends the session of the lease's holder, if the lease has ended or is that of
- * the process $1: its transaction would keep meta locked, for as long as the
- * holder is frozen. Fails where this role may not. */
+/* Ends the session of the lease's holder, if the lease has expired or belongs
+ * to the process $1: its transaction would keep meta locked as long as the
+ * holder is frozen. Fails if this role may not do so. */
 extern const char *const pg_server_end_holder;
 
-/* For the transaction: a lock is waited for this long (55P03), half of the time
- * of a lease, for which the answer is waited for when it is taken. */
+/* Limits waits for locks in this transaction (error 55P03) to half the time of
+ * a lease, because taking a lease waits for the answer. */
 extern const char *const pg_server_lock_timeout;
 
 /* Take the lease for the process $1, of the node $2 with the address $3, for $4
- * ms, if it has ended, or if that process has it already. */
+ * ms: if the lease has expired; resume: if that process already has it. */
 extern const char *const pg_server_take;
 extern const char *const pg_server_resume;
 
-/* A row for each node: epoch and batch of meta, whether commits wait for a
- * standby of the database, then the node, its address, role, version, epoch and
+/* A row for each node: epoch and batch of meta; whether commits wait for a
+ * standby of the database; then the node, its address, role, version, epoch and
  * batch, and how many milliseconds ago it was seen. */
 extern const char *const pg_server_nodes;
 
 enum { PG_PARAMS_MAX = 5 };
 
-/* The bytes that are added must live until the statement is sent. */
+/* Parameters of a statement. The bytes must live until it is sent. */
 struct pg_params {
     int count;
     const char *values[PG_PARAMS_MAX];
     int sizes[PG_PARAMS_MAX];
-    uint64_t numbers[PG_PARAMS_MAX]; /* what is pointed to, of numbers */
+    uint64_t numbers[PG_PARAMS_MAX]; /* storage for number parameters */
 };
 
-/* Add a bytea or text, and an int8. */
+/* Add a bytea or text parameter, and an int8 parameter. */
 void pg_params_bytes(struct pg_params *params, struct kx_slice bytes);
 void pg_params_number(struct pg_params *params, int64_t number);
 
-/* A row's key as the tables have it. An index of PostgreSQL takes at most 2,704
- * bytes of a row, so of a longer key the primary key has the first bytes and a
- * digest of the others. Order and comparison are by (k, rest), and exact. */
+/* A row's key as the tables store it. An index of PostgreSQL takes at most
+ * 2,704 bytes of a row, so the primary key of a longer key has its first bytes
+ * and a digest of the rest. Order and comparison use (k, rest) and are exact.
+ */
 enum { PG_KEY_MAX = 2560 };
 
 struct pg_key {
@@ -66,30 +72,30 @@ struct pg_key {
     uint8_t digest[KX_SHA256_SIZE];
 };
 
-/* The parts point into the key. */
+/* Splits a key. The parts point into the key. */
 void pg_key_split(struct kx_slice key, struct pg_key *key_out);
 
-/* Adds k and rest, as bound of a range. */
+/* Adds k and rest of a key as the bound of a range. */
 void pg_params_bound(struct pg_params *params, struct kx_slice key);
 
-/* An array of bytea (bytea[]), which grows. */
+/* A growing array of bytea (bytea[]). */
 struct pg_array {
     struct kx_buffer bytes;
     uint32_t count;
 };
 
-/* In talloc context mem. An array may be emptied and used again. */
+/* Allocates the array in talloc context mem. A cleared array can be reused. */
 void pg_array_init(struct pg_array *array, const void *mem);
 void pg_array_clear(struct pg_array *array);
-/* Without memory, bytes.failed is set. */
+/* Adds an element. If memory runs out, bytes.failed is set. */
 void pg_array_add(struct pg_array *array, struct kx_slice element);
-/* Completes the array and adds it as a parameter. */
+/* Completes the array and adds it as a parameter; it must live until then. */
 void pg_params_array(struct pg_params *params, struct pg_array *array);
 
 struct pg_conn;
 
-/* Called for each new connection before it is used: KX_OK, or it is closed and
- * the status is returned. */
+/* Called for each new connection before it is used. If the result is not KX_OK,
+ * the connection is closed and the result returned. */
 typedef enum kx_status pg_ready_fn(void *context, struct pg_conn *conn,
                                    struct kx_fault *fault);
 
@@ -98,27 +104,28 @@ struct pg_conn {
     const struct pg_target *target;
     pg_ready_fn *ready; /* or NULL */
     void *context;
-    int patience_ms;   /* for an answer; 0: more than a statement may take */
-    uint64_t until_ns; /* 0, or: after it no answer is waited for, and no
-                        * connection is made */
+    int patience_ms;   /* wait for an answer; 0: ANSWER_MS of pg_conn.c */
+    uint64_t until_ns; /* deadline (kx_monotonic_ns) for answers and connects;
+                        * 0: none */
+    /* Set by this module. */
     /* Kept here. */
     PGconn *libpq;          /* NULL: there is no connection */
-    unsigned unread;        /* answers that are on their way, unwanted */
+    unsigned unread;        /* answers still to be read and ignored */
     bool unconfirmed;       /* a COMMIT did not wait for the standby */
-    uint64_t rest_until_ns; /* after a failure: no attempt before this time */
+    uint64_t rest_until_ns; /* no connect before this time, after a failure */
     struct kx_fault fault;  /* of the last failure */
 };
 
-/* Connects, unless it is connected, with the session's settings made and
- * checked. KX_OK; KX_UNREACHABLE; KX_BAD_DIRECTORY: the database is reached but
- * cannot be used; KX_NO_MEMORY; what `ready` returns. fault may be NULL. */
+/* Connects unless already connected, and sets up and checks the session. KX_OK;
+ * KX_UNREACHABLE; KX_BAD_DIRECTORY: the database answers but cannot be used;
+ * KX_NO_MEMORY; a result of `ready`. fault may be NULL. */
 enum kx_status pg_conn_open(struct pg_conn *conn, struct kx_fault *fault);
 
-/* Closes the connection; harmless without one. */
+/* Closes the connection, if there is one. */
 void pg_conn_close(struct pg_conn *conn);
 
-/* Queue a statement: SQL without or with parameters, or one that was prepared.
- * Nothing is waited for. False: the connection is lost, or without memory. */
+/* Queue a statement, without waiting: SQL text (params may be NULL), or a
+ * prepared statement. False: the connection is lost, or memory ran out. */
 bool pg_conn_text(struct pg_conn *conn, const char *sql,
                   const struct pg_params *params);
 bool pg_conn_table(struct pg_conn *conn, enum pg_table_statement statement,
@@ -126,27 +133,25 @@ bool pg_conn_table(struct pg_conn *conn, enum pg_table_statement statement,
 bool pg_conn_statement(struct pg_conn *conn, enum pg_statement statement,
                        const struct pg_params *params);
 
-/* Prepares all statements of pg_sql.h. The tables must be there. */
+/* Prepares all statements of pg_sql.h; the tables must exist. KX_OK,
+ * KX_UNREACHABLE, KX_NO_MEMORY, KX_FAILED; on failure the fault says why. */
 enum kx_status pg_conn_prepare(struct pg_conn *conn, struct kx_fault *fault);
 
-/* Sends what is queued and waits for the answers. After an error the statements
- * after it are not executed. KX_OK; *rows_out (NULL is allowed) is then the
- * answer of the last statement that returns rows, else NULL; PQclear it.
- * KX_UNREACHABLE: the connection is lost, or closed because a COMMIT has ended
- * its wait for the synchronous standby too early: it is then of unknown outcome
- * like one without an answer. Errors of the database:
- * KX_CHECK_FAILED (a row is there already), KX_IN_USE (PG_FENCE, PG_RECENT),
- * KX_DISK_FULL, KX_NO_MEMORY, KX_COMMIT_TOO_LARGE, KX_ABSENT (no such table),
- * KX_AGAIN (nothing was done, and the same may succeed), KX_FAILED. */
+/* Sends what is queued and waits for all answers. Statements after a failed one
+ * are not executed. On KX_OK, *rows_out (rows_out may be NULL) is the answer of
+ * the last statement that returns rows, or NULL; free it with PQclear. The head
+ * of this file lists the statuses. KX_UNREACHABLE also if a COMMIT ended its
+ * wait for the synchronous standby too early: the connection is then closed,
+ * and the outcome is as unknown as without an answer. */
 enum kx_status pg_conn_finish(struct pg_conn *conn, PGresult **rows_out);
 
-/* Sends what is queued. Its answers are passed over later. */
+/* Sends what is queued. The answers will be read later and ignored. */
 void pg_conn_leave(struct pg_conn *conn);
 
-/* Waits between two attempts. */
+/* Sleeps for `ms` milliseconds between two attempts. */
 void pg_pause(int ms);
 
-/* The number in a row of an answer; the bytes there. */
+/* Return the number (int8), or the bytes, in a field of an answer. */
 int64_t pg_number(const PGresult *rows, int row, int column);
 struct kx_slice pg_bytes(const PGresult *rows, int row, int column);
 

@@ -1,4 +1,4 @@
-/* The table of calls, opening and closing. */
+/* The engine's table of calls; opening and closing. */
 #include "postgres/pg_engine.h"
 
 #include <talloc.h>
@@ -7,7 +7,7 @@
 #include "postgres/pg_lease.h"
 #include "postgres/pg_view.h"
 
-/* What is applied is on disk, also if the lease was lost after that. */
+/* Does nothing: what is applied is on disk, even if the lease is lost later. */
 static enum kx_status flush(struct engine *engine)
 {
     (void)engine;
@@ -29,7 +29,7 @@ static uint64_t epoch(const struct engine *engine)
     return atomic_load(&pg_engine_of(engine)->epoch);
 }
 
-/* The batch first: the epoch is not below that of the batch then. */
+/* Reads the batch first: the epoch is then at least that of the batch. */
 static struct kx_position position(const struct engine *base)
 {
     const struct pg_engine *engine = pg_engine_of(base);
@@ -38,7 +38,7 @@ static struct kx_position position(const struct engine *base)
     return position;
 }
 
-/* The database says so when a batch has no space. */
+/* Always enough: the database reports a lack of space when a batch fails. */
 static enum engine_space space(const struct engine *engine)
 {
     (void)engine;
@@ -86,7 +86,7 @@ static const char *text_or_empty(const char *text)
     return text != NULL ? text : "";
 }
 
-/* The look at the lease must be over before the lease can be. */
+/* Limits the look at the lease, which must end before the lease does. */
 static enum kx_status connect(void *mem, const struct kx_options *options,
                               bool upgrade, struct pg_engine **engine_out,
                               struct kx_fault *fault)
@@ -201,7 +201,7 @@ enum kx_status pg_engine_take(struct engine *base, struct kx_holder *holder_out,
     return status;
 }
 
-/* Without the lease nothing is given back. */
+/* Gives nothing back if this process does not have the lease. */
 void pg_engine_leave(struct engine *base)
 {
     struct pg_engine *engine = pg_engine_of(base);

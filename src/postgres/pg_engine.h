@@ -5,37 +5,42 @@
 #include "engine/engine.h"
 #include "kindex/node.h"
 
-/* Makes the engine of options->engine under talloc context mem: connects, and
- * makes the tables if they are missing. Until pg_engine_take has returned KX_OK
- * it is only for that and for pg_engine_close. KX_OK; KX_BAD_DIRECTORY: the
- * address, the database or a setting of it cannot be used; KX_UNREACHABLE;
- * KX_NO_MEMORY; KX_FAILED. */
+/* Creates the engine of options->engine under talloc context mem: connects, and
+ * creates missing tables. Until pg_engine_take returns KX_OK, only
+ * pg_engine_take, pg_engine_cluster and pg_engine_close may be called. KX_OK;
+ * KX_BAD_DIRECTORY: the address, the database or one of its settings cannot be
+ * used; KX_UNREACHABLE; KX_NO_MEMORY; KX_FAILED. */
 enum kx_status pg_engine_join(void *mem, const struct kx_options *options,
                               struct engine **engine_out,
                               struct kx_fault *fault);
 
-/* Takes the lease if it has ended, without waiting for that, and keeps it.
- * KX_OK and KX_IN_USE: *holder_out has it; otherwise as pg_engine_join. */
+/* Takes the lease if it has expired, without waiting, and starts to renew it.
+ * KX_OK; KX_IN_USE: another process has the lease, or may take it. *holder_out
+ * is the holder after both. Otherwise a status of pg_engine_join. */
 enum kx_status pg_engine_take(struct engine *engine,
                               struct kx_holder *holder_out,
                               struct kx_fault *fault);
 
-/* What the keeper has read last: as kx_cluster. */
+/* Copies what the keeper has read last about the nodes. False: nothing yet. Any
+ * thread. */
 bool pg_engine_cluster(struct engine *engine, struct kx_cluster *cluster_out);
 
-/* Returns whether the loss of batches was accepted, so that versionstamps must
- * be raised before the first commit; ends that. Writer. */
+/* pg_engine_leaps returns whether the loss of batches was accepted, so that
+ * versionstamps must be raised before the first commit; call pg_engine_leapt
+ * after that. pg_engine_leapt returns the statuses of pg_conn_finish. Writer
+ * only. */
 bool pg_engine_leaps(const struct engine *engine);
 enum kx_status pg_engine_leapt(struct engine *engine);
 
-/* pg_engine_close lets other nodes take the lease first. */
+/* Makes pg_engine_close let other nodes take the lease first. */
 void pg_engine_step_down(struct engine *engine);
 
-/* Gives the lease back. What remains are views of readers, and pg_engine_close.
- */
+/* Releases the lease. After that only readers' views and pg_engine_close may be
+ * used. */
 void pg_engine_leave(struct engine *engine);
 
-/* The same, and closes. Views must have been closed. */
+/* Releases the lease if pg_engine_leave has not, and frees the engine. All
+ * views must be closed. */
 void pg_engine_close(struct engine *engine);
 
 #endif

@@ -1,9 +1,9 @@
-/* An update of meta waits for a transaction that has the row, and so for a
- * batch that is being applied. When it returns, that batch is applied or never
- * will be: its epoch is no longer the one in the row.
+/* An update of meta waits for any transaction that has locked the row, and thus
+ * for a batch that is being applied. When the update returns, that batch has
+ * been applied or never will be: its epoch is no longer the one in the row.
  *
- * By this machine's clock the lease ends a little earlier than by the
- * database's: it is counted from before the renewal was sent. */
+ * By this machine's clock the lease expires a little earlier than by the
+ * database's: its time is counted from before the renewal was sent. */
 #include "postgres/pg_lease.h"
 
 #include <pthread.h>
@@ -16,18 +16,18 @@
 
 static struct pg_seen pg_nodes_seen(struct pg_engine *engine);
 
-/* One round trip writes this node's row and reads all of them. */
+/* One round trip writes this node's row and reads those of all nodes. */
 
 enum { BEAT_MS = 500 };
 
 struct pg_nodes {
-    uint64_t next_ns; /* the thread that beats */
+    uint64_t next_ns; /* when to write the row again; beating thread only */
     pthread_mutex_t lock;
-    bool known; /* under `lock`, as what follows */
+    bool known; /* guarded by `lock`, like all that follows */
     struct kx_cluster cluster;
     struct pg_seen seen;
-    struct pg_seen shown; /* what was read, and no later commit has confirmed */
-    bool unconfirmed;     /* there is something in `shown` */
+    struct pg_seen shown; /* read, but not yet confirmed by a later commit */
+    bool unconfirmed;     /* `shown` is set */
 };
 
 static int finish(struct pg_nodes *nodes)
@@ -93,9 +93,9 @@ static bool send_beat(struct pg_engine *engine, struct pg_conn *conn,
     return pg_conn_text(conn, pg_sql_beat, &params);
 }
 
-/* This is in the database, but perhaps not on its synchronous standby. It is
- * remembered as seen when a row of this node was written after it. Any
- * thread. */
+/* Notes a batch that is in the database but perhaps not on its synchronous
+ * standby. It counts as seen once a row of this node, written later, is
+ * committed. Any thread. */
 static void pg_nodes_shown(struct pg_engine *engine,
                            const struct pg_seen *shown)
 {
@@ -106,7 +106,7 @@ static void pg_nodes_shown(struct pg_engine *engine,
     pthread_mutex_unlock(&nodes->lock);
 }
 
-/* The row of this node was committed after what was shown. */
+/* Confirms `shown`: this node's row was committed after it. */
 static void confirm_shown(struct pg_nodes *nodes)
 {
     pthread_mutex_lock(&nodes->lock);
@@ -116,8 +116,9 @@ static void confirm_shown(struct pg_nodes *nodes)
     pthread_mutex_unlock(&nodes->lock);
 }
 
-/* Writes the same row as a standby, and waits for it: what was committed before
- * is as safe as this commit. As pg_conn_finish. The thread of conn. */
+/* Writes this node's row, in the role of a standby, and waits for the commit:
+ * everything committed before is as safe as this commit. Statuses of
+ * pg_conn_finish. The thread of conn. */
 static enum kx_status pg_nodes_confirm(struct pg_engine *engine,
                                        struct pg_conn *conn)
 {
@@ -125,8 +126,8 @@ static enum kx_status pg_nodes_confirm(struct pg_engine *engine,
                                               : KX_UNREACHABLE;
 }
 
-/* Notes through conn that this node lives and has this role, and reads what is
- * noted of all, at most twice a second. What fails is tried again next time.
+/* Writes to the database that this node lives and has this role, and reads the
+ * rows of all nodes, at most twice a second. Failures are retried next time.
  * The thread of conn. */
 static void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
                           const char *role)
@@ -160,8 +161,8 @@ bool pg_nodes_known(struct pg_engine *engine, struct kx_cluster *cluster_out)
 
 /* ---- Lost batches ------------------------------------------------------- */
 
-/* Remembers it. id NULL: unknown, unless it is the batch seen last. Any
- * thread. */
+/* Remembers the last batch seen. id NULL: unknown, unless the batch is the one
+ * already remembered. Any thread. */
 static void pg_nodes_saw(struct pg_engine *engine, uint64_t epoch,
                          uint64_t batch, const char *id)
 {
@@ -176,8 +177,8 @@ static void pg_nodes_saw(struct pg_engine *engine, uint64_t epoch,
     pthread_mutex_unlock(&nodes->lock);
 }
 
-/* Seen first: the keeper notes what was seen when the database has less than
- * engine->batch. */
+/* Remembers the batch before it raises engine->batch: the keeper reports a loss
+ * if the database has less than engine->batch. */
 void pg_nodes_applied(struct pg_engine *engine)
 {
     uint64_t batch = atomic_load(&engine->batch) + 1;
@@ -185,7 +186,7 @@ void pg_nodes_applied(struct pg_engine *engine)
     atomic_store(&engine->batch, batch);
 }
 
-/* Copies it. Any thread. */
+/* Copies the last batch seen. Any thread. */
 static struct pg_seen pg_nodes_seen(struct pg_engine *engine)
 {
     struct pg_nodes *nodes = engine->nodes;
@@ -195,8 +196,8 @@ static struct pg_seen pg_nodes_seen(struct pg_engine *engine)
     return seen;
 }
 
-/* The id is noted once: after the loss is accepted, the other batch of that
- * number is there to stay. */
+/* Notes the id only once: after the loss is accepted, another batch keeps that
+ * number. */
 static void pg_nodes_note_lost(struct pg_engine *engine, struct pg_conn *conn)
 {
     struct pg_seen seen = pg_nodes_seen(engine);
@@ -243,9 +244,9 @@ enum kx_status pg_nodes_forget_lost(struct pg_engine *engine)
 }
 
 enum {
-    MARGIN_MS = 100,      /* by so much the two clocks may drift apart in the
-                           * time of a lease */
-    MAKE_ATTEMPTS_MAX = 5 /* to make the tables beside another process */
+    MARGIN_MS = 100,      /* how far the two clocks may drift apart during a
+                           * lease */
+    MAKE_ATTEMPTS_MAX = 5 /* to create the tables beside another process */
 };
 
 /* A clock that also runs while the machine is suspended. */
@@ -287,7 +288,7 @@ static enum kx_status judge_format(int64_t format, bool upgrade,
     return format < PG_FORMAT ? KX_ABSENT : KX_OK;
 }
 
-/* KX_ABSENT: some are missing, or they are to be of a newer format. */
+/* KX_ABSENT: tables are missing, or must be upgraded to a newer format. */
 static enum kx_status look_at_format(struct pg_conn *conn, bool upgrade)
 {
     PGresult *rows = NULL;
@@ -304,7 +305,7 @@ static enum kx_status look_at_format(struct pg_conn *conn, bool upgrade)
     return status;
 }
 
-/* In one transaction, because several processes may begin at the same time. */
+/* One transaction, because several processes may start at the same time. */
 static enum kx_status make_tables(struct pg_conn *conn)
 {
     bool sent = pg_conn_text(conn, pg_server_schema_lock, NULL);
@@ -313,8 +314,8 @@ static enum kx_status make_tables(struct pg_conn *conn)
     return sent ? pg_conn_finish(conn, NULL) : KX_UNREACHABLE;
 }
 
-/* Where two processes wait for each other the database refuses one of them:
- * it looks again, and finds what the other one has made. */
+/* If two processes deadlock, the database fails one of them; that one retries
+ * and finds the tables that the other created. */
 enum kx_status pg_lease_make_tables(struct pg_engine *engine, bool upgrade,
                                     struct kx_fault *fault)
 {
@@ -332,7 +333,7 @@ enum kx_status pg_lease_make_tables(struct pg_engine *engine, bool upgrade,
 
 /* ---- Taking ------------------------------------------------------------- */
 
-/* A role that may not end sessions waits for the lock instead. */
+/* If this role may not end sessions, it waits for the lock instead. */
 static enum kx_status end_holder(struct pg_engine *engine, struct pg_conn *conn)
 {
     struct pg_params params = {.count = 0};
@@ -359,7 +360,8 @@ static bool send_hold(struct pg_engine *engine, struct pg_conn *conn,
 }
 
 /* Sets the epoch, and *batch_out to the number of the last batch. KX_ABSENT:
- * the lease is another's. KX_AGAIN: a batch of the last holder is not over. */
+ * the lease belongs to another process. KX_AGAIN: a batch of the last holder is
+ * still being applied. */
 static enum kx_status hold(struct pg_engine *engine, struct pg_conn *conn,
                            const char *sql, uint64_t *batch_out)
 {
@@ -386,15 +388,15 @@ static void copy_text(char *to, size_t size, struct kx_slice from)
     snprintf(to, size, "%.*s", (int)from.size, (const char *)from.data);
 }
 
-/* The nodes have one clock, the database's, and it is not set back: the last
- * batch has the time when it was made. */
+/* All nodes follow the database's clock, which never shows a time before the
+ * last batch. */
 static void follow_clock(const PGresult *rows, int column)
 {
     kx_clock_follow(pg_number(rows, 0, column), pg_number(rows, 0, column + 1));
 }
 
-/* Has the database less than this node has seen in it, or something else in its
- * place? Then all nodes are to know. */
+/* Returns whether the database lacks what this node has seen in it, or has
+ * something else in its place. If so, all nodes must know. */
 static bool look_for_loss(struct pg_engine *engine, const struct pg_seen *seen,
                           const PGresult *rows)
 {
@@ -411,8 +413,8 @@ static bool look_for_loss(struct pg_engine *engine, const struct pg_seen *seen,
     return pg_number(rows, 0, 8) > 0;
 }
 
-/* Has this node stepped down just now? Another one is to be active, if there is
- * one. */
+/* Returns whether this node has just stepped down, so that another one should
+ * become active if there is one. */
 static bool defers(const struct pg_engine *engine,
                    const struct kx_holder *holder, const PGresult *rows)
 {
@@ -440,8 +442,8 @@ static enum kx_status read_lease(struct pg_engine *engine,
                                                                    : KX_IN_USE;
 }
 
-/* KX_OK: the lease has ended, and this node may take it. KX_IN_USE: it may not.
- */
+/* KX_OK: the lease has expired, and this node may take it. KX_IN_USE: it may
+ * not. */
 static enum kx_status look(struct pg_engine *engine, struct kx_holder *holder)
 {
     struct pg_conn *conn = &engine->conn;
@@ -517,7 +519,8 @@ void pg_lease_lost(struct pg_engine *engine, struct pg_conn *conn)
     fail_for_good(engine, "another kindex has taken the store over", NULL);
 }
 
-/* The database was replaced by one that lacks batches of this process. */
+/* Finds out whether the database was replaced by one that lacks batches of this
+ * process. */
 static void find_loss(struct pg_engine *engine, struct pg_conn *conn)
 {
     pg_nodes_note_lost(engine, conn);
@@ -525,7 +528,7 @@ static void find_loss(struct pg_engine *engine, struct pg_conn *conn)
                   NULL);
 }
 
-/* What is applied meanwhile only raises the number in the database. */
+/* A batch that is applied meanwhile only raises the number in the database. */
 static void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
 {
     struct pg_params params = {.count = 0};
@@ -550,11 +553,11 @@ static void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
     PQclear(rows);
 }
 
-/* What log says of the batch that was sent. */
+/* What the table log says about the batch that was sent. */
 enum batch_trace {
     NOT_APPLIED,
     APPLIED,
-    FORGOTTEN /* there are later ones, and its row is removed */
+    FORGOTTEN /* later batches exist, and its row was removed */
 };
 
 static enum kx_status look_in_log(const struct pg_engine *engine,
@@ -578,7 +581,7 @@ static enum kx_status look_in_log(const struct pg_engine *engine,
     return status;
 }
 
-/* A batch in the log counts when a later commit is on the synchronous standby.
+/* A batch in the log counts once a later commit is on the synchronous standby.
  */
 static enum kx_status settle_sent(struct pg_engine *engine,
                                   struct pg_conn *conn)
@@ -595,8 +598,8 @@ static enum kx_status settle_sent(struct pg_engine *engine,
     return KX_OK;
 }
 
-/* The holder has waited for the batch that was sent: it is in the log or will
- * never be, but for what the holder has removed from the log since then. */
+/* The new holder has waited for the batch that was sent, so it is in the log or
+ * never will be, unless that holder has already removed it from the log. */
 static enum kx_status settle_lost(struct pg_engine *engine,
                                   struct pg_conn *conn, struct kx_fault *fault)
 {
@@ -609,8 +612,8 @@ static enum kx_status settle_lost(struct pg_engine *engine,
     return kx_fail(fault, KX_FAILED, "the lease was lost");
 }
 
-/* With the lease under a new epoch: are the batches of the database those of
- * this process? */
+/* Checks, with the lease under a new epoch, that the database has the batches
+ * of this process. */
 static enum kx_status compare_batches(struct pg_engine *engine,
                                       struct pg_conn *conn, uint64_t batch,
                                       struct kx_fault *fault)
@@ -665,7 +668,7 @@ void pg_lease_release(struct pg_engine *engine)
         (void)pg_conn_finish(&engine->conn, NULL);
 }
 
-/* The wait between two renewals is by the monotonic clock. */
+/* Waits between two renewals, by the monotonic clock. */
 
 enum { RENEW_MS = 500 };
 
@@ -675,10 +678,10 @@ struct pg_keeper {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stopped;
-    bool stop; /* under `lock` */
+    bool stop; /* guarded by `lock` */
 };
 
-/* False: the thread is to end. */
+/* Returns false if the thread should end. */
 static bool wait_for_next(struct pg_keeper *keeper)
 {
     uint64_t until_ns = kx_monotonic_ns() + (uint64_t)RENEW_MS * KX_MS_NS;

@@ -1,4 +1,4 @@
-/* The texts. Types are written out, because a parameter has none. */
+/* SQL texts. Types are written out, because parameters have no types. */
 #include "postgres/pg_sql.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static const char *const TEXTS[PG_STATEMENTS] = {
     " (k bytea NOT NULL, digest bytea NOT NULL, rest bytea NOT NULL, v bytea " \
     "NOT NULL, PRIMARY KEY (k, digest))"
 
-/* In format 1 the lease was in meta. */
+/* In format 1, the lease was part of meta. */
 const char *const pg_sql_schema[] = {
     "CREATE SCHEMA IF NOT EXISTS kindex",
     "CREATE TABLE IF NOT EXISTS kindex.entries" COLUMNS,

@@ -1,125 +1,128 @@
-/* The statements of the engine, in SQL that other databases of the same
- * protocol have as well. What only PostgreSQL has is in pg_conn.h.
+/* SQL statements that other databases of the same protocol also have. pg_conn.h
+ * has those that only PostgreSQL has.
  *
- * A table has the rows of one of engine.h's tables: k, digest and rest are the
- * key (pg_params.h), v the value. meta has one row: the number of the last
- * batch, and the epoch that the next one must have. log has a row for each of
- * the last batches. lease has one row, apart from meta, so that a long batch,
- * which locks meta, does not keep it from being renewed. */
+ * Each table of engine.h is one SQL table: k, digest and rest are the key
+ * (pg_conn.h), v the value. meta has one row: the number of the last batch, and
+ * the epoch that the next batch must have. log has a row for each of the last
+ * batches. lease has one row, apart from meta: a long batch locks meta, and
+ * must not keep the lease from being renewed. */
 #ifndef PG_SQL_H
 #define PG_SQL_H
 
 #include "engine/engine.h"
 
-/* Of the tables; written into meta. As a number, and the same in a statement.
- */
+/* The format of the tables, stored in meta; as a number and as SQL text. */
 enum { PG_FORMAT = 2 };
 #define PG_FORMAT_TEXT "2"
 
-/* Statements on one table, in which %1$s is its name. */
+/* Statements on one table, whose name replaces %1$s. Each comment lists the
+ * parameters, then after a colon the columns of the answer. */
 enum pg_table_statement {
     PG_PUT,      /* k[], digest[], rest[], v[] */
-    PG_INSERT,   /* the same; 23505: there is such a row */
+    PG_INSERT,   /* k[], digest[], rest[], v[]; 23505: a row exists */
     PG_DELETE,   /* k[], digest[] */
     PG_GET,      /* k, digest: v */
     PG_HEAD,     /* k, digest, size: the first bytes of v */
-    PG_MANY,     /* k[], digest[], size: of each row that is there the number of
-                  * its key, from 1, and v, or NULL if v is longer than size */
+    PG_MANY,     /* k[], digest[], size: for each existing row, the number of
+                  * its key from 1, and v, or NULL if v is longer than size */
     PG_FORWARD,  /* k, rest, k, rest, limit: k, rest, v of rows in order */
-    PG_REVERSE,  /* the same from the end */
-    PG_SHARE,    /* k, rest, k, rest: rows in the range, all; each at most
-                  * PG_COUNT_MAX */
+    PG_REVERSE,  /* k, rest, k, rest, limit: k, rest, v in reverse order */
+    PG_SHARE,    /* k, rest, k, rest: number of rows in the range, number of all
+                  * rows; each at most PG_COUNT_MAX */
     PG_AT_SHARE, /* k, rest, k, rest, millionths: k, rest of the row before
-                  * which that part of the range's rows lies, at most
-                  * PG_COUNT_MAX of which count */
+                  * which this share of the range's rows lies; counts at most
+                  * PG_COUNT_MAX rows */
     PG_TABLE_STATEMENTS
 };
 
 enum { PG_COUNT_MAX = 20000 };
 
-/* The other statements that are prepared. */
+/* The other prepared statements, with their parameters and answers. */
 enum pg_statement {
-    PG_FENCE,  /* epoch, batch, time: advances meta to this batch; 23514: the
-                * lease is another's, the batch is not the next, or the tables
-                * have another format */
-    PG_NOTE,   /* batch, epoch, id, time: the row of log */
-    PG_TRIM,   /* batch: removes its row of log */
-    PG_WHERE,  /* one row: epoch and batch of meta */
-    PG_RECENT, /* epoch: 22012 if that of meta is below it */
+    PG_FENCE,  /* epoch, batch, time: advances meta to this batch; 23514:
+                * another process has the lease, the batch is not the next one,
+                * or the tables have another format */
+    PG_NOTE,   /* batch, epoch, id, time: adds the row of log */
+    PG_TRIM,   /* batch: removes the batch's row of log */
+    PG_WHERE,  /* no parameters: epoch and batch of meta */
+    PG_RECENT, /* epoch: fails with 22012 if meta has a lower one */
     PG_STATEMENTS
 };
 
 enum { PG_NAME_SIZE = 8 };
 
-/* Writes the name under which a statement is prepared. */
+/* Write the name under which a statement is prepared. */
 void pg_sql_table_name(enum pg_table_statement statement, enum table table,
                        char name[PG_NAME_SIZE]);
 void pg_sql_name(enum pg_statement statement, char name[PG_NAME_SIZE]);
 
-/* Writes the text of a statement on a table. False: `size` is too small. */
+/* Writes the text of a statement on a table to text, which holds `size` bytes.
+ * False: `size` is too small. */
 bool pg_sql_table_text(enum pg_table_statement statement, enum table table,
                        char *text, size_t size);
 const char *pg_sql_text(enum pg_statement statement);
 
-/* What makes the tables, or turns those of an older format into these, one
- * statement each, ended by NULL. */
+/* Statements that create the tables or upgrade those of an older format, one
+ * string each; the last element is NULL. */
 extern const char *const pg_sql_schema[];
 
 /* ---- The lease ---- */
 
-/* The format of the tables, and how many there are of those that came without
- * a format: PG_LATER_TABLES. */
+/* One row: the format of the tables, and how many of the PG_LATER_TABLES tables
+ * that were added without a new format exist. */
 enum { PG_LATER_TABLES = 2 };
 extern const char *const pg_sql_format;
 
-/* In place of a holder: it has given the lease to the other nodes. */
+/* Stored in place of a holder that has left the lease to the other nodes. */
 #define PG_STEPPED_DOWN "stepped-down"
 
-/* One row: the epoch, the end of the lease in milliseconds, whether it has
- * ended by the database's clock, the holder's node and address, whether it has
- * stepped down; epoch and batch of meta; whether batches are lost, and whether
- * that was accepted; the id of the batch of meta in log, or nothing, and
- * whether log has another id than $2 for the batch $1; the database's time and
- * that of the last batch, in ms since 1970; the format of the tables. */
+/* One row. About the lease: its epoch, its end in milliseconds, whether it has
+ * expired by the database's clock, the holder's node and address, whether the
+ * holder has stepped down. Then epoch and batch of meta; whether batches are
+ * lost, and whether that was accepted; the id that log has for the batch of
+ * meta, or NULL; whether log has another id than $2 for the batch $1; the
+ * database's time and that of the last batch, in ms since 1970; the format of
+ * the tables. */
 extern const char *const pg_sql_look;
 
-/* Gives meta the epoch of the lease of the process $1: epoch and batch, or no
- * row. It waits for a batch that is being applied. */
+/* Writes the epoch of the lease of the process $1 to meta. Returns epoch and
+ * batch, or no row. Waits for a batch that is being applied. */
 extern const char *const pg_sql_begin_epoch;
 
-/* Renews the lease of the process $1 for $2 ms: the batch of meta, the
- * database's time and that of the last batch, or no row if it is another's,
- * batches are lost, or the tables have another format; ends it at once, with $2
- * as holder. */
+/* pg_sql_renew renews the lease of the process $1 for $2 ms. It returns the
+ * batch of meta, the database's time and that of the last batch; or no row if
+ * another process has the lease, batches are lost, or the tables have another
+ * format. pg_sql_release ends the lease at once, with $2 as holder. */
 extern const char *const pg_sql_renew;
 extern const char *const pg_sql_release;
 
 /* ---- Lost batches ---- */
 
-/* Notes in lost that the node $3 has known the epoch $1 and the batch $2 with
- * the id $4, if meta is below one of them, or log has another id: an
+/* Notes in lost that the node $3 has seen the epoch $1 and the batch $2 with
+ * the id $4, if meta is below one of them or log has another id: an
  * asynchronous standby of the database, or a backup, has taken its place. */
 extern const char *const pg_sql_note_lost;
 
-/* One row: epoch and batch of meta, then those of lost, its node, and whether
- * that is to be accepted. */
+/* One row: epoch and batch of meta; epoch, batch and node of lost; whether the
+ * loss is to be accepted. */
 extern const char *const pg_sql_see_lost;
 
-/* Accept it, ended by NULL: meta and lease get the numbers that are lost, so
- * that none comes twice. The row stays until the next holder has raised
- * versionstamps, and forgets it. */
+/* pg_sql_accept_lost accepts the loss, with a NULL as last element: meta and
+ * lease get the lost numbers, so that no number is used twice. The row of lost
+ * stays until the next holder has raised versionstamps and removes it with
+ * pg_sql_forget_lost. */
 extern const char *const pg_sql_accept_lost[];
 extern const char *const pg_sql_forget_lost;
 
 /* ---- Nodes ---- */
 
-/* Notes that the node $1 with the address $2 lives, in the role $3, and knows
- * the epoch $4 and the batch $5, if they are above meta; removes nodes that
- * have not been seen for long. */
+/* pg_sql_beat notes that the node $1 with the address $2 lives, in the role $3,
+ * and knows the epoch $4 and the batch $5, if they are above meta.
+ * pg_sql_trim_seen removes nodes that have not been seen for long. */
 extern const char *const pg_sql_beat;
 extern const char *const pg_sql_trim_seen;
 
-/* The first row of log from the batch $1 on: batch and id, or no row. */
+/* The first row of log from the batch $1 on: its batch and id, or no row. */
 extern const char *const pg_sql_find_batch;
 
 #endif

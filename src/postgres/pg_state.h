@@ -1,4 +1,4 @@
-/* What the files of the engine share. */
+/* The state of the engine. */
 #ifndef PG_STATE_H
 #define PG_STATE_H
 
@@ -8,11 +8,11 @@
 #include "kindex/node.h"
 #include "postgres/pg_conn.h"
 
-/* What is known of the last batch that was sent. */
+/* The state of the last batch that was sent. */
 enum pg_outcome {
-    PG_SETTLED, /* the engine's position has it, or it changed nothing */
+    PG_SETTLED, /* the engine's position includes it, or it changed nothing */
     PG_SENT,    /* the connection was lost before the answer */
-    PG_GIVEN_UP /* the same, and its commits have been answered */
+    PG_GIVEN_UP /* as PG_SENT, but its commits have been answered */
 };
 
 struct pg_nodes;
@@ -20,20 +20,20 @@ struct pg_nodes;
 struct pg_engine {
     struct engine engine; /* first, so that one pointer is both */
     struct pg_target target;
-    struct pg_conn conn;    /* the writer's; before that, it looks */
-    const char *node;       /* this process, for others */
-    const char *address;    /* where they reach it; empty: unknown */
-    char holder[UUID_SIZE]; /* this process, in the lease */
+    struct pg_conn conn; /* the writer's; before that, to look at the lease */
+    const char *node;    /* this process's name for other nodes */
+    const char *address; /* where other nodes reach it; empty: unknown */
+    char holder[UUID_SIZE]; /* this process's id in the lease */
     struct pg_keeper *keeper;
-    bool stepping_down; /* the next holder is to be another */
-    bool leaps;         /* versionstamps are to be raised */
+    bool stepping_down; /* let another node be the next holder */
+    bool leaps;         /* versionstamps must be raised */
     uint64_t joined_ns; /* kx_monotonic_ns */
     struct pg_nodes *nodes;
-    int64_t first_until_ms; /* of the lease at the first look; 0: none yet */
+    int64_t
+        first_until_ms; /* end of the lease at the first look; 0: none yet */
     atomic_uint_fast64_t held_until_ns; /* pg_lease_holds */
-    atomic_uint_fast64_t epoch;         /* of the lease; a batch with another is
-                                         * refused */
-    atomic_uint_fast64_t batch;         /* number of the last one */
+    atomic_uint_fast64_t epoch;         /* of the lease; batches need it */
+    atomic_uint_fast64_t batch;         /* number of the last batch */
     bool applying;                      /* a transaction is open */
     enum pg_outcome outcome;
     char id[UUID_SIZE]; /* of the batch that was sent */

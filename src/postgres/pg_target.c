@@ -1,5 +1,5 @@
-/* Defaults come before the address, so that it can change them; the password
- * of the file comes after it. */
+/* Defaults come before the address, which can override them; the password file
+ * comes after the address. */
 #include "postgres/pg_target.h"
 
 #include <postgresql/libpq-fe.h>
@@ -17,7 +17,7 @@ static void add(struct pg_target *target, const char *name, const char *value)
     target->values[target->count++] = value;
 }
 
-/* A server that does not answer is given up within seconds. */
+/* libpq gives up a server that does not answer within seconds. */
 static void add_defaults(struct pg_target *target)
 {
     add(target, "fallback_application_name", "kindex");
@@ -29,7 +29,7 @@ static void add_defaults(struct pg_target *target)
     add(target, "target_session_attrs", "read-write");
 }
 
-/* The value of a parameter in the address, else of its variable, else NULL. */
+/* The value of a parameter in the address, or of its variable, or NULL. */
 static const char *value_of(const PQconninfoOption *list, const char *name)
 {
     for (; list->keyword != NULL; list++)
@@ -40,7 +40,7 @@ static const char *value_of(const PQconninfoOption *list, const char *name)
     return NULL;
 }
 
-/* Is it a socket's directory, or an address of this machine? */
+/* Returns whether a host is the directory of a socket, or on this machine. */
 static bool is_local(const char *host, size_t size)
 {
     return size == 0 || *host == '/' || *host == '@' ||
@@ -49,7 +49,8 @@ static bool is_local(const char *host, size_t size)
            (size == 3 && memcmp(host, "::1", 3) == 0);
 }
 
-/* The same of each in a list with commas; no list: this machine. */
+/* Checks every host in a comma-separated list; an empty list is this machine.
+ */
 static bool are_local(const char *hosts)
 {
     while (hosts != NULL) {
@@ -88,7 +89,7 @@ static enum kx_status check(const PQconninfoOption *list, bool insecure,
     return KX_OK;
 }
 
-/* The first line of the file. */
+/* Reads the first line of the file. */
 static enum kx_status read_password(void *mem, const char *path,
                                     struct pg_target *target,
                                     struct kx_fault *fault)

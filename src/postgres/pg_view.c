@@ -1,29 +1,30 @@
-/* The first statement of a reader's view begins its transaction; both take one
- * round trip. */
+/* The first statement of a reader's view is sent together with the BEGIN of its
+ * transaction: one round trip for both. */
 #include "postgres/pg_view.h"
 
 #include <talloc.h>
 
-/* A hash by key. The values lie in the answers of the database. */
+/* Prefetched rows, in a hash by key. The values lie in the database's answers.
+ */
 
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(row) ((row)->lost = true)
 #include <uthash.h>
 
-/* Of what is known before an answer is added: beyond it all is forgotten. */
+/* If more is known before an answer is added, everything is forgotten first. */
 enum { KNOWN_BYTES_MAX = 8 << 20 };
 
 struct prefetched {
     UT_hash_handle hh;
     struct kx_slice key;
     struct kx_slice value;
-    enum kx_status status; /* what a look-up returns */
-    bool lost;             /* the hash had no memory for it */
+    enum kx_status status; /* the result of a look-up */
+    bool lost;             /* the hash had no memory for the row */
 };
 
-/* Adds the parameters that ask for these keys, in talloc context mem, which
- * must live until the statement is sent: PG_MANY of pg_sql.h. False without
- * memory. */
+/* Adds the parameters that ask for these keys (PG_MANY of pg_sql.h), in talloc
+ * context mem, which must live until the statement is sent. False: no memory.
+ */
 static bool pg_prefetch_ask(void *mem, const struct kx_slice *keys,
                             size_t count, struct pg_params *params)
 {
@@ -62,7 +63,7 @@ static int clear_rows(struct kept_rows *kept)
     return 0;
 }
 
-/* The rows of an answer are kept with what is known. */
+/* Keeps an answer, whose rows are prefetched. */
 static bool keep(struct pg_prefetch *prefetch, PGresult *rows)
 {
     if (prefetch->mem == NULL)
@@ -77,7 +78,7 @@ static bool keep(struct pg_prefetch *prefetch, PGresult *rows)
     return true;
 }
 
-/* A key that comes twice is known once. */
+/* Adds a key only once. */
 static bool add(struct pg_prefetch *prefetch, struct prefetched *row,
                 struct kx_slice key)
 {
@@ -96,7 +97,7 @@ static bool add(struct pg_prefetch *prefetch, struct prefetched *row,
 }
 
 /* A row of the answer has the number of its key, from 1, and the value, or NULL
- * in place of a long one. */
+ * if the value is long. */
 static void take_row(struct pg_prefetch *prefetch, const struct kx_slice *keys,
                      size_t count, const PGresult *rows, int n)
 {
@@ -113,8 +114,8 @@ static void take_row(struct pg_prefetch *prefetch, const struct kx_slice *keys,
     prefetch->bytes += row->value.size;
 }
 
-/* Adds the rows of the answer for the same keys. The answer is cleared with
- * what is known. Without memory nothing is known. */
+/* Adds the rows of the answer for the same keys, and takes ownership of the
+ * answer. If memory runs out, nothing is known. */
 static void pg_prefetch_take(struct pg_prefetch *prefetch,
                              const struct kx_slice *keys, size_t count,
                              PGresult *rows)
@@ -135,8 +136,8 @@ static void pg_prefetch_take(struct pg_prefetch *prefetch,
         take_row(prefetch, keys, count, rows, n);
 }
 
-/* KX_OK, with the value, valid until the next change; KX_ABSENT: there is no
- * such row; KX_AGAIN: it is not known. */
+/* KX_OK, with the value, valid until the next change; KX_ABSENT: the row does
+ * not exist; KX_AGAIN: unknown. */
 static enum kx_status pg_prefetch_find(const struct pg_prefetch *prefetch,
                                        struct kx_slice key,
                                        struct kx_slice *value_out)
@@ -155,8 +156,8 @@ const struct kx_slice pg_view_above_all = {.data = ABOVE, .size = sizeof ABOVE};
 struct pg_view {
     struct engine_view view; /* first, so that one pointer is both */
     struct pg_conn *conn;
-    struct pg_conn own; /* of a reader */
-    bool begun;         /* its transaction */
+    struct pg_conn own; /* a reader's connection */
+    bool begun;         /* a reader's transaction has begun */
     const struct pg_engine *engine;
     struct pg_prefetch prefetch;
 };
@@ -211,7 +212,7 @@ void pg_view_end(struct engine_view *base)
     pg_prefetch_clear(&view->prefetch);
 }
 
-/* A statement on a table, or one of the others. */
+/* A statement, on a table or another one. */
 struct pg_question {
     bool of_table;
     enum pg_table_statement of;
@@ -228,10 +229,10 @@ static bool send(struct pg_conn *conn, const struct pg_question *question)
                : pg_conn_statement(conn, question->other, question->params);
 }
 
-/* Queues what begins a reader's view. The active node has made its epoch on one
- * server: another server, from which a failover has gone away while the
- * reader's connection to it lasts, lacks that epoch, and may lack what was
- * acknowledged since. A standby's engine has no epoch. */
+/* Queues the BEGIN of a reader's view. The active node has written its epoch on
+ * one server. Another server, which a failover has left while the reader's
+ * connection to it lasts, lacks that epoch, and may lack commits acknowledged
+ * since; so the view checks the epoch. A standby's engine has no epoch. */
 static bool send_begin(struct pg_view *view)
 {
     struct pg_params params = {.count = 0};
@@ -273,8 +274,8 @@ static enum kx_status ask_once(struct pg_view *view,
                                       : KX_UNREACHABLE;
 }
 
-/* The database may have closed the connection since it was last used: then a
- * new one will do, unless the view has shown something already. */
+/* The database may have closed the connection since it was last used. A new one
+ * will do, unless the view has already returned rows. */
 static enum kx_status ask(struct pg_view *view,
                           const struct pg_question *question,
                           PGresult **rows_out)
@@ -295,9 +296,9 @@ static enum kx_status ask(struct pg_view *view,
     return status;
 }
 
-/* For ranges: the answer to one statement in the state of the view; PQclear it.
- * KX_OK, errors as of pg_conn_finish, of which those that no caller expects are
- * KX_FAILED. */
+/* Returns the answer to one statement in the state of the view, for ranges;
+ * free it with PQclear. KX_OK, or statuses of pg_conn_finish; those that no
+ * caller expects become KX_FAILED. */
 static enum kx_status pg_view_ask(struct engine_view *base,
                                   enum pg_table_statement statement,
                                   enum table table,
@@ -326,10 +327,10 @@ enum kx_status pg_view_position(struct engine_view *base,
     return status;
 }
 
-/* ---- Rows that were read ahead ------------------------------------------ */
+/* ---- Prefetched rows ---------------------------------------------------- */
 
-/* What the writer has read ahead is of the state before its next batch; what a
- * reader has, of its view. */
+/* The writer's prefetched rows are valid until its next batch, a reader's until
+ * the end of its view. */
 static bool holds(const struct pg_view *view)
 {
     const struct pg_engine *engine = view->engine;
@@ -358,9 +359,8 @@ void pg_view_prefetch(struct engine_view *base, const struct kx_slice *keys,
     talloc_free(mem);
 }
 
-/* What was read ahead of a row: KX_OK, with the value, valid until the next
- * call on this view; KX_ABSENT: there is no such row; KX_AGAIN: it is not
- * known. */
+/* Looks up a prefetched row. KX_OK, with the value, valid until the next call
+ * on this view; KX_ABSENT: the row does not exist; KX_AGAIN: unknown. */
 static enum kx_status pg_view_known(struct engine_view *base, enum table table,
                                     struct kx_slice key,
                                     struct kx_slice *value_out)
@@ -373,7 +373,7 @@ static enum kx_status pg_view_known(struct engine_view *base, enum table table,
 
 /* ---- Single look-ups ---------------------------------------------------- */
 
-/* A known row's first bytes. KX_AGAIN: it is not known. */
+/* Copies the first bytes of a prefetched row. KX_AGAIN: unknown. */
 static enum kx_status copy_known(struct engine_view *view, enum table table,
                                  struct kx_slice key, size_t size,
                                  struct kx_buffer *value)
@@ -387,7 +387,7 @@ static enum kx_status copy_known(struct engine_view *view, enum table table,
     return value->failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Copies the first row's bytes. KX_ABSENT: there is no row. */
+/* Copies the first row's value. KX_ABSENT: there is no row. */
 static enum kx_status take_value(PGresult *rows, struct kx_buffer *value)
 {
     enum kx_status status = KX_ABSENT;
@@ -440,8 +440,8 @@ enum kx_status pg_view_head(struct engine_view *view, enum table table,
     return look_up(view, PG_HEAD, table, &params, value);
 }
 
-/* Both numbers are exact up to PG_COUNT_MAX: of a large table the share of a
- * large part is too low. */
+/* Both numbers are exact up to PG_COUNT_MAX; for a large part of a large table,
+ * the share comes out too low. */
 double pg_view_share(struct engine_view *view, enum table table,
                      struct kx_slice start, struct kx_slice end)
 {
@@ -457,7 +457,7 @@ double pg_view_share(struct engine_view *view, enum table table,
     return whole > 0 ? part / whole : 0;
 }
 
-/* Of a large range it is the share of the first PG_COUNT_MAX rows. */
+/* In a large range, counts only the first PG_COUNT_MAX rows. */
 enum kx_status pg_view_find_share(struct engine_view *view, enum table table,
                                   const struct engine_place *place,
                                   struct kx_buffer *key)
@@ -482,13 +482,13 @@ enum kx_status pg_view_find_share(struct engine_view *view, enum table table,
     return key->failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* A page is the answer to one statement. The next one begins after its last
- * row: at that key and a zero byte, or in reverse below that key. */
+/* A page is the answer to one statement. The next page starts after its last
+ * row: at that key plus a zero byte, or in reverse below that key. */
 
 enum {
     PAGE_FIRST = 32,      /* rows */
     PAGE_MAX = 512,       /* rows */
-    PAGE_BYTES = 1 << 20, /* about so many, by the rows of the last page */
+    PAGE_BYTES = 1 << 20, /* target size, judged by the last page's rows */
     PAGE_GROWTH = 4
 };
 
@@ -497,15 +497,15 @@ struct pg_range {
     struct engine_view *view;
     enum table table;
     bool reverse;
-    struct kx_slice start, end; /* of the scan, as they were given */
+    struct kx_slice start, end; /* the bounds that the caller gave */
     PGresult *page;             /* or NULL */
-    int row;                    /* of the page, the next one */
-    int64_t limit;              /* the page's rows at most */
-    size_t bytes;               /* of values that were given */
-    PGresult *found;            /* what `find` gave */
+    int row;                    /* number of the next row in the page */
+    int64_t limit;              /* most rows of a page */
+    size_t bytes;               /* of values returned so far */
+    PGresult *found;            /* the answer of the last `find` */
     struct kx_buffer key;       /* of a long row; else the last page's end */
     struct kx_buffer bound;
-    struct kx_buffer peeked; /* the key of a long row that was peeked at */
+    struct kx_buffer peeked; /* key of a long row that was peeked at */
 };
 
 static struct pg_range *range_of(struct engine_range *range)
@@ -557,7 +557,7 @@ enum kx_status pg_range_begin(struct engine_range *base, struct kx_slice start,
     return KX_OK;
 }
 
-/* The key of a row of the page; it lies in the page, or in `joined`. */
+/* The key of a row of the page: a slice of the page, or of `joined`. */
 static enum kx_status key_at(const struct pg_range *range, int row,
                              struct kx_buffer *joined, struct kx_slice *key_out)
 {
@@ -572,7 +572,7 @@ static enum kx_status key_at(const struct pg_range *range, int row,
     return joined->failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Reads a page with the rows of [start, end). */
+/* Reads a page of the rows of [start, end). */
 static enum kx_status read_page(struct pg_range *range, struct kx_slice start,
                                 struct kx_slice end)
 {
@@ -590,7 +590,7 @@ static enum kx_status read_page(struct pg_range *range, struct kx_slice start,
     return status;
 }
 
-/* The rows of the next page: more of them, but about PAGE_BYTES. */
+/* Sets the rows of the next page: more than before, but about PAGE_BYTES. */
 static void size_next(struct pg_range *range)
 {
     size_t bytes = 0;
@@ -605,7 +605,7 @@ static void size_next(struct pg_range *range)
         range->limit = fit;
 }
 
-/* The page after the present one. KX_END: that was the last. */
+/* Reads the next page. KX_END: there is no further page. */
 static enum kx_status next_page(struct pg_range *range)
 {
     struct kx_slice last;
@@ -695,7 +695,7 @@ enum kx_status pg_range_find(struct engine_range *base, struct kx_slice key,
     return KX_OK;
 }
 
-/* Of a series whose keys are neighbours, the rows of one page answer many. */
+/* If the keys of a series are neighbours, one page answers many look-ups. */
 enum kx_status pg_range_seek(struct engine_range *base, struct kx_slice key,
                              struct kx_slice *key_out,
                              struct kx_slice *value_out)

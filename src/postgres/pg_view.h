@@ -1,23 +1,24 @@
-/* Views and ranges: as the functions of engine.h. A view of a reader is a
- * transaction that shows one state; that of the writer shows the present one,
- * which only the writer changes. */
+/* Views and ranges: the calls of the same names in engine/engine.h, which
+ * states their contracts. A reader's view is a transaction that shows one
+ * state. The writer's view shows the current state, which only the writer
+ * changes. */
 #ifndef PG_VIEW_H
 #define PG_VIEW_H
 
 #include "postgres/pg_state.h"
 
 enum {
-    PG_PREFETCH_KEYS_MAX = 1024,     /* at a time */
-    PG_PREFETCH_VALUE_MAX = 8 * 1024 /* bytes; longer ones are left out */
+    PG_PREFETCH_KEYS_MAX = 1024,     /* keys of one request */
+    PG_PREFETCH_VALUE_MAX = 8 * 1024 /* bytes; longer values are left out */
 };
 
-/* All zero: nothing is known. */
+/* Prefetched rows. All zero: none. */
 struct pg_prefetch {
-    void *mem;             /* talloc parent of what is known */
+    void *mem;             /* talloc parent of the rows */
     struct prefetched *of; /* by key */
     size_t bytes;          /* of keys and values */
-    uint64_t epoch;        /* the state of the writer's view that they are of */
-    uint64_t batch;
+    uint64_t epoch;        /* the writer's state that the rows belong to: */
+    uint64_t batch;        /* its epoch and its batch */
 };
 
 enum kx_status pg_view_open(void *mem, struct engine *engine,
@@ -40,7 +41,7 @@ enum kx_status pg_view_find_share(struct engine_view *view, enum table table,
                                   const struct engine_place *place,
                                   struct kx_buffer *key);
 
-/* No key of any table begins with this byte. */
+/* Above all keys: no key of any table begins with this byte. */
 extern const struct kx_slice pg_view_above_all;
 
 enum kx_status pg_range_create(void *mem, struct engine_view *view,
