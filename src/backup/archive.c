@@ -1,9 +1,8 @@
 /* Once a second the archiver copies what was added to the log: complete files
- * compressed, the one that is being written as it grows. Backups, from which a
- * restore begins, are made if the archive has none, and at an interval. Errors
- * are logged and the work is tried again a second later; log files are kept
- * until then. Where the objects of the archive lie is hidden by
- * kindex/object_store.h. */
+ * compressed, the file that is being written as it grows. It makes a backup,
+ * from which a restore begins, if the archive has none, and at an interval.
+ * Errors are logged, and the work is retried a second later; log files are kept
+ * until then. kindex/object_store.h hides where the archive's objects lie. */
 #include "backup/archive.h"
 
 #include <fcntl.h>
@@ -28,17 +27,18 @@ enum { RETRY_MS = 10000, PART_PATH = ARCHIVE_PATH + 32 };
 struct archive {
     struct kx_store *store;
     const struct kx_object_store *objects;
-    bool begun; /* what the archive has is known: the next four are set */
+    bool begun; /* the archive's contents are known: timeline to base_ms are
+                 * set */
     char timeline[ARCHIVE_PATH];
-    uint32_t next; /* the first log file that is not complete in the archive */
-    uint64_t tail_size; /* bytes of it in the archive */
-    int64_t base_ms;    /* when the last base was made; 0: one is needed */
-    int64_t failed_ms;  /* when one could not be made */
-    uint64_t copied_ns; /* kx_monotonic_ns: when the log was copied */
+    uint32_t next;      /* first log file that is not complete in the archive */
+    uint64_t tail_size; /* bytes of that file in the archive */
+    int64_t base_ms;    /* Unix time of the last base; 0: a base is needed */
+    int64_t failed_ms;  /* Unix time of the last failed attempt at a base */
+    uint64_t copied_ns; /* kx_monotonic_ns of the last copy of the log */
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t stop; /* with `lock` */
-    bool stopping;       /* under `lock` */
+    pthread_cond_t stop; /* signalled when `stopping` is set */
+    bool stopping;       /* guarded by `lock` */
 };
 
 static void complain(const char *what, const struct kx_fault *fault)
@@ -57,7 +57,7 @@ static void live_path(const struct archive *archive, char *out)
              name);
 }
 
-/* The path of a file that becomes an object when it is complete. */
+/* The path of a temporary file that becomes an object once it is complete. */
 static void part_path(const struct archive *archive, const char *name,
                       char *out)
 {
@@ -68,7 +68,7 @@ static void part_path(const struct archive *archive, const char *name,
                  archive->store->options.directory, name);
 }
 
-/* The next log file is complete: copies it, compressed. */
+/* Copies the next log file, which is complete, compressed. */
 static enum kx_status put_log(struct archive *archive, struct kx_fault *fault)
 {
     const struct kx_object_store *objects = archive->objects;
@@ -92,7 +92,7 @@ static enum kx_status put_log(struct archive *archive, struct kx_fault *fault)
 }
 
 /* Copies what was added to the file that is being written, as far as it is on
- * disk. */
+ * disk. `end`: bytes of the file on disk. */
 static enum kx_status put_tail(struct archive *archive, uint64_t end,
                                struct kx_fault *fault)
 {
@@ -133,7 +133,7 @@ static void copy_log(void *context)
     archive->copied_ns = kx_monotonic_ns();
 }
 
-/* Beside work that may take minutes. */
+/* Called during work that may take minutes. */
 static void copy_log_each_second(void *context)
 {
     const struct archive *archive = context;
@@ -176,7 +176,7 @@ static enum kx_status write_backup(struct archive *archive,
                : file_failed("backup", fault);
 }
 
-/* The name says what the base has, so it is known only when the base is
+/* The name describes the contents, so it is known only when the base is
  * complete. */
 static enum kx_status name_base(struct archive *archive,
                                 const struct kx_backup *backup,
@@ -234,7 +234,7 @@ static void note_newest(void *target, const struct archive_base *base)
 
 struct log_count {
     uint32_t first, end;
-    uint32_t complete; /* log files from first on and below end */
+    uint32_t complete; /* number of log files from first on and below end */
 };
 
 static bool count_log(void *target, const struct kx_object *object)
@@ -248,9 +248,9 @@ static bool count_log(void *target, const struct kx_object *object)
     return true;
 }
 
-/* There is a gap if the store was open without its archive and has removed log
- * files that the archive does not have: the log after the base ends at the
- * first of them. */
+/* If the store was open without its archive, it may have removed log files that
+ * the archive lacks. The log after the base then ends at the first such file.
+ */
 static enum kx_status look_for_gap(struct archive *archive,
                                    const struct archive_base *base,
                                    struct kx_fault *fault)
@@ -276,7 +276,7 @@ static enum kx_status find_newest(struct archive *archive,
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-/* Moves past the log files that are in the archive. KX_ABSENT: past all. */
+/* Advances past the log files that are in the archive. KX_ABSENT: past all. */
 static enum kx_status skip_archived(struct archive *archive, uint32_t last,
                                     struct kx_fault *fault)
 {
@@ -319,7 +319,7 @@ static enum kx_status begin(struct archive *archive, struct kx_fault *fault)
     enum kx_status status = archive_timeline_begin(
         archive, &archive->store->options, archive->timeline, fault);
     part_path(archive, "base", part);
-    unlink(part); /* of a process that was killed */
+    unlink(part); /* left by a process that was killed */
     if (status == KX_OK)
         status = find_next(archive, fault);
     if (status == KX_OK)
@@ -330,8 +330,8 @@ static enum kx_status begin(struct archive *archive, struct kx_fault *fault)
 
 /* ---- The thread --------------------------------------------------------- */
 
-/* True if less time than the interval has passed. False if the clock was set
- * back. */
+/* Returns whether less time than the interval has passed; false if the clock
+ * was set back. */
 static bool is_recent(int64_t then_ms, int64_t interval_ms, int64_t now_ms)
 {
     return then_ms != 0 && then_ms <= now_ms && now_ms - then_ms < interval_ms;
@@ -386,8 +386,8 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* An archive that cannot be reached may be there later. Log files are kept
- * meanwhile. */
+/* An archive that cannot be reached now is tried again later; log files are
+ * kept meanwhile. */
 static enum kx_status begin_at_start(struct archive *archive,
                                      struct kx_fault *fault)
 {

@@ -1,4 +1,4 @@
-/* Names in an archive, and lists of them. */
+/* Names of an archive's objects, and lists of them. */
 #include "backup/archive_names.h"
 
 #include <inttypes.h>
@@ -60,7 +60,7 @@ enum kx_status archive_last_log(const struct kx_object_store *objects,
     return objects->list(objects->self, timeline, find_last, last_out, fault);
 }
 
-/* False: it is not exactly the name that its figures make. */
+/* Returns false unless the name is exactly what archive_base_name makes. */
 static bool read_name(const char *name, struct archive_base *base)
 {
     return sscanf(name, "base-%16" SCNx64 "-%10" SCNu32 "-%13" SCNd64,

@@ -1,4 +1,4 @@
-/* The log of a restored directory is cut after a mark (log_marks.h). */
+/* Cuts the log of a restored directory after a mark (log_marks.h). */
 #include "backup/archive_point.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static bool is_after(const struct log_place *a, const struct log_place *b)
     return a->file > b->file || (a->file == b->file && a->offset > b->offset);
 }
 
-/* Removes a log file, or its bytes after the place. */
+/* Removes a log file, or the part of it after the place. */
 static enum kx_status cut_file(const char *path, uint32_t n,
                                struct log_place place, struct kx_fault *fault)
 {
@@ -61,7 +61,7 @@ static enum kx_status cut_log(const char *directory, struct log_place place,
     return status;
 }
 
-/* Checks that the log reaches the point. */
+/* Checks that the log reaches the wanted point. */
 static enum kx_status check_end(const struct archive_cut *cut,
                                 struct kx_fault *fault)
 {
@@ -80,8 +80,8 @@ static enum kx_status check_end(const struct archive_cut *cut,
     return KX_OK;
 }
 
-/* A log that continues after its readable part is cut there, if the point is
- * before that. */
+/* If the log continues after its readable part, cuts it there, provided that
+ * the wanted point is earlier. */
 static enum kx_status check_rest(const struct archive_cut *cut,
                                  struct kx_fault *fault)
 {
@@ -101,8 +101,7 @@ static enum kx_status check_rest(const struct archive_cut *cut,
                    to->source, detail, cut->known);
 }
 
-/* The log in the base must stay, because the pages of the base may have all of
- * its changes. */
+/* Keeps the log in the base: the base's pages may have all of its changes. */
 enum kx_status archive_cut(struct kx_restore *restore, struct archive_cut *cut,
                            struct kx_fault *fault)
 {

@@ -32,10 +32,10 @@ struct prune {
     const char *timeline;
     void (*between)(void *context);
     void *context;
-    uint32_t below; /* the number of the first log file that stays */
+    uint32_t below; /* log files below this number are removed */
 };
 
-/* An object that cannot be removed is tried again after the next base. */
+/* Removes an object. If that fails, it is tried again after the next base. */
 static void remove_object(const struct prune *prune, const char *name)
 {
     const struct kx_object_store *objects = prune->objects;
@@ -55,8 +55,8 @@ static bool remove_log(void *target, const struct kx_object *object)
     return true;
 }
 
-/* Removes the first `old` bases, and the log before the next one. There may be
- * gaps in the log. */
+/* Removes the first `old` bases, and the log before the next base. The log may
+ * have gaps. */
 static void remove_before(struct prune *prune, const struct bases *bases,
                           size_t old)
 {

@@ -1,4 +1,4 @@
-/* A base, then its log files one after the other. */
+/* Restores a base, then its log files one after another. */
 #include "backup/archive_restore.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct choice {
     const struct kx_object_store *objects;
     struct archive_base best;
     bool found;
-    int64_t oldest_ms;        /* of the bases of its timeline */
+    int64_t oldest_ms;        /* time of the oldest base of its timeline */
     char other[ARCHIVE_PATH]; /* another timeline that may be meant, or "" */
 };
 
@@ -60,9 +60,8 @@ static bool note_time(void *target, const struct kx_object *object)
     return true;
 }
 
-/* A timeline that ended before the chosen one began is the one that the chosen
- * one continues, or was abandoned. One that continued belongs to another store.
- */
+/* A timeline that ended before the chosen one began was continued by the chosen
+ * one, or abandoned. A timeline that continued belongs to another store. */
 static void find_other(void *target, const struct archive_base *base)
 {
     struct choice *choice = target;
@@ -79,8 +78,7 @@ static void find_other(void *target, const struct archive_base *base)
         snprintf(choice->other, sizeof choice->other, "%s", base->timeline);
 }
 
-/* Chooses among the timelines of several stores: the last base of the timeline
- * with the latest one. */
+/* Chooses the last base of the timeline that has the latest one. */
 static enum kx_status choose_timeline(struct choice *choice,
                                       struct kx_fault *fault)
 {
@@ -141,14 +139,14 @@ enum kx_status archive_has_base(const struct kx_object_store *objects,
 
 /* ---- The log ------------------------------------------------------------ */
 
-/* True if there was no error. */
+/* Returns whether a status says if the object exists: absence is no failure. */
 static bool may_be_absent(enum kx_status status)
 {
     return status == KX_OK || status == KX_ABSENT;
 }
 
-/* Writes `from` over the beginning of `to` if it exists and is not shorter than
- * the `size` bytes that it covers; otherwise KX_ABSENT. */
+/* Writes `from` over the beginning of `to`. KX_ABSENT: `from` is missing, or
+ * shorter than `size` bytes, the size of `to`. */
 static enum kx_status write_over_shorter(const char *from, const char *to,
                                          uint64_t size, struct kx_fault *fault)
 {
@@ -195,7 +193,7 @@ static enum kx_status expand(const struct choice *choice, const char *from,
     return status;
 }
 
-/* KX_ABSENT: the archive does not have all of log file n. */
+/* KX_ABSENT: the archive does not have the complete log file n. */
 static enum kx_status fetch_complete(const struct choice *choice, uint32_t n,
                                      const char *to, struct kx_fault *fault)
 {
@@ -208,9 +206,9 @@ static enum kx_status fetch_complete(const struct choice *choice, uint32_t n,
 }
 
 /* Writes what the damaged directory and the archive have of log file n over the
- * part in the base, which ends earlier. The archive's part is written last,
- * because the other may be damaged. A server that archives meanwhile may have
- * replaced it by the complete file. KX_ABSENT: none of them has any. */
+ * part in the base, which ends earlier. The archive's part comes last, because
+ * the directory's may be damaged. A server that archives meanwhile may have
+ * replaced the part by the complete file. KX_ABSENT: neither has a part. */
 static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
                                   const char *rest, const char *to,
                                   struct kx_fault *fault)
@@ -232,8 +230,8 @@ static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
     return status == KX_ABSENT && there ? KX_OK : status;
 }
 
-/* Copies log file n into the directory, from the source that has most of it.
- * KX_ABSENT: no source has it. */
+/* Copies log file n into the directory, from the source that has the most of
+ * it. KX_ABSENT: no source has the file. */
 static enum kx_status fetch(const struct choice *choice, uint32_t n,
                             const char *rest, struct kx_fault *fault)
 {
@@ -322,7 +320,7 @@ static enum kx_status find_end(const char *directory, struct log_place *end_out,
     return may_be_absent(status) ? KX_OK : status;
 }
 
-/* A damaged base is not all that there is. */
+/* If the base is damaged, the fault says how to restore an older one. */
 static enum kx_status unpack_base(const struct choice *choice,
                                   struct kx_fault *fault)
 {

@@ -1,5 +1,5 @@
 /* A data directory has the name of its timeline in the file "timeline". The
- * process that archives there has a lock on the timeline's directory. */
+ * process that archives there locks the timeline's directory. */
 #include "backup/archive_timeline.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/uuid.h"
 
-/* KX_ABSENT: the file is missing or does not hold a timeline's name. */
+/* KX_ABSENT: the file is missing or contains no timeline's name. */
 static enum kx_status read_timeline(const char *directory, char *name,
                                     struct kx_fault *fault)
 {
@@ -54,8 +54,8 @@ static bool write_timeline(const char *directory, const char *name)
 }
 
 /* Locks the directory of the timeline for this process; the lock is allocated
- * in mem. If that is impossible, as on a full or read-only disk, a second
- * process is not noticed. */
+ * in mem. If locking is impossible, as on a full or read-only disk, a second
+ * process goes unnoticed. */
 static enum kx_status claim(void *mem, const char *timeline,
                             const char *directory, struct kx_fault *fault)
 {
@@ -70,7 +70,8 @@ static enum kx_status claim(void *mem, const char *timeline,
     return status == KX_NO_MEMORY ? status : KX_OK;
 }
 
-/* Only a directory can be locked. */
+/* Returns whether the archive is a directory: only a directory can be locked.
+ */
 static bool has_directory(const struct kx_options *options)
 {
     return options->archive != NULL && options->objects == NULL;
@@ -95,7 +96,7 @@ enum kx_status archive_look_for_other(const struct kx_options *options,
     return status;
 }
 
-/* A data directory without a name gets one: it is new, or restored. */
+/* Names a data directory that has no name: it is new or restored. */
 static enum kx_status name_of(const char *directory, char *name,
                               struct kx_fault *fault)
 {

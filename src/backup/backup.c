@@ -1,24 +1,23 @@
-/* A backup of the open store, made while it is read and written.
+/* A backup of the open store, made while the store is read and written.
  *
- * It is a copy of the files, not of the entries. A list of all entries in one
- * state of the store would need old versions of pages, which this store does
- * not have, or writers that wait; and restoring it would build every tree and
- * index again. First the data files are copied, page by page, each page with a
- * right checksum, but each as of another moment. Then the log is copied, from
+ * It copies files, not entries. A list of all entries in one state of the store
+ * would need old versions of pages, which this store does not have, or writers
+ * that wait; and a restore would have to build every tree and index again.
+ *
+ * First the data files are copied, page by page. Each page has a right
+ * checksum, but pages are from different moments. Then the log is copied, from
  * the first file that the last checkpoint needs up to what is on disk by then.
- * No page has changes that are not in that part of the log, and the log has
- * every change that a page lacks. So replaying the log makes one state of all
- * pages, that of the end of the log, with every commit that was answered before
- * the backup began. Meanwhile no log file is removed, and no reader or writer
- * waits.
+ * The copied log covers every change in the pages, and has every change that a
+ * page lacks. So replaying the log turns all pages into one state, that of the
+ * end of the log, with every commit that was answered before the backup began.
+ * During the backup no log file is removed, and no reader or writer waits.
  *
- * A data file may become shorter meanwhile: Berkeley DB cuts it when its last
- * page becomes free. The missing pages are copied as zeros, as a hole in the
- * file would read. The replay of the log ignores such a page until the log
- * frees the page or allocates it again (see CHECK_LSN in the library's log.h).
+ * A data file may become shorter meanwhile: Berkeley DB truncates it when its
+ * last page becomes free. The missing pages are copied as zeros, like a hole in
+ * the file. The replay of the log ignores such a page until the log frees the
+ * page or allocates it again (see CHECK_LSN in the library's log.h).
  *
- * The same log with more at its end leads to later states (archive_restore.c).
- */
+ * With more log, the same backup leads to later states (archive_restore.c). */
 #include "backup/backup.h"
 
 #include "backup/backup_time.h"
@@ -35,12 +34,12 @@
 #include "backup/backup_pack.h"
 #include "bdb/page_check.h"
 
-enum { SLICE_PAGES = 16 /* a fraction of a millisecond */ };
-/* A page that is being written is right when the write has ended, which takes
- * long only if its writer does not get the processor. */
+enum { SLICE_PAGES = 16 /* copied in a fraction of a millisecond */ };
+/* A page that is being written is right once the write has ended. That takes
+ * long only if the writing thread does not get the processor. */
 static const uint64_t WRONG_NS = 10000000000;
 
-/* Files that are copied besides tables and log, if they exist. */
+/* Files to copy besides tables and log, if they exist. */
 static const char *const EXTRAS[] = {"format"};
 enum { EXTRA_COUNT = sizeof EXTRAS / sizeof *EXTRAS };
 
@@ -50,17 +49,17 @@ struct kx_backup {
     struct kx_store *store;
     struct backup_pack *pack;
     enum backup_phase phase;
-    uint32_t next; /* extra, table or log file */
+    uint32_t next; /* number of the next extra, table or log file */
     struct log_place end;
     uint32_t first_log;
     uint64_t stamp;
     bool unnoted;
-    int fd; /* of the file that is being copied, or -1 */
+    int fd; /* the file that is being copied, or -1 */
     char name[LOG_NAME];
     bool paged;
     uint64_t size;
-    uint64_t done;     /* of the file */
-    uint64_t wrong_ns; /* when a page was first read wrong; 0: none is */
+    uint64_t done;     /* bytes of the file copied so far */
+    uint64_t wrong_ns; /* when a wrong page was first read; 0: no wrong page */
     uint8_t bytes[SLICE_PAGES * PAGE_BYTES];
 };
 
@@ -73,8 +72,8 @@ static int finish(struct kx_backup *backup)
     return 0;
 }
 
-/* The first log file is known only while log files are held: then it cannot be
- * removed. */
+/* Reads the number of the first log file while log files are held, so that the
+ * file cannot be removed. */
 enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
                                struct kx_backup **backup_out,
                                struct kx_fault *fault)
@@ -108,7 +107,7 @@ enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
     return kx_fail(fault, KX_NO_MEMORY, "no memory, or no log");
 }
 
-/* Opens the next file and begins its member. KX_ABSENT: no file is left. */
+/* Opens the next file and begins its member. KX_ABSENT: all files are done. */
 static enum kx_status open_file(struct kx_backup *backup, const char *name)
 {
     char path[4096];
@@ -135,8 +134,8 @@ static enum kx_status open_file(struct kx_backup *backup, const char *name)
     return KX_OK;
 }
 
-/* No commit up to the end of the log, which is known only now, has a higher
- * versionstamp. */
+/* Only now the end of the log is known, and with it the stamp: no commit up to
+ * that end has a higher one. */
 static enum kx_status begin_logs(struct kx_backup *backup)
 {
     backup->phase = COPY_LOGS;
@@ -187,8 +186,8 @@ static enum kx_status next_file(struct kx_backup *backup)
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-/* A page that is written at this moment may be read half old and half new. The
- * slice is then read again in the next call. */
+/* A read during a write may return half of the old page and half of the new
+ * one. The next call then reads the slice again. */
 static enum kx_status check_pages(struct kx_backup *backup, size_t size)
 {
     uint64_t first = backup->done / PAGE_BYTES;
@@ -210,7 +209,7 @@ static enum kx_status check_pages(struct kx_backup *backup, size_t size)
     return KX_DAMAGED;
 }
 
-/* If a data file has become shorter, zeros are read after its end. */
+/* Reads zeros after the end of a data file that has become shorter. */
 static enum kx_status read_slice(struct kx_backup *backup, size_t size)
 {
     ssize_t got = pread(backup->fd, backup->bytes, size, (off_t)backup->done);

@@ -1,4 +1,4 @@
-/* The archive's writing side: bytes go through the digest of their member and
+/* Writes the archive: bytes go through the digest of their member and through
  * the compressor. */
 #include "backup/backup_pack.h"
 
@@ -9,7 +9,8 @@
 #include "base/sha256.h"
 #include "backup/tar.h"
 
-/* Level 1 is nearly as small as the default on pages, in half the time. */
+/* For pages, level 1 is nearly as small as the default and takes half the time.
+ */
 enum { LEVEL = 1, END_BLOCKS = 2 };
 
 struct backup_pack {
@@ -17,7 +18,7 @@ struct backup_pack {
     struct kx_buffer *out;
     struct sha256 digest;
     struct tar_member member;
-    uint64_t left; /* bytes of the member that are still missing */
+    uint64_t left; /* bytes of the member still to be added */
     bool open;
     struct kx_buffer sums;
 };
@@ -51,7 +52,7 @@ void backup_pack_target(struct backup_pack *pack, struct kx_buffer *out)
     pack->out = out;
 }
 
-/* Compresses the bytes; at the end also flushes the compressor. */
+/* Compresses bytes; at the end also flushes the compressor. */
 static void compress(struct backup_pack *pack, struct kx_slice bytes,
                      ZSTD_EndDirective mode)
 {

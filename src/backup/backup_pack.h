@@ -1,6 +1,6 @@
-/* Writing a backup: a tar archive in one zstd frame with a checksum. Its last
- * member, SHA256SUMS, has the digests of all others. It is made piece by piece,
- * in little memory. */
+/* Writes a backup: a tar archive in one zstd frame with a checksum. Its last
+ * member, SHA256SUMS, has the digests of all others. The backup is made piece
+ * by piece, in little memory. */
 #ifndef BACKUP_PACK_H
 #define BACKUP_PACK_H
 
@@ -8,13 +8,14 @@
 
 struct backup_pack;
 
-/* Begins a backup, allocated in mem. NULL: memory ran out. */
+/* Begins a backup, allocated in mem. NULL: no memory. */
 struct backup_pack *backup_pack_create(void *mem);
 
-/* From now on compressed bytes are appended to out. Any failure sets its
- * `failed`; later calls do not clear it. */
+/* Makes later calls append compressed bytes to out. Any failure sets
+ * out->failed, which later calls do not clear. */
 void backup_pack_target(struct backup_pack *pack, struct kx_buffer *out);
-/* Begins a member of exactly `size` bytes; the one before must be complete. */
+/* Begins a member of exactly `size` bytes; the previous one must be complete.
+ */
 void backup_pack_member(struct backup_pack *pack, const char *name,
                         uint64_t size);
 /* Adds bytes of the member. */

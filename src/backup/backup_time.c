@@ -1,5 +1,5 @@
 /* The file "backed-up" in the data directory: a Unix time with a fixed number
- * of digits, so that overwriting it is one write. It is not flushed: after a
+ * of digits, so that one write overwrites it. The file is not synced: after a
  * power cut the last backup may seem older than it is. */
 #include "backup/backup_time.h"
 

@@ -1,5 +1,5 @@
-/* Reading computes the digests of the members; the last member must be the same
- * list. */
+/* Computes the digests of the members while reading them; the last member must
+ * be the same list. */
 #include "backup/backup_unpack.h"
 
 #include <stdio.h>
@@ -21,9 +21,9 @@ struct backup_unpack {
     const struct backup_unpack_sink *sink;
     enum unpack_state state;
     uint8_t block[TAR_BLOCK];
-    size_t held; /* bytes of block */
+    size_t held; /* bytes in block */
     struct tar_member member;
-    uint64_t left; /* of the member, or of its padding */
+    uint64_t left; /* bytes left of the member or of its padding */
     struct sha256 digest;
     struct kx_buffer sums;   /* computed from the members */
     struct kx_buffer stated; /* SHA256SUMS, as it is read */
@@ -194,7 +194,7 @@ static enum kx_status add_member(struct backup_unpack *unpack,
     return unpack->left == 0 ? end_member(unpack, fault) : KX_OK;
 }
 
-/* Takes some of the bytes of the tar archive. */
+/* Takes bytes of the tar archive, perhaps not all. */
 static enum kx_status add_part(struct backup_unpack *unpack,
                                struct kx_slice *bytes, struct kx_fault *fault)
 {

@@ -1,12 +1,12 @@
-/* Reading a backup (backup_pack.h) as its bytes arrive. Nothing of it may be
- * used before backup_unpack_end has found it complete and unchanged. */
+/* Reads a backup (backup_pack.h) as its bytes arrive. Nothing of the backup may
+ * be used before backup_unpack_end has found it complete and unchanged. */
 #ifndef BACKUP_UNPACK_H
 #define BACKUP_UNPACK_H
 
 #include "kindex.h"
 
 /* Receives the members. A function that returns false ends the reading with
- * KX_FAILED; it keeps the reason itself. */
+ * KX_FAILED, and must itself keep the reason. */
 struct backup_unpack_sink {
     bool (*open)(void *target, const char *name, uint64_t size);
     bool (*bytes)(void *target, struct kx_slice bytes);
@@ -16,17 +16,18 @@ struct backup_unpack_sink {
 
 struct backup_unpack;
 
-/* Begins to read, allocated in mem. sink NULL: only checks the backup. NULL:
- * memory ran out. */
+/* Begins to read, allocated in mem. sink NULL: only check the backup. NULL: no
+ * memory. */
 struct backup_unpack *
 backup_unpack_create(void *mem, const struct backup_unpack_sink *sink);
-/* Takes more bytes: KX_OK, KX_BAD_ARCHIVE, KX_NO_MEMORY, KX_FAILED. After
- * anything but KX_OK no more are taken. */
+/* Takes more bytes. KX_OK, KX_BAD_ARCHIVE, KX_NO_MEMORY, KX_FAILED. Only after
+ * KX_OK may it be called again. */
 enum kx_status backup_unpack_add(struct backup_unpack *unpack,
                                  struct kx_slice bytes, struct kx_fault *fault);
-/* The number of bytes of the tar archive so far. */
+/* Returns the bytes of the tar archive so far. */
 uint64_t backup_unpack_bytes(const struct backup_unpack *unpack);
-/* Ends the input. KX_OK: the archive is complete; otherwise KX_BAD_ARCHIVE. */
+/* Ends the input. KX_OK: the archive is complete; otherwise KX_BAD_ARCHIVE,
+ * with a fault that says why. */
 enum kx_status backup_unpack_end(struct backup_unpack *unpack,
                                  struct kx_fault *fault);
 

@@ -1,4 +1,4 @@
-/* Objects are files. One that grows is written in place, so that each second
+/* Objects are files. A growing object is written in place, so that each second
  * costs only what was added. */
 #include "backup/object_dir.h"
 
@@ -26,10 +26,10 @@ struct directory_list {
     const char *path;
     kx_object_fn *each;
     void *target;
-    bool ended; /* by `each` */
+    bool ended; /* `each` has returned false */
 };
 
-/* A file that cannot be looked at may be of any age. */
+/* A file that cannot be inspected counts as new. */
 static bool list_file(void *target, const char *name)
 {
     struct directory_list *list = target;
@@ -72,7 +72,7 @@ static bool copy_range(int from, int to, uint64_t start, uint64_t end)
     while (start < end) {
         size_t size = end - start < sizeof bytes ? end - start : sizeof bytes;
         ssize_t got = pread(from, bytes, size, (off_t)start);
-        if (got > 0) /* a full disk may take only a part */
+        if (got > 0) /* a full disk may accept only a part */
             got = pwrite(to, bytes, (size_t)got, (off_t)start);
         if (got <= 0)
             return false;
@@ -81,8 +81,8 @@ static bool copy_range(int from, int to, uint64_t start, uint64_t end)
     return fdatasync(to) == 0;
 }
 
-/* Copies this part of a file to the same place in another; also everything
- * before it, unless the other has just that. */
+/* Copies this part of a file to the same place in another. Also copies
+ * everything before the part, unless the other file has exactly that. */
 static bool copy_part(const char *from, const char *to, uint64_t start,
                       uint64_t end)
 {

@@ -4,18 +4,19 @@
 
 #include "kindex.h"
 
-/* Where the objects lie that options name: `objects`, or the directory that
- * their paths say. Never NULL. */
+/* Returns the given object store, or that of files in directories if objects is
+ * NULL. Never NULL. */
 const struct kx_object_store *
 object_store_of(const struct kx_object_store *objects);
 
-/* Gets an object as the file `copy`, unless it is a file already. *file_out is
- * the file to read. As `get`; also KX_DISK_FULL. */
+/* Fetches an object into the file `copy`, unless the object is a file already.
+ * *file_out is the file to read. Returns the statuses of the store's `get`, or
+ * KX_DISK_FULL. */
 enum kx_status object_fetch(const struct kx_object_store *objects,
                             const char *path, const char *copy,
                             const char **file_out, struct kx_fault *fault);
 
-/* Removes the copy, if one was made. */
+/* Removes the copy if object_fetch made one. */
 void object_fetched(const struct kx_object_store *objects, const char *copy);
 
 #endif

@@ -1,5 +1,5 @@
-/* From a backup to a data directory: unpack, check, replay. Until the end the
- * directory has a marker file, and cannot be opened. */
+/* Turns a backup into a data directory: unpack, check, replay. Until the end
+ * the directory has a marker file, with which it cannot be opened. */
 #include "backup/restore.h"
 
 #include <dirent.h>
@@ -56,7 +56,7 @@ bool restore_end(const char *directory)
 
 /* ---- Replaying ---------------------------------------------------------- */
 
-/* Recovers from all of the log. */
+/* Opens the directory and replays the whole log. */
 static enum kx_status open_restored(void *mem, const char *directory,
                                     struct dir_lock *lock, struct env **env_out,
                                     struct kx_fault *fault)
@@ -74,8 +74,8 @@ static enum kx_status open_restored(void *mem, const char *directory,
     return status == KX_OK ? env_open(mem, &options, env_out, fault) : status;
 }
 
-/* Sets *stamp_out to the last versionstamp of the restored data, and raises
- * theirs. */
+/* Sets *stamp_out to the last versionstamp of the restored data, and raises the
+ * data's versionstamp. */
 static enum kx_status raise_restored(struct env *env, const char *directory,
                                      uint64_t known, uint64_t *stamp_out,
                                      struct kx_fault *fault)
@@ -124,14 +124,14 @@ static enum kx_status bad_directory(const char *path, struct kx_fault *fault)
     return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", path, strerror(errno));
 }
 
-/* Ignores what a new file system has in its top directory. */
+/* Ignores the files of an empty file system's top directory. */
 static int is_used(const struct dirent *file)
 {
     return strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0 &&
            strcmp(file->d_name, "lost+found") != 0;
 }
 
-/* The number of files in the directory; -1: it cannot be read. */
+/* The number of files in the directory; -1 if it cannot be read. */
 static int count_used(const char *path)
 {
     struct dirent **files = NULL;
@@ -142,7 +142,7 @@ static int count_used(const char *path)
     return count;
 }
 
-/* Makes the directory, or checks that it is empty. */
+/* Creates the directory, or checks that it is empty. */
 static enum kx_status make_empty(const char *path, struct kx_fault *fault)
 {
     if (!file_make_parents(path) || !file_make_directory(path))
@@ -161,7 +161,7 @@ static enum kx_status make_empty(const char *path, struct kx_fault *fault)
                    "%s is not empty; restore into a new directory", path);
 }
 
-/* No link is followed, because another user owns the directory. */
+/* Follows no link, because another user owns the directory. */
 static bool chown_all(const char *directory, const struct stat *owner)
 {
     struct dirent **files = NULL;
@@ -208,7 +208,7 @@ enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
         status = archive_restore(restore, &known, fault);
     else
         status = restore_files_unpack(restore, restore->source, fault);
-    /* Only the marker is there: nothing was begun. */
+    /* Only the marker is there: the restore changed nothing. */
     if (status != KX_OK && count_used(directory) == 1)
         restore_end(directory);
     if (status == KX_OK)

@@ -1,5 +1,5 @@
-/* Writing the files of a data directory. Each is on disk before the next one
- * begins. */
+/* Writes the files of a data directory. Each file is on disk before the next
+ * one begins. */
 #include "backup/restore_files.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ enum { PATH_SIZE = 4096 };
 /* The directory, and the member that is being written. */
 struct unpack_target {
     const char *directory;
-    FILE *file; /* NULL: none */
+    FILE *file; /* NULL: no member is open */
     int error;  /* errno of the first failure */
 };
 
@@ -59,15 +59,15 @@ static bool close_member(void *context)
 struct feed {
     const struct kx_restore *restore;
     struct backup_unpack *unpack;
-    struct kx_decryption *decryption; /* NULL: it is not encrypted */
+    struct kx_decryption *decryption; /* NULL: the backup is not encrypted */
     struct kx_buffer plain;           /* decrypted */
-    uint64_t done, whole;             /* bytes; whole 0: that is not known */
+    uint64_t done, whole;             /* bytes; whole 0: unknown */
     bool named;                       /* the fault says which file */
     enum kx_status status;
     struct kx_fault *fault;
 };
 
-/* Adds what decryption has let out. */
+/* Adds what decryption has output. */
 static enum kx_status feed_plain(struct feed *feed, enum kx_status status)
 {
     if (status == KX_OK)
@@ -127,7 +127,7 @@ static enum kx_status feed_all(struct feed *feed, const char *path)
     return status == KX_OK ? feed_end(feed) : status;
 }
 
-/* False: memory ran out. */
+/* False: no memory. */
 static bool feed_begin(struct feed *feed, void *mem,
                        const struct backup_unpack_sink *sink)
 {

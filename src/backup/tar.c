@@ -1,11 +1,11 @@
-/* Header blocks of plain files. Names are letters, digits, dots, dashes and
- * underscores: what is unpacked can never leave its directory. */
+/* Header blocks of plain files. Names consist of letters, digits, dots, dashes
+ * and underscores, so unpacking can never leave the directory. */
 #include "backup/tar.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Where the fields of a header lie, and how long they are. */
+/* Offsets and sizes of a header's fields. */
 enum {
     NAME_SIZE = 100,
     SIZE_AT = 124,
@@ -38,7 +38,7 @@ static void put_size(uint8_t *block, uint64_t size)
         block[SIZE_AT + SIZE_SIZE - 1 - i] = (uint8_t)(size >> (8 * i));
 }
 
-/* The sum is computed as if its own field were spaces. */
+/* Computes the sum as if its own field contained spaces. */
 static unsigned sum_of(const uint8_t *block)
 {
     unsigned sum = 0;

@@ -12,12 +12,13 @@ struct tar_member {
     uint64_t size;
 };
 
-/* Writes the header block of a member. */
+/* Writes the header block of a member to block, which holds TAR_BLOCK bytes.
+ * now_ms: the member's time (Unix time). */
 void tar_write(const struct tar_member *member, int64_t now_ms, uint8_t *block);
 /* Reads a header block. KX_OK; KX_END: the zeros after the last member;
- * KX_BAD_ARCHIVE: anything else than a plain file with a plain name. */
+ * KX_BAD_ARCHIVE: not a plain file with a plain name. */
 enum kx_status tar_read(const uint8_t *block, struct tar_member *member_out);
-/* Zero bytes that follow a member of this size. */
+/* Returns the zero bytes that follow a member of this size. */
 size_t tar_padding(uint64_t size);
 
 #endif

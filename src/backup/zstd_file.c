@@ -1,5 +1,4 @@
-/* Both ways go through one loop, with a step that either compresses or
- * expands. */
+/* Compressing and expanding share one loop, with a different step. */
 #include "backup/zstd_file.h"
 
 #include <errno.h>
@@ -20,7 +19,7 @@ enum {
 struct zstd_stream {
     int in;
     int out;
-    ZSTD_CCtx *compress; /* one of both */
+    ZSTD_CCtx *compress; /* either this or expand is set */
     ZSTD_DCtx *expand;
     bool framed; /* the frame has ended */
     size_t expanded;
@@ -42,8 +41,8 @@ static bool write_all(int fd, const uint8_t *bytes, size_t size)
     return true;
 }
 
-/* *left is 0 when the library needs no further call. An error of the library is
- * EBADMSG. */
+/* Sets *left to 0 if the library needs no further call. On an error of the
+ * library, errno is EBADMSG. */
 static bool step(struct zstd_stream *stream, ZSTD_inBuffer *in, bool last,
                  size_t *left)
 {
@@ -69,7 +68,7 @@ static bool step(struct zstd_stream *stream, ZSTD_inBuffer *in, bool last,
     return write_all(stream->out, stream->to, out.pos);
 }
 
-/* Converts what was read; `last`: the file has ended, and size is 0. */
+/* Converts a chunk; with `last` the file has ended, and size is 0. */
 static bool convert_chunk(struct zstd_stream *stream, size_t size, bool last)
 {
     bool compress = stream->compress != NULL;
@@ -114,7 +113,7 @@ static bool convert(struct zstd_stream *stream, const char *from,
     return done && rename(part, to) == 0 && file_sync(to);
 }
 
-/* Exactly one context is given; none: memory ran out. */
+/* Uses the given context; both are NULL if memory ran out. */
 static enum kx_status convert_with(ZSTD_CCtx *compress, ZSTD_DCtx *expand,
                                    const char *from, const char *to,
                                    struct kx_fault *fault)

@@ -1,7 +1,7 @@
-/* The catalog in memory: the indexes that have a name, in name order, and the
- * dropped ones. Both lists together have at most KX_INDEXES_MAX, a limit that
+/* The catalog in memory: named indexes in the order of their names, and dropped
+ * ones. Both lists together have at most KX_INDEXES_MAX indexes, which
  * declare.c checks, so the arrays have room and a walk through them is short.
- * The stored form is in catalog_rows.c. */
+ * catalog_rows.c has the stored form. */
 #include "catalog/catalog.h"
 
 #include <talloc.h>
@@ -38,7 +38,7 @@ const char *kx_adopted_text(enum kx_adopted kind)
     return texts[kind];
 }
 
-/* Clients do not know a successor yet. */
+/* Skips successors, which clients do not know yet. */
 struct index *catalog_at(const struct catalog *catalog, size_t n)
 {
     for (size_t i = 0; i < catalog->count; i++)
@@ -74,8 +74,8 @@ struct index *catalog_named(const struct catalog *catalog,
     return index;
 }
 
-/* With FF after the name's encoding, its last zero byte is an escaped one: the
- * key's first part is a longer string that begins like the name. */
+/* If FF follows the name's encoding, the last zero byte of that is an escaped
+ * one: the key's first part is a longer string that begins like the name. */
 bool catalog_is_under(struct kx_slice name_key, struct kx_slice key)
 {
     return kx_starts_with(key, name_key) &&
@@ -102,8 +102,8 @@ struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key)
     return NULL;
 }
 
-/* Under a dropped index's name clients have no entries unless the index adopted
- * some when it was dropped, or one was written since. */
+/* Clients have no entries under a dropped index's name, unless the index
+ * adopted some when it was dropped, or a client has written one since. */
 const struct index *catalog_sole_owner(const struct catalog *catalog,
                                        struct kx_slice key)
 {
@@ -135,8 +135,8 @@ size_t catalog_rows_per_change(const struct catalog *catalog)
     return rows;
 }
 
-/* Index entries carry the id, not the name: a name can be declared again while
- * entries of the former index are still being removed. */
+/* Index entries carry the id and not the name: a name can be declared again
+ * while entries of the previous index are still being removed. */
 struct index *catalog_by_id(const struct catalog *catalog, uint32_t id)
 {
     for (size_t i = 0; i < catalog->count; i++)
@@ -155,7 +155,7 @@ uint64_t catalog_row_count(const struct catalog *catalog)
     return rows;
 }
 
-/* Clients no longer see entries of an index once it is dropped. */
+/* Clients do not see entries of a dropped index. */
 bool catalog_shows(const struct catalog *catalog, const struct record *record,
                    int64_t now_ms)
 {
@@ -204,9 +204,9 @@ void catalog_settle(const struct catalog *catalog, struct record *row)
                                                            : row->index);
 }
 
-/* Is this a row of another index, which is not dropped? It becomes the form
- * that this one shows: rows keep no second form while another index is built.
- */
+/* Returns whether a row belongs to another index that is not dropped. The row
+ * becomes the form that this index shows: rows keep no second form while
+ * another index is built. */
 static bool is_of_other(const struct catalog *catalog,
                         const struct index *index, struct record *row)
 {

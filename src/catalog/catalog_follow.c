@@ -1,6 +1,6 @@
 /* A catalog that follows the rows of another process. The rows from "facts" to
- * those of the indexes are neighbours, so one scan shows whether it has to be
- * made again. Only the counts change with every batch. */
+ * those of the indexes are neighbours, so one scan shows whether the catalog
+ * has to be made again. Only the counts change with every batch. */
 #include <talloc.h>
 
 #include "catalog/catalog.h"
@@ -53,7 +53,7 @@ static enum kx_status check_format(struct engine_view *view,
     return status;
 }
 
-/* The row has no number that is 0. */
+/* Resets the counts first, because the row omits numbers that are 0. */
 static void read_counts(struct catalog *catalog, struct kx_slice facts)
 {
     for (size_t i = 0; i < catalog->count; i++) {
@@ -63,8 +63,7 @@ static void read_counts(struct catalog *catalog, struct kx_slice facts)
     catalog_read_facts(catalog, facts);
 }
 
-/* Rows that another version of the rules has made may be missed by a look-up.
- */
+/* A look-up may miss rows that another version of the rules has made. */
 static void hide_outdated(struct catalog *catalog)
 {
     for (size_t i = 0; i < catalog->count; i++)

@@ -1,12 +1,11 @@
-/* The table of steps by which rows of an older format become rows of this one,
- * and the row "format", which follows each step.
+/* The steps that turn rows of an older format into rows of this one, and the
+ * row "format", which is updated after each step.
  *
  *   1  directories of programs that did not write the file "format"
- *   2  has the file; each store has an id from its beginning
+ *   2  has the file; each store has an id from the beginning
  *
- * While rows are copied into a store the row has a word in place of the number,
- * so that no program takes them for a store.
- */
+ * While rows are copied into a store, the row has a word in place of the
+ * number, so that no program mistakes them for a store. */
 #include "catalog/format_rows.h"
 
 #include <stdio.h>

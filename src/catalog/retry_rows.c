@@ -1,4 +1,4 @@
-/* The two kinds of rows, to bytes and back. */
+/* Both kinds of rows, to bytes and back. */
 #include "catalog/retry_rows.h"
 
 #define ROWS "retry/"

@@ -1,5 +1,5 @@
-/* Rows with one form or two. The second form is a whole record inside the
- * first, so either can be shown without being made. */
+/* Rows with one or two forms. The second form is a complete record inside the
+ * first, so either can be shown without building it. */
 #include "catalog/row_form.h"
 
 void row_form_pick(const struct index *index, struct record *row)
@@ -52,7 +52,7 @@ void row_form_show(const struct index *index, struct record *row)
         row->stamp = index->form.since;
 }
 
-/* The record of one form, but for its stamp. */
+/* Makes the record of one form, except for its stamp. */
 static enum kx_status make(const struct index *index, struct extract *extract,
                            const struct declaration *declaration, size_t n,
                            struct record *row_out)

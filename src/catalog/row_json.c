@@ -1,5 +1,5 @@
-/* Jansson drops a byte without an error when memory runs out in the middle of a
- * text. Its allocations pass through this file, which notes the failure. */
+/* If memory runs out in the middle of a text, Jansson drops a byte without an
+ * error. So its allocations go through this file, which notes failures. */
 #include "catalog/row_json.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ static void *take_memory(size_t size)
     return block;
 }
 
-/* Called once in a process, before the first document is read. */
+/* Called once per process, before the first document is read. */
 static void note_shortage(void)
 {
     json_set_alloc_funcs(take_memory, free);

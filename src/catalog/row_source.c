@@ -1,5 +1,5 @@
-/* From an index row back to its entry, and from that to the row that it should
- * have. */
+/* From an index row back to its entry, and from the entry to the row that it
+ * should have. */
 #include "catalog/row_source.h"
 
 #include "engine/engine.h"

@@ -1,6 +1,6 @@
 /* After a piece of n entries at a limit of r per second, the allowance is 0 for
- * n / r seconds. A piece is the share of a tenth of a second, which keeps the
- * pauses short. Times are those of the clock that a test can set. */
+ * n / r seconds. A piece is the share of a tenth of a second, which keeps
+ * pauses short. Times come from the clock that tests can set. */
 #include "catalog/throttle.h"
 
 enum { PIECES_PER_SECOND = 10, WAIT_MAX_MS = 1000 };

@@ -1,5 +1,5 @@
-/* A token in memory, and as a row of TABLE_CATALOG, "token/<id>", whose value
- * is JSON. Each token is a separate talloc tree with a count of references; the
+/* A token in memory, and as the row "token/<id>" of TABLE_CATALOG, whose value
+ * is JSON. Each token is a separate talloc tree with a reference count; the
  * last release frees it. */
 #include "catalog/token.h"
 
@@ -9,7 +9,7 @@
 #include "catalog/row_json.h"
 
 struct counted_token {
-    struct kx_token token; /* first, so that its address is that of the whole */
+    struct kx_token token; /* first, so that one pointer is both */
     atomic_uint references;
 };
 
@@ -33,7 +33,7 @@ unsigned kx_scope_find(struct kx_slice name)
     return 0;
 }
 
-/* FF after the parts of a prefix is not the tag of a part. It belongs to an
+/* FF after the parts of a prefix is not the tag of a part: it belongs to an
  * escaped zero, so the key has a longer string there. */
 bool kx_prefix_covers(struct kx_slice prefix, struct kx_slice start,
                       struct kx_slice end)

@@ -1,5 +1,5 @@
-/* The progress and findings of a verification of an index. It is stored with
- * the index: after a restart the verification continues from there. */
+/* Progress and findings of a verification of an index. They are stored with the
+ * index, so the verification continues after a restart. */
 #ifndef VERIFY_REPORT_H
 #define VERIFY_REPORT_H
 
@@ -10,23 +10,23 @@
 struct verify_report {
     struct kx_verification report;
     uint8_t resume[ROW_KEY_MAX]; /* last key that was examined */
-    size_t resume_size;          /* 0: none yet in this direction */
-    /* Not stored: the index rows seen so far; the number of rows that commits
-     * had written at the first of them; whether both can be compared. */
+    size_t resume_size;          /* 0: no key yet in this direction */
+    /* Not stored. rows: index rows seen so far. writes: rows that commits had
+     * written when the first of them was seen. counts: both can be compared. */
     uint64_t rows;
     uint64_t writes;
     bool counts;
 };
 
-/* Counts one damage, and keeps its keys if there is room. */
+/* Counts one damage, and keeps its keys as a sample if there is room. */
 void verify_report_note(struct verify_report *verification,
                         enum kx_damage damage, struct kx_slice index_key,
                         struct kx_slice key);
 
-/* The stored form, a new JSON object; NULL when memory ran out. */
+/* Returns the stored form as a new JSON object; NULL if memory ran out. */
 json_t *verify_report_to_json(const struct verify_report *verification);
 
-/* Reads the stored form; false if it is not valid. */
+/* Reads the stored form. False if it is not valid. */
 bool verify_report_from_json(const json_t *json,
                              struct verify_report *verification_out);
 
