@@ -1,6 +1,5 @@
 /* Adoption: an index takes over the entries that clients have stored under its
- * name.
- */
+ * name. */
 #ifndef KINDEX_ADOPTION_H
 #define KINDEX_ADOPTION_H
 

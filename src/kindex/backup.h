@@ -31,13 +31,13 @@ uint64_t kx_backup_size(const struct kx_backup *backup);
 /* Checks, as the bytes of a backup arrive, that they are complete and
  * unchanged. */
 struct kx_backup_check;
-/* Begins a check in talloc context memory. NULL: out of memory. */
+/* Begins a check in talloc context memory. NULL: no memory. */
 struct kx_backup_check *kx_backup_check_begin(void *memory);
 /* Checks the next bytes: KX_OK, KX_BAD_ARCHIVE, KX_NO_MEMORY. */
 enum kx_status kx_backup_check_add(struct kx_backup_check *check,
                                    struct kx_slice bytes,
                                    struct kx_fault *fault);
-/* The number of bytes so far, after decompression. */
+/* Returns the bytes so far, after decompression. */
 uint64_t kx_backup_check_bytes(const struct kx_backup_check *check);
 /* Call after the last bytes: KX_OK or KX_BAD_ARCHIVE. */
 enum kx_status kx_backup_check_end(struct kx_backup_check *check,
@@ -63,16 +63,16 @@ struct kx_restore {
     uint64_t stamp;
     int64_t at_ms;
 };
-/* Makes a data directory from a backup or an archive: verifies every checksum,
- * replays the log, and raises the versionstamp above all that may have been
- * assigned. KX_OK. KX_BAD_DIRECTORY: the directory is not empty; it is
- * unchanged. KX_BAD_ARCHIVE, KX_DAMAGED, KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED:
- * the directory cannot be opened as a store and should be removed. */
+/* Creates a data directory from a backup or an archive: verifies every
+ * checksum, replays the log, and raises the versionstamp above all that may
+ * have been used. KX_OK. KX_BAD_DIRECTORY: the directory is not empty; it is
+ * unchanged. KX_BAD_ARCHIVE, KX_DAMAGED, KX_UNREACHABLE, KX_DISK_FULL,
+ * KX_NO_MEMORY, KX_FAILED: the directory cannot be opened as a store and should
+ * be removed. */
 enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault);
 /* If the process is root and the directory belongs to another user, gives the
- * files in it to that user: a server running as that user could not open them
- * otherwise. For any other process it does nothing. False: an error, in errno.
- */
+ * files in the directory to that user: a server running as that user could not
+ * open them otherwise. Does nothing in any other process. False with errno. */
 bool kx_restore_chown(const char *directory);
 
 #endif

@@ -1,4 +1,5 @@
-/* Bytes: slices, which refer to bytes of others, and buffers, which grow. */
+/* Bytes: slices, which point to bytes of other objects, and buffers, which
+ * grow. */
 #ifndef KINDEX_BYTES_H
 #define KINDEX_BYTES_H
 
@@ -14,7 +15,8 @@ struct kx_slice {
     size_t size;
 };
 
-/* A slice of bytes; a slice of a NUL-terminated text, without the NUL. */
+/* Return a slice of bytes, and a slice of a NUL-terminated text without its
+ * NUL. */
 static inline struct kx_slice kx_slice(const void *data, size_t size)
 {
     return (struct kx_slice){.data = data, .size = size};
@@ -25,7 +27,8 @@ static inline struct kx_slice kx_text(const char *text)
     return kx_slice(text, strlen(text));
 }
 
-/* Unsigned byte order; a prefix sorts first. This is the order of keys. */
+/* Compare in unsigned byte order, the order of keys; a prefix sorts first.
+ * kx_compare returns < 0, 0 or > 0. */
 int kx_compare(struct kx_slice a, struct kx_slice b);
 bool kx_equal(struct kx_slice a, struct kx_slice b);
 bool kx_starts_with(struct kx_slice whole, struct kx_slice prefix);
@@ -59,10 +62,10 @@ struct kx_buffer {
 void kx_buffer_init(struct kx_buffer *buffer, const void *owner);
 /* Makes room for `more` bytes after size. False: out of memory. */
 bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
-/* Shrinks the capacity to the size; the bytes may move. Does nothing when the
- * buffer is empty, or without memory to move the bytes. */
+/* Shrinks the capacity to the size; the bytes may move. Does nothing if the
+ * buffer is empty or memory to move the bytes ran out. */
 void kx_buffer_fit(struct kx_buffer *buffer);
-/* Frees the bytes before their owner does; the buffer is empty again. */
+/* Frees the bytes earlier than their owner does; the buffer is then empty. */
 void kx_buffer_free(struct kx_buffer *buffer);
 
 /* Empties a buffer for reuse, keeping its capacity, and clears `failed`. */
@@ -111,10 +114,10 @@ static inline struct kx_slice kx_buffer_slice(const struct kx_buffer *buffer)
 enum { KX_SHA256_SIZE = 32 };
 void kx_sha256(struct kx_slice bytes, uint8_t *out);
 
-/* Writes 128 bits that differ, by all likelihood, when the bytes of all parts,
- * one after the other, differ: KX_FINGERPRINT_SIZE bytes, the same on every
- * machine and in every version. Not safe against chosen input. It allocates
- * nothing and cannot fail. */
+/* Writes a fingerprint of KX_FINGERPRINT_SIZE bytes of all parts, one after the
+ * other: if the bytes differ, the fingerprints almost certainly differ. They
+ * are the same on every machine and in every version. Not safe against chosen
+ * input. Allocates nothing and cannot fail. */
 enum { KX_FINGERPRINT_SIZE = 16 };
 void kx_fingerprint(const struct kx_slice *parts, size_t count, uint8_t *out);
 

@@ -1,6 +1,6 @@
-/* Where the files of an archive lie: a seam of six calls. The core has it for
- * directories; a caller of the core may give another, such as one that keeps
- * the files as objects in S3. */
+/* The place where the files of an archive lie, as a table of calls. The core
+ * implements it for directories. A caller of the core may provide another one,
+ * such as objects in S3. */
 #ifndef KINDEX_OBJECT_STORE_H
 #define KINDEX_OBJECT_STORE_H
 
@@ -11,13 +11,13 @@
 struct kx_object {
     const char *name; /* in its directory */
     uint64_t size;    /* 0 for a directory */
-    int64_t at_ms;    /* when it was written (Unix, milliseconds); INT64_MAX:
-                       * that is not known */
+    int64_t at_ms;    /* Unix time in ms when it was written; INT64_MAX: unknown
+                       */
 };
 
-/* False: nothing more is wanted. */
+/* Returns false to end the list. */
 typedef bool kx_object_fn(void *target, const struct kx_object *object);
-/* False: the call ends with KX_FAILED; the caller keeps the reason itself. */
+/* Returns false to make the call fail with KX_FAILED, and keeps the reason. */
 typedef bool kx_object_bytes_fn(void *target, struct kx_slice bytes);
 
 /* A file that becomes an object. */
@@ -30,44 +30,47 @@ struct kx_object_put {
     void *context;
 };
 
-/* A path is the text of the archive (kx_options.archive), and names after it
- * with slashes between. A call that fails says why in its fault.
- * KX_UNREACHABLE: it may succeed later; KX_NO_MEMORY; KX_DISK_FULL; KX_FAILED:
- * anything else. One thread uses it at a time, also from within `each`. */
+/* A path is the text of the archive (kx_options.archive), followed by names
+ * with slashes in between. A call that fails fills in its fault.
+ * KX_UNREACHABLE: a retry may succeed later; KX_NO_MEMORY; KX_DISK_FULL;
+ * KX_FAILED: any other error. One thread uses the store at a time, also from
+ * within `each`. */
 struct kx_object_store {
     void *self;
-    /* The paths are those of files. Then a file that `put` gets is in the
+    /* The paths are file paths; a file that `put` gets is already in the
      * directory of its path. */
     bool is_directory;
-    /* Makes the directory durably, as far as directories are made, and checks
-     * that it can be used: a setting that is wrong is found here. */
+    /* Creates the directory durably, if there are directories, and checks that
+     * it can be used, so that wrong settings are found here. */
     enum kx_status (*make)(void *self, const char *path,
                            struct kx_fault *fault);
-    /* Calls `each` for all that is in a directory, in no order. KX_ABSENT:
-     * there is no such directory, or it is a file. */
+    /* Calls `each` for everything in a directory, in no particular order.
+     * KX_ABSENT: the directory does not exist, or is a file. */
     enum kx_status (*list)(void *self, const char *path, kx_object_fn *each,
                            void *target, struct kx_fault *fault);
-    /* Moves a file to its path, where it then is durable and complete, or not
-     * at all. */
+    /* Moves a file to its path, where it is then durable and complete; after a
+     * failure nothing is there. */
     enum kx_status (*put)(void *self, const struct kx_object_put *put,
                           struct kx_fault *fault);
-    /* Makes an object that grows, whose name ends with KX_OBJECT_GROWS, durably
-     * equal to the file up to `end`. The object has `start` bytes of it. */
+    /* Makes a growing object, whose name ends with KX_OBJECT_GROWS, durably
+     * equal to the file up to `end` (range[1]). The object already has the
+     * first `start` (range[0]) bytes. */
     enum kx_status (*grow)(void *self, const char *file, const char *path,
                            const uint64_t range[2], struct kx_fault *fault);
-    /* Reads a whole object. KX_ABSENT; KX_BAD_ARCHIVE: a part of it is missing.
+    /* Reads a whole object. KX_ABSENT; KX_BAD_ARCHIVE: part of it is missing.
      */
     enum kx_status (*get)(void *self, const char *path,
                           kx_object_bytes_fn *bytes, void *target,
                           struct kx_fault *fault);
-    /* KX_ABSENT: there is no such object. */
+    /* Sets *size_out to the object's size in bytes. KX_ABSENT: no such object.
+     */
     enum kx_status (*size)(void *self, const char *path, uint64_t *size_out,
                            struct kx_fault *fault);
-    /* KX_OK also when there is no such object. */
+    /* Removes an object. KX_OK also if there is no such object. */
     enum kx_status (*remove)(void *self, const char *path,
                              struct kx_fault *fault);
-    /* The store is closing: calls that are under way, and later ones, end soon,
-     * if need be with KX_UNREACHABLE. Any thread; NULL: they always do. */
+    /* Called when the store is closing: makes running and later calls end soon,
+     * if necessary with KX_UNREACHABLE. Any thread. NULL: they always do. */
     void (*hurry)(void *self);
 };
 

@@ -7,8 +7,8 @@
 
 /* A reader of one thread. A view lasts from kx_read_begin to kx_read_end: all
  * calls in it see one state of the store, and commits wait, so it should last
- * only a few milliseconds. open: KX_OK, KX_NO_MEMORY. close: not inside a view;
- * NULL is allowed. */
+ * only a few milliseconds. kx_reader_open: KX_OK, KX_NO_MEMORY.
+ * kx_reader_close: not inside a view; NULL is allowed. */
 struct kx_reader;
 enum kx_status kx_reader_open(struct kx_store *store,
                               struct kx_reader **reader_out);
@@ -20,23 +20,24 @@ struct kx_reads {
     uint64_t bytes;   /* their stored size */
     char index[KX_INDEX_NAME_MAX + 1]; /* the index used last, or "" */
 };
-/* Adds further reads to *reads, which must stay valid until the next call of
- * this function; NULL: stops that. */
+/* Makes further reads add to *reads, which must stay valid until the next call
+ * of this function; NULL stops the counting. */
 void kx_reader_count(struct kx_reader *reader, struct kx_reads *reads);
 
-/* Begins a view. May wait a moment for a batch that is being applied, never for
- * the disk's flush. One view per thread at a time. */
+/* Begins a view. May wait a moment for a batch that is being applied, but never
+ * for a flush to disk. A thread has at most one view at a time. */
 void kx_read_begin(struct kx_reader *reader);
-/* Ends the view, and a scan in it. Returns 0 when everything seen is on disk,
- * else the number of the flush after which it will be. The reply must be held
- * back until then (kx_wait), because a crash could still undo what it shows. */
+/* Ends the view, and any scan in it. Returns 0 if everything seen is on disk;
+ * otherwise the number of the flush after which it will be. Hold the reply back
+ * until then (kx_wait): a crash could still undo what it shows. */
 uint64_t kx_read_end(struct kx_reader *reader);
 
-/* The entry with this key: KX_OK, KX_ABSENT (always for the empty key),
- * KX_INDEX_NOT_READY (fault says which index), KX_BUSY (totals, from which too
- * many entries that have expired would have to be taken), KX_FAILED,
- * KX_NO_MEMORY. The entry's slices lie in `record`, whose former contents are
- * replaced. */
+/* Reads the entry with this key. KX_OK; KX_ABSENT (always for the empty key);
+ * KX_INDEX_NOT_READY (the fault says which index); KX_BUSY: totals, from which
+ * too many expired entries would have to be subtracted; KX_FAILED;
+ * KX_NO_MEMORY; KX_UNREACHABLE. The entry's slices lie in `record`, whose
+ * contents are replaced.
+ */
 enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);
@@ -54,9 +55,9 @@ void kx_read_tried(struct kx_store *store);
  * read by then from rows on another machine fails with KX_UNREACHABLE after it,
  * until kx_read_release. */
 bool kx_read_hold_until(struct kx_reader *reader, uint64_t until_ns);
-/* Harmless without a hold. Not inside a view. */
+/* Releases a hold, if there is one. Not inside a view. */
 void kx_read_release(struct kx_reader *reader);
-/* Does the reader hold no view, and is it inside none? */
+/* Returns whether the reader has no hold and no view. */
 bool kx_reader_is_idle(const struct kx_reader *reader);
 
 /* A confined reader reads memory only, because its thread must not wait for
@@ -64,13 +65,13 @@ bool kx_reader_is_idle(const struct kx_reader *reader);
  * a view is needed, and kx_read_try_hold fails. Not inside a view. */
 void kx_reader_confine(struct kx_reader *reader, bool confined);
 
-/* Reads of files that a thread has made for the rows that it read. */
+/* Counts of the file reads that a thread has made for rows. */
 struct kx_disk_reads {
     uint64_t count;
-    uint64_t slow; /* those that took longer than reads from the system's memory
-                    * do */
+    uint64_t slow; /* reads that took longer than reads from memory do */
 };
-/* Those of this thread so far; zeros if the rows are on another machine. */
+/* Returns the file reads of this thread so far; zeros if the rows are on
+ * another machine. */
 struct kx_disk_reads kx_disk_reads(const struct kx_store *store);
 
 /* A hint inside a view: the entries under these keys are read next. Rows on
@@ -86,7 +87,7 @@ uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);
 
-/* Stored size in bytes of the rows that this view has examined. */
+/* Returns the stored bytes of the rows that this view has examined. */
 uint64_t kx_read_bytes(const struct kx_reader *reader);
 
 struct kx_range {
@@ -97,8 +98,8 @@ struct kx_range {
                             * empty: all */
     bool reverse;          /* last to first; the bounds keep their meaning */
     bool yields;           /* kx_scan_next may return KX_AGAIN */
-    /* JSON Pointers of the only members that the caller needs; none: all. If an
-     * index stores them, its entries are not read; other members may then be
+    /* JSON Pointers of the only members that the caller needs; count 0: all. If
+     * an index stores them, its entries are not read, and other members may be
      * missing. They must stay valid until the end of the scan. */
     const struct kx_slice *fields;
     size_t field_count;
@@ -118,12 +119,12 @@ enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
 enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
                              const struct kx_range *range,
                              struct kx_fault *fault);
-/* Next entry, valid until the next call on the reader: KX_OK, KX_END,
- * KX_BUSY (as kx_read), KX_FAILED. kx_scan_position is then the key to resume
- * after. KX_AGAIN, for a range that yields: many hidden rows were skipped
- * (expired, or of a dropped index), or megabytes were read. Call again; or end
- * the view, so that commits can proceed, and resume after kx_scan_position in
- * another view. */
+/* Returns the next entry, valid until the next call on the reader. KX_OK,
+ * KX_END, KX_BUSY (as kx_read), KX_FAILED, KX_NO_MEMORY, KX_UNREACHABLE;
+ * kx_scan_position is then the key to resume after. KX_AGAIN, only for a range
+ * that yields: many hidden rows were skipped (expired, or of a dropped index),
+ * or megabytes were read. Call again; or end the view, so that commits can
+ * proceed, and resume after kx_scan_position in another view. */
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out);
 /* The position of the last entry in scan order: its own key or, for an index,

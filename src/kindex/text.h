@@ -1,30 +1,31 @@
-/* Text: decimal numbers, UTF-8, base64url, hexadecimal digits, misspelt names.
- */
+/* Text: decimal numbers, UTF-8, base64url, hexadecimal digits, names. */
 #ifndef KINDEX_TEXT_H
 #define KINDEX_TEXT_H
 
 #include "kindex/bytes.h"
 
-/* Shortest decimal text that reads back as the same finite double, in the
- * form of JavaScript's JSON.stringify (-0 is written "-0"). Returns the length;
- * out holds at least 32 bytes and is NUL terminated. */
+/* Writes the shortest decimal text that reads back as the same finite double,
+ * as JavaScript's JSON.stringify does (but -0 as "-0"). Returns the length; out
+ * holds at least 32 bytes and is NUL terminated. */
 size_t kx_number_text(double number, char *out);
-/* Reads a whole JSON number token; false when it is not one or not finite. */
+/* Reads a whole JSON number token; false for other texts and infinite values.
+ */
 bool kx_number_parse(struct kx_slice token, double *number_out);
 
 /* Reads "NaN", "Infinity", "-Infinity" or "-0"; false for other texts. */
 bool kx_number_special(struct kx_slice name, double *number_out);
-/* The name of a number that JSON cannot carry ("NaN" ...), else NULL. */
+/* Returns the name of a number that JSON cannot carry ("NaN" ...), or NULL. */
 const char *kx_number_special_name(double number);
 
-/* Strict UTF-8 (no overlong forms, surrogates, or code points over 10FFFF). */
+/* Checks for strict UTF-8 (no overlong forms, surrogates, or code points over
+ * 10FFFF). */
 bool kx_utf8_valid(struct kx_slice text);
-/* The size of the longest start of text that has at most `most` bytes and ends
- * with a whole character. */
+/* Returns the bytes of the longest start of text that has at most `most` bytes
+ * and ends with a whole character. */
 size_t kx_utf8_fit(struct kx_slice text, size_t most);
 
-/* The number of bytes of a client's text that a message shows, as the precision
- * of "%.*s": at most KX_SHOWN_MAX. */
+/* Returns how many bytes of a client's text to show in a message, as the
+ * precision of "%.*s": at most KX_SHOWN_MAX. */
 enum { KX_SHOWN_MAX = 60 };
 int kx_shown(struct kx_slice text);
 

@@ -50,15 +50,17 @@ struct kx_token {
     atomic_uint_fast64_t uses[KX_TOKEN_USES];
 };
 
-/* True if the token has a grant of the scope for all keys. */
+/* Returns whether the token has the scope for all keys. */
 bool kx_token_is_whole(const struct kx_token *token, enum kx_scope scope);
 
-/* True if there are any tokens. This and all functions below: any thread. */
+/* Returns whether there are any tokens. Any thread may call this and all
+ * functions below. */
 bool kx_tokens_any(const struct kx_store *store);
-/* The token with this id; the next token in the order of ids (after the empty
- * id: the first). NULL: no further token. The token stays valid, even when it
- * is revoked, until the caller gives it back with kx_token_release (NULL is
- * allowed). */
+/* Return the token with this id, and the next token in the order of ids (after
+ * the empty id: the first). NULL: no such token. The token stays valid, even
+ * after it is revoked, until the caller releases it with kx_token_release (NULL
+ * is allowed).
+ */
 struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id);
 struct kx_token *kx_token_after(struct kx_store *store, struct kx_slice id);
 void kx_token_release(struct kx_token *token);

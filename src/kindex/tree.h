@@ -1,4 +1,4 @@
-/* The tree of keys: which parts follow a prefix, found by jumps. */
+/* The tree of keys: which parts follow a prefix, found by skip-scan. */
 #ifndef KINDEX_TREE_H
 #define KINDEX_TREE_H
 
@@ -13,14 +13,14 @@ struct kx_tree {
     struct kx_slice end;
     size_t prefix_size; /* bytes of the parts that all keys begin with */
 
-    /* The child that was found last. */
+    /* Result: the last child. */
     struct kx_buffer child;   /* its key: the prefix and one more part */
-    bool entry;               /* there is an entry with this very key */
-    bool known;               /* false: the engine cannot tell `below` */
+    bool entry;               /* an entry has exactly this key */
+    bool known;               /* false: the engine cannot estimate `below` */
     struct kx_estimate below; /* entries whose keys have more parts */
 
-    /* Of the walk itself. */
-    struct kx_buffer next; /* where it continues; empty: at start */
+    /* Private to the walk. */
+    struct kx_buffer next; /* where the walk continues; empty: at start */
     bool held;             /* the row at `next` was read, but not counted */
     bool ended;
 };
@@ -29,10 +29,10 @@ struct kx_tree {
  * the members above. */
 void kx_tree_init(struct kx_tree *tree, const void *mem);
 
-/* The next child that has entries, of which few are read. Inside a view in
- * which the reader has no other scan. KX_OK; KX_END after the last; KX_AGAIN:
- * call again, perhaps in another view; otherwise as kx_scan, kx_scan_index and
- * kx_scan_next. */
+/* Finds the next child that has entries, of which it reads only a few. Inside a
+ * view without another scan of the reader. KX_OK; KX_END after the last child;
+ * KX_AGAIN: call again, perhaps in another view; otherwise the statuses of
+ * kx_scan, kx_scan_index and kx_scan_next. */
 enum kx_status kx_tree_next(struct kx_reader *reader, struct kx_tree *tree,
                             struct kx_fault *fault);
 

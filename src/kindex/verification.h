@@ -6,8 +6,8 @@
 
 /* The differences that a verification finds. */
 enum kx_damage {
-    KX_MISSING,   /* an entry has no index entry, or another entry has its */
-    KX_DANGLING,  /* an index entry points to no entry */
+    KX_MISSING,   /* an entry lacks its index entry, or another entry has it */
+    KX_DANGLING,  /* an index entry points to an entry that does not exist */
     KX_STALE,     /* an index entry does not match its entry */
     KX_DUPLICATE, /* two entries have the same value in a unique index */
     KX_DAMAGES

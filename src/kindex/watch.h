@@ -4,12 +4,12 @@
 
 #include "kindex/store.h"
 
-/* A watch waits until some entries may have changed: until one was written,
- * removed or has expired, or until an index that may own the keys has become
- * readable or is no longer readable. A watch says that there is a change, not
- * which: the caller then reads the keys in one view and compares versionstamps
- * with those of its last read. So a slow caller sees many commits as one
- * change, and no history is kept. */
+/* A watch waits until some entries may have changed: one was written or
+ * removed, or has expired, or an index that may own the keys has become
+ * readable or unreadable. A watch says that there is a change, not which one:
+ * the caller then reads the keys in one view and compares versionstamps with
+ * those of its last read. So a slow caller sees many commits as one change, and
+ * no history is kept. */
 struct kx_watch;
 
 /* Watches the keys from now on; they are copied. The watch is allocated in
@@ -19,8 +19,8 @@ struct kx_watch;
 enum kx_status kx_watch_open(struct kx_store *store,
                              const struct kx_slice *keys, size_t count,
                              const void *memory, struct kx_watch **watch_out);
-/* The same for all keys that begin with the parts of the prefix (at most
- * KX_KEY_MAX bytes) and have more parts. collects: the changed keys are
+/* Like kx_watch_open, for all keys that begin with the parts of the prefix (at
+ * most KX_KEY_MAX bytes) and have more parts. collects: the changed keys are
  * collected for kx_watch_take. */
 enum kx_status kx_watch_open_prefix(struct kx_store *store,
                                     struct kx_slice prefix, bool collects,

@@ -13,18 +13,18 @@
 #include "storage/recovery_cost.h"
 #include "storage/suspect.h"
 
-enum { PAGES_A_TURN = 8192 /* that are checked: 32 MiB */ };
+enum { PAGES_A_TURN = 8192 /* checked per second: 32 MiB */ };
 
 struct checkpointer {
     struct env *env;
     const struct kx_options *options;
-    uint64_t growth_us; /* of the cost of recovery, during a checkpoint */
+    uint64_t growth_us; /* growth of recovery's cost during a checkpoint */
     struct page_walk *unchecked;
-    bool unread; /* the next page, as the log says */
+    bool unread; /* the next page could not be read, and that was logged */
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t stop; /* with `lock` */
-    bool stopping;       /* under `lock` */
+    pthread_cond_t stop; /* signalled when `stopping` is set */
+    bool stopping;       /* guarded by `lock` */
 };
 
 bool checkpointer_costly(struct env *env, uint64_t growth_us,
@@ -34,10 +34,11 @@ bool checkpointer_costly(struct env *env, uint64_t growth_us,
            recovery_cost_now(env).us + growth_us >= recovery_us;
 }
 
-/* Checkpoints after an interval, or sooner after enough log, or when recovery
- * becomes costly. What comes during this one will be a part of the cost until
- * the next one is complete: so a costly one hurries. Returns whether one was
- * completed and the next one is due: what came meanwhile, and as much again. */
+/* Writes a checkpoint after an interval, or sooner after enough log, or when
+ * recovery becomes costly. Log written during this checkpoint adds to the cost
+ * until the next one is complete, so a costly checkpoint hurries. Returns
+ * whether one was completed and the next one is already due, because of the log
+ * written meanwhile and as much again. */
 static bool checkpoint(struct checkpointer *checkpointer, unsigned *seconds,
                        bool now)
 {
@@ -58,7 +59,8 @@ static bool checkpoint(struct checkpointer *checkpointer, unsigned *seconds,
     return 2 * checkpointer->growth_us >= options->recovery_us;
 }
 
-/* Does not wait if the next checkpoint is due. False: the store is stopping. */
+/* Waits a second, unless the next checkpoint is due. Returns false if the store
+ * is stopping. */
 static bool wait_second(struct checkpointer *checkpointer, bool due)
 {
     uint64_t until_ns = kx_monotonic_ns() + KX_SECOND_NS;
@@ -70,8 +72,9 @@ static bool wait_second(struct checkpointer *checkpointer, bool due)
     return !stopping;
 }
 
-/* The process has to end when a page is damaged: the next start checks all, and
- * refuses or restores the directory. What cannot be read now is tried again. */
+/* If a page is damaged, the process must end: the next start checks all pages,
+ * and refuses or restores the directory. Pages that cannot be read now are
+ * tried again. */
 static void check_next_pages(struct checkpointer *checkpointer)
 {
     struct kx_fault fault = {.detail = ""};
@@ -98,8 +101,8 @@ static void check_pages(struct checkpointer *checkpointer)
         check_next_pages(checkpointer);
 }
 
-/* When the disk becomes full a checkpoint is written while there is still space
- * for it: then recovery has little to write. */
+/* When the disk becomes full, writes a checkpoint while there is still space
+ * for one, so that recovery has little to write. */
 static void *checkpointer_run(void *argument)
 {
     struct checkpointer *checkpointer = argument;

@@ -1,8 +1,8 @@
 /* Merges half-empty pages after the entries have grown or shrunk considerably,
- * while the store is idle. Freed pages stay in the file and are used again; the
- * file becomes shorter when the store is closed (compact.h). So a step costs
- * what its rows cost, independent of the number of free pages, and a pass costs
- * a few times what it frees at most. */
+ * while the store is idle. Freed pages stay in the file and are reused; the
+ * file becomes shorter when the store is closed (compact.h). So a step costs as
+ * much as its rows, however many pages are free, and a pass costs at most a few
+ * times what it frees. */
 #include "store/compact_job.h"
 
 #include <inttypes.h>
@@ -18,39 +18,39 @@
 
 enum {
     IDLE_NS = KX_SECOND_NS, /* since the last commit */
-    PAUSE = 100,      /* times what a step took, if it kept views waiting */
-    PAGES_MIN = 1024, /* smaller files are left alone */
+    PAUSE = 100,      /* times as long as a step that kept views waiting */
+    PAGES_MIN = 1024, /* smaller files are not compacted */
 
-    /* Of a step: a tenth of a millisecond of work. */
+    /* One step: a tenth of a millisecond of work. */
     STEP_ROWS = 250,
     STEP_BYTES = 32 << 10, /* on the rows' own pages */
-    ON_PAGE_MAX = 1024,    /* larger values are on pages of their own */
+    ON_PAGE_MAX = 1024,    /* larger values have separate pages */
 
-    /* Upper bound: bytes of log for each freed byte, and what a pass may write
-     * in addition before its yield is known. */
+    /* Upper bounds: bytes of log per freed byte, and what a pass may write in
+     * addition before its yield is known. */
     PRICE = 4,
     TRIAL_BYTES = 4 << 20,
 
-    /* So much log is flushed at a time, while views may be open. Otherwise the
-     * library would write its whole full buffer while they are kept out. */
+    /* Log is flushed in pieces of this size, while views may be open. Otherwise
+     * the library would write a full buffer while it keeps them out. */
     FLUSH_BYTES = 1 << 20
 };
 
-/* How far the compaction has come. */
+/* The progress of the compaction. */
 struct compaction {
     struct writer *writer;
     struct env *env;
     struct engine_range *range;
     struct view *view;
-    const atomic_int *backups; /* being made */
+    const atomic_int *backups; /* number of backups in progress */
     bool under_way;
     uint64_t pages;              /* of the file after the last pass */
     uint64_t freed;              /* pages, in this pass */
     uint64_t logged;             /* bytes of log, in this pass */
     uint64_t unflushed;          /* bytes of log, of the last steps */
     uint8_t resume[ROW_KEY_MAX]; /* the next row; kept from pass to pass */
-    size_t resume_size;          /* 0: the first one */
-    uint64_t pause_until_ns;     /* kx_monotonic_ns: for the sake of readers */
+    size_t resume_size;          /* 0: the first row */
+    uint64_t pause_until_ns;     /* kx_monotonic_ns; lets readers in */
 };
 
 struct compaction *compact_job_create(void *mem, struct env *env,
@@ -68,7 +68,7 @@ struct compaction *compact_job_create(void *mem, struct env *env,
     return compaction;
 }
 
-/* `pages` is what the next growth is measured against. */
+/* `pages` is the size from which the next growth is measured. */
 void compact_job_reset(struct compaction *compaction)
 {
     compaction->under_way = false;
@@ -79,21 +79,21 @@ void compact_job_reset(struct compaction *compaction)
     compaction->pages = compact_pages(compaction->env, TABLE_ENTRIES);
 }
 
-/* Is a pass worth its work? The file has grown by half, or many rows were
- * removed. */
+/* Returns whether a pass is worth its work: the file has grown by half, or many
+ * rows were removed. */
 static bool has_changed(struct compaction *compaction)
 {
     uint64_t pages = compact_pages(compaction->env, TABLE_ENTRIES);
     if (pages < PAGES_MIN)
         return false;
-    /* A page holds some ten rows or more. */
+    /* A page holds at least about ten rows. */
     return pages > compaction->pages + compaction->pages / 2 ||
            compaction->writer->removed_rows > pages * 4;
 }
 
-/* Compaction keeps readers out while a step lasts, so it waits for an idle
- * store. Nothing is moved during a backup: the log that the backup contains
- * would grow. */
+/* Compaction keeps readers out during a step, so it waits for an idle store.
+ * Nothing is moved during a backup, because the log in the backup would grow.
+ */
 bool compact_job_waiting(struct compaction *compaction)
 {
     uint64_t now_ns = kx_monotonic_ns();
@@ -111,8 +111,8 @@ int64_t compact_job_due_ms(const struct compaction *compaction, int64_t now_ms)
     return pause_ms == 0 ? INT64_MAX : now_ms + pause_ms;
 }
 
-/* The key some rows after `start`, never that row itself; KX_END when the table
- * ends before. */
+/* Finds the key some rows after `start`, never that row itself. KX_END: the
+ * table ends before that. */
 static enum kx_status find_stop(struct compaction *compaction,
                                 struct kx_slice start,
                                 struct kx_slice *stop_out)
@@ -134,9 +134,9 @@ static enum kx_status find_stop(struct compaction *compaction,
     return status;
 }
 
-/* No view is open, since pages move under the readers; the keys in flight stay
- * as they are. When readers wait, compaction gets a hundredth of the time, so
- * that few of them have to wait. */
+/* No view may be open, because pages move under the readers; no key changes. If
+ * readers wait, compaction gets a hundredth of the time, so that few of them
+ * have to wait. */
 static enum kx_status compact(struct compaction *compaction,
                               struct compact_step *step)
 {
@@ -151,7 +151,7 @@ static enum kx_status compact(struct compaction *compaction,
     return status;
 }
 
-/* A pass that writes too much log for the pages that it frees ends early. The
+/* Ends a pass early if it writes too much log for the pages that it frees. The
  * next pass begins at that key. */
 static void end_pass(struct compaction *compaction)
 {
@@ -178,16 +178,15 @@ static enum kx_status flush_some(struct compaction *compaction, uint64_t logged)
     return env_flush(compaction->env);
 }
 
-/* The next step, or pass, begins at this key. */
+/* Makes the next step or pass begin at this key. */
 static void go_on_from(struct compaction *compaction, struct kx_slice key)
 {
     memcpy(compaction->resume, key.data, key.size);
     compaction->resume_size = key.size;
 }
 
-/* Each step begins at the key where the last ended: rows that were added or
- * removed meanwhile do no harm. After an error the job starts over at a later
- * time. */
+/* Each step begins at the key where the last one ended; rows added or removed
+ * meanwhile are harmless. After an error the job starts over later. */
 void compact_job_step(struct compaction *compaction)
 {
     uint8_t stop_bytes[ROW_KEY_MAX];

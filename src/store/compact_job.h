@@ -9,19 +9,20 @@
 struct compaction;
 struct env;
 
-/* In talloc context mem; NULL when memory ran out. *backups is the number of
- * backups that are being made. */
+/* Creates the job's state in talloc context mem; NULL: no memory. *backups is
+ * the number of backups in progress. */
 struct compaction *compact_job_create(void *mem, struct env *env,
                                       struct writer *writer,
                                       const atomic_int *backups);
 
-/* Starts counting changes from the present state of the file. */
+/* Starts counting changes from the current state of the file. */
 void compact_job_reset(struct compaction *compaction);
 
-/* Are there pages to compact, and is the store idle enough? */
+/* Returns whether there are pages to compact and the store is idle enough. */
 bool compact_job_waiting(struct compaction *compaction);
 
-/* When its pause ends, by the clock; INT64_MAX when it does not pause. */
+/* Returns the Unix time in ms when the pause ends; INT64_MAX if the job does
+ * not pause. */
 int64_t compact_job_due_ms(const struct compaction *compaction, int64_t now_ms);
 
 /* Compacts the next pages. */

@@ -1,5 +1,5 @@
-/* Rows are read in key order and applied in batches of neighbours. What makes
- * the target a store, the row "format" of its catalog, has a word in place of
+/* Reads rows in key order and applies them in batches of neighbours. The row
+ * "format" of the catalog makes the target a store: it has a word in place of
  * the number until everything else is on disk (catalog/format_rows.h). */
 #include <stdio.h>
 #include <talloc.h>
@@ -14,16 +14,15 @@
 #include "store/checkpointer.h"
 #include "store/data_dir.h"
 
-/* A directory gets the checkpointer, without which its log would grow with the
- * rows. */
+/* A directory needs the checkpointer, or its log would grow with the rows. */
 
 enum {
     PATH_BYTES = 4096,
-    TAKE_MS = 5000, /* for the lease of a process that has just ended */
-    LOOK_MS = 50    /* between two looks at it */
+    TAKE_MS = 5000, /* waits for the lease of a process that has just ended */
+    LOOK_MS = 50    /* between two attempts to take the lease */
 };
 
-/* What others are told that wait for the database. */
+/* The name that other nodes see while they wait for the database. */
 static const char NODE[] = "engine-copy";
 
 bool kx_is_database(const char *place)
@@ -64,9 +63,9 @@ static enum kx_status open_directory(struct kx_store *place,
     return kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
 }
 
-/* Opens the place, a directory or the address of a database, and keeps others
- * from it: *place_out under no talloc context. As kx_copy_store; on failure
- * nothing is open. */
+/* Opens the place, a directory or the address of a database, and locks it:
+ * *place_out is under no talloc context. Returns the statuses of kx_copy_store;
+ * on failure nothing is open. */
 static enum kx_status copy_place_open(const struct kx_copy *copy,
                                       const char *text,
                                       struct kx_store **place_out,
@@ -103,7 +102,7 @@ static bool copy_place_has_store(const char *directory)
            file_measure(path, &size, NULL) == KX_OK;
 }
 
-/* Closes it; NULL is allowed. What was flushed is on disk. */
+/* Closes the place; NULL is allowed. What was flushed is on disk. */
 static void copy_place_close(struct kx_store *place)
 {
     if (place == NULL)
@@ -119,8 +118,8 @@ static void copy_place_close(struct kx_store *place)
 
 enum {
     BATCH_ROWS = 8192,
-    BATCH_BYTES = 4 << 20, /* of keys and values, after which it ends */
-    FLUSH_BATCHES = 16     /* between two looks at the free space */
+    BATCH_BYTES = 4 << 20, /* of keys and values, after which a batch ends */
+    FLUSH_BATCHES = 16     /* batches between two checks of the free space */
 };
 
 /* The rows of the next batch. */
@@ -128,18 +127,18 @@ struct copy_batch {
     struct row_write writes[BATCH_ROWS];
     size_t count;
     size_t bytes;
-    void *mem; /* of keys and values */
+    void *mem; /* holds keys and values */
     struct arena arena;
 };
 
-/* A copy under way. */
+/* A copy in progress. */
 struct copying {
     struct kx_copy *copy;
     struct kx_store *from;
     struct kx_store *to;
     struct copy_batch *batch;
     unsigned batches;
-    struct row_write format; /* comes last */
+    struct row_write format; /* the last write */
 };
 
 static enum kx_status empty(struct copying *copying)
@@ -153,7 +152,6 @@ static enum kx_status empty(struct copying *copying)
     return batch->mem != NULL ? KX_OK : KX_NO_MEMORY;
 }
 
-/* What was flushed frees no space that is counted before. */
 static enum kx_status flush(struct copying *copying)
 {
     struct engine *to = copying->to->engine;
@@ -212,8 +210,8 @@ static enum kx_status add(struct copying *copying, enum table table,
                : KX_OK;
 }
 
-/* Calls of a range between two of engine_apply: the source is another engine.
- */
+/* Reads a range between calls of engine_apply, which is possible because the
+ * source is another engine. */
 static enum kx_status copy_table(struct copying *copying,
                                  struct engine_view *view, enum table table)
 {
@@ -233,8 +231,8 @@ static enum kx_status copy_table(struct copying *copying,
     return status == KX_END ? apply(copying) : status;
 }
 
-/* The row "format" is written when all others are on disk, unless the source
- * was taken over meanwhile. */
+/* Writes the row "format" when all other rows are on disk, unless another
+ * process took over the source meanwhile. */
 static enum kx_status copy_rows(struct copying *copying,
                                 struct engine_view *view)
 {
@@ -300,7 +298,7 @@ static enum kx_status check_source(struct engine_view *view,
                : status;
 }
 
-/* Puts the name of the place in front of the fault's sentence. */
+/* Prefixes the fault's sentence with the name of the place. */
 static enum kx_status blame(const char *place, enum kx_status status,
                             struct kx_fault *fault)
 {
@@ -336,7 +334,7 @@ static enum kx_status run(struct copying *copying, struct kx_fault *fault)
     return status;
 }
 
-/* The source is opened first: without it nothing is made. */
+/* Opens the source first: without it, the target is not created. */
 static enum kx_status open_both(struct copying *copying, struct kx_fault *fault)
 {
     struct kx_copy *copy = copying->copy;

@@ -1,5 +1,5 @@
-/* The order matters: the archive keeps log files from being removed before the
- * checkpointer removes any. */
+/* The order matters: the archive must protect log files before the checkpointer
+ * removes any. */
 #include "store/data_dir.h"
 
 #include <sys/stat.h>
@@ -15,8 +15,8 @@
 #include "store/compact_job.h"
 #include "store/recover.h"
 
-/* A user with the right to write in the directory can replace the files that
- * the server makes there. */
+/* Warns if other users may write to the directory: they could replace the files
+ * that the server creates there. */
 static void check_mode(const char *directory)
 {
     struct stat about;
@@ -37,7 +37,7 @@ enum kx_status data_dir_open(struct kx_store *store, struct kx_fault *fault)
     if (status != KX_OK)
         return status;
     check_mode(store->options.directory);
-    if (store->options.archive != NULL) /* keep all until it sets this */
+    if (store->options.archive != NULL) /* keep all until the archive says */
         log_files_keep_from(store->env, 0);
     store->engine = bdb_engine(store->env);
     return KX_OK;
@@ -64,8 +64,8 @@ bool data_dir_start(struct kx_store *store)
     return store->checkpointer != NULL;
 }
 
-/* Returns free pages to the file system, if there is space for the log of
- * that. */
+/* Returns free pages to the file system, if there is space for the log of that
+ * change. */
 static void shorten(struct kx_store *store)
 {
     uint64_t reserve =

@@ -1,8 +1,9 @@
-/* Removes expired entries, and tombstones that may be forgotten. Readers no
- * longer see them; this frees their space and the space of their index entries.
+/* Removes expired entries, and tombstones that are no longer needed. Readers
+ * have stopped seeing them; this frees their space and that of their index
+ * entries.
  *
  * TABLE_EXPIRY has a row for each entry that expires, in the order of time.
- * batch_rows.c keeps it in step with the entries, so the first row tells when
+ * batch_rows.c keeps it consistent with the entries, so the first row says when
  * there is work: until then the writer does not read the table. */
 #include "store/expire_job.h"
 
@@ -14,20 +15,20 @@
 #include "commit/store_counters.h"
 #include "engine/engine.h"
 
-/* The due rows of the catalog are in the order of time: the first row tells
- * when there is work. A row has the keys of all outcomes of its batch; it is
- * removed with the last of them. On failure all of them stay, and the next step
- * finds them again. */
+/* The due rows of the catalog are in the order of time, so the first one says
+ * when there is work. A due row has the keys of all outcomes of its batch, and
+ * is removed with the last of them. On failure all of them stay, and the next
+ * step finds them again. */
 
 enum { AGAIN_MS = 1000 /* after a failure */ };
 
-/* What a step works with. */
+/* The state of a step that removes outcomes. */
 struct outcome_removal {
     struct writer *writer;
     void *mem;
     struct batch batch;
     int64_t now_ms;
-    struct kx_buffer key; /* scratch: of an outcome's row */
+    struct kx_buffer key; /* scratch: key of an outcome's row */
     struct kx_buffer row;
 };
 
@@ -36,9 +37,9 @@ static bool retry_job_is_full(const struct outcome_removal *removal)
     return removal->batch.write_count == removal->writer->job_size;
 }
 
-/* Adds the removal of an outcome. One that was removed by an earlier step is
- * passed over, and so is a later one under the same key, which has another due
- * row. */
+/* Adds the removal of an outcome. Skips an outcome that an earlier step
+ * removed, and a later outcome under the same key, which has another due row.
+ */
 static enum kx_status remove_outcome(struct outcome_removal *removal,
                                      struct kx_slice key)
 {
@@ -62,8 +63,8 @@ static enum kx_status remove_outcome(struct outcome_removal *removal,
                : KX_NO_MEMORY;
 }
 
-/* Adds the removal of a due row and the outcomes that it names, as far as there
- * is room: KX_AGAIN if more is left. */
+/* Adds the removal of a due row and of its outcomes, as far as there is room.
+ * KX_AGAIN: some are left. */
 static enum kx_status remove_due(struct outcome_removal *removal,
                                  struct kx_slice due, struct kx_slice keys)
 {
@@ -81,8 +82,8 @@ static enum kx_status remove_due(struct outcome_removal *removal,
                : KX_NO_MEMORY;
 }
 
-/* Adds the removals of the next due row. KX_AGAIN: the row, or a part of it, is
- * left for later, and *next_out says when. */
+/* Adds the removals of the next due row. KX_AGAIN: the row, or part of it, is
+ * left for later; *next_out says when (Unix time in ms). */
 static enum kx_status remove_next(struct outcome_removal *removal,
                                   struct engine_range *range, int64_t *next_out)
 {
@@ -101,8 +102,8 @@ static enum kx_status remove_next(struct outcome_removal *removal,
     return status;
 }
 
-/* Collects the outcomes due by now, as many as fit into a job; *next_out: when
- * the first remaining one is due, which may be now. */
+/* Collects the outcomes that are due now, as many as fit into a job. *next_out:
+ * when the first remaining one is due, which may be now. */
 static enum kx_status collect(struct outcome_removal *removal,
                               int64_t *next_out)
 {
@@ -118,8 +119,8 @@ static enum kx_status collect(struct outcome_removal *removal,
     return status == KX_END || status == KX_AGAIN ? KX_OK : status;
 }
 
-/* Removes the next ones, and returns when the first of the others is due, or
- * when to try again. */
+/* Removes the next outcomes. Returns when the first of the others is due, or
+ * when to retry (Unix time in ms). */
 static int64_t retry_job_step(struct writer *writer)
 {
     struct outcome_removal removal = {
@@ -139,7 +140,7 @@ static int64_t retry_job_step(struct writer *writer)
     return status == KX_OK ? next : kx_now_ms() + AGAIN_MS;
 }
 
-/* The time that begins a row's key; how long to wait after a failure. */
+/* Bytes of the time at the start of a row's key; the delay after a failure. */
 enum { TIME_BYTES = 8, RETRY_MS = 1000 };
 
 static int64_t row_time(struct kx_slice row)
@@ -150,8 +151,8 @@ static int64_t row_time(struct kx_slice row)
     return (int64_t)time;
 }
 
-/* Index entries are removed in the same batch: after an entry with many of them
- * the next entry may have to wait. */
+/* Index entries are removed in the same batch, so after an entry with many
+ * index entries the next entry may have to wait. */
 static bool is_full(const struct writer *writer, const struct batch *batch)
 {
     return batch->write_count == writer->job_size ||
@@ -159,7 +160,7 @@ static bool is_full(const struct writer *writer, const struct batch *batch)
            overlay_bytes(batch->plan->overlay) >= JOB_BYTES_MAX;
 }
 
-/* A row with a value is of a tombstone. */
+/* A row with a value belongs to a tombstone. */
 static enum kx_status plan_row(struct plan *plan, struct kx_slice row,
                                struct kx_slice value)
 {
@@ -169,9 +170,8 @@ static enum kx_status plan_row(struct plan *plan, struct kx_slice row,
                           : plan_expire(plan, key, row_time(row));
 }
 
-/* Plans the removal of the entries due by now, as many as fit into a job.
- * KX_OK, and *next_out: when the first remaining one is due, which may be now.
- */
+/* Plans the removal of the entries that are due now, as many as fit into a job.
+ * KX_OK: *next_out is when the first remaining one is due, which may be now. */
 static enum kx_status plan_due(struct writer *writer, struct batch *batch,
                                int64_t *next_out)
 {
@@ -214,8 +214,10 @@ static bool any_aggregates(const struct catalog *catalog)
     return i < catalog->count;
 }
 
-/* Clients see tombstones and the rows of aggregate indexes that it changes, so
- * these get a versionstamp, and replies that show them wait for the disk. */
+/* Clients see the tombstones and the rows of aggregate indexes that this
+ * changes. So these rows get a versionstamp, and replies that show them wait
+ * for the disk.
+ */
 static enum kx_status apply(struct writer *writer, struct batch *batch)
 {
     if (!plan_changes(batch->plan))
@@ -225,7 +227,8 @@ static enum kx_status apply(struct writer *writer, struct batch *batch)
 }
 
 /* The expiry row is removed in the same batch as its entry. On failure both
- * stay, and the next step finds them again. Returns when that is due. */
+ * stay, and the next step finds them again. Returns when the next step is due.
+ */
 static int64_t expire_entries(struct writer *writer)
 {
     struct batch batch = {.plan = plan_create(&writer->base)};

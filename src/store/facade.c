@@ -1,5 +1,5 @@
-/* The public functions that concern one module of an open store: each calls
- * that module. */
+/* Public functions that concern one module of an open store; each calls that
+ * module. */
 #include "commit/store_state.h"
 #include "commit/watch.h"
 #include "store/tokens.h"

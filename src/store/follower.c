@@ -1,7 +1,7 @@
-/* A reader of rows that another process changes. It has a store for itself,
- * with no writer: the catalog of its view, and a cache that keeps nothing. What
- * all followers share are the engine's address of the database, and the tokens,
- * so that what a token has used is counted once. */
+/* A reader of rows that another process changes. It has a separate store
+ * without a writer: the catalog of its view, and a cache that keeps nothing.
+ * All followers share the engine's address of the database, and the tokens, so
+ * that each use of a token is counted once. */
 #include <talloc.h>
 
 #include "read/reader_state.h"
@@ -9,11 +9,11 @@
 
 struct follower_store {
     struct kx_store store;       /* first, so that one pointer is both */
-    struct kx_position position; /* of the view, and of the catalog */
+    struct kx_position position; /* of the view and of the catalog */
     struct catalog_mark mark;
     struct engine_range *facts; /* of TABLE_CATALOG */
-    bool tokens;                /* there are any in the view */
-    bool failed;                /* a read of a token */
+    bool tokens;                /* the view has tokens */
+    bool failed;                /* a read of a token has failed */
 };
 
 static struct follower_store *follower_of(const struct kx_reader *reader)
@@ -73,8 +73,8 @@ static bool is_below(const struct kx_position *position,
     return position->epoch < least->epoch || position->batch < least->batch;
 }
 
-/* One position is one state, so nothing else has to be read if it is that of
- * the view before. */
+/* A position identifies one state: nothing else has to be read if the position
+ * is the same as in the previous view. */
 static enum kx_status bring(struct kx_reader *reader,
                             const struct kx_position *least,
                             struct kx_fault *fault)

@@ -1,6 +1,6 @@
-/* Which background job comes next: expiry as soon as it is due, then one of the
- * others. Builds come before the freeing of dropped entries, since clients wait
- * for them; compaction comes last. */
+/* Chooses the next background job: expiry as soon as it is due, then one of the
+ * others. Builds come before freeing dropped entries, because clients wait for
+ * builds; compaction comes last. */
 #include "store/job_scheduler.h"
 
 #include "indexes/adopt_job.h"
@@ -15,10 +15,10 @@
 enum {
     JOB_MIN = 32, /* entries of a step */
     JOB_MAX = 4096,
-    STEP_NS_MIN = 50000,   /* of a step while commits come in */
-    STEP_NS_BUSY = 500000, /* and at most then */
-    STEP_NS_MAX = 2000000, /* when no commits come in */
-    QUIET_NS = 20000000    /* since the last commit */
+    STEP_NS_MIN = 50000,   /* shortest step while commits arrive */
+    STEP_NS_BUSY = 500000, /* longest step while commits arrive */
+    STEP_NS_MAX = 2000000, /* longest step while no commits arrive */
+    QUIET_NS = 20000000    /* without a commit: none arrive */
 };
 
 static bool is_full(const struct kx_store *store)
@@ -76,8 +76,8 @@ static void work_on_index(struct kx_store *store)
 
 enum job { JOB_NONE, JOB_BUILD, JOB_INDEX, JOB_DROP, JOB_COMPACTION };
 
-/* The first job that is waiting, expiry aside. On a full disk only drops run,
- * because they free space. */
+/* Returns the first waiting job other than expiry. On a full disk only drops
+ * run, because they free space. */
 static enum job next_job(const struct kx_store *store, bool full)
 {
     if (!full && build_job_waiting(&store->writer))
@@ -96,9 +96,9 @@ bool job_scheduler_waiting(struct kx_store *store)
     return expiry_due(store) || next_job(store, is_full(store)) != JOB_NONE;
 }
 
-/* How long a step may take: while commits come in, at most a third of the time
- * that the last ones took, so that commits get the greater part of the time. A
- * reader may have to wait for a step at any time. */
+/* Returns how long a step may take. While commits arrive, it takes at most a
+ * third of the time of the last commits, so that commits get most of the time.
+ * A reader may have to wait for a step at any time. */
 static uint64_t step_ns(const struct writer *writer, uint64_t now_ns)
 {
     if (now_ns - writer->last_commit_ns > QUIET_NS)
@@ -109,9 +109,10 @@ static uint64_t step_ns(const struct writer *writer, uint64_t now_ns)
     return third_ns < STEP_NS_BUSY ? third_ns : STEP_NS_BUSY;
 }
 
-/* Sets the size of the next step by the time of the last one, without its
- * flush, which a larger step needs as well. A step of another kind, or under
- * other conditions, takes another time: the size follows within a few steps. */
+/* Sets the size of the next step from the time of the last one without its
+ * flush, which a larger step needs just as well. A step of another kind, or
+ * under other conditions, takes another time: the size adapts within a few
+ * steps. */
 static void size_next(struct writer *writer, uint64_t began_ns)
 {
     uint64_t now_ns = kx_monotonic_ns();
@@ -127,10 +128,10 @@ static void size_next(struct writer *writer, uint64_t began_ns)
     writer->job_size = size < JOB_MAX ? size : JOB_MAX;
 }
 
-/* One step of the next job; false when no job is waiting. The checkpointer may
- * change the space meanwhile: it is read once. On a full disk a build gives
- * back what it uses, to begin again when there is space: without the disk, or
- * it could fill it again. */
+/* Runs one step of the next job; false if no job is waiting. Reads the space
+ * only once, because the checkpointer may change it meanwhile. On a full disk a
+ * build gives back its space and starts over when there is space: otherwise it
+ * could fill the disk again. */
 static bool run_step(struct kx_store *store)
 {
     bool full = is_full(store);
@@ -158,7 +159,7 @@ static bool run_step(struct kx_store *store)
     return true;
 }
 
-/* What frees space has to write as well, and needs some space for it. */
+/* Jobs that free space also have to write, and need some space for that. */
 int64_t job_scheduler_pause_ms(const struct kx_store *store)
 {
     if (engine_failed(store->engine) ||

@@ -1,7 +1,7 @@
-/* If the checks find damage, or the library cannot open the directory, and
- * an archive has the store: the store's files are moved aside, the archive's
- * state takes their place, and the remaining log is replayed from the damaged
- * files. Without an archive nothing changes. */
+/* If the checks find damage, or the library cannot open the directory, and an
+ * archive has the store: the store's files are moved aside, the archive's state
+ * takes their place, and the remaining log is replayed from the damaged files.
+ * Without an archive nothing changes. */
 #include "store/recover.h"
 
 #include <errno.h>
@@ -26,15 +26,15 @@
 #include "storage/log_files.h"
 #include "storage/suspect.h"
 
-/* Finds damage that the library would not notice: it creates a missing file
- * again, and takes a damaged record for the end of the log, and the records
- * after it for never written. */
+/* Finds damage that the library does not notice: the library recreates a
+ * missing file, takes a damaged record for the end of the log, and takes the
+ * records after it for never written. */
 
 enum { NEW_TABLE_BYTES = 2 * PAGE_BYTES };
 
-/* A log file beside the archive's part of it. */
+/* A log file, to be compared with the archive's part of it. */
 struct tail_compare {
-    FILE *whole; /* NULL: it is missing */
+    FILE *whole; /* NULL: the log file is missing */
     uint64_t size;
     bool same;
 };
@@ -60,8 +60,8 @@ static bool is_same(const struct tail_compare *tail)
     return tail->whole != NULL && tail->same;
 }
 
-/* KX_DAMAGED: the file is missing or does not begin like the archived one,
- * whose size goes to *size_out. KX_ABSENT: the archive has no such part. */
+/* KX_DAMAGED: the file is missing or does not begin like the archived part,
+ * whose size is *size_out. KX_ABSENT: the archive has no part of the file. */
 static enum kx_status compare(const struct kx_options *options,
                               const char *path, const char *tail_path,
                               uint64_t *size_out, struct kx_fault *fault)
@@ -94,9 +94,9 @@ static bool discard(const struct kx_options *options, const char *tail)
     return rename(tail, aside) == 0;
 }
 
-/* True if the whole log can be read, at least as far as the archive has it:
- * then the archive is damaged. Its part is discarded, so that it will be copied
- * again. */
+/* Returns whether the whole log can be read, at least as far as the archive has
+ * it. If so, the archive is damaged, and its part is discarded, so that it will
+ * be copied again. */
 static bool log_is_right(const struct kx_options *options, uint32_t file,
                          const char *tail, uint64_t size)
 {
@@ -111,8 +111,8 @@ static bool log_is_right(const struct kx_options *options, uint32_t file,
     return true;
 }
 
-/* Compares the log file that was archived last, which may be incomplete there,
- * with the directory's. */
+/* Compares the log file that was archived last, perhaps incompletely, with the
+ * one in the directory. */
 static enum kx_status look_at_tail(const struct kx_options *options,
                                    const char *timeline, struct kx_fault *fault)
 {
@@ -136,8 +136,7 @@ static enum kx_status look_at_tail(const struct kx_options *options,
                : status;
 }
 
-/* An archive that cannot be reached now does not keep the server from starting.
- */
+/* If the archive cannot be reached now, the server starts anyway. */
 static enum kx_status look_at_log(const struct kx_options *options,
                                   struct kx_fault *fault)
 {
@@ -156,7 +155,7 @@ static enum kx_status look_at_log(const struct kx_options *options,
     return status == KX_ABSENT || status == KX_UNREACHABLE ? KX_OK : status;
 }
 
-/* A missing table has size 0. */
+/* A missing table has the size 0. */
 static enum kx_status measure_table(const char *directory, enum table table,
                                     uint64_t *size_out, struct kx_fault *fault)
 {
@@ -166,8 +165,8 @@ static enum kx_status measure_table(const char *directory, enum table table,
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-/* Tables are made in the order of their numbers. So only the last ones can be
- * missing after a crash, in a store without entries whose init never finished.
+/* Tables are created in the order of their numbers. So after a crash only the
+ * last ones can be missing, in a store without entries that was never complete.
  */
 static enum kx_status look_at_tables(const char *directory,
                                      struct kx_fault *fault)
@@ -194,14 +193,14 @@ static enum kx_status look_at_tables(const char *directory,
 }
 
 /* Checks that a restore into options->directory has finished, that this program
- * knows its format, that all tables are there and every page has its checksum
- * (the first options->check_pages, unless the directory is suspect: the walk
- * says how far they were checked), and that the log can be read as far as the
- * archive (options->archive, or NULL) has it. Changes one thing only: when the
- * log is sound and the archive's copy of it is damaged, that copy is renamed,
- * to be made again. KX_OK; KX_DAMAGED, with a sentence that says what is
- * damaged; KX_BAD_DIRECTORY: unknown format; other errors when a check could
- * not be made. */
+ * knows the format, that all tables exist, that every page has its checksum,
+ * and that the log can be read as far as the archive (options->archive, or
+ * NULL) has it. Checks only the first options->check_pages pages unless the
+ * directory is suspect; the walk says how far it got. Changes one thing only:
+ * if the log is sound and the archive's copy of it is damaged, renames that
+ * copy, so that it is made again. KX_OK; KX_DAMAGED, with a fault that says
+ * what is damaged; KX_BAD_DIRECTORY: unknown format; other statuses: a check
+ * could not be made. */
 static enum kx_status dir_inspect(const struct kx_options *options,
                                   struct page_walk *walk,
                                   struct kx_fault *fault)
@@ -214,7 +213,7 @@ static enum kx_status dir_inspect(const struct kx_options *options,
         return kx_fail(fault, KX_DAMAGED, "a restore into it was interrupted");
     if (status == KX_ABSENT)
         status = format_look(options->directory, fault);
-    if (status != KX_OK) /* an unknown format is no damage */
+    if (status != KX_OK) /* an unknown format is not damage */
         return status;
     status = look_at_tables(options->directory, fault);
     if (status == KX_OK)
@@ -225,12 +224,12 @@ static enum kx_status dir_inspect(const struct kx_options *options,
     return status == KX_OK ? look_at_log(options, fault) : status;
 }
 
-static const char ASIDE[] = "damaged-"; /* then the time */
-enum { ASIDE_MAX = 9 /* of one second */ };
+static const char ASIDE[] = "damaged-"; /* prefix, followed by the time */
+enum { ASIDE_MAX = 9 /* directories of one second */ };
 
-/* The files of the store, except the lock, the ballast, the directories of
- * earlier damaged files, and the marker of an unfinished restore. Other files
- * are not the store's: a token file, or an archive. */
+/* Returns whether a file is the store's. The lock, the ballast, the directories
+ * of earlier damaged files, and the marker of an unfinished restore stay. Other
+ * files, such as a token file or an archive, are not the store's. */
 static bool goes_aside(const char *name)
 {
     static const char *const starts[] = {"log.",     "next-log",  "format",
@@ -248,9 +247,8 @@ struct move {
     const char *to;
 };
 
-/* A file that is already aside was moved there by a recovery that was
- * interrupted: then the one here is only what that recovery had restored, and
- * is removed. */
+/* If the file is already aside, an interrupted recovery moved it there. The one
+ * here is then only what that recovery restored, and is removed. */
 static bool move_file(void *target, const char *name)
 {
     const struct move *move = target;
@@ -264,7 +262,7 @@ static bool move_file(void *target, const char *name)
     return errno == ENOENT && rename(old, new) == 0;
 }
 
-/* The order of the names is the order of their times. */
+/* The names sort by their times. */
 static bool find_newest(void *target, const char *name)
 {
     char *newest = target;
@@ -273,8 +271,8 @@ static bool find_newest(void *target, const char *name)
     return true;
 }
 
-/* Makes a new directory, with a number if an earlier recovery of the same
- * second made one. */
+/* Creates a new directory, with a number in its name if an earlier recovery of
+ * the same second created one. */
 static bool make_aside(const char *directory, char *aside)
 {
     char moment[32];
@@ -291,7 +289,7 @@ static bool make_aside(const char *directory, char *aside)
     return made;
 }
 
-/* The directory for the damaged files: the one of an interrupted recovery,
+/* Chooses the directory for the damaged files: that of an interrupted recovery,
  * which has the only complete log, or a new one. */
 static bool choose_aside(const char *directory, char *aside)
 {
@@ -306,8 +304,8 @@ static bool choose_aside(const char *directory, char *aside)
     return true;
 }
 
-/* The restore marker is written before the files are moved: a directory from
- * which all files were moved would be taken for a new one. */
+/* Writes the restore marker before it moves the files: a directory from which
+ * all files were moved would be taken for a new one. */
 static enum kx_status put_aside(const char *directory, char *aside,
                                 struct kx_fault *fault)
 {
@@ -319,8 +317,8 @@ static enum kx_status put_aside(const char *directory, char *aside,
     return file_failed(aside, fault);
 }
 
-/* No damage is skipped: the user has to decide about data that is not in the
- * archive and cannot be read. */
+/* Skips no damage: the user has to decide about data that the archive lacks and
+ * that cannot be read. */
 static enum kx_status give_up(const char *timeline, const char *aside,
                               enum kx_status status, struct kx_fault *fault)
 {
@@ -334,9 +332,9 @@ static enum kx_status give_up(const char *timeline, const char *aside,
                    detail, timeline, aside);
 }
 
-/* The store's timeline in the archive, according to the directory's note, which
- * an interrupted recovery may have moved aside. Another store's timeline is
- * never taken. KX_ABSENT: the archive has no base of this store. */
+/* Finds the store's timeline in the archive by the directory's note, which an
+ * interrupted recovery may have moved aside. Never takes another store's
+ * timeline. KX_ABSENT: the archive has no base of this store. */
 static enum kx_status find_timeline(const struct kx_options *options,
                                     char *timeline, struct kx_fault *fault)
 {
@@ -404,7 +402,7 @@ static enum kx_status open_or_mend(struct kx_store *store,
     if (status == KX_OK)
         status = dir_inspect(&store->options, store->unchecked, fault);
     if (status != KX_OK && status != KX_DAMAGED)
-        return status; /* without a finding nothing is changed */
+        return status; /* no damage was found, so nothing is changed */
     if (status == KX_OK)
         status = env_open(store, options, &store->env, fault);
     if (status != KX_DAMAGED && status != KX_FAILED)
@@ -421,7 +419,8 @@ static enum kx_status open_or_mend(struct kx_store *store,
                            : status;
 }
 
-/* What was restored is new. */
+/* Leaves the remaining pages to the checkpointer. If all were checked, the
+ * directory is no longer suspect. */
 static void look_at_the_rest_later(struct kx_store *store)
 {
     struct page_walk *walk = store->unchecked;
@@ -430,7 +429,7 @@ static void look_at_the_rest_later(struct kx_store *store)
         suspect_clear(store->options.directory);
 }
 
-/* The caller's fault may be NULL; this file needs one. */
+/* The caller's fault may be NULL; this file needs a fault. */
 enum kx_status recover_open(struct kx_store *store,
                             const struct env_options *options,
                             struct kx_fault *fault)

@@ -8,9 +8,10 @@
 #include "storage/env.h"
 
 /* Opens the environment of store->options.directory into store->env, after
- * every page of it was checked. A damaged one is restored from the archive, if
+ * checking its files. A damaged directory is restored from the archive, if
  * there is one: the damaged files are moved into a directory inside it.
- * KX_DAMAGED, with a sentence that says what to do; or as env_open. */
+ * KX_DAMAGED, with a fault that says what to do; otherwise the statuses of
+ * env_open. */
 enum kx_status recover_open(struct kx_store *store,
                             const struct env_options *options,
                             struct kx_fault *fault);

@@ -1,5 +1,5 @@
-/* The store's counters. They are not read at one moment; each is right by
- * itself. */
+/* Statistics of the store. They are not read at one moment; each number is
+ * correct by itself. */
 #include "base/file.h"
 #include "commit/store_state.h"
 #include "commit/watch.h"
@@ -40,7 +40,7 @@ static void take_cache(struct kx_store *store, struct kx_figures *figures)
     figures->record_cache_misses = records.misses;
 }
 
-/* Of the data directory; zeros where no directory is used. */
+/* Reads statistics of the data directory; zeros if there is no directory. */
 static void take_storage(struct kx_store *store, struct kx_figures *figures)
 {
     struct env_figures env;

@@ -1,10 +1,10 @@
 /* Opening and closing a store.
  *
  * A store has one thread, the writer (writer.c), which alone changes data. In a
- * data directory it has a second one, the checkpointer (checkpointer.c), which
- * looks after log and disk; with an archive it has a third one (archive.c).
+ * data directory it also has the checkpointer (checkpointer.c), which looks
+ * after log and disk, and with an archive a third thread (archive.c).
  * Everything belongs to one talloc context, except the build scan and the last
- * plan, which the writer makes and frees while other threads run. */
+ * plan, which the writer creates and frees while other threads run. */
 #include <stdlib.h>
 #include <talloc.h>
 #include <unistd.h>
@@ -18,8 +18,8 @@
 #include "store/writer.h"
 
 enum {
-    TAKE_MS = 5000, /* for the lease of a process that has just ended */
-    LOOK_MS = 50    /* between two looks at it */
+    TAKE_MS = 5000, /* waits for the lease of a process that has just ended */
+    LOOK_MS = 50    /* between two attempts to take the lease */
 };
 
 void kx_options_default(struct kx_options *options)
@@ -39,7 +39,7 @@ void kx_options_default(struct kx_options *options)
     };
 }
 
-/* Where builds sort what exceeds their memory. */
+/* The directory in which builds sort what exceeds their memory. */
 static const char *sort_directory(const struct kx_options *options)
 {
     const char *directory = getenv("TMPDIR");
@@ -48,7 +48,7 @@ static const char *sort_directory(const struct kx_options *options)
     return directory != NULL && directory[0] != '\0' ? directory : "/var/tmp";
 }
 
-/* What the writer works with. */
+/* Sets up the writer's context. */
 static void init_writer(struct kx_store *store)
 {
     struct writer *writer = &store->writer;
@@ -69,8 +69,8 @@ static void init_writer(struct kx_store *store)
     writer->unpaced = store->options.unpaced;
 }
 
-/* Everything that an open store has in memory beside the storage; nothing of it
- * can fail. */
+/* Sets up everything that an open store has in memory besides the storage.
+ * Cannot fail. */
 static void init_modules(struct kx_store *store)
 {
     kx_answer_fn *answer = store->options.answer;
@@ -97,7 +97,7 @@ static bool is_embedded(const struct kx_store *store)
     return store->options.engine == NULL;
 }
 
-/* After commits were lost their versionstamps must not come twice. */
+/* After commits were lost, their versionstamps must not be used again. */
 static enum kx_status leap(struct kx_store *store)
 {
     if (is_embedded(store) || !pg_engine_leaps(store->engine))
@@ -110,7 +110,7 @@ static enum kx_status leap(struct kx_store *store)
     return pg_engine_leapt(store->engine);
 }
 
-/* What the engine gives, and memory for the rest. Half of the cache holds
+/* Loads the catalog and tokens, and allocates the rest. Half of the cache holds
  * single records. */
 static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
 {
@@ -151,7 +151,7 @@ static void close_engine(struct kx_store *store)
     store->engine = NULL;
 }
 
-/* Frees what is not in the store's talloc context, after the threads have
+/* Frees what is not in the store's talloc context. Call after the threads have
  * ended. */
 static void finish_modules(struct kx_store *store)
 {
@@ -163,7 +163,7 @@ static void finish_modules(struct kx_store *store)
     commit_queue_finish(&store->queue);
 }
 
-/* Starts the writer and the checkpointer, or neither of them. */
+/* Starts both the writer and the checkpointer, or neither. */
 static bool start_threads(struct kx_store *store)
 {
     if (!writer_start(store))
@@ -206,7 +206,7 @@ static struct kx_store *create(const struct kx_options *options,
     return store;
 }
 
-/* ---- A store that others want as well ------------------------------------ */
+/* ---- A store in a database ----------------------------------------------- */
 
 enum kx_status kx_join(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault)
@@ -228,7 +228,7 @@ enum kx_status kx_join(const struct kx_options *options,
 }
 
 /* After a failure another node may have the lease, but the engine stays until
- * kx_close: followers read by it. */
+ * kx_close, because followers read through it. */
 enum kx_status kx_take(struct kx_store *store, struct kx_holder *holder_out,
                        struct kx_fault *fault)
 {
@@ -283,8 +283,8 @@ enum kx_status kx_open(const struct kx_options *options,
     return KX_OK;
 }
 
-/* First the threads end (the writer after all waiting commits are answered),
- * then their data is freed. */
+/* The threads end first (the writer after it has answered all waiting commits),
+ * then their data are freed. */
 void kx_close(struct kx_store *store)
 {
     if (store == NULL)

@@ -1,10 +1,10 @@
-/* A sorted array of tokens under a lock. A revoked token is removed from it and
- * marked: holders of a reference see the mark, and waiting requests are woken
- * to check it.
+/* A sorted array of tokens under a lock. A revoked token is removed from the
+ * array and marked: holders of a reference see the mark, and waiting requests
+ * are woken to check it.
  *
- * The array changes when the batch is applied, before it is flushed. A revoked
- * token is refused from then on. The secret of a new one is not known to a
- * client before its commit is answered. */
+ * The array changes when the batch is applied, before it is flushed. From then
+ * on a revoked token is rejected. No client knows the secret of a new token
+ * before its commit is answered. */
 #include "store/tokens.h"
 
 #include <talloc.h>
@@ -17,10 +17,10 @@
 
 struct tokens {
     pthread_rwlock_t lock;
-    struct kx_token **list; /* by id */
+    struct kx_token **list; /* sorted by id */
     size_t count;
     atomic_bool any;
-    atomic_bool fixed; /* one by tokens_fix is among them */
+    atomic_bool fixed; /* tokens_fix has added a token */
 };
 
 static int free_all(struct tokens *tokens)
@@ -30,7 +30,7 @@ static int free_all(struct tokens *tokens)
     return pthread_rwlock_destroy(&tokens->lock);
 }
 
-/* The position of the first token whose id is not less. */
+/* The index of the first token whose id is at least `id`. */
 static size_t place_of(const struct tokens *tokens, struct kx_slice id)
 {
     size_t low = 0;
@@ -45,7 +45,8 @@ static size_t place_of(const struct tokens *tokens, struct kx_slice id)
     return low;
 }
 
-/* The token with this id or NULL; `at` is its place, or where it would be. */
+/* Returns the token with this id, or NULL. `at` is its index, or where it would
+ * be. */
 static struct kx_token *look_up(const struct tokens *tokens, struct kx_slice id,
                                 size_t *at)
 {
@@ -55,7 +56,7 @@ static struct kx_token *look_up(const struct tokens *tokens, struct kx_slice id,
                : NULL;
 }
 
-/* Inside the lock: room for one more. */
+/* Makes room for one more token. The caller holds the lock. */
 static bool has_room(struct tokens *tokens)
 {
     struct kx_token **list = talloc_realloc(
@@ -65,8 +66,8 @@ static bool has_room(struct tokens *tokens)
     return list != NULL;
 }
 
-/* Inside the lock, with room: takes ownership of the token, and replaces one
- * with the same id. */
+/* Takes ownership of the token, and replaces one with the same id. The caller
+ * holds the lock and has made room. */
 static void put(struct tokens *tokens, struct kx_token *token)
 {
     size_t at;
@@ -105,7 +106,7 @@ static enum kx_status read_row(struct tokens *tokens, struct kx_slice row)
     return status;
 }
 
-/* '0' comes right after '/'. */
+/* '0' is the byte after '/'. */
 static enum kx_status read_rows(struct tokens *tokens, struct engine_view *view)
 {
     struct engine_range *range = NULL;
@@ -212,8 +213,8 @@ static bool is_fixed(const struct kx_token *token)
     return token != NULL && token->fixed;
 }
 
-/* Inside the lock. Revoked tokens that were not looked up since are still among
- * them; the limit is for tokens that are there. */
+/* The array may contain revoked tokens that were not looked up since; the limit
+ * is for tokens that exist. The caller holds the lock. */
 static void forget_all(struct tokens *tokens)
 {
     size_t at = 0;
@@ -224,9 +225,10 @@ static void forget_all(struct tokens *tokens)
             take_out(tokens, at);
 }
 
-/* Inside the lock: the token in memory becomes that of the row, `fresh`, or
- * NULL without a row. It stays the same while its secret does, because a token
- * never changes: its counters are kept. Takes ownership of fresh. */
+/* Updates a token in memory to that of its row: `fresh`, or NULL if there is no
+ * row. A token never changes, so it stays the same object, with its counters,
+ * as long as its secret is the same. Takes ownership of fresh. The caller holds
+ * the lock. */
 static enum kx_status settle(struct tokens *tokens, struct kx_slice id,
                              struct kx_token *fresh,
                              struct kx_token **token_out)
@@ -256,7 +258,7 @@ static enum kx_status settle(struct tokens *tokens, struct kx_slice id,
     return KX_OK;
 }
 
-/* The row of a token in the state of the view; KX_ABSENT. */
+/* Reads a token in the state of the view. KX_ABSENT: there is no row. */
 static enum kx_status read_token(struct engine_view *view, struct kx_slice id,
                                  struct kx_token **token_out)
 {
@@ -309,10 +311,11 @@ enum kx_status tokens_follow_any(const struct tokens *tokens,
     return status == KX_END ? KX_OK : status;
 }
 
-/* ---- By the writer ------------------------------------------------------- */
+/* ---- Changing by commits --------------------------------------------------
+ */
 
-/* A token can give other tokens only rights that it has, so one must have every
- * right. */
+/* A token can grant other tokens only its own rights, so one token must have
+ * every right. */
 static bool is_admin(const struct kx_token *token, int64_t now_ms)
 {
     for (unsigned scope = 1; scope < KX_MAY_ALL; scope <<= 1)
@@ -321,7 +324,7 @@ static bool is_admin(const struct kx_token *token, int64_t now_ms)
     return token->expires_at_ms == 0 || token->expires_at_ms > now_ms;
 }
 
-/* Only the writer's work changes the array once the store is open, so it may
+/* Only the writer's work changes the array of an open store, so that thread may
  * read it without the lock. */
 static bool has_admin(const struct tokens *tokens,
                       const struct kx_token *without)
@@ -362,7 +365,7 @@ static enum kx_status may_add(const struct tokens *tokens,
                    "because it creates the others");
 }
 
-/* Waiting requests may have lost the right to what they wait for. */
+/* Waiting requests may have lost their rights. */
 static void wake_all(struct writer *writer)
 {
     watch_note_all(writer->watches);
@@ -391,7 +394,7 @@ void tokens_add(struct writer *writer, struct kx_commit *commit,
     pthread_rwlock_unlock(&tokens->lock);
     commit->created = commit->status == KX_OK;
     if (commit->created && tokens->count == 1)
-        wake_all(writer); /* requests that came before a token was needed */
+        wake_all(writer); /* requests from before a token was needed */
     commit->stamp = writer->base.catalog->stamp;
 }
 

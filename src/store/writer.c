@@ -1,14 +1,15 @@
 /* The writer thread's loop.
  *
- * A batch passes four steps, always in this order: plan (plan.c, in memory
- * only), apply (batch.c, one transaction without a sync), flush (one sync of
- * the log), answer. Only when the plan presumed something that is not so, which
- * applying finds out before anything is changed, the first two come again. A
- * crash before the flush has ended leaves the whole batch or nothing of it, and
- * no client has been told or shown anything of it: replies that would show it
- * are parked until the flush. A crash between flush and answer leaves commits
- * that are stored although their senders have not heard so. After the answer
- * they stay. */
+ * A batch goes through four steps, always in this order: plan (plan.c, in
+ * memory only), apply (batch.c, one transaction without a sync), flush (one
+ * sync of the log), answer. If an optimistic assumption proves wrong (found
+ * before anything is written), plan and apply run once more.
+ *
+ * A crash before the flush has ended leaves the whole batch or nothing of it.
+ * No client has been told or shown anything of the batch by then: replies that
+ * would show it are parked until the flush. A crash between flush and answer
+ * leaves commits that are stored, although their senders do not know. After the
+ * answer the commits are permanent. */
 #include "store/writer.h"
 
 #include <talloc.h>
@@ -27,22 +28,22 @@
 #include "indexes/verify_job.h"
 
 enum {
-    /* A batch takes what is waiting: under load it grows by itself while the
-     * one before is flushed; else see commit_delay.h. */
+    /* A batch takes all waiting commits: under load it grows by itself while
+     * the previous one is flushed; otherwise see commit_delay.h. */
     BATCH_COMMITS_MAX = 4096,
-    BATCH_UNITS_MAX = 20000000, /* a batch is closed when its commits have cost
-                                 * so much (base/charge.h): 20 ms */
-    ALONE_ROWS_MAX = 4096, /* of a commit on a borrower's thread: a few ms */
-    ALONE_BYTES_MAX = 4 << 20, /* of its values, for each index that reads
-                                * them */
+    BATCH_UNITS_MAX = 20000000, /* cost of its commits after which a batch is
+                                 * closed (base/charge.h): 20 ms */
+    ALONE_ROWS_MAX = 4096, /* of a commit on the caller's thread: a few ms */
+    ALONE_BYTES_MAX = 4 << 20, /* of the commit's values, for each index that
+                                * reads them */
     ALONE_PATCH_MAX = 1024,    /* bytes of its operations on a value */
-    CAUTIOUS_BATCHES = 64, /* without presumptions, after one that was wrong */
-    JOB_SIZE = 256,        /* entries of the first background job */
-    IDLE_WAIT_MS = 1000    /* how often an idle writer looks at the clock */
+    CAUTIOUS_BATCHES = 64,     /* without assumptions, after one proved wrong */
+    JOB_SIZE = 256,            /* entries of the first background job */
+    IDLE_WAIT_MS = 1000 /* between two looks of an idle writer at the clock */
 };
 
-/* A declaration changes the catalog, by which the others are planned, and a
- * change of a range is long: such a commit is a batch of its own. */
+/* A declaration changes the catalog, which other plans depend on, and a change
+ * of a range is long: such a commit is a batch alone. */
 static bool stands_alone(const struct kx_commit *commit)
 {
     return commit->command.kind != KX_WRITE ||
@@ -58,8 +59,8 @@ static bool checks_range(const struct kx_commit *commit)
     return false;
 }
 
-/* A change and a check of a range read the table itself, not the overlay,
- * so nothing may have changed there. */
+/* A change or check of a range reads the table itself, not the overlay, so no
+ * earlier commit of the batch may have changed it. */
 static bool fits(const struct plan *plan, const struct kx_commit *commit)
 {
     return !stands_alone(commit) &&
@@ -72,12 +73,13 @@ static bool is_full(const struct plan *plan, size_t count)
 }
 
 /* Plans commits from the list, at least one, on one plan: each sees the changes
- * of those before it. Returns the first that is not part of this batch. */
+ * of those before it. Returns the first commit that is not part of this batch.
+ */
 static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
                                     size_t *count_out)
 {
     struct kx_commit *commit = first;
-    const struct kx_commit *unread = first; /* nothing is read ahead for it */
+    const struct kx_commit *unread = first; /* not prefetched yet */
     do {
         if (commit == unread)
             unread = plan_prefetch_commits(plan, commit);
@@ -95,11 +97,11 @@ static bool held(const struct kx_commit *commit)
     return commit->status == KX_OK && !commit->dry && !replayed;
 }
 
-/* Gives every commit of [first, end) that held so far, or was refused and has
- * left its outcome, another outcome: their batch was not applied, or perhaps
- * not stored. All commits that were planned after the first of them get one,
- * too: a refusal, or the result of a dry run, may show an entry that is not
- * stored. Those commits have certainly stored nothing themselves. */
+/* Sets the status of commits of [first, end) whose batch was not applied, or
+ * perhaps not stored. This concerns every commit that held so far, or was
+ * refused with a stored outcome, and all commits planned after the first of
+ * these: a refusal, or the result of a dry run, may show an entry that is not
+ * stored. Those later commits have certainly stored nothing themselves. */
 static void fail_all(struct kx_commit *first, const struct kx_commit *end,
                      enum kx_status status)
 {
@@ -140,8 +142,8 @@ static void forget_results(struct kx_commit *first, const struct kx_commit *end)
 }
 
 /* Plans and applies one batch, and sets *end_out to the first commit that is
- * not part of it. KX_CHECK_FAILED: a presumption was wrong, nothing has changed
- * and no commit has a result. */
+ * not part of it. KX_CHECK_FAILED: an optimistic assumption was wrong; nothing
+ * has changed and no commit has a result. */
 static enum kx_status try_batch(struct writer *writer, struct kx_commit *first,
                                 struct kx_commit **end_out,
                                 uint64_t *number_out)
@@ -170,8 +172,8 @@ static enum kx_status try_batch(struct writer *writer, struct kx_commit *first,
 }
 
 /* Plans and applies a batch of KX_WRITE commits and sets their results. Returns
- * the first commit that is not part of it. *number_out is unchanged when
- * nothing has changed, because then there is nothing to flush. */
+ * the first commit that is not part of it. *number_out stays unchanged if
+ * nothing has changed, because there is then nothing to flush. */
 static struct kx_commit *write_entries(struct writer *writer,
                                        struct kx_commit *first,
                                        uint64_t *number_out)
@@ -189,8 +191,8 @@ static struct kx_commit *write_entries(struct writer *writer,
     return end;
 }
 
-/* Each carries out a command and sets its result. *number_out is the batch to
- * flush, unchanged when nothing was applied. */
+/* Carries out a command and sets its result. *number_out is the batch to flush,
+ * unchanged if nothing was applied. */
 typedef void command_fn(struct writer *writer, struct kx_commit *commit,
                         uint64_t *number_out);
 
@@ -202,9 +204,8 @@ static command_fn *const COMMANDS[] = {
     [KX_REVOKE_TOKEN] = tokens_revoke,
 };
 
-/* One batch from the head of the list through all four steps. Returns the
- * remainder of the list, which goes into the next batch: none of its commits is
- * answered yet. */
+/* Takes one batch from the head of the list through all four steps. Returns the
+ * rest of the list, which goes into the next batch and is not answered yet. */
 static struct kx_commit *run_batch(struct writer *writer,
                                    struct kx_commit *first)
 {
@@ -240,8 +241,8 @@ static bool has_short_values(const struct writer *writer,
     return bytes * (writer->base.catalog->count + 1) <= ALONE_BYTES_MAX;
 }
 
-/* Is the commit short, independent of the stored entries and the indexes? The
- * thread that borrows the writer's work has other work to do. */
+/* Returns whether the commit is short, whatever entries and indexes exist: the
+ * calling thread has other work to do. */
 static bool is_short(const struct writer *writer,
                      const struct kx_commit *commit)
 {
@@ -252,7 +253,7 @@ static bool is_short(const struct writer *writer,
                ALONE_ROWS_MAX;
 }
 
-/* Notes how long the commits took: it limits the steps of jobs. */
+/* Records how long the commits took, which limits the steps of jobs. */
 static void run_batches(struct writer *writer, struct kx_commit *list)
 {
     uint64_t began_ns = kx_monotonic_ns();
@@ -267,8 +268,8 @@ static void run_batches(struct writer *writer, struct kx_commit *list)
 enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
 {
     struct writer *writer = &store->writer;
-    /* After a declaration the writer has to begin the build; and the caller
-     * must not wait for another machine. */
+    /* After a declaration the writer must begin the build. And the caller must
+     * not wait for another machine. */
     if (commit->command.kind != KX_WRITE || engine_remote(store->engine) ||
         !commit_queue_borrow(&store->queue, commit))
         return commit_queue_submit(&store->queue, commit);
@@ -281,15 +282,15 @@ enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
     commit->times.submitted_ns = writer->last_commit_ns;
     int64_t expiry_ms = writer->next_expiry_ms;
     run_batch(writer, commit);
-    /* A job is due before the writer would wake, or there is news to tell. */
+    /* Wakes the writer if a job is due earlier, or if there is news. */
     commit_queue_give_back(&store->queue, writer->next_expiry_ms < expiry_ms ||
                                               writer->news->due);
     return KX_OK;
 }
 
-/* Until when (kx_monotonic_ns) the writer may sleep: 0 when it has `more` work,
- * else until the next job, or the next look at the clock. A test can set that
- * clock, and compaction becomes due by time. */
+/* Returns until when (kx_monotonic_ns) the writer may sleep: 0 if it has `more`
+ * work; otherwise until the next job, or the next look at the clock. Tests can
+ * set that clock, and compaction becomes due with time. */
 static uint64_t sleep_limit_ns(const struct kx_store *store, bool more)
 {
     if (more)

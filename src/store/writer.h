@@ -1,4 +1,4 @@
-/* The writer: the one thread that changes the store. It takes all waiting
+/* The writer: the only thread that changes the store. It takes all waiting
  * commits, plans them, applies them as one transaction, flushes once, and then
  * answers them all. Between batches it runs background jobs. */
 #ifndef WRITER_H
@@ -6,11 +6,11 @@
 
 #include "commit/store_state.h"
 
-/* Starts the thread; false when that is not possible. */
+/* Starts the thread. False: no memory or no thread. */
 bool writer_start(struct kx_store *store);
 
-/* From now on no commit is accepted. Ends the thread, after it has answered all
- * commits in the queue. */
+/* Rejects new commits, answers all commits in the queue, and ends the thread.
+ */
 void writer_stop(struct kx_store *store);
 
 #endif
