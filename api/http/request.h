@@ -80,6 +80,8 @@ struct request {
     struct kx_slice query; /* raw, without '?'; empty without a query */
     header_fn *header;
     void *connection;      /* of the protocol side, for header_fn */
+    const char *authority; /* host of an absolute target of HTTP/1.1, which
+                            * header_fn returns for Host; or NULL */
     uint64_t header_sizes; /* of the protocol side */
     struct trace trace;
     struct kx_slice body;

@@ -25,6 +25,7 @@ enum framing_state {
     EMPTY_LF,
     METHOD,
     TARGET_BEGIN,
+    SCHEME,
     TARGET,
     TARGET_END,
     VERSION,
@@ -67,7 +68,8 @@ typedef const uint8_t *step_fn(struct framing *f, const uint8_t *p,
 
 /* The states of the request line. */
 static step_fn framing_start, framing_empty_lf, framing_method,
-    framing_target_begin, framing_target, framing_target_end, framing_version;
+    framing_target_begin, framing_scheme, framing_target, framing_target_end,
+    framing_version;
 
 /* Returns the first byte that is less than `least` or is DEL. Tests eight bytes
  * at a time: the top bit of each such byte is set in `odd`. A borrow can set
@@ -146,8 +148,8 @@ static inline const uint8_t *line_end(struct framing *f, const uint8_t *p,
 }
 
 /* The request line: method, target, version, with exactly one space between
- * them (RFC 9112 section 3). A whole URL (for proxies) or `host:port` (for
- * tunnels) as the target is refused. The meaning of method and target is not
+ * them (RFC 9112 section 3). The target is a path, an http URL or `*`;
+ * `host:port` (for tunnels) is refused. The meaning of method and target is not
  * checked here. */
 
 static const char USUAL_VERSION[] = "HTTP/1.1\r\n";
@@ -184,6 +186,29 @@ static const uint8_t *framing_version(struct framing *f, const uint8_t *p,
     return line_end(f, p, end, FRAMING_BAD_REQUEST_LINE);
 }
 
+static bool is_letter(uint8_t byte, char lower)
+{
+    return byte == (uint8_t)lower || byte == (uint8_t)(lower - 'a' + 'A');
+}
+
+/* Before the host of an absolute target: "http://" or "https://" in letters of
+ * any case (RFC 9110 section 4.2.3). */
+static const uint8_t *framing_scheme(struct framing *f, const uint8_t *p,
+                                     const uint8_t *end)
+{
+    static const char HTTPS[] = "https://";
+    enum { S_AT = 4, LETTERS = 5, SIZE = sizeof HTTPS - 1 };
+    for (; p < end && f->span < SIZE; p++, f->span++) {
+        if (f->span == S_AT && *p == ':')
+            f->span++;
+        bool good = f->span < LETTERS ? is_letter(*p, HTTPS[f->span])
+                                      : *p == (uint8_t)HTTPS[f->span];
+        if (!good)
+            return refuse(f, line_fault(*p, FRAMING_BAD_TARGET), p);
+    }
+    return f->span < SIZE ? p : enter(f, TARGET, p);
+}
+
 static const uint8_t *framing_target_begin(struct framing *f, const uint8_t *p,
                                            const uint8_t *end)
 {
@@ -192,6 +217,8 @@ static const uint8_t *framing_target_begin(struct framing *f, const uint8_t *p,
         return enter(f, TARGET, p);
     if (*p == '*')
         return enter(f, TARGET_END, p + 1);
+    if (is_letter(*p, 'h'))
+        return enter(f, SCHEME, p);
     return refuse(f, *p <= ' ' ? FRAMING_BAD_REQUEST_LINE : FRAMING_BAD_TARGET,
                   p);
 }
@@ -543,6 +570,7 @@ static step_fn *const STEPS[BODY] = {
     [EMPTY_LF] = framing_empty_lf,
     [METHOD] = framing_method,
     [TARGET_BEGIN] = framing_target_begin,
+    [SCHEME] = framing_scheme,
     [TARGET] = framing_target,
     [TARGET_END] = framing_target_end,
     [VERSION] = framing_version,
@@ -831,9 +859,8 @@ static const struct {
                             "most 32 token characters and a space."},
     [FRAMING_BAD_TARGET] =
         {PROBLEM_BAD_REQUEST,
-         "The request target must be a path that begins with a slash (or *) "
-         "and contains no spaces or control characters; a complete URL is not "
-         "accepted."},
+         "The request target must be a path that begins with a slash, or an "
+         "http URL (or *), and contains no spaces or control characters."},
     [FRAMING_BAD_REQUEST_LINE] =
         {PROBLEM_BAD_REQUEST, "The request line must be: method, one space, "
                               "target, one space, HTTP/1.1."},

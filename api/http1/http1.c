@@ -12,6 +12,7 @@
 #include <talloc.h>
 
 #include "exchange/exchange.h"
+#include "http/host_name.h"
 #include "http1/mhd_socket.h"
 #include "http1/http1_stream.h"
 #include "http/router.h"
@@ -79,11 +80,15 @@ static enum MHD_Result note_size(void *closure, enum MHD_ValueKind kind,
 }
 
 /* The request's header function. Lines of the same name are joined (RFC 9110
- * section 5.3); the result lies in the library's memory or the request's. */
+ * section 5.3), and the host of an absolute target takes the place of Host (RFC
+ * 9112 section 3.2.2). The result lies in the library's memory or the
+ * request's. */
 static const char *find_header(const struct request *request, const char *name)
 {
     struct header_search search = {
         .request = request, .name = name, .size = strlen(name)};
+    if (request->authority != NULL && strcasecmp(name, "Host") == 0)
+        return request->authority;
     if ((request->header_sizes >> search.size % 64 & 1) == 0)
         return NULL;
     MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND,
@@ -278,7 +283,13 @@ static void open_request(struct exchange *exchange,
                                 &request->header_sizes);
     request->method = method_parse(method);
     exchange->protocol = &PROTOCOL;
-    exchange_open(exchange, announced_size(request));
+    if (request->authority != NULL &&
+        !host_name_is_valid(kx_text(request->authority)))
+        exchange_refuse(exchange, PROBLEM_BAD_REQUEST,
+                        "The host in the request target must be a name or an "
+                        "address, with or without a port.");
+    else
+        exchange_open(exchange, announced_size(request));
 }
 
 /* The library's access handler: called first with the headers, then with each
@@ -310,6 +321,24 @@ static enum MHD_Result on_request(void *closure,
     return MHD_YES;
 }
 
+/* Passes on the path and query of a target, which is a path, `*`, or a URL with
+ * a host and perhaps no path. */
+static void take_target(struct exchange *exchange, const char *target)
+{
+    struct request *request = &exchange->request;
+    const char *path = target;
+    if (*target != '/' && *target != '*') {
+        const char *host = strstr(target, "://") + 3;
+        path = host + strcspn(host, "/?");
+        request->authority =
+            talloc_strndup(request->memory, host, (size_t)(path - host));
+        exchange->target.failed |= request->authority == NULL;
+        if (*path != '/')
+            exchange_target(exchange, "/", 1);
+    }
+    exchange_target(exchange, path, strlen(path));
+}
+
 /* Truncates the query after its '?' in the library's buffer: the library would
  * otherwise make a list of parameters, which is unused, and would hang if the
  * list filled the connection's memory. */
@@ -321,7 +350,7 @@ static void *on_target(void *closure, const char *target,
         http1->queue, mhd_socket_client(descriptor_of(connection)));
     char *mark = strchr(target, '?');
     if (exchange != NULL)
-        exchange_target(exchange, target, strlen(target));
+        take_target(exchange, target);
     if (mark != NULL)
         mark[1] = '\0';
     return exchange;

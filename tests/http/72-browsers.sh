@@ -7,6 +7,18 @@ app=https://app.example.org
 here=$(dirname "$0")
 start_server
 
+test_case 'the host of an absolute target counts, and not Host'
+request GET /version '' --http1.1 --request-target http://evil.example/version --header 'Host: localhost'
+expect 421 host-not-allowed
+field '.detail | contains("evil.example")' true
+request GET /version '' --http1.1 --request-target http://localhost/version --header 'Host: evil.example'
+expect 200
+request PUT /kv/absolute 1 --http1.1 --request-target "$url/kv/absolute?ttl=1h"
+expect 201
+request GET /kv/absolute
+body_is 1
+request DELETE /kv/absolute
+
 test_case 'on a loopback address only localhost and addresses are let in'
 for host in localhost localhost:4512 127.0.0.1 127.0.0.1:80 LOCALHOST '[::1]:4512' 192.0.2.7:4512; do
     request GET /version '' --header "Host: $host"
