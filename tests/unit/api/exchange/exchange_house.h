@@ -26,9 +26,9 @@ struct house {
 
 extern struct house *house; /* of the present test */
 
-/* Set before begin_house: that many read workers (0: none), whether they are in
- * front of a database, and what more is stored before the store is opened
- * again. finish_house sets them back. */
+/* Set before begin_house: that many workers that read (0: none), whether they
+ * are in front of a database, and what more is stored before the store is
+ * opened again. finish_house sets them back. */
 extern size_t house_read_workers;
 extern bool house_shared;
 extern void (*house_fill)(struct test_store *test);

@@ -1,4 +1,4 @@
-/* A reply that a route's halves make part by part: POST /bulk, of which each
+/* A reply that a handler sends part by part: POST /bulk, of which each
  * commit is a part. */
 #include "exchange_house.h"
 

@@ -1,6 +1,6 @@
 /* Fibers: a function on its own stack, which parks, continues and is dropped.
  */
-#include "unit.h"
+#include "exchange_house.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void count(void *closure)
     }
 }
 
-static struct counting begin(int until)
+static struct counting counting_to(int until)
 {
     return (struct counting){.until = until};
 }
@@ -38,7 +38,7 @@ static struct counting begin(int until)
 static void a_parked_function_continues_where_it_was(void **state)
 {
     (void)state;
-    struct counting first = begin(3), second = begin(2);
+    struct counting first = counting_to(3), second = counting_to(2);
     first.fiber = fiber_new(pool, count, &first);
     second.fiber = fiber_new(pool, count, &second);
     assert_true(fiber_run(first.fiber));
@@ -58,7 +58,7 @@ static void a_parked_function_continues_where_it_was(void **state)
 static void an_ended_fiber_leaves_its_stack_to_the_next(void **state)
 {
     (void)state;
-    struct counting counting = begin(1);
+    struct counting counting = counting_to(1);
     struct fiber *fiber = counting.fiber = fiber_new(pool, count, &counting);
     assert_true(fiber_run(fiber));
     assert_false(fiber_run(fiber));
@@ -71,7 +71,7 @@ static void a_dropped_fiber_never_continues(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
-        struct counting counting = begin(9);
+        struct counting counting = counting_to(9);
         counting.fiber = fiber_new(pool, count, &counting);
         assert_true(fiber_run(counting.fiber));
         fiber_drop(counting.fiber);
@@ -115,7 +115,7 @@ static void many_stacks_are_made_and_freed(void **state)
     static struct counting counting[MANY];
     (void)state;
     for (int i = 0; i < MANY; i++) {
-        counting[i] = begin(1);
+        counting[i] = counting_to(1);
         counting[i].fiber = fiber_new(pool, count, &counting[i]);
         assert_non_null(counting[i].fiber);
         assert_true(fiber_run(counting[i].fiber));
@@ -139,7 +139,7 @@ void *__wrap_mmap(void *at, size_t size, int access, int flags, int fd,
 
 static void without_memory_there_is_no_fiber(void **state)
 {
-    struct counting counting = begin(0);
+    struct counting counting = counting_to(0);
     (void)state;
     no_memory = true;
     assert_null(fiber_new(pool, count, &counting));
@@ -147,6 +147,20 @@ static void without_memory_there_is_no_fiber(void **state)
     counting.fiber = fiber_new(pool, count, &counting);
     assert_non_null(counting.fiber);
     assert_false(fiber_run(counting.fiber));
+}
+
+/* The next request is given a stack again. */
+static void a_request_without_a_stack_gets_503(void **state)
+{
+    (void)state;
+    no_memory = true;
+    struct exchange *exchange =
+        start(METHOD_GET, "/livez", kx_slice(NULL, 0), EXCHANGE_REPLY);
+    no_memory = false;
+    assert_int_equal(exchange->reply.status, 503);
+    exchange_end(exchange);
+    assert_reply(start(METHOD_GET, "/livez", kx_slice(NULL, 0), EXCHANGE_REPLY),
+                 200, "");
 }
 
 static int open_pool(void **state)
@@ -178,6 +192,8 @@ int main(void)
                                         open_pool, close_pool),
         cmocka_unit_test_setup_teardown(without_memory_there_is_no_fiber,
                                         open_pool, close_pool),
+        cmocka_unit_test_setup_teardown(a_request_without_a_stack_gets_503,
+                                        begin_house, finish_house),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

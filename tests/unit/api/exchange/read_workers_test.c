@@ -1,4 +1,4 @@
-/* Requests in front of a store that only read workers read, while no view can
+/* Requests in front of a store that only workers read, while no view can
  * be had, as it is when the test holds it in the writer's place: as while a
  * batch is on its way to a database that does not answer.
  */

@@ -1,5 +1,5 @@
 /* A loop whose thread has waited for a slow disk a few times reads no rows for
- * a second: read workers do. `pread` here is called in the place of the C
+ * a second: workers do. `pread` here is called in the place of the C
  * library's. */
 #include "exchange_house.h"
 
@@ -65,7 +65,7 @@ static void begin_turn(uint64_t now_ns)
     exchange_loop_begin(&house->queue, now_ns);
 }
 
-/* By read workers, all at once. */
+/* By workers, all at once. */
 static void get_few_beside(int first)
 {
     struct exchange *exchanges[FEW];

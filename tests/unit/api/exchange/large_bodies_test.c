@@ -93,7 +93,7 @@ static void a_large_body_is_not_read_on_the_loop(void **state)
 }
 
 /* Every route that takes such bodies has a row above. */
-static void no_route_is_left_out(void **state)
+static void every_route_with_a_body_is_asked(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROUTES.count; i++) {
@@ -111,7 +111,7 @@ static void no_route_is_left_out(void **state)
     }
 }
 
-static void a_small_body_is(void **state)
+static void a_small_body_is_read_on_the_loop(void **state)
 {
     (void)state;
     struct exchange *exchange =
@@ -198,7 +198,7 @@ static void a_section_after_the_work_waits_for_its_view(void **state)
     assert_true(seen.reader[2]);
 }
 
-static void one_whose_client_is_gone_is_ended(void **state)
+static void a_request_whose_client_leaves_during_its_work_ends(void **state)
 {
     (void)state;
     struct exchange *exchange = start(
@@ -214,18 +214,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_large_body_is_not_read_on_the_loop,
                                         begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(no_route_is_left_out, begin_house,
-                                        finish_house),
-        cmocka_unit_test_setup_teardown(a_small_body_is, begin_house,
-                                        finish_house),
+        cmocka_unit_test_setup_teardown(every_route_with_a_body_is_asked,
+                                        begin_house, finish_house),
+        cmocka_unit_test_setup_teardown(a_small_body_is_read_on_the_loop,
+                                        begin_house, finish_house),
         cmocka_unit_test_setup_teardown(
             work_on_a_large_body_has_another_thread_and_no_reader, begin_notes,
             finish_house),
         cmocka_unit_test_setup_teardown(
             a_section_after_the_work_waits_for_its_view, begin_notes,
             finish_house),
-        cmocka_unit_test_setup_teardown(one_whose_client_is_gone_is_ended,
-                                        begin_notes, finish_house),
+        cmocka_unit_test_setup_teardown(
+            a_request_whose_client_leaves_during_its_work_ends, begin_notes,
+            finish_house),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
