@@ -41,7 +41,7 @@ static void each_index_has_a_turn(void **state)
     size_t memory = talloc_total_size(exchange->request.memory);
     unsigned turns = 1;
     for (; exchange->phase != EXCHANGE_READY; turns++) {
-        assert_int_equal(exchange->phase, EXCHANGE_AWAITS_TURN);
+        assert_int_equal(exchange->awaits, AWAITS_TURN);
         struct exchange *other =
             start(METHOD_GET, "/kv/a", kx_slice(NULL, 0), EXCHANGE_REPLY);
         assert_reply(other, 200, "1");
