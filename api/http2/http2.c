@@ -1,6 +1,6 @@
-/* What nghttp2 tells: its callbacks become calls for streams (http2_stream.c).
- * The library itself keeps the rules of RFC 9113 about frames, their order,
- * flow control and compression; http2_head.c keeps those about messages. */
+/* The callbacks of nghttp2, which become calls to http2_stream.c. The library
+ * enforces the rules of RFC 9113 about frames, their order, flow control and
+ * compression; http2_head.c enforces those about messages. */
 #include "http2/http2_connection.h"
 #include "http2/http2_stream.h"
 
@@ -9,7 +9,8 @@
 enum {
     DRIBBLE = 1024,       /* bytes; smaller DATA frames earn nothing */
     FIRST_EXTENSION = 10, /* type of a frame that RFC 9113 does not have */
-    LARGE_HEAD = 20       /* idle frames that a head over its limit counts as */
+    LARGE_HEAD = 20       /* a head beyond its limit counts as this many idle
+                           * frames */
 };
 
 static struct http2_stream *stream_of(nghttp2_session *session, int32_t id)
@@ -38,8 +39,8 @@ static void spend(struct http2_connection *connection)
         connection->flooded = true;
 }
 
-/* Frames of unknown types have no meaning (RFC 9113 section 5.5). They are
- * counted here, since the library would skip them. */
+/* Counts frames of unknown types, which have no meaning (RFC 9113 section 5.5);
+ * the library would skip them. */
 static int ignore_extension(nghttp2_session *session, void **payload,
                             const nghttp2_frame_hd *head, void *user)
 {
@@ -50,7 +51,7 @@ static int ignore_extension(nghttp2_session *session, void **payload,
     return NGHTTP2_ERR_CANCEL;
 }
 
-/* Before the library looks at it. */
+/* Called before the library processes a frame. */
 static int on_begin_frame(nghttp2_session *session,
                           const nghttp2_frame_hd *head, void *user)
 {
@@ -63,7 +64,7 @@ static int on_begin_frame(nghttp2_session *session,
 
 /* ---- Requests ----------------------------------------------------------- */
 
-/* Not trailers, which belong to a stream that has begun. */
+/* True for the head of a request, false for trailers. */
 static bool is_request(const nghttp2_frame *frame)
 {
     return frame->hd.type == NGHTTP2_HEADERS &&
@@ -75,8 +76,8 @@ static size_t announced_size(const struct http2_connection *connection)
     return http2_head_size_max(connection->http2->queue->service->options);
 }
 
-/* A byte that refers to the compression table can stand for kilobytes: a head
- * far beyond its limit is not read to its end. */
+/* Stops reading a head far beyond its limit: a single byte that refers to the
+ * compression table can stand for kilobytes. */
 static int count_field(struct http2_connection *connection, size_t size)
 {
     connection->head_size += size + HTTP2_FIELD_EXTRA;
@@ -127,7 +128,8 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id,
     return 0;
 }
 
-/* One that is too large costs far more than its answer earns. */
+/* Counts a head that is too large as LARGE_HEAD idle frames, because it costs
+ * far more than its answer earns. */
 static void spend_for_head(struct http2_connection *connection)
 {
     if (connection->head_size <= announced_size(connection))
@@ -160,10 +162,10 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
     return 0;
 }
 
-/* Called however the stream ended. A stream that ends in an error counts as an
- * idle frame, also if the client caused the server to reset it. A stream that
- * was refused for lack of a place does not count, and a reset by the client is
- * not counted twice. */
+/* Called when a stream has ended, for any reason. A stream that ends in an
+ * error counts as an idle frame, also if the client caused the server to reset
+ * it. A stream that was refused because too many are open does not count, and a
+ * reset by the client is not counted twice. */
 static int on_close(nghttp2_session *session, int32_t id, uint32_t error,
                     void *user)
 {
@@ -237,8 +239,8 @@ static void set_callbacks(nghttp2_session_callbacks *callbacks)
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
 }
 
-/* The library's own limits are for what is not counted here. http2_head.c
- * checks messages in its place. */
+/* The library's own limits cover what is not counted here. http2_head.c checks
+ * messages instead of the library. */
 static void set_options(nghttp2_option *option)
 {
     nghttp2_option_set_no_http_messaging(option, 1);

@@ -1,6 +1,5 @@
-/* The connections of one event loop: bytes to the library and from it, once in
- * a turn of the loop each, and the deadlines after which a silent client is
- * closed. */
+/* The connections of one event loop: moves bytes to and from the library once
+ * in each turn of the loop, and closes silent clients at their deadlines. */
 
 #include <sys/epoll.h>
 #include <talloc.h>
@@ -18,7 +17,7 @@ static void http2_flood_init(struct http2_flood *flood, uint64_t now_ns)
     *flood = (struct http2_flood){.left = FLOOD_BURST, .since_ns = now_ns};
 }
 
-/* Frames beyond FLOOD_BURST are lost, and with them the time they stand for. */
+/* Frames beyond FLOOD_BURST are not saved up. */
 static void refill(struct http2_flood *flood, uint64_t now_ns)
 {
     uint64_t frames =
@@ -48,7 +47,8 @@ static uint64_t idle_ns(const struct http2 *http2)
     return http2->queue->service->options->idle_timeout_ms * KX_MS_NS;
 }
 
-/* All have the same time: the list stays in the order of the deadlines. */
+/* All connections have the same timeout, so appending keeps the list in the
+ * order of the deadlines. */
 static void touch(struct http2_connection *connection)
 {
     struct http2 *http2 = connection->http2;
@@ -67,10 +67,10 @@ static void close_session(struct http2_connection *connection)
     http2_session_close(connection);
 }
 
-/* Says why (GOAWAY, RFC 9113 section 6.8), then waits for the client to close:
- * closing first would reset the connection while input is unread, and the
- * client might never read the reason. A client that takes nothing is told
- * nothing. */
+/* Sends the reason (GOAWAY, RFC 9113 section 6.8), then waits for the client to
+ * close: closing with unread input would reset the connection, and the client
+ * might never read the reason. Nothing is sent to a client that does not read.
+ */
 static void goaway(struct http2_connection *connection, enum http2_error why)
 {
     uint32_t last = (uint32_t)http2_session_last(connection);
@@ -120,7 +120,7 @@ static void take(struct http2_connection *connection, size_t size)
         http2_stream_run_all(connection);
 }
 
-/* After GOAWAY only the client's end is awaited. */
+/* After GOAWAY input is discarded until the client closes. */
 static void drain(struct http2_connection *connection, size_t size)
 {
     connection->drained += size;
@@ -160,13 +160,13 @@ static void acknowledge(struct http2_connection *connection, size_t sent)
     connection->heard = false;
 }
 
-/* Sends all that is there in one call. A connection that has more waits for the
- * next turn; one whose client does not read waits for the socket. */
+/* Sends the output in one call. A connection with more output waits for the
+ * next turn; a connection whose client does not read waits for the socket. */
 static void give(struct http2_connection *connection)
 {
     struct socket_io *io = &connection->io;
     struct kx_buffer *output = &connection->http2->output;
-    bool more = socket_io_blocked(io); /* the session was not asked yet */
+    bool more = socket_io_blocked(io); /* before the session adds output */
     output->size = 0;
     if (!more && !http2_session_give(connection, output)) {
         goaway(connection, connection->flooded ? HTTP2_ENHANCE_YOUR_CALM

@@ -1,5 +1,5 @@
-/* Header fields as they came, one after the other in one buffer: a request has
- * few, and handlers ask for fewer. */
+/* Header fields lie one after the other in one buffer, so a look-up is linear:
+ * a request has few fields, and handlers ask for fewer. */
 #include "http2/http2_head.h"
 
 #include <nghttp2/nghttp2.h>
@@ -12,7 +12,7 @@
 /* The characters of names and values are checked by functions of nghttp2, which
  * need no session. */
 
-/* Fields that were there, and what matters of their values. */
+/* Bits for the fields that the head has, and for values that matter. */
 enum http2_seen {
     METHOD = 1,
     SCHEME = 2,
@@ -20,10 +20,10 @@ enum http2_seen {
     AUTHORITY = 8,
     HOST = 16,
     LENGTH = 32,
-    REGULAR = 64, /* any that is no pseudo field */
+    REGULAR = 64, /* any regular field */
     CONNECT = 128,
     OPTIONS = 256,
-    ASTERISK = 512 /* as the path */
+    ASTERISK = 512 /* the path is "*" */
 };
 
 static const uint64_t LENGTH_MAX = INT64_MAX;
@@ -35,7 +35,7 @@ static bool is(struct kx_slice text, const char *other, size_t size)
 
 /* ---- Pseudo fields ------------------------------------------------------ */
 
-/* A scheme is not used: its characters are those of a token, or fewer. */
+/* The scheme is not used; its characters must be those of a token. */
 static const struct {
     const char *name;
     size_t size;
@@ -55,7 +55,7 @@ static uint16_t bits_of_method(struct kx_slice value)
     return is(value, "OPTIONS", 7) ? OPTIONS : 0;
 }
 
-/* Notes what the value says; false when it is malformed. */
+/* Notes values that matter. False if the value is malformed. */
 static bool note_value(struct http2_message *message, uint16_t bit,
                        struct kx_slice value)
 {
@@ -187,8 +187,8 @@ bool http2_message_end(const struct http2_message *message)
     return (message->seen & LENGTH) == 0 || message->body == message->length;
 }
 
-/* What stands before each name in the buffer. The limit of a head (headers_max,
- * at most 60 KiB) keeps them small. */
+/* Precedes each name in the buffer. The limit of a head (headers_max, at most
+ * 60 KiB) lets 16 bits suffice. */
 struct sizes {
     uint16_t name;
     uint16_t value;
@@ -252,7 +252,7 @@ static void take_host(struct http2_head *head, struct kx_slice value)
                         "address, with or without a port.");
 }
 
-/* False when the field exceeds a limit. */
+/* False if the field exceeds a limit. */
 static bool fits(struct http2_head *head, struct kx_slice name,
                  struct kx_slice value, bool pseudo)
 {

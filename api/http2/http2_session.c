@@ -1,11 +1,11 @@
-/* What the server asks of nghttp2: sessions, bytes in and out, replies and
- * resets. What the library tells in return is in http2.c. */
+/* Calls nghttp2: sessions, bytes in and out, replies and resets. The library's
+ * callbacks are in http2.c. */
 #include <string.h>
 #include <time.h>
 
 #include "http2/http2_session.h"
 
-/* The head of a reply as fields, the same that HTTP/1.1 would show. */
+/* The head of a reply as fields, with the same contents as over HTTP/1.1. */
 
 /* The number in decimal, at the end of out. */
 static const char *digits(uint64_t number, char *out, size_t size)
@@ -28,7 +28,8 @@ static const char *date(struct http2 *http2)
     return http2->date;
 }
 
-/* The length of most streams is not known, and a 204 must not have one. */
+/* False for most streams, whose length is unknown, and for a 204, which must
+ * not have one. */
 static bool has_length(const struct reply *reply)
 {
     return reply->stream != NULL ? reply->stream->size != 0
@@ -209,7 +210,7 @@ void http2_session_reset(struct http2_stream *stream, enum http2_error why)
                               stream->id, why);
 }
 
-/* The library has the stream until it has sent the reset. */
+/* The library keeps the stream until it has sent the reset. */
 void http2_session_forget(struct http2_stream *stream)
 {
     nghttp2_session_set_stream_user_data(stream->connection->session,

@@ -1,48 +1,50 @@
-/* What the room asks of nghttp2, and the fields of replies. */
+/* The calls to nghttp2, and the header fields of replies. */
 #ifndef API_HTTP2_SESSION_H
 #define API_HTTP2_SESSION_H
 
 #include "http2/http2_state.h"
 
-/* Makes the connection's session; the first settings are ready to be sent.
- * False when memory ran out. */
+/* Creates the connection's session and its first SETTINGS frame. False if
+ * memory ran out. */
 bool http2_session_open(struct http2_connection *connection);
-/* Ends the session, which has no streams any longer. */
+/* Ends the session. It must have no streams. */
 void http2_session_close(struct http2_connection *connection);
-/* Something happened to the connection: it is looked at before the turn
- * ends. */
+/* Marks the connection so that this turn of the loop handles it before it ends.
+ */
 void http2_session_mark(struct http2_connection *connection);
-/* Takes input; streams that can be run become runnable. HTTP2_NO_ERROR, or why
- * the connection must be closed. */
+/* Processes input; streams whose requests are complete become runnable. Returns
+ * HTTP2_NO_ERROR, or why the connection must be closed. */
 enum http2_error http2_session_take(struct http2_connection *connection,
                                     const uint8_t *data, size_t size);
-/* Appends what there is to send to out, up to HTTP2_OUTPUT bytes or a frame
- * more; false when the connection must be closed (no memory). */
+/* Appends pending output to out, at most HTTP2_OUTPUT bytes plus a frame. False
+ * if the connection must be closed because memory ran out. */
 bool http2_session_give(struct http2_connection *connection,
                         struct kx_buffer *out);
-/* Is nothing left to send nor to be expected? */
+/* True if nothing is left to send or to expect. */
 bool http2_session_ended(const struct http2_connection *connection);
-/* The last stream that was or may be acted upon, for GOAWAY. */
+/* Returns the last stream that was or may have been processed, for GOAWAY. */
 int32_t http2_session_last(const struct http2_connection *connection);
-/* Takes no further streams; tells the client. */
+/* Refuses further streams and tells the client so. */
 void http2_session_stop(struct http2_connection *connection);
 
-/* Hands the stream's reply over. */
+/* Submits the stream's reply to the library. */
 void http2_session_reply(struct http2_stream *stream);
-/* The remainder of a reply that was held back may be read again. */
+/* Lets the library read the remainder of a reply that was not available before.
+ */
 void http2_session_resume(struct http2_stream *stream);
 /* Tells the client to send the body (100 Continue). */
 void http2_session_continue(struct http2_stream *stream);
-/* Breaks a stream off. */
+/* Resets a stream with this error. */
 void http2_session_reset(struct http2_stream *stream, enum http2_error why);
-/* The library tells nothing more about the stream. */
+/* Detaches the stream from the library, which then makes no more callbacks for
+ * it. */
 void http2_session_forget(struct http2_stream *stream);
 
-/* The head of the stream's reply, with ":status" as the first field; fields has
- * room for HTTP2_FIELDS_MAX. Returns their number. What they point to lives as
- * long as the stream, or until the next call. */
+/* Writes the head of the stream's reply to fields (room for HTTP2_FIELDS_MAX),
+ * ":status" first, and returns the number of fields. Their texts are valid as
+ * long as the stream, but at most until the next call. */
 size_t http2_reply_fields(struct http2_stream *stream, struct header *fields);
-/* Has the reply a body to be sent? */
+/* True if the reply has a body to send. */
 bool http2_reply_has_body(const struct http2_stream *stream);
 
 #endif

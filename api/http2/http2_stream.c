@@ -25,8 +25,8 @@ static void stop_waiting(struct http2_stream *stream)
     stream->waiting = false;
 }
 
-/* All have the same time, so the order of the calls is that of the
- * deadlines. */
+/* All streams have the same timeout, so appending keeps the list in the order
+ * of the deadlines. */
 void http2_stream_touch(struct http2_stream *stream)
 {
     struct http2 *http2 = stream->connection->http2;
@@ -84,7 +84,7 @@ static void reply(struct http2_stream *stream)
     http2_session_reply(stream);
 }
 
-/* Its reply is complete, or more of it can be made. */
+/* Called when the reply is complete, or more of it is available. */
 static void on_ready(struct exchange *exchange)
 {
     struct http2_stream *stream = exchange->request.connection;
@@ -110,8 +110,8 @@ void http2_stream_drop(struct http2_stream *stream, enum http2_error why)
     http2_stream_close(stream);
 }
 
-/* Others need what its client does not take. What has not been begun may be
- * tried again. */
+/* Resets a stream whose client does not read, because others need the memory. A
+ * request that has not begun may be retried. */
 static void cut(struct exchange *exchange)
 {
     struct http2_stream *stream = exchange->request.connection;
@@ -124,7 +124,8 @@ static void cut(struct exchange *exchange)
 static const struct exchange_protocol PROTOCOL = {.ready = on_ready,
                                                   .cut = cut};
 
-/* There is no room for it. Nothing was done, so its client may try again. */
+/* Refuses a stream because too many are open. Nothing was done, so the client
+ * may retry. */
 static void refuse(struct http2_stream *stream)
 {
     struct service *service = stream->exchange->queue->service;
@@ -218,8 +219,8 @@ static void enqueue(struct http2_stream *stream)
     TAILQ_INSERT_TAIL(&stream->connection->runnable, stream, runnable_order);
 }
 
-/* A client that asked whether to send its body is told to, unless the answer is
- * there already. */
+/* Answers "100 Continue" if the client waits for it and there is no reply yet.
+ */
 static void answer_expect(struct http2_stream *stream)
 {
     const struct request *request = &stream->exchange->request;
@@ -229,9 +230,9 @@ static void answer_expect(struct http2_stream *stream)
         http2_session_continue(stream);
 }
 
-/* A head that lost a part must not be acted upon: the missing part may be a
- * condition. Which token the request has, and so which places it takes, is
- * known only when the head is complete. The second half of the places is for
+/* A head that lost a part for lack of memory must not be executed, because the
+ * missing part may be a condition. The token, and so the quota of the request,
+ * is known only when the head is complete. Half of the places are reserved for
  * connections with few streams. */
 bool http2_stream_open(struct http2_stream *stream)
 {
@@ -258,9 +259,8 @@ bool http2_stream_open(struct http2_stream *stream)
 }
 
 /* A client whose request was refused may still be sending it. Some clients stop
- * when they read the reply, and take a stream that is reset for a failure
- * without a reply. The input is dropped, up to a limit (RFC 9113 section
- * 8.1). */
+ * when they read the reply, but report a reset stream as a failure without a
+ * reply. So input is discarded up to a limit (RFC 9113 section 8.1). */
 static void ignore_body(struct http2_stream *stream, size_t size)
 {
     enqueue(stream);
@@ -322,8 +322,8 @@ static bool has_expired(uint64_t *until_ns)
     return now_ns > *until_ns;
 }
 
-/* A client must not keep the others waiting with all it asks for at once, nor
- * fill the memory with replies that it does not take. */
+/* A client must not delay other clients by sending many requests at once, nor
+ * fill the memory with replies that it does not read. */
 void http2_stream_run_all(struct http2_connection *connection)
 {
     struct http2_stream *stream;
@@ -337,7 +337,8 @@ void http2_stream_run_all(struct http2_connection *connection)
         }
         TAILQ_REMOVE(&connection->runnable, stream, runnable_order);
         stream->runnable = false;
-        assert(stream->connection == connection); /* a closed one leaves */
+        assert(stream->connection == connection); /* closing a stream removes it
+                                                   * from the list */
         run(stream);
     }
 }

@@ -1,5 +1,4 @@
-/* The calls of the object store. A path is that of the archive,
- * s3://BUCKET/..., and its key what is after the bucket. */
+/* The functions of the object store. A path is s3://BUCKET/KEY. */
 #include "s3/s3.h"
 
 #include <errno.h>
@@ -42,7 +41,8 @@ static enum kx_status list_directory(struct s3 *s3, const char *path,
     return status;
 }
 
-/* A bucket has no directories to make: looks whether it can be listed. */
+/* A bucket has no directories to create; checks only that the bucket can be
+ * listed. */
 static enum kx_status make(void *self, const char *path, struct kx_fault *fault)
 {
     struct s3_list list;
@@ -130,7 +130,7 @@ static bool find_size(void *target, const struct kx_object *object)
     return !search->found;
 }
 
-/* Lists the directory, since the size of pieces is in no header. */
+/* Lists the directory, because no header has the total size of the pieces. */
 static enum kx_status size(void *self, const char *path, uint64_t *size_out,
                            struct kx_fault *fault)
 {

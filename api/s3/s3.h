@@ -1,22 +1,22 @@
-/* An archive in S3, or in anything that speaks its protocol: the objects of
+/* An archive in S3, or in any store with its protocol: implements
  * kindex/object_store.h. */
 #ifndef S3_H
 #define S3_H
 
 #include "kindex.h"
 
-/* True if the text names a bucket, s3://BUCKET/PREFIX, rather than a directory.
- */
+/* True if the name of the archive is a bucket, s3://BUCKET/PREFIX, not a
+ * directory. */
 bool s3_is_named(const char *archive);
 
-/* Makes the object store. Access key, region and endpoint are taken from the
- * environment, under the names that every tool for S3 uses (README). Nothing is
- * sent yet. NULL, with a sentence in fault: a setting is missing or wrong, or
- * memory ran out. */
+/* Creates the object store, without sending anything. Access key, region and
+ * endpoint come from the environment variables that other tools for S3 also use
+ * (README). Returns NULL with a sentence in fault if a setting is missing or
+ * invalid, or memory ran out. Free it with s3_close. */
 const struct kx_object_store *s3_open(const char *archive,
                                       struct kx_fault *fault);
 
-/* Frees it, and ends its connection. NULL is allowed. */
+/* Frees the object store and closes its connection. NULL is allowed. */
 void s3_close(const struct kx_object_store *objects);
 
 #endif

@@ -1,4 +1,4 @@
-/* Why a request has failed, as a sentence for the log. */
+/* Describes failed requests for the log. */
 #include "s3/s3_fault.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum {
     STATUS_ERRORS = 500
 };
 
-/* One line, without what could disturb a log. */
+/* Replaces control characters, quotes and backslashes in text by spaces. */
 static void clean(char *text)
 {
     for (; *text != '\0'; text++)
@@ -38,7 +38,7 @@ enum kx_status s3_fault_unreachable(const struct s3 *s3,
                    s3->settings.endpoint, text);
 }
 
-/* What to do about the errors that come from settings. */
+/* Advice for errors that wrong settings cause. */
 static const char *advice(const char *code)
 {
     static const char *const KEYS[] = {"InvalidAccessKeyId",
@@ -56,7 +56,8 @@ static const char *advice(const char *code)
     return "";
 }
 
-/* An object that is not there is no error, unless it was to be put. */
+/* True if the object is missing, which is not an error unless the request was a
+ * PUT. */
 static bool is_absent(const struct s3_request *request, const char *code)
 {
     return request->status == STATUS_ABSENT &&

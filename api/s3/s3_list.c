@@ -1,5 +1,5 @@
-/* ListObjectsV2, page by page. Names that are longer than any of an archive, or
- * would have to be escaped in a path, are others' and are left out. */
+/* ListObjectsV2, page by page. Names that an archive cannot have (too long, or
+ * in need of escapes) belong to others and are skipped. */
 #include "s3/s3_list.h"
 
 #include <ctype.h>
@@ -37,7 +37,8 @@ static void encode(struct kx_buffer *out, const char *text)
     }
 }
 
-/* The parameters in the order of their names, as the signature has them. */
+/* Builds the query with its parameters sorted by name, as the signature
+ * requires. */
 static const char *make_query(struct kx_buffer *query, const char *prefix,
                               const char *token)
 {
@@ -67,7 +68,7 @@ static bool grow(struct s3 *s3, struct s3_list *list)
     return true;
 }
 
-/* Is what comes after the prefix a name in an archive? */
+/* True if the part of the key after the prefix can be a name in an archive. */
 static bool is_name(const char *key, const char *prefix)
 {
     size_t before = strlen(prefix);
@@ -75,7 +76,7 @@ static bool is_name(const char *key, const char *prefix)
            strlen(key) - before < S3_NAME_MAX && is_plain(key + before);
 }
 
-/* False: memory ran out. */
+/* Appends an object to the list. False if memory ran out. */
 static bool add(struct s3 *s3, struct s3_list *list, struct kx_slice element,
                 const char *prefix)
 {
@@ -115,7 +116,8 @@ static bool add_all(struct s3 *s3, struct s3_list *list, struct kx_slice page,
     return added;
 }
 
-/* Reads a page, and sets token to that of the next one, "" after the last. */
+/* Reads a page and sets token to that of the next page, or to "" after the
+ * last. */
 static enum kx_status read_page(struct s3 *s3, struct s3_list *list,
                                 const char *prefix, char *token,
                                 struct kx_fault *fault)

@@ -1,4 +1,4 @@
-/* What is in a directory of a bucket. */
+/* Lists the objects in a directory of a bucket. */
 #ifndef S3_LIST_H
 #define S3_LIST_H
 
@@ -16,15 +16,16 @@ struct s3_listed {
     int64_t at_ms;
 };
 
-/* In the order of the names' bytes; a directory without its slash. */
+/* Objects in byte order of their names; the name of a directory has no slash.
+ */
 struct s3_list {
     struct s3_listed *objects; /* allocated in the object store */
     size_t count, capacity;
 };
 
-/* Lists all keys that begin with the prefix, up to the next slash. Statuses are
- * those of s3_send, also KX_FAILED: there are more than S3_LIST_MAX, or
- * S3_PAGES_MAX. The caller ends the list. */
+/* Lists the keys that begin with the prefix, each up to its next slash. Returns
+ * a status of s3_send, or KX_FAILED if there are more objects than S3_LIST_MAX
+ * or more pages than S3_PAGES_MAX. The caller frees the list in any case. */
 enum kx_status s3_list_keys(struct s3 *s3, const char *prefix,
                             struct s3_list *list_out, struct kx_fault *fault);
 void s3_list_end(struct s3_list *list);

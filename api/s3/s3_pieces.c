@@ -1,5 +1,6 @@
-/* The first piece begins at byte 0. Writing it again, longer, makes the others
- * superfluous; until they are removed they have the same bytes. */
+/* The first piece begins at byte 0. Writing it again, longer, makes the other
+ * pieces superfluous; until they are removed, their bytes equal those of the
+ * first piece. */
 #include "s3/s3_pieces.h"
 
 #include <errno.h>
@@ -18,8 +19,8 @@ bool s3_grows(const char *name)
     return size > GROWS_SIZE && strcmp(name + size - GROWS_SIZE, GROWS) == 0;
 }
 
-/* Reads the first byte of a piece out of the end of its name, ".0000000000".
- * False: it is not the name of a piece. */
+/* Reads the position of a piece from the end of its name, ".0000000000". False
+ * if the name is not that of a piece. */
 static bool piece_start(const char *name, uint64_t *start_out)
 {
     char again[DIGITS + 2];
@@ -33,7 +34,8 @@ static bool piece_start(const char *name, uint64_t *start_out)
     return strcmp(again, name + size - DIGITS - 1) == 0;
 }
 
-/* Pieces of one object are neighbours, in the order of their first bytes. */
+/* In the list, the pieces of an object are consecutive and sorted by position.
+ */
 void s3_pieces_join(struct s3_list *list)
 {
     size_t count = 0;
@@ -74,7 +76,7 @@ static enum kx_status delete_key(struct s3 *s3, const char *key,
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-/* The pieces of the object, by the names after its key. */
+/* Lists the pieces of the object, whose names begin with its key. */
 static enum kx_status list_pieces(struct s3 *s3, const char *key,
                                   struct s3_list *list, struct kx_fault *fault)
 {
@@ -107,14 +109,16 @@ enum kx_status s3_pieces_remove(struct s3 *s3, const char *key,
     return remove_from(s3, key, 0, fault);
 }
 
-/* What stays has the same bytes. */
+/* Removes superfluous pieces. A piece that cannot be removed does no harm,
+ * because its bytes are the same. */
 static void forget_others(struct s3 *s3, const char *key)
 {
     struct kx_fault unknown;
     (void)remove_from(s3, key, 1, &unknown);
 }
 
-/* The first piece that this process writes begins at 0. */
+/* True if the next piece must begin at 0: the first piece that this process
+ * writes does. */
 static bool begins_again(const struct s3 *s3, const char *key)
 {
     return strcmp(s3->growing, key) != 0 || s3->pieces >= S3_PIECES_MAX;
@@ -144,15 +148,15 @@ enum kx_status s3_pieces_grow(struct s3 *s3, const char *file, const char *key,
     return KX_OK;
 }
 
-/* The object, as its pieces come. A piece may be longer by then than in the
- * list, so what has come is counted. */
+/* The progress of reading an object. A piece may have grown since it was
+ * listed, so the bytes received are counted. */
 struct pieces_read {
     struct s3 *s3;
     const char *key;
     kx_object_bytes_fn *bytes;
     void *target;
     uint64_t done; /* bytes of the object */
-    uint64_t skip; /* of the piece: the pieces before had these */
+    uint64_t skip; /* bytes of the piece that earlier pieces already had */
 };
 
 static bool take_new(void *context, struct kx_slice bytes)
@@ -201,8 +205,8 @@ static enum kx_status get_listed(struct pieces_read *read,
     return status;
 }
 
-/* A piece that is in the list and no longer there was replaced by a longer
- * first piece, which then has what is missing; or the whole object is gone. */
+/* If a listed piece has disappeared, a longer first piece has replaced it and
+ * has the missing bytes, or the whole object was removed. */
 enum kx_status s3_pieces_get(struct s3 *s3, const char *key,
                              kx_object_bytes_fn *bytes, void *target,
                              struct kx_fault *fault)

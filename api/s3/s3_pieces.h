@@ -1,22 +1,23 @@
-/* An object that grows. S3 cannot append, so it lies in pieces: the key, a dot,
- * and in ten digits the first byte that the piece has. Pieces may overlap. */
+/* An object that grows. S3 cannot append, so the object is stored in pieces,
+ * each named by the key, a dot, and the position of its first byte in ten
+ * digits. Pieces may overlap. */
 #ifndef S3_PIECES_H
 #define S3_PIECES_H
 
 #include "s3/s3_list.h"
 
 enum {
-    S3_PIECES_MAX = 64, /* more are replaced by one, so that a restore needs
-                         * few requests */
-    S3_LISTS_MAX = 5    /* that a read of an object begins with, each because
-                         * its pieces were replaced meanwhile */
+    S3_PIECES_MAX = 64, /* with more pieces, one replaces them, so that a
+                         * restore needs few requests */
+    S3_LISTS_MAX = 5    /* times that a read lists the pieces again because they
+                         * were replaced meanwhile */
 };
 
-/* True if an object of this name grows. */
+/* True if objects with this name grow. */
 bool s3_grows(const char *name);
 
-/* Replaces the pieces of each object in the list by the object, as large as it
- * is without a gap. */
+/* Replaces the pieces of each object in the list by the object, with the size
+ * up to the first gap. */
 void s3_pieces_join(struct s3_list *list);
 
 /* As `grow`, `get` and `remove` of the object store, for a key. */

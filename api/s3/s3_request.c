@@ -1,6 +1,6 @@
-/* libcurl signs (AWS Signature Version 4) and keeps the connection. Each body
- * is signed with its SHA-256, so the other side refuses one that was changed on
- * its way. */
+/* libcurl signs requests (AWS Signature Version 4) and keeps the connection.
+ * The signature covers the body's SHA-256, so the server refuses a body that
+ * was changed on its way. */
 #include "s3/s3_request.h"
 
 #include <errno.h>
@@ -21,12 +21,12 @@ enum {
     BACKOFF_STEP_MS = 50
 };
 
-/* What libcurl needs while one try of a request is under way. */
+/* The state of one attempt of a request, for libcurl's callbacks. */
 struct s3_attempt {
     struct s3 *s3;
     struct s3_request *request;
     uint64_t sent;
-    uint64_t skip; /* bytes of the object that came before, and come again */
+    uint64_t skip; /* bytes to skip, because an earlier attempt received them */
     int error;     /* errno of a file that cannot be read */
     char hash[HASH_TEXT];
     char why[CURL_ERROR_SIZE];
@@ -46,7 +46,8 @@ static uint64_t body_size(const struct s3_request *request)
                             : request->body.size;
 }
 
-/* Reads a part of the body; 0: its end, or an error in errno. */
+/* Reads a part of the body. Returns 0 at its end, or with errno after an error.
+ */
 static size_t read_body(const struct s3_request *request, uint64_t at,
                         void *out, size_t size)
 {
@@ -60,7 +61,7 @@ static size_t read_body(const struct s3_request *request, uint64_t at,
     ssize_t got =
         pread(request->fd, out, size, (off_t)(request->range[0] + at));
     if (got == 0 && size > 0)
-        errno = ENODATA; /* it has become shorter */
+        errno = ENODATA; /* the file has become shorter */
     return got <= 0 ? 0 : (size_t)got;
 }
 
@@ -112,8 +113,8 @@ static bool is_success(long status)
     return status >= 200 && status < 300;
 }
 
-/* The object's bytes. If the other side does not know Range, all of them come
- * again. */
+/* Receives bytes of the object. If the server does not support Range, it sends
+ * all bytes again. */
 static bool take_object(struct s3_attempt *attempt, struct kx_slice bytes)
 {
     struct s3_request *request = attempt->request;
@@ -149,7 +150,7 @@ static size_t take_body(char *bytes, size_t one, size_t size, void *context)
     return take_object(attempt, kx_slice(bytes, size)) ? size : 0;
 }
 
-/* The value of a header line without the space around it. */
+/* Copies the value of a header line without the whitespace around it. */
 static void copy_value(const char *line, size_t from, size_t to, char *out)
 {
     while (from < to && line[from] == ' ')
@@ -169,7 +170,7 @@ static size_t take_header(char *line, size_t one, size_t size, void *context)
     return size;
 }
 
-/* Not zero: the transfer is broken off, as the store closes. */
+/* A nonzero result aborts the transfer, because the store is closing. */
 static int look_at_time(void *context, curl_off_t a, curl_off_t b, curl_off_t c,
                         curl_off_t d)
 {
@@ -196,7 +197,7 @@ static bool add_header(struct s3_attempt *attempt, const char *name,
     return list != NULL;
 }
 
-/* What has arrived is not asked for again. */
+/* Requests only the bytes that have not arrived. */
 static bool add_range(struct s3_attempt *attempt)
 {
     const struct s3_request *request = attempt->request;
@@ -209,8 +210,8 @@ static bool add_range(struct s3_attempt *attempt)
             add_header(attempt, "Range", range));
 }
 
-/* A header without a value, such as the one that would keep libcurl from
- * sending Expect, may not be added: version 7.88 would sign it. */
+/* Do not add a header without a value, such as "Expect:": libcurl 7.88 would
+ * sign it. */
 static bool add_headers(struct s3_attempt *attempt)
 {
     const char *token = attempt->s3->settings.session_token;
@@ -326,7 +327,7 @@ static CURLcode try_once(struct s3_attempt *attempt)
 
 /* ---- All tries ----------------------------------------------------------- */
 
-/* Waits before the next try; returns at once when the store closes. */
+/* Waits before the next attempt; returns at once if the store closes. */
 static void back_off(struct s3 *s3, int tries)
 {
     long ms = (long)S3_BACKOFF_MS << tries;
@@ -335,7 +336,8 @@ static void back_off(struct s3 *s3, int tries)
         nanosleep(&step, NULL);
 }
 
-/* True if another try would end in the same way, or nothing waits for it. */
+/* True if another attempt would have the same result, or nobody waits for it.
+ */
 static bool is_over(const struct s3_attempt *attempt)
 {
     return attempt->request->stopped || attempt->request->reply.failed ||

@@ -1,5 +1,5 @@
-/* Names are limited to characters that mean the same in a path, in a query and
- * in a signature, so that nothing has to be escaped. */
+/* Names may have only characters that need no escape in a path, a query or a
+ * signature. */
 #include "s3/s3_settings.h"
 
 #include <ctype.h>
@@ -13,7 +13,8 @@ static const char LOWER[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 static const char NAME[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_~"
                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ/";
 
-/* The value of the first variable that is set and not empty; NULL: none is. */
+/* Returns the value of the first variable that is set and not empty, or NULL.
+ */
 static const char *first_of(const char *const names[], size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -29,7 +30,8 @@ static const char *variable(const char *name)
     return first_of(&name, 1);
 }
 
-/* A name with an empty, "." or ".." part would be another one on the way. */
+/* Refuses empty, "." and ".." parts, which software on the way might normalize
+ * to another name. */
 static bool is_prefix(const char *text)
 {
     const char *at = text;
@@ -68,7 +70,7 @@ static enum kx_status read_name(const char *archive,
     return KX_OK;
 }
 
-/* An address without path, query or user. */
+/* True for an address without path, query or user. */
 static bool is_endpoint(const char *text)
 {
     size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
@@ -105,7 +107,7 @@ static enum kx_status read_endpoint(void *mem, struct s3_settings *settings,
                    text != NULL ? text : settings->endpoint);
 }
 
-/* What goes into a header must not end its line. */
+/* True if the text is safe in a header line. */
 static bool is_printable(const char *text)
 {
     for (; *text != '\0'; text++)
@@ -114,7 +116,8 @@ static bool is_printable(const char *text)
     return true;
 }
 
-/* False: it is not set although it is needed, or has spaces in it. */
+/* Reads a variable. False if it is needed but not set, or is unsafe in a
+ * header. */
 static bool read_key(const char *name, bool needed, const char **out)
 {
     *out = variable(name);

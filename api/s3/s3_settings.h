@@ -1,4 +1,4 @@
-/* Which bucket, where, and with which access key. */
+/* The bucket, its endpoint and the access key. */
 #ifndef S3_SETTINGS_H
 #define S3_SETTINGS_H
 
@@ -16,8 +16,9 @@ struct s3_settings {
     const char *ca_file;       /* NULL: the system's authorities */
 };
 
-/* Reads the name of an archive, s3://BUCKET/PREFIX, and the environment;
- * allocated in mem. KX_OK; KX_BAD_DIRECTORY, with a sentence; KX_NO_MEMORY. */
+/* Reads the name of an archive, s3://BUCKET/PREFIX, and the environment into
+ * settings allocated in mem, a talloc context. Returns KX_OK, KX_BAD_DIRECTORY
+ * with a sentence in fault, or KX_NO_MEMORY. */
 enum kx_status s3_settings_read(void *mem, const char *archive,
                                 struct s3_settings *settings_out,
                                 struct kx_fault *fault);

@@ -1,5 +1,6 @@
-/* An upload in parts that does not end is taken back. After a kill it stays in
- * the bucket, where a lifecycle rule should remove it (deploy/README.md). */
+/* An upload in parts that fails is aborted. If the process is killed, the
+ * upload stays in the bucket until a lifecycle rule removes it
+ * (deploy/README.md). */
 #include "s3/s3_upload.h"
 
 #include <inttypes.h>
@@ -15,7 +16,7 @@ enum { ID_MAX = 1024, QUERY_MAX = ID_MAX + 64 };
 struct parts {
     const struct s3_upload *upload;
     char id[ID_MAX];
-    struct kx_buffer list; /* of the parts, as XML */
+    struct kx_buffer list; /* the parts, as XML */
 };
 
 enum kx_status s3_upload_measure(struct s3 *s3, const char *key,
@@ -37,7 +38,7 @@ static enum kx_status not_as_s3(const struct s3_upload *upload,
                    settings->bucket, upload->key, settings->endpoint);
 }
 
-/* There is a bucket, so 404 says nothing that is known. */
+/* A 404 is an unexpected error here, because the bucket exists. */
 static enum kx_status send_upload(const struct s3_upload *upload,
                                   struct s3_request *request,
                                   struct kx_fault *fault)
@@ -46,7 +47,7 @@ static enum kx_status send_upload(const struct s3_upload *upload,
     return status == KX_ABSENT ? not_as_s3(upload, fault) : status;
 }
 
-/* An id has no characters that would need an escape. */
+/* True if the id has no characters that need an escape. */
 static bool is_plain(const char *text)
 {
     for (; *text != '\0'; text++)
@@ -97,7 +98,7 @@ static enum kx_status send_part(struct parts *parts, unsigned number,
     return status;
 }
 
-/* Moves on to the next part. False: that was the last one. */
+/* Moves to the next part. False after the last part. */
 static bool next_part(const struct s3_upload *upload, uint64_t range[2])
 {
     uint64_t least = (upload->size + S3_PARTS_MAX - 1) / S3_PARTS_MAX;
@@ -129,8 +130,8 @@ static bool is_there(const struct s3_upload *upload)
            size == upload->size;
 }
 
-/* The reply may say only in its body that the object was not made. When it was
- * lost, the second try finds no upload, but the object. */
+/* The reply may report a failure only in its body. If the reply is lost, the
+ * retry finds no upload, but the object. */
 static enum kx_status complete(struct parts *parts, struct kx_fault *fault)
 {
     char query[QUERY_MAX], code[64];

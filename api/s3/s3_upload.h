@@ -1,5 +1,5 @@
-/* A file becomes an object: by one request, or if it is large in parts, which
- * are tried again one by one. Memory does not depend on its size. */
+/* Uploads a file as an object: in one request or, if it is large, in parts that
+ * are retried one by one. Memory does not depend on the size. */
 #ifndef S3_UPLOAD_H
 #define S3_UPLOAD_H
 
@@ -7,7 +7,7 @@
 
 enum {
     S3_PART_BYTES = 16 << 20, /* larger files are sent in parts */
-    S3_PARTS_MAX = 9000       /* of one file; S3 takes 10000 */
+    S3_PARTS_MAX = 9000       /* parts of one file; S3 allows 10000 */
 };
 
 struct s3_upload {
@@ -15,16 +15,18 @@ struct s3_upload {
     const char *key;
     int fd;
     uint64_t size;
-    void (*between)(void *context); /* after each part; NULL: nothing */
+    void (*between)(void *context); /* called after each part; NULL: not called
+                                     */
     void *context;
 };
 
-/* The object is there when this returns KX_OK; else it is not, or is as it was.
- * Statuses are those of s3_send. */
+/* Uploads the file. The object exists when this returns KX_OK; after any other
+ * status of s3_send the object is unchanged. */
 enum kx_status s3_upload(const struct s3_upload *upload,
                          struct kx_fault *fault);
 
-/* The size of an object; KX_ABSENT: there is no such object. */
+/* Gets the size of an object. Returns a status of s3_send, KX_ABSENT if there
+ * is no such object. */
 enum kx_status s3_upload_measure(struct s3 *s3, const char *key,
                                  uint64_t *size_out, struct kx_fault *fault);
 

@@ -1,12 +1,13 @@
-/* Elements are found by their tags. A name of S3 cannot contain '<' except as
- * an escape, so a tag in the text is one. */
+/* Finds elements by searching for their tags: text in S3's replies contains '<'
+ * only as an escape. */
 #include "s3/s3_xml.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-/* The position of the tag; the size of the text: it has no such tag. */
+/* Returns the position of the tag, or the size of the text if it has no such
+ * tag. */
 static size_t find(struct kx_slice text, const char *tag)
 {
     if (text.size == 0)
@@ -35,8 +36,8 @@ bool s3_xml_next(struct kx_slice *rest, const char *name,
     return true;
 }
 
-/* The character of an escape at the beginning of the text, and its size; 0: it
- * is not one of the five. */
+/* Decodes the escape at the beginning of the text to *out and returns its size,
+ * or 0 if it is not one of the five. */
 static size_t escape(struct kx_slice text, char *out)
 {
     static const struct {
