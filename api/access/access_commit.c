@@ -1,6 +1,6 @@
-/* Rights on the keys of a commit. All of them are checked before the writer
- * gets the commit, so that its result tells nothing about keys that the caller
- * may not see. */
+/* Rights on the keys of a commit. All are checked before the writer gets the
+ * commit, so that its result reveals nothing about keys that the caller must
+ * not see. */
 #include <talloc.h>
 
 #include "access/access_state.h"
@@ -36,8 +36,8 @@ static bool covers_all(const struct request *request, const enum scope *scopes,
     return i == count;
 }
 
-/* A caller with the rights on all keys needs no look at the index, for which
- * there may be no view. */
+/* A caller with the rights on all keys needs no check of the index, because a
+ * view may not be available. */
 static bool may_find(struct request *request, struct reply *reply,
                      const enum scope *scopes, size_t count,
                      const struct kx_by **by)
@@ -54,7 +54,7 @@ static bool may_find(struct request *request, struct reply *reply,
     return i == count;
 }
 
-/* A check of a range tells what a list of it would tell. */
+/* A check of a range reveals what a list of the range would. */
 static bool may_check_one(struct request *request, struct reply *reply,
                           struct kx_check *check)
 {
@@ -94,9 +94,9 @@ static bool may_change_range(struct request *request, struct reply *reply,
     return i == count;
 }
 
-/* Does the outcome of the mutation, or the value that it stores, depend on
- * stored entries? A key of an index only takes the value that the index holds,
- * and a dry run only reads. */
+/* True if the result of the mutation, or the value that it stores, depends on
+ * stored entries. A key of an index accepts only the value that the index
+ * holds, and a dry run only reads. */
 static bool reads_stored(const struct kx_commit *commit,
                          const struct kx_mutation *mutation, bool of_index)
 {
@@ -115,13 +115,14 @@ static bool may_mutate_key(struct request *request, struct reply *reply,
             access_key(request, reply, SCOPE_READ, key));
 }
 
-/* With a value in place of a key, the key of an entry that is to be made. */
+/* Returns the mutation's key or, if it has a value in place of a key, the key
+ * of the entry to create. */
 static struct kx_slice named_key(const struct kx_mutation *mutation)
 {
     return mutation->by != NULL ? mutation->new_key : mutation->key;
 }
 
-/* The first refusal. */
+/* Checks one mutation; reply gets the first refusal. */
 static bool may_mutate_one(struct request *request, struct reply *reply,
                            struct kx_mutation *mutation)
 {
@@ -132,7 +133,7 @@ static bool may_mutate_one(struct request *request, struct reply *reply,
                                             access_key_of_index(request, key)));
 }
 
-/* The same without a reply. */
+/* Checks one mutation as may_mutate_one does, without a reply. */
 static bool sees_mutation(struct request *request, struct kx_mutation *mutation,
                           struct kx_claim *claims)
 {
@@ -166,8 +167,7 @@ size_t access_mutations(struct request *request)
     return request->caller.cleared = count;
 }
 
-/* Without memory for a claim nothing is refused, but nothing is allowed
- * either. */
+/* If memory for a claim runs out, the request fails without a refusal. */
 static bool may_mutate_keys(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
@@ -222,8 +222,8 @@ static bool may_declare(struct request *request, struct reply *reply,
     return !declared.adopts || may_adopt(request, reply, &declared);
 }
 
-/* Reads the declaration that the index would have. False: it has none, which
- * the core finds as well. */
+/* Reads the declaration that the index would have. False if it would have none;
+ * the core then reports why. */
 static bool read_patched(struct request *request, struct kx_declared *out)
 {
     struct kx_index_info info;
@@ -243,8 +243,8 @@ static bool read_patched(struct request *request, struct kx_declared *out)
                KX_OK;
 }
 
-/* A token that may change all indexes is not compared with one of them: that
- * would need a view. */
+/* A token that may change all indexes is not checked against a single one,
+ * because that would need a view. */
 static const enum scope INDEXES[] = {SCOPE_INDEX};
 
 /* An index that gets another prefix shows the entries under it. */
@@ -342,7 +342,7 @@ bool access_commit(struct request *request, struct reply *reply)
                access_counts(request, reply, commit->command.index_name);
     case KX_ADD_TOKEN:
     case KX_REVOKE_TOKEN:
-        return true; /* tokens.c has asked */
+        return true; /* checked in tokens.c */
     }
     return access_key(request, reply, SCOPE_ADMIN, kx_slice(NULL, 0));
 }

@@ -1,6 +1,6 @@
-/* Rights on keys. A key under the name of an index belongs to that index: it
+/* Rights on keys. A key under the name of an index belongs to the index. It
  * needs the rights on all entries for which the index is declared, because
- * index entries are made of them. */
+ * index entries are made from them. */
 #include <talloc.h>
 
 #include "access/access_state.h"
@@ -30,15 +30,16 @@ static bool range_covered(const struct request *request, enum scope scope,
     return false;
 }
 
-/* May the caller do this with all keys, so that no key need be checked? Marks
- * the rights as checked. */
+/* True if the caller has the scope for all keys, so that no key needs a check.
+ * Marks the rights as checked. */
 static bool is_whole(struct request *request, enum scope scope)
 {
     request->caller.asked = true;
     return access_covers(request, scope, kx_slice(NULL, 0));
 }
 
-/* Do the grants cover the index's own name? False without memory. */
+/* True if the grants cover the index's own name. False also if memory ran out.
+ */
 static bool name_covered(const struct request *request, enum scope scope,
                          struct kx_slice name)
 {
@@ -81,8 +82,8 @@ bool access_counts_index(const struct request *request,
 
 enum owner { NO_INDEX, COVERED_INDEX, FOREIGN_INDEX };
 
-/* Is there an index of that name, and do the caller's grants cover it? Inside a
- * view. */
+/* Finds out whether an index has this name and whether the caller's grants
+ * cover it. Inside a view. */
 static enum owner index_in_view(const struct request *request, enum scope scope,
                                 struct kx_slice name)
 {
@@ -102,7 +103,7 @@ static enum owner look_at_index(const struct request *request, enum scope scope,
     return owner;
 }
 
-/* The same for the index whose name is the first part of the key. */
+/* Calls index_in_view for the index whose name is the first part of the key. */
 static enum owner owner_of(const struct request *request, enum scope scope,
                            struct kx_slice key)
 {
@@ -243,8 +244,8 @@ bool access_lists_index(const struct request *request, struct kx_slice name)
            index_in_view(request, SCOPE_LIST, name) == COVERED_INDEX;
 }
 
-/* Puts a prefix among others in key order. Of two that cover each other the
- * shorter one is kept. */
+/* Inserts a prefix among others in key order. If one covers another, keeps only
+ * the shorter. */
 static size_t insert_prefix(struct kx_slice *prefixes, size_t count,
                             struct kx_slice prefix)
 {

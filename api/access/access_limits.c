@@ -1,5 +1,5 @@
-/* The limits of one token: requests in each minute of the clock, and streams at
- * a time. */
+/* The limits of one token: requests in each minute of the clock, and concurrent
+ * streams. */
 #include "access/access_state.h"
 
 #include <stdatomic.h>

@@ -1,36 +1,39 @@
-/* Functions that the access*.c files share. Threads: as in access.h. */
+/* Functions that the access*.c files share. All belong to the thread that has
+ * the request. */
 #ifndef API_ACCESS_STATE_H
 #define API_ACCESS_STATE_H
 
 #include "access/access.h"
 #include "http/problem.h"
 
-/* The core's bit for a scope; 0: none. */
+/* Returns the core's bit for a scope; 0 if it has none. */
 unsigned access_bit(enum scope scope);
 
-/* The reply becomes a 403 that names the scope and, if key is not NULL, the
- * prefix that was needed, or the index. Returns false. */
+/* Make reply a 403 that names the scope and the prefix (if key is not NULL) or
+ * index for which it is needed. Return false. */
 bool access_refuse_key(struct request *request, struct reply *reply,
                        enum scope scope, const struct kx_slice *key);
 bool access_refuse_index(struct request *request, struct reply *reply,
                          enum scope scope, struct kx_slice name);
 
-/* May the caller do this with all keys that begin with these parts? Unlike
- * access_key it does not check whether they belong to an index. False: reply is
- * then complete (403). */
+/* True if the caller has the scope for all keys that begin with these parts.
+ * Does not check whether they belong to an index. On false reply is complete
+ * (403). */
 bool access_prefix(struct request *request, struct reply *reply,
                    enum scope scope, struct kx_slice prefix);
 
-/* Does the key belong to an index? Not inside a view. True also when there is
- * no memory to find out. */
+/* True if the key belongs to an index, or if memory ran out while finding out.
+ * Not inside a view. */
 bool access_key_of_index(const struct request *request, struct kx_slice key);
 
-/* Counts a request of the token; false when the minute has had too many. */
+/* Counts a request of the token. On false the token has had too many requests
+ * in this minute, and reply is complete (429). */
 bool access_count(struct request *request, struct reply *reply);
-/* Adds the headers with the number of requests left, when it is low. */
+/* Adds headers with the number of requests left if the number is low. */
 void access_quota(struct request *request, struct reply *reply);
 
-/* Counts a reply that is a stream; makes it a 429 when there are too many. */
+/* access_stream counts a reply that is a stream, or makes it a 429 if the token
+ * has too many streams. access_end_stream takes the stream out of the count. */
 void access_stream(struct request *request, struct reply *reply);
 void access_end_stream(struct request *request);
 

@@ -10,7 +10,7 @@
 #include "http/router.h"
 
 enum {
-    DENIALS_MAX = 50, /* lines of either in one second */
+    DENIALS_MAX = 50, /* lines per second, with a token and without */
     SHOWN = 8         /* bytes of a digest */
 };
 
@@ -22,7 +22,7 @@ static const char *name_of(const struct request *request)
 
 /* The size of the subject in the line. The subject is the name of an index or
  * the id of a token, which the request has made or has in its path; it has no
- * spaces. Of a whole token in the path only the id is shown. */
+ * spaces. If the path has a whole token, only its id is shown. */
 static int subject_size(const struct request *request)
 {
     size_t most = request->route->scope == SCOPE_TOKENS
@@ -63,10 +63,10 @@ static void describe(const struct kx_slice *key, char *out, size_t size)
 
 struct denials {
     atomic_int_fast64_t second;
-    atomic_uint count; /* in that second */
+    atomic_uint count; /* denials in that second */
 };
 
-/* Counts a denial; false when this second has DENIALS_MAX lines already. */
+/* Counts a denial. False if this second already has DENIALS_MAX lines. */
 static bool is_few(struct denials *denials)
 {
     int64_t now = kx_now_ms() / 1000;

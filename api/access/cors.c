@@ -15,7 +15,7 @@ static bool is_safe(enum method method)
            method == METHOD_OPTIONS;
 }
 
-/* Is the text an item of the list, which is separated by commas? */
+/* True if the text is an item of the comma-separated list. */
 static bool is_listed(const char *list, const char *text, size_t size)
 {
     while (list != NULL) {
@@ -61,8 +61,9 @@ static bool check_host(struct request *request, struct reply *reply)
 
 /* ---- Origin ------------------------------------------------------------- */
 
-/* Is origin ("http://host:port", RFC 6454 section 7) this server under the name
- * in Host? Host may contain the scheme's default port; Origin never does. */
+/* True if origin ("http://host:port", RFC 6454 section 7) is this server under
+ * the name in Host. Host may contain the scheme's default port; Origin never
+ * does. */
 static bool same_origin(const char *origin, const char *host)
 {
     const char *authority = strstr(origin, "://");
@@ -82,9 +83,9 @@ static bool says(const struct request *request, const char *name,
     return given != NULL && strcasecmp(given, value) == 0;
 }
 
-/* Does a page of another site load the reply as a script, a style or an image
- * (Fetch Metadata)? It may only link here; requests by its code have an Origin.
- */
+/* True if a page of another site loads the reply as a script, a style or an
+ * image (Fetch Metadata). Such a page may only link here; requests of its code
+ * have an Origin. */
 static bool loads_for_another_site(const struct request *request)
 {
     return says(request, "Sec-Fetch-Site", "cross-site") &&
@@ -152,9 +153,9 @@ void cors_preflight(const struct request *request, struct reply *reply)
     reply_header(reply, "Access-Control-Max-Age", "86400");
 }
 
-/* Vary keeps a cache from giving one site the reply for another. Without CORS a
- * reply is for pages of this origin only: a browser must not load it into a
- * page of another origin, even one that differs only in its port. */
+/* Vary prevents a cache from giving one site the reply for another. Without
+ * CORS a reply is only for pages of this origin: a browser must not load it
+ * into a page of another origin, even if only the port differs. */
 void cors_expose(const struct request *request, struct reply *reply)
 {
     if (request->service->options->cors_origin != NULL)

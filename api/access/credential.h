@@ -1,5 +1,5 @@
-/* Access tokens as clients have them: kindex_<id>_<secret>. The id is looked
- * up, and the secret is compared by its digest. Any thread. */
+/* The text of access tokens: kindex_<id>_<secret>. The id finds the stored
+ * token, whose digest the secret must match. Any thread. */
 #ifndef API_CREDENTIAL_H
 #define API_CREDENTIAL_H
 
@@ -15,15 +15,15 @@ struct credential {
     uint8_t digest[KX_TOKEN_DIGEST_SIZE]; /* SHA-256 of the secret */
 };
 
-/* Makes a new token and writes its text, with a NUL, to text (CREDENTIAL_SIZE +
- * 1 bytes). False when memory ran out or the system gives no random bytes. */
+/* Creates a token and writes its text, with a NUL, to text (CREDENTIAL_SIZE + 1
+ * bytes). False if memory ran out or the system has no random bytes. */
 bool credential_make(struct credential *credential_out, char *text);
 
-/* Reads the text of a token; false when it has another form. */
+/* Reads the text of a token. False if it has another form. */
 bool credential_read(struct kx_slice text, struct credential *credential_out);
 
-/* Has the credential the secret of this token? Takes the same time for every
- * secret. */
+/* True if the credential has the secret of this token. Runs in constant time.
+ */
 bool credential_fits(const struct credential *credential,
                      const struct kx_token *token);
 

@@ -21,9 +21,9 @@ class AccessPage {
     this.node = h('div.scroll.pane', { tabIndex: 0, role: 'region', 'aria-label': 'Access' },
       h('header.bar', {}, h('h2', {}, 'Access tokens'), h('span.grow'), may('admin')
         ? h('button.primary', { type: 'button', onclick: () => this.create() }, 'New', h('kbd', {}, 'n')) : null),
-      isOpen() ? h('p.warn', {}, 'This server needs no token: every program on this machine may do everything. The first token changes that: from then on every request needs one. You are signed in with it.') : null,
-      holder() ? h('p', {}, `You use ${holder().name}: ${holder().grants.map(grantText).join('; ')}; ends ${day(holder().expiresAt)}.`) : null,
-      may('admin') ? h('table', {}, h('thead', {}, h('tr', {}, ['Name', 'May', 'Made', 'Ends', ''].map((text) =>
+      isOpen() ? h('p.warn', {}, 'This server needs no token: every program on this machine has all rights. Once the first token is created, every request needs a token; you are then signed in with the first.') : null,
+      holder() ? h('p', {}, `You use ${holder().name}: ${holder().grants.map(grantText).join('; ')}; expires: ${day(holder().expiresAt)}.`) : null,
+      may('admin') ? h('table', {}, h('thead', {}, h('tr', {}, ['Name', 'May', 'Created', 'Expires', ''].map((text) =>
         (text ? h('th', { scope: 'col' }, text) : h('td'))))), this.body) : null);
   }
 
@@ -40,7 +40,7 @@ class AccessPage {
 
   async revoke(token) {
     const yes = await confirm({ title: `Revoke ${token.name}?`, action: 'Revoke',
-      body: h('p', {}, 'Programs that use it are refused from then on.') });
+      body: h('p', {}, 'Programs that use this token lose access at once.') });
     if (!yes) return;
     await send('DELETE', `/tokens/${token.id}`);
     say(`Revoked ${token.name}`);
@@ -57,7 +57,7 @@ class AccessPage {
     let made;
     await form({ id: 'new-token', title: 'New access token', action: 'Make it',
       body: [h('label', {}, 'Name', name), h('label', {}, 'For keys under', prefix), h('label', {}, 'It may', preset),
-        h('label', {}, 'Days until it ends (0: never)', days)],
+        h('label', {}, 'Expires after (days, 0 = never)', days)],
       submit: async () => {
         const grants = [{ scopes: PRESETS[preset.value][1], prefix: parse(prefix.value.trim()) }];
         const ttl = Number(days.value) > 0 ? { ttl: `${days.value}d` } : {};
@@ -76,10 +76,10 @@ class AccessPage {
     const lines = [`export KINDEX_TOKEN=${token}`, `export DENO_KV_ACCESS_TOKEN=${token}`];
     let copied = false;
     await form({ id: 'secret', title: `The token ${name}`, action: 'Copy', cancel: 'Close',
-      body: [h('p', {}, 'It is shown this once: the server keeps only its hash.'),
+      body: [h('p', {}, 'The token is shown only now: the server keeps only its hash.'),
         h('pre', { tabIndex: 0, role: 'region', 'aria-label': 'The token', oncopy: () => { copied = true; } }, lines.join('\n'))],
       mayClose: () => copied || confirm({ title: 'Close without a copy?', action: 'Close',
-        body: h('p', {}, 'The token was not copied, and is not shown again.') }),
+        body: h('p', {}, 'The token was not copied and will not be shown again.') }),
       submit: async () => {
         if (!navigator.clipboard) throw new Error('The browser does not let this page copy: select the text and copy it.');
         await navigator.clipboard.writeText(token);

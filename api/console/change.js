@@ -30,7 +30,7 @@ async function estimate(index, to) {
   const name = `${index.name.slice(0, 40)}_changed`;
   const { estimate: found, warnings = [] } = await post('/indexes?dry=1', { ...declarationOf(index), ...to, name });
   return [estimateFacts(found), warnings.map((text) => h('p.warn', {}, text)),
-    to.unique && found?.conflicts > 0 ? h('p.bad', {}, `${count(found.conflicts)} entries have a value that another one has: the change would stop at them.`) : null];
+    to.unique && found?.conflicts > 0 ? h('p.bad', {}, `${count(found.conflicts)} entries share a value with another entry: the change would stop at them.`) : null];
 }
 
 function running(host, index, again) {
@@ -38,12 +38,12 @@ function running(host, index, again) {
   const undo = async () => {
     try {
       await post(at(index.name, '/migration'), undefined, { method: 'DELETE' });
-      say(`${index.name} stays as it was`);
+      say(`${index.name} stays unchanged`);
       again();
     } catch (error) { say(error.text ?? error.message, true); }
   };
-  fill(host, h('p', {}, `It is changed to store ${storeText(migration.to.store)}${migration.to.unique ? ', unique' : ''}: `,
-    migration.failure ?? `${Math.round(migration.build?.percent ?? 0)} %`, '. Until then it is read in its old form.'),
+  fill(host, h('p', {}, `Changing to store ${storeText(migration.to.store)}${migration.to.unique ? ', unique' : ''}: `,
+    migration.failure ?? `${Math.round(migration.build?.percent ?? 0)} %`, '. Until it is complete, reads use the old form.'),
   h('div.actions', {}, h('button', { type: 'button', onclick: undo }, 'Undo the change')));
 }
 
@@ -104,7 +104,7 @@ export function pace(host, index, again) {
       again();
     } catch (error) { note.textContent = error.text ?? error.message; }
   };
-  fill(host, h('p', {}, 'Builds, changes and verifications of this index go at this pace, also after a restart.'),
+  fill(host, h('p', {}, 'The limit applies to builds, changes and verifications of this index, also after a restart.'),
     h('form', { 'aria-label': 'Pace', onsubmit: (event) => {
       event.preventDefault();
       const text = limit.value.trim();

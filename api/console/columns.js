@@ -36,7 +36,7 @@ export async function chooseColumns(prefix, shown) {
   if (boxes.length > 0) boxes[0].autofocus = true;
   let chosen;
   await form({ id: 'columns', title: 'Columns', action: 'Show', body: boxes.length === 0
-    ? h('p', {}, 'None of the first entries has an object with members as its value.')
+    ? h('p', {}, 'No value of the first entries is an object with members.')
     : h('fieldset', {}, h('legend', {}, `Members of the first entries, at most ${COLUMNS_MAX}`),
       boxes.map((box) => h('label.check', {}, box, h('code', {}, box.value)))),
   submit: () => {

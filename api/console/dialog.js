@@ -54,11 +54,11 @@ export function form({ id, title, body, action, danger, submit, cancel = 'Cancel
 // Asks before something that cannot be undone. With `type` that text must be typed.
 export function confirm({ title, body, action, type }) {
   const field = type === undefined ? null
-    : h('label', {}, `Type ${type} to go ahead`, h('input', { name: 'typed', autocomplete: 'off',
+    : h('label', {}, `Type ${type} to confirm`, h('input', { name: 'typed', autocomplete: 'off',
       spellcheck: false, autofocus: true }));
   return form({ id: 'confirm', title, body: [body, field], action, danger: true, submit: () => {
     if (field && field.querySelector('input').value !== type) {
-      throw new Error(`This is not ${type}.`);
+      throw new Error(`The text is not ${type}.`);
     }
   } });
 }

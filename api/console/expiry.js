@@ -20,8 +20,8 @@ export async function chooseExpiry(expiresAt) {
   field.addEventListener('input', () => { date.value = ''; });
   let ttl;
   await form({ id: 'expiry', title: 'Time to live', action: 'Set', body: [h('p', {}, expiresAt === null
-    ? 'It does not expire.' : `It expires at ${new Date(expiresAt).toLocaleString('en-GB')}.`),
-  h('label', {}, 'It expires after', field), h('label', {}, 'or at', date)], submit: () => {
+    ? 'The entry does not expire.' : `The entry expires at ${new Date(expiresAt).toLocaleString('en-GB')}.`),
+  h('label', {}, 'Expires after', field), h('label', {}, 'or at', date)], submit: () => {
     const text = field.value.trim();
     const left = date.value === '' ? NaN : new Date(date.value).getTime() - Date.now();
     if (text !== '' && !DURATION.test(text)) throw new Error('Write a time such as 30m, 12h or 7d, or none.');

@@ -31,7 +31,7 @@ export async function createEntry(prefix) {
   left: () => {
     if (value.value === '') return;
     kept = { key: key.value, value: value.value };
-    say('The new entry that you had begun is kept: New shows it.');
+    say('Your unfinished entry is kept: New opens it.');
   } });
   if (made) say(`Created ${write(made)}`);
   return made;
@@ -44,7 +44,7 @@ export async function deletePrefix(prefix) {
   const yes = await confirm({ title: `Delete ${count(n)} ${n === 1 ? 'entry' : 'entries'}?`, action: `Delete ${count(n)}`,
     type: write(prefix), body: [h('p', {}, 'All entries under ', h('code', {}, write(prefix)), ', such as'),
       h('ul', {}, entries.map((entry) => h('li', {}, h('code', {}, write(entry.key))))),
-      h('p', {}, 'This cannot be undone: export it first if it may be needed.')] });
+      h('p', {}, 'This cannot be undone. If you may need the entries, export them first.')] });
   if (!yes) return false;
   let deleted = 0;
   for (let more = true; more;) {

@@ -13,15 +13,15 @@ export function signIn(reason) {
   const keep = h('input', { type: 'checkbox', name: 'keep' });
   return form({ id: 'sign-in', title: 'Access token', action: 'Sign in', cancel: null, locked: true,
     body: [h('p', {}, reason ?? 'This server needs an access token.'),
-    h('p.note', {}, 'With a token that may make others, ', h('code', {}, 'kindex token create me all'),
-      ' makes one. If all are lost, start the server with ', h('code', {}, '--token-file FILE'), ': the token in that file may do everything.'),
+    h('p.note', {}, 'A token with all rights can create others: ', h('code', {}, 'kindex token create me all'),
+      '. If all tokens are lost, start the server with ', h('code', {}, '--token-file FILE'), ': the token in that file has all rights.'),
     h('input.hidden', { type: 'text', name: 'username', autocomplete: 'username', value: 'kindex',
       tabIndex: -1, 'aria-hidden': 'true' }),
     h('label', {}, 'Token', field),
     h('label.check', {}, keep, 'Keep it until this tab is closed')],
     submit: async () => {
       if (!setToken(field.value.trim(), keep.checked)) {
-        throw new Error('This is not a token: it has characters that no token has.');
+        throw new Error('This is not a token: a token is printable ASCII without spaces.');
       }
       try {
         await loadSession();

@@ -24,7 +24,7 @@ async function table(host, { head, foot, read }) {
   const more = h('button', { type: 'button', onclick: add }, 'More');
   await add();
   const titles = head.map((text, i) => h(i > 0 ? 'th.num' : 'th', { scope: 'col' }, text));
-  fill(host, body.childElementCount === 0 ? h('p', {}, 'It has no entries.')
+  fill(host, body.childElementCount === 0 ? h('p', {}, 'The index has no entries.')
     : [h('table', {}, h('thead', {}, h('tr', {}, titles)), body, foot ? h('tfoot', {}, foot) : null), more]);
 }
 
@@ -52,7 +52,7 @@ async function totals(host, { name, store, fields, entries }) {
 }
 
 export async function showValues(host, index) {
-  if (index.state === 'building') fill(host, h('p', {}, 'It can be read once it is built.'));
+  if (index.state === 'building') fill(host, h('p', {}, 'The index can be read once it is built.'));
   else if (index.store.aggregate) await totals(host, index);
   else await values(host, index);
 }

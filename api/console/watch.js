@@ -15,7 +15,7 @@ class WatchPage {
     this.prefix = h('input', { name: 'prefix', 'aria-label': 'Prefix', placeholder: 'prefix, such as users',
       spellcheck: false, autocomplete: 'off' });
     this.state = h('span.note', { role: 'status' });
-    this.tail = h('ol.tail', { tabIndex: 0, 'aria-label': 'Changes, the newest first' });
+    this.tail = h('ol.tail', { tabIndex: 0, 'aria-label': 'Changes, newest first' });
     this.pause = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => this.toggle() }, 'Pause');
     this.node = h('div.column', {}, h('form.bar', { onsubmit: (event) => { event.preventDefault(); this.ask(); } },
       h('h2', {}, 'Watch'), this.prefix, h('button.primary', { type: 'submit' }, 'Watch'), this.pause, this.state), this.tail);

@@ -1,6 +1,6 @@
-/* Protocol buffer messages in both directions: those of requests are unpacked
- * by protobuf-c into an arena that belongs to the request, those of replies are
- * written straight into the reply. */
+/* Protocol buffer messages: protobuf-c unpacks those of requests into an arena
+ * that belongs to the request; those of replies are written straight into the
+ * reply. */
 #ifndef API_PROTOBUF_H
 #define API_PROTOBUF_H
 
@@ -8,9 +8,9 @@
 
 #include "http/input_error.h"
 
-/* The body as a message; it lies in the request's memory and is freed with it.
- * What it may take there is bounded by the size of the body, so that a small
- * body cannot become a large message. NULL with an error: the body is no such
+/* Unpacks the body into a message in the request's memory, freed with the
+ * request. Its size is bounded by that of the body, so that a small body cannot
+ * become a large message. Returns NULL with an error if the body is not such a
  * message, or memory ran out. */
 void *protobuf_read(const struct request *request,
                     const ProtobufCMessageDescriptor *descriptor,
@@ -27,24 +27,26 @@ static inline size_t protobuf_varint_size(uint64_t number)
     return (size_t)(70 - __builtin_clzll(number | 1)) / 7;
 }
 
-/* Append a varint, a number field, a field of bytes. As in proto3 a field that
- * is 0 or empty is left out. Fields have numbers up to 15. */
+/* Append a varint, a number field, or a field of bytes. As in proto3, a field
+ * that is 0 or empty is omitted. Field numbers are at most 15. Lack of memory
+ * shows in out->failed. */
 void protobuf_varint(uint64_t number, struct kx_buffer *out);
 void protobuf_number(unsigned field, uint64_t number, struct kx_buffer *out);
 void protobuf_bytes(unsigned field, struct kx_slice bytes,
                     struct kx_buffer *out);
 
-/* Begins a field that is a message of `size` bytes, which the caller appends;
- * it is written also when it is empty. */
+/* Begins a field that is a message of `size` bytes, which the caller appends
+ * next. An empty message is written, too. */
 void protobuf_begin(unsigned field, size_t size, struct kx_buffer *out);
 
-/* The same for a message whose size is not known yet: what is appended between
- * open and close. open returns the place for close. Close moves what was
- * appended when the size needs more than one byte, or than was expected. */
+/* Write a message of unknown size: the bytes appended between open and close.
+ * protobuf_open returns the place to pass to protobuf_close, which moves the
+ * bytes if their size needs more than one byte, or more than was expected. */
 size_t protobuf_open(unsigned field, struct kx_buffer *out);
 void protobuf_close(size_t place, struct kx_buffer *out);
-/* An open message is going to have about so many bytes: there will be less to
- * move. Returns the place that it has now. */
+/* Reserves room for the length of an open message of about `size` bytes, so
+ * that protobuf_close need not move it. Returns the new place of the message.
+ */
 size_t protobuf_expect(size_t place, size_t size, struct kx_buffer *out);
 
 #endif

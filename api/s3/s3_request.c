@@ -336,7 +336,8 @@ static void back_off(struct s3 *s3, int tries)
         nanosleep(&step, NULL);
 }
 
-/* True if another attempt would have the same result, or nobody waits for it.
+/* True if another attempt would have the same result, or no caller waits for
+ * it.
  */
 static bool is_over(const struct s3_attempt *attempt)
 {

@@ -144,7 +144,7 @@ test('journey 10: a token for an app', async () => {
   await page.locator('dialog input[name=name]').fill('app');
   await page.locator('dialog input[name=prefix]').fill('users');
   await page.locator('dialog button[type=submit]').click();
-  await page.getByText('It is shown this once').waitFor();
+  await page.getByText('The token is shown only now').waitFor();
   const lines = await page.locator('#secret pre').innerText();
   await page.getByRole('button', { name: 'Copy' }).first().click();
   const made = await page.evaluate(() => navigator.clipboard.readText());

@@ -418,7 +418,7 @@ test('journey 10: a token for an app', async () => {
   await page.keyboard.press('Tab');
   await page.type('users');
   await page.key('Enter');
-  await page.getByText('It is shown this once').waitFor();
+  await page.getByText('The token is shown only now').waitFor();
   await accessible(page, context);
   await fits(page);
   await page.getByRole('button', { name: 'Copy' }).press('Enter');
@@ -580,9 +580,9 @@ test('an index is changed while it is used, at a pace, and verified', () => with
   await page.locator('select[name=store]').selectOption('value');
   await estimate.locator('dd').first().waitFor();
   await press('Change');
-  await page.getByText('It is changed to store value').waitFor();
+  await page.getByText('Changing to store value').waitFor();
   await press('Undo the change');
-  await page.getByText('team_by_city stays as it was').first().waitFor();
+  await page.getByText('team_by_city stays unchanged').first().waitFor();
   await page.waitForFunction(() => document.querySelector('select[name=store]')?.value === 'fields');
   await tab('Pace');
   await press('Resume');

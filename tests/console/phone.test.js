@@ -153,7 +153,7 @@ test('journey 10: a token', () => withConsole(async ({ context, open }) => {
   await button(page, /^New/).tap();
   await field(page, 'name').fill('me');
   await button(page, 'Make it').tap();
-  await page.getByText('It is shown this once').waitFor();
+  await page.getByText('The token is shown only now').waitFor();
   await fits(page);
   await button(page, 'Copy').tap();
   await page.getByText('You use me').waitFor();
