@@ -171,7 +171,7 @@ bool catalog_shows(const struct catalog *catalog, const struct record *record,
 bool catalog_show(const struct catalog *catalog, struct record *record,
                   int64_t now_ms)
 {
-    catalog_settle(catalog, record);
+    catalog_pick_row(catalog, record);
     if (!catalog_shows(catalog, record, now_ms))
         return false;
     if (record->index != 0)
@@ -196,7 +196,7 @@ static bool is_declared(const struct catalog *catalog, uint32_t id)
     return index != NULL && index->replaces == 0;
 }
 
-void catalog_settle(const struct catalog *catalog, struct record *row)
+void catalog_pick_row(const struct catalog *catalog, struct record *row)
 {
     struct record inner;
     if (row_form_inner(row, &inner))
@@ -252,7 +252,7 @@ enum kx_status catalog_join(const struct catalog *catalog,
 
 /* ---- The lists ---------------------------------------------------------- */
 
-bool catalog_has_partner(const struct catalog *catalog,
+bool catalog_shares_rows(const struct catalog *catalog,
                          const struct index *index)
 {
     return index->replaces != 0 || catalog_successor(catalog, index) != NULL;

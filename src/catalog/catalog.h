@@ -22,9 +22,9 @@
 struct row_form {
     struct declaration *target; /* with the new `store`, or NULL */
     struct declaration *failed; /* the last change that failed, or NULL */
-    uint64_t since; /* stamp of the change to this form; 0: as declared */
-    bool odd;       /* records of the shown form have this value of `odd` */
-    bool mixed;     /* some rows still have to be rewritten */
+    uint64_t changed_stamp;     /* of the change to this form; 0: as declared */
+    bool shows_odd;             /* records of the shown form have `odd` set */
+    bool rewriting;             /* some rows still have to be rewritten */
 };
 
 /* An index. Its address stays the same until catalog_forget. */
@@ -144,7 +144,7 @@ struct index *catalog_successor(const struct catalog *catalog,
 
 /* Turns a stored row into the row that clients see: that of the declared index,
  * which is neither dropped nor built to replace another. */
-void catalog_settle(const struct catalog *catalog, struct record *row);
+void catalog_pick_row(const struct catalog *catalog, struct record *row);
 
 /* Combines the row *bytes that an index should have (size 0: no row) with what
  * is `stored` under the key now. If `stored` has the row of another index that
@@ -156,7 +156,7 @@ enum kx_status catalog_join(const struct catalog *catalog,
 
 /* Returns whether the index is built to replace another, or is being replaced:
  * a row may then belong to both indexes (row_form.h). */
-bool catalog_has_partner(const struct catalog *catalog,
+bool catalog_shares_rows(const struct catalog *catalog,
                          const struct index *index);
 
 /* Returns whether clients may read by the index. */
@@ -208,7 +208,7 @@ static inline bool index_row_hidden(const struct index *index,
 uint64_t catalog_row_count(const struct catalog *catalog);
 
 /* Returns whether clients can see a record: it has not expired and, if it is an
- * index entry, its index is shown. Pass an index entry through catalog_settle
+ * index entry, its index is shown. Pass an index entry through catalog_pick_row
  * first. now_ms: Unix time. */
 bool catalog_shows(const struct catalog *catalog, const struct record *record,
                    int64_t now_ms);

@@ -130,10 +130,10 @@ static bool add_declaration(json_t *document, const char *name,
 static json_t *add_form(json_t *document, const struct index *index)
 {
     const struct row_form *form = &index->form;
-    json_t *more =
-        json_pack("{s:I, s:b, s:b, s:I}", "since", (json_int_t)form->since,
-                  "odd", form->odd, "mixed", form->mixed, "replaces",
-                  (json_int_t)index->replaces);
+    json_t *more = json_pack("{s:I, s:b, s:b, s:I}", "since",
+                             (json_int_t)form->changed_stamp, "odd",
+                             form->shows_odd, "mixed", form->rewriting,
+                             "replaces", (json_int_t)index->replaces);
     bool good = json_object_update(document, more) == 0 &&
                 add_declaration(document, "target", form->target) &&
                 add_declaration(document, "failed", form->failed);
@@ -241,9 +241,9 @@ static enum kx_status read_form(struct index *index, json_t *document)
                     "odd", &odd, "mixed", &mixed, "replaces", &replaces,
                     "target", &target, "failed", &failed) != 0)
         return KX_FAILED;
-    index->form.since = (uint64_t)since;
-    index->form.odd = odd != 0;
-    index->form.mixed = mixed != 0;
+    index->form.changed_stamp = (uint64_t)since;
+    index->form.shows_odd = odd != 0;
+    index->form.rewriting = mixed != 0;
     index->replaces = (uint32_t)replaces;
     index->build.resumed = index->build.resumed || target != NULL;
     enum kx_status status =

@@ -5,7 +5,7 @@
 void row_form_pick(const struct index *index, struct record *row)
 {
     struct record other;
-    if (row->odd != index->form.odd && record_read(row->other, &other) &&
+    if (row->odd != index->form.shows_odd && record_read(row->other, &other) &&
         other.index == row->index)
         *row = other;
 }
@@ -48,8 +48,8 @@ void row_form_write_both(const struct record *row, const struct record *other,
 void row_form_show(const struct index *index, struct record *row)
 {
     row_form_pick(index, row);
-    if (row->stamp < index->form.since)
-        row->stamp = index->form.since;
+    if (row->stamp < index->form.changed_stamp)
+        row->stamp = index->form.changed_stamp;
 }
 
 /* Makes the record of one form, except for its stamp. */
@@ -78,7 +78,7 @@ static enum kx_status write_target(const struct index *index,
 {
     struct record row;
     enum kx_status status = make(index, extract, index->form.target, n, &row);
-    row.odd = !index->form.odd;
+    row.odd = !index->form.shows_odd;
     return status == KX_OK ? finish(&row, stamp, extract, out) : status;
 }
 
@@ -94,7 +94,7 @@ enum kx_status row_form_write(const struct index *index,
         status = write_target(index, extract, n, stamp, &other);
     if (status == KX_OK)
         status = make(index, extract, index->declaration, n, &row);
-    row.odd = index->form.odd;
+    row.odd = index->form.shows_odd;
     row.other = kx_buffer_slice(&other);
     if (status == KX_OK)
         status = finish(&row, stamp, extract, out);

@@ -217,7 +217,7 @@ static void change_one(struct catalog *catalog, struct batch *batch,
     begin_drop(batch->other);
     if (batch->action != CATALOG_BUILD)
         return;
-    index->form.since = catalog->stamp;
+    index->form.changed_stamp = catalog->stamp;
     index->history = catalog->stamp;
     index->replaces = 0;
 }

@@ -17,7 +17,7 @@ static bool changes_view(const struct batch *batch)
         return true;
     case CATALOG_FORM:
         /* Only the step that shows the new form dates it. */
-        return batch->stamp != 0 && batch->form.since == batch->stamp;
+        return batch->stamp != 0 && batch->form.changed_stamp == batch->stamp;
     case CATALOG_BUILD:
     case CATALOG_AGAIN:
         break;

@@ -173,7 +173,7 @@ static void fill_form(struct index *index, struct declaration *want,
     batch_out->build.total = index->entries;
     batch_out->form.target = want;
     batch_out->form.failed = NULL;
-    batch_out->form.mixed = true;
+    batch_out->form.rewriting = true;
 }
 
 /* The successor is a hidden index with the name of the other one. */

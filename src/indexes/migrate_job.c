@@ -38,7 +38,7 @@ static bool is_resolved(const struct index *index)
 
 bool migrate_waits(const struct index *index)
 {
-    return index->form.mixed && index->state == KX_INDEX_READY;
+    return index->form.rewriting && index->state == KX_INDEX_READY;
 }
 
 struct index *migrate_next(const struct catalog *catalog)
@@ -181,15 +181,15 @@ static void end_form(struct step *step)
     struct row_form *form = &batch->form;
     batch->build.resume_size = 0;
     if (form->target == NULL) {
-        form->mixed = false;
+        form->rewriting = false;
         return;
     }
     batch->declaration = form->target;
     batch->stamp = step->writer->base.catalog->stamp + 1;
     batch->durable = true;
     form->target = NULL;
-    form->since = batch->stamp;
-    form->odd = !form->odd;
+    form->changed_stamp = batch->stamp;
+    form->shows_odd = !form->shows_odd;
 }
 
 /* The index keeps its form; its rows lose their part in the other form. */

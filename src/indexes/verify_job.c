@@ -22,7 +22,7 @@ bool verify_possible(const struct index *index)
 bool verify_waits(const struct index *index)
 {
     return index->verification != NULL && index->verification->report.running &&
-           verify_possible(index) && !index->form.mixed;
+           verify_possible(index) && !index->form.rewriting;
 }
 
 struct index *verify_next(const struct writer *writer)

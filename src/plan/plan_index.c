@@ -43,7 +43,7 @@ static bool needs_no_lookup(const struct plan *plan, const struct index *index)
 {
     return !index->declaration->unique && index->state == KX_INDEX_READY &&
            index->form.target == NULL &&
-           !catalog_has_partner(plan->catalog, index);
+           !catalog_shares_rows(plan->catalog, index);
 }
 
 /* Most values that come to a unique index are new. The insertion finds out: a
@@ -55,7 +55,7 @@ static bool may_presume(const struct plan *plan, const struct index *index)
     return plan->presumes && !plan->commit->dry && index->declaration->unique &&
            index->state == KX_INDEX_READY && index->form.target == NULL &&
            !index_adopts(index) && !conflict_rows_possible(plan, index) &&
-           !catalog_has_partner(plan->catalog, index);
+           !catalog_shares_rows(plan->catalog, index);
 }
 
 /* KX_OK also when there is no row. If the row belongs to another entry, because

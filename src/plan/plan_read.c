@@ -53,7 +53,7 @@ enum kx_status plan_row_put(struct plan *plan, const struct index *index,
                             struct kx_slice key, struct kx_slice bytes)
 {
     struct kx_slice stored;
-    if (!catalog_has_partner(plan->catalog, index))
+    if (!catalog_shares_rows(plan->catalog, index))
         return overlay_put(plan->overlay, key, bytes);
     enum kx_status status = overlay_get(plan->overlay, key, &stored);
     if (status == KX_OK)
@@ -69,7 +69,7 @@ enum kx_status plan_row_removed(struct plan *plan, const struct index *index,
 {
     struct record row;
     *removed_out = overlay_removes(plan->overlay, key);
-    if (*removed_out || !catalog_has_partner(plan->catalog, index))
+    if (*removed_out || !catalog_shares_rows(plan->catalog, index))
         return KX_OK;
     enum kx_status status = plan_row_find(plan, index, key, &row);
     *removed_out = status == KX_ABSENT;

@@ -31,7 +31,7 @@ static bool has_head(const struct extract *extract, struct kx_slice head)
 static enum kx_status put_unread(struct plan *plan, const struct index *index,
                                  struct kx_slice key, struct kx_slice bytes)
 {
-    return catalog_has_partner(plan->catalog, index)
+    return catalog_shares_rows(plan->catalog, index)
                ? plan_row_put(plan, index, key, bytes)
                : overlay_put_unread(plan->overlay, key, bytes);
 }
@@ -50,7 +50,7 @@ static enum kx_status put(struct plan *plan, struct index *index, size_t n)
                          .index = index->id,
                          .owner_at = (uint16_t)owner_at,
                          .deleted = true,
-                         .odd = index->form.odd};
+                         .odd = index->form.shows_odd};
     kx_stamp_text(plan->stamp, digits);
     plan->key.size = plan->record.size = 0;
     kx_add_slice(&plan->key, head);
@@ -93,7 +93,7 @@ static enum kx_status forget(struct plan *plan, struct kx_slice key,
     enum kx_status status = overlay_record(plan->overlay, key, &row);
     if (status != KX_OK)
         return status == KX_ABSENT ? KX_OK : status;
-    catalog_settle(plan->catalog, &row);
+    catalog_pick_row(plan->catalog, &row);
     struct index *index = catalog_by_id(plan->catalog, row.index);
     if (!row.deleted || row.expires_at_ms != expires_at_ms || index == NULL)
         return KX_OK;

@@ -583,8 +583,8 @@ static enum kx_status look_in_log(const struct pg_engine *engine,
 
 /* A batch in the log counts once a later commit is on the synchronous standby.
  */
-static enum kx_status settle_sent(struct pg_engine *engine,
-                                  struct pg_conn *conn)
+static enum kx_status resolve_sent(struct pg_engine *engine,
+                                   struct pg_conn *conn)
 {
     enum batch_trace trace;
     enum kx_status status = look_in_log(engine, conn, &trace);
@@ -600,12 +600,12 @@ static enum kx_status settle_sent(struct pg_engine *engine,
 
 /* The new holder has waited for the batch that was sent, so it is in the log or
  * never will be, unless that holder has already removed it from the log. */
-static enum kx_status settle_lost(struct pg_engine *engine,
-                                  struct pg_conn *conn, struct kx_fault *fault)
+static enum kx_status resolve_lost(struct pg_engine *engine,
+                                   struct pg_conn *conn, struct kx_fault *fault)
 {
     enum kx_status status = KX_OK;
     if (engine->outcome == PG_SENT)
-        status = settle_sent(engine, conn);
+        status = resolve_sent(engine, conn);
     if (status != KX_OK)
         return status;
     pg_lease_lost(engine, conn);
@@ -646,7 +646,7 @@ enum kx_status pg_lease_resume(void *context, struct pg_conn *conn,
     uint64_t batch = 0;
     enum kx_status status = hold(engine, conn, pg_server_resume, &batch);
     if (status == KX_ABSENT)
-        return settle_lost(engine, conn, fault);
+        return resolve_lost(engine, conn, fault);
     if (status == KX_OK)
         status = compare_batches(engine, conn, batch, fault);
     if (status != KX_OK)

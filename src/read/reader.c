@@ -269,7 +269,7 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
     reader_count(reader, bytes->size);
     if (!record_read(kx_buffer_slice(bytes), record_out))
         return KX_FAILED;
-    catalog_settle(store->catalog, record_out);
+    catalog_pick_row(store->catalog, record_out);
     return catalog_shows(store->catalog, record_out, reader->now_ms)
                ? KX_OK
                : KX_ABSENT;

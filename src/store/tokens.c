@@ -229,9 +229,9 @@ static void forget_all(struct tokens *tokens)
  * row. A token never changes, so it stays the same object, with its counters,
  * as long as its secret is the same. Takes ownership of fresh. The caller holds
  * the lock. */
-static enum kx_status settle(struct tokens *tokens, struct kx_slice id,
-                             struct kx_token *fresh,
-                             struct kx_token **token_out)
+static enum kx_status update_token(struct tokens *tokens, struct kx_slice id,
+                                   struct kx_token *fresh,
+                                   struct kx_token **token_out)
 {
     size_t at;
     struct kx_token *token = look_up(tokens, id, &at);
@@ -292,7 +292,7 @@ enum kx_status tokens_follow(struct tokens *tokens, struct engine_view *view,
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     pthread_rwlock_wrlock(&tokens->lock);
-    status = settle(tokens, id, fresh, token_out);
+    status = update_token(tokens, id, fresh, token_out);
     pthread_rwlock_unlock(&tokens->lock);
     return status;
 }

@@ -19,8 +19,8 @@ static bool index_works(const struct index *index)
                  index->state != KX_INDEX_FAILED;
     bool verified =
         index->verification != NULL && index->verification->report.running;
-    return index->state == KX_INDEX_BUILDING || index->form.mixed || comes ||
-           (index->state == KX_INDEX_READY && verified);
+    return index->state == KX_INDEX_BUILDING || index->form.rewriting ||
+           comes || (index->state == KX_INDEX_READY && verified);
 }
 
 static bool works(struct world *world)
