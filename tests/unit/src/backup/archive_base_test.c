@@ -73,7 +73,7 @@ static void open_amid_a_base(struct story *s, atomic_bool *how)
 }
 
 /* A large one takes hours. */
-static void closing_does_not_wait_for_a_base(void **state)
+static void close_does_not_wait_for_a_base_in_progress(void **state)
 {
     struct story *s = *state;
     open_amid_a_base(s, &endless);
@@ -103,7 +103,7 @@ static void wait_a_moment(uint64_t began_ns)
     usleep(10000);
 }
 
-static void the_log_is_copied_while_a_base_is_made(void **state)
+static void archive_copies_log_while_making_a_base(void **state)
 {
     struct story *s = *state;
     open_amid_a_base(s, &endless);
@@ -124,7 +124,7 @@ static uint32_t end_of_log(struct story *s)
     return end.offset;
 }
 
-static void a_part_of_the_log_may_be_written_in_parts(void **state)
+static void archive_writes_log_tail_in_several_writes(void **state)
 {
     struct story *s = *state;
     atomic_store(&halves, true);
@@ -137,7 +137,7 @@ static void a_part_of_the_log_may_be_written_in_parts(void **state)
 }
 
 /* On a full disk the log would have no room. */
-static void what_there_is_of_a_base_that_failed_goes(void **state)
+static void archive_removes_remains_of_a_failed_base(void **state)
 {
     struct story *s = *state;
     open_amid_a_base(s, &broken);
@@ -149,7 +149,7 @@ static void what_there_is_of_a_base_that_failed_goes(void **state)
 }
 
 /* There is something in the place of its name. */
-static void a_base_that_gets_no_name_is_no_backup(void **state)
+static void unnamed_base_does_not_count_as_backup(void **state)
 {
     struct story *s = *state;
     struct archive_base base = {.first_log = 1, .at_ms = 1700000000000};
@@ -182,7 +182,7 @@ static void move(const char *from, const char *to, const char *name)
 /* A recovery stopped when a part of the log was restored. The restored part
  * must not replace the files that were put aside: only these have the last
  * commit. */
-static void what_was_put_aside_stays(void **state)
+static void archive_keeps_damaged_files_set_aside(void **state)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -215,17 +215,17 @@ static void what_was_put_aside_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(closing_does_not_wait_for_a_base, begin,
-                                        finish_archive),
-        cmocka_unit_test_setup_teardown(the_log_is_copied_while_a_base_is_made,
+        cmocka_unit_test_setup_teardown(
+            close_does_not_wait_for_a_base_in_progress, begin, finish_archive),
+        cmocka_unit_test_setup_teardown(archive_copies_log_while_making_a_base,
                                         begin, finish_archive),
         cmocka_unit_test_setup_teardown(
-            a_part_of_the_log_may_be_written_in_parts, begin, finish_archive),
+            archive_writes_log_tail_in_several_writes, begin, finish_archive),
         cmocka_unit_test_setup_teardown(
-            what_there_is_of_a_base_that_failed_goes, begin, finish_archive),
-        cmocka_unit_test_setup_teardown(what_was_put_aside_stays, begin,
-                                        finish_archive),
-        cmocka_unit_test_setup_teardown(a_base_that_gets_no_name_is_no_backup,
+            archive_removes_remains_of_a_failed_base, begin, finish_archive),
+        cmocka_unit_test_setup_teardown(archive_keeps_damaged_files_set_aside,
+                                        begin, finish_archive),
+        cmocka_unit_test_setup_teardown(unnamed_base_does_not_count_as_backup,
                                         begin, finish_archive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

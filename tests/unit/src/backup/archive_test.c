@@ -26,7 +26,7 @@ static bool see(void *target, const struct log_mark *mark)
 }
 
 /* What a client writes lies in the log, too. */
-static void a_value_is_no_mark(void **state)
+static void value_that_looks_like_a_mark_is_not_a_log_mark(void **state)
 {
     struct story *s = *state;
     struct seen seen = {.count = 0};
@@ -58,7 +58,7 @@ static void write_much(struct story *s)
 
 /* The log files that came while the archive was not there are not in it: the
  * store is not damaged, but the archive leads to an older state of it. */
-static void a_gap_needs_a_new_base(void **state)
+static void archive_makes_new_base_after_a_gap_in_the_log(void **state)
 {
     struct story *s = *state;
     open_again(s, archive_of(s));
@@ -86,7 +86,7 @@ static void count_call(void *context)
 }
 
 /* Log files 3 and 4 are missing, 6 is the first that the base needs. */
-static void old_log_files_go_across_a_gap(void **state)
+static void archive_prunes_log_files_across_a_gap(void **state)
 {
     struct story *s = *state;
     const char *timeline = archive_of(s);
@@ -153,7 +153,7 @@ static enum kx_status size_before(void *self, const char *path,
     return status;
 }
 
-static void a_log_file_that_becomes_complete_is_restored(void **state)
+static void restore_reads_log_file_completed_meanwhile(void **state)
 {
     struct story *s = *state;
     struct kx_fault fault = {.detail = ""};
@@ -234,7 +234,7 @@ static void only_listed_log_files_are_restored(void **state)
     assert_in_range(stood_in, 1, 2); /* of the last file, which is a part */
 }
 
-static void a_clock_that_was_set_back_keeps_no_base_away(void **state)
+static void archive_makes_base_after_clock_was_set_back(void **state)
 {
     struct story *s = *state;
     kx_clock_set(2000000000000);
@@ -248,7 +248,7 @@ static void a_clock_that_was_set_back_keeps_no_base_away(void **state)
 }
 
 /* After the base of the later time there is a gap. */
-static void a_clock_that_was_set_back_leads_to_the_last_base(void **state)
+static void restore_uses_last_base_after_clock_was_set_back(void **state)
 {
     struct story *s = *state;
     struct kx_fault fault = {.detail = ""};
@@ -274,7 +274,7 @@ static void a_clock_that_was_set_back_leads_to_the_last_base(void **state)
 
 /* Where the directory should be there is something else, for the time being:
  * nothing is taken out of the data directory, and no log file is lost. */
-static void an_archive_that_is_not_there(void **state)
+static void store_opens_without_reachable_archive(void **state)
 {
     struct story *s = *state;
     uint32_t first, last;
@@ -301,27 +301,27 @@ static void an_archive_that_is_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_value_is_no_mark, begin,
-                                        finish_archive),
-        cmocka_unit_test_setup_teardown(a_gap_needs_a_new_base, begin,
-                                        finish_archive),
-        cmocka_unit_test_setup_teardown(old_log_files_go_across_a_gap, begin,
-                                        finish_archive),
         cmocka_unit_test_setup_teardown(
-            a_log_file_that_becomes_complete_is_restored, begin,
+            value_that_looks_like_a_mark_is_not_a_log_mark, begin,
             finish_archive),
+        cmocka_unit_test_setup_teardown(
+            archive_makes_new_base_after_a_gap_in_the_log, begin,
+            finish_archive),
+        cmocka_unit_test_setup_teardown(archive_prunes_log_files_across_a_gap,
+                                        begin, finish_archive),
+        cmocka_unit_test_setup_teardown(
+            restore_reads_log_file_completed_meanwhile, begin, finish_archive),
         cmocka_unit_test_setup_teardown(only_listed_log_files_are_restored,
                                         begin, finish_archive),
         cmocka_unit_test_setup_teardown(a_gap_before_what_was_put_aside_is_told,
                                         begin, finish_archive),
         cmocka_unit_test_setup_teardown(
-            a_clock_that_was_set_back_keeps_no_base_away, begin,
-            finish_archive),
+            archive_makes_base_after_clock_was_set_back, begin, finish_archive),
         cmocka_unit_test_setup_teardown(
-            a_clock_that_was_set_back_leads_to_the_last_base, begin,
+            restore_uses_last_base_after_clock_was_set_back, begin,
             finish_archive),
-        cmocka_unit_test_setup_teardown(an_archive_that_is_not_there, begin,
-                                        finish_archive),
+        cmocka_unit_test_setup_teardown(store_opens_without_reachable_archive,
+                                        begin, finish_archive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

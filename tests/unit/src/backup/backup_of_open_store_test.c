@@ -33,7 +33,7 @@ static void fill(struct test_store *test, void *mem)
     set_many(test, mem, "large", LARGE, LARGE_BYTES);
 }
 
-static void only_so_many_at_a_time(void **state)
+static void number_of_concurrent_backups_is_limited(void **state)
 {
     (void)state;
     struct test_store test;
@@ -114,7 +114,7 @@ static void move_to(struct test_store *test, const char *directory)
     test_store_open(test);
 }
 
-static void a_backup_is_restored(void **state)
+static void backup_of_open_store_restores_its_entries(void **state)
 {
     struct test_store test;
     struct kx_fault fault;
@@ -158,7 +158,7 @@ static uint64_t first_stamp(void *mem, const char *path, int64_t now_ms)
     return stamp;
 }
 
-static void no_two_restores_give_one_versionstamp(void **state)
+static void restores_of_one_backup_use_different_versionstamps(void **state)
 {
     static const int64_t SECOND_MS = 1000, NOW_MS = 1700000000000;
     struct test_store test;
@@ -229,7 +229,7 @@ static bool cut_at(void *mem, int step)
     return in_time;
 }
 
-static void a_file_may_be_cut_while_it_is_copied(void **state)
+static void backup_survives_truncation_of_a_copied_file(void **state)
 {
     int step = 0;
     bool in_time = true;
@@ -244,10 +244,10 @@ static void a_file_may_be_cut_while_it_is_copied(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_so_many_at_a_time),
-        cmocka_unit_test(a_backup_is_restored),
-        cmocka_unit_test(no_two_restores_give_one_versionstamp),
-        cmocka_unit_test(a_file_may_be_cut_while_it_is_copied),
+        cmocka_unit_test(number_of_concurrent_backups_is_limited),
+        cmocka_unit_test(backup_of_open_store_restores_its_entries),
+        cmocka_unit_test(restores_of_one_backup_use_different_versionstamps),
+        cmocka_unit_test(backup_survives_truncation_of_a_copied_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

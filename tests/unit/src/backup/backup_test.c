@@ -157,7 +157,7 @@ static void only_the_files_of_a_backup_are_taken_once_each(void **state)
     }
 }
 
-static void pieces_of_any_size(void **state)
+static void backup_is_read_in_pieces_of_any_size(void **state)
 {
     static const size_t pieces[] = {1, 7, 512, 65536, 1 << 20};
     struct seen seen;
@@ -172,7 +172,7 @@ static void pieces_of_any_size(void **state)
     }
 }
 
-static void a_flipped_bit_never_changes_what_is_read(void **state)
+static void backup_with_flipped_bit_never_reads_differently(void **state)
 {
     uint64_t seed = random_seed("flipped bits");
     struct seen seen;
@@ -195,7 +195,7 @@ static void a_flipped_bit_never_changes_what_is_read(void **state)
     talloc_free(bytes);
 }
 
-static void any_end_that_is_missing_is_found(void **state)
+static void backup_check_detects_any_missing_end(void **state)
 {
     struct seen seen;
     struct kx_slice archive = make(*state, 65536);
@@ -209,7 +209,7 @@ static void any_end_that_is_missing_is_found(void **state)
 }
 
 /* A member that gets fewer or more bytes than it said cannot be finished. */
-static void a_member_has_the_size_it_says(void **state)
+static void backup_member_must_have_stated_size(void **state)
 {
     for (int i = 0; i < 2; i++) {
         struct kx_buffer out;
@@ -227,7 +227,7 @@ static void a_member_has_the_size_it_says(void **state)
 
 /* ---- Tar ---------------------------------------------------------------- */
 
-static void headers_hold_any_size(void **state)
+static void tar_header_holds_any_size(void **state)
 {
     static const uint64_t large[] = {0, 1, 077777777777, 0100000000000,
                                      1ull << 50};
@@ -243,7 +243,7 @@ static void headers_hold_any_size(void **state)
     }
 }
 
-static void names_stay_in_their_directory(void **state)
+static void tar_names_cannot_leave_their_directory(void **state)
 {
     static const char *const bad[] = {"../a", "/a", "a/b", ".a", "", "a b"};
     uint8_t block[TAR_BLOCK];
@@ -279,7 +279,7 @@ static void flip(const char *path, off_t at)
     close(fd);
 }
 
-static void every_page_is_looked_at(void **state)
+static void page_check_looks_at_every_page(void **state)
 {
     (void)state;
     void *mem = talloc_new(NULL);
@@ -327,7 +327,7 @@ static bool same_files(const char *a, const char *b)
 }
 
 /* Sizes around those of the buffers that the files go through. */
-static void files_come_back(void **state)
+static void zstd_file_expands_to_the_original(void **state)
 {
     static const size_t lengths[] = {0, 1, 131071, 131072, 131073, 4 << 20};
     char directory[] = "/tmp/kindex-zfile-XXXXXX";
@@ -356,24 +356,24 @@ static void files_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pieces_of_any_size, memory_open,
-                                        memory_close),
+        cmocka_unit_test_setup_teardown(backup_is_read_in_pieces_of_any_size,
+                                        memory_open, memory_close),
         cmocka_unit_test_setup_teardown(
             only_the_files_of_a_backup_are_taken_once_each, memory_open,
             memory_close),
         cmocka_unit_test_setup_teardown(
-            a_flipped_bit_never_changes_what_is_read, memory_open,
+            backup_with_flipped_bit_never_reads_differently, memory_open,
             memory_close),
-        cmocka_unit_test_setup_teardown(any_end_that_is_missing_is_found,
+        cmocka_unit_test_setup_teardown(backup_check_detects_any_missing_end,
                                         memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(a_member_has_the_size_it_says,
+        cmocka_unit_test_setup_teardown(backup_member_must_have_stated_size,
                                         memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(headers_hold_any_size, memory_open,
+        cmocka_unit_test_setup_teardown(tar_header_holds_any_size, memory_open,
                                         memory_close),
-        cmocka_unit_test_setup_teardown(names_stay_in_their_directory,
+        cmocka_unit_test_setup_teardown(tar_names_cannot_leave_their_directory,
                                         memory_open, memory_close),
-        cmocka_unit_test(files_come_back),
-        cmocka_unit_test(every_page_is_looked_at),
+        cmocka_unit_test(zstd_file_expands_to_the_original),
+        cmocka_unit_test(page_check_looks_at_every_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

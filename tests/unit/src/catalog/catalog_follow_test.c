@@ -72,7 +72,7 @@ static struct kx_buffer read_row(struct story *s, struct followed *followed,
     return row;
 }
 
-static void counts_are_those_of_the_view(void **state)
+static void following_catalog_has_counts_of_the_view(void **state)
 {
     struct story *s = *state;
     struct followed followed = prepare(s);
@@ -92,7 +92,7 @@ static void counts_are_those_of_the_view(void **state)
     end(s, &followed);
 }
 
-static void an_index_that_other_rules_have_made_is_not_shown(void **state)
+static void following_catalog_hides_index_built_with_other_rules(void **state)
 {
     struct story *s = *state;
     struct followed followed = prepare(s);
@@ -112,7 +112,7 @@ static void an_index_that_other_rules_have_made_is_not_shown(void **state)
     end(s, &followed);
 }
 
-static void rows_of_another_format_are_refused(void **state)
+static void following_catalog_rejects_another_format(void **state)
 {
     struct story *s = *state;
     struct followed followed = prepare(s);
@@ -132,12 +132,13 @@ static void rows_of_another_format_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(counts_are_those_of_the_view, begin,
-                                        finish),
         cmocka_unit_test_setup_teardown(
-            an_index_that_other_rules_have_made_is_not_shown, begin, finish),
-        cmocka_unit_test_setup_teardown(rows_of_another_format_are_refused,
-                                        begin, finish),
+            following_catalog_has_counts_of_the_view, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            following_catalog_hides_index_built_with_other_rules, begin,
+            finish),
+        cmocka_unit_test_setup_teardown(
+            following_catalog_rejects_another_format, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static void prepare(struct story *s)
     damage(s, TABLE_ENTRIES, test_key(s->mem, "[\"plain\",\"b\",2]"), NULL);
 }
 
-static void another_version_builds_it_anew(void **state)
+static void other_unicode_version_rebuilds_index(void **state)
 {
     struct story *s = *state;
     prepare(s);
@@ -94,7 +94,7 @@ static void another_version_builds_it_anew(void **state)
 }
 
 /* Folded or not, for what is taken from values may be another. */
-static void other_rules_of_extraction_build_it_anew(void **state)
+static void other_extraction_rules_rebuild_index(void **state)
 {
     struct story *s = *state;
     prepare(s);
@@ -106,7 +106,7 @@ static void other_rules_of_extraction_build_it_anew(void **state)
                                                 "[\"plain\",\"b\",2] [2]|");
 }
 
-static void the_same_version_changes_nothing(void **state)
+static void same_version_keeps_index(void **state)
 {
     struct story *s = *state;
     prepare(s);
@@ -115,7 +115,7 @@ static void the_same_version_changes_nothing(void **state)
                         "[\"folded\",\"strasse\"] [1]|");
 }
 
-static void it_happens_once(void **state)
+static void outdated_index_is_rebuilt_once(void **state)
 {
     struct story *s = *state;
     prepare(s);
@@ -129,7 +129,7 @@ static void it_happens_once(void **state)
 }
 
 /* There may be hand-kept entries left, also of a build that has failed. */
-static void what_was_to_be_adopted_still_is(void **state)
+static void rebuilt_index_continues_its_adoption(void **state)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
@@ -247,15 +247,16 @@ static void a_large_index_of_two_fields_is_rebuilt_unread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(another_version_builds_it_anew, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(other_rules_of_extraction_build_it_anew,
+        cmocka_unit_test_setup_teardown(other_unicode_version_rebuilds_index,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(the_same_version_changes_nothing, begin,
+        cmocka_unit_test_setup_teardown(other_extraction_rules_rebuild_index,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(same_version_keeps_index, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(it_happens_once, begin, finish),
-        cmocka_unit_test_setup_teardown(what_was_to_be_adopted_still_is, begin,
+        cmocka_unit_test_setup_teardown(outdated_index_is_rebuilt_once, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(rebuilt_index_continues_its_adoption,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(an_index_without_negative_zero_stays,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(

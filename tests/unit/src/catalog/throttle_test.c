@@ -2,7 +2,7 @@
 #include "catalog/throttle.h"
 #include "unit.h"
 
-static void without_a_limit_there_is_none(void **state)
+static void throttle_without_limit_allows_everything(void **state)
 {
     struct throttle pace = {.paused = false};
     (void)state;
@@ -13,7 +13,7 @@ static void without_a_limit_there_is_none(void **state)
     assert_int_equal(throttle_due_ms(&pace, 5000), 5000);
 }
 
-static void what_is_paused_is_never_due(void **state)
+static void paused_throttle_is_never_due(void **state)
 {
     struct throttle pace = {.paused = true, .per_second = 10};
     (void)state;
@@ -38,7 +38,7 @@ static size_t work(struct throttle *pace, int64_t from_ms, int64_t to_ms)
     return done;
 }
 
-static void a_second_has_so_many(void **state)
+static void throttle_allows_its_limit_per_second(void **state)
 {
     (void)state;
     for (uint32_t rate = 1; rate <= 1000000; rate *= 10) {
@@ -47,7 +47,7 @@ static void a_second_has_so_many(void **state)
     }
 }
 
-static void a_clock_that_is_set_back_stops_nothing(void **state)
+static void throttle_continues_after_clock_was_set_back(void **state)
 {
     struct throttle pace = {.per_second = 100};
     (void)state;
@@ -57,7 +57,7 @@ static void a_clock_that_is_set_back_stops_nothing(void **state)
     assert_int_equal(throttle_allowance(&pace, 1000), 10);
 }
 
-static void paces_are_equal_by_what_they_say(void **state)
+static void throttles_are_equal_if_their_limits_are(void **state)
 {
     struct throttle one = {.per_second = 100};
     struct throttle other = {.per_second = 100, .next_ms = 77};
@@ -70,11 +70,11 @@ static void paces_are_equal_by_what_they_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_limit_there_is_none),
-        cmocka_unit_test(what_is_paused_is_never_due),
-        cmocka_unit_test(a_second_has_so_many),
-        cmocka_unit_test(a_clock_that_is_set_back_stops_nothing),
-        cmocka_unit_test(paces_are_equal_by_what_they_say),
+        cmocka_unit_test(throttle_without_limit_allows_everything),
+        cmocka_unit_test(paused_throttle_is_never_due),
+        cmocka_unit_test(throttle_allows_its_limit_per_second),
+        cmocka_unit_test(throttle_continues_after_clock_was_set_back),
+        cmocka_unit_test(throttles_are_equal_if_their_limits_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static uint64_t checkpoints(struct env *env)
     return figures.checkpoints;
 }
 
-static void one_by_time_counts_when_there_was_a_write(void **state)
+static void checkpoint_by_interval_counts_after_a_write(void **state)
 {
     struct story *s = *state;
     struct env *env = open_env(s);
@@ -45,7 +45,7 @@ static void one_by_time_counts_when_there_was_a_write(void **state)
     close_env(s, env);
 }
 
-static void one_by_volume_counts_when_there_was_so_much(void **state)
+static void checkpoint_by_volume_counts_after_enough_log(void **state)
 {
     struct story *s = *state;
     struct env *env = open_env(s);
@@ -63,7 +63,7 @@ static void one_by_volume_counts_when_there_was_so_much(void **state)
 }
 
 /* The figure that a store tells is that of its storage. */
-static void a_store_tells_of_those_by_volume(void **state)
+static void store_counts_checkpoints_by_volume(void **state)
 {
     struct story *s = *state;
     test_store_close(&s->test);
@@ -82,11 +82,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            one_by_time_counts_when_there_was_a_write, begin, finish),
+            checkpoint_by_interval_counts_after_a_write, begin, finish),
         cmocka_unit_test_setup_teardown(
-            one_by_volume_counts_when_there_was_so_much, begin, finish),
-        cmocka_unit_test_setup_teardown(a_store_tells_of_those_by_volume, begin,
-                                        finish),
+            checkpoint_by_volume_counts_after_enough_log, begin, finish),
+        cmocka_unit_test_setup_teardown(store_counts_checkpoints_by_volume,
+                                        begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static uint64_t compactions(struct story *s)
     return figures.compactions;
 }
 
-static void it_rests_when_somebody_reads(void **state)
+static void compaction_pauses_while_views_wait(void **state)
 {
     struct story *s = *state;
     seen.store = s->test.store;
@@ -98,7 +98,7 @@ static void it_rests_when_somebody_reads(void **state)
     }
 }
 
-static void it_is_done_when_nobody_reads(void **state)
+static void compaction_completes_without_readers(void **state)
 {
     struct story *s = *state;
     seen.store = NULL;
@@ -110,10 +110,10 @@ static void it_is_done_when_nobody_reads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_rests_when_somebody_reads, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(it_is_done_when_nobody_reads, begin,
-                                        finish),
+        cmocka_unit_test_setup_teardown(compaction_pauses_while_views_wait,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(compaction_completes_without_readers,
+                                        begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static struct kx_index_info until_ready(struct story *s, const char *name)
     return info;
 }
 
-static void commits_count_what_they_overwrite(void **state)
+static void commit_counts_expired_entry_it_overwrites(void **state)
 {
     struct story *s = *state;
     kx_clock_set(NOON_MS);
@@ -81,7 +81,7 @@ static void commits_count_what_they_overwrite(void **state)
                         "[\"list\",1,\"x\"] [\"x\"]|");
 }
 
-static void a_build_counts_what_it_overwrites(void **state)
+static void build_counts_expired_entry_it_overwrites(void **state)
 {
     struct story *s = *state;
     kx_clock_set(NOON_MS);
@@ -96,7 +96,7 @@ static void a_build_counts_what_it_overwrites(void **state)
 }
 
 /* They do not concern the index. */
-static void a_verification_does_not_count_them(void **state)
+static void verification_does_not_count_expired_entries(void **state)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_READY};
@@ -126,12 +126,12 @@ static void a_verification_does_not_count_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(commits_count_what_they_overwrite,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_build_counts_what_it_overwrites,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_verification_does_not_count_them,
-                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            commit_counts_expired_entry_it_overwrites, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            build_counts_expired_entry_it_overwrites, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            verification_does_not_count_expired_entries, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static bool start(struct story *s, const char *crashed, int n)
     return atomic_load(&failed);
 }
 
-static void a_call_that_fails(void **state)
+static void failing_file_call_at_open_is_never_taken_for_damage(void **state)
 {
     struct story *s = *state;
     struct test_store *test = &s->test;
@@ -134,7 +134,8 @@ static void a_call_that_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_call_that_fails, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            failing_file_call_at_open_is_never_taken_for_damage, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

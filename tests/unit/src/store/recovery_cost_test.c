@@ -86,7 +86,7 @@ static uint64_t log_to_read(struct env *env)
     return bytes;
 }
 
-static void the_bytes_of_log_are_those_that_recovery_reads(void **state)
+static void recovery_cost_counts_log_bytes_that_recovery_reads(void **state)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -104,7 +104,7 @@ static void the_bytes_of_log_are_those_that_recovery_reads(void **state)
 }
 
 /* As many bytes of log, but few pages. */
-static void writes_of_one_place_are_not_costly(void **state)
+static void recovery_cost_of_writes_to_one_place_is_low(void **state)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -114,7 +114,8 @@ static void writes_of_one_place_are_not_costly(void **state)
     close_env(s, env);
 }
 
-static void scattered_writes_are_until_a_checkpoint(void **state)
+static void
+recovery_cost_of_scattered_writes_is_high_until_checkpoint(void **state)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -132,7 +133,7 @@ static void scattered_writes_are_until_a_checkpoint(void **state)
 
 /* A checkpoint that is not complete does not help: what comes meanwhile counts
  * before. */
-static void what_comes_during_a_checkpoint_counts_before(void **state)
+static void recovery_cost_includes_writes_during_checkpoint(void **state)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -142,7 +143,7 @@ static void what_comes_during_a_checkpoint_counts_before(void **state)
 }
 
 /* Once a second the whole cache would be looked through for nothing. */
-static void an_idle_store_is_not_looked_at(void **state)
+static void recovery_cost_of_idle_store_is_not_computed(void **state)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -158,7 +159,7 @@ static void an_idle_store_is_not_looked_at(void **state)
     close_env(s, env);
 }
 
-static void a_store_writes_one_when_recovery_is_costly(void **state)
+static void store_writes_checkpoint_when_recovery_is_costly(void **state)
 {
     struct story *s = *state;
     test_store_close(&s->test);
@@ -180,17 +181,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            the_bytes_of_log_are_those_that_recovery_reads, begin, finish),
-        cmocka_unit_test_setup_teardown(writes_of_one_place_are_not_costly,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(scattered_writes_are_until_a_checkpoint,
-                                        begin, finish),
+            recovery_cost_counts_log_bytes_that_recovery_reads, begin, finish),
         cmocka_unit_test_setup_teardown(
-            what_comes_during_a_checkpoint_counts_before, begin, finish),
-        cmocka_unit_test_setup_teardown(an_idle_store_is_not_looked_at, begin,
-                                        finish),
+            recovery_cost_of_writes_to_one_place_is_low, begin, finish),
         cmocka_unit_test_setup_teardown(
-            a_store_writes_one_when_recovery_is_costly, begin, finish),
+            recovery_cost_of_scattered_writes_is_high_until_checkpoint, begin,
+            finish),
+        cmocka_unit_test_setup_teardown(
+            recovery_cost_includes_writes_during_checkpoint, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            recovery_cost_of_idle_store_is_not_computed, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            store_writes_checkpoint_when_recovery_is_costly, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

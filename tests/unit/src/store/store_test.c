@@ -3,7 +3,7 @@
 
 #include "commit/store_state.h"
 
-static void a_set_entry_can_be_read(void **state)
+static void store_reads_entry_that_was_set(void **state)
 {
     struct story *s = *state;
     assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
@@ -15,7 +15,7 @@ static void a_set_entry_can_be_read(void **state)
 }
 
 /* Also as a slice that points nowhere, as that of an empty message. */
-static void the_empty_key_is_absent(void **state)
+static void entry_with_empty_key_is_absent(void **state)
 {
     struct story *s = *state;
     const struct kx_slice keys[] = {{0}, test_key(s->mem, "[]")};
@@ -50,7 +50,7 @@ static void entries_outlive_the_process(void **state)
                         "[\"a\",1] 1|[\"a\",2] 2|");
 }
 
-static void a_second_process_is_refused(void **state)
+static void store_rejects_second_process(void **state)
 {
     struct story *s = *state;
     struct kx_store *second = NULL;
@@ -60,7 +60,7 @@ static void a_second_process_is_refused(void **state)
     assert_non_null(strstr(fault.detail, s->test.directory));
 }
 
-static void a_failed_mutation_leaves_nothing(void **state)
+static void commit_with_failed_mutation_changes_nothing(void **state)
 {
     struct story *s = *state;
     test_set(&s->test, s->mem, "[\"text\"]", "\"x\"");
@@ -96,7 +96,7 @@ static void mutations_of_a_commit_see_each_other(void **state)
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "7");
 }
 
-static void each_failed_check_is_named(void **state)
+static void commit_names_each_failed_check(void **state)
 {
     struct story *s = *state;
     test_set(&s->test, s->mem, "[\"a\"]", "1");
@@ -137,7 +137,7 @@ static bool check_holds(struct story *s, struct kx_check check,
     return status == KX_OK;
 }
 
-static void a_check_compares_values_and_looks_into_ranges(void **state)
+static void checks_compare_values_and_ranges(void **state)
 {
     struct story *s = *state;
     struct kx_where *where;
@@ -175,7 +175,7 @@ static void a_check_compares_values_and_looks_into_ranges(void **state)
     assert_true(check_holds(s, range, &failed));
 }
 
-static void a_dry_commit_changes_nothing(void **state)
+static void dry_commit_changes_nothing(void **state)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_SET,
@@ -193,7 +193,7 @@ static void a_dry_commit_changes_nothing(void **state)
     assert_int_equal(figures.stamp, 1);
 }
 
-static void a_suffixed_key_carries_the_stamp(void **state)
+static void suffixed_key_ends_with_versionstamp(void **state)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_SET,
@@ -207,7 +207,7 @@ static void a_suffixed_key_carries_the_stamp(void **state)
                         "[\"log\",\"00000000000000010000\"] 1|");
 }
 
-static void an_expired_entry_is_gone_at_once(void **state)
+static void expired_entry_is_absent_at_once(void **state)
 {
     struct story *s = *state;
     kx_clock_set(1000000);
@@ -226,7 +226,7 @@ static void an_expired_entry_is_gone_at_once(void **state)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-static void a_set_without_expiry_ends_the_old_one(void **state)
+static void set_without_expiry_removes_old_expiry(void **state)
 {
     struct story *s = *state;
     kx_clock_set(1000000);
@@ -237,7 +237,7 @@ static void a_set_without_expiry_ends_the_old_one(void **state)
     assert_string_equal(test_get(&s->test, s->mem, "[\"t\"]"), "2");
 }
 
-static void a_range_is_deleted_in_steps(void **state)
+static void range_is_deleted_in_steps(void **state)
 {
     struct story *s = *state;
     char key[32];
@@ -258,7 +258,7 @@ static void a_range_is_deleted_in_steps(void **state)
                         "[\"r\",0] 0|[\"r\",4] 0|");
 }
 
-static void a_reverse_scan_gives_the_same_backwards(void **state)
+static void reverse_scan_returns_entries_backwards(void **state)
 {
     struct story *s = *state;
     char key[32];
@@ -281,7 +281,7 @@ static void a_reverse_scan_gives_the_same_backwards(void **state)
     kx_read_end(s->test.reader);
 }
 
-static void large_values_are_kept(void **state)
+static void store_keeps_large_values(void **state)
 {
     struct story *s = *state;
     size_t size = 1 << 20;
@@ -342,33 +342,36 @@ static void many_checks_hold_no_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_set_entry_can_be_read, begin, finish),
-        cmocka_unit_test_setup_teardown(the_empty_key_is_absent, begin, finish),
+        cmocka_unit_test_setup_teardown(store_reads_entry_that_was_set, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(entry_with_empty_key_is_absent, begin,
+                                        finish),
         cmocka_unit_test_setup_teardown(entries_outlive_the_process, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(a_second_process_is_refused, begin,
+        cmocka_unit_test_setup_teardown(store_rejects_second_process, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(a_failed_mutation_leaves_nothing, begin,
-                                        finish),
+        cmocka_unit_test_setup_teardown(
+            commit_with_failed_mutation_changes_nothing, begin, finish),
         cmocka_unit_test_setup_teardown(mutations_of_a_commit_see_each_other,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_check_compares_values_and_looks_into_ranges, begin, finish),
-        cmocka_unit_test_setup_teardown(each_failed_check_is_named, begin,
+        cmocka_unit_test_setup_teardown(checks_compare_values_and_ranges, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(a_dry_commit_changes_nothing, begin,
+        cmocka_unit_test_setup_teardown(commit_names_each_failed_check, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(a_suffixed_key_carries_the_stamp, begin,
+        cmocka_unit_test_setup_teardown(dry_commit_changes_nothing, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(an_expired_entry_is_gone_at_once, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(a_set_without_expiry_ends_the_old_one,
+        cmocka_unit_test_setup_teardown(suffixed_key_ends_with_versionstamp,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(a_range_is_deleted_in_steps, begin,
+        cmocka_unit_test_setup_teardown(expired_entry_is_absent_at_once, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(a_reverse_scan_gives_the_same_backwards,
+        cmocka_unit_test_setup_teardown(set_without_expiry_removes_old_expiry,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(large_values_are_kept, begin, finish),
+        cmocka_unit_test_setup_teardown(range_is_deleted_in_steps, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(reverse_scan_returns_entries_backwards,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(store_keeps_large_values, begin,
+                                        finish),
         cmocka_unit_test_setup_teardown(many_checks_hold_no_values, begin,
                                         finish),
     };

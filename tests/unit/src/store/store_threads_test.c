@@ -44,7 +44,7 @@ bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
 
 /* What the writer has begun to do when the other thread cannot begin: the plan
  * of a job, which the store would keep. */
-static void a_store_without_a_checkpointer_leaves_nothing(void **state)
+static void open_fails_cleanly_without_checkpointer_thread(void **state)
 {
     struct story *s = *state;
     struct kx_store *store = NULL;
@@ -63,7 +63,7 @@ static void a_store_without_a_checkpointer_leaves_nothing(void **state)
 }
 
 /* It sleeps until the next expiry that it knows of; this one is earlier. */
-static void the_writer_hears_of_an_early_expiry(void **state)
+static void writer_wakes_for_earlier_expiry(void **state)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_SET,
@@ -92,9 +92,9 @@ int main(void)
     talloc_enable_null_tracking();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_store_without_a_checkpointer_leaves_nothing, begin, finish),
-        cmocka_unit_test_setup_teardown(the_writer_hears_of_an_early_expiry,
-                                        begin, finish),
+            open_fails_cleanly_without_checkpointer_thread, begin, finish),
+        cmocka_unit_test_setup_teardown(writer_wakes_for_earlier_expiry, begin,
+                                        finish),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     talloc_disable_null_tracking();

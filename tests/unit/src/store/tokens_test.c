@@ -35,7 +35,7 @@ static const struct {
     {"[\"a\"]", "[\"Z\"]", "[\"a\"]", 0xff, false},
 };
 
-static void a_prefix_covers_whole_parts_only(void **state)
+static void grant_prefix_covers_whole_parts_only(void **state)
 {
     struct story *s = *state;
     for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++) {
@@ -118,7 +118,7 @@ static void tokens_outlive_the_process(void **state)
     assert_null(kx_token_find(s->test.store, kx_text("none")));
 }
 
-static void who_holds_a_revoked_token_sees_it(void **state)
+static void holder_of_revoked_token_sees_revocation(void **state)
 {
     struct story *s = *state;
     struct kx_token admin = token_of(&ADMIN, 'a');
@@ -137,7 +137,7 @@ static void who_holds_a_revoked_token_sees_it(void **state)
     assert_null(kx_token_find(s->test.store, kx_text(other.id)));
 }
 
-static void a_watch_is_told_of_a_revocation(void **state)
+static void revocation_answers_waiting_watches(void **state)
 {
     struct story *s = *state;
     struct kx_token admin = token_of(&ADMIN, 'a');
@@ -156,7 +156,7 @@ static void a_watch_is_told_of_a_revocation(void **state)
     kx_watch_close(watch);
 }
 
-static void one_that_may_do_everything_must_be_left(void **state)
+static void last_admin_token_cannot_be_revoked(void **state)
 {
     struct story *s = *state;
     const struct kx_grant some = {.scopes = KX_MAY_ADMIN,
@@ -181,7 +181,7 @@ static void one_that_may_do_everything_must_be_left(void **state)
     assert_false(kx_tokens_any(s->test.store));
 }
 
-static void a_token_can_be_revoked_on_a_full_disk(void **state)
+static void token_can_be_revoked_on_a_full_disk(void **state)
 {
     struct story *s = *state;
     struct kx_token admin = token_of(&ADMIN, 'a');
@@ -198,7 +198,7 @@ static void a_token_can_be_revoked_on_a_full_disk(void **state)
     assert_null(kx_token_find(s->test.store, kx_text(other.id)));
 }
 
-static void a_fixed_token_is_not_stored_nor_revoked(void **state)
+static void fixed_token_is_neither_stored_nor_revocable(void **state)
 {
     struct story *s = *state;
     struct kx_token admin = token_of(&ADMIN, 'a');
@@ -254,7 +254,7 @@ static bool are_any(struct story *s, struct followed_tokens *following)
     return any;
 }
 
-static void a_reader_of_the_rows_learns_of_tokens_when_it_looks(void **state)
+static void follower_learns_of_tokens_on_lookup(void **state)
 {
     struct story *s = *state;
     struct kx_token admin = token_of(&ADMIN, 'a');
@@ -285,7 +285,7 @@ static void a_reader_of_the_rows_learns_of_tokens_when_it_looks(void **state)
     kx_token_release(second);
 }
 
-static void a_fixed_token_needs_no_row(void **state)
+static void fixed_token_needs_no_row(void **state)
 {
     struct story *s = *state;
     struct kx_token fixed = token_of(&ADMIN, 'f');
@@ -303,23 +303,23 @@ static void a_fixed_token_needs_no_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_prefix_covers_whole_parts_only, begin,
-                                        finish),
+        cmocka_unit_test_setup_teardown(grant_prefix_covers_whole_parts_only,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(tokens_outlive_the_process, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(who_holds_a_revoked_token_sees_it,
+        cmocka_unit_test_setup_teardown(holder_of_revoked_token_sees_revocation,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(a_watch_is_told_of_a_revocation, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(one_that_may_do_everything_must_be_left,
+        cmocka_unit_test_setup_teardown(revocation_answers_waiting_watches,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(a_token_can_be_revoked_on_a_full_disk,
+        cmocka_unit_test_setup_teardown(last_admin_token_cannot_be_revoked,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(a_fixed_token_is_not_stored_nor_revoked,
+        cmocka_unit_test_setup_teardown(token_can_be_revoked_on_a_full_disk,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(
-            a_reader_of_the_rows_learns_of_tokens_when_it_looks, begin, finish),
-        cmocka_unit_test_setup_teardown(a_fixed_token_needs_no_row, begin,
+            fixed_token_is_neither_stored_nor_revocable, begin, finish),
+        cmocka_unit_test_setup_teardown(follower_learns_of_tokens_on_lookup,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(fixed_token_needs_no_row, begin,
                                         finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ static void assert_refused(struct story *s)
     assert_non_null(strstr(fault.detail, "page 300 of entries.db has a wrong"));
 }
 
-static void a_start_checks_so_many_pages(void **state)
+static void open_checks_limited_number_of_pages(void **state)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -79,7 +79,7 @@ static void a_start_checks_so_many_pages(void **state)
 }
 
 /* Each page once. */
-static void steps_come_to_the_end(void **state)
+static void page_check_in_steps_reaches_the_end(void **state)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -103,7 +103,7 @@ static void steps_come_to_the_end(void **state)
 }
 
 /* It is tried again from the same page. */
-static void what_cannot_be_read_is_not_passed_over(void **state)
+static void page_check_does_not_skip_unreadable_pages(void **state)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -126,7 +126,7 @@ static void what_cannot_be_read_is_not_passed_over(void **state)
 }
 
 /* Until the page is right again each start checks all, and refuses. */
-static void the_background_finds_the_others(void **state)
+static void background_check_finds_damage_beyond_the_first_pages(void **state)
 {
     struct story *s = *state;
     fill_and_close(s);
@@ -164,7 +164,7 @@ static bool all_can_be_read(struct story *s, struct env *env)
     return read;
 }
 
-static void so_does_the_library(void **state)
+static void library_finds_damage_in_unchecked_page(void **state)
 {
     struct story *s = *state;
     test_store_close(&s->test);
@@ -187,14 +187,17 @@ static void so_does_the_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_start_checks_so_many_pages, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(steps_come_to_the_end, begin, finish),
-        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_not_passed_over,
+        cmocka_unit_test_setup_teardown(open_checks_limited_number_of_pages,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(the_background_finds_the_others, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(so_does_the_library, begin, finish),
+        cmocka_unit_test_setup_teardown(page_check_in_steps_reaches_the_end,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            page_check_does_not_skip_unreadable_pages, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            background_check_finds_damage_beyond_the_first_pages, begin,
+            finish),
+        cmocka_unit_test_setup_teardown(library_finds_damage_in_unchecked_page,
+                                        begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

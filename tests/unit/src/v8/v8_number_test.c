@@ -164,7 +164,7 @@ static void assert_sum(const struct sum *sum, size_t n, void *memory)
         fail_msg("sum %zu: %s", n, fault.detail);
 }
 
-static void numbers_of_javascript_are_combined(void **state)
+static void sums_combine_numbers_written_by_javascript(void **state)
 {
     for (size_t i = 0; i < sizeof SUMS / sizeof *SUMS; i++) {
         void *memory = talloc_new(*state);
@@ -174,7 +174,7 @@ static void numbers_of_javascript_are_combined(void **state)
 }
 
 /* A sum of so many bytes that it could not be read again is refused. */
-static void bigints_do_not_grow_without_end(void **state)
+static void sum_of_bigints_is_limited_in_size(void **state)
 {
     void *memory = talloc_new(*state);
     struct kx_buffer bytes;
@@ -205,7 +205,7 @@ static void bigints_do_not_grow_without_end(void **state)
     talloc_free(memory);
 }
 
-static void patches_go_with_values_that_json_can_carry(void **state)
+static void patch_applies_to_v8_values_that_json_can_carry(void **state)
 {
     void *memory = talloc_new(*state);
     struct kx_buffer out;
@@ -231,7 +231,7 @@ static void patches_go_with_values_that_json_can_carry(void **state)
     talloc_free(memory);
 }
 
-static void values_are_the_same_whatever_their_encoding(void **state)
+static void values_compare_equal_across_encodings(void **state)
 {
     static const struct {
         const char *a;
@@ -285,7 +285,7 @@ static void values_are_the_same_whatever_their_encoding(void **state)
 }
 
 /* A Deno value shown without memory is not shown wrongly. */
-static void without_memory_nothing_is_equal_or_shown(void **state)
+static void v8_values_without_memory_are_not_equal_or_shown(void **state)
 {
     void *memory = talloc_new(*state);
     struct kx_value a = value_of("v:ff106f22016149027b01", memory);
@@ -305,18 +305,18 @@ static void without_memory_nothing_is_equal_or_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(numbers_of_javascript_are_combined,
-                                        all_memory_open, all_memory_close),
-        cmocka_unit_test_setup_teardown(bigints_do_not_grow_without_end,
-                                        all_memory_open, all_memory_close),
         cmocka_unit_test_setup_teardown(
-            patches_go_with_values_that_json_can_carry, all_memory_open,
+            sums_combine_numbers_written_by_javascript, all_memory_open,
             all_memory_close),
+        cmocka_unit_test_setup_teardown(sum_of_bigints_is_limited_in_size,
+                                        all_memory_open, all_memory_close),
         cmocka_unit_test_setup_teardown(
-            values_are_the_same_whatever_their_encoding, all_memory_open,
+            patch_applies_to_v8_values_that_json_can_carry, all_memory_open,
             all_memory_close),
+        cmocka_unit_test_setup_teardown(values_compare_equal_across_encodings,
+                                        all_memory_open, all_memory_close),
         cmocka_unit_test_setup_teardown(
-            without_memory_nothing_is_equal_or_shown, all_memory_open,
+            v8_values_without_memory_are_not_equal_or_shown, all_memory_open,
             all_memory_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

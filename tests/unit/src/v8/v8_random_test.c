@@ -66,7 +66,7 @@ static void damage(uint64_t *seed, struct kx_buffer *bytes,
 
 /* The bytes lie at the end of a block of their own, so that the sanitizer sees
  * each access after them. */
-static void damaged_values_do_no_harm(void **state)
+static void damaged_v8_values_are_read_safely(void **state)
 {
     uint64_t seed = random_seed("v8_random_test");
     json_t *file = vectors_load("value-vectors.json");
@@ -97,8 +97,8 @@ static void damaged_values_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(damaged_values_do_no_harm, memory_open,
-                                        memory_close),
+        cmocka_unit_test_setup_teardown(damaged_v8_values_are_read_safely,
+                                        memory_open, memory_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

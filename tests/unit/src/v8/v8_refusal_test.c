@@ -3,7 +3,7 @@
 #include "entry/v8_json.h"
 #include "vectors.h"
 
-static void damaged_values_are_refused(void **state)
+static void v8_check_rejects_damaged_values(void **state)
 {
     static const struct {
         const char *hex;
@@ -81,7 +81,7 @@ static struct kx_slice nested(struct kx_buffer *out, size_t depth)
 }
 
 /* A text that JSON would not take back is not shown as JSON. */
-static void depth_is_limited(void **state)
+static void v8_value_depth_is_limited(void **state)
 {
     struct kx_buffer bytes;
     struct kx_buffer out;
@@ -268,9 +268,9 @@ static void own_members_are_found_beside_holes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(damaged_values_are_refused, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(depth_is_limited, memory_open,
+        cmocka_unit_test_setup_teardown(v8_check_rejects_damaged_values,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(v8_value_depth_is_limited, memory_open,
                                         memory_close),
         cmocka_unit_test_setup_teardown(references_cannot_make_a_text_endless,
                                         memory_open, memory_close),

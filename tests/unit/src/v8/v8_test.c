@@ -97,7 +97,7 @@ static void assert_shown(struct run *run)
                  (const char *)shown.data);
 }
 
-static void values_are_shown_in_json(void **state)
+static void v8_values_are_shown_in_json(void **state)
 {
     assert_int_equal(each_vector(*state, assert_shown), 250);
 }
@@ -145,7 +145,7 @@ static void assert_again(struct run *run)
     kx_buffer_free(&expected);
 }
 
-static void what_is_shown_is_read_as_the_same_value(void **state)
+static void json_of_v8_value_reads_back_as_same_value(void **state)
 {
     assert_int_equal(each_vector(*state, assert_again), 250);
 }
@@ -298,7 +298,7 @@ static void add_times(struct kx_buffer *out, const char *text, int times)
 }
 
 /* Not once for each of its arrays and objects. */
-static void a_deep_text_is_passed_over_a_few_times(void **state)
+static void deep_json_text_is_encoded_in_few_passes(void **state)
 {
     enum { DEPTH = 31, ELEMENTS = 1000 };
     struct kx_buffer json;
@@ -392,17 +392,18 @@ static void fields_are_found_in_values_of_javascript(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(values_are_shown_in_json, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(what_is_shown_is_read_as_the_same_value,
+        cmocka_unit_test_setup_teardown(v8_values_are_shown_in_json,
                                         memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(
+            json_of_v8_value_reads_back_as_same_value, memory_open,
+            memory_close),
         cmocka_unit_test_setup_teardown(deno_reads_what_node_writes,
                                         memory_open, memory_close),
         cmocka_unit_test_setup_teardown(node_reads_what_deno_writes,
                                         memory_open, memory_close),
         cmocka_unit_test_setup_teardown(references_find_their_objects,
                                         memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(a_deep_text_is_passed_over_a_few_times,
+        cmocka_unit_test_setup_teardown(deep_json_text_is_encoded_in_few_passes,
                                         memory_open, memory_close),
         cmocka_unit_test_setup_teardown(
             errors_in_each_other_are_not_moved_one_by_one, memory_open,
