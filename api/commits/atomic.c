@@ -41,12 +41,23 @@ static void read_asked(struct request *request, void *arg)
     asked->good = read_request(request, &asked->error);
 }
 
+/* A value that was not kept for the repetition. */
+static void add_omitted(const struct kx_entry *entry, struct kx_buffer *out)
+{
+    const struct shape shape = {.keys_only = true};
+    entryjson_write_shaped(entry, &shape, out);
+    out->size -= !out->failed; /* the brace */
+    kx_add_text(out, ",\"omitted\":true}");
+}
+
 static void add_result(const struct kx_result *result, struct kx_buffer *out)
 {
     if (!result->asked)
         kx_add_text(out, result->skipped ? "{\"skipped\":true}" : "null");
     else if (!result->present)
         entryjson_write_absent(result->entry.key, out);
+    else if (result->omitted)
+        add_omitted(&result->entry, out);
     else
         entryjson_write(&result->entry, out);
     if (result->asked && result->skipped) {

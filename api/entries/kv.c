@@ -108,12 +108,13 @@ static bool wants_entry(const struct request *request)
 }
 
 /* Answers with the entry that the commit returns, as a GET shows it. False
- * without an entry: then the reply is untouched. */
+ * without an entry, or if its value was not kept for the repetition: then the
+ * reply is untouched, and does not say that the preference was applied. */
 static bool show_entry(struct request *request, struct reply *reply)
 {
     const struct kx_result *result = request->commit.results;
     struct projection whole = {.count = 0};
-    if (result == NULL || !result->present)
+    if (result == NULL || !result->present || result->omitted)
         return false;
     answer_value(request, reply, &result->entry, &whole);
     reply_header(reply, "Preference-Applied", "return=representation");

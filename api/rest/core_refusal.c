@@ -193,6 +193,8 @@ static void member_held(struct request *request, struct reply *reply,
     const struct kx_refusal *refusal = &request->commit.refusal;
     struct kx_buffer holds;
     kx_buffer_init(&holds, request->memory);
+    if (refusal->omitted)
+        return;
     if (refusal->held)
         kx_value_to_json(&refusal->holds, &holds);
     else

@@ -175,6 +175,8 @@ struct kx_result {
     bool asked;   /* the members after `skipped` are set */
     bool skipped; /* a sum with KX_OUT_SKIP was beyond its bounds */
     bool present; /* there is an entry; if not, only its key is set */
+    bool omitted; /* of a commit that comes again: the value was not kept, and
+                   * the entry has changed since; it has no value */
     struct kx_entry entry;
 };
 
@@ -207,6 +209,8 @@ struct kx_refusal {
     struct kx_slice existing_key;  /* the primary key that has the value */
     struct kx_slice attempted_key; /* also the entry of a KX_PATCH_RANGE that
                                     * refuses the mutation */
+    bool omitted;          /* of a commit that comes again: `holds` is not known
+                            * any more */
     bool held;             /* KX_INDEX_OWNED_KEY: the index will hold an */
     struct kx_value holds; /* entry under the key, with this value;
                             * KX_OUT_OF_BOUNDS: the entry, or the place

@@ -44,6 +44,8 @@ enum kx_limit {
     KX_WATCH_KEYS_MAX = 100,         /* keys of one watch */
     KX_WATCH_CHANGES_MAX = 1000,     /* changes pending in a prefix watch */
     KX_BACKUPS_MAX = 4,              /* backups being made at a time */
+    KX_OUTCOME_VALUES_MAX = 16384,   /* bytes of values that the outcome of a
+                                      * commit under a key keeps */
     KX_RETRY_KEY_MAX = 300,          /* bytes of the key of a retry */
     KX_TOKENS_MAX = 10000,           /* tokens of a store */
     KX_GRANTS_MAX = 32,              /* grants of one token */

@@ -14,7 +14,11 @@
  * entries are the reason. Failures, and lack of memory or space, are not
  * stored: the commit is then carried out when it is sent again. A later commit
  * under the key changes nothing. With the same digest it gets the stored
- * outcome as its result; otherwise KX_RETRY_DIFFERS. */
+ * outcome as its result; otherwise KX_RETRY_DIFFERS.
+ *
+ * An outcome stores at most KX_OUTCOME_VALUES_MAX bytes of the values in the
+ * result, and all values that deletions return. A larger value is read again if
+ * its entry has not changed; otherwise the result says that it is omitted. */
 struct kx_retry {
     struct kx_slice key; /* identifies sender and commit; 1 to KX_RETRY_KEY_MAX
                           * bytes */

@@ -40,8 +40,11 @@ enum { STATUS_COUNT = sizeof STATUSES / sizeof *STATUSES };
 /* What a success has been. */
 enum { CREATED = 1, MORE = 2, RESULTS = 4, LAST = 8 };
 
-/* How a result, or a refusal's value, is there. */
-enum { ASKED = 1, SKIPPED = 2, PRESENT = 4 };
+/* How a result is there; OMITTED: without its value. */
+enum { ASKED = 1, SKIPPED = 2, PRESENT = 4, OMITTED = 8 };
+
+/* How a refusal's value is there. */
+enum { HELD_NOT = 0, HELD = 1, HELD_OMITTED = 2 };
 
 static int number_of(enum kx_status status)
 {
@@ -80,6 +83,20 @@ static void put_bytes(struct kx_buffer *out, struct kx_slice bytes)
     kx_add_slice(out, bytes);
 }
 
+/* Takes the bytes from the room that is left for values. */
+static bool fits(size_t *room, size_t size)
+{
+    if (size > *room)
+        return false;
+    *room -= size;
+    return true;
+}
+
+static bool value_fits(size_t *room, const struct kx_value *value)
+{
+    return fits(room, value->data.size + value->media_type.size);
+}
+
 static void put_value(struct kx_buffer *out, const struct kx_value *value)
 {
     put(out, value->encoding, 1);
@@ -97,11 +114,16 @@ static void put_keys(struct kx_buffer *out, const struct kx_commit *commit)
             put_bytes(out, commit->mutations[i].key);
 }
 
-static void put_result(struct kx_buffer *out, const struct kx_result *result)
+/* What a deletion returns is nowhere else, and a request of that size has
+ * stored it: such a value is always kept. */
+static void put_result(struct kx_buffer *out, const struct kx_result *result,
+                       bool deleted, size_t *room)
 {
+    bool omitted = result->asked && result->present && !deleted &&
+                   !value_fits(room, &result->entry.value);
     put(out,
         (result->asked ? ASKED : 0) | (result->skipped ? SKIPPED : 0) |
-            (result->present ? PRESENT : 0),
+            (result->present ? PRESENT : 0) | (omitted ? OMITTED : 0),
         1);
     if (!result->asked)
         return;
@@ -110,11 +132,13 @@ static void put_result(struct kx_buffer *out, const struct kx_result *result)
         return;
     put(out, result->entry.stamp, 8);
     put(out, (uint64_t)result->entry.expires_at_ms, 8);
-    put_value(out, &result->entry.value);
+    if (!omitted)
+        put_value(out, &result->entry.value);
 }
 
 static void put_success(struct kx_buffer *out, const struct kx_commit *commit)
 {
+    size_t room = KX_OUTCOME_VALUES_MAX;
     put(out, commit->stamp, 8);
     put(out, commit->in_range, 4);
     put(out,
@@ -126,7 +150,8 @@ static void put_success(struct kx_buffer *out, const struct kx_commit *commit)
         put_bytes(out, commit->last);
     for (size_t i = 0; commit->results != NULL && i < commit->mutation_count;
          i++)
-        put_result(out, &commit->results[i]);
+        put_result(out, &commit->results[i],
+                   commit->mutations[i].type == KX_DELETE, &room);
 }
 
 /* What is named by `by`: 0 for nothing, then the checks, then the mutations. */
@@ -153,6 +178,7 @@ static void put_fault(struct kx_buffer *out, const struct kx_fault *fault)
 static void put_refusal(struct kx_buffer *out, const struct kx_commit *commit)
 {
     const struct kx_refusal *refusal = &commit->refusal;
+    size_t room = KX_OUTCOME_VALUES_MAX;
     put_fault(out, &refusal->fault);
     put(out, refusal->check_count, 4);
     for (size_t i = 0; i < refusal->check_count; i++) {
@@ -161,7 +187,8 @@ static void put_refusal(struct kx_buffer *out, const struct kx_commit *commit)
         put(out, failed->actual, 8);
         put_bytes(out, failed->key);
         put_bytes(out, failed->condition);
-        put_bytes(out, failed->found);
+        put_bytes(out, fits(&room, failed->found.size) ? failed->found
+                                                       : kx_slice(NULL, 0));
     }
     put(out, refusal->mutation, 4);
     put(out, by_number(commit, refusal->by), 4);
@@ -170,8 +197,9 @@ static void put_refusal(struct kx_buffer *out, const struct kx_commit *commit)
     put_bytes(out, refusal->index_value);
     put_bytes(out, refusal->existing_key);
     put_bytes(out, refusal->attempted_key);
-    put(out, refusal->held, 1);
-    if (refusal->held)
+    bool kept = refusal->held && value_fits(&room, &refusal->holds);
+    put(out, kept ? HELD : refusal->held ? HELD_OMITTED : HELD_NOT, 1);
+    if (kept)
         put_value(out, &refusal->holds);
 }
 
@@ -259,7 +287,9 @@ static void get_result(struct outcome_reader *reading, struct kx_result *result)
         return;
     result->entry.stamp = get(reading, 8);
     result->entry.expires_at_ms = (int64_t)get(reading, 8);
-    get_value(reading, &result->entry.value);
+    result->omitted = (flags & OMITTED) != 0;
+    if (!result->omitted)
+        get_value(reading, &result->entry.value);
 }
 
 static void get_success(struct outcome_reader *reading,
@@ -342,8 +372,10 @@ static void get_refusal(struct outcome_reader *reading,
     refusal->index_value = get_bytes(reading);
     refusal->existing_key = get_bytes(reading);
     refusal->attempted_key = get_bytes(reading);
-    refusal->held = get(reading, 1) != 0;
-    if (refusal->held)
+    uint64_t held = get(reading, 1);
+    refusal->held = held != HELD_NOT;
+    refusal->omitted = held == HELD_OMITTED;
+    if (held == HELD)
         get_value(reading, &refusal->holds);
 }
 

@@ -10,12 +10,13 @@
  * the reason. */
 bool outcome_is_definite(enum kx_status status);
 
-/* Appends the result of a commit with a definite status. */
+/* Appends the result of a commit with a definite status, without values beyond
+ * KX_OUTCOME_VALUES_MAX. */
 void outcome_write(const struct kx_commit *commit, struct kx_buffer *out);
 
 /* Sets the result of a commit that asks for the same as the one whose outcome
  * this was. The bytes are copied into the commit's memory. KX_OK, KX_NO_MEMORY,
- * KX_FAILED (no such outcome). */
+ * KX_FAILED (no such outcome). Values that were not kept are `omitted`. */
 enum kx_status outcome_read(struct kx_slice bytes, struct kx_commit *commit);
 
 #endif

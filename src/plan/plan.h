@@ -179,6 +179,9 @@ enum kx_status plan_results_begin(struct plan *plan);
 /* Fills in the results that ask for this state, which is the present one. Both:
  * KX_OK, KX_COMMIT_TOO_LARGE, KX_INDEX_NOT_READY, errors. */
 enum kx_status plan_results_fill(struct plan *plan, enum kx_return state);
+/* Reads the values that an outcome has omitted from entries that are still the
+ * same. KX_OK, KX_NO_MEMORY. */
+enum kx_status plan_results_read_again(struct plan *plan);
 /* Frees the results of a commit that is refused. */
 void plan_results_drop(struct kx_commit *commit);
 

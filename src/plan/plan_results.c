@@ -116,3 +116,36 @@ enum kx_status plan_results_fill(struct plan *plan, enum kx_return state)
     }
     return KX_OK;
 }
+
+/* A versionstamp belongs to one state of an entry. Anything else that the key
+ * has by now leaves the value omitted. */
+static enum kx_status read_again(struct plan *plan, struct kx_result *result)
+{
+    struct record record;
+    struct kx_entry *entry = &result->entry;
+    enum kx_status status = plan_read(plan, entry->key, &record);
+    if (status != KX_OK)
+        return status == KX_NO_MEMORY ? status : KX_OK;
+    struct kx_entry shown;
+    record_show(&record, entry->key, &shown);
+    if (shown.stamp != entry->stamp)
+        return KX_OK;
+    entry->value = shown.value;
+    result->omitted = false;
+    return copy(plan->commit, &entry->value.data) &&
+                   copy(plan->commit, &entry->value.media_type)
+               ? KX_OK
+               : KX_NO_MEMORY;
+}
+
+enum kx_status plan_results_read_again(struct plan *plan)
+{
+    struct kx_commit *commit = plan->commit;
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; status == KX_OK && commit->results != NULL &&
+                       i < commit->mutation_count;
+         i++)
+        if (commit->results[i].omitted)
+            status = read_again(plan, &commit->results[i]);
+    return status;
+}

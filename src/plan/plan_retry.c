@@ -109,6 +109,8 @@ static enum kx_status find(struct plan *plan)
         return differs(commit);
     plan_results_drop(commit);
     status = outcome_read(row.outcome, commit);
+    if (status == KX_OK)
+        status = plan_results_read_again(plan);
     commit->retry->replayed = status == KX_OK;
     return status;
 }

@@ -307,6 +307,62 @@ request GET /metrics
 is commits "$(commits)" "$before"
 is 'replayed commits' "$(replayed)" $((replays + 1))
 
+# ---- Large values ----------------------------------------------------------
+
+test_case 'a large value that is returned is not kept: it is read again'
+head -c 900000 /dev/zero | tr '\0' x | jq -Rc '{n: 1, text: .}' >"$work/large"
+request PUT /kv/large "@$work/large"
+touched='{"mutations":[{"type":"patch","key":["large"],"value":{"n":2},"return":"new"}]}'
+key omit-1
+send POST /atomic "$touched"
+expect 200
+cp "$answer" "$work/first"
+send POST /atomic "$touched"
+expect 200
+again
+is 'the same answer' "$(cmp "$answer" "$work/first" && echo yes)" yes
+
+test_case 'and left out with a note once the entry has changed'
+stamp=$(value .versionstamp)
+request PUT /kv/large 3
+send POST /atomic "$touched"
+expect 200
+again
+field . "{\"ok\":true,\"versionstamp\":\"$stamp\",\"results\":[{\"key\":[\"large\"],\"versionstamp\":\"$stamp\",\"omitted\":true}]}"
+
+test_case 'a PUT whose value was not kept is answered as without the preference'
+under=(--header 'Idempotency-Key: "omit-2"' --header 'Prefer: return=representation')
+request PUT /kv/large "@$work/large" "${under[@]}"
+header Preference-Applied return=representation
+stamp=$(header_value ETag)
+request PUT /kv/large "@$work/large" "${under[@]}"
+again
+header Preference-Applied return=representation
+request PUT /kv/large 4
+request PUT /kv/large "@$work/large" "${under[@]}"
+expect 200
+again
+header ETag "$stamp"
+header Preference-Applied ''
+
+test_case 'what an outcome takes of the disk does not grow with the value'
+outcomes() {
+    request GET /metrics
+    sed -n 's/^kindex_store_bytes{file="catalog"} //p' "$answer"
+}
+request PUT /kv/large "@$work/large"
+stop_server
+start_server
+before=$(outcomes)
+for n in $(seq 40); do
+    key "size-$n"
+    send POST /atomic "$touched"
+done
+expect 200
+stop_server
+start_server
+is 'the catalog grew by less than one value' "$((($(outcomes) - before) < 900000))" 1
+
 # ---- Restarts --------------------------------------------------------------
 
 test_case 'outcomes are there after a restart, and after SIGKILL'

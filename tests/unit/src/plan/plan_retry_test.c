@@ -288,10 +288,83 @@ static void only_what_would_come_again_is_definite(void **state)
         assert_false(outcome_is_definite(never[i]));
 }
 
+/* Each commit is given back what it was given, as far as that is known. */
+static void values_beyond_the_room_of_an_outcome_are_omitted(void **state)
+{
+    enum { SIZE = KX_OUTCOME_VALUES_MAX / 2, COUNT = 4 };
+    struct story *s = *state;
+    struct kx_mutation mutations[COUNT];
+    struct kx_commit commit;
+    const char *value = talloc_asprintf(s->mem, "\"%*s\"", SIZE - 10, "");
+    for (int i = 0; i < COUNT; i++) {
+        const char *key = talloc_asprintf(s->mem, "[\"k\",%d]", i);
+        mutations[i] = (struct kx_mutation){.type = KX_SET,
+                                            .key = test_key(s->mem, key),
+                                            .value = test_json(value),
+                                            .returns = KX_RETURN_NEW};
+    }
+    for (int again = 0; again < 2; again++) {
+        commit = (struct kx_commit){.mutations = mutations,
+                                    .mutation_count = COUNT,
+                                    .memory = s->mem,
+                                    .retry = retry_of(s->mem, "k", 1)};
+        assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+        assert_int_equal(commit.retry->replayed, again);
+        for (int i = 0; i < COUNT; i++) {
+            assert_false(commit.results[i].omitted);
+            assert_true(
+                kx_equal(commit.results[i].entry.value.data, kx_text(value)));
+        }
+    }
+    uint64_t stamp = commit.stamp;
+    test_set(&s->test, s->mem, "[\"k\",0]", "1"); /* was kept */
+    test_set(&s->test, s->mem, "[\"k\",2]", "1");
+    test_delete(&s->test, s->mem, "[\"k\",3]");
+    commit = (struct kx_commit){.mutations = mutations,
+                                .mutation_count = COUNT,
+                                .memory = s->mem,
+                                .retry = retry_of(s->mem, "k", 1)};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(commit.results[i].omitted, i >= 2);
+        assert_true(commit.results[i].present);
+        assert_true(commit.results[i].entry.stamp == stamp);
+    }
+}
+
+static void an_outcome_has_a_size_that_values_do_not_change(void **state)
+{
+    struct story *s = *state;
+    struct kx_result result = {.asked = true, .present = true};
+    struct kx_mutation mutation = {.type = KX_SET};
+    struct kx_commit commit = {.mutations = &mutation,
+                               .mutation_count = 1,
+                               .memory = s->mem,
+                               .results = &result};
+    struct kx_buffer out;
+    char *large = talloc_zero_size(s->mem, 1 << 20);
+    kx_buffer_init(&out, s->mem);
+    result.entry.value.data = kx_slice((uint8_t *)large, 1 << 20);
+    outcome_write(&commit, &out);
+    assert_in_range(out.size, 1, 100);
+    commit.status = KX_OUT_OF_BOUNDS;
+    commit.refusal.held = true;
+    commit.refusal.holds = result.entry.value;
+    out.size = 0;
+    outcome_write(&commit, &out);
+    assert_in_range(out.size, 1, 200);
+    assert_int_equal(outcome_read(kx_buffer_slice(&out), &commit), KX_OK);
+    assert_true(commit.refusal.held && commit.refusal.omitted);
+}
+
 int main(void)
 {
 #define STORY(test) cmocka_unit_test_setup_teardown(test, begin, finish)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            values_beyond_the_room_of_an_outcome_are_omitted, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            an_outcome_has_a_size_that_values_do_not_change, begin, finish),
         STORY(a_commit_that_comes_again_is_applied_once),
         STORY(an_outcome_is_there_when_the_store_is_opened_again),
         STORY(another_commit_under_the_key_is_refused),
