@@ -100,8 +100,8 @@ void cli_put_column(FILE *stream, struct kx_slice text, int width)
 
 /* Prints the line with a single write, because other processes may write to the
  * same file. */
-static void complain(const char *begin, const char *format, va_list arguments,
-                     const char *end)
+static void print_error(const char *begin, const char *format,
+                        va_list arguments, const char *end)
 {
     char text[4096];
     struct kx_buffer scratch;
@@ -119,7 +119,7 @@ int cli_misuse(const struct cli *cli, const char *format, ...)
     va_list arguments;
     snprintf(end, sizeof end, "; see kindex help %s", cli->command->name);
     va_start(arguments, format);
-    complain("kindex: ", format, arguments, end);
+    print_error("kindex: ", format, arguments, end);
     va_end(arguments);
     return CLI_MISUSE;
 }
@@ -128,7 +128,7 @@ int cli_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    complain("kindex: ", format, arguments, "");
+    print_error("kindex: ", format, arguments, "");
     va_end(arguments);
     return CLI_ERROR;
 }
@@ -137,7 +137,7 @@ void cli_note(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    complain("", format, arguments, "");
+    print_error("", format, arguments, "");
     va_end(arguments);
 }
 

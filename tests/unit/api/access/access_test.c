@@ -4,7 +4,7 @@
 #include "http/service.h"
 #include "unit.h"
 
-static void a_made_token_can_be_read(void **state)
+static void credential_read_accepts_made_token(void **state)
 {
     (void)state;
     struct credential made, other, read;
@@ -25,7 +25,7 @@ static void a_made_token_can_be_read(void **state)
 }
 
 /* The digest is SHA-256 of the secret's bytes, here 32 zeros. */
-static void a_digest_is_the_known_one(void **state)
+static void credential_digest_matches_known_value(void **state)
 {
     (void)state;
     static const uint8_t begin[] = {0x66, 0x68, 0x7a, 0xad, 0xf8, 0x62};
@@ -38,7 +38,7 @@ static void a_digest_is_the_known_one(void **state)
     assert_memory_equal(read.digest, begin, sizeof begin);
 }
 
-static void other_texts_are_no_tokens(void **state)
+static void credential_read_rejects_other_texts(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -61,7 +61,7 @@ static void other_texts_are_no_tokens(void **state)
             fail_msg("%s", texts[i]);
 }
 
-static void each_minute_has_its_requests(void **state)
+static void token_rate_limits_requests_of_each_minute(void **state)
 {
     const struct options options = {.token_rate = 3};
     struct service service = {.options = &options};
@@ -88,10 +88,10 @@ static void each_minute_has_its_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_made_token_can_be_read),
-        cmocka_unit_test(a_digest_is_the_known_one),
-        cmocka_unit_test(other_texts_are_no_tokens),
-        cmocka_unit_test(each_minute_has_its_requests),
+        cmocka_unit_test(credential_read_accepts_made_token),
+        cmocka_unit_test(credential_digest_matches_known_value),
+        cmocka_unit_test(credential_read_rejects_other_texts),
+        cmocka_unit_test(token_rate_limits_requests_of_each_minute),
     };
     return cmocka_run_group_tests(tests, memory_open, memory_close);
 }

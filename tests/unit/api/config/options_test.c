@@ -38,7 +38,7 @@ static void listens_on(const struct options *options, const char *expected)
     assert_string_equal(texts, expected);
 }
 
-static void nothing_needs_to_be_given(void **state)
+static void every_option_is_optional(void **state)
 {
     (void)state;
     struct options options;
@@ -54,7 +54,7 @@ static void nothing_needs_to_be_given(void **state)
     assert_null(options.port_file);
 }
 
-static void amounts_have_units(void **state)
+static void sizes_and_durations_accept_units(void **state)
 {
     (void)state;
     static const struct {
@@ -83,7 +83,7 @@ static void amounts_have_units(void **state)
     }
 }
 
-static void what_is_no_value_of_the_type_is_refused(void **state)
+static void options_reject_values_of_wrong_type(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
@@ -109,7 +109,7 @@ static void what_is_no_value_of_the_type_is_refused(void **state)
     }
 }
 
-static void an_address_has_a_numeric_host_and_a_port(void **state)
+static void listen_takes_numeric_host_and_port(void **state)
 {
     (void)state;
     static const struct {
@@ -151,7 +151,7 @@ static void an_address_has_a_numeric_host_and_a_port(void **state)
     }
 }
 
-static void several_addresses_come_from_one_source(void **state)
+static void listen_addresses_come_from_one_source(void **state)
 {
     (void)state;
     struct options options;
@@ -171,7 +171,7 @@ static void several_addresses_come_from_one_source(void **state)
 }
 
 /* The rule that needs a token looks at each of them. */
-static void an_open_address_is_told_apart(void **state)
+static void addresses_open_finds_first_non_loopback_address(void **state)
 {
     (void)state;
     struct options options;
@@ -182,7 +182,7 @@ static void an_open_address_is_told_apart(void **state)
     assert_ptr_equal(addresses_open(&options.listen), &options.listen.all[2]);
 }
 
-static void a_flag_wins_over_a_variable_over_the_default(void **state)
+static void flag_overrides_variable_overrides_default(void **state)
 {
     (void)state;
     struct options options;
@@ -200,7 +200,7 @@ static void a_flag_wins_over_a_variable_over_the_default(void **state)
     assert_int_equal(options.body_max, 3 << 20);
 }
 
-static void a_variable_is_named_after_its_flag(void **state)
+static void variable_is_named_after_its_flag(void **state)
 {
     (void)state;
     size_t count;
@@ -214,7 +214,7 @@ static void a_variable_is_named_after_its_flag(void **state)
     }
 }
 
-static void what_is_no_option_is_refused(void **state)
+static void unknown_options_are_refused(void **state)
 {
     (void)state;
     struct options options;
@@ -231,15 +231,15 @@ static void what_is_no_option_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_needs_to_be_given),
-        cmocka_unit_test(amounts_have_units),
-        cmocka_unit_test(what_is_no_value_of_the_type_is_refused),
-        cmocka_unit_test(an_address_has_a_numeric_host_and_a_port),
-        cmocka_unit_test(several_addresses_come_from_one_source),
-        cmocka_unit_test(an_open_address_is_told_apart),
-        cmocka_unit_test(a_flag_wins_over_a_variable_over_the_default),
-        cmocka_unit_test(a_variable_is_named_after_its_flag),
-        cmocka_unit_test(what_is_no_option_is_refused),
+        cmocka_unit_test(every_option_is_optional),
+        cmocka_unit_test(sizes_and_durations_accept_units),
+        cmocka_unit_test(options_reject_values_of_wrong_type),
+        cmocka_unit_test(listen_takes_numeric_host_and_port),
+        cmocka_unit_test(listen_addresses_come_from_one_source),
+        cmocka_unit_test(addresses_open_finds_first_non_loopback_address),
+        cmocka_unit_test(flag_overrides_variable_overrides_default),
+        cmocka_unit_test(variable_is_named_after_its_flag),
+        cmocka_unit_test(unknown_options_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 /* The same document as that of every other error. */
-static void an_answer_is_a_problem_document(void **state)
+static void answer_to_each_fault_is_a_problem_document(void **state)
 {
     char answer[FRAMING_ANSWER_MAX];
     (void)state;
@@ -48,7 +48,7 @@ static void an_answer_is_a_problem_document(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_is_a_problem_document),
+        cmocka_unit_test(answer_to_each_fault_is_a_problem_document),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

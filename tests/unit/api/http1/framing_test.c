@@ -47,7 +47,7 @@ static struct outcome feed(const uint8_t *stream, size_t size, size_t piece_max)
     return outcome;
 }
 
-static void every_stream_has_its_verdict(void **state)
+static void framing_gives_expected_verdict_for_each_case(void **state)
 {
     (void)state;
     for (size_t i = 0; i < CASE_COUNT; i++) {
@@ -80,7 +80,7 @@ static void check_splits(const char *name, const uint8_t *stream, size_t size,
     }
 }
 
-static void a_split_never_changes_the_verdict(void **state)
+static void splitting_a_stream_never_changes_its_verdict(void **state)
 {
     (void)state;
     for (size_t i = 0; i < CASE_COUNT; i++)
@@ -89,7 +89,7 @@ static void a_split_never_changes_the_verdict(void **state)
 }
 
 /* NUL, the other control characters and DEL are nowhere in a head. */
-static void no_control_character_passes_in_a_head(void **state)
+static void framing_refuses_control_characters_in_heads(void **state)
 {
     static const char HEAD[] =
         "PUT /kv/a HTTP/1.1\r\nHost: h:1\r\nUser-Agent: curl\r\n"
@@ -109,7 +109,7 @@ static void no_control_character_passes_in_a_head(void **state)
         }
 }
 
-static void limits_are_exact(void **state)
+static void framing_enforces_limits_exactly(void **state)
 {
     char stream[1024];
     struct framing framing;
@@ -133,7 +133,7 @@ static void limits_are_exact(void **state)
     }
 }
 
-static void a_fault_stays(void **state)
+static void framing_fault_is_final(void **state)
 {
     struct framing framing;
     enum framing_fault fault;
@@ -149,7 +149,7 @@ static void a_fault_stays(void **state)
 
 /* Where the name of a Cookie header ends; never within a body, and not where it
  * is split over two pieces. */
-static void the_name_of_cookies_is_found(void **state)
+static void framing_finds_names_of_cookie_headers(void **state)
 {
     static const struct {
         const char *stream;
@@ -211,7 +211,7 @@ static size_t plan_mutate(uint8_t *stream, size_t size)
 
 /* Also compares the short way for usual requests, which is taken for a whole
  * head, with the state machine, which takes a byte at a time. */
-static void mutated_streams_have_one_verdict(void **state)
+static void mutated_streams_get_same_verdict_in_any_split(void **state)
 {
     uint8_t stream[1100];
     (void)state;
@@ -228,13 +228,13 @@ static void mutated_streams_have_one_verdict(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_stream_has_its_verdict),
-        cmocka_unit_test(a_split_never_changes_the_verdict),
-        cmocka_unit_test(no_control_character_passes_in_a_head),
-        cmocka_unit_test(limits_are_exact),
-        cmocka_unit_test(a_fault_stays),
-        cmocka_unit_test(the_name_of_cookies_is_found),
-        cmocka_unit_test(mutated_streams_have_one_verdict),
+        cmocka_unit_test(framing_gives_expected_verdict_for_each_case),
+        cmocka_unit_test(splitting_a_stream_never_changes_its_verdict),
+        cmocka_unit_test(framing_refuses_control_characters_in_heads),
+        cmocka_unit_test(framing_enforces_limits_exactly),
+        cmocka_unit_test(framing_fault_is_final),
+        cmocka_unit_test(framing_finds_names_of_cookie_headers),
+        cmocka_unit_test(mutated_streams_get_same_verdict_in_any_split),
     };
     seed = random_seed("framing");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 /* Its number cannot be watched, as that of any connection when the system has
  * no memory left for that: the library finds out when it has taken it. */
-static void a_connection_that_cannot_be_watched_leaves_its_place(void **state)
+static void connection_that_epoll_rejects_is_not_counted(void **state)
 {
     static const struct options options = {.connections_max = 2,
                                            .headers_max = 16384,
@@ -47,7 +47,7 @@ static void a_connection_that_cannot_be_watched_leaves_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_connection_that_cannot_be_watched_leaves_its_place),
+        cmocka_unit_test(connection_that_epoll_rejects_is_not_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

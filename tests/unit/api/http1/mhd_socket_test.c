@@ -110,7 +110,7 @@ static void client_has(const struct pair *pair, int status)
     client_has_text(pair, status, "");
 }
 
-static void good_requests_pass(void **state)
+static void recv_passes_valid_requests(void **state)
 {
     const struct pair *pair = *state;
     gives(pair, NULL, EAGAIN);
@@ -125,7 +125,7 @@ static void good_requests_pass(void **state)
 
 #define PART "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhal"
 
-static void an_end_within_a_body_is_a_reset(void **state)
+static void end_within_body_is_reported_as_reset(void **state)
 {
     const struct pair *pair = *state;
     say(pair, GOOD PART);
@@ -137,7 +137,7 @@ static void an_end_within_a_body_is_a_reset(void **state)
 }
 
 /* The library, which waits for a sign, is given one: its side is shut down. */
-static void an_end_that_comes_with_a_part_of_a_body_is_noticed(void **state)
+static void end_that_arrives_with_part_of_body_is_noticed(void **state)
 {
     const struct pair *pair = *state;
     char byte;
@@ -149,7 +149,7 @@ static void an_end_that_comes_with_a_part_of_a_body_is_noticed(void **state)
     gives(pair, NULL, ECONNRESET);
 }
 
-static void a_bad_request_is_answered_and_the_rest_drained(void **state)
+static void faulty_request_is_answered_and_input_drained(void **state)
 {
     const struct pair *pair = *state;
     say(pair, BAD GOOD);
@@ -161,7 +161,7 @@ static void a_bad_request_is_answered_and_the_rest_drained(void **state)
     gives(pair, NULL, ECONNRESET);
 }
 
-static void a_bad_request_waits_for_the_answers_before_it(void **state)
+static void faulty_request_is_answered_after_earlier_requests(void **state)
 {
     const struct pair *pair = *state;
     say(pair, GOOD GOOD BAD GOOD);
@@ -177,7 +177,7 @@ static void a_bad_request_waits_for_the_answers_before_it(void **state)
     gives(pair, NULL, EAGAIN);
 }
 
-static void after_a_last_answer_nothing_is_added(void **state)
+static void faulty_request_is_not_answered_on_closed_socket(void **state)
 {
     const struct pair *pair = *state;
     say(pair, GOOD BAD);
@@ -189,7 +189,7 @@ static void after_a_last_answer_nothing_is_added(void **state)
 }
 
 /* A sign for the library: its socket can be read, and is at its end. */
-static void a_client_that_has_gone_is_noticed(void **state)
+static void client_that_has_gone_is_reported_to_library(void **state)
 {
     const struct pair *pair = *state;
     say(pair, GOOD BAD);
@@ -201,7 +201,7 @@ static void a_client_that_has_gone_is_noticed(void **state)
     client_has(pair, 400);
 }
 
-static void draining_has_an_end(void **state)
+static void draining_stops_at_its_limit(void **state)
 {
     static const char zeros[60000];
     const struct pair *pair = *state;
@@ -219,7 +219,7 @@ static void draining_has_an_end(void **state)
     gives(pair, NULL, ECONNRESET);
 }
 
-static void peeks_and_other_sockets_pass_straight_through(void **state)
+static void peeks_and_unregistered_sockets_pass_through(void **state)
 {
     const struct pair *pair = *state;
     char bytes[100];
@@ -236,7 +236,7 @@ static void peeks_and_other_sockets_pass_straight_through(void **state)
     assert_int_equal(__wrap_recv(-1, bytes, sizeof bytes, 0), -1);
 }
 
-static void a_socket_that_is_opened_again_starts_afresh(void **state)
+static void reopened_socket_starts_new_stream(void **state)
 {
     const struct pair *pair = *state;
     say(pair, "GET /");
@@ -248,7 +248,7 @@ static void a_socket_that_is_opened_again_starts_afresh(void **state)
     gives(pair, GOOD, 0);
 }
 
-static void a_socket_that_the_library_closes_is_forgotten(void **state)
+static void socket_closed_by_library_is_unregistered(void **state)
 {
     const struct pair *pair = *state;
     int fd = dup(pair->server);
@@ -265,7 +265,7 @@ static int open_late_pair(void **state)
     return failed;
 }
 
-static void a_request_that_takes_too_long_is_answered(void **state)
+static void slow_head_is_answered_408(void **state)
 {
     const struct pair *pair = *state;
     mhd_socket_settle();
@@ -279,7 +279,7 @@ static void a_request_that_takes_too_long_is_answered(void **state)
     gives(pair, NULL, ECONNRESET);
 }
 
-static void so_is_one_whose_body_does(void **state)
+static void slow_body_is_answered_408(void **state)
 {
     const struct pair *pair = *state;
     say(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n1");
@@ -288,7 +288,7 @@ static void so_is_one_whose_body_does(void **state)
     client_has_text(pair, 408, "(--body-timeout)");
 }
 
-static void one_that_holds_what_others_need_is_told_so(void **state)
+static void stalled_body_is_answered_408_when_cut(void **state)
 {
     const struct pair *pair = *state;
     say(pair, PART);
@@ -299,7 +299,7 @@ static void one_that_holds_what_others_need_is_told_so(void **state)
 
 /* Settling continues as long as a deadline has expired: only those of the
  * others may be so short. */
-static void it_has_time_while_those_before_it_are_answered(void **state)
+static void deadline_waits_for_answers_to_earlier_requests(void **state)
 {
     const struct pair *pair = *state;
     http1_deadline_start(60000, 60000);
@@ -322,7 +322,7 @@ static void take(void *receiver, const struct connection *connection)
 }
 
 /* The library shuts it down and closes it, and neither happens. */
-static void a_socket_that_is_transferred_stays_open(void **state)
+static void transferred_socket_stays_open(void **state)
 {
     const struct pair *pair = *state;
     struct connection connection;
@@ -345,44 +345,42 @@ static void a_socket_that_is_transferred_stays_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_end_within_a_body_is_a_reset,
+        cmocka_unit_test_setup_teardown(end_within_body_is_reported_as_reset,
                                         open_pair, close_pair),
         cmocka_unit_test_setup_teardown(
-            an_end_that_comes_with_a_part_of_a_body_is_noticed, open_pair,
+            end_that_arrives_with_part_of_body_is_noticed, open_pair,
             close_pair),
-        cmocka_unit_test_setup_teardown(good_requests_pass, open_pair,
+        cmocka_unit_test_setup_teardown(recv_passes_valid_requests, open_pair,
                                         close_pair),
         cmocka_unit_test_setup_teardown(
-            a_bad_request_is_answered_and_the_rest_drained, open_pair,
+            faulty_request_is_answered_and_input_drained, open_pair,
             close_pair),
         cmocka_unit_test_setup_teardown(
-            a_bad_request_waits_for_the_answers_before_it, open_pair,
+            faulty_request_is_answered_after_earlier_requests, open_pair,
             close_pair),
-        cmocka_unit_test_setup_teardown(after_a_last_answer_nothing_is_added,
-                                        open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(a_client_that_has_gone_is_noticed,
-                                        open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(draining_has_an_end, open_pair,
+        cmocka_unit_test_setup_teardown(
+            faulty_request_is_not_answered_on_closed_socket, open_pair,
+            close_pair),
+        cmocka_unit_test_setup_teardown(
+            client_that_has_gone_is_reported_to_library, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(draining_stops_at_its_limit, open_pair,
                                         close_pair),
         cmocka_unit_test_setup_teardown(
-            peeks_and_other_sockets_pass_straight_through, open_pair,
-            close_pair),
+            peeks_and_unregistered_sockets_pass_through, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(reopened_socket_starts_new_stream,
+                                        open_pair, close_pair),
         cmocka_unit_test_setup_teardown(
-            a_socket_that_is_opened_again_starts_afresh, open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(
-            a_socket_that_the_library_closes_is_forgotten, open_pair,
-            close_pair),
-        cmocka_unit_test_setup_teardown(
-            a_request_that_takes_too_long_is_answered, open_late_pair,
-            close_pair),
-        cmocka_unit_test_setup_teardown(so_is_one_whose_body_does,
+            socket_closed_by_library_is_unregistered, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(slow_head_is_answered_408,
                                         open_late_pair, close_pair),
+        cmocka_unit_test_setup_teardown(slow_body_is_answered_408,
+                                        open_late_pair, close_pair),
+        cmocka_unit_test_setup_teardown(stalled_body_is_answered_408_when_cut,
+                                        open_pair, close_pair),
         cmocka_unit_test_setup_teardown(
-            one_that_holds_what_others_need_is_told_so, open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(
-            it_has_time_while_those_before_it_are_answered, open_pair,
+            deadline_waits_for_answers_to_earlier_requests, open_pair,
             close_pair),
-        cmocka_unit_test_setup_teardown(a_socket_that_is_transferred_stays_open,
+        cmocka_unit_test_setup_teardown(transferred_socket_stays_open,
                                         open_pair, close_pair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void expect_head(const char *const *fields, bool valid)
         fail_msg("%s ... is %s", fields[0], found ? "valid" : "malformed");
 }
 
-static void a_head_has_its_pseudo_fields(void **state)
+static void head_must_have_its_pseudo_fields(void **state)
 {
     (void)state;
     expect_head(HEAD(GET), true);
@@ -60,7 +60,7 @@ static void expect_field(const char *field, enum http2_field expected)
         fail_msg("%s: %d, not %d", field, (int)verdict, (int)expected);
 }
 
-static void pseudo_fields_are_known_and_there_once(void **state)
+static void unknown_or_repeated_pseudo_field_is_malformed(void **state)
 {
     struct http2_message message = {.seen = 0};
     (void)state;
@@ -75,7 +75,7 @@ static void pseudo_fields_are_known_and_there_once(void **state)
                      HTTP2_FIELD_MALFORMED);
 }
 
-static void values_of_pseudo_fields_are_valid(void **state)
+static void invalid_value_of_pseudo_field_is_malformed(void **state)
 {
     static const char *const BAD[] = {
         ":method:",         ":method:G T", ":scheme:",        ":scheme:a b",
@@ -92,7 +92,7 @@ static void values_of_pseudo_fields_are_valid(void **state)
     assert_int_equal(take(&message, HEAD(":authority:")), HTTP2_FIELD_VALID);
 }
 
-static void fields_about_the_connection_are_malformed(void **state)
+static void connection_fields_are_malformed(void **state)
 {
     (void)state;
     expect_field("connection:close", HTTP2_FIELD_MALFORMED);
@@ -108,7 +108,7 @@ static void fields_about_the_connection_are_malformed(void **state)
     expect_field("upgrades:h2c", HTTP2_FIELD_VALID);
 }
 
-static void names_are_in_lower_case(void **state)
+static void uppercase_field_name_is_malformed(void **state)
 {
     (void)state;
     expect_field("Accept:*/*", HTTP2_FIELD_MALFORMED);
@@ -116,7 +116,7 @@ static void names_are_in_lower_case(void **state)
     expect_field("accept:*/*", HTTP2_FIELD_VALID);
 }
 
-static void other_characters_are_answered(void **state)
+static void invalid_character_in_regular_field_is_answered(void **state)
 {
     struct http2_message message = {.seen = 0};
     (void)state;
@@ -134,7 +134,7 @@ static void other_characters_are_answered(void **state)
         HTTP2_FIELD_BAD_TEXT);
 }
 
-static void a_host_is_there_once(void **state)
+static void repeated_host_is_malformed(void **state)
 {
     struct http2_message message = {.seen = 0};
     (void)state;
@@ -142,7 +142,7 @@ static void a_host_is_there_once(void **state)
                      HTTP2_FIELD_MALFORMED);
 }
 
-static void trailers_have_no_pseudo_fields(void **state)
+static void pseudo_field_in_trailers_is_malformed(void **state)
 {
     struct http2_message message = {.seen = 0};
     (void)state;
@@ -153,7 +153,7 @@ static void trailers_have_no_pseudo_fields(void **state)
                      HTTP2_FIELD_MALFORMED);
 }
 
-static void a_length_is_one_number(void **state)
+static void content_length_must_be_one_number(void **state)
 {
     (void)state;
     expect_field("content-length:0", HTTP2_FIELD_VALID);
@@ -169,7 +169,7 @@ static void a_length_is_one_number(void **state)
         HTTP2_FIELD_MALFORMED);
 }
 
-static void a_body_has_its_length(void **state)
+static void body_must_match_content_length(void **state)
 {
     struct http2_message message = {.seen = 0};
     (void)state;
@@ -193,16 +193,16 @@ static void a_body_has_its_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_head_has_its_pseudo_fields),
-        cmocka_unit_test(pseudo_fields_are_known_and_there_once),
-        cmocka_unit_test(values_of_pseudo_fields_are_valid),
-        cmocka_unit_test(fields_about_the_connection_are_malformed),
-        cmocka_unit_test(names_are_in_lower_case),
-        cmocka_unit_test(other_characters_are_answered),
-        cmocka_unit_test(a_host_is_there_once),
-        cmocka_unit_test(trailers_have_no_pseudo_fields),
-        cmocka_unit_test(a_length_is_one_number),
-        cmocka_unit_test(a_body_has_its_length),
+        cmocka_unit_test(head_must_have_its_pseudo_fields),
+        cmocka_unit_test(unknown_or_repeated_pseudo_field_is_malformed),
+        cmocka_unit_test(invalid_value_of_pseudo_field_is_malformed),
+        cmocka_unit_test(connection_fields_are_malformed),
+        cmocka_unit_test(uppercase_field_name_is_malformed),
+        cmocka_unit_test(invalid_character_in_regular_field_is_answered),
+        cmocka_unit_test(repeated_host_is_malformed),
+        cmocka_unit_test(pseudo_field_in_trailers_is_malformed),
+        cmocka_unit_test(content_length_must_be_one_number),
+        cmocka_unit_test(body_must_match_content_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ enum kx_status __wrap_s3_send(struct s3 *s3, struct s3_request *request,
     return KX_OK;
 }
 
-static void names_that_need_an_escape_are_left_out(void **state)
+static void list_skips_names_that_need_escapes(void **state)
 {
     struct kx_fault fault = {.detail = ""};
     struct s3 *s3 = talloc_zero(*state, struct s3);
@@ -78,7 +78,7 @@ static void a_list_without_end_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_need_an_escape_are_left_out),
+        cmocka_unit_test(list_skips_names_that_need_escapes),
         cmocka_unit_test(a_list_without_end_is_an_error),
     };
     return cmocka_run_group_tests(tests, memory_open, memory_close);

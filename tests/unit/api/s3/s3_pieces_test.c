@@ -115,7 +115,7 @@ static void remove_all(void)
     pieces[0].end = pieces[1].end = pieces[2].end = 0;
 }
 
-static void each_byte_comes_once(void **state)
+static void pieces_get_passes_each_byte_once(void **state)
 {
     assert_int_equal(read_beside(*state, 0, nothing), KX_OK);
     assert_string_equal(got, "abcdefghijklmno");
@@ -126,7 +126,7 @@ static void each_byte_comes_once(void **state)
 }
 
 /* The second list has the first piece as it is then. */
-static void a_piece_that_is_gone_is_in_the_first_one(void **state)
+static void pieces_get_finds_removed_piece_in_longer_first_piece(void **state)
 {
     assert_int_equal(read_beside(*state, 1, replace_by_one), KX_OK);
     assert_string_equal(got, "abcdefghijklmnopqrst");
@@ -140,8 +140,8 @@ static void a_piece_that_is_gone_is_in_the_first_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_byte_comes_once),
-        cmocka_unit_test(a_piece_that_is_gone_is_in_the_first_one),
+        cmocka_unit_test(pieces_get_passes_each_byte_once),
+        cmocka_unit_test(pieces_get_finds_removed_piece_in_longer_first_piece),
     };
     return cmocka_run_group_tests(tests, memory_open, memory_close);
 }

@@ -29,7 +29,7 @@ static enum kx_status read_settings(void *mem, const char *archive,
     return status;
 }
 
-static void names_need_no_escape(void **state)
+static void settings_reject_names_that_need_escapes(void **state)
 {
     static const char *const BAD[] = {
         "s3://",           "s3://ab",         "s3:///x",
@@ -53,7 +53,7 @@ static void names_need_no_escape(void **state)
     talloc_free(mem);
 }
 
-static void settings_come_from_the_environment(void **state)
+static void settings_are_read_from_environment(void **state)
 {
     struct s3_settings settings;
     void *mem = talloc_new(*state);
@@ -89,7 +89,7 @@ static void settings_come_from_the_environment(void **state)
     talloc_free(mem);
 }
 
-static void elements_are_found_by_their_tags(void **state)
+static void xml_finds_elements_by_tag(void **state)
 {
     struct kx_slice rest = kx_text("<a><b>1</b><bc>x</bc><b></b></a><b>2");
     struct kx_slice content;
@@ -112,7 +112,7 @@ static void elements_are_found_by_their_tags(void **state)
     assert_false(s3_xml_text(kx_slice(NULL, 0), "k", text, 8));
 }
 
-static void times_are_read(void **state)
+static void xml_reads_times(void **state)
 {
     (void)state;
     assert_int_equal(s3_xml_time("2026-11-27T23:00:00.250Z"), 1795820400250);
@@ -120,7 +120,7 @@ static void times_are_read(void **state)
     assert_int_equal(s3_xml_time("yesterday"), INT64_MAX);
 }
 
-static void pieces_are_one_object_as_far_as_they_go(void **state)
+static void pieces_join_into_object_up_to_first_gap(void **state)
 {
     static const struct s3_listed OBJECTS[] = {
         {"base-1", 5, 1},
@@ -154,13 +154,13 @@ static void pieces_are_one_object_as_far_as_they_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(names_need_no_escape, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(settings_come_from_the_environment,
+        cmocka_unit_test_setup_teardown(settings_reject_names_that_need_escapes,
                                         memory_open, memory_close),
-        cmocka_unit_test(elements_are_found_by_their_tags),
-        cmocka_unit_test(times_are_read),
-        cmocka_unit_test_setup_teardown(pieces_are_one_object_as_far_as_they_go,
+        cmocka_unit_test_setup_teardown(settings_are_read_from_environment,
+                                        memory_open, memory_close),
+        cmocka_unit_test(xml_finds_elements_by_tag),
+        cmocka_unit_test(xml_reads_times),
+        cmocka_unit_test_setup_teardown(pieces_join_into_object_up_to_first_gap,
                                         memory_open, memory_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

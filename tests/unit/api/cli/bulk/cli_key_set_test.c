@@ -10,7 +10,7 @@ static struct kx_slice key_of(int number, char text[32])
     return kx_slice(text, (size_t)snprintf(text, 32, "key %d", number));
 }
 
-static void a_key_is_found_where_it_was_noted_first(void **state)
+static void key_set_returns_first_note_of_key(void **state)
 {
     struct cli_key_set keys;
     (void)state;
@@ -36,7 +36,7 @@ static void a_key_is_found_where_it_was_noted_first(void **state)
 }
 
 /* The keys of earlier rounds, cleared since, are not found. */
-static void many_keys_are_found_and_forgotten(void **state)
+static void key_set_finds_and_clears_many_keys(void **state)
 {
     struct cli_key_set keys;
     char text[32];
@@ -56,7 +56,7 @@ static void many_keys_are_found_and_forgotten(void **state)
     cli_key_set_end(&keys);
 }
 
-static void it_is_full_while_a_batch_still_fits(void **state)
+static void key_set_is_full_before_a_batch_overflows_it(void **state)
 {
     struct cli_key_set keys;
     char text[32];
@@ -73,7 +73,7 @@ static void it_is_full_while_a_batch_still_fits(void **state)
 }
 
 /* Those of before a clearing do not come along. */
-static void it_grows_with_what_it_has(void **state)
+static void key_set_keeps_its_keys_when_it_grows(void **state)
 {
     struct cli_key_set keys;
     char text[32];
@@ -98,10 +98,10 @@ static void it_grows_with_what_it_has(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_is_found_where_it_was_noted_first),
-        cmocka_unit_test(many_keys_are_found_and_forgotten),
-        cmocka_unit_test(it_is_full_while_a_batch_still_fits),
-        cmocka_unit_test(it_grows_with_what_it_has),
+        cmocka_unit_test(key_set_returns_first_note_of_key),
+        cmocka_unit_test(key_set_finds_and_clears_many_keys),
+        cmocka_unit_test(key_set_is_full_before_a_batch_overflows_it),
+        cmocka_unit_test(key_set_keeps_its_keys_when_it_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

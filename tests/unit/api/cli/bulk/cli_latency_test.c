@@ -23,7 +23,7 @@ static uint64_t random_time(uint64_t *state)
     return *state >> (24 + *state % 40);
 }
 
-static void percentiles_are_right_to_a_part(void **state)
+static void latency_quantile_error_is_at_most_one_32nd(void **state)
 {
     static const double SHARES[] = {0, 0.01, 0.5, 0.9, 0.99, 0.999, 1};
     static struct cli_latency latency;
@@ -46,7 +46,7 @@ static void percentiles_are_right_to_a_part(void **state)
     assert_int_equal(cli_latency_within(&latency, 1), times[TIMES - 1]);
 }
 
-static void short_times_are_exact(void **state)
+static void latency_counts_short_times_exactly(void **state)
 {
     static struct cli_latency latency;
     (void)state;
@@ -57,7 +57,7 @@ static void short_times_are_exact(void **state)
     assert_int_equal(cli_latency_within(&latency, 1), 63);
 }
 
-static void every_time_has_a_place(void **state)
+static void latency_counts_times_of_every_magnitude(void **state)
 {
     static struct cli_latency latency;
     (void)state;
@@ -75,9 +75,9 @@ static void every_time_has_a_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(percentiles_are_right_to_a_part),
-        cmocka_unit_test(short_times_are_exact),
-        cmocka_unit_test(every_time_has_a_place),
+        cmocka_unit_test(latency_quantile_error_is_at_most_one_32nd),
+        cmocka_unit_test(latency_counts_short_times_exactly),
+        cmocka_unit_test(latency_counts_times_of_every_magnitude),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

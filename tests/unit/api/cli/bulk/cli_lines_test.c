@@ -48,7 +48,7 @@ static void expect_none(struct input *input)
     assert_false(cli_lines_next(&input->lines, &line));
 }
 
-static void a_line_is_there_when_its_end_has_arrived(void **state)
+static void lines_returns_line_once_its_end_has_arrived(void **state)
 {
     struct input input;
     (void)state;
@@ -70,7 +70,7 @@ static void a_line_is_there_when_its_end_has_arrived(void **state)
     end(&input);
 }
 
-static void the_last_line_needs_no_end(void **state)
+static void lines_accepts_last_line_without_end(void **state)
 {
     struct input input;
     (void)state;
@@ -85,7 +85,7 @@ static void the_last_line_needs_no_end(void **state)
     end(&input);
 }
 
-static void a_line_that_is_put_back_is_taken_again(void **state)
+static void lines_returns_line_that_was_put_back(void **state)
 {
     struct input input;
     struct kx_slice line;
@@ -102,7 +102,7 @@ static void a_line_that_is_put_back_is_taken_again(void **state)
     end(&input);
 }
 
-static void a_line_may_be_longer_than_a_read(void **state)
+static void lines_joins_line_longer_than_one_read(void **state)
 {
     struct input input;
     static char piece[LONG_LINE / 10 + 1];
@@ -123,7 +123,7 @@ static void a_line_may_be_longer_than_a_read(void **state)
     end(&input);
 }
 
-static void what_cannot_be_read_is_an_error(void **state)
+static void lines_reports_unreadable_input(void **state)
 {
     struct input input;
     (void)state;
@@ -138,11 +138,11 @@ static void what_cannot_be_read_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_is_there_when_its_end_has_arrived),
-        cmocka_unit_test(the_last_line_needs_no_end),
-        cmocka_unit_test(a_line_that_is_put_back_is_taken_again),
-        cmocka_unit_test(a_line_may_be_longer_than_a_read),
-        cmocka_unit_test(what_cannot_be_read_is_an_error),
+        cmocka_unit_test(lines_returns_line_once_its_end_has_arrived),
+        cmocka_unit_test(lines_accepts_last_line_without_end),
+        cmocka_unit_test(lines_returns_line_that_was_put_back),
+        cmocka_unit_test(lines_joins_line_longer_than_one_read),
+        cmocka_unit_test(lines_reports_unreadable_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

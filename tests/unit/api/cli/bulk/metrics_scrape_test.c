@@ -18,7 +18,7 @@ static struct metrics_scrape read_text(void *memory, const char *text)
     return scrape;
 }
 
-static void samples_are_summed_by_name_and_labels(void **state)
+static void scrape_sums_samples_by_name_and_labels(void **state)
 {
     (void)state;
     void *memory = talloc_new(NULL);
@@ -39,7 +39,7 @@ static void samples_are_summed_by_name_and_labels(void **state)
     talloc_free(memory);
 }
 
-static void what_is_no_sample_is_refused(void **state)
+static void scrape_rejects_invalid_lines(void **state)
 {
     static const char *const bad[] = {"a", "a x", "a 1x", "<html> </html>",
                                       "a{b=\"c\"} "};
@@ -53,7 +53,7 @@ static void what_is_no_sample_is_refused(void **state)
     talloc_free(memory);
 }
 
-static void counters_are_what_they_grew_by(void **state)
+static void scrape_subtract_leaves_increase_of_counters(void **state)
 {
     (void)state;
     void *memory = talloc_new(NULL);
@@ -71,7 +71,7 @@ static void counters_are_what_they_grew_by(void **state)
     talloc_free(memory);
 }
 
-static void quantiles_lie_between_the_bounds(void **state)
+static void scrape_quantile_interpolates_between_bounds(void **state)
 {
     (void)state;
     void *memory = talloc_new(NULL);
@@ -92,7 +92,7 @@ static void quantiles_lie_between_the_bounds(void **state)
     talloc_free(memory);
 }
 
-static void quantiles_are_of_all_series_with_the_labels(void **state)
+static void scrape_quantile_covers_all_series_with_labels(void **state)
 {
     (void)state;
     void *memory = talloc_new(NULL);
@@ -111,11 +111,11 @@ static void quantiles_are_of_all_series_with_the_labels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_summed_by_name_and_labels),
-        cmocka_unit_test(what_is_no_sample_is_refused),
-        cmocka_unit_test(counters_are_what_they_grew_by),
-        cmocka_unit_test(quantiles_lie_between_the_bounds),
-        cmocka_unit_test(quantiles_are_of_all_series_with_the_labels),
+        cmocka_unit_test(scrape_sums_samples_by_name_and_labels),
+        cmocka_unit_test(scrape_rejects_invalid_lines),
+        cmocka_unit_test(scrape_subtract_leaves_increase_of_counters),
+        cmocka_unit_test(scrape_quantile_interpolates_between_bounds),
+        cmocka_unit_test(scrape_quantile_covers_all_series_with_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
