@@ -179,7 +179,7 @@ test('a new entry, an export, and all entries of a prefix deleted', () => withCo
   await page.getByRole('button', { name: 'Delete 4' }).waitFor();
   await page.type('wrong');
   await page.key('Enter');
-  await page.getByText('This is not batch.').waitFor();
+  await page.getByText('The text is not batch.').waitFor();
   await page.locator('input[name=typed]').fill('batch');
   await page.key('Enter');
   await page.getByText('Deleted 4 entries').first().waitFor();
