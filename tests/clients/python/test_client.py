@@ -378,6 +378,16 @@ class Entries(unittest.TestCase):
         (entry,) = self.db.list(("late",))
         self.assertEqual((entry.value, entry.expires_at.year), (1, 9999))
 
+    def test_a_nan_with_a_sign_is_another_key(self):
+        # Deno makes such a part of Infinity - Infinity.
+        raw("PUT", "/kv/nans/=-NaN", "1")
+        raw("PUT", "/kv/nans/=NaN", "2")
+        keys = [entry.key for entry in self.db.list(("nans",))]
+        self.assertEqual([self.db.get(key).value for key in keys], [1, 2])
+        for key in keys:
+            self.db.put(key, self.db.get(key).value + 10)
+        self.assertEqual([entry.value for entry in self.db.list(("nans",))], [11, 12])
+
     def test_keys_have_parts_of_every_type_in_order(self):
         keys = [("k", b"\x01"), ("k", "a/b c?+"), ("k", BigInt(2**60)), ("k", 7), ("k", 7.5),
                 ("k", False), ("k", True)]

@@ -329,7 +329,14 @@ def to_key(key: Key) -> list[Any]:
     for i, part in enumerate(key):
         if isinstance(part, int) and not isinstance(part, BigInt):
             _check_exact(part, f"/{i}")
-    return to_fields(key)
+    return [_signed(part, wire) for part, wire in zip(key, to_fields(key))]
+
+
+def _signed(part: object, wire: Any) -> Any:
+    """In keys, unlike in values, a NaN with a sign is not the one without."""
+    if isinstance(part, float) and math.isnan(part) and math.copysign(1, part) < 0:
+        return {"type": "number", "value": "-NaN"}
+    return wire
 
 
 def from_key(key: Iterable[Any]) -> tuple[KeyPart, ...]:
