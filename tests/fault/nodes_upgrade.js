@@ -135,6 +135,14 @@ async function oldEntries(nodes) {
 
 // ---- The nodes one after the other -------------------------------------------------
 
+// Waits until a node is ready. None may end unless it is stopped.
+function ready(node) {
+  return soon(`${node.name} is ready`, async () => {
+    if (!node.running) throw new Finding(`${node.name} has ended by itself`);
+    return (await node.ask('GET', '/readyz').catch(() => null))?.status === 200;
+  });
+}
+
 // Does something, counts the take-overs meanwhile, and leaves the load for a moment.
 async function counted(nodes, what, most, body) {
   const epoch = epochOf(engine);
@@ -155,7 +163,7 @@ async function replace(nodes, node, most, to) {
     if (code !== 0) wrong.push(`${node.name} has ended with ${code}`);
     node.program = to;
     node.launch();
-    await node.settled();
+    await ready(node);
   });
 }
 
@@ -166,7 +174,7 @@ async function documented(nodes, to) {
     execFileSync(to, ['cluster', 'step-down', '--url', last.origin], { stdio: 'pipe' });
     await soon('another node is active', async () => !await last.isActive() &&
       (await Promise.all(nodes.map((one) => one.isActive()))).includes(true));
-    await last.settled();
+    await ready(last);
   });
   await replace(nodes, last, 0, to);
 }
@@ -206,7 +214,7 @@ async function check(nodes, clients, before) {
 async function run(nodes) {
   unpack();
   for (const node of nodes) node.launch();
-  for (const node of nodes) await node.settled();
+  for (const node of nodes) await ready(node);
   const before = await oldEntries(nodes);
   if (before.length < 1000) wrong.push(new Error(`the earlier program has left only ${before}`));
   const clients = Array.from({ length: CLIENTS }, (_, number) =>

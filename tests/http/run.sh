@@ -20,12 +20,27 @@ cd "$(dirname "$0")/../.."
 KINDEX=$(realpath "${BUILD:-build}/kindex")
 export KINDEX
 
-# Those which measure the memory of the program, or the time of other clients, which
-# under sanitizers they do not, or not as strictly.
-broad='46-watch 77-hostile 77-shares 94-memory'
+# Stories that measure the program's memory or how other clients fare, which sanitizers
+# change, and those of long loads. They run without sanitizers; the first runs with
+# sanitizers too.
+broad='46-watch 77-hostile 77-shares 84-prometheus 86-backup-load 94-memory'
 export compare=
+
+# All stories, without those that sanitizers would only slow down.
+stories() {
+    if grep -q __asan_init "$KINDEX"; then
+        # shellcheck disable=SC2086 # a list of words
+        printf '%s\n' tests/http/[0-9]*.sh | grep -vxF "$(printf 'tests/http/%s.sh\n' ${broad#* })"
+    else
+        printf '%s\n' tests/http/[0-9]*.sh
+    fi
+}
+
 case ${1:-all} in
-all) compare=yes; set -- tests/http/[0-9]*.sh ;;
+all)
+    compare=yes
+    # shellcheck disable=SC2046 # paths without spaces
+    set -- $(stories) ;;
 http-broad)
     # shellcheck disable=SC2086 # a list of words
     set -- $(printf 'tests/http/%s.sh ' $broad) ;;
