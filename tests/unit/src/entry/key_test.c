@@ -379,6 +379,8 @@ static void both_signs_of_a_nan_have_a_text(void **state)
         assert_int_equal(kx_key_from_json(kx_buffer_slice(&json), &again, NULL),
                          KX_OK);
         assert_true(kx_equal(kx_buffer_slice(&again), key));
+        kx_buffer_free(&json);
+        kx_buffer_free(&again);
     }
 }
 
