@@ -17,28 +17,28 @@ cd "$(dirname "$0")/.."
 export make=${MAKE:-make} jobs=${JOBS:-2} logs=${BUILD:-build}/test-logs
 mkdir -p "$logs"
 
-# Target, its minutes of one processor, compilation included, and what it shows. All
-# together may take 28: a quarter of an hour on two cores. What a part takes beyond its
-# minutes belongs into `make prove`. The longest come first: they are not left alone at
-# the end. Each works on separate files once the programs are built. Those of faults
+# Target, its minutes of one processor (measured on a machine with much other load; less
+# without), and what it shows. All together may take 30: a quarter of an hour on two
+# cores. What a part takes beyond its minutes belongs into `make prove`. The longest come
+# first: they are not left alone at the end. Each works on separate files once the programs are built. Those of faults
 # go before the others where processors are short: a disk, a lease or a reader that is
 # late is what they are about, and must not be late for another reason.
 # fuzz-short finds the second compiler's warnings about src, api and tests/fuzz.
 parts='
-fault-server      4    killed and restarted, nothing acknowledged is lost
-fault-nodes       3    nor when nodes end, freeze or are cut off
-asan-http         5    the service over HTTP, under sanitizers
-asan-unit         5    modules, under sanitizers
-fuzz-short        3    what random input finds
-console           2    the console in a real browser
-clients           1    the client packages against the service
+fault-server      3    killed and restarted, nothing acknowledged is lost
+fault-nodes       2    nor when nodes end, freeze or are cut off
+asan-http         8    the service over HTTP, under sanitizers
+asan-unit         4    modules, under sanitizers
+fuzz-short        2.5  what random input finds
+console           2.5  the console in a real browser
+clients           2    the client packages against the service
 deno              1    unmodified Deno and @deno/kv programs
-packaging         1    the Debian package, its unit, the manual page
-http-broad        0.5  memory, and clients that hold what they get, optimized
+packaging         1.5  the Debian package, its unit, the manual page
+http-broad        1    memory, and clients that hold what they get, optimized
 http-postgresql   0.5  stories on the PostgreSQL engine
 openapi-check     0.5  openapi.yaml, routes and errors agree
 instructions      0.5  instructions per request
-shape-self-test   0.5  each shape check finds a planted violation
+shape-self-test   1    each shape check finds a planted violation
 clang-rest        0.5  the second compiler has no warning about the rest
 cppcheck          0.5  static analysis has nothing to say
 quick-self-test   0.2  make quick finds a planted failure, in its room alone

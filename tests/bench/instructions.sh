@@ -159,11 +159,11 @@ measure() {
     run $many $few
     extra=$(((batches - base_batches) * batch))
     get=$(((counted - base - extra) / (many - few)))
-    without=$((served - base_served))
+    without=$((served - base_served - extra))
     run $few $many
     extra=$(((batches - base_batches - (many - few) / clients) * batch))
     put=$(((counted - base - extra) / (many - few)))
-    without=$(((without + served - base_served) / (many - few)))
+    without=$(((without + served - base_served - extra) / (many - few)))
     run $few $few 0 $((many - few))
     extra=$(((batches - base_batches - (many - few) / clients) * once_batch))
     once=$(((counted - base - extra) / (many - few)))
@@ -193,11 +193,15 @@ for ((round = 1; round <= 5; round++)); do
     keep sum "$sum" $((put * sum_gate / 100)) || kept=1
     [ $kept = 1 ] || break
 done
-run $few $few $watches
-base_served=$served
-run $many $many $watches
-with=$(((served - base_served) / (many - few)))
-most=$((without * beside / 100))
+for ((round = 1; round <= 5; round++)); do
+    run $few $few $watches
+    base_served=$served base_batches=$batches
+    run $many $many $watches
+    extra=$(((batches - base_batches - (many - few) / clients) * batch))
+    with=$(((served - base_served - extra) / (many - few)))
+    most=$((without * beside / 100))
+    ! within "$with" "$most" || break
+done
 
 bounded() { # FIGURE WORDS
     check "$2 ${figure[$1]}, at most ${limit[$1]}" within "${figure[$1]}" "${limit[$1]}"
