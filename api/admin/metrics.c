@@ -21,6 +21,10 @@ static const struct core_figure {
      "Writes that got the outcome of an earlier one with their "
      "Idempotency-Key.",
      offsetof(struct kx_figures, replayed)},
+    {"kindex_idempotency_bytes", "gauge",
+     "Bytes of the outcomes that are stored for writes with an "
+     "Idempotency-Key.",
+     offsetof(struct kx_figures, outcome_bytes)},
     {"kindex_flushes_total", "counter", "Flushes of the log to disk.",
      offsetof(struct kx_figures, flushes)},
     {"kindex_flush_commits_max", "gauge", "Most commits in one flush.",

@@ -96,6 +96,7 @@ static const struct hint_row {
         {"unsupported-media-type", "--type takes json, text, bytes, typed, or a media type.", NULL},
         {"not-indexable", "Change the value at `pointer` to one that the index accepts; kindex index show shows its declaration.", NULL},
         {"idempotency-key-reused", "Begin the import again.", NULL},
+        {"idempotency-quota", "Wait until results expire, or start the server with a higher --idempotency-quota.", NULL},
         {"rate-limited", "Wait a minute, or start the server with a higher --token-rate.", NULL},
         {"headers-too-large", "Use a shorter --token.", NULL},
         {"transfer-encoding-unsupported", BETWEEN, NULL},

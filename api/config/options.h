@@ -68,6 +68,7 @@ struct options {
     uint64_t bodies_max; /* bytes of all bodies held at the same time */
     uint64_t queue_max;
     uint64_t idempotency_ttl_ms;
+    uint64_t idempotency_quota;
     uint64_t checkpoint_interval_ms;
     uint64_t checkpoint_log;
     uint64_t disk_floor;

@@ -121,6 +121,11 @@ static const struct option_row TABLE[] = {
      offsetof(struct options, idempotency_ttl_ms), "24h", 1, 30ull * DAY_MS,
      "how long the result of a write with an Idempotency-Key is kept for "
      "retries"},
+    {"idempotency-quota", OPTION_SIZE,
+     offsetof(struct options, idempotency_quota), "1GiB", 4 * KI,
+     1024 * 1024 * (uint64_t)MI,
+     "disk space for the results of one access token's writes with an "
+     "Idempotency-Key"},
     {"checkpoint-interval", OPTION_DURATION,
      offsetof(struct options, checkpoint_interval_ms), "30s", SECOND_MS, DAY_MS,
      "longest time between checkpoints"},

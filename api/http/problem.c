@@ -257,6 +257,12 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Send a new key with each new request, and the same key only when the "
          "same request is repeated: method, address, conditions and body.",
          NULL},
+    [PROBLEM_IDEMPOTENCY_QUOTA] =
+        {"idempotency-quota", 429,
+         "The results that are kept for this access token take too much space",
+         "Send the request without an Idempotency-Key, or later: results are "
+         "kept for --idempotency-ttl. --idempotency-quota sets the limit.",
+         "60"},
     [PROBLEM_RATE_LIMITED] =
         {"rate-limited", 429, "The access token has sent too many requests",
          "Wait as long as Retry-After says, or start the server with a higher "
@@ -349,6 +355,7 @@ static const enum problem_code OF_STATUS[] = {
     [KX_TEST_FAILED] = PROBLEM_TEST_FAILED,
     [KX_OUT_OF_BOUNDS] = PROBLEM_OUT_OF_BOUNDS,
     [KX_RETRY_DIFFERS] = PROBLEM_IDEMPOTENCY_KEY_REUSED,
+    [KX_RETRY_QUOTA] = PROBLEM_IDEMPOTENCY_QUOTA,
     [KX_BAD_KEY] = PROBLEM_BAD_KEY,
     [KX_KEY_TOO_LONG] = PROBLEM_KEY_TOO_LONG,
     [KX_BAD_JSON] = PROBLEM_BAD_JSON,

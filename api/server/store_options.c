@@ -25,6 +25,7 @@ void store_options_set(const struct options *options,
     store_out->directory = options->data;
     store_out->cache_bytes = options->cache;
     store_out->value_max = options->value_max;
+    store_out->outcome_quota = options->idempotency_quota;
     store_out->queue_max = (uint32_t)options->queue_max;
     store_out->checkpoint_seconds =
         (uint32_t)(options->checkpoint_interval_ms / 1000);

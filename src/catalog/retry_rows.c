@@ -1,9 +1,13 @@
-/* Both kinds of rows, to bytes and back. */
+/* The rows, to bytes and back. */
 #include "catalog/retry_rows.h"
+
+#include <talloc.h>
 
 #define ROWS "retry/"
 #define DUE "retry-due/"
 #define DUE_END "retry-due0" /* '0' is the byte after '/' */
+#define USE "retry-use/"
+#define USE_END "retry-use0"
 
 enum { TIME_BYTES = 8, DUE_BYTES = sizeof DUE - 1 };
 
@@ -85,4 +89,151 @@ bool retry_due_next(struct kx_slice *left, struct kx_slice *key_out)
     *key_out = kx_slice(left->data + 2, size);
     *left = kx_slice(left->data + 2 + size, left->size - 2 - size);
     return true;
+}
+
+/* ---- Usages ------------------------------------------------------------- */
+
+static struct kx_slice sender_of(struct kx_slice key)
+{
+    const uint8_t *slash = memchr(key.data, '/', key.size);
+    return kx_slice(key.data, slash == NULL ? 0 : (size_t)(slash - key.data));
+}
+
+static void usage_key(struct kx_slice sender, struct kx_buffer *out)
+{
+    kx_add_text(out, USE);
+    kx_add_slice(out, sender);
+}
+
+static uint64_t read_number(struct kx_slice bytes)
+{
+    uint64_t number = 0;
+    for (size_t i = bytes.size < 8 ? bytes.size : 8; i > 0; i--)
+        number = number << 8 | bytes.data[i - 1];
+    return number;
+}
+
+/* Without a row the sender has stored nothing. */
+static enum kx_status load_usage(const struct retry_usages *usages,
+                                 struct engine_view *view,
+                                 struct retry_usage *usage)
+{
+    struct kx_buffer key;
+    struct kx_buffer row;
+    kx_buffer_init(&key, usages->mem);
+    kx_buffer_init(&row, usages->mem);
+    usage_key(usage->sender, &key);
+    enum kx_status status = KX_NO_MEMORY;
+    if (!key.failed)
+        status = engine_get(view, TABLE_CATALOG, kx_buffer_slice(&key), &row);
+    if (status == KX_OK)
+        usage->stored = read_number(kx_buffer_slice(&row));
+    kx_buffer_free(&key);
+    kx_buffer_free(&row);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
+enum kx_status retry_usage_find(struct retry_usages *usages,
+                                struct engine_view *view, struct kx_slice key,
+                                struct retry_usage **usage_out)
+{
+    struct kx_slice sender = sender_of(key);
+    for (size_t i = 0; i < usages->count; i++) {
+        *usage_out = &usages->list[i];
+        if (kx_equal(usages->list[i].sender, sender))
+            return KX_OK;
+    }
+    struct retry_usage *list =
+        talloc_realloc(usages->mem, usages->list, struct retry_usage,
+                       (unsigned)usages->count + 1);
+    if (list == NULL)
+        return KX_NO_MEMORY;
+    usages->list = list;
+    void *copy = talloc_memdup(usages->mem, sender.data, sender.size);
+    if (copy == NULL)
+        return KX_NO_MEMORY;
+    struct retry_usage *usage = &list[usages->count];
+    *usage = (struct retry_usage){.sender = kx_slice(copy, sender.size)};
+    enum kx_status status = load_usage(usages, view, usage);
+    usages->count += status == KX_OK;
+    *usage_out = usage;
+    return status;
+}
+
+/* The outcome row with its key, and the key in the due row. */
+static int64_t bytes_of(struct kx_slice key, size_t row_size)
+{
+    enum { KEY_SIZE = 2 };
+    return (int64_t)(sizeof ROWS - 1 + key.size + row_size + KEY_SIZE +
+                     key.size);
+}
+
+void retry_usage_add(struct retry_usage *usage, struct kx_slice key,
+                     size_t row_size)
+{
+    usage->change += bytes_of(key, row_size);
+}
+
+void retry_usage_remove(struct retry_usage *usage, struct kx_slice key,
+                        size_t row_size)
+{
+    usage->change -= bytes_of(key, row_size);
+}
+
+/* Outcomes that were stored by a program without usage rows are not counted
+ * when they are removed. */
+uint64_t retry_usage_now(const struct retry_usage *usage)
+{
+    if (usage->change < 0 && (uint64_t)-usage->change > usage->stored)
+        return 0;
+    return usage->stored + (uint64_t)usage->change;
+}
+
+bool retry_usage_write(void *mem, const struct retry_usage *usage,
+                       struct row_write *write_out)
+{
+    struct kx_buffer key;
+    struct kx_buffer row;
+    uint64_t now = retry_usage_now(usage);
+    kx_buffer_init(&key, mem);
+    kx_buffer_init(&row, mem);
+    usage_key(usage->sender, &key);
+    for (int i = 0; now != 0 && i < 8; i++)
+        kx_add_byte(&row, (uint8_t)(now >> (8 * i)));
+    *write_out = (struct row_write){.type = now == 0 ? ROW_DELETE : ROW_PUT,
+                                    .table = TABLE_CATALOG,
+                                    .key = kx_buffer_slice(&key),
+                                    .value = kx_buffer_slice(&row)};
+    return !key.failed && !row.failed;
+}
+
+int64_t retry_usages_change(const struct retry_usages *usages)
+{
+    int64_t change = 0;
+    for (size_t i = 0; i < usages->count; i++)
+        change += (int64_t)(retry_usage_now(&usages->list[i]) -
+                            usages->list[i].stored);
+    return change;
+}
+
+enum kx_status retry_usages_total(void *mem, struct engine_view *view,
+                                  uint64_t *bytes_out)
+{
+    struct engine_range *range = NULL;
+    struct kx_slice key;
+    struct kx_slice row;
+    *bytes_out = 0;
+    enum kx_status status =
+        engine_range_create(mem, view, TABLE_CATALOG, &range);
+    if (status != KX_OK)
+        return status;
+    status = engine_range_begin(range, kx_text(USE), kx_text(USE_END));
+    while (status == KX_OK) {
+        status = engine_range_next(range, &key, &row);
+        if (status == KX_OK)
+            *bytes_out += read_number(row);
+    }
+    engine_range_end(range);
+    talloc_free(range);
+    return status == KX_END ? KX_OK : status;
 }

@@ -9,8 +9,12 @@
  * first of their keys; its value has all of their keys, each after its size (2
  * bytes, little endian). The first due row is the next to be removed.
  *
- * So there is one more row per commit, and one per batch. Programs that know
- * neither kind skip them. */
+ * A usage row, "retry-use/<sender>", has the bytes that the outcomes of a
+ * sender take (8 bytes, little endian). It is written in the transaction that
+ * adds or removes outcomes.
+ *
+ * So there is one more row per commit, and two per batch of one sender.
+ * Programs that do not know these kinds skip them. */
 #ifndef RETRY_ROWS_H
 #define RETRY_ROWS_H
 
@@ -22,6 +26,43 @@ struct retry_row {
     struct kx_slice digest; /* KX_FINGERPRINT_SIZE bytes */
     struct kx_slice outcome;
 };
+
+/* The bytes that the outcomes of one sender take. */
+struct retry_usage {
+    struct kx_slice sender;
+    uint64_t stored; /* bytes in the usage row */
+    int64_t change;  /* bytes that were added or removed since */
+};
+/* The usages of some senders. All zero except mem, a talloc context: empty. */
+struct retry_usages {
+    void *mem;
+    struct retry_usage *list;
+    size_t count;
+};
+
+/* Finds the usage of a retry key's sender, which is the part of the key before
+ * its first slash, in the list, or adds it from the usage row. The pointer is
+ * valid until the next call. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status retry_usage_find(struct retry_usages *usages,
+                                struct engine_view *view, struct kx_slice key,
+                                struct retry_usage **usage_out);
+/* Adds or subtracts the bytes of the outcome of `key`, with a row of row_size
+ * bytes. */
+void retry_usage_add(struct retry_usage *usage, struct kx_slice key,
+                     size_t row_size);
+void retry_usage_remove(struct retry_usage *usage, struct kx_slice key,
+                        size_t row_size);
+/* Returns the bytes after the change, at least 0. */
+uint64_t retry_usage_now(const struct retry_usage *usage);
+/* Makes the write of the usage row in talloc context mem. False if memory ran
+ * out. */
+bool retry_usage_write(void *mem, const struct retry_usage *usage,
+                       struct row_write *write_out);
+/* Returns the bytes by which all usages of the list change. */
+int64_t retry_usages_change(const struct retry_usages *usages);
+/* Adds up the usage rows. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status retry_usages_total(void *mem, struct engine_view *view,
+                                  uint64_t *bytes_out);
 
 /* Append the key of an outcome row, and of a due row. */
 void retry_row_key(struct kx_slice key, struct kx_buffer *out);

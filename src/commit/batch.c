@@ -21,6 +21,7 @@
 #include "commit/touched_keys.h"
 #include "commit/view.h"
 #include "commit/watch.h"
+#include "plan/plan_retry.h"
 
 enum {
     PLAN_KEPT_MAX = 16 << 20 /* bytes of a plan that stays until the next */
@@ -43,6 +44,10 @@ static void publish(struct writer *writer, const struct rows *rows,
     if (!are_unread(batch))
         batch_note_rows(writer, rows, rows->applied, rows->count, true);
     batch_catalog_rearrange(writer->base.catalog, batch);
+    if (batch->plan != NULL)
+        atomic_fetch_add_explicit(&writer->counters->outcome_bytes,
+                                  (uint64_t)plan_retry_bytes(batch->plan),
+                                  memory_order_relaxed);
     atomic_store_explicit(&writer->counters->stamp, writer->base.catalog->stamp,
                           memory_order_relaxed);
     atomic_store_explicit(&writer->counters->entries,

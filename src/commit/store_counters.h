@@ -13,6 +13,7 @@ struct store_counters {
     _Atomic uint64_t entries;
     _Atomic uint64_t outcomes[KX_STATUS_COUNT]; /* of commits */
     _Atomic uint64_t replayed;
+    _Atomic uint64_t outcome_bytes;
     struct kx_histogram commit_times;
     struct kx_histogram flush_times;
     struct kx_histogram batch_sizes;

@@ -26,6 +26,7 @@ struct kx_figures {
     uint64_t outcomes[KX_STATUS_COUNT]; /* commits by their status */
     uint64_t replayed; /* commits that got the outcome of an earlier one; they
                         * are not among the outcomes */
+    uint64_t outcome_bytes; /* of the outcomes stored under keys */
     uint64_t flushes;
     uint64_t batch_max;  /* most commits in one flush */
     uint64_t queued;     /* commits waiting now */

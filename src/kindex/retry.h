@@ -18,10 +18,14 @@
  *
  * An outcome stores at most KX_OUTCOME_VALUES_MAX bytes of the values in the
  * result, and all values that deletions return. A larger value is read again if
- * its entry has not changed; otherwise the result says that it is omitted. */
+ * its entry has not changed; otherwise the result says that it is omitted.
+ *
+ * While the outcomes of a sender take outcome_quota bytes (struct kx_options),
+ * its new commits under a key are refused with KX_RETRY_QUOTA, which is not
+ * stored. */
 struct kx_retry {
-    struct kx_slice key; /* identifies sender and commit; 1 to KX_RETRY_KEY_MAX
-                          * bytes */
+    struct kx_slice key; /* the sender, a slash, and what identifies the commit;
+                          * 1 to KX_RETRY_KEY_MAX bytes */
     uint8_t digest[KX_FINGERPRINT_SIZE]; /* of everything the sender asks for */
     int64_t until_ms; /* Unix time in ms until which the outcome is stored */
     bool makes_keys;  /* the caller generates different keys each time: the keys

@@ -32,6 +32,7 @@ struct plan *plan_create(const struct plan_base *base)
     plan->total_count = 0;
     plan->charge = (struct charge){.most = UINT64_MAX};
     plan->budget = plan_budget(base);
+    plan->outcome_quota = base->outcome_quota;
     plan->units = 0;
     plan->overlay =
         overlay_create(plan, base->view, base->cache, &plan->charge);

@@ -47,6 +47,7 @@ struct plan {
     struct charge charge;      /* what it costs */
     uint64_t budget;           /* what one commit may cost */
     uint64_t units;            /* what the commits before it have cost */
+    uint64_t outcome_quota;    /* bytes of the outcomes of one sender */
     size_t result_bytes;       /* of entries that it returns */
     struct kx_buffer key;      /* scratch of the steps */
     struct extract before;     /* index entries of a changed entry */
@@ -70,6 +71,7 @@ struct plan_base {
     struct catalog *catalog;
     struct engine_range *range; /* for changes of ranges */
     size_t value_max;
+    uint64_t outcome_quota; /* bytes of the outcomes of one sender */
 };
 
 /* A plan that is its own talloc context; NULL when memory ran out. */

@@ -2,6 +2,7 @@
  * not in the table yet, and a commit may come twice in one batch. */
 #include "plan/plan_retry.h"
 
+#include <inttypes.h>
 #include <talloc.h>
 
 #define HASH_NONFATAL_OOM 1
@@ -33,6 +34,9 @@ struct retry_set {
     unsigned hash;          /* of it */
     struct kx_buffer row;   /* its row, as it is stored or will be */
     struct kx_buffer outcome;
+    struct retry_usages usages; /* of the senders */
+    size_t expired; /* bytes of the expired row that the present commit's row
+                     * replaces, or 0 */
 };
 
 static int free_rows(struct retry_set *set)
@@ -54,33 +58,71 @@ static struct retry_set *set_of(struct plan *plan)
     kx_buffer_init(&set->key, set);
     kx_buffer_init(&set->row, set);
     kx_buffer_init(&set->outcome, set);
+    set->usages.mem = set;
     talloc_set_destructor(set, free_rows);
     return plan->retries = set;
 }
 
 /* ---- Finding ------------------------------------------------------------ */
 
+/* Reads the row under set->key from the table. KX_ABSENT also when it has
+ * expired. */
+static enum kx_status read_stored(const struct plan *plan,
+                                  struct retry_set *set,
+                                  struct retry_row *row_out)
+{
+    enum kx_status status = engine_get(plan->view, TABLE_CATALOG,
+                                       kx_buffer_slice(&set->key), &set->row);
+    if (status != KX_OK)
+        return status;
+    if (!retry_row_read(kx_buffer_slice(&set->row), row_out))
+        return KX_FAILED;
+    if (row_out->until_ms > plan->now_ms)
+        return KX_OK;
+    set->expired = set->row.size;
+    return KX_ABSENT;
+}
+
 /* The row under set->key as the commits planned so far leave it. KX_ABSENT also
- * when it is past its time, or presumed to be absent. */
+ * when it has expired, or is presumed to be absent. */
 static enum kx_status read_row(const struct plan *plan, struct retry_set *set,
                                struct retry_row *row_out)
 {
     struct kx_slice key = kx_buffer_slice(&set->key);
     struct added *added;
+    set->expired = 0;
     HASH_VALUE(key.data, (unsigned)key.size, set->hash);
     HASH_FIND_BYHASHVALUE(hh, set->rows, key.data, (unsigned)key.size,
                           set->hash, added);
     if (added != NULL)
         return retry_row_read(added->row, row_out) ? KX_OK : KX_FAILED;
-    if (plan->presumes)
-        return KX_ABSENT;
+    return plan->presumes ? KX_ABSENT : read_stored(plan, set, row_out);
+}
+
+/* There is no outcome, or it is presumed so: KX_ABSENT if another one may be
+ * stored. Beyond the quota nothing is presumed, since the outcome may be there.
+ */
+static enum kx_status check_quota(struct plan *plan, struct retry_set *set,
+                                  struct retry_row *row_out)
+{
+    struct kx_commit *commit = plan->commit;
+    struct retry_usage *usage = NULL;
     enum kx_status status =
-        engine_get(plan->view, TABLE_CATALOG, key, &set->row);
+        retry_usage_find(&set->usages, plan->view, commit->retry->key, &usage);
     if (status != KX_OK)
         return status;
-    if (!retry_row_read(kx_buffer_slice(&set->row), row_out))
-        return KX_FAILED;
-    return row_out->until_ms > plan->now_ms ? KX_OK : KX_ABSENT;
+    if (retry_usage_now(usage) < plan->outcome_quota)
+        return KX_ABSENT;
+    if (plan->presumes)
+        status = read_stored(plan, set, row_out);
+    else
+        status = KX_ABSENT;
+    if (status != KX_ABSENT)
+        return status;
+    return kx_fail(&commit->refusal.fault, KX_RETRY_QUOTA,
+                   "the outcomes that are stored for this sender have %" PRIu64
+                   " bytes; the limit is %" PRIu64 "; nothing was changed",
+                   retry_usage_now(usage), plan->outcome_quota);
 }
 
 static enum kx_status differs(struct kx_commit *commit)
@@ -102,6 +144,8 @@ static enum kx_status find(struct plan *plan)
     if (set->key.failed)
         return KX_NO_MEMORY;
     enum kx_status status = read_row(plan, set, &row);
+    if (status == KX_ABSENT)
+        status = check_quota(plan, set, &row);
     if (status != KX_OK)
         return status;
     if (!kx_equal(row.digest,
@@ -129,12 +173,12 @@ bool plan_retry_find(struct plan *plan)
 
 /* ---- Adding ------------------------------------------------------------- */
 
-/* Room for one more row, and for the due row. */
+/* Room for one more row, the due row, and the usage rows. */
 static bool reserve(struct retry_set *set)
 {
-    if (set->count + 2 <= set->capacity)
+    if (set->count + 2 + set->usages.count <= set->capacity)
         return true;
-    size_t capacity = set->capacity * 2 + 16;
+    size_t capacity = set->capacity * 2 + set->usages.count + 16;
     struct row_write *writes =
         talloc_realloc(set, set->writes, struct row_write, (unsigned)capacity);
     if (writes == NULL)
@@ -168,6 +212,18 @@ static void write_row(struct retry_set *set, const struct kx_commit *commit)
     set->row.failed = set->row.failed || set->outcome.failed;
 }
 
+static bool add_usage(struct plan *plan, struct retry_set *set,
+                      struct kx_slice key)
+{
+    struct retry_usage *usage = NULL;
+    if (retry_usage_find(&set->usages, plan->view, key, &usage) != KX_OK)
+        return false;
+    if (set->expired > 0)
+        retry_usage_remove(usage, key, set->expired);
+    retry_usage_add(usage, key, set->row.size);
+    return true;
+}
+
 /* Without memory for all of it only the due row may name the key, which is
  * harmless. */
 static bool add(struct plan *plan, const struct kx_commit *commit)
@@ -185,7 +241,7 @@ static bool add(struct plan *plan, const struct kx_commit *commit)
         return false;
     HASH_ADD_KEYPTR_BYHASHVALUE(hh, set->rows, added->key.data,
                                 (unsigned)added->key.size, set->hash, added);
-    if (added->lost)
+    if (added->lost || !add_usage(plan, set, retry->key))
         return false;
     set->writes[set->count++] =
         (struct row_write){.type = plan->presumes ? ROW_INSERT : ROW_PUT,
@@ -245,12 +301,23 @@ bool plan_retry_rows(struct plan *plan, const struct row_write **writes_out,
                            .table = TABLE_CATALOG,
                            .key = kx_buffer_slice(&set->first),
                            .value = kx_buffer_slice(&set->due)};
+    bool made = !set->first.failed;
+    for (size_t i = 0; made && i < set->usages.count; i++)
+        if (set->usages.list[i].change != 0)
+            made = retry_usage_write(set, &set->usages.list[i],
+                                     &set->writes[set->count++]);
     *writes_out = set->writes;
     *count_out = set->count;
-    return !set->first.failed;
+    return made;
 }
 
 int64_t plan_retry_due_ms(const struct plan *plan)
 {
     return plan_retry_any(plan) ? plan->retries->due_ms : INT64_MAX;
+}
+
+int64_t plan_retry_bytes(const struct plan *plan)
+{
+    return plan_retry_any(plan) ? retry_usages_change(&plan->retries->usages)
+                                : 0;
 }

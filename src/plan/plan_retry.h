@@ -32,4 +32,7 @@ bool plan_retry_rows(struct plan *plan, const struct row_write **writes_out,
 /* Until when the outcomes are stored; INT64_MAX without outcomes. */
 int64_t plan_retry_due_ms(const struct plan *plan);
 
+/* Returns the bytes by which the stored outcomes grow. */
+int64_t plan_retry_bytes(const struct plan *plan);
+
 #endif

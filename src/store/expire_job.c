@@ -30,6 +30,7 @@ struct outcome_removal {
     int64_t now_ms;
     struct kx_buffer key; /* scratch: key of an outcome's row */
     struct kx_buffer row;
+    struct retry_usages usages; /* of the senders */
 };
 
 static bool retry_job_is_full(const struct outcome_removal *removal)
@@ -57,6 +58,12 @@ static enum kx_status remove_outcome(struct outcome_removal *removal,
         return KX_FAILED;
     if (row.until_ms > removal->now_ms)
         return KX_OK;
+    struct retry_usage *usage = NULL;
+    status = retry_usage_find(&removal->usages, removal->writer->base.view, key,
+                              &usage);
+    if (status != KX_OK)
+        return status;
+    retry_usage_remove(usage, key, removal->row.size);
     return job_remove(removal->mem, &removal->batch, TABLE_CATALOG,
                       kx_buffer_slice(&removal->key))
                ? KX_OK
@@ -119,6 +126,17 @@ static enum kx_status collect(struct outcome_removal *removal,
     return status == KX_END || status == KX_AGAIN ? KX_OK : status;
 }
 
+/* Adds the usage rows of the senders whose outcomes are removed. */
+static enum kx_status add_usages(struct outcome_removal *removal)
+{
+    struct batch *batch = &removal->batch;
+    for (size_t i = 0; i < removal->usages.count; i++)
+        if (!retry_usage_write(removal->mem, &removal->usages.list[i],
+                               &batch->writes[batch->write_count++]))
+            return KX_NO_MEMORY;
+    return KX_OK;
+}
+
 /* Removes the next outcomes. Returns when the first of the others is due, or
  * when to retry (Unix time in ms). */
 static int64_t retry_job_step(struct writer *writer)
@@ -129,13 +147,19 @@ static int64_t retry_job_step(struct writer *writer)
     enum kx_status status = KX_NO_MEMORY;
     kx_buffer_init(&removal.key, removal.mem);
     kx_buffer_init(&removal.row, removal.mem);
-    if (removal.mem != NULL)
+    removal.usages.mem = removal.mem;
+    if (removal.mem != NULL) /* each outcome may have another sender */
         removal.batch.writes = talloc_array(removal.mem, struct row_write,
-                                            (unsigned)writer->job_size);
+                                            2 * (unsigned)writer->job_size);
     if (removal.batch.writes != NULL)
         status = collect(&removal, &next);
+    if (status == KX_OK)
+        status = add_usages(&removal);
     if (status == KX_OK && removal.batch.write_count != 0)
         status = job_apply(writer, &removal.batch);
+    if (status == KX_OK)
+        atomic_fetch_add(&writer->counters->outcome_bytes,
+                         (uint64_t)retry_usages_change(&removal.usages));
     talloc_free(removal.mem);
     return status == KX_OK ? next : kx_now_ms() + AGAIN_MS;
 }

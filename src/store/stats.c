@@ -12,6 +12,7 @@ static void take_counters(struct kx_store *store, struct kx_figures *figures)
         .stamp = atomic_load(&store->counters.stamp),
         .entries = atomic_load(&store->counters.entries),
         .replayed = atomic_load(&store->counters.replayed),
+        .outcome_bytes = atomic_load(&store->counters.outcome_bytes),
         .flushes = atomic_load(&store->counters.flushes),
         .batch_max = atomic_load(&store->counters.batch_max),
         .expired = atomic_load(&store->counters.expired),

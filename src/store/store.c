@@ -7,6 +7,8 @@
  * plan, which the writer creates and frees while other threads run. */
 #include <stdlib.h>
 #include <talloc.h>
+
+#include "catalog/retry_rows.h"
 #include <unistd.h>
 
 #include "engine/engine.h"
@@ -27,6 +29,7 @@ void kx_options_default(struct kx_options *options)
     *options = (struct kx_options){
         .cache_bytes = 256u << 20,
         .value_max = KX_VALUE_MAX_DEFAULT,
+        .outcome_quota = 1u << 30,
         .queue_max = 16384,
         .checkpoint_seconds = 30,
         .checkpoint_bytes = 128u << 20,
@@ -56,6 +59,7 @@ static void init_writer(struct kx_store *store)
     writer->base.cache = store->cache;
     writer->base.catalog = store->catalog;
     writer->base.value_max = store->options.value_max;
+    writer->base.outcome_quota = store->options.outcome_quota;
     writer->build.memory = store->options.build_memory;
     writer->build.directory = sort_directory(&store->options);
     if (store->options.engine == NULL)
@@ -129,8 +133,12 @@ static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
             engine_range_create(store, base->view, TABLE_ENTRIES, &base->range);
     if (status == KX_OK)
         status = tokens_load(store, base->view, &store->tokens, fault);
+    uint64_t outcome_bytes = 0;
+    if (status == KX_OK)
+        status = retry_usages_total(store, base->view, &outcome_bytes);
     if (status != KX_OK)
         return status;
+    atomic_store(&store->counters.outcome_bytes, outcome_bytes);
     store->cache = record_cache_create(store, store->options.cache_bytes / 2);
     store->watches = watch_set_create(store);
     if (store->cache == NULL || store->watches == NULL)

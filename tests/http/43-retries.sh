@@ -402,6 +402,41 @@ stop_server
 
 start_server
 
+test_case 'outcomes have a quota of the disk, beyond which no write with a key is carried out'
+bytes() {
+    request GET /metrics
+    sed -n 's/^kindex_idempotency_bytes //p' "$answer"
+}
+quota=$(($(bytes) + 4096))
+stop_server
+start_server --idempotency-quota "$quota"
+for n in $(seq 200); do
+    key "quota-$n"
+    send PUT "/kv/quota" "$n"
+    [ "${status%% *}" != 429 ] || break
+done
+expect 429 idempotency-quota
+header Retry-After 60
+is 'some were stored' "$((n > 2 && n < 200))" 1
+request GET /kv/quota
+body_is $((n - 1))
+is 'bytes are counted' "$(($(bytes) >= quota && $(bytes) < quota + 1000))" 1
+key "quota-$((n - 1))"
+send PUT /kv/quota $((n - 1))
+expect 200
+again
+request PUT /kv/quota 0
+expect 200
+bytes=$(bytes)
+stop_server
+start_server --idempotency-quota "$quota"
+is 'bytes after a restart' "$(bytes)" "$bytes"
+key quota-more
+send PUT /kv/quota 1
+expect 429 idempotency-quota
+stop_server
+start_server
+
 test_case 'a key is valid for one access token'
 admin=$(KINDEX_URL=$url timeout "$longest" "$KINDEX" token create admin all)
 writer=$(KINDEX_URL=$url KINDEX_TOKEN=$admin timeout "$longest" "$KINDEX" token create writer read,write:a)

@@ -357,6 +357,64 @@ static void an_outcome_has_a_size_that_values_do_not_change(void **state)
     assert_true(commit.refusal.held && commit.refusal.omitted);
 }
 
+static uint64_t stored_bytes(struct story *s)
+{
+    struct kx_figures figures;
+    kx_figures(s->test.store, &figures);
+    return figures.outcome_bytes;
+}
+
+/* Whether an outcome is found or presumed to be absent. */
+static void a_sender_has_a_quota(void **state)
+{
+    enum { MOST = 100 };
+    struct story *s = *state;
+    struct kx_commit commit;
+    int count = 0;
+    test_store_close(&s->test);
+    s->test.options.outcome_quota = 2000;
+    test_store_open(&s->test);
+    enum kx_status status = KX_OK;
+    for (; status == KX_OK && count < MOST; count++)
+        status = add_one(s, talloc_asprintf(s->mem, "a/%d", count), 1, &commit);
+    assert_int_equal(status, KX_RETRY_QUOTA);
+    assert_in_range(count, 3, MOST - 1);
+    uint64_t bytes = stored_bytes(s);
+    assert_in_range(bytes, 2000, 3000);
+    assert_int_equal(add_one(s, "a/1", 1, &commit), KX_OK);
+    assert_true(commit.retry->replayed);
+    assert_int_equal(add_one(s, "a/1", 2, &commit), KX_RETRY_DIFFERS);
+    assert_int_equal(add_one(s, "b/1", 1, &commit), KX_OK);
+    assert_false(commit.retry->replayed);
+    assert_true(stored_bytes(s) > bytes);
+    bytes = stored_bytes(s);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    assert_true(stored_bytes(s) == bytes);
+    assert_int_equal(add_one(s, "a/more", 1, &commit), KX_RETRY_QUOTA);
+}
+
+static void expired_outcomes_release_their_bytes(void **state)
+{
+    struct story *s = *state;
+    struct kx_commit commit;
+    int64_t now_ms = kx_now_ms();
+    assert_int_equal(add_one(s, "a/1", 1, &commit), KX_OK);
+    uint64_t one = stored_bytes(s);
+    assert_int_equal(add_one(s, "b/1", 1, &commit), KX_OK);
+    assert_true(stored_bytes(s) == 2 * one);
+    kx_clock_set(now_ms + 2 * KEPT_MS);
+    /* Replaces an outcome that may not be removed yet. */
+    assert_int_equal(add_one(s, "a/1", 1, &commit), KX_OK);
+    while (stored_bytes(s) > one)
+        usleep(1000);
+    assert_true(stored_bytes(s) == one);
+    kx_clock_set(now_ms + 4 * KEPT_MS);
+    test_set(&s->test, s->mem, "[\"other\"]", "1"); /* wakes the writer */
+    while (stored_bytes(s) > 0)
+        usleep(1000);
+}
+
 int main(void)
 {
 #define STORY(test) cmocka_unit_test_setup_teardown(test, begin, finish)
@@ -365,6 +423,8 @@ int main(void)
             values_beyond_the_room_of_an_outcome_are_omitted, begin, finish),
         cmocka_unit_test_setup_teardown(
             an_outcome_has_a_size_that_values_do_not_change, begin, finish),
+        STORY(a_sender_has_a_quota),
+        STORY(expired_outcomes_release_their_bytes),
         STORY(a_commit_that_comes_again_is_applied_once),
         STORY(an_outcome_is_there_when_the_store_is_opened_again),
         STORY(another_commit_under_the_key_is_refused),
