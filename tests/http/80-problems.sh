@@ -108,7 +108,7 @@ field .detail 'The parameter limit is "100000"; it takes a whole number from 1 t
 request GET '/list?limit=99999999999999999999999999'
 field '.detail | contains("cursor")' true
 request DELETE '/list?prefix=x&limit=1001'
-field .detail 'The parameter limit is "1001"; it takes a whole number from 1 to 1000. For more, repeat the request.'
+field .detail 'The parameter limit is "1001"; it takes a whole number from 1 to 1000. For more, repeat the request with the cursor of each page.'
 for limit in 0 -1 x ''; do
     request GET "/list?limit=$limit"
     field .detail "The parameter limit is \"$limit\"; it takes a whole number from 1 to 1000."
