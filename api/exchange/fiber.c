@@ -259,6 +259,8 @@ static void unmap_stack(struct fiber *fiber)
     forget_stack(fiber);
 #ifdef WITH_TSAN
     __tsan_destroy_fiber(fiber->tsan_fiber);
+#else
+    forget_frames(fiber); /* the next mapping there must not be poisoned */
 #endif
     munmap(fiber->base, FIBER_SIZE);
 }
