@@ -18,11 +18,12 @@ export make=${MAKE:-make} jobs=${JOBS:-2} logs=${BUILD:-build}/test-logs
 mkdir -p "$logs"
 
 # Target, its minutes of one processor (measured on a machine with much other load; less
-# without), and what it shows. All together may take 30: a quarter of an hour on two
-# cores. What a part takes beyond its minutes belongs into `make prove`. The longest come
-# first: they are not left alone at the end. Each works on separate files once the programs are built. Those of faults
-# go before the others where processors are short: a disk, a lease or a reader that is
-# late is what they are about, and must not be late for another reason.
+# without), and what it shows. With half an hour of one processor for all of them, two
+# take a quarter of an hour; what is longer belongs into `make prove`. The longest come
+# first: they are not left alone at the end. Each works on separate files once the
+# programs are built. Those of faults go before the others where processors are short: a
+# disk, a lease or a reader that is late is what they are about, and must not be late for
+# another reason.
 # fuzz-short finds the second compiler's warnings about src, api and tests/fuzz.
 parts='
 fault-server      3    killed and restarted, nothing acknowledged is lost
