@@ -32,8 +32,10 @@ is "without a PATCH" "$found" ""
 request OPTIONS /nowhere
 expect 404 not-found
 
-test_case 'a target is a path: a whole URL is refused'
+test_case 'a target is a path or a whole http URL; an authority is refused'
 request GET /kv/none '' --request-target "$url/kv/none"
+expect 404 key-not-found
+request GET /kv/none '' --request-target "${url#http://}"
 expect 400 bad-request
 
 test_case 'cookies are nothing to the service, however long they are'
