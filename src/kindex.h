@@ -57,7 +57,7 @@
 #include "kindex/copy.h"
 #include "kindex/token.h"
 #include "kindex/follower.h"
-#include "kindex/figures.h"
+#include "kindex/stats.h"
 #include "kindex/clock.h"
 #include "kindex/log.h"
 

@@ -50,10 +50,10 @@ static void sample_requests(const struct service *service,
 
 static void sample_store(struct kx_store *store, struct history_sample *sample)
 {
-    struct kx_figures figures;
+    struct kx_stats figures;
     double *values = sample->values;
     double total = 0;
-    kx_figures(store, &figures);
+    kx_stats_read(store, &figures);
     for (int status = 0; status < KX_STATUS_COUNT; status++)
         values[status == KX_OK ? HISTORY_COMMITS : HISTORY_COMMITS_REFUSED] +=
             (double)figures.outcomes[status];

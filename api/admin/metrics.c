@@ -13,84 +13,84 @@ static const struct core_figure {
     const char *name;
     const char *type;
     const char *help;
-    size_t offset; /* in struct kx_figures */
+    size_t offset; /* in struct kx_stats */
 } FIGURES[] = {
     {"kindex_keys", "gauge", "Entries, without those of indexes.",
-     offsetof(struct kx_figures, entries)},
+     offsetof(struct kx_stats, entries)},
     {"kindex_commits_replayed_total", "counter",
      "Writes that got the outcome of an earlier one with their "
      "Idempotency-Key.",
-     offsetof(struct kx_figures, replayed)},
+     offsetof(struct kx_stats, replayed)},
     {"kindex_idempotency_bytes", "gauge",
      "Bytes of the outcomes that are stored for writes with an "
      "Idempotency-Key.",
-     offsetof(struct kx_figures, outcome_bytes)},
+     offsetof(struct kx_stats, outcome_bytes)},
     {"kindex_flushes_total", "counter", "Flushes of the log to disk.",
-     offsetof(struct kx_figures, flushes)},
+     offsetof(struct kx_stats, flushes)},
     {"kindex_flush_commits_max", "gauge", "Most commits in one flush.",
-     offsetof(struct kx_figures, batch_max)},
+     offsetof(struct kx_stats, batch_max)},
     {"kindex_commits_queued", "gauge",
      "Commits that are waiting for the writer.",
-     offsetof(struct kx_figures, queued)},
+     offsetof(struct kx_stats, queued)},
     {"kindex_commits_queued_max", "gauge",
      "Most commits that may wait for the writer.",
-     offsetof(struct kx_figures, queue_max)},
+     offsetof(struct kx_stats, queue_max)},
     {"kindex_watch_streams", "gauge", "Open watches.",
-     offsetof(struct kx_figures, watches)},
+     offsetof(struct kx_stats, watches)},
     {"kindex_expired_total", "counter",
      "Entries removed because they had expired.",
-     offsetof(struct kx_figures, expired)},
+     offsetof(struct kx_stats, expired)},
     {"kindex_index_backfilled_total", "counter",
-     "Entries read to build indexes.", offsetof(struct kx_figures, backfilled)},
+     "Entries read to build indexes.", offsetof(struct kx_stats, backfilled)},
     {"kindex_index_resolved_total", "counter",
      "Entries read because an index entry points to them.",
-     offsetof(struct kx_figures, resolved)},
+     offsetof(struct kx_stats, resolved)},
     {"kindex_checkpoints_total", "counter", "Checkpoints written.",
-     offsetof(struct kx_figures, checkpoints)},
+     offsetof(struct kx_stats, checkpoints)},
     {"kindex_checkpoint_age_seconds", "gauge",
      "Time since the last checkpoint, or since the start.",
-     offsetof(struct kx_figures, checkpoint_age_s)},
+     offsetof(struct kx_stats, checkpoint_age_s)},
     {"kindex_compactions_total", "counter", "Compactions of half-empty pages.",
-     offsetof(struct kx_figures, compactions)},
+     offsetof(struct kx_stats, compactions)},
     {"kindex_backup_last_success_timestamp_seconds", "gauge",
      "Unix time of the last complete backup; 0 if there was none.",
-     offsetof(struct kx_figures, backup_s)},
+     offsetof(struct kx_stats, backup_s)},
     {"kindex_archive_last_success_timestamp_seconds", "gauge",
      "Unix time when the log was last archived; 0 without an archive.",
-     offsetof(struct kx_figures, archive_s)},
+     offsetof(struct kx_stats, archive_s)},
     {"kindex_record_cache_hits_total", "counter",
      "Entries found in the record cache.",
-     offsetof(struct kx_figures, record_cache_hits)},
+     offsetof(struct kx_stats, record_cache_hits)},
     {"kindex_record_cache_misses_total", "counter",
      "Entries not found in the record cache.",
-     offsetof(struct kx_figures, record_cache_misses)},
+     offsetof(struct kx_stats, record_cache_misses)},
     {"kindex_page_cache_hits_total", "counter",
      "Pages found in Berkeley DB's cache.",
-     offsetof(struct kx_figures, page_cache_hits)},
+     offsetof(struct kx_stats, page_cache_hits)},
     {"kindex_page_cache_misses_total", "counter", "Pages read from the files.",
-     offsetof(struct kx_figures, page_cache_misses)},
+     offsetof(struct kx_stats, page_cache_misses)},
     {"kindex_page_cache_bytes", "gauge", "Size of Berkeley DB's cache.",
-     offsetof(struct kx_figures, page_cache_bytes)},
+     offsetof(struct kx_stats, page_cache_bytes)},
     {"kindex_page_cache_dirty_pages", "gauge",
      "Modified pages in the cache that are not yet written.",
-     offsetof(struct kx_figures, page_cache_dirty)},
+     offsetof(struct kx_stats, page_cache_dirty)},
     {"kindex_pages_written_total", "counter", "Pages written to the files.",
-     offsetof(struct kx_figures, pages_written)},
+     offsetof(struct kx_stats, pages_written)},
     {"kindex_page_cache_evictions_total", "counter",
      "Pages evicted from the cache to make space for others.",
-     offsetof(struct kx_figures, pages_evicted)},
+     offsetof(struct kx_stats, pages_evicted)},
     {"kindex_log_files", "gauge", "Files of the write-ahead log.",
-     offsetof(struct kx_figures, log_files)},
+     offsetof(struct kx_stats, log_files)},
     {"kindex_log_bytes", "gauge", "Bytes of the files of the write-ahead log.",
-     offsetof(struct kx_figures, log_bytes)},
+     offsetof(struct kx_stats, log_bytes)},
     {"kindex_disk_free_bytes", "gauge",
      "Free bytes of the file system with the data.",
-     offsetof(struct kx_figures, disk_free)},
+     offsetof(struct kx_stats, disk_free)},
     {"kindex_disk_full", "gauge",
      "1 while writes are refused because too little space is free.",
-     offsetof(struct kx_figures, disk_full)},
+     offsetof(struct kx_stats, disk_full)},
     {"kindex_versionstamp", "gauge", "Counter of the last versionstamp.",
-     offsetof(struct kx_figures, stamp)},
+     offsetof(struct kx_stats, stamp)},
 };
 
 /* The label of a commit's result. Nothing is ever tried again, and there are no
@@ -116,8 +116,7 @@ static enum result result_of(int status)
     }
 }
 
-static void write_commits(const struct kx_figures *figures,
-                          struct kx_buffer *out)
+static void write_commits(const struct kx_stats *figures, struct kx_buffer *out)
 {
     static const char *const NAMES[RESULTS] = {[COMMITTED] = "commit",
                                                [CHECK_FAILED] = "check_failed",
@@ -146,8 +145,7 @@ static void write_commits(const struct kx_figures *figures,
                            figures->batch_sizes);
 }
 
-static void write_figures(const struct kx_figures *figures,
-                          struct kx_buffer *out)
+static void write_figures(const struct kx_stats *figures, struct kx_buffer *out)
 {
     write_commits(figures, out);
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++) {
@@ -192,8 +190,8 @@ static void write_node(const struct service *service, bool active,
 
 static void write_active(const struct service *service, struct kx_buffer *out)
 {
-    struct kx_figures figures;
-    kx_figures(service->store, &figures);
+    struct kx_stats figures;
+    kx_stats_read(service->store, &figures);
     write_node(service, kx_store_holds(service->store), figures.epoch, out);
     metrics_text_gauge(out, "kindex_batch",
                        "Number of the last batch in the database.",

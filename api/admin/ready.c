@@ -57,8 +57,8 @@ static void check_service(struct service *service, bool opened,
 
 static void check_store(struct service *service, struct check *checks)
 {
-    struct kx_figures figures;
-    kx_figures(service->store, &figures);
+    struct kx_stats figures;
+    kx_stats_read(service->store, &figures);
     if (figures.disk_full != 0)
         checks[DISK] =
             (struct check){CHECK_WARNING, "The disk has less free space than "

@@ -1,7 +1,7 @@
 /* Histograms with fixed buckets: cheap enough to record every request. */
 #include <stdatomic.h>
 
-#include "kindex/figures.h"
+#include "kindex/stats.h"
 
 enum { US = 1000, MS = 1000 * US };
 

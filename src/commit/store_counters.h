@@ -1,11 +1,11 @@
-/* The counters of a store, by the names that they have in kx_figures. Any
+/* The counters of a store, by the names that they have in kx_stats_read. Any
  * thread changes and reads them. */
 #ifndef STORE_COUNTERS_H
 #define STORE_COUNTERS_H
 
 #include <stdatomic.h>
 
-#include "kindex/figures.h"
+#include "kindex/stats.h"
 
 struct store_counters {
     _Atomic uint64_t stamp;

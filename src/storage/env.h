@@ -75,7 +75,7 @@ void env_fail(struct env *env);
  * thread. */
 bool env_failed(const struct env *env);
 
-struct env_figures {
+struct env_stats {
     uint64_t cache_hits; /* look-ups of pages */
     uint64_t cache_misses;
     uint64_t cache_bytes;
@@ -90,6 +90,6 @@ struct env_figures {
 };
 /* Fills in statistics, counted since the environment was opened; zeros where
  * nothing is known. Any thread. */
-void env_stats(struct env *env, struct env_figures *figures_out);
+void env_stats_read(struct env *env, struct env_stats *stats_out);
 
 #endif

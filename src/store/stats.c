@@ -6,9 +6,9 @@
 #include "storage/env.h"
 #include "engine/record_cache.h"
 
-static void take_counters(struct kx_store *store, struct kx_figures *figures)
+static void take_counters(struct kx_store *store, struct kx_stats *stats)
 {
-    *figures = (struct kx_figures){
+    *stats = (struct kx_stats){
         .stamp = atomic_load(&store->counters.stamp),
         .entries = atomic_load(&store->counters.entries),
         .replayed = atomic_load(&store->counters.replayed),
@@ -29,46 +29,46 @@ static void take_counters(struct kx_store *store, struct kx_figures *figures)
         .batch_sizes = &store->counters.batch_sizes,
     };
     for (int status = 0; status < KX_STATUS_COUNT; status++)
-        figures->outcomes[status] =
+        stats->outcomes[status] =
             atomic_load(&store->counters.outcomes[status]);
 }
 
-static void take_cache(struct kx_store *store, struct kx_figures *figures)
+static void take_cache(struct kx_store *store, struct kx_stats *stats)
 {
     struct record_cache_stats records;
     record_cache_stats(store->cache, &records);
-    figures->record_cache_hits = records.hits;
-    figures->record_cache_misses = records.misses;
+    stats->record_cache_hits = records.hits;
+    stats->record_cache_misses = records.misses;
 }
 
 /* Reads statistics of the data directory; zeros if there is no directory. */
-static void take_storage(struct kx_store *store, struct kx_figures *figures)
+static void take_storage(struct kx_store *store, struct kx_stats *stats)
 {
-    struct env_figures env;
+    struct env_stats env;
     if (store->env == NULL)
         return;
-    env_stats(store->env, &env);
-    figures->disk_free = file_free_bytes(store->options.directory);
-    figures->page_cache_hits = env.cache_hits;
-    figures->page_cache_misses = env.cache_misses;
-    figures->page_cache_bytes = env.cache_bytes;
-    figures->page_cache_dirty = env.cache_dirty;
-    figures->pages_written = env.pages_written;
-    figures->pages_evicted = env.pages_evicted;
-    figures->entries_bytes = env.table_bytes[TABLE_ENTRIES];
-    figures->expiry_bytes = env.table_bytes[TABLE_EXPIRY];
-    figures->catalog_bytes = env.table_bytes[TABLE_CATALOG];
-    figures->log_files = env.log_files;
-    figures->log_bytes = env.log_bytes;
-    figures->checkpoints = env.checkpoints;
-    figures->checkpoint_age_s = env.checkpoint_age_s;
+    env_stats_read(store->env, &env);
+    stats->disk_free = file_free_bytes(store->options.directory);
+    stats->page_cache_hits = env.cache_hits;
+    stats->page_cache_misses = env.cache_misses;
+    stats->page_cache_bytes = env.cache_bytes;
+    stats->page_cache_dirty = env.cache_dirty;
+    stats->pages_written = env.pages_written;
+    stats->pages_evicted = env.pages_evicted;
+    stats->entries_bytes = env.table_bytes[TABLE_ENTRIES];
+    stats->expiry_bytes = env.table_bytes[TABLE_EXPIRY];
+    stats->catalog_bytes = env.table_bytes[TABLE_CATALOG];
+    stats->log_files = env.log_files;
+    stats->log_bytes = env.log_bytes;
+    stats->checkpoints = env.checkpoints;
+    stats->checkpoint_age_s = env.checkpoint_age_s;
 }
 
-void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
+void kx_stats_read(struct kx_store *store, struct kx_stats *stats_out)
 {
-    take_counters(store, figures_out);
-    take_cache(store, figures_out);
-    take_storage(store, figures_out);
-    figures_out->epoch = engine_epoch(store->engine);
-    figures_out->queued = commit_queue_count(&store->queue);
+    take_counters(store, stats_out);
+    take_cache(store, stats_out);
+    take_storage(store, stats_out);
+    stats_out->epoch = engine_epoch(store->engine);
+    stats_out->queued = commit_queue_count(&store->queue);
 }

@@ -87,8 +87,8 @@ static void house_furnish(void *memory)
 
 static uint64_t house_stamp(void)
 {
-    struct kx_figures figures;
-    kx_figures(house.service.store, &figures);
+    struct kx_stats figures;
+    kx_stats_read(house.service.store, &figures);
     return figures.stamp;
 }
 

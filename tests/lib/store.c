@@ -67,10 +67,10 @@ void test_put(struct env *env, const char *key, struct kx_slice value)
 
 void test_wait_for_checkpoint(struct test_store *test)
 {
-    struct kx_figures figures = {.checkpoints = 0};
+    struct kx_stats figures = {.checkpoints = 0};
     for (int ms = 0; ms < PATIENCE_MS && figures.checkpoints == 0; ms++) {
         usleep(1000);
-        kx_figures(test->store, &figures);
+        kx_stats_read(test->store, &figures);
     }
     assert_int_not_equal(figures.checkpoints, 0);
 }

@@ -118,7 +118,7 @@ static const char *value_of(void *mem, int n)
  * pages are written. */
 static void checkpoint_store(struct story *s, uint32_t recovery_us)
 {
-    struct kx_figures figures = {.page_cache_dirty = 1};
+    struct kx_stats figures = {.page_cache_dirty = 1};
     test_store_close(&s->test);
     s->test.options.recovery_us = recovery_us;
     s->test.options.checkpoint_seconds = 1;
@@ -127,7 +127,7 @@ static void checkpoint_store(struct story *s, uint32_t recovery_us)
     test_fill(&s->test, "row", 0, ROWS, value_of);
     for (int ms = 0; ms < PATIENCE_MS && figures.page_cache_dirty > 0; ms++) {
         usleep(1000);
-        kx_figures(s->test.store, &figures);
+        kx_stats_read(s->test.store, &figures);
     }
     assert_int_equal(figures.page_cache_dirty, 0);
 }

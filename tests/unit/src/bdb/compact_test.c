@@ -59,8 +59,8 @@ static uint64_t log_bytes(struct env *env)
 
 static uint64_t pages_looked_at(struct env *env)
 {
-    struct env_figures figures;
-    env_stats(env, &figures);
+    struct env_stats figures;
+    env_stats_read(env, &figures);
     return figures.cache_hits + figures.cache_misses;
 }
 

@@ -171,8 +171,8 @@ static void get_of_many_keys_prefetches_with_several_threads(void **state)
     open_cold(s);
     read_many(s);
     assert_true(atomic_load(&helped) > 0);
-    struct kx_figures figures;
-    kx_figures(s->test.store, &figures);
+    struct kx_stats figures;
+    kx_stats_read(s->test.store, &figures);
     assert_int_equal(figures.record_cache_misses, ROWS);
     int before = own_reads;
     read_many(s);

@@ -80,8 +80,8 @@ static void until_ready(struct story *s, const char *name)
 
 static uint64_t backfilled(struct story *s)
 {
-    struct kx_figures figures;
-    kx_figures(s->test.store, &figures);
+    struct kx_stats figures;
+    kx_stats_read(s->test.store, &figures);
     return figures.backfilled;
 }
 
@@ -359,7 +359,7 @@ static void a_build_leaves_an_adoption_where_it_is(void **state)
 {
     enum { FIRST = 2000 };
     struct story *s = *state;
-    struct kx_figures figures;
+    struct kx_stats figures;
     struct kx_commit together[] = {
         let_go(s, "u_by_n"),
         {.command.kind = KX_DECLARE_INDEX,
@@ -380,7 +380,7 @@ static void a_build_leaves_an_adoption_where_it_is(void **state)
     test_commit_together(&s->test, s->mem, together, 2);
     until_ready(s, "beside");
     until_ready(s, "u_by_n");
-    kx_figures(s->test.store, &figures);
+    kx_stats_read(s->test.store, &figures);
     assert_int_equal(figures.entries, ENTRIES + 1); /* and that of together.h */
     assert_int_equal(look(s, "u_by_n").entries, ENTRIES);
     assert_int_equal(look(s, "beside").entries, ENTRIES);

@@ -64,8 +64,8 @@ static bool is_told(struct story *s, const struct sent *sent)
 
 static uint64_t flushes(struct story *s)
 {
-    struct kx_figures figures;
-    kx_figures(s->test.store, &figures);
+    struct kx_stats figures;
+    kx_stats_read(s->test.store, &figures);
     return figures.flushes;
 }
 

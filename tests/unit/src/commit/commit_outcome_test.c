@@ -142,7 +142,7 @@ static void a_batch_ends_when_it_has_read_much(void **state)
     enum { COUNT = 40, SIZE = 1000000, BATCH_UNITS_MAX = 20000000 };
     struct story *s = *state;
     struct sent sent[COUNT];
-    struct kx_figures figures;
+    struct kx_stats figures;
     char *value = talloc_array(s->mem, char, SIZE + 1);
     memset(value, '"', SIZE);
     memset(value + 1, 'v', SIZE - 2);
@@ -155,7 +155,7 @@ static void a_batch_ends_when_it_has_read_much(void **state)
     run_together(s, sent, COUNT, false);
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(sent[i].commit.status, KX_OK);
-    kx_figures(s->test.store, &figures);
+    kx_stats_read(s->test.store, &figures);
     assert_in_range(figures.batch_max, 2,
                     1 + BATCH_UNITS_MAX / (SIZE * CHARGE_PASSED));
 }
@@ -171,7 +171,7 @@ static void a_batch_ends_when_its_commits_have_cost_much(void **state)
     };
     struct story *s = *state;
     struct sent sent[COUNT];
-    struct kx_figures figures;
+    struct kx_stats figures;
     char *operations = talloc_strdup(s->mem, "[");
     for (int i = 0; i < OPERATIONS; i++)
         operations = talloc_asprintf_append_buffer(
@@ -186,7 +186,7 @@ static void a_batch_ends_when_its_commits_have_cost_much(void **state)
     run_together(s, sent, COUNT, false);
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(sent[i].commit.status, KX_TEST_FAILED);
-    kx_figures(s->test.store, &figures);
+    kx_stats_read(s->test.store, &figures);
     assert_in_range(figures.batch_max, 2,
                     1 + BATCH_UNITS_MAX / (OPERATIONS * SIZE * CHARGE_PASSED));
 }

@@ -120,11 +120,11 @@ static void all_who_watch_a_key_are_told(void **state)
 {
     struct story *s = *state;
     struct waiter waiters[3];
-    struct kx_figures figures;
+    struct kx_stats figures;
     open_waiter(s, &waiters[0], "[\"a\"]", "[\"b\"]");
     open_waiter(s, &waiters[1], "[\"b\"]", "[\"b\"]");
     open_waiter(s, &waiters[2], "[\"c\"]", "[\"a\"]");
-    kx_figures(s->test.store, &figures);
+    kx_stats_read(s->test.store, &figures);
     assert_int_equal(figures.watches, 3);
     for (int i = 0; i < 3; i++)
         assert_int_equal(wait_for(&waiters[i]), KX_OK);
@@ -140,7 +140,7 @@ static void all_who_watch_a_key_are_told(void **state)
     is_not_told(s, &waiters[1]);
     kx_watch_close(waiters[1].watch);
     kx_watch_close(waiters[2].watch);
-    kx_figures(s->test.store, &figures);
+    kx_stats_read(s->test.store, &figures);
     assert_int_equal(figures.watches, 0);
 }
 

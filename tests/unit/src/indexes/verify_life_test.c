@@ -60,13 +60,13 @@ static void a_verification_outlives_the_process(void **state)
 static void a_repair_is_a_commit(void **state)
 {
     struct story *s = *state;
-    struct kx_figures before;
-    struct kx_figures after;
+    struct kx_stats before;
+    struct kx_stats after;
     fill(s, 20);
     remove_row(s, "[\"u\",\"a7\"]");
-    kx_figures(s->test.store, &before);
+    kx_stats_read(s->test.store, &before);
     verify(s, "u", true);
-    kx_figures(s->test.store, &after);
+    kx_stats_read(s->test.store, &after);
     assert_int_equal(after.stamp, before.stamp + 1);
     assert_true(after.flushes > before.flushes);
 }

@@ -359,9 +359,9 @@ static void an_outcome_has_a_size_that_values_do_not_change(void **state)
 
 static uint64_t stored_bytes(struct story *s)
 {
-    struct kx_figures figures;
-    kx_figures(s->test.store, &figures);
-    return figures.outcome_bytes;
+    struct kx_stats stats;
+    kx_stats_read(s->test.store, &stats);
+    return stats.outcome_bytes;
 }
 
 /* Whether an outcome is found or presumed to be absent. */

@@ -64,8 +64,8 @@ static unsigned number_at(struct kx_slice value, const char *pointer)
 
 static uint64_t resolved(struct story *s)
 {
-    struct kx_figures figures;
-    kx_figures(s->test.store, &figures);
+    struct kx_stats figures;
+    kx_stats_read(s->test.store, &figures);
     return figures.resolved;
 }
 

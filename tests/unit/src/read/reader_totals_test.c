@@ -107,10 +107,10 @@ static bool is_shown(struct story *s, const char *text)
 
 static void until_removed(struct story *s, uint64_t count)
 {
-    struct kx_figures figures = {.expired = 0};
+    struct kx_stats figures = {.expired = 0};
     atomic_store(&removed, true);
     while (figures.expired < count) {
-        kx_figures(s->test.store, &figures);
+        kx_stats_read(s->test.store, &figures);
         usleep(1000);
     }
 }

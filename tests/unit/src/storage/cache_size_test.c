@@ -7,10 +7,10 @@ static const uint64_t MIB = 1 << 20;
 static uint64_t cache_of(const char *directory, uint64_t bytes)
 {
     struct env *env = NULL;
-    struct env_figures figures;
+    struct env_stats figures;
     struct env_options options = {.directory = directory, .cache_bytes = bytes};
     assert_int_equal(env_open(NULL, &options, &env, NULL), KX_OK);
-    env_stats(env, &figures);
+    env_stats_read(env, &figures);
     assert_int_equal(env_close(env), KX_OK);
     return figures.cache_bytes;
 }

@@ -27,8 +27,8 @@ static void write_row(struct story *s, struct env *env)
 
 static uint64_t checkpoints(struct env *env)
 {
-    struct env_figures figures;
-    env_stats(env, &figures);
+    struct env_stats figures;
+    env_stats_read(env, &figures);
     return figures.checkpoints;
 }
 

@@ -77,8 +77,8 @@ static void fill(struct story *s)
 
 static uint64_t compactions(struct story *s)
 {
-    struct kx_figures figures;
-    kx_figures(s->test.store, &figures);
+    struct kx_stats figures;
+    kx_stats_read(s->test.store, &figures);
     return figures.compactions;
 }
 

@@ -32,10 +32,10 @@ static void let_time_pass(void)
     kx_clock_set(NOON_MS + 1000);
 }
 
-static struct kx_figures figures(struct story *s)
+static struct kx_stats figures(struct story *s)
 {
-    struct kx_figures figures;
-    kx_figures(s->test.store, &figures);
+    struct kx_stats figures;
+    kx_stats_read(s->test.store, &figures);
     return figures;
 }
 

@@ -36,14 +36,14 @@ static void entry_with_empty_key_is_absent(void **state)
 static void entries_outlive_the_process(void **state)
 {
     struct story *s = *state;
-    struct kx_figures before;
-    struct kx_figures after;
+    struct kx_stats before;
+    struct kx_stats after;
     test_set(&s->test, s->mem, "[\"a\",1]", "1");
     test_set(&s->test, s->mem, "[\"a\",2]", "2");
-    kx_figures(s->test.store, &before);
+    kx_stats_read(s->test.store, &before);
     test_store_close(&s->test);
     test_store_open(&s->test);
-    kx_figures(s->test.store, &after);
+    kx_stats_read(s->test.store, &after);
     assert_int_equal(before.stamp, 2);
     assert_int_equal(after.stamp, before.stamp);
     assert_string_equal(test_list(&s->test, s->mem, "[\"a\"]"),
@@ -188,8 +188,8 @@ static void dry_commit_changes_nothing(void **state)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
     assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
     test_set(&s->test, s->mem, "[\"b\"]", "1");
-    struct kx_figures figures;
-    kx_figures(s->test.store, &figures);
+    struct kx_stats figures;
+    kx_stats_read(s->test.store, &figures);
     assert_int_equal(figures.stamp, 1);
 }
 

@@ -1,6 +1,6 @@
 /* Statistics of an open store. */
-#ifndef KINDEX_FIGURES_H
-#define KINDEX_FIGURES_H
+#ifndef KINDEX_STATS_H
+#define KINDEX_STATS_H
 
 #include "kindex/store.h"
 
@@ -21,7 +21,7 @@ void kx_histogram_add(struct kx_histogram *histogram, enum kx_scale scale,
 /* The inclusive upper bound of a bucket; UINT64_MAX for the last one in use. */
 uint64_t kx_bucket_bound(enum kx_scale scale, size_t bucket);
 
-struct kx_figures {
+struct kx_stats {
     uint64_t watches;                   /* open now */
     uint64_t outcomes[KX_STATUS_COUNT]; /* commits by their status */
     uint64_t replayed; /* commits that got the outcome of an earlier one; they
@@ -66,6 +66,6 @@ struct kx_figures {
 };
 /* Fills in the statistics; counters start when the store is opened. Any thread.
  */
-void kx_figures(struct kx_store *store, struct kx_figures *figures_out);
+void kx_stats_read(struct kx_store *store, struct kx_stats *stats_out);
 
 #endif
