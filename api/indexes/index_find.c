@@ -3,10 +3,23 @@
 #include "indexes/index_find.h"
 
 #include "access/access.h"
+#include "rest/request_key.h"
+#include "rest/query_params.h"
 #include "rest/core_refusal.h"
 #include "rest/indexjson.h"
 
-/* 404. A name that is no UTF-8 cannot be a member of a JSON document. */
+bool index_only_name(struct request *request, struct reply *reply,
+                     struct kx_buffer *name_out)
+{
+    struct input_error error;
+    if (query_params_none(request, &error) &&
+        request_key_index(request, name_out, &error))
+        return true;
+    input_error_reply(request, reply, &error);
+    return false;
+}
+
+/* 404. A name that is not UTF-8 cannot be a member of a JSON document. */
 void index_missing(struct request *request, struct reply *reply,
                    struct kx_slice name)
 {

@@ -4,6 +4,12 @@
 
 #include "http/input_error.h"
 
+/* Sets *name_out, in the request's memory, to the index that the path names.
+ * Query parameters are an error. Returns false when the reply is the problem.
+ */
+bool index_only_name(struct request *request, struct reply *reply,
+                     struct kx_buffer *name_out);
+
 /* The reply becomes a 404 for an index of this name. In a section. */
 void index_missing(struct request *request, struct reply *reply,
                    struct kx_slice name);

@@ -18,12 +18,8 @@ static void commit_pace(struct request *request, struct reply *reply,
                         const struct kx_pace *pace)
 {
     struct kx_buffer name;
-    struct input_error error;
-    if (!query_params_none(request, &error) ||
-        !request_key_index(request, &name, &error)) {
-        input_error_reply(request, reply, &error);
+    if (!index_only_name(request, reply, &name))
         return;
-    }
     request->commit.command.kind = KX_PACE_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);
     request->commit.command.pace = *pace;

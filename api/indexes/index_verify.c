@@ -141,12 +141,8 @@ static void show_last(struct request *request, struct reply *reply, void *arg)
 {
     (void)arg;
     struct kx_buffer name;
-    struct input_error error;
-    if (!query_params_none(request, &error) ||
-        !request_key_index(request, &name, &error)) {
-        input_error_reply(request, reply, &error);
+    if (!index_only_name(request, reply, &name))
         return;
-    }
     if (!access_counts(request, reply, kx_buffer_slice(&name)))
         return;
     show(request, reply, kx_buffer_slice(&name));

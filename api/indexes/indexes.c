@@ -125,12 +125,8 @@ static void begin_show(struct request *request, struct reply *reply, void *arg)
 void index_show(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
-    struct input_error error;
-    if (!query_params_none(request, &error) ||
-        !request_key_index(request, &name, &error)) {
-        input_error_reply(request, reply, &error);
+    if (!index_only_name(request, reply, &name))
         return;
-    }
     struct kx_slice text = kx_buffer_slice(&name);
     if (request_read(request, begin_show, &text) && reply->status == 0 &&
         index_await(request, reply, text, NULL))
@@ -231,12 +227,8 @@ static void refuse_drop(struct request *request, struct reply *reply, void *arg)
 void index_drop(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
-    struct input_error error;
-    if (!query_params_none(request, &error) ||
-        !request_key_index(request, &name, &error)) {
-        input_error_reply(request, reply, &error);
+    if (!index_only_name(request, reply, &name))
         return;
-    }
     request->commit.command.kind = KX_DROP_INDEX;
     request->commit.command.index_name = kx_buffer_slice(&name);
     if (!request_commit(request))
