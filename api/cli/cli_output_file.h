@@ -20,10 +20,10 @@ struct cli_output_file {
     int error;       /* errno of the first failed write */
 };
 
-/* Opens the output; path NULL or "-" is standard output, and mode is that of a
- * new file. An existing object that is not a plain file, such as a pipe, is
- * written in place. A link to a file stays a link. Returns false after printing
- * why the output cannot be opened. */
+/* Opens the output; path NULL or "-" is standard output. A new file gets the
+ * permissions `mode`. An existing object that is not a plain file, such as a
+ * pipe, is written in place. A link to a file stays a link. Returns false after
+ * printing why the output cannot be opened. */
 bool cli_output_file_open(struct cli_output_file *file, const char *path,
                           mode_t mode);
 

@@ -57,9 +57,9 @@ static bool adds_number(const struct cli *cli)
 /* The hint for problems that only a proxy can have caused. */
 #define BETWEEN "Check --url, and what is between this program and the server."
 
-/* Hints in the words of the command line; they replace those of the server,
- * which name addresses and headers. The first row that fits the command is
- * used. */
+/* Hints in the words of the command line. A hint here replaces the server's
+ * hint, which names addresses and headers. The first row that fits the command
+ * is used. */
 static const struct hint_row {
     const char *code;
     const char *hint;

@@ -13,8 +13,8 @@
 bool list_where_read(const struct query_params *query, struct page *page,
                      struct input_error *error);
 
-/* Adds the next slice of the page, of which `where` is set, to the reply, in
- * one view. Returns whether more slices follow; if not the reply is complete.
+/* Adds the next slice of a page with `where` to the reply, in one view. Returns
+ * whether more slices follow; otherwise the reply is complete.
  * The caller has checked the rights for each slice. */
 bool list_where_page(struct request *request, struct reply *reply,
                      struct page *page);

@@ -57,8 +57,8 @@ bool exchange_is_too_much(struct exchange *exchange);
  * it: false for a large body if the bodies exceed the limit even so. */
 bool exchange_may_submit(struct exchange *exchange);
 /* Drops the bodies and the memory of this exchange, whose handler has ended,
- * and makes its reply a problem, because all
- * bodies together, or those of this client, have reached their limit. */
+ * and makes its reply a problem, because the bodies of all clients, or the
+ * bodies of this client, have reached their limit. */
 void exchange_refuse_memory(struct exchange *exchange);
 /* Empties a buffer for reuse. A large buffer is freed, because otherwise an
  * exchange would keep the memory of its largest request for ever. */

@@ -210,8 +210,8 @@ static void cut(struct exchange *exchange)
     mhd_socket_cut(descriptor_of(exchange->request.connection));
 }
 
-/* Bytes of the reply that the client has taken; those of a stream are counted
- * when they are read. */
+/* Bytes of the reply that the client has taken. Bytes of a stream count when
+ * they are read. */
 static uint64_t taken(const struct exchange *exchange)
 {
     return exchange->reply.stream != NULL

@@ -35,7 +35,7 @@ static bool is(struct kx_slice text, const char *other, size_t size)
 
 /* ---- Pseudo fields ------------------------------------------------------ */
 
-/* The scheme is not used; its characters must be those of a token. */
+/* The scheme is not used, but must be a token. */
 static const struct {
     const char *name;
     size_t size;

@@ -1,6 +1,6 @@
-/* Protocol buffer messages: protobuf-c unpacks those of requests into an arena
- * that belongs to the request; those of replies are written straight into the
- * reply. */
+/* Protocol buffer messages. protobuf-c unpacks a request's message into an
+ * arena that belongs to the request; a reply's message is written straight into
+ * the reply. */
 #ifndef API_PROTOBUF_H
 #define API_PROTOBUF_H
 
