@@ -1,6 +1,6 @@
 -- Replays requests that were written beforehand, so that wrk spends its time
 -- on sending them. The file holds, for each: its size, a newline, its bytes.
-local requests, count, current = {}, 0, 0
+local requests, count, current = {}, 0, -1
 
 function init(arguments)
     local file = assert(io.open(arguments[1], "rb"))
@@ -15,6 +15,8 @@ function init(arguments)
     end
 end
 
+-- wrk never sends the first request that it asks for: it only checks it. So that one
+-- is the last of the file, and the one after it the first.
 function request()
     current = current % count + 1
     return requests[current]
