@@ -119,12 +119,13 @@ function comparison(contenders, results) {
             const ratio = median(rounds.ratios(results, `${name}: kindex`,
                                                `${name}: ${peer}`));
             const goal = (GOALS[peer] || {})[name];
+            const yardstick = rounds.column(results, `${name}: ${peer}`, 'rps');
             rows.push([name, peer, goal ? goal[0] : '-', goal ? goal[1] : '-',
-                       `${short(ratio)}x`, verdict(ratio, goal)]);
+                       rounds.marked(`${short(ratio)}x`, yardstick), verdict(ratio, goal)]);
         }
     }
-    return table(['scenario', 'Kindex against', 'gate', 'goal', 'measured',
-                  'verdict'], rows);
+    return `${table(['scenario', 'Kindex against', 'gate', 'goal', 'measured', 'verdict'],
+                    rows)}\n${rounds.LEGEND}`;
 }
 
 function footprint(contenders) {

@@ -15,6 +15,7 @@ const { cpuSeconds, pause } = require('./server');
 const { median, short, spread, table, withRange } = require('./stats');
 
 const SETTLE_MS = 30;
+const MOVED_MAX = 0.05; // (max - min) / median
 const REPLAY = path.join(__dirname, 'replay.lua');
 
 // Resolves to what replay.lua reports; `child` is the process.
@@ -81,6 +82,19 @@ function ratios(results, name, base, field = 'rps') {
         .filter(Number.isFinite);
 }
 
+// Whether the figures that others are divided by differ within the run by more than
+// MOVED_MAX: then their ratios tell of the machine as well.
+function moved(figures) {
+    return spread(figures) > MOVED_MAX;
+}
+
+// A ratio as text, marked if what it was divided by moved.
+function marked(text, yardstick) {
+    return moved(yardstick) ? `${text} ~` : text;
+}
+
+const LEGEND = `~: what the figure is divided by moved by more than ${MOVED_MAX * 100} % within the run.`;
+
 // The median, or nothing where it was not taken.
 function figure(numbers, show = short) {
     const middle = median(numbers);
@@ -96,7 +110,7 @@ function detailTable(steps, results) {
             const ratio = step.base && step.base !== step.name
                 ? ratios(results, step.name, step.base) : [];
             return [step.name, withRange(runs('rps')),
-                    ratio.length ? withRange(ratio) : '-',
+                    ratio.length ? marked(withRange(ratio), column(results, step.base, 'rps')) : '-',
                     figure(runs('p50')), figure(runs('p99')),
                     figure(runs('cpu'), (cpu) => cpu.toFixed(3))];
         }));
@@ -113,5 +127,5 @@ function quietness(results, name) {
 }
 
 module.exports = {
-    wrk, interleave, column, ratios, detailTable, quietness,
+    wrk, interleave, column, ratios, marked, detailTable, quietness, LEGEND,
 };

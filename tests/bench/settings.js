@@ -31,10 +31,16 @@ function fresh(name) {
     return dir;
 }
 
+// A virtual machine often names its processor "AMD EPYC", so its generation is told by numbers.
+function processor() {
+    const field = (name) => new RegExp(`^${name}\\s*: (.*)`, 'm')
+        .exec(fs.readFileSync('/proc/cpuinfo', 'utf8'))?.[1] ?? '?';
+    return `${os.cpus()[0].model} (family ${field('cpu family')}, model ${field('model')})`;
+}
+
 function machine() {
-    const cpu = os.cpus();
     const memory = Math.round(os.totalmem() / 2 ** 30);
-    return `${cpu.length} x ${cpu[0].model}, ${memory} GiB, ` +
+    return `${os.cpus().length} x ${processor()}, ${memory} GiB, ` +
         `Linux ${os.release()}, load ${os.loadavg()[0].toFixed(1)}`;
 }
 

@@ -1,18 +1,24 @@
 // The table of what is to be reached: gate, goal, measured, verdict. A figure
-// that was not taken is "-", never a pass.
+// that was not taken is "-", never a pass. One whose yardstick moved is marked.
 'use strict';
-const { column, ratios } = require('./rounds');
+const { LEGEND, column, marked, ratios } = require('./rounds');
 const { STALLS } = require('./scenarios');
 const { median, short, summary, table } = require('./stats');
 
 const STALL_SHARE = 0.5;
 
+// `measured` are figures, one for each round; or { figures, yardstick }, if they are ratios.
+function row(name, gate, goal, measured, good) {
+    const { figures, yardstick } = Array.isArray(measured) ? { figures: measured } : measured;
+    return { name, gate, goal, figures, yardstick, good };
+}
+
 function higher(name, gate, goal, measured) {
-    return { name, gate, goal, measured, good: (a, b) => a >= b };
+    return row(name, gate, goal, measured, (a, b) => a >= b);
 }
 
 function lower(name, gate, goal, measured) {
-    return { name, gate, goal, measured, good: (a, b) => a <= b };
+    return row(name, gate, goal, measured, (a, b) => a <= b);
 }
 
 // The slowest of the odd connection counts, as a share of the rate at 64.
@@ -29,12 +35,15 @@ function stall(results) {
 // One client at a time: a request that ends on disk, over hello's and a flush.
 function perClient(results, name, base, flush) {
     const ours = column(results, name, 'p50');
-    return column(results, base, 'p50')
-        .map((p50, i) => ours[i] / (p50 + flush)).filter(Number.isFinite);
+    const yardstick = column(results, base, 'p50');
+    return { yardstick,
+             figures: yardstick.map((p50, i) => ours[i] / (p50 + flush)).filter(Number.isFinite) };
 }
 
 function fromRounds(results, flush) {
-    const ratio = (name, base, field) => ratios(results, name, base, field);
+    const ratio = (name, base, field = 'rps') => ({
+        figures: ratios(results, name, base, field), yardstick: column(results, base, field),
+    });
     const hello = 'hello GET c=64';
     return [
         higher('GET c=64 / hello', 0.60, 0.75, ratio('GET c=64', hello)),
@@ -105,22 +114,22 @@ function fromPhases(figures) {
     ];
 }
 
-function draw({ name, gate, goal, measured, good, worst }) {
-    if (!measured.length)
+function draw({ name, gate, goal, figures, yardstick, good, worst }) {
+    if (!figures.length)
         return [name, short(gate), short(goal), '-', '-', 'not measured'];
-    const { median: middle, min, max } = summary(measured);
+    const { median: middle, min, max } = summary(figures);
     const figure = worst ? min : middle;
     const reached = good(figure, goal) ? 'goal'
         : good(figure, gate) ? 'gate' : 'BELOW';
-    return [name, short(gate), short(goal), short(figure),
+    return [name, short(gate), short(goal), yardstick ? marked(short(figure), yardstick) : short(figure),
             `${short(min)}..${short(max)}`, reached];
 }
 
 function verdicts(results, figures) {
     const rows = [...fromRounds(results, figures.flush),
                   ...fromPhases(figures)];
-    return table(['', 'gate', 'goal', 'measured', 'range', 'verdict'],
-                 rows.map(draw));
+    return `${table(['', 'gate', 'goal', 'measured', 'range', 'verdict'],
+                    rows.map(draw))}\n${LEGEND}`;
 }
 
 module.exports = { verdicts };
