@@ -3,9 +3,9 @@
 # they wait now and then; shows name, result and time of each, that of the
 # processors as well, and ends with the sum: "N passed, N failed". A part is a make
 # target; the last line "N passed, N failed" that it prints is its count. A part
-# that fails, or that counts nothing, fails the whole; what it printed is shown, its
-# end once more at the end of all, and kept in $BUILD/test-logs. With arguments:
-# these parts.
+# that fails, or that counts nothing, fails the whole; what it printed is shown and kept
+# in $BUILD/test-logs, and the lines that say why come once more at the end of all. With
+# arguments: these parts.
 #
 # Unit tests and stories run under sanitizers here. With the optimized program
 # that users get run some stories, and all that follows; `make unit` and
@@ -14,6 +14,7 @@ set -u
 cd "$(dirname "$0")/.."
 . tests/lib/path.sh
 . tests/lib/spent.sh
+. tests/lib/sums.sh
 export make=${MAKE:-make} jobs=${JOBS:-2} logs=${BUILD:-build}/test-logs
 mkdir -p "$logs"
 
@@ -49,20 +50,6 @@ format-check      0.1  the code has one format
 '
 [ $# -eq 0 ] || parts=$(printf '%s - chosen\n' "$@")
 
-# The count of a part, checked: read_count PART STATUS LOG sets ok and bad.
-read_count() {
-    local line
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$3" | tail -1)
-    read -r ok _ bad _ <<<"${line:-0 passed, 0 failed}"
-    if [ $((ok + bad)) -eq 0 ]; then
-        bad=1
-        echo "$1: ran no test (exit code $2)" >>"$3"
-    elif [ "$2" -ne 0 ] && [ "$bad" -eq 0 ]; then
-        bad=1
-        echo "$1: exit code $2" >>"$3"
-    fi
-}
-
 # run_part 'PART MINUTES SHOWS': shows how it went, and leaves its count beside its log.
 run_part() {
     local part minutes shows ok bad spent started=$SECONDS mark=ok
@@ -70,7 +57,8 @@ run_part() {
     local log=$logs/$part.log
     [[ $part = fault* ]] || renice -n 10 $BASHPID >/dev/null
     $make -s --no-print-directory -j"$jobs" "$part" >"$log" 2>&1 </dev/null
-    read_count "$part" $? "$log"
+    read_count $? "$log"
+    [ $((ok + bad)) -gt 0 ] || { bad=1 && echo "$part: ran no test" >>"$log"; }
     read_spent "$logs/$part.times"
     echo "$ok $bad" >"$logs/$part.count"
     [ "$bad" -eq 0 ] || mark=FAILED
@@ -94,7 +82,7 @@ sed '/^$/d' <<<"$parts" |
     xargs -d '\n' -n 1 -P $(($(nproc) + 2)) bash -c 'run_part "$1"' run_part
 for count in "$logs"/*.count; do
     read -r _ bad <"$count"
-    [ "$bad" -eq 0 ] || { echo "the end of ${count%.count}.log:" && tail -n 40 "${count%.count}.log"; }
+    [ "$bad" -eq 0 ] || { echo "${count%.count}.log:" && reasons "${count%.count}.log"; }
 done
 read_spent "$logs/all.times"
 echo "in $SECONDS s, $spent s of CPU"

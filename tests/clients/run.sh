@@ -3,16 +3,16 @@
 # was built. Ends with "N passed, N failed".
 set -u
 cd "$(dirname "$0")"
+. ../lib/sums.sh
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
 passed=0
 failed=0
 for package in */; do
-    output=$("./${package}run.sh" 2>&1)
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' <<<"$output" | tail -1)
-    read -r ok _ bad _ <<<"${line:-0 passed, 1 failed}"
-    passed=$((passed + ok))
-    failed=$((failed + bad))
+    "./${package}run.sh" >"$output" 2>&1
+    add_count $? "$output"
     echo "== ${package%/}: $ok passed, $bad failed"
-    [ "$bad" -eq 0 ] || echo "$output"
+    [ "$bad" -eq 0 ] || cat "$output"
 done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -8,6 +8,7 @@ cd "$(dirname "$0")"
 export KINDEX
 KINDEX=$(realpath "../../${BUILD:-build}/kindex")
 . ../lib/http.sh
+. ../lib/sums.sh
 [ $# -gt 0 ] || set -- [a-z]*[a-z].mjs
 
 if ! ../lib/npm.sh . || ! deno=$(node -p 'require("./deno.js")'); then
@@ -28,16 +29,13 @@ run_in() {
     esac
 }
 
-# The last line of an output is added to the sums; shows one with a failure.
-count() {
-    local ok bad line
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' <<<"$3" | tail -1)
-    read -r ok _ bad _ <<<"${line:-0 passed, 1 failed}"
-    [ "$2" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
-    passed=$((passed + ok))
-    failed=$((failed + bad))
+# said NAME STATUS OUTPUT: adds its count, shows one with a failure.
+said() {
+    local ok bad
+    printf '%s\n' "$3" >"$work/said"
+    add_count "$2" "$work/said"
     echo "== $1: $ok passed, $bad failed"
-    [ "$bad" -eq 0 ] || head -c 4000 <<<"$3"
+    [ "$bad" -eq 0 ] || reasons "$work/said"
 }
 
 # What the nodes of a story have in common.
@@ -53,8 +51,8 @@ story() {
     [ "$2" != failover.mjs ] || new_database "$1"
     start_server
     output=$(run_in "$1" "$2" "$url" 2>&1)
-    count "$1 $2" $? "$output"
-    stop_server || count "the server after $1 $2" 1 "$(tail -5 "$log")"
+    said "$1 $2" $? "$output"
+    stop_server || said "the server after $1 $2" 1 "$(tail -5 "$log")"
 }
 
 for name in "$@"; do

@@ -14,6 +14,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/lib/path.sh
 . tests/lib/spent.sh
+. tests/lib/sums.sh
 program=$BUILD/kindex
 form=${1:-fault}
 work=$BUILD/$form
@@ -30,21 +31,16 @@ esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
 part() {
-    local name=$1 output=$work/output line ok bad status spent before started=$SECONDS
+    local name=$1 output=$work/output ok bad spent before started=$SECONDS
     shift
     [[ $name =~ ${KX_FAULT_ONLY:-.} ]] || return
     read_spent "$work/times"
     before=$spent
     echo "== $name"
     timeout --kill-after=10 "$patience" "$@" >"$output" 2>&1 </dev/null
-    status=$?
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$output" | tail -1)
-    read -r ok _ bad _ <<<"${line:-0 passed, 1 failed}"
-    [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
-    passed=$((passed + ok))
-    failed=$((failed + bad))
+    add_count $? "$output"
     cat "$output"
-    [ "$bad" -eq 0 ] || { echo "== $name" && tail -n 20 "$output"; } >>"$work/failures"
+    [ "$bad" -eq 0 ] || { echo "== $name" && reasons "$output"; } >>"$work/failures"
     read_spent "$work/times"
     echo "in $((SECONDS - started)) s, $((spent - before)) s of CPU"
 }

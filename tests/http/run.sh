@@ -17,6 +17,7 @@
 set -u
 cd "$(dirname "$0")/../.."
 . tests/lib/path.sh
+. tests/lib/sums.sh
 KINDEX=$(realpath "${BUILD:-build}/kindex")
 export KINDEX
 
@@ -99,12 +100,8 @@ failed_by_chance() {
 
 # Adds the last line of an output to the sums. count TITLE OUTPUT STATUS
 count() {
-    local line ok bad
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$2" | tail -1)
-    read -r ok _ bad _ <<<"${line:-0 passed, 1 failed}"
-    [ "$3" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
-    passed=$((passed + ok))
-    failed=$((failed + bad))
+    local ok bad
+    add_count "$3" "$2"
     if [ "$bad" -gt 0 ]; then
         echo "== $1: $ok passed, $bad failed, exit code $3"
         cat "$2"

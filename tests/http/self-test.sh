@@ -46,5 +46,21 @@ unit 'a unit test that fails again is a failure' 1 2 0 "$bad"
 unit 'one that fails once is unsteady' 0 2 1 "if $first; then $bad; fi" "$good"
 unit 'a report of a sanitizer is a failure' 1 1 0 \
     "if $first; then echo 'SUMMARY: AddressSanitizer: leak'; $bad; fi" "$good"
+
+# What a summary of failures shows of a long output.
+. tests/lib/sums.sh
+explains() { # SENTENCE LINE...
+    { printf '%s\n' "${@:2}" && seq 100; } >"$work/output"
+    if [[ $(reasons "$work/output") == *"$2"*$'\n'100 ]]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1"
+    fi
+}
+explains 'a summary shows what a check has found' 'found: entry 3 is lost'
+explains 'a summary shows the error that ended a test' 'TypeError: x is not a function' '    at run (nodes.js:3:1)'
+explains 'a summary shows the assertion of a unit test' '[  ERROR   ] --- 1 != 2'
+explains 'a summary shows the report of a sanitizer' '==7==ERROR: AddressSanitizer: heap-use-after-free'
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -6,25 +6,24 @@
 set -u
 cd "$(dirname "$0")"
 . ../lib/path.sh
+. ../lib/sums.sh
 src=../../src
 build=$(cd ../.. && realpath "${BUILD:-build}")
 program=$build/kindex
 document=$build/openapi.json # openapi.yaml as JSON
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
 passed=0
 failed=0
 
 # Runs one script and adds its last line to the sums.
 part() {
-    local name=$1 output line
+    local name=$1 ok bad
     shift
-    output=$("$@" 2>&1)
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' <<<"$output" | tail -1)
-    [ -n "$line" ] || line='0 passed, 1 failed'
-    local ok=${line%% *} bad=${line#*, }
-    passed=$((passed + ok))
-    failed=$((failed + ${bad%% *}))
-    echo "== $name: $line"
-    [ "${bad%% *}" -eq 0 ] || echo "$output"
+    "$@" >"$output" 2>&1
+    add_count $? "$output"
+    echo "== $name: $ok passed, $bad failed"
+    [ "$bad" -eq 0 ] || cat "$output"
 }
 
 if ! ../lib/npm.sh .; then

@@ -6,6 +6,7 @@
 set -u
 cd "$(dirname "$0")/../.."
 . tests/lib/path.sh
+. tests/lib/sums.sh
 BUILD=$(realpath "${BUILD:-build}")
 export BUILD
 work=$(mktemp -d)
@@ -22,7 +23,7 @@ check() {
     else
         failed=$((failed + 1))
         echo "FAILED $sentence"
-        sed 's/^/  /' "$work/said" | head -40
+        reasons "$work/said" | sed 's/^/  /'
     fi
 }
 

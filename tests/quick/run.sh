@@ -6,6 +6,7 @@
 # `make test`. Ends with "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.."
+. tests/lib/sums.sh
 make=${MAKE:-make}
 build=${BUILD:-build}
 jobs=${JOBS:-2}
@@ -33,22 +34,19 @@ stories() {
     done
 }
 
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
 passed=0
 failed=0
 # part NAME COMMAND...: runs it, shows it if it fails, adds its count.
 part() {
-    local name=$1 said status line ok bad
+    local name=$1 ok bad
     shift
-    said=$("$@" 2>&1 </dev/null)
-    status=$?
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' <<<"$said" | tail -1)
-    read -r ok _ bad _ <<<"${line:-0 passed, 1 failed}"
-    [ $status -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
-    passed=$((passed + ok))
-    failed=$((failed + bad))
+    "$@" >"$said" 2>&1 </dev/null
+    add_count $? "$said"
     printf '%-6s %-10s %s passed, %s failed, %d s\n' \
         "$([ "$bad" -eq 0 ] && echo ok || echo FAIL)" "$name" "$ok" "$bad" $SECONDS
-    [ "$bad" -eq 0 ] || echo "$said"
+    [ "$bad" -eq 0 ] || cat "$said"
 }
 
 echo "changed since ${base:0:10}: ${rooms[*]:-no room}"
