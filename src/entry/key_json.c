@@ -1,13 +1,169 @@
-/* Conversion of keys to JSON and back. Strings, finite numbers and booleans are
+/* Converts keys to JSON and back. Strings, finite numbers and booleans are
  * written as such. Parts that JSON cannot express are objects with type and
  * value, as in Deno's kv-utils. A key that is written as JSON is read back as
  * the same key. */
 #include "kindex/key.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "kindex/json.h"
 #include "kindex/text.h"
+#include "v8/v8_bigint.h"
+
+/* ---- Numbers ------------------------------------------------------------
+ * A number in a value may lose digits when it becomes a double, as in any JSON
+ * program. A number in a key must not: it would become the key of another
+ * entry. */
+
+/* The largest integer that a double can hold has 309 digits. */
+enum { EXACT_DIGITS = 15, DIGITS_MAX = 320 };
+
+static bool all_digits(struct kx_slice text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return false;
+    return text.size > 0;
+}
+
+/* True if these digits are a way to write the double: with all its digits, or,
+ * above 2^53, as JavaScript and kx_number_text write it, with zeros after the
+ * digits that distinguish it from its neighbours. */
+static bool has_digits(double number, struct kx_slice digits)
+{
+    char text[DIGITS_MAX];
+    int size = snprintf(text, sizeof text, "%.0f", fabs(number));
+    if (size > 0 && (size_t)size < sizeof text &&
+        kx_equal(digits, kx_slice(text, (size_t)size)))
+        return true;
+    return kx_equal(digits, kx_slice(text, kx_number_text(fabs(number), text)));
+}
+
+/* With `inexact`, a caller can suggest a bigint or a string instead. */
+static enum kx_status inexact(struct kx_fault *fault, struct kx_slice token)
+{
+    kx_fail(fault, KX_BAD_KEY, "%.*s%s is not exact as a double.",
+            kx_shown(token), (const char *)token.data,
+            token.size <= KX_SHOWN_MAX ? "" : "...");
+    if (fault != NULL)
+        fault->inexact = true;
+    return KX_BAD_KEY;
+}
+
+/* Fractions become the nearest double, as 0.1 does everywhere. Integers of at
+ * most EXACT_DIGITS digits are always exact. */
+enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
+                                   struct kx_fault *fault)
+{
+    struct kx_slice digits = token;
+    if (digits.size > 0 && digits.data[0] == '-')
+        digits = kx_slice(digits.data + 1, digits.size - 1);
+    bool integer = all_digits(digits);
+    double number;
+    if (!kx_number_parse(token, &number)) {
+        if (integer && digits.data[0] != '0')
+            return inexact(fault, token);
+        return kx_fail(fault, KX_BAD_KEY,
+                       "\"%.*s\" is not a finite JSON number.", kx_shown(token),
+                       (const char *)token.data);
+    }
+    if (integer && digits.size > EXACT_DIGITS && !has_digits(number, digits))
+        return inexact(fault, token);
+    *number_out = number;
+    return KX_OK;
+}
+
+bool kx_number_special(struct kx_slice name, double *number_out)
+{
+    if (kx_equal(name, kx_text("NaN")))
+        *number_out = NAN;
+    else if (kx_equal(name, kx_text("Infinity")))
+        *number_out = INFINITY;
+    else if (kx_equal(name, kx_text("-Infinity")))
+        *number_out = -INFINITY;
+    else if (kx_equal(name, kx_text("-0")))
+        *number_out = -0.0;
+    else
+        return false;
+    return true;
+}
+
+const char *kx_number_special_name(double number)
+{
+    if (isnan(number))
+        return "NaN";
+    if (isinf(number))
+        return number > 0 ? "Infinity" : "-Infinity";
+    return number == 0 && signbit(number) ? "-0" : NULL;
+}
+
+#define NEGATIVE_NAN "-NaN"
+
+bool kx_key_number_special(struct kx_slice name, double *number_out)
+{
+    if (!kx_equal(name, kx_text(NEGATIVE_NAN)))
+        return kx_number_special(name, number_out);
+    *number_out = copysign(NAN, -1);
+    return true;
+}
+
+const char *kx_key_number_special_name(double number)
+{
+    return isnan(number) && signbit(number) ? NEGATIVE_NAN
+                                            : kx_number_special_name(number);
+}
+
+/* ---- Bigints ------------------------------------------------------------
+ * V8 has the bytes of a magnitude in the opposite order. */
+
+static void reverse(uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size / 2; i++) {
+        uint8_t byte = bytes[i];
+        bytes[i] = bytes[size - 1 - i];
+        bytes[size - 1 - i] = byte;
+    }
+}
+
+enum kx_status kx_key_add_bigint(struct kx_buffer *key, struct kx_slice decimal)
+{
+    struct kx_part part = {.type = KX_BIGINT};
+    struct v8_bigint number;
+    struct kx_buffer bytes;
+    enum kx_status status = KX_BAD_KEY;
+    kx_buffer_init(&bytes, key->owner);
+    if (v8_bigint_read(decimal, &bytes, &number)) {
+        reverse(bytes.data, bytes.size);
+        part.bytes = kx_buffer_slice(&bytes);
+        part.negative = number.negative;
+        status = bytes.failed ? KX_NO_MEMORY : kx_key_add(key, &part);
+    }
+    kx_buffer_free(&bytes);
+    return status;
+}
+
+/* A magnitude of more bytes than a key can have is written as 0. */
+void kx_bigint_decimal(const struct kx_part *part, struct kx_buffer *out)
+{
+    uint8_t bytes[KX_BIGINT_MAX + 1] = {0}; /* whole words of 8 bytes */
+    const uint8_t *first = part->bytes.data;
+    size_t size = part->bytes.size;
+    for (; size > 0 && *first == 0; size--)
+        first++;
+    if (size > KX_BIGINT_MAX)
+        size = 0;
+    if (size > 0)
+        memcpy(bytes, first, size);
+    reverse(bytes, size);
+    struct v8_bigint number = {.bytes = kx_slice(bytes, (size + 7) / 8 * 8),
+                               .negative = part->negative};
+    v8_bigint_write(number, out);
+}
+
+_Static_assert((KX_BIGINT_MAX + 1) % 8 == 0, "a magnitude fits whole words");
+
+/* ---- From JSON ---------------------------------------------------------- */
 
 static enum kx_status bad(struct kx_fault *fault, const char *detail)
 {
@@ -89,8 +245,9 @@ static enum kx_status add_number(struct kx_slice text, struct kx_buffer *key,
 static enum kx_status add_bigint(struct kx_slice text, struct kx_buffer *key,
                                  struct kx_fault *fault)
 {
-    if (kx_key_add_bigint(key, text) == KX_OK)
-        return KX_OK;
+    enum kx_status status = kx_key_add_bigint(key, text);
+    if (status != KX_BAD_KEY)
+        return status;
     return bad(fault, "The value of a bigint is an optional '-' and decimal "
                       "digits, for at most 255 bytes.");
 }
@@ -177,6 +334,8 @@ enum kx_status kx_key_from_json(struct kx_slice json, struct kx_buffer *key,
     }
     return key->failed ? KX_NO_MEMORY : KX_OK;
 }
+
+/* ---- To JSON ------------------------------------------------------------ */
 
 static void write_number(double number, struct kx_buffer *out)
 {

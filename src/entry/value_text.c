@@ -2,9 +2,9 @@
  * if JSON can carry it, otherwise it is in the typed form. */
 #include <stdio.h>
 
-#include "v8/v8_encode.h"
+#include "v8/v8_writer.h"
 #include "v8/v8_normalize.h"
-#include "entry/v8_typed.h"
+#include "entry/typed.h"
 
 /* ---- Pointers ----------------------------------------------------------- */
 
@@ -115,7 +115,7 @@ static bool write_v8(const struct kx_value *value, struct kx_buffer *out)
 {
     enum kx_status status = kx_v8_to_json(value->data, out);
     if (status == KX_ABSENT) {
-        status = v8_typed_write(value->data, out);
+        status = typed_write(value->data, out);
         if (status == KX_OK)
             return false;
     }

@@ -1,16 +1,19 @@
 /* The check that every JSON value passes on its way in: one pass, without a
  * tree or recursion. An array of levels holds the open objects and arrays.
  *
+ * The functions that check a token take the position where it starts. They
+ * return the position after it, or NULL after noting the error.
+ *
  * Outside strings, nothing tests for the end of the text: there is always a
  * `stop` byte that the scan passes only by closing a level. It is the last
  * bracket of the text, or the NUL after a copy of the text. */
 #include "kindex/json.h"
 
 #include <talloc.h>
+#include <utf8proc.h>
 
 #include "json/json_names.h"
 #include "json/json_scan.h"
-#include "json/json_token.h"
 
 struct level {
     struct json_object names; /* of an object */
@@ -18,7 +21,11 @@ struct level {
 };
 
 struct scan {
-    struct json_check check;
+    struct json_text text;
+    bool escaped; /* set by a string that has an escape */
+    enum kx_status status;
+    const uint8_t *wrong; /* the first wrong byte */
+    const char *sentence; /* what was wrong there */
     const uint8_t *stop;
     const uint8_t *done; /* the end of the outermost array or object */
     struct level *top;   /* the level opened last */
@@ -26,6 +33,201 @@ struct scan {
     const struct level *deepest;
     struct level levels[1 + KX_JSON_DOCUMENT_DEPTH_MAX]; /* [0]: outside */
 };
+
+/* Notes a KX_BAD_JSON. Always NULL. */
+static const uint8_t *fail(struct scan *scan, const uint8_t *wrong,
+                           const char *sentence)
+{
+    scan->status = KX_BAD_JSON;
+    scan->wrong = wrong;
+    scan->sentence = sentence;
+    return NULL;
+}
+
+/* ---- Strings ------------------------------------------------------------ */
+
+/* Checks a run of characters outside ASCII. */
+static const uint8_t *check_utf8(struct scan *scan, const uint8_t *at)
+{
+    const uint8_t *end = scan->text.end;
+    while (at < end && *at >= 0x80) {
+        int32_t point;
+        utf8proc_ssize_t size = utf8proc_iterate(at, end - at, &point);
+        if (size < 0)
+            return fail(scan, at, "the text is not valid UTF-8");
+        at += size;
+    }
+    return at;
+}
+
+static const uint8_t *check_hex4(struct scan *scan, const uint8_t *at,
+                                 uint32_t *unit_out)
+{
+    uint32_t unit = 0;
+    for (int i = 0; i < 4; i++, at++) {
+        int digit = kx_hex_value(json_peek(at, scan->text.end));
+        if (digit < 0)
+            return fail(scan, at, "expected four hexadecimal digits after \\u");
+        unit = unit << 4 | (uint32_t)digit;
+    }
+    *unit_out = unit;
+    return at;
+}
+
+enum { HIGH_HALF = 0xd800 >> 10, LOW_HALF = 0xdc00 >> 10 };
+
+static const uint8_t *lone_half(struct scan *scan, const uint8_t *escape)
+{
+    return fail(scan, escape, "a surrogate escape needs its second half");
+}
+
+/* After the escape of a high half. */
+static const uint8_t *check_low_half(struct scan *scan, const uint8_t *at,
+                                     const uint8_t *escape)
+{
+    const uint8_t *end = scan->text.end;
+    uint32_t unit = 0;
+    if (json_peek(at, end) == '\\' && json_peek(at + 1, end) == 'u')
+        at = check_hex4(scan, at + 2, &unit);
+    if (at == NULL || unit >> 10 == LOW_HALF)
+        return at;
+    return lone_half(scan, escape);
+}
+
+/* At the backslash of "\u". */
+static const uint8_t *check_unicode(struct scan *scan, const uint8_t *escape)
+{
+    uint32_t unit = 0;
+    const uint8_t *at = check_hex4(scan, escape + 2, &unit);
+    if (at == NULL)
+        return NULL;
+    if (unit >> 10 == HIGH_HALF)
+        return check_low_half(scan, at, escape);
+    return unit >> 10 == LOW_HALF ? lone_half(scan, escape) : at;
+}
+
+static const uint8_t *check_escape(struct scan *scan, const uint8_t *at)
+{
+    scan->escaped = true;
+    switch (json_peek(at + 1, scan->text.end)) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        return at + 2;
+    case 'u':
+        return check_unicode(scan, at);
+    default:
+        return fail(scan, at + 1, "expected one of \"\\/bfnrtu after \\");
+    }
+}
+
+/* Goes from stop to stop; the plain bytes between them are skipped. */
+static const uint8_t *check_special(struct scan *scan, const uint8_t *at)
+{
+    while (at != NULL && *at != '"') {
+        if (*at < ' ')
+            return fail(scan, at, "a control character must be escaped");
+        at = *at == '\\' ? check_escape(scan, at) : check_utf8(scan, at);
+        if (at == NULL)
+            return NULL;
+        at = json_skip_plain(at, scan->text);
+    }
+    if (at == NULL)
+        return fail(scan, scan->text.end,
+                    "expected a quote at the end of the string");
+    return at + 1;
+}
+
+/* Checks a string from its opening quote. */
+static inline const uint8_t *check_string(struct scan *scan, const uint8_t *at)
+{
+    at = json_skip_plain(at + 1, scan->text);
+    if (at != NULL && *at == '"')
+        return at + 1;
+    return check_special(scan, at);
+}
+
+/* ---- Numbers and literals ----------------------------------------------- */
+
+enum { DOUBLE_DIGITS = 308 /* a number of so many digits fits a double */ };
+
+static const uint8_t *check_digits(struct scan *scan, const uint8_t *at)
+{
+    if (!json_is_digit(*at))
+        return fail(scan, at, "expected a digit");
+    while (json_is_digit(*at))
+        at++;
+    return at;
+}
+
+static const uint8_t *check_exponent(struct scan *scan, const uint8_t *at)
+{
+    bool is_signed = at[1] == '+' || at[1] == '-';
+    return check_digits(scan, at + (is_signed ? 2 : 1));
+}
+
+static const uint8_t *check_whole(struct scan *scan, const uint8_t *at)
+{
+    if (*at == '0' && json_is_digit(at[1]))
+        return fail(scan, at + 1, "a number has no leading zeros");
+    return check_digits(scan, at);
+}
+
+/* Only a number with many digits or an exponent can be too large, so only those
+ * are converted. */
+static const uint8_t *check_number(struct scan *scan, const uint8_t *at)
+{
+    const uint8_t *start = at;
+    double number;
+    at = check_whole(scan, at + (*at == '-'));
+    if (at == NULL)
+        return NULL;
+    bool large = at - start > DOUBLE_DIGITS;
+    if (*at == '.')
+        at = check_digits(scan, at + 1);
+    if (at != NULL && (*at | 0x20) == 'e') {
+        at = check_exponent(scan, at);
+        large = true;
+    }
+    if (at != NULL && large &&
+        !kx_number_parse(kx_slice(start, (size_t)(at - start)), &number))
+        return fail(scan, start, "the number is too large for a double");
+    return at;
+}
+
+static const uint8_t *check_literal(struct scan *scan, const uint8_t *at,
+                                    const char *literal)
+{
+    for (; *literal != '\0'; literal++, at++)
+        if (*at != (uint8_t)*literal)
+            return fail(scan, at, "expected true, false or null");
+    return at;
+}
+
+/* Checks a number or literal. It must be followed, at the end of the text at
+ * the latest, by a readable byte that is not part of a number: a bracket or
+ * NUL. */
+static const uint8_t *check_plain(struct scan *scan, const uint8_t *at)
+{
+    switch (*at) {
+    case 't':
+        return check_literal(scan, at, "true");
+    case 'f':
+        return check_literal(scan, at, "false");
+    case 'n':
+        return check_literal(scan, at, "null");
+    case '-':
+    case '0' ... '9':
+        return check_number(scan, at);
+    default:
+        return fail(scan, at, "expected a value");
+    }
+}
 
 static const char too_deep[] =
     "more than 64 arrays and objects inside each other";
@@ -54,8 +256,8 @@ static inline const uint8_t *add_name(struct scan *scan, const uint8_t *start,
     enum kx_status status = json_names_add(&scan->names, &scan->top->names);
     if (status == KX_OK)
         return end;
-    json_wrong(&scan->check, start, twice);
-    scan->check.status = status;
+    fail(scan, start, twice);
+    scan->status = status;
     return NULL;
 }
 
@@ -65,15 +267,15 @@ scan_special_name(struct scan *scan, const uint8_t *at)
 {
     struct json_name *name = scan->names.next;
     const uint8_t *start = at;
-    scan->check.escaped = false;
-    at = json_check_string(&scan->check, at);
+    scan->escaped = false;
+    at = check_string(scan, at);
     if (at == NULL)
         return NULL;
     struct kx_slice token = kx_slice(start, (size_t)(at - start));
-    if (!scan->check.escaped) {
-        name->hash = json_name_hash(start + 1, at - 1, scan->check.text.end);
+    if (!scan->escaped) {
+        name->hash = json_name_hash(start + 1, at - 1, scan->text.end);
     } else if (!json_name_hash_escaped(token, &name->hash)) {
-        scan->check.status = KX_NO_MEMORY;
+        scan->status = KX_NO_MEMORY;
         return NULL;
     }
     return add_name(scan, start, at);
@@ -81,11 +283,10 @@ scan_special_name(struct scan *scan, const uint8_t *at)
 
 static inline const uint8_t *scan_name(struct scan *scan, const uint8_t *at)
 {
-    const uint8_t *quote = json_skip_plain(at + 1, scan->check.text);
+    const uint8_t *quote = json_skip_plain(at + 1, scan->text);
     if (quote == NULL || *quote != '"')
         return scan_special_name(scan, at);
-    scan->names.next->hash =
-        json_name_hash(at + 1, quote, scan->check.text.end);
+    scan->names.next->hash = json_name_hash(at + 1, quote, scan->text.end);
     return add_name(scan, at, quote + 1);
 }
 
@@ -94,21 +295,20 @@ static inline const uint8_t *scan_name(struct scan *scan, const uint8_t *at)
 /* Notes what was expected at the open level. */
 static const uint8_t *expected_close(struct scan *scan, const uint8_t *at)
 {
-    return json_wrong(&scan->check, at,
-                      scan->top->close == '}'
-                          ? "expected ',' or '}' after a member"
-                          : "expected ',' or ']' after an element");
+    return fail(scan, at,
+                scan->top->close == '}'
+                    ? "expected ',' or '}' after a member"
+                    : "expected ',' or ']' after an element");
 }
 
 /* Opens a level at a bracket; returns the position of the next token. */
 static inline const uint8_t *open_level(struct scan *scan, const uint8_t *at)
 {
     if (scan->top == scan->deepest) {
-        json_wrong(&scan->check, at,
-                   scan->top == scan->levels + KX_JSON_DEPTH_MAX
-                       ? too_deep
-                       : far_too_deep);
-        scan->check.status = KX_JSON_TOO_DEEP;
+        fail(scan, at,
+             scan->top == scan->levels + KX_JSON_DEPTH_MAX ? too_deep
+                                                           : far_too_deep);
+        scan->status = KX_JSON_TOO_DEEP;
         return NULL;
     }
     scan->top++;
@@ -126,12 +326,12 @@ static inline const uint8_t *close_level(struct scan *scan, const uint8_t *at)
     if (end - names->first > JSON_NAMES_COMPARED) {
         const uint8_t *wrong = json_names_twice(&scan->names, names, end);
         if (wrong != NULL)
-            return json_wrong(&scan->check, wrong, twice);
+            return fail(scan, wrong, twice);
     }
     json_names_close(&scan->names, names);
     scan->top--;
     if (at == scan->stop && scan->top > scan->levels)
-        return expected_close(scan, scan->check.text.end);
+        return expected_close(scan, scan->text.end);
     return at + 1;
 }
 
@@ -139,18 +339,17 @@ static inline const uint8_t *close_level(struct scan *scan, const uint8_t *at)
  * ','. */
 static const uint8_t *expected_name(struct scan *scan, const uint8_t *at)
 {
-    return json_wrong(&scan->check, at,
-                      *at == '}' ? trailing
-                                 : "expected a member's name in quotes");
+    return fail(scan, at,
+                *at == '}' ? trailing : "expected a member's name in quotes");
 }
 
 /* Scans a number or literal. */
 static inline const uint8_t *scan_plain(struct scan *scan, const uint8_t *at)
 {
-    const uint8_t *end = json_check_plain(&scan->check, at);
+    const uint8_t *end = check_plain(scan, at);
     if (end == NULL && *at == ']' && scan->top > scan->levels &&
         scan->top->close == ']')
-        scan->check.sentence = trailing;
+        scan->sentence = trailing;
     return end;
 }
 
@@ -166,8 +365,7 @@ static inline const uint8_t *scan_to_value(struct scan *scan, const uint8_t *at)
         return NULL;
     at = skip_space(at);
     if (*at != ':')
-        return json_wrong(&scan->check, at,
-                          "expected ':' after a member's name");
+        return fail(scan, at, "expected ':' after a member's name");
     return skip_space(at + 1);
 }
 
@@ -197,7 +395,7 @@ static inline const uint8_t *scan_next(struct scan *scan, const uint8_t *at)
     if (at == NULL)
         return NULL;
     if (*at == '"') {
-        at = json_check_string(&scan->check, at);
+        at = check_string(scan, at);
     } else if (*at == '{' || *at == '[') {
         at = open_level(scan, at);
         if (at != NULL && *at != scan->top->close)
@@ -221,12 +419,12 @@ static const uint8_t *scan_value(struct scan *scan, const uint8_t *at)
 {
     switch (*at) {
     case '"':
-        return json_check_string(&scan->check, at);
+        return check_string(scan, at);
     case '{':
     case '[':
         return scan_container(scan, at);
     default:
-        return json_check_plain(&scan->check, at);
+        return check_plain(scan, at);
     }
 }
 
@@ -240,8 +438,8 @@ static void find_earlier(struct scan *scan)
     for (; scan->top > scan->levels; scan->top--) {
         const struct json_object *names = &scan->top->names;
         const uint8_t *wrong = json_names_twice(&scan->names, names, end);
-        if (wrong != NULL && wrong < scan->check.wrong)
-            json_wrong(&scan->check, wrong, twice);
+        if (wrong != NULL && wrong < scan->wrong)
+            fail(scan, wrong, twice);
         end = names->first;
     }
 }
@@ -250,20 +448,19 @@ static void find_earlier(struct scan *scan)
  * them. */
 static enum kx_status scan_text(struct scan *scan, const uint8_t *start)
 {
-    struct json_check *check = &scan->check;
-    check->text.start = start;
-    check->status = KX_OK;
+    scan->text.start = start;
+    scan->status = KX_OK;
     scan->top = scan->levels;
     json_names_init(&scan->names);
     const uint8_t *at = scan_value(scan, skip_space(start));
     if (at != NULL)
-        at = json_skip_space(at, check->text.end);
-    if (at != NULL && at != check->text.end)
-        json_wrong(check, at, "expected nothing after the value");
-    if (check->status != KX_OK && check->status != KX_NO_MEMORY)
+        at = json_skip_space(at, scan->text.end);
+    if (at != NULL && at != scan->text.end)
+        fail(scan, at, "expected nothing after the value");
+    if (scan->status != KX_OK && scan->status != KX_NO_MEMORY)
         find_earlier(scan);
     json_names_free(&scan->names);
-    return check->status;
+    return scan->status;
 }
 
 /* Scans a copy of a text that does not end with a bracket. */
@@ -277,11 +474,11 @@ static enum kx_status scan_copy(struct scan *scan, struct kx_slice text)
         return KX_NO_MEMORY;
     memcpy(copy, text.data, text.size);
     copy[text.size] = 0;
-    scan->check.text.end = copy + text.size;
-    scan->stop = scan->check.text.end;
+    scan->text.end = copy + text.size;
+    scan->stop = scan->text.end;
     enum kx_status status = scan_text(scan, copy);
     if (status != KX_OK && status != KX_NO_MEMORY)
-        scan->check.wrong = text.data + (scan->check.wrong - copy);
+        scan->wrong = text.data + (scan->wrong - copy);
     if (copy != few)
         talloc_free(copy);
     return status;
@@ -305,27 +502,27 @@ static struct text_position locate(struct kx_slice before)
     return position;
 }
 
-static enum kx_status describe(const struct json_check *check,
-                               struct kx_slice text, struct kx_fault *fault)
+static enum kx_status describe(const struct scan *scan, struct kx_slice text,
+                               struct kx_fault *fault)
 {
-    size_t offset = (size_t)(check->wrong - text.data);
+    size_t offset = (size_t)(scan->wrong - text.data);
     struct text_position position = locate(kx_slice(text.data, offset));
-    const char *sentence = check->sentence;
+    const char *sentence = scan->sentence;
     if (offset == 0 && kx_starts_with(text, kx_text("\xef\xbb\xbf")))
         sentence = "the text begins with a byte order mark";
-    kx_fail(fault, check->status, "line %zu, column %zu: %s%s", position.line,
+    kx_fail(fault, scan->status, "line %zu, column %zu: %s%s", position.line,
             position.column, sentence,
             offset == text.size ? ", but the text ends" : "");
     if (fault != NULL)
         fault->offset = offset;
-    return check->status;
+    return scan->status;
 }
 
 /* Scans a text in place if it ends with a bracket, otherwise a copy of it. */
 static enum kx_status scan_any(struct scan *scan, struct kx_slice text)
 {
     const uint8_t *last = text.data + text.size - 1;
-    scan->check.text.end = last + 1;
+    scan->text.end = last + 1;
     while (last > text.data && json_is_space(*last))
         last--;
     scan->stop = last;
@@ -346,7 +543,7 @@ static enum kx_status check(struct kx_slice text, size_t depth,
         return KX_OK;
     if (status == KX_NO_MEMORY)
         return kx_fail(fault, KX_NO_MEMORY, "no memory to check the text");
-    return describe(&scan.check, text, fault);
+    return describe(&scan, text, fault);
 }
 
 enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault)

@@ -5,7 +5,7 @@
 
 #include "json/json_equal.h"
 
-#include "json/json_arithmetic.h"
+#include "json/json_number.h"
 #include "json/json_members.h"
 #include "json/json_scan.h"
 #include "json/json_string.h"

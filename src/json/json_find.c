@@ -1,11 +1,12 @@
-/* Navigation in JSON text that kx_json_check accepted: the type of a value, its
- * end, its members and elements. Nothing is allocated and nothing recurses.
- * Since the text is known to be valid, values are skipped by brackets and
- * quotes alone. */
-#include "kindex/json.h"
+/* Finds values in JSON text that kx_json_check accepted: the type of a value,
+ * its end, its members and elements, and what a JSON Pointer (RFC 6901) leads
+ * to. Nothing is allocated and nothing recurses. Since the text is known to be
+ * valid, values are skipped by brackets and quotes alone. */
+#include "json/json_find.h"
 
 #include "json/json_scan.h"
 #include "json/json_string.h"
+#include "kindex/json.h"
 
 enum kx_json_type kx_json_type(struct kx_slice text)
 {
@@ -150,9 +151,7 @@ bool kx_json_next(struct kx_json_iter *iter, struct kx_slice *name_out,
 
 /* ---- Pointers ----------------------------------------------------------- */
 
-/* Takes the first reference token from the pointer, with ~0 and ~1 as they
- * are. */
-static struct kx_slice take_token(struct kx_slice *pointer)
+struct kx_slice json_pointer_take(struct kx_slice *pointer)
 {
     const uint8_t *end = pointer->data + pointer->size;
     const uint8_t *start = pointer->data + 1;
@@ -212,28 +211,21 @@ static bool find_member(struct kx_json_iter iter, struct kx_slice token,
     return false;
 }
 
-/* Reads a number; false if any byte is not a digit. */
-static bool read_digits(struct kx_slice digits, size_t *number_out)
-{
-    size_t number = 0;
-    for (size_t i = 0; i < digits.size; i++) {
-        if (!json_is_digit(digits.data[i]))
-            return false;
-        number = number * 10 + (digits.data[i] - '0');
-    }
-    *number_out = number;
-    return true;
-}
-
 /* An array index has no leading zeros. It has at most 18 digits, which cannot
  * overflow. */
 static bool read_index(struct kx_slice token, size_t *index_out)
 {
-    if (token.size == 0 || token.size > 18)
+    size_t index = 0;
+    if (token.size == 0 || token.size > 18 ||
+        (*token.data == '0' && token.size > 1))
         return false;
-    if (*token.data == '0' && token.size > 1)
-        return false;
-    return read_digits(token, index_out);
+    for (size_t i = 0; i < token.size; i++) {
+        if (!json_is_digit(token.data[i]))
+            return false;
+        index = index * 10 + (token.data[i] - '0');
+    }
+    *index_out = index;
+    return true;
 }
 
 static bool find_element(struct kx_json_iter iter, struct kx_slice token,
@@ -262,11 +254,59 @@ bool kx_json_find(struct kx_slice text, struct kx_slice pointer,
         struct kx_json_iter iter;
         if (*pointer.data != '/' || !kx_json_iterate(value, &iter))
             return false;
-        struct kx_slice token = take_token(&pointer);
+        struct kx_slice token = json_pointer_take(&pointer);
         if (!(iter.object ? find_member(iter, token, &value)
                           : find_element(iter, token, &value)))
             return false;
     }
     *value_out = value;
     return true;
+}
+
+void json_pointer_add_name(struct kx_slice token, struct kx_buffer *out)
+{
+    uint8_t plain[KX_POINTER_MAX];
+    size_t size = 0;
+    for (size_t i = 0; i < token.size && size < sizeof plain; i++) {
+        uint8_t byte = token.data[i];
+        if (byte == '~' && i + 1 < token.size)
+            byte = token.data[++i] == '0' ? '~' : '/';
+        plain[size++] = byte;
+    }
+    kx_json_escape(kx_slice(plain, size), out);
+    kx_add_byte(out, ':');
+}
+
+bool json_pointer_find(struct kx_slice text, struct kx_slice pointer,
+                       struct charge *charge, struct kx_slice *value_out)
+{
+    bool found = kx_json_find(text, pointer, value_out);
+    if (charge == NULL)
+        return found;
+    size_t tokens = 0;
+    size_t passed = text.size;
+    for (size_t i = 0; i < pointer.size; i++)
+        tokens += pointer.data[i] == '/';
+    if (found)
+        passed = (size_t)(value_out->data - text.data) + value_out->size;
+    charge_add(charge, passed * (tokens > 1 ? tokens : 1), CHARGE_PASSED);
+    return found;
+}
+
+bool kx_pointer_covers(struct kx_slice pointer, struct kx_slice other)
+{
+    return kx_starts_with(other, pointer) &&
+           (other.size == pointer.size || other.data[pointer.size] == '/');
+}
+
+bool kx_pointer_valid(struct kx_slice text)
+{
+    if (text.size > 0 && text.data[0] != '/')
+        return false;
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] == '~' &&
+            (i + 1 == text.size ||
+             (text.data[i + 1] != '0' && text.data[i + 1] != '1')))
+            return false;
+    return text.size <= KX_POINTER_MAX;
 }

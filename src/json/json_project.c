@@ -2,7 +2,7 @@
  * is searched separately, and its value is copied byte for byte. */
 #include "kindex/json.h"
 
-#include "json/json_pointer.h"
+#include "json/json_find.h"
 
 /* Collects the remainders of all paths that begin with the same token as the
  * n-th path. False if an earlier path has that token: then they have all been

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-#include "json/json_pointer.h"
+#include "json/json_find.h"
 #include "schema/indexable.h"
 #include "schema/predicate.h"
 

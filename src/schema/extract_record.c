@@ -5,10 +5,10 @@
 
 #include <talloc.h>
 
-#include "json/json_pointer.h"
+#include "json/json_find.h"
 #include "schema/extract.h"
 #include "schema/totals.h"
-#include "entry/v8_typed.h"
+#include "entry/typed.h"
 
 /* Projects the stored members of a V8 value that JSON cannot carry, through its
  * typed form. KX_ABSENT if it has no typed form. */
@@ -20,7 +20,7 @@ static enum kx_status project_typed(struct extract *extract, void *memory)
     struct kx_value value;
     kx_buffer_init(&whole, memory);
     kx_buffer_init(&part, memory);
-    enum kx_status status = v8_typed_write(extract->record->value, &whole);
+    enum kx_status status = typed_write(extract->record->value, &whole);
     if (status != KX_OK)
         return status == KX_NO_MEMORY ? status : KX_ABSENT;
     kx_json_project_typed(kx_buffer_slice(&whole), declaration->stored,

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "json/json_string.h"
-#include "entry/typed_members.h"
+#include "entry/typed.h"
 #include "v8/v8_date.h"
 
 static enum kx_status add_text(struct kx_slice utf8, enum fold fold,

@@ -3,7 +3,7 @@
  * of the same type. */
 #include "schema/predicate.h"
 
-#include "json/json_pointer.h"
+#include "json/json_find.h"
 #include "schema/indexable.h"
 
 /* The kind of value at a condition's path. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "entry/typed_members.h"
+#include "entry/typed.h"
 #include "json/json_string.h"
 #include "v8/v8_bigint.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "json/json_string.h"
-#include "v8/v8_input.h"
+#include "v8/v8_reader.h"
 
 /* The hashes of the names in all open objects, as one stack; `note` of an
  * object's frame is the number of hashes before its own. */

@@ -159,7 +159,7 @@ static void write_buffer(struct normal *normal)
     v8_put_varint(&normal->writer, (uint32_t)buffer->bytes.size);
     if (buffer->resizable)
         v8_put_varint(&normal->writer, buffer->most);
-    v8_put_bytes(&normal->writer, buffer->bytes);
+    kx_add_slice(normal->writer.out, buffer->bytes);
 }
 
 static void write_view(struct normal *normal)

@@ -168,4 +168,11 @@ static inline struct v8_frame *v8_top(struct v8_reader *reader)
  * status. */
 enum kx_status v8_fault(const struct v8_reader *reader, struct kx_fault *fault);
 
+/* Sets the reader's status to KX_BAD_VALUE at its current position, unless it
+ * has failed before. The sentence is a constant. Always false. */
+bool v8_wrong(struct v8_reader *reader, const char *sentence);
+
+/* The element size of a view in bytes; 0 for an unknown letter. */
+size_t v8_element_size(uint8_t type);
+
 #endif

@@ -1,8 +1,8 @@
 /* Numbers of JSON as they are written: compared by their decimal values, and
  * added. A token is the text of a valid number, without white space. Any
  * thread. */
-#ifndef JSON_ARITHMETIC_H
-#define JSON_ARITHMETIC_H
+#ifndef JSON_NUMBER_H
+#define JSON_NUMBER_H
 
 #include "kindex.h"
 

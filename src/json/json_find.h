@@ -1,7 +1,7 @@
-/* JSON Pointers (RFC 6901): their reference tokens, taken one by one, and
- * finding with a charge. */
-#ifndef JSON_POINTER_H
-#define JSON_POINTER_H
+/* JSON Pointers (RFC 6901): their reference tokens, and the values that they
+ * lead to. */
+#ifndef JSON_FIND_H
+#define JSON_FIND_H
 
 #include "base/charge.h"
 #include "kindex.h"
