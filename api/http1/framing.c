@@ -960,7 +960,6 @@ size_t framing_answer(enum framing_fault fault, const char *id, char *out,
 {
     char body[FRAMING_ANSWER_MAX];
     char answer[FRAMING_ANSWER_MAX];
-    char date[HTTPDATE_MAX];
     if (fault == FRAMING_NO_FAULT)
         return 0;
     const struct problem_row *row = problem_row(FAULTS[fault].code);
@@ -970,14 +969,13 @@ size_t framing_answer(enum framing_fault fault, const char *id, char *out,
                  "\"code\":\"%s\",\"detail\":\"%s\",\"hint\":\"%s\"}",
                  row->code, row->title, row->status, row->code,
                  FAULTS[fault].detail, row->hint);
-    httpdate_write(date);
-    int answer_size =
-        snprintf(answer, sizeof answer,
-                 "HTTP/1.1 %d %s\r\nDate: %s\r\nConnection: close\r\n"
-                 "Content-Type: application/problem+json\r\n"
-                 "Cross-Origin-Resource-Policy: same-origin\r\n"
-                 "X-Request-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
-                 row->status, phrase(row->status), date, id, body_size, body);
+    int answer_size = snprintf(
+        answer, sizeof answer,
+        "HTTP/1.1 %d %s\r\nDate: %s\r\nConnection: close\r\n"
+        "Content-Type: application/problem+json\r\n"
+        "Cross-Origin-Resource-Policy: same-origin\r\n"
+        "X-Request-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
+        row->status, phrase(row->status), httpdate_now(), id, body_size, body);
     if ((size_t)answer_size > size || (size_t)answer_size >= sizeof answer)
         return 0;
     memcpy(out, answer, (size_t)answer_size);

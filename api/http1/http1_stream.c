@@ -245,10 +245,8 @@ static void add_header(struct kx_buffer *head, const char *name,
 
 static void write_head(struct http1_stream *stream, const struct reply *reply)
 {
-    char date[HTTPDATE_MAX];
-    httpdate_write(date);
     kx_add_text(&stream->head, "HTTP/1.1 200 OK\r\n");
-    add_header(&stream->head, "Date", date);
+    add_header(&stream->head, "Date", httpdate_now());
     add_header(&stream->head, "Connection", "close");
     if (stream->chunked)
         add_header(&stream->head, "Transfer-Encoding", "chunked");

@@ -1,9 +1,9 @@
 /* Calls nghttp2: sessions, bytes in and out, replies and resets. The library's
  * callbacks are in http2.c. */
 #include <string.h>
-#include <time.h>
 
 #include "http2/http2_session.h"
+#include "net/httpdate.h"
 
 /* The head of a reply as fields, with the same contents as over HTTP/1.1. */
 
@@ -16,16 +16,6 @@ static const char *digits(uint64_t number, char *out, size_t size)
         *--first = (char)('0' + number % 10);
     while ((number /= 10) != 0);
     return first;
-}
-
-/* Made once a second (RFC 9110 section 6.6.1). */
-static const char *date(struct http2 *http2)
-{
-    time_t second = time(NULL);
-    if (second != http2->date_second)
-        httpdate_write(http2->date);
-    http2->date_second = second;
-    return http2->date;
 }
 
 /* False for most streams, whose length is unknown, and for a 204, which must
@@ -57,7 +47,7 @@ size_t http2_reply_fields(struct http2_stream *stream, struct header *fields)
     fields[count++] = (struct header){
         ":status",
         digits((uint64_t)reply->status, stream->status, sizeof stream->status)};
-    fields[count++] = (struct header){"date", date(stream->connection->http2)};
+    fields[count++] = (struct header){"date", httpdate_now()};
     if (reply->content_type != NULL)
         fields[count++] = (struct header){"content-type", reply->content_type};
     if (has_length(reply)) {

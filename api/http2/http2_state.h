@@ -12,7 +12,6 @@
 #include "exchange/exchange.h"
 #include "http2/http2.h"
 #include "http2/http2_head.h"
-#include "net/httpdate.h"
 #include "net/socket_io.h"
 
 enum {
@@ -136,8 +135,6 @@ struct http2 {
     struct http2_dirty dirty;    /* connections to handle in this turn */
     uint64_t now_ns;             /* monotonic time of this turn */
     struct kx_buffer output;     /* of the current connection */
-    int64_t date_second;
-    char date[HTTPDATE_MAX];
     uint8_t input[HTTP2_INPUT];
 };
 

@@ -3,9 +3,17 @@
 
 #include <time.h>
 
-void httpdate_write(char *out)
+enum { TEXT_SIZE = sizeof "Sun, 06 Nov 1994 08:49:37 GMT" };
+
+const char *httpdate_now(void)
 {
+    static _Thread_local time_t written;
+    static _Thread_local char text[TEXT_SIZE];
     time_t second = time(NULL);
     struct tm now;
-    strftime(out, HTTPDATE_MAX, "%a, %d %b %Y %T GMT", gmtime_r(&second, &now));
+    if (second != written)
+        strftime(text, sizeof text, "%a, %d %b %Y %T GMT",
+                 gmtime_r(&second, &now));
+    written = second;
+    return text;
 }

@@ -2,9 +2,7 @@
 #ifndef API_HTTPDATE_H
 #define API_HTTPDATE_H
 
-enum { HTTPDATE_MAX = 32 /* bytes, with the NUL */ };
-
-/* Writes the current second to out (HTTPDATE_MAX bytes). */
-void httpdate_write(char *out);
+/* Returns the current second. The text changes at the thread's next call. */
+const char *httpdate_now(void);
 
 #endif
