@@ -67,6 +67,7 @@ struct exchange {
     struct kx_ticket ticket;       /* for a flush or a view */
     struct kx_buffer target;       /* of the request line */
     struct kx_buffer body;
+    struct kx_buffer head; /* header lines of the reply, if over HTTP/1.1 */
     /* From here to `timing` all is zeroed for the next request. */
     uint64_t held;               /* bytes counted in the service's body_bytes */
     struct client_usage *client; /* that they count for; NULL: none */

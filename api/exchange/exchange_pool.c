@@ -28,6 +28,7 @@ static struct exchange *new_exchange(struct run_queue *queue)
     exchange->request.memory = talloc_pool(exchange, MEMORY_POOL);
     kx_buffer_init(&exchange->target, exchange);
     kx_buffer_init(&exchange->body, exchange);
+    kx_buffer_init(&exchange->head, exchange);
     kx_buffer_init(&exchange->reply.body, exchange);
     if (exchange->request.memory != NULL)
         return exchange;
@@ -88,6 +89,7 @@ static void reset(struct exchange *exchange)
     reset_reply(&exchange->reply);
     exchange_empty(&exchange->target);
     exchange_empty(&exchange->body);
+    exchange_empty(&exchange->head);
     memset((char *)exchange + from, 0,
            offsetof(struct exchange, timing) - from);
     exchange->timing.started_ns = 0;

@@ -15,6 +15,7 @@
 #include "http/host_name.h"
 #include "http1/mhd_socket.h"
 #include "http1/http1_stream.h"
+#include "http1/reply_lines.h"
 #include "http/router.h"
 
 enum {
@@ -150,23 +151,30 @@ static struct MHD_Response *make_response(struct exchange *exchange)
                                            MHD_RESPMEM_PERSISTENT);
 }
 
-/* A stopping server closes the connection after each reply, so that the client
- * opens its next connection elsewhere (RFC 9112 section 9.6). */
-static bool add_headers(const struct exchange *exchange,
+/* Cannot fail for a connection that the library passes to a callback. */
+static int descriptor_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection,
+                                   MHD_CONNECTION_INFO_CONNECTION_FD)
+        ->connect_fd;
+}
+
+/* The library makes the lines that tell where the reply ends, the socket adds
+ * the others: the library would copy each name and value into memory of its
+ * own. A stopping server closes the connection after each reply, so that the
+ * client opens its next connection elsewhere (RFC 9112 section 9.6). */
+static bool add_headers(struct exchange *exchange,
                         struct MHD_Response *response)
 {
-    const struct reply *reply = &exchange->reply;
-    bool done = true;
-    if (reply->content_type != NULL)
-        done = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-                                       reply->content_type) == MHD_YES;
-    for (size_t i = 0; done && i < reply->header_count; i++)
-        done = MHD_add_response_header(response, reply->headers[i].name,
-                                       reply->headers[i].value) == MHD_YES;
-    if (done && exchange->queue->service->stopping)
-        done = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
-                                       "close") == MHD_YES;
-    return done;
+    struct kx_buffer *head = &exchange->head;
+    reply_lines_add(head, &exchange->reply);
+    if (head->failed)
+        return false;
+    mhd_socket_add_lines(descriptor_of(exchange->request.connection),
+                         kx_buffer_slice(head));
+    return !exchange->queue->service->stopping ||
+           MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
+                                   "close") == MHD_YES;
 }
 
 static enum MHD_Result queue_reply(struct exchange *exchange)
@@ -180,14 +188,6 @@ static enum MHD_Result queue_reply(struct exchange *exchange)
                                     (unsigned)exchange->reply.status, response);
     MHD_destroy_response(response);
     return result;
-}
-
-/* Cannot fail for a connection that the library passes to a callback. */
-static int descriptor_of(struct MHD_Connection *connection)
-{
-    return MHD_get_connection_info(connection,
-                                   MHD_CONNECTION_INFO_CONNECTION_FD)
-        ->connect_fd;
 }
 
 /* Called when the reply or the next chunk of a parked exchange is available.
@@ -410,8 +410,9 @@ static struct MHD_Daemon *start(struct http1 *http1)
 {
     const struct options *options = http1->queue->service->options;
     return MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0,
-        NULL, NULL, on_request, http1, MHD_OPTION_NOTIFY_COMPLETED,
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+            MHD_USE_SUPPRESS_DATE_NO_CLOCK,
+        0, NULL, NULL, on_request, http1, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, http1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http1,
         MHD_OPTION_URI_LOG_CALLBACK, on_target, http1,
         MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,

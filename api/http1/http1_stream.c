@@ -8,7 +8,7 @@
 #include <talloc.h>
 
 #include "http1/mhd_socket.h"
-#include "net/httpdate.h"
+#include "http1/reply_lines.h"
 #include "net/socket_io.h"
 
 enum {
@@ -22,7 +22,6 @@ struct http1_stream {
     struct connection connection;
     struct exchange *exchange;
     struct http1_streams *all;
-    struct kx_buffer head; /* the reply's head, until it is sent */
     TAILQ_ENTRY(http1_stream) order;
     TAILQ_ENTRY(http1_stream) due_order;
     TAILQ_ENTRY(http1_stream) stalled_order;
@@ -151,8 +150,8 @@ static void make_output(struct http1_stream *stream)
     output->size = 0;
     if (socket_io_blocked(&stream->io))
         return;
-    kx_add_slice(output, kx_buffer_slice(&stream->head));
-    kx_buffer_free(&stream->head);
+    kx_add_slice(output, kx_buffer_slice(&stream->exchange->head));
+    kx_buffer_free(&stream->exchange->head);
     while (has_more(stream) && output->size < PIECE)
         fill(stream);
     stream->io.broken |= output->failed;
@@ -234,27 +233,14 @@ static const char *no_header(const struct request *request, const char *name)
     return NULL;
 }
 
-static void add_header(struct kx_buffer *head, const char *name,
-                       const char *value)
+static void write_head(struct exchange *exchange, bool chunked)
 {
-    kx_add_text(head, name);
-    kx_add_text(head, ": ");
-    kx_add_text(head, value);
+    struct kx_buffer *head = &exchange->head;
+    kx_add_text(head, "HTTP/1.1 200 OK\r\nConnection: close\r\n");
+    if (chunked)
+        kx_add_text(head, "Transfer-Encoding: chunked\r\n");
+    reply_lines_add(head, &exchange->reply);
     kx_add_text(head, "\r\n");
-}
-
-static void write_head(struct http1_stream *stream, const struct reply *reply)
-{
-    kx_add_text(&stream->head, "HTTP/1.1 200 OK\r\n");
-    add_header(&stream->head, "Date", httpdate_now());
-    add_header(&stream->head, "Connection", "close");
-    if (stream->chunked)
-        add_header(&stream->head, "Transfer-Encoding", "chunked");
-    add_header(&stream->head, "Content-Type", reply->content_type);
-    for (size_t i = 0; i < reply->header_count; i++)
-        add_header(&stream->head, reply->headers[i].name,
-                   reply->headers[i].value);
-    kx_add_text(&stream->head, "\r\n");
 }
 
 /* Called when the library has released the socket. */
@@ -292,9 +278,8 @@ bool http1_streams_adopt(struct http1_streams *all, struct exchange *exchange,
     stream->exchange = exchange;
     stream->all = all;
     stream->chunked = chunked;
-    kx_buffer_init(&stream->head, stream);
-    write_head(stream, &exchange->reply);
-    if (stream->head.failed) {
+    write_head(exchange, chunked);
+    if (exchange->head.failed) {
         talloc_free(stream);
         return false;
     }

@@ -34,6 +34,7 @@ struct mhd_socket {
     uint64_t answered; /* requests answered by the library */
     uint64_t sent;     /* bytes sent */
     size_t drained;
+    struct kx_slice lines;   /* left to send in the current reply's head */
     http1_take_fn *take;     /* NULL: the socket is not to be transferred */
     void *receiver;          /* for take */
     struct mhd_socket *next; /* link in due_sockets */
@@ -146,29 +147,74 @@ static struct tls *tls_of(const struct mhd_socket *socket)
     return socket != NULL ? socket->connection.tls : NULL;
 }
 
-static ssize_t count_sent(struct mhd_socket *socket, ssize_t sent)
+static ssize_t transmit(struct mhd_socket *socket, const struct iovec *parts,
+                        size_t count, int flags)
 {
-    if (socket != NULL && sent > 0)
+    struct tls *tls = socket->connection.tls;
+    const struct msghdr message = {.msg_iov = (struct iovec *)parts,
+                                   .msg_iovlen = count};
+    ssize_t sent = tls != NULL
+                       ? tls_send(tls, parts, count)
+                       : __real_sendmsg(socket->connection.fd, &message, flags);
+    if (sent > 0)
         socket->sent += (uint64_t)sent;
     return sent;
+}
+
+/* Sends the lines before the blank line, which ends the library's head: the
+ * first of its parts. The library is told how many of its own bytes were sent;
+ * none with EAGAIN, when only lines were. */
+static ssize_t transmit_lines(struct mhd_socket *socket,
+                              const struct iovec *head,
+                              const struct iovec *body, int flags)
+{
+    struct kx_slice *lines = &socket->lines;
+    size_t before = head->iov_len - strlen("\r\n");
+    const struct iovec parts[] = {
+        {.iov_base = head->iov_base, .iov_len = before},
+        {.iov_base = (void *)lines->data, .iov_len = lines->size},
+        {.iov_base = (char *)head->iov_base + before, .iov_len = 2},
+        *body,
+    };
+    ssize_t sent = transmit(socket, parts, sizeof parts / sizeof *parts, flags);
+    if (sent < 0 || (size_t)sent < before)
+        return sent;
+    size_t taken = (size_t)sent - before < lines->size ? (size_t)sent - before
+                                                       : lines->size;
+    *lines = kx_slice(lines->data + taken, lines->size - taken);
+    if ((size_t)sent > taken)
+        return sent - (ssize_t)taken;
+    errno = EAGAIN;
+    return -1;
 }
 
 ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
 {
     struct mhd_socket *socket = registered(fd);
-    struct tls *tls = tls_of(socket);
     const struct iovec part = {.iov_base = (void *)data, .iov_len = size};
-    return count_sent(socket, tls != NULL ? tls_send(tls, &part, 1)
-                                          : __real_send(fd, data, size, flags));
+    const struct iovec no_body = {.iov_len = 0};
+    if (socket == NULL)
+        return __real_send(fd, data, size, flags);
+    return socket->lines.size > 0
+               ? transmit_lines(socket, &part, &no_body, flags)
+               : transmit(socket, &part, 1, flags);
 }
 
+/* The library sends a head and a body so. */
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     struct mhd_socket *socket = registered(fd);
-    struct tls *tls = tls_of(socket);
-    return count_sent(socket, tls != NULL ? tls_send(tls, message->msg_iov,
-                                                     message->msg_iovlen)
-                                          : __real_sendmsg(fd, message, flags));
+    const struct iovec *parts = message->msg_iov;
+    if (socket == NULL)
+        return __real_sendmsg(fd, message, flags);
+    return socket->lines.size > 0
+               ? transmit_lines(socket, &parts[0], &parts[1], flags)
+               : transmit(socket, parts, message->msg_iovlen, flags);
+}
+
+void mhd_socket_add_lines(int fd, struct kx_slice lines)
+{
+    registered(fd)->lines = lines;
 }
 
 uint64_t mhd_socket_sent(int fd)

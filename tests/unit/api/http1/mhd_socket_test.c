@@ -7,6 +7,7 @@
 #include "server/routes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -315,6 +316,78 @@ static void deadline_waits_for_answers_to_earlier_requests(void **state)
     assert_int_equal(mhd_socket_timeout_ms(), -1);
 }
 
+enum { LINES = 300000, BODY = 300000, REPLY_ROOM = 1000000 };
+
+/* Reads all that has arrived; returns its size. */
+static size_t read_all(const struct pair *pair, char *out, size_t room)
+{
+    size_t size = 0;
+    ssize_t got;
+    while ((got = read(pair->client, out + size, room - size)) > 0)
+        size += (size_t)got;
+    return size;
+}
+
+/* Sends parts as the library does: what was not sent, again. Returns what the
+ * client has read. */
+static size_t send_as_library(const struct pair *pair, struct iovec *parts,
+                              char *out)
+{
+    size_t read = 0, calls = 0;
+    while (parts[0].iov_len + parts[1].iov_len > 0) {
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+        errno = 0;
+        ssize_t sent =
+            parts[1].iov_len > 0
+                ? __wrap_sendmsg(pair->server, &message, MSG_NOSIGNAL)
+                : __wrap_send(pair->server, parts[0].iov_base, parts[0].iov_len,
+                              MSG_NOSIGNAL);
+        assert_true(sent > 0 || (sent < 0 && errno == EAGAIN));
+        for (int i = 0; i < 2 && sent > 0; i++) {
+            size_t size = (size_t)sent < parts[i].iov_len ? (size_t)sent
+                                                          : parts[i].iov_len;
+            parts[i].iov_base = (char *)parts[i].iov_base + size;
+            parts[i].iov_len -= size;
+            sent -= (ssize_t)size;
+        }
+        assert_int_equal(sent > 0, 0);
+        read += read_all(pair, out + read, REPLY_ROOM - read);
+        calls++;
+    }
+    assert_true(calls > 1);
+    return read;
+}
+
+/* The client reads less at a time than the lines, or the body, have. */
+static void lines_stand_before_blank_line(void **state)
+{
+    static const char start[] = "HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n";
+    static char lines[LINES], body[BODY], got[REPLY_ROOM];
+    const struct pair *pair = *state;
+    const int room = 1;
+    char head[100];
+    memset(lines, 'l', sizeof lines);
+    memset(body, 'b', sizeof body);
+    memcpy(lines + LINES - 2, "\r\n", 2);
+    snprintf(head, sizeof head, "%s\r\n", start);
+    assert_int_equal(
+        setsockopt(pair->server, SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
+    fcntl(pair->client, F_SETFL, O_NONBLOCK);
+    for (size_t body_size = 0; body_size <= BODY; body_size += BODY) {
+        struct iovec parts[] = {{.iov_base = head, .iov_len = strlen(head)},
+                                {.iov_base = body, .iov_len = body_size}};
+        uint64_t before = mhd_socket_sent(pair->server);
+        mhd_socket_add_lines(pair->server, kx_slice(lines, LINES));
+        size_t size = send_as_library(pair, parts, got);
+        assert_int_equal(size, strlen(head) + LINES + body_size);
+        assert_int_equal(mhd_socket_sent(pair->server) - before, size);
+        assert_memory_equal(got, start, strlen(start));
+        assert_memory_equal(got + strlen(start), lines, LINES);
+        assert_memory_equal(got + strlen(start) + LINES, "\r\n", 2);
+        assert_memory_equal(got + strlen(head) + LINES, body, body_size);
+    }
+}
+
 /* What an receiver is given. */
 static void take(void *receiver, const struct connection *connection)
 {
@@ -380,6 +453,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             deadline_waits_for_answers_to_earlier_requests, open_pair,
             close_pair),
+        cmocka_unit_test_setup_teardown(lines_stand_before_blank_line,
+                                        open_pair, close_pair),
         cmocka_unit_test_setup_teardown(transferred_socket_stays_open,
                                         open_pair, close_pair),
     };
