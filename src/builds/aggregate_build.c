@@ -17,25 +17,16 @@
 
 /* One step. Everything is allocated in the plan. */
 struct aggregate_step {
-    struct writer *writer;
-    struct index *index;
+    struct sweep sweep;
     struct plan *plan;
-    struct plan_load load;       /* of all indexes */
-    struct build_progress build; /* after the step */
-    struct kx_fault failure;     /* status KX_OK: none */
+    struct plan_load load;   /* of all indexes */
+    struct kx_fault failure; /* status KX_OK: none */
 };
 
-struct index *aggregate_build_next(const struct catalog *catalog)
+static bool is_needed(const struct index *index)
 {
-    int64_t now_ms = kx_now_ms();
-    for (size_t i = 0; i < catalog->count; i++) {
-        struct index *index = catalog->indexes[i];
-        if (index->state == KX_INDEX_BUILDING &&
-            declaration_aggregates(index->declaration) &&
-            throttle_allowance(&index->pace, now_ms) > 0)
-            return index;
-    }
-    return NULL;
+    return index->state == KX_INDEX_BUILDING &&
+           declaration_aggregates(index->declaration);
 }
 
 static enum kx_status refuse(struct aggregate_step *step, struct kx_slice key)
@@ -70,133 +61,110 @@ static enum kx_status add_entry(struct aggregate_step *step,
     struct plan *plan = step->plan;
     struct extract *extract = &plan->now;
     enum kx_status status =
-        extract_keys(extract, step->index->declaration, key, record);
+        extract_keys(extract, step->sweep.index->declaration, key, record);
     if (status == KX_NOT_INDEXABLE)
         return record_expired(record, plan->now_ms) ? KX_OK : refuse(step, key);
     if (status == KX_OK && extract->count == 0 && !extract->excluded)
-        build_progress_skip(&step->build, key);
+        build_progress_skip(&step->sweep.batch.build, key);
     if (status == KX_OK && extract->count > 0)
         status = check_cost(step, key, record);
     for (size_t n = 0; status == KX_OK && n < extract->count; n++)
-        status = plan_aggregate_add(plan, step->index, extract_key(extract, n),
-                                    extract_totals(extract), false);
+        status =
+            plan_aggregate_add(plan, step->sweep.index, extract_key(extract, n),
+                               extract_totals(extract), false);
     return status;
 }
 
-static bool reads_on(const struct aggregate_step *step, size_t read,
-                     size_t limit)
+static enum kx_status visit(struct sweep *sweep, struct kx_slice key,
+                            struct kx_slice bytes)
 {
-    const struct overlay *overlay = step->plan->overlay;
-    return job_reads_on(step->writer->base.range, read, limit) &&
-           overlay_size(overlay) < step->writer->job_size &&
-           overlay_bytes(overlay) < JOB_BYTES_MAX;
+    struct record record;
+    if (!plan_client_record(bytes, &record))
+        return KX_OK;
+    sweep->batch.build.done++;
+    return declaration_covers(sweep->index->declaration, key)
+               ? add_entry((struct aggregate_step *)sweep, key, &record)
+               : KX_OK;
 }
 
-/* KX_END: all entries are read. */
-static enum kx_status read_entries(struct aggregate_step *step)
+static bool is_full(const struct sweep *sweep)
 {
-    struct writer *writer = step->writer;
-    struct engine_range *range = writer->base.range;
-    struct build_progress *build = &step->build;
-    const struct declaration *declaration = step->index->declaration;
-    struct kx_range rows;
-    size_t limit =
-        throttle_take(&step->index->pace, writer->job_size, kx_now_ms());
-    uint64_t before = build->done;
-    enum kx_status status =
-        job_rows(step->plan, declaration->prefix,
-                 kx_slice(build->resume, build->resume_size), &rows);
-    if (status == KX_OK)
-        status = engine_range_begin(range, rows.start, rows.end);
-    for (size_t i = 0; status == KX_OK && reads_on(step, i, limit); i++) {
-        struct kx_slice key;
-        struct kx_slice bytes;
-        struct record record;
-        status = engine_range_next(range, &key, &bytes);
-        if (status != KX_OK)
-            break;
-        if (plan_client_record(bytes, &record)) {
-            build->done++;
-            if (declaration_covers(declaration, key))
-                status = add_entry(step, key, &record);
-        }
-        memcpy(build->resume, key.data, key.size);
-        build->resume_size = key.size;
-    }
-    engine_range_end(range);
-    atomic_fetch_add(&writer->counters->backfilled, build->done - before);
-    return status;
+    const struct overlay *overlay =
+        ((const struct aggregate_step *)sweep)->plan->overlay;
+    return overlay_size(overlay) >= sweep->writer->job_size ||
+           overlay_bytes(overlay) >= JOB_BYTES_MAX;
+}
+
+static enum kx_status begin(struct sweep *sweep)
+{
+    struct aggregate_step *step = (struct aggregate_step *)sweep;
+    step->plan = plan_create(&sweep->writer->base);
+    if (step->plan == NULL)
+        return KX_NO_MEMORY;
+    step->plan->stamp++;
+    step->load = plan_load_of(&sweep->writer->base);
+    sweep->prefix = sweep->index->declaration->prefix;
+    build_progress_begin(&sweep->batch.build);
+    return KX_OK;
 }
 
 /* Readers see the rows as soon as the index is ready, which is on disk by then.
  */
-static enum kx_status complete(struct aggregate_step *step)
+static enum kx_status complete(struct sweep *sweep)
 {
-    struct batch batch = {.action = CATALOG_BUILD,
-                          .index = step->index,
-                          .state = KX_INDEX_READY,
-                          .build = step->build,
-                          .durable = true,
-                          .stamp = step->writer->base.catalog->stamp + 1};
-    batch.build.total = batch.build.done;
-    enum kx_status status = job_apply(step->writer, &batch);
+    struct batch *batch = &sweep->batch;
+    const struct index *index = sweep->index;
+    batch->state = KX_INDEX_READY;
+    batch->durable = true;
+    batch->stamp = sweep->writer->base.catalog->stamp + 1;
+    batch->build.total = batch->build.done;
+    enum kx_status status = job_apply(sweep->writer, batch);
     if (status == KX_OK)
         kx_log(KX_LOG_INFO, "index-built",
                "index=%s state=ready entries=%" PRIu64 " read=%" PRIu64,
-               step->index->declaration->name_text, step->index->entries,
-               step->build.done);
+               index->declaration->name_text, index->entries,
+               index->build.done);
     return status;
 }
 
-/* Nothing of the step is stored. */
+/* Stores nothing of the step. */
 static enum kx_status fail(struct aggregate_step *step)
 {
-    struct batch batch = {.action = CATALOG_BUILD,
-                          .index = step->index,
-                          .state = KX_INDEX_FAILED,
-                          .failure = step->failure.detail,
-                          .build = step->build};
-    return job_apply(step->writer, &batch);
+    step->sweep.batch.state = KX_INDEX_FAILED;
+    step->sweep.batch.failure = step->failure.detail;
+    return job_apply(step->sweep.writer, &step->sweep.batch);
 }
 
 /* The plan belongs to the store afterwards, or is freed. */
 static enum kx_status apply(struct aggregate_step *step)
 {
-    struct batch batch = {.action = CATALOG_BUILD,
-                          .index = step->index,
-                          .plan = step->plan,
-                          .state = KX_INDEX_BUILDING,
-                          .build = step->build};
     overlay_keep(step->plan->overlay);
     plan_counts_keep(step->plan);
+    step->sweep.batch.plan = step->plan;
     step->plan = NULL;
-    return job_apply(step->writer, &batch);
+    return job_apply(step->sweep.writer, &step->sweep.batch);
 }
 
-static enum kx_status run(struct aggregate_step *step)
+static enum kx_status finish(struct sweep *sweep, enum kx_status status)
 {
-    build_progress_begin(&step->build);
-    step->load = plan_load_of(&step->writer->base);
-    step->plan->stamp++;
-    enum kx_status status = read_entries(step);
+    struct aggregate_step *step = (struct aggregate_step *)sweep;
+    atomic_fetch_add(&sweep->writer->counters->backfilled,
+                     sweep->batch.build.done - sweep->index->build.done);
     if (status == KX_NOT_INDEXABLE)
-        return fail(step);
-    if (status != KX_OK && status != KX_END)
-        return status;
-    if (status == KX_END && overlay_size(step->plan->overlay) == 0)
-        return complete(step);
-    return apply(step);
+        status = fail(step);
+    else if (status == KX_END && overlay_size(step->plan->overlay) == 0)
+        status = complete(sweep);
+    else if (status == KX_OK || status == KX_END)
+        status = apply(step);
+    talloc_free(step->plan);
+    return status;
 }
 
-/* After an error the step is done again. */
-void aggregate_build_step(struct writer *writer, struct index *index)
-{
-    struct aggregate_step step = {.writer = writer,
-                                  .index = index,
-                                  .plan = plan_create(&writer->base),
-                                  .build = index->build};
-    enum kx_status status = step.plan == NULL ? KX_NO_MEMORY : run(&step);
-    talloc_free(step.plan);
-    if (status != KX_OK)
-        job_failed(writer, "aggregate", status);
-}
+const struct sweep_policy aggregate_build_policy = {
+    .event = "aggregate",
+    .state_size = sizeof(struct aggregate_step),
+    .needed = is_needed,
+    .begin = begin,
+    .visit = visit,
+    .full = is_full,
+    .finish = finish};

@@ -3,13 +3,8 @@
 #ifndef AGGREGATE_BUILD_H
 #define AGGREGATE_BUILD_H
 
-#include "commit/writer_state.h"
+#include "builds/sweep.h"
 
-/* The aggregate index to build next that its throttle allows to continue, or
- * NULL. */
-struct index *aggregate_build_next(const struct catalog *catalog);
-
-/* Reads the next entries and adds them to their groups. */
-void aggregate_build_step(struct writer *writer, struct index *index);
+extern const struct sweep_policy aggregate_build_policy;
 
 #endif

@@ -64,7 +64,7 @@ static void complete(struct batch *batch, struct kx_adoption *adoption)
     *adoption = index->adoption;
     adoption->gathered = true;
     batch->adoption = adoption;
-    batch->build.resume_size = 0;
+    batch->build.resume.size = 0;
 }
 
 /* All rows are written: stores how far the build has come, on disk. If it has

@@ -14,12 +14,11 @@ static void set_stretch(struct build_rows *rows)
 {
     const struct build_progress *build = &rows->build;
     struct kx_slice prefix = rows->index->declaration->prefix;
-    rows->from = build->resume_size == 0
-                     ? prefix
-                     : kx_slice(build->resume, build->resume_size);
+    rows->from =
+        build->resume.size == 0 ? prefix : row_position_key(&build->resume);
     rows->to.size = 0;
     if (build->wrapped) {
-        kx_add(&rows->to, build->origin, build->origin_size);
+        kx_add_slice(&rows->to, row_position_key(&build->origin));
         kx_add_byte(&rows->to, 0);
     } else {
         kx_add_slice(&rows->to, prefix);
@@ -27,24 +26,18 @@ static void set_stretch(struct build_rows *rows)
     }
 }
 
-static void remember(uint8_t *place, size_t *size, struct kx_slice key)
-{
-    memcpy(place, key.data, key.size);
-    *size = key.size;
-}
-
 /* An index that has read nothing yet may begin in the middle of what it covers.
  */
 static void begin_at(struct build_rows *rows, struct kx_slice start)
 {
     struct build_progress *build = &rows->build;
-    if (build->resume_size != 0 || build->wrapped ||
+    if (build->resume.size != 0 || build->wrapped ||
         kx_compare(start, rows->from) <= 0 ||
         kx_compare(start, kx_buffer_slice(&rows->to)) >= 0)
         return;
-    remember(build->origin, &build->origin_size, start);
-    remember(build->resume, &build->resume_size, start);
-    rows->from = kx_slice(build->resume, build->resume_size);
+    row_position_set(&build->origin, start);
+    row_position_set(&build->resume, start);
+    rows->from = row_position_key(&build->resume);
 }
 
 /* True if the window contains the beginning of what the index has to read. */
@@ -202,11 +195,11 @@ void build_rows_reach(struct build_rows *rows, struct kx_slice position,
     bool over = end.size != 0 ? kx_compare(to, end) <= 0
                               : kx_compare(position, to) >= 0;
     if (over) {
-        rows->complete = build->wrapped || build->origin_size == 0;
+        rows->complete = build->wrapped || build->origin.size == 0;
         build->wrapped = !rows->complete;
-        build->resume_size = 0;
+        build->resume.size = 0;
     } else if (kx_compare(position, rows->from) > 0) {
-        remember(build->resume, &build->resume_size, position);
+        row_position_set(&build->resume, position);
     }
     set_stretch(rows);
 }

@@ -4,8 +4,7 @@
 
 #include <talloc.h>
 
-#include "commit/job.h"
-#include "engine/engine.h"
+#include "builds/sweep.h"
 
 enum {
     /* Beside the memory of builds. One entry may have much more than that in
@@ -23,10 +22,11 @@ struct build_scan {
     bool free;    /* no index in it has a limit of pace */
     size_t limit; /* of entries */
     uint64_t entries;
+    size_t bytes_max;       /* of the set; a step stops there */
     struct kx_buffer start; /* of the window */
     struct kx_buffer end;
-    struct kx_buffer position; /* the last key read, empty: none */
-    struct kx_buffer from;     /* where a step begins its scan */
+    struct row_position position; /* at first the start of the window */
+    struct sweep sweep;
 };
 
 static bool joins(const struct index *index, const struct index *leader)
@@ -63,57 +63,27 @@ static bool set_window(struct build_scan *scan, struct index *leader)
     const struct build_rows *rows = build_set_rows(scan->set, leader);
     kx_buffer_init(&scan->start, scan);
     kx_buffer_init(&scan->end, scan);
-    kx_buffer_init(&scan->position, scan);
-    kx_buffer_init(&scan->from, scan);
     if (rows == NULL)
         return false;
     build_rows_stretch(rows, &from, &to);
     kx_add_slice(&scan->start, from);
     kx_add_slice(&scan->end, to);
+    row_position_set(&scan->position, from);
     scan->window =
         (struct build_window){.start = kx_buffer_slice(&scan->start),
                               .end = kx_buffer_slice(&scan->end),
                               .stamp = scan->writer->base.catalog->stamp + 1,
                               .now_ms = kx_now_ms()};
+    scan->sweep.prefix = scan->window.start;
+    scan->sweep.end = scan->window.end;
     return !scan->start.failed && !scan->end.failed;
 }
 
-struct build_scan *build_scan_create(struct build_set *set,
-                                     struct index *leader, size_t limit)
-{
-    struct build_scan *scan = talloc_zero(set, struct build_scan);
-    if (scan == NULL)
-        return NULL;
-    scan->set = set;
-    scan->writer = set->writer;
-    scan->limit = limit;
-    scan->free = throttle_free(&leader->pace);
-    if (set_window(scan, leader) && add_all_rows(scan, leader))
-        return scan;
-    talloc_free(scan);
-    return NULL;
-}
-
-/* Begins after the last key that was read. The bound has a separate buffer,
- * because the position changes during the scan. */
-static enum kx_status begin_scan(struct build_scan *scan)
-{
-    const struct kx_buffer *last =
-        scan->position.size != 0 ? &scan->position : &scan->start;
-    scan->from.size = 0;
-    kx_add_slice(&scan->from, kx_buffer_slice(last));
-    kx_add_byte(&scan->from, 0);
-    if (scan->from.failed)
-        return KX_NO_MEMORY;
-    return engine_range_begin(scan->writer->base.range,
-                              kx_buffer_slice(&scan->from), scan->window.end);
-}
-
-/* Where the scan is: what the part has read, and has rows of. */
+/* Takes out a part, which has read up to the position of the scan. */
 static void leave(struct build_scan *scan, size_t n, bool at_end)
 {
     struct kx_slice none = kx_slice(NULL, 0);
-    build_rows_reach(scan->parts[n], kx_buffer_slice(&scan->position),
+    build_rows_reach(scan->parts[n], row_position_key(&scan->position),
                      at_end ? scan->window.end : none);
     scan->count--;
     memmove(&scan->parts[n], &scan->parts[n + 1],
@@ -142,9 +112,16 @@ static enum kx_status add_to_all(struct build_scan *scan, struct kx_slice key,
     return KX_OK;
 }
 
-static enum kx_status read_entry(struct build_scan *scan, struct kx_slice key,
-                                 struct kx_slice bytes)
+static struct build_scan *scan_of(const struct sweep *sweep)
 {
+    return (struct build_scan *)((char *)sweep -
+                                 offsetof(struct build_scan, sweep));
+}
+
+static enum kx_status visit(struct sweep *sweep, struct kx_slice key,
+                            struct kx_slice bytes)
+{
+    struct build_scan *scan = scan_of(sweep);
     struct record record;
     if (!record_read(bytes, &record))
         return KX_FAILED;
@@ -163,28 +140,40 @@ void build_scan_stop(struct build_scan *scan)
     stop(scan, false);
 }
 
-/* Each step begins its scan again, because commits change pages in between. */
+static bool is_full(const struct sweep *sweep)
+{
+    const struct build_scan *scan = scan_of(sweep);
+    return scan->entries >= scan->limit ||
+           build_set_bytes(scan->set) >= scan->bytes_max;
+}
+
+static const struct sweep_policy scan_policy = {.visit = visit,
+                                                .full = is_full};
+
+struct build_scan *build_scan_create(struct build_set *set,
+                                     struct index *leader, size_t limit)
+{
+    struct build_scan *scan = talloc_zero(set, struct build_scan);
+    if (scan == NULL)
+        return NULL;
+    scan->set = set;
+    scan->writer = set->writer;
+    scan->limit = limit;
+    scan->free = throttle_free(&leader->pace);
+    sweep_prepare(&scan->sweep, &scan_policy, scan->writer, scan);
+    scan->sweep.position = &scan->position;
+    if (set_window(scan, leader) && add_all_rows(scan, leader))
+        return scan;
+    talloc_free(scan);
+    return NULL;
+}
+
 enum kx_status build_scan_read(struct build_scan *scan, size_t limit,
                                size_t bytes_max)
 {
-    struct engine_range *range = scan->writer->base.range;
-    struct kx_slice key;
-    struct kx_slice bytes;
-    enum kx_status status = begin_scan(scan);
-    for (size_t i = 0;
-         status == KX_OK && job_reads_on(range, i, limit) &&
-         scan->entries < scan->limit && build_set_bytes(scan->set) < bytes_max;
-         i++) {
-        status = engine_range_next(range, &key, &bytes);
-        if (status != KX_OK)
-            break;
-        status = read_entry(scan, key, bytes);
-        scan->position.size = 0;
-        kx_add_slice(&scan->position, key);
-    }
-    engine_range_end(range);
-    if (scan->position.failed)
-        return KX_NO_MEMORY;
+    scan->bytes_max = bytes_max;
+    scan->sweep.limit = limit;
+    enum kx_status status = sweep_rows(&scan->sweep);
     if (status == KX_END || (status == KX_OK && scan->entries >= scan->limit)) {
         stop(scan, status == KX_END);
         return KX_END;

@@ -32,14 +32,14 @@ static json_t *samples_to_json(const struct kx_sample *samples, size_t count)
 
 json_t *build_progress_to_json(const struct build_progress *build)
 {
-    return json_pack("{s:o, s:o, s:b, s:I, s:I, s:I, s:o, s:I}", "resume",
-                     row_json_hex(build->resume, build->resume_size), "origin",
-                     row_json_hex(build->origin, build->origin_size), "wrapped",
-                     build->wrapped, "done", (json_int_t)build->done, "total",
-                     (json_int_t)build->total, "skipped",
-                     (json_int_t)build->skipped, "samples",
-                     samples_to_json(build->samples, build->sample_count),
-                     "startedAt", (json_int_t)build->started_at_ms);
+    return json_pack(
+        "{s:o, s:o, s:b, s:I, s:I, s:I, s:o, s:I}", "resume",
+        row_json_hex(build->resume.key, build->resume.size), "origin",
+        row_json_hex(build->origin.key, build->origin.size), "wrapped",
+        build->wrapped, "done", (json_int_t)build->done, "total",
+        (json_int_t)build->total, "skipped", (json_int_t)build->skipped,
+        "samples", samples_to_json(build->samples, build->sample_count),
+        "startedAt", (json_int_t)build->started_at_ms);
 }
 
 static size_t read_samples(const json_t *list, struct kx_sample *samples)
@@ -72,10 +72,10 @@ bool build_progress_from_json(const json_t *json,
                                          .total = (uint64_t)number[1],
                                          .skipped = (uint64_t)number[2],
                                          .started_at_ms = number[3]};
-    build_out->resume_size =
-        row_json_from_hex(resume, build_out->resume, sizeof build_out->resume);
-    build_out->origin_size =
-        row_json_from_hex(origin, build_out->origin, sizeof build_out->origin);
+    build_out->resume.size = row_json_from_hex(resume, build_out->resume.key,
+                                               sizeof build_out->resume.key);
+    build_out->origin.size = row_json_from_hex(origin, build_out->origin.key,
+                                               sizeof build_out->origin.key);
     build_out->sample_count = read_samples(samples, build_out->samples);
     return true;
 }

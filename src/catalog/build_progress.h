@@ -5,18 +5,17 @@
 
 #include <jansson.h>
 
-#include "engine/engine.h"
+#include "catalog/row_position.h"
 
 struct build_progress {
-    uint8_t resume[ROW_KEY_MAX]; /* last key that was read */
-    size_t resume_size;          /* 0: no key yet */
-    /* Where the build began. After it wraps, it ends there. */
-    uint8_t origin[ROW_KEY_MAX];
-    size_t origin_size; /* 0: at the beginning of its prefix */
-    bool wrapped;       /* it has continued from the beginning */
-    uint64_t done;      /* entries read */
-    uint64_t total;     /* estimate of entries to read */
-    uint64_t skipped;   /* entries read that have no indexable value */
+    struct row_position resume;
+    /* Where the build began, and where it ends after it wraps. Size 0: at the
+     * beginning of the prefix. */
+    struct row_position origin;
+    bool wrapped;     /* the build has continued from the beginning */
+    uint64_t done;    /* entries read */
+    uint64_t total;   /* estimate of entries to read */
+    uint64_t skipped; /* entries read that have no indexable value */
     struct kx_sample samples[KX_SAMPLES_MAX]; /* of the skipped entries */
     size_t sample_count;
     int64_t started_at_ms;

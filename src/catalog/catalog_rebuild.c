@@ -67,7 +67,7 @@ static enum kx_status store_all(struct catalog *catalog,
 static void drop(struct catalog *catalog, struct index *index)
 {
     catalog_drop(catalog, index);
-    index->build.resume_size = 0;
+    index->build.resume.size = 0;
 }
 
 /* A migration in progress ends: its successor is dropped as well. */

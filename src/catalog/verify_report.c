@@ -70,7 +70,7 @@ json_t *verify_report_to_json(const struct verify_report *verification)
         (json_int_t)report->mended, "startedAt",
         (json_int_t)report->started_at_ms, "endedAt",
         (json_int_t)report->ended_at_ms, "damages", damages, "resume",
-        row_json_hex(verification->resume, verification->resume_size));
+        row_json_hex(verification->resume.key, verification->resume.size));
 }
 
 static void read_sample(const json_t *json, struct kx_sample *sample,
@@ -121,7 +121,8 @@ bool verify_report_from_json(const json_t *json,
                                        .ended_at_ms = number[4]};
     for (int damage = 0; damage < KX_DAMAGES; damage++)
         read_damage(json_array_get(damages, (size_t)damage), report, damage);
-    verification_out->resume_size = row_json_from_hex(
-        resume, verification_out->resume, sizeof verification_out->resume);
+    struct row_position *position = &verification_out->resume;
+    position->size =
+        row_json_from_hex(resume, position->key, sizeof position->key);
     return true;
 }

@@ -5,12 +5,11 @@
 
 #include <jansson.h>
 
-#include "engine/engine.h"
+#include "catalog/row_position.h"
 
 struct verify_report {
     struct kx_verification report;
-    uint8_t resume[ROW_KEY_MAX]; /* last key that was examined */
-    size_t resume_size;          /* 0: no key yet in this direction */
+    struct row_position resume; /* in the present direction */
     /* Not stored. rows: index rows seen so far. writes: rows that commits had
      * written when the first of them was seen. counts: both can be compared. */
     uint64_t rows;

@@ -9,23 +9,6 @@
 
 enum { PAUSE_NS = 10000000 /* after a failure */ };
 
-enum kx_status job_rows(void *mem, struct kx_slice whole,
-                        struct kx_slice resume, struct kx_range *range_out)
-{
-    struct kx_buffer start;
-    struct kx_buffer end;
-    kx_buffer_init(&start, mem);
-    kx_buffer_init(&end, mem);
-    kx_add_slice(&start, resume.size == 0 ? whole : resume);
-    if (resume.size != 0)
-        kx_add_byte(&start, 0);
-    kx_add_slice(&end, whole);
-    kx_add_byte(&end, 0xff);
-    *range_out = (struct kx_range){.start = kx_buffer_slice(&start),
-                                   .end = kx_buffer_slice(&end)};
-    return start.failed || end.failed ? KX_NO_MEMORY : KX_OK;
-}
-
 bool job_remove(void *mem, struct batch *batch, enum table table,
                 struct kx_slice key)
 {

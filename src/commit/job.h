@@ -9,11 +9,6 @@
  */
 enum { JOB_BYTES_MAX = 4 << 20 };
 
-/* The bounds, in mem, of the rows that begin with `whole`, after the key
- * `resume` that was read last (size 0: from the first). KX_OK, KX_NO_MEMORY. */
-enum kx_status job_rows(void *mem, struct kx_slice whole,
-                        struct kx_slice resume, struct kx_range *range_out);
-
 /* May a step that has read so many rows by `range` read another? At most
  * `limit`, and fewer large ones: the time of the last step does not predict
  * theirs. */

@@ -1,11 +1,20 @@
-/* Beginning and undoing a migration: applying a merge patch to a declaration,
- * and the changes of the catalog. The rows are rewritten by migrate_job.c. */
+/* A migration begins with a merge patch of a declaration. A sweep then makes
+ * each row again from its entry: in both forms while the index migrates, and in
+ * one form afterwards. Commits continue between the steps and write their rows
+ * the same way. */
 #include "indexes/migrate.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <talloc.h>
 
+#include "catalog/row_source.h"
+#include "commit/job.h"
+#include "commit/settle.h"
+#include "commit/view.h"
 #include "indexes/declare.h"
+#include "plan/plan_cost.h"
+#include "plan/plan_refuse.h"
 
 static enum kx_status fail(struct kx_commit *commit, enum kx_status status,
                            const char *format, const struct index *index)
@@ -286,3 +295,215 @@ void migrate_undo(struct writer *writer, struct kx_commit *commit,
     }
     commit->stamp = writer->base.catalog->stamp;
 }
+
+/* ---- Rewriting the rows ---------------------------------------------------
+ */
+
+/* One step. */
+struct migration {
+    struct sweep sweep;
+    size_t bytes; /* of keys and values to write */
+    struct row_source source;
+    struct kx_fault fault; /* why the rows cannot have the other form */
+};
+
+bool migrate_waits(const struct index *index)
+{
+    return index->form.rewriting && index->state == KX_INDEX_READY;
+}
+
+/* Makes the row as it should be now, in step. KX_ABSENT, KX_NOT_INDEXABLE:
+ * it should not exist. */
+static enum kx_status make_row(struct migration *step, struct kx_slice key,
+                               struct record *row, struct kx_slice *bytes_out)
+{
+    struct kx_buffer out;
+    struct row_source *source = &step->source;
+    enum kx_status status = KX_OK;
+    if (step->sweep.index->form.target != NULL)
+        status = row_source_find(source, key, row);
+    kx_buffer_init(&out, step);
+    if (status == KX_OK)
+        status =
+            row_form_rewrite(step->sweep.index, &source->extract, row, &out);
+    *bytes_out = kx_buffer_slice(&out);
+    return status;
+}
+
+/* Checks that a commit may store the entry of a row with all its index entries,
+ * if those in the other form, each as large as this one, cost much. KX_OK,
+ * KX_COMMIT_TOO_LARGE, KX_NO_MEMORY. */
+static enum kx_status check_cost(struct migration *step, struct kx_slice made)
+{
+    struct record row;
+    struct row_source *source = &step->source;
+    struct extract *extract = &source->extract;
+    struct plan_load load = plan_load_of(&step->sweep.writer->base);
+    if (!record_read(made, &row) ||
+        CHARGE_STORED * row.other.size * KX_INDEX_ENTRIES_MAX <= load.budget)
+        return KX_OK;
+    struct kx_slice key = kx_buffer_slice(&source->key);
+    enum kx_status status =
+        plan_cost_entry(&load, extract, key, &source->record);
+    if (status == KX_COMMIT_TOO_LARGE)
+        plan_refuse_entry_cost(&step->fault, step, key, load.budget);
+    return status;
+}
+
+/* Leaves the part of the row that belongs to an index which was to replace this
+ * one. */
+static enum kx_status write_row(struct migration *step, struct kx_slice key,
+                                struct kx_slice bytes, struct kx_slice made)
+{
+    struct kx_buffer joined;
+    kx_buffer_init(&joined, step);
+    enum kx_status status =
+        catalog_join(step->sweep.writer->base.catalog, step->sweep.index, bytes,
+                     &made, &joined);
+    if (status != KX_OK || kx_equal(made, bytes))
+        return status;
+    step->bytes += key.size + made.size;
+    return sweep_write(&step->sweep, key, made);
+}
+
+/* Removes a row whose entry is absent or not indexable. */
+static enum kx_status rewrite(struct migration *step, struct kx_slice key,
+                              struct kx_slice bytes, struct record *row)
+{
+    struct kx_slice made;
+    enum kx_status status = make_row(step, key, row, &made);
+    if (status == KX_ABSENT || status == KX_NOT_INDEXABLE) {
+        step->sweep.batch.index_entries--;
+        return write_row(step, key, bytes, kx_slice(NULL, 0));
+    }
+    if (status == KX_OK)
+        status = check_cost(step, made);
+    return status == KX_OK ? write_row(step, key, bytes, made) : status;
+}
+
+static enum kx_status visit(struct sweep *sweep, struct kx_slice key,
+                            struct kx_slice bytes)
+{
+    struct record row;
+    if (!record_read(bytes, &row) || !row_form_of(&row, sweep->index->id))
+        return KX_OK;
+    sweep->batch.build.done++;
+    if (row.deleted) /* the same in any form */
+        return KX_OK;
+    return rewrite((struct migration *)sweep, key, bytes, &row);
+}
+
+static bool is_full(const struct sweep *sweep)
+{
+    const struct migration *step = (const struct migration *)sweep;
+    return step->bytes + step->source.read >= JOB_BYTES_MAX;
+}
+
+static enum kx_status begin(struct sweep *sweep)
+{
+    struct migration *step = (struct migration *)sweep;
+    sweep->batch.action = CATALOG_FORM;
+    sweep->batch.declaration = sweep->index->declaration;
+    sweep->batch.form = sweep->index->form;
+    build_progress_begin(&sweep->batch.build);
+    row_source_init(&step->source, step, sweep->writer->base.view,
+                    sweep->index);
+    return KX_OK;
+}
+
+/* The batch with the last rows also shows the new form. That batch, and all
+ * rows written before, are on disk before the form is visible. */
+static void end_form(struct sweep *sweep)
+{
+    struct batch *batch = &sweep->batch;
+    struct row_form *form = &batch->form;
+    batch->build.resume.size = 0;
+    if (form->target == NULL) {
+        form->rewriting = false;
+        return;
+    }
+    batch->declaration = form->target;
+    batch->stamp = sweep->writer->base.catalog->stamp + 1;
+    batch->durable = true;
+    form->target = NULL;
+    form->changed_stamp = batch->stamp;
+    form->shows_odd = !form->shows_odd;
+}
+
+/* The index keeps its form; its rows lose their part in the other form. */
+static void fail_form(struct migration *step)
+{
+    struct batch *batch = &step->sweep.batch;
+    batch->form.failed = batch->form.target;
+    batch->form.target = NULL;
+    batch->failure = step->fault.detail;
+    batch->build.resume.size = 0;
+}
+
+/* What clients see of the rows has not changed, or is on disk, so no reply has
+ * to wait for the flush of this batch. */
+static enum kx_status apply(struct sweep *sweep)
+{
+    uint64_t number = 0;
+    const struct index *index = sweep->index;
+    bool switches = sweep->batch.durable;
+    enum kx_status status =
+        migrate_change(sweep->writer, &sweep->batch, &number);
+    if (status != KX_OK)
+        return status;
+    view_flushed(sweep->writer->view, number);
+    settle_release(sweep->writer->settle);
+    if (switches)
+        kx_log(KX_LOG_INFO, "index-migrated", "index=%s entries=%" PRIu64,
+               index->declaration->name_text, index->entries);
+    return KX_OK;
+}
+
+static enum kx_status finish(struct sweep *sweep, enum kx_status status)
+{
+    if (status == KX_END)
+        end_form(sweep);
+    if (status == KX_COMMIT_TOO_LARGE)
+        fail_form((struct migration *)sweep);
+    return status == KX_OK || status == KX_END || status == KX_COMMIT_TOO_LARGE
+               ? apply(sweep)
+               : status;
+}
+
+const struct sweep_policy migrate_policy = {.event = "migration",
+                                            .state_size =
+                                                sizeof(struct migration),
+                                            .needed = migrate_waits,
+                                            .begin = begin,
+                                            .visit = visit,
+                                            .full = is_full,
+                                            .finish = finish};
+
+/* True if commits have resolved the last conflict of an index that is to
+ * replace another. */
+static bool is_resolved(const struct index *index)
+{
+    return index->replaces != 0 && index->state == KX_INDEX_CONFLICTED &&
+           index->conflicts == 0;
+}
+
+static enum kx_status begin_replace(struct sweep *sweep)
+{
+    sweep->batch.state = KX_INDEX_READY;
+    sweep->batch.durable = true;
+    sweep->batch.stamp = sweep->writer->base.catalog->stamp + 1;
+    return KX_END;
+}
+
+static enum kx_status finish_replace(struct sweep *sweep, enum kx_status status)
+{
+    return status == KX_END ? job_apply(sweep->writer, &sweep->batch) : status;
+}
+
+const struct sweep_policy migrate_replace_policy = {.event = "migration",
+                                                    .state_size =
+                                                        sizeof(struct sweep),
+                                                    .pace = SWEEP_UNTHROTTLED,
+                                                    .needed = is_resolved,
+                                                    .begin = begin_replace,
+                                                    .finish = finish_replace};

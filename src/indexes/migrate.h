@@ -10,7 +10,7 @@
 #ifndef MIGRATE_H
 #define MIGRATE_H
 
-#include "commit/batch.h"
+#include "builds/sweep.h"
 
 /* Carries out a KX_MIGRATE_INDEX or KX_UNDO_MIGRATION commit and sets its
  * result; *number_out is the batch to flush, unchanged when nothing was
@@ -46,5 +46,13 @@ void migrate_free(const struct index *index,
  * longer has. As batch_apply. */
 enum kx_status migrate_change(struct writer *writer, struct batch *batch,
                               uint64_t *number_out);
+
+/* True if rows of the index must be rewritten. */
+bool migrate_waits(const struct index *index);
+
+/* The job that rewrites the rows, and the one that lets a second index replace
+ * the first as soon as commits have resolved its last conflict. */
+extern const struct sweep_policy migrate_policy;
+extern const struct sweep_policy migrate_replace_policy;
 
 #endif

@@ -168,8 +168,6 @@ enum kx_status recount_take(struct recount *recount, const struct index *index,
     enum kx_status status = KX_OK;
     if (declaration_covers(index->declaration, key))
         status = add_entry(recount, index, key, bytes, false);
-    memcpy(recount->read, key.data, key.size);
-    recount->read_size = key.size;
     while (recount->bytes > RECOUNT_BYTES_MAX &&
            recount->bits < RECOUNT_BITS_MAX)
         split(recount);
@@ -182,7 +180,7 @@ enum kx_status recount_take(struct recount *recount, const struct index *index,
 static bool has_read(const struct recount *recount, struct kx_slice key)
 {
     return recount->phase != RECOUNT_ENTRIES ||
-           kx_compare(key, kx_slice(recount->read, recount->read_size)) <= 0;
+           kx_compare(key, row_position_key(&recount->read)) <= 0;
 }
 
 static enum kx_status note_change(struct recount *recount,
@@ -294,7 +292,7 @@ bool recount_next_part(struct recount *recount)
 {
     forget_all(recount);
     recount->phase = RECOUNT_ENTRIES;
-    recount->read_size = 0;
+    recount->read.size = 0;
     recount->part++;
     return recount->part >> recount->bits == 0;
 }

@@ -32,8 +32,7 @@ struct recount {
     size_t bytes;
     struct extract extract;
     struct kx_buffer sum;
-    uint8_t read[ROW_KEY_MAX]; /* the last entry that is part of the totals */
-    size_t read_size;
+    struct row_position read; /* the last entry that is part of the totals */
 };
 
 /* The recount of the index, or NULL. */

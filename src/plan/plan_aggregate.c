@@ -90,7 +90,7 @@ static bool has_read(const struct index *index, struct kx_slice key)
 {
     const struct build_progress *build = &index->build;
     return index->state != KX_INDEX_BUILDING ||
-           kx_compare(key, kx_slice(build->resume, build->resume_size)) <= 0;
+           kx_compare(key, row_position_key(&build->resume)) <= 0;
 }
 
 /* Makes the keys and totals of the entry as it was and as it is. An entry that

@@ -3,14 +3,13 @@
  * builds; compaction comes last. */
 #include "store/job_scheduler.h"
 
-#include "indexes/adopt_job.h"
 #include "builds/aggregate_build.h"
 #include "builds/build_job.h"
-#include "indexes/drop_job.h"
-#include "store/expire_job.h"
-#include "indexes/migrate_job.h"
+#include "indexes/migrate.h"
+#include "indexes/removal_jobs.h"
+#include "indexes/verify.h"
 #include "store/compact_job.h"
-#include "indexes/verify_job.h"
+#include "store/expire_job.h"
 
 enum {
     JOB_MIN = 32, /* entries of a step */
@@ -53,37 +52,41 @@ static bool expiry_due(const struct kx_store *store)
     return store->writer.next_expiry_ms <= kx_now_ms();
 }
 
-static bool index_waiting(const struct kx_store *store)
+static const struct sweep_policy *const sweeps[] = {
+    &aggregate_build_policy, &removal_jobs_adoption, &migrate_replace_policy,
+    &migrate_policy, &verify_policy};
+
+/* Returns the first sweep that an index needs, and the index; or NULL. */
+static const struct sweep_policy *next_sweep(const struct writer *writer,
+                                             struct index **index_out)
 {
-    return aggregate_build_next(store->catalog) != NULL ||
-           adopt_next(store->catalog) != NULL ||
-           migrate_next(store->catalog) != NULL ||
-           verify_next(&store->writer) != NULL;
+    for (size_t i = 0; i < sizeof sweeps / sizeof sweeps[0]; i++) {
+        *index_out = sweep_next(writer, sweeps[i]);
+        if (*index_out != NULL)
+            return sweeps[i];
+    }
+    return NULL;
 }
 
-static void work_on_index(struct kx_store *store)
+static void sweep_index(struct kx_store *store)
 {
-    struct index *index = aggregate_build_next(store->catalog);
-    if (index != NULL)
-        aggregate_build_step(&store->writer, index);
-    else if ((index = adopt_next(store->catalog)) != NULL)
-        adopt_step(&store->writer, index);
-    else if ((index = migrate_next(store->catalog)) != NULL)
-        migrate_step(&store->writer, index);
-    else if ((index = verify_next(&store->writer)) != NULL)
-        verify_step(&store->writer, index);
+    struct index *index = NULL;
+    const struct sweep_policy *policy = next_sweep(&store->writer, &index);
+    if (policy != NULL)
+        sweep_step(&store->writer, index, policy);
 }
 
-enum job { JOB_NONE, JOB_BUILD, JOB_INDEX, JOB_DROP, JOB_COMPACTION };
+enum job { JOB_NONE, JOB_BUILD, JOB_SWEEP, JOB_DROP, JOB_COMPACTION };
 
 /* Returns the first waiting job other than expiry. On a full disk only drops
  * run, because they free space. */
 static enum job next_job(const struct kx_store *store, bool full)
 {
+    struct index *index = NULL;
     if (!full && build_job_waiting(&store->writer))
         return JOB_BUILD;
-    if (!full && index_waiting(store))
-        return JOB_INDEX;
+    if (!full && next_sweep(&store->writer, &index) != NULL)
+        return JOB_SWEEP;
     if (store->catalog->dropping_count > 0)
         return JOB_DROP;
     bool compacts = !full && store->compaction != NULL &&
@@ -146,11 +149,12 @@ static bool run_step(struct kx_store *store)
     case JOB_BUILD:
         build_job_step(&store->writer);
         break;
-    case JOB_INDEX:
-        work_on_index(store);
+    case JOB_SWEEP:
+        sweep_index(store);
         break;
     case JOB_DROP:
-        drop_job_step(&store->writer, store->catalog->dropping[0]);
+        sweep_step(&store->writer, store->catalog->dropping[0],
+                   &removal_jobs_drop);
         break;
     case JOB_COMPACTION:
         compact_job_step(store->compaction);

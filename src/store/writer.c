@@ -25,7 +25,7 @@
 #include "commit/settle.h"
 #include "store/compact_job.h"
 #include "store/tokens.h"
-#include "indexes/verify_job.h"
+#include "indexes/verify.h"
 
 enum {
     /* A batch takes all waiting commits: under load it grows by itself while

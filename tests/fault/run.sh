@@ -239,7 +239,7 @@ export work program
 server_programs() {
     local nouns=("$BUILD"/tests/fault/alloc_{core,world,commits,reads,indexes,tokens,files}.o)
     flaws server && alloc_objects && allocs alloc_core "${nouns[@]}" &&
-        allocs alloc_starving "${nouns[@]}" "$work/starving/drop_job.o" &&
+        allocs alloc_starving "${nouns[@]}" "$work/starving/sweep.o" &&
         allocs alloc_http "$BUILD"/tests/fault/alloc_{http,client,peer}.o && certificate &&
         library power && library io && library disk
 }
@@ -292,7 +292,7 @@ server_parts() {
         env KX_ALLOC_HTTP2=1 "$work/alloc_http" "$nth"
     part 'each allocation of a request fails, with TLS and tokens' \
         env KX_ALLOC_SHEAF="$work" "$work/alloc_http" "$shaken"
-    part 'an allocation that is not looked at is found' bash -c \
+    part 'a failed step that keeps its memory is found' bash -c \
         'finds "are left" "$work/alloc_starving" 1 drop'
     part 'a disk that fills' node tests/fault/disk.js "$program" "$work/disk.so"
     part 'a start that lacks its ballast is found' bash -c 'finds_flaw \

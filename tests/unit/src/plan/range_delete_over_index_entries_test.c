@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "indexes/drop_job.h"
+#include "indexes/removal_jobs.h"
 #include "bdb/range.h"
 
 enum kx_status __real_range_next(struct range *range, struct kx_slice *key_out,
@@ -18,15 +18,18 @@ enum { ENTRIES = 500, LIMIT = 3 };
 static atomic_int rows;
 static atomic_bool kept; /* what a dropped index leaves */
 
-void __real_drop_job_step(struct kx_store *store, struct index *index);
-void __wrap_drop_job_step(struct kx_store *store, struct index *index);
+void __real_sweep_step(struct writer *writer, struct index *index,
+                       const struct sweep_policy *policy);
+void __wrap_sweep_step(struct writer *writer, struct index *index,
+                       const struct sweep_policy *policy);
 
-void __wrap_drop_job_step(struct kx_store *store, struct index *index)
+void __wrap_sweep_step(struct writer *writer, struct index *index,
+                       const struct sweep_policy *policy)
 {
     if (atomic_load(&kept))
         usleep(1000);
     else
-        __real_drop_job_step(store, index);
+        __real_sweep_step(writer, index, policy);
 }
 
 enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,

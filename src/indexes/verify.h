@@ -3,10 +3,10 @@
  * compares is one state of the store. If asked for, the same job repairs what
  * is wrong, as a commit. The state of a verification is part of the index in
  * the catalog, so it continues after a restart. Writer thread only. */
-#ifndef VERIFY_JOB_H
-#define VERIFY_JOB_H
+#ifndef VERIFY_H
+#define VERIFY_H
 
-#include "commit/writer_state.h"
+#include "builds/sweep.h"
 
 /* Carries out a KX_VERIFY_INDEX commit and sets its result; *number_out is the
  * batch to flush, unchanged when nothing was applied. The comparison is done in
@@ -22,10 +22,7 @@ bool verify_possible(const struct index *index);
 /* True if a verification of the index is under way and can continue. */
 bool verify_waits(const struct index *index);
 
-/* The index to verify next that its throttle allows to continue, or NULL. */
-struct index *verify_next(const struct writer *writer);
-
-/* Compares its next rows, or the next entries with them. */
-void verify_step(struct writer *writer, struct index *index);
+/* The job of a verification that is under way. */
+extern const struct sweep_policy verify_policy;
 
 #endif
