@@ -12,6 +12,8 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
+#include "kindex.h"
+
 struct address_limit;
 
 /* One client. Connections and requests hold references to it; the last one
@@ -26,6 +28,7 @@ struct client_usage {
     atomic_uint_fast64_t bytes;      /* of their bodies and replies */
     atomic_uint_fast64_t in_vain_ns; /* the last time that no exchange could be
                                       * ended for it */
+    struct kx_client commits;        /* its turns of the writer */
 };
 
 /* Allows at most `share` connections of one address. NULL when memory ran

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "access/access.h"
+#include "exchange/address_limit.h"
 #include "exchange/admission.h"
 #include "exchange/exchange_share.h"
 #include "exchange/exchange_stream.h"
@@ -238,6 +239,8 @@ static enum call_step submit(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     request->commit.ticket.owner = exchange;
+    request->commit.client =
+        exchange->client != NULL ? &exchange->client->commits : NULL;
     struct kx_fault fault = {.status = hand_over(exchange)};
     if (fault.status != KX_OK) {
         problem_status(request, &exchange->reply, &fault);

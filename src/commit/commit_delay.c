@@ -22,7 +22,7 @@ static bool is_enough(const struct commit_delay *delay, uint32_t queued)
  * `waiting`; the writer stores `waiting`, then loads `expecting`. So at least
  * one sees the other. */
 void commit_delay_wait(struct commit_delay *delay, pthread_mutex_t *lock,
-                       const uint32_t *queued, uint64_t first_ns)
+                       const atomic_uint *queued, uint64_t first_ns)
 {
     if (*queued == 0)
         return;

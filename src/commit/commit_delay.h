@@ -31,7 +31,7 @@ void commit_delay_init(struct commit_delay *delay);
  * until `*queued` commits are enough; the first of them came at first_ns
  * (kx_monotonic_ns). Does not wait when the queue is empty. */
 void commit_delay_wait(struct commit_delay *delay, pthread_mutex_t *lock,
-                       const uint32_t *queued, uint64_t first_ns);
+                       const atomic_uint *queued, uint64_t first_ns);
 
 /* With that lock held: `queued` commits wait now. */
 void commit_delay_look(struct commit_delay *delay, uint32_t queued);

@@ -1,7 +1,9 @@
-/* A list in the order in which the commits came, and two flags that say which
- * thread does the writer's work; all of it under its lock. */
+/* Under the lock: a list of the submitted commits in the order in which they
+ * came, and two flags that say which thread does the writer's work. That thread
+ * moves the commits into lists of their clients, which need no lock. */
 #include "commit/commit_queue.h"
 
+#include "base/charge.h"
 #include "base/cond_wait.h"
 #include "engine/engine.h"
 
@@ -11,6 +13,7 @@ void commit_queue_init(struct commit_queue *queue)
     pthread_cond_init(&queue->work, NULL);
     pthread_cond_init(&queue->returned, NULL);
     commit_delay_init(&queue->delay);
+    STAILQ_INIT(&queue->clients);
     queue->working = true;
 }
 
@@ -44,6 +47,17 @@ static bool has_space(enum engine_space space, const struct kx_commit *commit)
     return space == SPACE_LOW && frees_space(commit);
 }
 
+/* Half of the queue remains for other clients. */
+static bool has_place(const struct commit_queue *queue,
+                      const struct kx_commit *commit)
+{
+    const struct kx_client *client = commit->client;
+    return commit_queue_count(queue) < queue->max &&
+           (client == NULL ||
+            atomic_load_explicit(&client->count, memory_order_relaxed) <
+                queue->max - queue->max / 2);
+}
+
 /* Inside the lock: why a commit cannot be taken now, or KX_OK. */
 static enum kx_status refusal(const struct commit_queue *queue,
                               const struct kx_commit *commit)
@@ -54,7 +68,16 @@ static enum kx_status refusal(const struct commit_queue *queue,
         return KX_STOPPING;
     if (!has_space(engine_space(queue->engine), commit))
         return KX_DISK_FULL;
-    return queue->count == queue->max ? KX_BUSY : KX_OK;
+    return has_place(queue, commit) ? KX_OK : KX_BUSY;
+}
+
+static void count_add(struct commit_queue *queue,
+                      const struct kx_commit *commit, unsigned number)
+{
+    atomic_fetch_add_explicit(&queue->count, number, memory_order_relaxed);
+    if (commit->client != NULL)
+        atomic_fetch_add_explicit(&commit->client->count, number,
+                                  memory_order_relaxed);
 }
 
 /* Inside the lock: puts the commit at the end of the queue. True when it is the
@@ -67,8 +90,8 @@ static bool enqueue(struct commit_queue *queue, struct kx_commit *commit)
     else
         queue->last->next = commit;
     queue->last = commit;
-    queue->count++;
-    commit_delay_look(&queue->delay, queue->count);
+    count_add(queue, commit, 1);
+    commit_delay_look(&queue->delay, commit_queue_count(queue));
     return only;
 }
 
@@ -88,12 +111,9 @@ enum kx_status commit_queue_submit(struct commit_queue *queue,
     return status;
 }
 
-uint32_t commit_queue_count(struct commit_queue *queue)
+uint32_t commit_queue_count(const struct commit_queue *queue)
 {
-    pthread_mutex_lock(&queue->lock);
-    uint32_t count = queue->count;
-    pthread_mutex_unlock(&queue->lock);
-    return count;
+    return atomic_load_explicit(&queue->count, memory_order_relaxed);
 }
 
 void commit_queue_stop(struct commit_queue *queue)
@@ -111,28 +131,142 @@ static void wait_returned(struct commit_queue *queue)
         pthread_cond_wait(&queue->returned, &queue->lock);
 }
 
-bool commit_queue_take(struct commit_queue *queue, uint64_t until_ns,
-                       struct kx_commit **list_out)
+/* ---- Turns -------------------------------------------------------------- */
+
+static struct kx_client *client_of(struct commit_queue *queue,
+                                   const struct kx_commit *commit)
 {
+    return commit->client != NULL ? commit->client : &queue->unnamed;
+}
+
+/* A client that has had nothing waiting gets its first turn in the next round,
+ * or later if its last commits took more than a turn. */
+static void append(struct commit_queue *queue, struct kx_commit *commit)
+{
+    struct kx_client *client = client_of(queue, commit);
+    commit->next = NULL;
+    if (client->first == NULL) {
+        client->first = commit;
+        STAILQ_INSERT_TAIL(&queue->clients, client, entry);
+        queue->client_count++;
+    } else {
+        client->last->next = commit;
+    }
+    client->last = commit;
+}
+
+static void append_all(struct commit_queue *queue, struct kx_commit *commit)
+{
+    while (commit != NULL) {
+        struct kx_commit *next = commit->next;
+        append(queue, commit);
+        commit = next;
+    }
+}
+
+/* Returns the client whose turn it is, or NULL if no commit waits. It stays the
+ * first until its turn is spent. Rounds in which no client has a turn take no
+ * time. */
+static struct kx_client *served(struct commit_queue *queue)
+{
+    struct kx_client *client;
+    while ((client = STAILQ_FIRST(&queue->clients)) != NULL) {
+        if (queue->left == 0) {
+            queue->round++;
+            queue->left = queue->client_count;
+        }
+        if (client->round <= queue->round)
+            return client;
+        STAILQ_REMOVE_HEAD(&queue->clients, entry);
+        STAILQ_INSERT_TAIL(&queue->clients, client, entry);
+        queue->left--;
+    }
+    return NULL;
+}
+
+const struct kx_commit *commit_queue_next(struct commit_queue *queue)
+{
+    const struct kx_client *client = served(queue);
+    return client != NULL ? client->first : NULL;
+}
+
+struct kx_commit *commit_queue_pop(struct commit_queue *queue)
+{
+    struct kx_client *client = served(queue);
+    if (client == NULL)
+        return NULL;
+    struct kx_commit *commit = client->first;
+    client->first = commit->next;
+    commit->next = NULL;
+    count_add(queue, commit, -1U);
+    if (client->first == NULL) {
+        STAILQ_REMOVE_HEAD(&queue->clients, entry);
+        queue->client_count--;
+        queue->left--;
+    }
+    return commit;
+}
+
+void commit_queue_charge(struct commit_queue *queue,
+                         const struct kx_commit *commit, uint64_t units)
+{
+    struct kx_client *client = client_of(queue, commit);
+    client->was_long = units >= COMMIT_LONG_UNITS;
+    if (client->round < queue->round) {
+        client->round = queue->round;
+        client->spent = 0;
+    }
+    client->spent += CHARGE_ROW + units; /* a row for the commit itself */
+    client->round += client->spent / COMMIT_TURN_UNITS;
+    client->spent %= COMMIT_TURN_UNITS;
+}
+
+bool commit_queue_expects_long(struct commit_queue *queue,
+                               const struct kx_commit *commit)
+{
+    return client_of(queue, commit)->was_long;
+}
+
+/* The first commit of each client, then the others. */
+size_t commit_queue_list(const struct commit_queue *queue,
+                         const struct kx_commit **list, size_t max)
+{
+    size_t count = 0;
+    const struct kx_client *client;
+    STAILQ_FOREACH(client, &queue->clients, entry)
+        if (count < max)
+            list[count++] = client->first;
+    STAILQ_FOREACH(client, &queue->clients, entry)
+        for (const struct kx_commit *commit = client->first->next;
+             commit != NULL && count < max; commit = commit->next)
+            list[count++] = commit;
+    return count;
+}
+
+bool commit_queue_take(struct commit_queue *queue, uint64_t until_ns)
+{
+    bool waiting = queue->client_count > 0;
     pthread_mutex_lock(&queue->lock);
     queue->working = false;
     wait_returned(queue);
-    if (until_ns != 0 && queue->first == NULL && !queue->stopping) {
+    if (!waiting && until_ns != 0 && queue->first == NULL && !queue->stopping) {
         cond_wait_until(&queue->work, &queue->lock, until_ns);
         wait_returned(queue);
     }
-    if (queue->first != NULL)
+    if (!waiting && queue->first != NULL)
         commit_delay_wait(&queue->delay, &queue->lock, &queue->count,
                           queue->first->times.submitted_ns);
     queue->working = true;
-    *list_out = queue->first;
+    struct kx_commit *first = queue->first;
     queue->first = NULL;
     queue->last = NULL;
-    queue->count = 0;
-    bool stop = queue->stopping && *list_out == NULL;
+    bool stop = queue->stopping && first == NULL && !waiting;
     pthread_mutex_unlock(&queue->lock);
+    append_all(queue, first);
     return !stop;
 }
+
+/* ---- Borrowing ---------------------------------------------------------- */
 
 bool commit_queue_borrow(struct commit_queue *queue,
                          const struct kx_commit *commit)

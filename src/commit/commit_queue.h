@@ -1,6 +1,14 @@
 /* The queue in front of the writer, and the right to do the writer's work: the
  * writer's own thread has it, or a caller that borrows it while the writer
- * sleeps. */
+ * sleeps.
+ *
+ * The queue is fair between clients (struct kx_client) by deficit round robin:
+ * in each round every client that has commits waiting gets a turn of
+ * COMMIT_TURN_UNITS units of work (base/charge.h). A commit is charged when it
+ * has been planned and its cost is known, so a turn may exceed these units by
+ * one commit; its client then has no turn in as many rounds as it took turns. A
+ * client that has nothing waiting collects no turns. So a commit waits for at
+ * most one long commit of each other client. */
 #ifndef COMMIT_QUEUE_H
 #define COMMIT_QUEUE_H
 
@@ -10,6 +18,12 @@
 #include "kindex/commit.h"
 
 struct engine;
+
+enum {
+    COMMIT_TURN_UNITS = 1000000, /* about 1 ms */
+    COMMIT_LONG_UNITS = 20000000 /* of a commit that is long, and of the commits
+                                  * after which a batch is closed: 20 ms */
+};
 
 struct commit_queue {
     /* Set before the threads start. */
@@ -22,10 +36,18 @@ struct commit_queue {
     bool stopping;
     bool working;            /* the writer is at work, on commits or jobs */
     bool borrowed;           /* another thread does its work */
-    struct kx_commit *first; /* waiting commits, in order; or NULL */
+    struct kx_commit *first; /* submitted since the writer last looked, in
+                              * order; or NULL */
     struct kx_commit *last;
-    uint32_t count;            /* how many wait */
     struct commit_delay delay; /* its header says which thread uses what */
+    /* Any thread. */
+    atomic_uint count; /* commits that wait, here and in the clients */
+    /* Of the thread that does the writer's work. */
+    STAILQ_HEAD(, kx_client) clients; /* that have commits waiting */
+    size_t client_count;
+    size_t left; /* of them, from the first on: not yet served in this round */
+    uint64_t round;
+    struct kx_client unnamed; /* of commits without a client */
 };
 
 /* Before the threads start, with the first group of members set. The writer
@@ -37,18 +59,41 @@ void commit_queue_finish(struct commit_queue *queue);
 enum kx_status commit_queue_submit(struct commit_queue *queue,
                                    struct kx_commit *commit);
 
-/* How many commits wait. Any thread. */
-uint32_t commit_queue_count(struct commit_queue *queue);
+/* How many commits wait: those that the writer has begun do not. Any thread. */
+uint32_t commit_queue_count(const struct commit_queue *queue);
 
 /* From now on no commit is accepted, and the writer is to stop when the queue
  * is empty. Any thread. */
 void commit_queue_stop(struct commit_queue *queue);
 
-/* For the writer: takes all commits in the queue. If the queue is empty, waits
- * for one until until_ns (kx_monotonic_ns; 0: does not wait). While it waits
- * its work may be borrowed. False: stop. */
-bool commit_queue_take(struct commit_queue *queue, uint64_t until_ns,
-                       struct kx_commit **list_out);
+/* For the writer: lets the submitted commits wait for the turns of their
+ * clients. If no commit waits, waits for one until until_ns (kx_monotonic_ns;
+ * 0: does not wait). While it waits its work may be borrowed. False: stop. */
+bool commit_queue_take(struct commit_queue *queue, uint64_t until_ns);
+
+/* ---- For the thread that does the writer's work ------------------------- */
+
+/* Returns the commit whose turn it is, or NULL if no commit waits. */
+const struct kx_commit *commit_queue_next(struct commit_queue *queue);
+
+/* Removes that commit from the queue and returns it, with `next` NULL; or NULL.
+ */
+struct kx_commit *commit_queue_pop(struct commit_queue *queue);
+
+/* Charges the commit's client for this commit. */
+void commit_queue_charge(struct commit_queue *queue,
+                         const struct kx_commit *commit, uint64_t units);
+
+/* Returns whether the last commit of this commit's client was long. */
+bool commit_queue_expects_long(struct commit_queue *queue,
+                               const struct kx_commit *commit);
+
+/* Lists at most `max` of the waiting commits, about in the order of their
+ * turns, and returns how many. */
+size_t commit_queue_list(const struct commit_queue *queue,
+                         const struct kx_commit **list, size_t max);
+
+/* ---- Borrowing ---------------------------------------------------------- */
 
 /* Borrows the writer's work for the calling thread, any thread. False when the
  * writer has work, or the commit cannot be taken now. */

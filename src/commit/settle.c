@@ -66,20 +66,18 @@ static void count_commit(struct settle *settle, struct kx_commit *commit)
                          settle->times.flushed_ns - submitted_ns);
 }
 
-void settle_answer(struct settle *settle, struct kx_commit *first,
-                   const struct kx_commit *end)
+void settle_answer(struct settle *settle, struct kx_commit *list)
 {
-    struct kx_ticket *list = watch_take(settle->watches, take_parked(settle));
-    struct kx_commit *commit = first;
-    while (commit != end) {
-        struct kx_commit *next = commit->next;
+    struct kx_ticket *tickets =
+        watch_take(settle->watches, take_parked(settle));
+    for (struct kx_commit *commit = list; commit != NULL;
+         commit = commit->next) {
         count_commit(settle, commit);
-        commit->ticket.next = list;
-        list = &commit->ticket;
-        commit = next;
+        commit->ticket.next = tickets;
+        tickets = &commit->ticket;
     }
-    if (list != NULL)
-        settle->answer(settle->answer_context, list);
+    if (tickets != NULL)
+        settle->answer(settle->answer_context, tickets);
 }
 
 enum kx_status settle_flush(struct settle *settle, uint64_t number)
@@ -102,7 +100,7 @@ enum kx_status settle_flush(struct settle *settle, uint64_t number)
 
 void settle_release(struct settle *settle)
 {
-    settle_answer(settle, NULL, NULL);
+    settle_answer(settle, NULL);
 }
 
 void settle_batch(struct settle *settle, uint64_t number)

@@ -43,10 +43,9 @@ enum kx_status settle_park(struct settle *settle, uint64_t number,
  * refuses all further work until it is opened again. */
 enum kx_status settle_flush(struct settle *settle, uint64_t number);
 
-/* Answers the commits of [first, end), parked replies and changed watches. From
+/* Answers the commits of the list, parked replies and changed watches. From
  * then on the commits belong to their owners. Nothing may be in flight. */
-void settle_answer(struct settle *settle, struct kx_commit *first,
-                   const struct kx_commit *end);
+void settle_answer(struct settle *settle, struct kx_commit *list);
 
 /* The same without commits. Needed after every view_flushed: a view that looked
  * between apply and flush may have parked its reply. */

@@ -10,6 +10,7 @@
 
 struct build_scan;
 struct build_set;
+struct commit_queue;
 struct store_counters;
 struct index_news;
 struct settle;
@@ -33,6 +34,7 @@ struct writer {
     struct plan_base base; /* of the plans: env, cache, catalog, range */
     struct view *view;
     struct settle *settle;
+    struct commit_queue *queue;
     struct watch_set *watches;
     struct index_news *news;
     struct store_counters *counters;

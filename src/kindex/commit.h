@@ -4,6 +4,9 @@
 #ifndef KINDEX_COMMIT_H
 #define KINDEX_COMMIT_H
 
+#include <stdatomic.h>
+#include <sys/queue.h>
+
 #include "kindex/entry.h"
 #include "kindex/retry.h"
 #include "kindex/store.h"
@@ -273,6 +276,21 @@ struct kx_milestones {
     uint64_t flushed_ns;
 };
 
+/* A sender of commits. The writer serves the clients in turns, by what their
+ * commits cost; the commits of one client are carried out in the order of their
+ * submission. All members are zero before its first commit and then belong to
+ * the core (commit/commit_queue.h). It must live until its last commit is
+ * answered. */
+struct kx_client {
+    STAILQ_ENTRY(kx_client) entry; /* in the list of clients that wait */
+    struct kx_commit *first;       /* its commits whose turn has not come */
+    struct kx_commit *last;
+    atomic_uint count; /* its commits that wait, submitted ones included */
+    uint64_t round;    /* the first in which it may be served again */
+    uint64_t spent;    /* units of its present turn */
+    bool was_long;     /* its last commit took as long as a batch may take */
+};
+
 /* What a commit may cost is bounded by KX_COMMIT_UNITS_MAX, since every other
  * one waits for it: KX_COMMIT_TOO_LARGE. The change of a range ends within the
  * bound, and the deletion of one entry has none.
@@ -296,8 +314,9 @@ struct kx_commit {
                              * KX_DECLARE_INDEX and KX_DECLARE_INDEXES */
     struct kx_retry *retry; /* NULL: the commit is carried out however often it
                              * comes */
-    void *memory;           /* talloc context for results; no other
-                             * thread may use it until the answer */
+    struct kx_client *client; /* NULL: one that all such commits share */
+    void *memory;             /* talloc context for results; no other
+                               * thread may use it until the answer */
     struct kx_ticket ticket;
     struct kx_commit *next; /* used by the core until the answer */
     /* Result. */
@@ -321,9 +340,9 @@ struct kx_commit {
 
 /* Hands a commit to the writer; never blocks on the disk. Any thread. KX_OK:
  * the answer function will be called with its ticket, once, when its result is
- * set and durable; commits of one thread are applied in the order of their
- * submission. KX_BUSY (too many commits wait), KX_STOPPING, KX_DISK_FULL,
- * KX_FAILED: the commit was not accepted and will not be answered. */
+ * set and durable. KX_BUSY (as many commits wait as may, or half as many of
+ * this client), KX_STOPPING, KX_DISK_FULL, KX_FAILED: the commit was not
+ * accepted and will not be answered. */
 enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit);
 
 /* As kx_submit, for a thread that has no other work. When the writer is idle

@@ -208,12 +208,13 @@ enum kx_status plan_forget(struct plan *plan, struct kx_slice key,
  * filled, errors. After plan_index_update only. */
 enum kx_status plan_owned_all(struct plan *plan);
 
-/* plan_prefetch.c: read ahead what is looked up next, if the engine is remote:
- * the entries that the commits of a list name, from the first one on, and the
- * rows of an index in plan->before and plan->now. The first returns the commit
- * from which on nothing was read ahead; NULL: that will not be necessary. */
-const struct kx_commit *plan_prefetch_commits(struct plan *plan,
-                                              const struct kx_commit *first);
+/* plan_prefetch.c, for views of which engine_prefetches is true. The first
+ * prefetches the entries that the commits name, and returns for how many of the
+ * commits it did so. The second prefetches the rows of an index in plan->before
+ * and plan->now; it does nothing in other views. */
+size_t plan_prefetch_commits(struct plan *plan,
+                             const struct kx_commit *const *commits,
+                             size_t count);
 void plan_prefetch_rows(struct plan *plan);
 
 /* plan_counts.c: adds to the number of entries of an index (NULL: of the

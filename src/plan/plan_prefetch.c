@@ -27,22 +27,19 @@ static void add_keys(const struct kx_commit *commit, struct kx_slice *keys,
             add(keys, count, commit->mutations[i].key);
 }
 
-const struct kx_commit *plan_prefetch_commits(struct plan *plan,
-                                              const struct kx_commit *first)
+size_t plan_prefetch_commits(struct plan *plan,
+                             const struct kx_commit *const *commits,
+                             size_t count)
 {
-    if (!engine_prefetches(plan->view))
-        return NULL;
     struct kx_slice *keys = talloc_array(NULL, struct kx_slice, PREFETCH_KEYS);
-    size_t count = 0;
-    const struct kx_commit *commit = first;
-    if (keys == NULL)
-        return NULL;
-    for (; commit != NULL && count < PREFETCH_KEYS; commit = commit->next)
-        if (commit->command.kind == KX_WRITE)
-            add_keys(commit, keys, &count);
-    overlay_prefetch(plan->overlay, keys, count);
+    size_t key_count = 0;
+    size_t i = 0;
+    for (; keys != NULL && i < count && key_count < PREFETCH_KEYS; i++)
+        if (commits[i]->command.kind == KX_WRITE)
+            add_keys(commits[i], keys, &key_count);
+    overlay_prefetch(plan->overlay, keys, key_count);
     talloc_free(keys);
-    return commit;
+    return i;
 }
 
 void plan_prefetch_rows(struct plan *plan)

@@ -66,6 +66,7 @@ static void init_writer(struct kx_store *store)
         writer->build.disk_floor = store->options.disk_floor;
     writer->view = &store->view;
     writer->settle = &store->settle;
+    writer->queue = &store->queue;
     writer->watches = store->watches;
     writer->news = &store->news;
     writer->counters = &store->counters;

@@ -15,6 +15,7 @@
 #include <talloc.h>
 
 #include "commit/batch.h"
+#include "engine/engine.h"
 #include "indexes/declare.h"
 #include "indexes/declare_set.h"
 #include "plan/plan_retry.h"
@@ -28,11 +29,14 @@
 #include "indexes/verify.h"
 
 enum {
-    /* A batch takes all waiting commits: under load it grows by itself while
-     * the previous one is flushed; otherwise see commit_delay.h. */
+    /* A batch takes the waiting commits, up to a number and a cost: under load
+     * it grows by itself while the previous one is flushed; otherwise see
+     * commit_delay.h. */
     BATCH_COMMITS_MAX = 4096,
-    BATCH_UNITS_MAX = 20000000, /* cost of its commits after which a batch is
-                                 * closed (base/charge.h): 20 ms */
+    BATCH_UNITS_MAX = COMMIT_LONG_UNITS,
+    COMMAND_UNITS = 5000000, /* charged for a command, which has a batch and a
+                              * flush of its own */
+    PREFETCH_COMMITS = 1024,
     ALONE_ROWS_MAX = 4096, /* of a commit on the caller's thread: a few ms */
     ALONE_BYTES_MAX = 4 << 20, /* of the commit's values, for each index that
                                 * reads them */
@@ -60,11 +64,14 @@ static bool checks_range(const struct kx_commit *commit)
 }
 
 /* A change or check of a range reads the table itself, not the overlay, so no
- * earlier commit of the batch may have changed it. */
-static bool fits(const struct plan *plan, const struct kx_commit *commit)
+ * earlier commit of the batch may have changed it. A commit that may be long
+ * begins a batch: nothing but the rest of its batch is answered after it. */
+static bool fits(struct writer *writer, const struct plan *plan,
+                 const struct kx_commit *commit)
 {
     return !stands_alone(commit) &&
-           (overlay_size(plan->overlay) == 0 || !checks_range(commit));
+           (overlay_size(plan->overlay) == 0 || !checks_range(commit)) &&
+           !commit_queue_expects_long(writer->queue, commit);
 }
 
 static bool is_full(const struct plan *plan, size_t count)
@@ -72,23 +79,51 @@ static bool is_full(const struct plan *plan, size_t count)
     return count >= BATCH_COMMITS_MAX || plan->units >= BATCH_UNITS_MAX;
 }
 
-/* Plans commits from the list, at least one, on one plan: each sees the changes
- * of those before it. Returns the first commit that is not part of this batch.
- */
-static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
-                                    size_t *count_out)
+/* Prefetches what the commits of the list need, and those that wait. `planned`
+ * commits are planned already; returns at how many to prefetch again. */
+static size_t prefetch(struct writer *writer, struct plan *plan,
+                       const struct kx_commit *list, size_t planned)
 {
-    struct kx_commit *commit = first;
-    const struct kx_commit *unread = first; /* not prefetched yet */
-    do {
-        if (commit == unread)
-            unread = plan_prefetch_commits(plan, commit);
+    if (!engine_prefetches(plan->view))
+        return SIZE_MAX;
+    const struct kx_commit **commits =
+        talloc_array(plan, const struct kx_commit *, PREFETCH_COMMITS);
+    if (commits == NULL)
+        return SIZE_MAX;
+    size_t count = 0;
+    for (; list != NULL && count < PREFETCH_COMMITS; list = list->next)
+        commits[count++] = list;
+    count += commit_queue_list(writer->queue, commits + count,
+                               PREFETCH_COMMITS - count);
+    count = plan_prefetch_commits(plan, commits, count);
+    talloc_free(commits);
+    return planned + count;
+}
+
+/* Plans the commits of the list, then those whose turn it is, which are
+ * appended, on one plan: each sees the changes of those before it. Returns how
+ * many were planned. */
+static size_t plan_batch(struct writer *writer, struct plan *plan,
+                         struct kx_commit *list)
+{
+    struct kx_commit *commit = list;
+    size_t count = 0;
+    size_t prefetched = 0;
+    while (commit != NULL) {
+        if (count >= prefetched)
+            prefetched = prefetch(writer, plan, commit, count);
         plan_commit(plan, commit);
-        ++*count_out;
+        commit_queue_charge(writer->queue, commit, plan->charge.spent);
+        count++;
+        if (commit->next == NULL && !stands_alone(list) &&
+            !is_full(plan, count)) {
+            const struct kx_commit *next = commit_queue_next(writer->queue);
+            if (next != NULL && fits(writer, plan, next))
+                commit->next = commit_queue_pop(writer->queue);
+        }
         commit = commit->next;
-    } while (commit != NULL && !stands_alone(first) && fits(plan, commit) &&
-             !is_full(plan, *count_out));
-    return commit;
+    }
+    return count;
 }
 
 static bool held(const struct kx_commit *commit)
@@ -97,16 +132,15 @@ static bool held(const struct kx_commit *commit)
     return commit->status == KX_OK && !commit->dry && !replayed;
 }
 
-/* Sets the status of commits of [first, end) whose batch was not applied, or
+/* Sets the status of commits of the list whose batch was not applied, or
  * perhaps not stored. This concerns every commit that held so far, or was
  * refused with a stored outcome, and all commits planned after the first of
  * these: a refusal, or the result of a dry run, may show an entry that is not
  * stored. Those later commits have certainly stored nothing themselves. */
-static void fail_all(struct kx_commit *first, const struct kx_commit *end,
-                     enum kx_status status)
+static void fail_all(struct kx_commit *list, enum kx_status status)
 {
     bool after_change = false;
-    for (struct kx_commit *commit = first; commit != end;
+    for (struct kx_commit *commit = list; commit != NULL;
          commit = commit->next) {
         after_change = after_change || held(commit) ||
                        (commit->retry != NULL && !commit->retry->replayed);
@@ -127,9 +161,9 @@ static void count_batch(struct store_counters *counters, size_t size)
 }
 
 /* Resets the commits to their state before planning. */
-static void forget_results(struct kx_commit *first, const struct kx_commit *end)
+static void forget_results(struct kx_commit *list)
 {
-    for (struct kx_commit *commit = first; commit != end;
+    for (struct kx_commit *commit = list; commit != NULL;
          commit = commit->next) {
         commit->status = KX_OK;
         commit->stamp = 0;
@@ -141,29 +175,26 @@ static void forget_results(struct kx_commit *first, const struct kx_commit *end)
     }
 }
 
-/* Plans and applies one batch, and sets *end_out to the first commit that is
- * not part of it. KX_CHECK_FAILED: an optimistic assumption was wrong; nothing
- * has changed and no commit has a result. */
-static enum kx_status try_batch(struct writer *writer, struct kx_commit *first,
-                                struct kx_commit **end_out,
+/* Plans and applies one batch of the commits of the list and those that
+ * plan_batch appends. KX_CHECK_FAILED: an optimistic assumption was wrong;
+ * nothing has changed and no commit has a result. */
+static enum kx_status try_batch(struct writer *writer, struct kx_commit *list,
                                 uint64_t *number_out)
 {
     struct plan *plan = plan_create(&writer->base);
-    *end_out = first->next;
     if (plan == NULL)
-        return first->status = kx_fail(&first->refusal.fault, KX_NO_MEMORY,
-                                       "no memory for this commit");
-    size_t count = 0;
+        return list->status = kx_fail(&list->refusal.fault, KX_NO_MEMORY,
+                                      "no memory for this commit");
     enum kx_status status = KX_OK;
     plan->presumes = writer->cautious == 0;
-    *end_out = plan_batch(plan, first, &count);
+    size_t count = plan_batch(writer, plan, list);
     writer->settle->times.planned_ns = kx_monotonic_ns();
     struct batch batch = {.plan = plan, .stamp = plan->stamp};
     bool changes = plan_changes(plan);
     if (changes)
         status = batch_apply(writer, &batch, number_out);
     if (status == KX_CHECK_FAILED)
-        forget_results(first, *end_out);
+        forget_results(list);
     else
         count_batch(writer->counters, count);
     if (!changes || status != KX_OK)
@@ -171,24 +202,21 @@ static enum kx_status try_batch(struct writer *writer, struct kx_commit *first,
     return status;
 }
 
-/* Plans and applies a batch of KX_WRITE commits and sets their results. Returns
- * the first commit that is not part of it. *number_out stays unchanged if
- * nothing has changed, because there is then nothing to flush. */
-static struct kx_commit *write_entries(struct writer *writer,
-                                       struct kx_commit *first,
-                                       uint64_t *number_out)
+/* Plans and applies a batch of KX_WRITE commits and sets their results.
+ * *number_out stays unchanged if nothing has changed, because there is then
+ * nothing to flush. */
+static void write_entries(struct writer *writer, struct kx_commit *list,
+                          uint64_t *number_out)
 {
-    struct kx_commit *end = NULL;
-    enum kx_status status = try_batch(writer, first, &end, number_out);
+    enum kx_status status = try_batch(writer, list, number_out);
     if (status == KX_CHECK_FAILED) {
         writer->cautious = CAUTIOUS_BATCHES;
-        status = try_batch(writer, first, &end, number_out);
+        status = try_batch(writer, list, number_out);
     } else if (writer->cautious > 0) {
         writer->cautious--;
     }
     if (status != KX_OK)
-        fail_all(first, end, status);
-    return end;
+        fail_all(list, status);
 }
 
 /* Carries out a command and sets its result. *number_out is the batch to flush,
@@ -204,26 +232,25 @@ static command_fn *const COMMANDS[] = {
     [KX_REVOKE_TOKEN] = tokens_revoke,
 };
 
-/* Takes one batch from the head of the list through all four steps. Returns the
- * rest of the list, which goes into the next batch and is not answered yet. */
-static struct kx_commit *run_batch(struct writer *writer,
-                                   struct kx_commit *first)
+/* Takes one batch through all four steps. It begins with this commit, whose
+ * `next` is NULL. */
+static void run_batch(struct writer *writer, struct kx_commit *list)
 {
     uint64_t number = 0;
-    struct kx_commit *end = first->next;
     writer->settle->times =
         (struct kx_milestones){.begun_ns = kx_monotonic_ns()};
-    if (first->command.kind == KX_WRITE)
-        end = write_entries(writer, first, &number);
-    else
-        COMMANDS[first->command.kind](writer, first, &number);
+    if (list->command.kind == KX_WRITE) {
+        write_entries(writer, list, &number);
+    } else {
+        COMMANDS[list->command.kind](writer, list, &number);
+        commit_queue_charge(writer->queue, list, COMMAND_UNITS);
+    }
     if (number != 0) {
         enum kx_status status = settle_flush(writer->settle, number);
         if (status != KX_OK)
-            fail_all(first, end, status);
+            fail_all(list, status);
     }
-    settle_answer(writer->settle, first, end);
-    return end;
+    settle_answer(writer->settle, list);
 }
 
 /* Values are read by each index; operations may pass the whole value. */
@@ -253,14 +280,16 @@ static bool is_short(const struct writer *writer,
                ALONE_ROWS_MAX;
 }
 
-/* Records how long the commits took, which limits the steps of jobs. */
-static void run_batches(struct writer *writer, struct kx_commit *list)
+/* Takes a batch of the waiting commits, if any, and records how long it took,
+ * which limits the steps of jobs. */
+static void run_next_batch(struct writer *writer)
 {
+    struct kx_commit *first = commit_queue_pop(writer->queue);
+    if (first == NULL)
+        return;
     uint64_t began_ns = kx_monotonic_ns();
-    while (list != NULL) {
-        list = run_batch(writer, list);
-        batch_release(writer);
-    }
+    run_batch(writer, first);
+    batch_release(writer);
     writer->last_commit_ns = kx_monotonic_ns();
     writer->commits_ns = writer->last_commit_ns - began_ns;
 }
@@ -309,16 +338,13 @@ static uint64_t sleep_limit_ns(const struct kx_store *store, bool more)
 static void *run(void *argument)
 {
     struct kx_store *store = argument;
-    struct kx_commit *list = NULL;
     pthread_setname_np(pthread_self(), "writer");
     store->writer.job_size = JOB_SIZE;
     if (store->compaction != NULL)
         compact_job_reset(store->compaction);
     bool more = job_scheduler_waiting(store);
-    while (
-        commit_queue_take(&store->queue, sleep_limit_ns(store, more), &list)) {
-        if (list != NULL)
-            run_batches(&store->writer, list);
+    while (commit_queue_take(&store->queue, sleep_limit_ns(store, more))) {
+        run_next_batch(&store->writer);
         more = job_scheduler_run(store);
         index_news_tell(&store->news, !more);
     }

@@ -1,4 +1,4 @@
-/* The writer: the only thread that changes the store. It takes all waiting
+/* The writer: the only thread that changes the store. It takes waiting
  * commits, plans them, applies them as one transaction, flushes once, and then
  * answers them all. Between batches it runs background jobs. */
 #ifndef WRITER_H
