@@ -14,7 +14,7 @@
 #include "http/problem.h"
 #include "server/routes.h"
 #include "server/server.h"
-#include "cli/variables.h"
+#include "cli/cli_options.h"
 
 enum { EXIT_MISUSE = 2 };
 

@@ -138,19 +138,12 @@ struct cli_table {
     size_t count;
 };
 
-/* Returns the command named by the first words of argv[0..argc-1] and sets
- * *words_out to the number of those words. Returns NULL if there is no such
- * command. */
-const struct cli_command *cli_find(const struct cli_table *table, int argc,
-                                   char **argv, int *words_out);
-
 /* Prints to standard error that the words (argc is at least 1) do not begin
  * with a command, and suggests one. Returns CLI_MISUSE. */
 int cli_unknown(const struct cli_table *table, int argc, char **argv);
 
 /* True if word is the first of the two words that name the command, or any
  * command of the table. */
-bool cli_in_group(const struct cli_command *command, const char *word);
 bool cli_is_group(const struct cli_table *table, const char *word);
 
 /* If argv[0..argc-1] begins with the name of a command, runs the command, sets

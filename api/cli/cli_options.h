@@ -23,13 +23,13 @@ const struct cli_option *cli_options(size_t *count_out);
 bool cli_takes(const struct cli_command *command,
                const struct cli_option *option);
 
-/* True if an environment variable can set the option. Only common options have
- * one: a variable must not change what a single command does. */
-bool cli_has_variable(const struct cli_option *option);
-
 /* Reads defaults, environment and the arguments after the command's name into
  * cli; cli->command must be set. Options may stand anywhere before "--"; the
  * other arguments become cli->words. Returns false after printing an error. */
 bool cli_options_read(struct cli *cli, int argc, char **argv);
+
+/* Prints a line with a suggestion to standard error for each variable that is
+ * set but that no option of the server or of the commands reads. */
+void variables_check(void);
 
 #endif

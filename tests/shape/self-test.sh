@@ -158,7 +158,7 @@ cp "$ARCHIVE" build/ && ar r build/libkindex.a planted.o'
 planted errors "statuses without a line" KX_PLANTED \
     <<<'sed -i "s/^    X(KX_OK,.*/&\n    X(KX_PLANTED, \"\")/" src/kindex/status.h'
 planted errors "hints of the command line for no code" planted \
-    <<<'sed -i "s/{.token-not-found./{\"planted\"/" api/cli/cli_problem.c'
+    <<<'sed -i "s/{.token-not-found./{\"planted\"/" api/cli/cli_http.c'
 planted macros "function-like macros" PLANTED \
     <<<'echo "#define PLANTED(x) x" >src/planted.c'
 planted words "words that make" src/planted.c \

@@ -1,7 +1,7 @@
 /* kindex export: entries as lines, in the order in which the server sends them.
  * Index entries are left out, because declaring the indexes again creates them.
  */
-#include "cli/cli_entries.h"
+#include "cli/cli_lists.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,9 +10,8 @@
 #include "cli/bulk/cli_interrupt.h"
 #include "cli/bulk/cli_ndjson.h"
 #include "cli/cli_json.h"
-#include "cli/cli_pages.h"
 #include "cli/cli_progress.h"
-#include "cli/cli_output_file.h"
+#include "cli/cli_files.h"
 #include "cli/cli_terminal.h"
 
 struct exporting {

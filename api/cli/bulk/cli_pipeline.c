@@ -8,7 +8,7 @@
 #include <talloc.h>
 
 #include "cli/cli_json.h"
-#include "cli/cli_problem.h"
+#include "cli/cli_http.h"
 
 enum {
     TRIES_MAX = 11,

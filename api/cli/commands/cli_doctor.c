@@ -7,7 +7,7 @@
 #include <talloc.h>
 
 #include "cli/cli_json.h"
-#include "cli/cli_pages.h"
+#include "cli/cli_lists.h"
 #include "cli/cli_show.h"
 
 enum health { FINE, WARN, FAIL };

@@ -1,7 +1,7 @@
 /* kindex atomic, explain: send a document from a file or standard input. */
 #include "cli/cli_http.h"
 
-#include "cli/cli_input.h"
+#include "cli/cli_files.h"
 #include "cli/cli_show.h"
 
 /* Reads the document: the first word or, without words, the file or standard

@@ -6,8 +6,6 @@
 
 /* Sets *path, which need not be initialized, to /indexes/NAME. The caller frees
  * it. */
-void cli_index_address(struct cli *cli, const char *name,
-                       struct kx_buffer *path);
 /* Sets *path as cli_index_address does for the index that the first word names,
  * then appends tail (such as "/conflicts"). */
 void cli_index_path(struct cli *cli, const char *tail, struct kx_buffer *path);

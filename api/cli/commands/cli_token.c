@@ -1,5 +1,5 @@
 /* kindex token create, ls, show, self, revoke, generate. */
-#include "cli/cli_pages.h"
+#include "cli/cli_lists.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -5,8 +5,6 @@
 #include <stdio.h>
 
 #include "cli/cli_json.h"
-#include "cli/cli_presence.h"
-#include "cli/cli_problem.h"
 #include "cli/cli_show.h"
 
 enum watch_event { OTHER, CHANGE, FAILURE };

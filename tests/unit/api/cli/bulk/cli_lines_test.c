@@ -1,5 +1,5 @@
 /* Lines of a pipe: how the bytes arrive makes no difference. */
-#include "cli/bulk/cli_lines.h"
+#include "cli/bulk/cli_ndjson.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -1,9 +1,20 @@
-/* Many entries at once: the stream of GET /list, the query parameters that
- * select entries, and changes of all selected entries. */
-#ifndef API_CLI_ENTRIES_H
-#define API_CLI_ENTRIES_H
+/* Lists of the server: in pages (indexes, tokens, conflicts), the stream of
+ * entries of GET /list, the query parameters that select entries, and changes
+ * of all selected entries. */
+#ifndef API_CLI_LISTS_H
+#define API_CLI_LISTS_H
 
 #include "cli/cli_http.h"
+
+/* Receives an element of the list. */
+typedef void cli_element_fn(const struct cli *cli, void *target,
+                            struct kx_slice element);
+
+/* Gets `path` page by page and passes each element of the page's member `list`,
+ * an array, to `take`. The elements lie in cli->memory. Returns the exit
+ * status; the message of a failure has been printed. */
+int cli_pages(struct cli *cli, struct kx_slice path, const char *list,
+              cli_element_fn *take, void *target);
 
 /* Receives a line of the stream, checked to be an entry. Return false to stop
  * the stream. */

@@ -1,13 +1,24 @@
-/* Files that commands write: a file gets its final name when it is complete. */
-#ifndef API_CLI_OUTPUT_FILE_H
-#define API_CLI_OUTPUT_FILE_H
+/* Files of a command: input that is read whole, and output that gets its final
+ * name when it is complete. */
+#ifndef API_CLI_FILES_H
+#define API_CLI_FILES_H
 
 #include <stdio.h>
 #include <sys/types.h>
 
 #include "cli/cli.h"
+#include "cli/cli_http.h"
 #include "kindex.h"
 
+/* The largest document or value, in bytes. */
+#define CLI_INPUT_MAX (256u << 20)
+
+/* Appends the file, or standard input if path is NULL or "-". Returns false
+ * after printing why: the input cannot be read, is larger than CLI_INPUT_MAX,
+ * or memory ran out. */
+bool cli_input(const char *path, struct kx_buffer *out);
+
+/* A file that a command writes. */
 struct cli_output_file {
     FILE *out;
     const char *path; /* as given, or "standard output" */
