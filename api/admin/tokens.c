@@ -11,7 +11,7 @@
 #include "access/credential.h"
 #include "rest/cursor.h"
 #include "rest/query_params.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "http/service.h"
 #include "admin/tokens.h"
 
@@ -221,13 +221,6 @@ static void read_body(struct request *request, void *arg)
 {
     struct creation *creation = arg;
     creation->good = read_creation(request, creation, &creation->error);
-}
-
-static void refuse_commit(struct request *request, struct reply *reply,
-                          void *arg)
-{
-    (void)arg;
-    core_refusal_commit(request, reply);
 }
 
 /* Commits the command. False: the reply is complete. */

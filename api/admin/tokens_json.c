@@ -5,7 +5,7 @@
 #include <talloc.h>
 
 #include "rest/key_text.h"
-#include "rest/member_table.h"
+#include "rest/document.h"
 #include "rest/ttl.h"
 
 static bool bad(struct input_error *error, const char *detail)
@@ -30,7 +30,7 @@ static bool add_scope(unsigned *scopes, struct kx_slice value, void *memory,
 {
     struct kx_buffer name;
     kx_buffer_init(&name, memory);
-    if (!member_table_text(value, &name, error))
+    if (!document_text(value, &name, error))
         return false;
     unsigned scope = kx_scope_find(kx_buffer_slice(&name));
     *scopes |= scope;
@@ -47,7 +47,7 @@ static bool grant_scopes(void *target, struct kx_slice value,
     struct kx_slice name;
     struct kx_slice scope;
     size_t count;
-    if (!member_table_count(value, &count, error))
+    if (!document_count(value, &count, error))
         return false;
     kx_json_iterate(value, &iter);
     for (size_t i = 0; kx_json_next(&iter, &name, &scope); i++)
@@ -84,7 +84,7 @@ static bool read_grant(struct token_reading *reading, struct kx_slice value,
 {
     struct grant_reading one = {reading->memory, grant};
     struct kx_slice prefix;
-    if (!member_table_read(value, GRANT_MEMBERS, &one, error))
+    if (!document_read(value, GRANT_MEMBERS, &one, error))
         return false;
     if (grant->scopes == 0 || !kx_json_find(value, kx_text("/prefix"), &prefix))
         return bad(error,
@@ -115,7 +115,7 @@ static bool read_grants(void *target, struct kx_slice array,
     struct kx_slice name;
     struct kx_slice value;
     size_t count;
-    if (!member_table_count(array, &count, error))
+    if (!document_count(array, &count, error))
         return false;
     if (count < 1 || count > KX_GRANTS_MAX)
         return input_error_set(error, PROBLEM_BAD_REQUEST,
@@ -140,7 +140,7 @@ static bool read_name(void *target, struct kx_slice value,
     struct token_reading *reading = target;
     struct kx_buffer name;
     kx_buffer_init(&name, reading->memory);
-    if (!member_table_text(value, &name, error))
+    if (!document_text(value, &name, error))
         return false;
     reading->token->name = kx_buffer_slice(&name);
     return (name.size >= 1 && name.size <= KX_TOKEN_NAME_MAX) ||
@@ -172,7 +172,7 @@ bool tokens_read(struct kx_slice document, void *memory,
 {
     struct token_reading reading = {.memory = memory, .token = token_out};
     token_out->created_at_ms = kx_now_ms();
-    if (!member_table_read(document, TOKEN_MEMBERS, &reading, error))
+    if (!document_read(document, TOKEN_MEMBERS, &reading, error))
         return false;
     return (token_out->name.size > 0 && token_out->grant_count > 0) ||
            bad(error, "A token has a name and grants: {\"name\":\"app\","

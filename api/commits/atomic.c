@@ -8,7 +8,7 @@
 #include "rest/idempotency.h"
 #include "commits/commit_handlers.h"
 #include "rest/query_params.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 
 enum { RESULTS_SLICE = 256 * 1024 /* bytes of results written in a turn */ };
 
@@ -92,12 +92,6 @@ static void begin_reply(const struct kx_commit *commit, struct reply *reply)
         kx_add_text(&reply->body, ",\"dry\":true");
 }
 
-static void refuse(struct request *request, struct reply *reply, void *arg)
-{
-    (void)arg;
-    core_refusal_commit(request, reply);
-}
-
 /* A dry run has no versionstamp of its own: null, not one that another commit
  * will get. */
 void atomic_commit(struct request *request, struct reply *reply)
@@ -114,7 +108,7 @@ void atomic_commit(struct request *request, struct reply *reply)
     if (!request_commit(request))
         return;
     if (commit->status != KX_OK) {
-        request_read(request, refuse, NULL);
+        request_read(request, refuse_commit, NULL);
         return;
     }
     begin_reply(commit, reply);

@@ -5,7 +5,7 @@
 #include <talloc.h>
 
 #include "rest/key_text.h"
-#include "rest/member_table.h"
+#include "rest/document.h"
 
 struct by_reading {
     void *memory;
@@ -18,7 +18,7 @@ static bool by_index(void *target, struct kx_slice value,
     struct by_reading *reading = target;
     struct kx_buffer name;
     kx_buffer_init(&name, reading->memory);
-    if (!member_table_text(value, &name, error))
+    if (!document_text(value, &name, error))
         return false;
     reading->by->index = kx_buffer_slice(&name);
     return !name.failed || input_error_no_memory(error);
@@ -45,7 +45,7 @@ bool atomic_read_by(struct kx_slice value, void *memory,
     if (reading.by == NULL)
         return input_error_no_memory(error);
     *by_out = reading.by;
-    if (!member_table_read(value, BY_MEMBERS, &reading, error))
+    if (!document_read(value, BY_MEMBERS, &reading, error))
         return false;
     return (reading.by->index.size > 0 && reading.by->value.size > 0) ||
            input_error_set(error, PROBLEM_BAD_REQUEST,

@@ -5,7 +5,7 @@
 #include <talloc.h>
 
 #include "rest/key_text.h"
-#include "rest/member_table.h"
+#include "rest/document.h"
 
 static bool bad(struct input_error *error, const char *detail)
 {
@@ -78,7 +78,7 @@ static bool check_exists(void *target, struct kx_slice value,
                          struct input_error *error)
 {
     bool exists = false;
-    if (!member_table_flag(value, &exists, error))
+    if (!document_flag(value, &exists, error))
         return false;
     set_condition(target, exists ? KX_IS_PRESENT : KX_IS_ABSENT);
     return true;
@@ -142,7 +142,7 @@ static bool check_none(void *target, struct kx_slice value,
 {
     bool none = false;
     set_condition(target, KX_RANGE_EMPTY);
-    return (member_table_flag(value, &none, error) && none) ||
+    return (document_flag(value, &none, error) && none) ||
            bad(error, "none is true: there is no entry under the prefix.");
 }
 
@@ -175,7 +175,7 @@ bool atomic_read_check(struct kx_slice value, void *memory,
                        struct kx_check *check, struct input_error *error)
 {
     struct check_reading reading = {.memory = memory, .check = check};
-    if (!member_table_read(value, CHECK_MEMBERS, &reading, error))
+    if (!document_read(value, CHECK_MEMBERS, &reading, error))
         return false;
     if (reading.subjects != 1)
         return bad(error, "A check has a key, a prefix or by.");

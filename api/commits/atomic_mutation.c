@@ -6,7 +6,7 @@
 #include <talloc.h>
 
 #include "rest/key_text.h"
-#include "rest/member_table.h"
+#include "rest/document.h"
 #include "rest/ttl.h"
 #include "rest/entryjson.h"
 
@@ -398,7 +398,7 @@ bool atomic_read_mutation(const struct atomic *atomic, struct kx_slice value,
 {
     struct mutation_reading reading = {
         .memory = atomic->memory, .mutation = mutation, .deep = atomic->deep};
-    return member_table_read(value, MUTATION_MEMBERS, &reading, error) &&
+    return document_read(value, MUTATION_MEMBERS, &reading, error) &&
            ops_fit(&reading, error) && mutation_complete(&reading, error) &&
            mutation_fits(mutation, atomic->memory, error) &&
            bounds_fit(&reading, error) && read_expiry(&reading, error);
@@ -431,7 +431,7 @@ bool atomic_read_entry(const struct atomic *atomic, struct kx_slice value,
                                        .deep = atomic->deep,
                                        .has_type = true};
     mutation->type = KX_SET;
-    if (!member_table_read(value, ENTRY_MEMBERS, &reading, error))
+    if (!document_read(value, ENTRY_MEMBERS, &reading, error))
         return false;
     if (mutation->key.size == 0 || (!reading.has_value && !reading.has_typed))
         return bad(error, "An entry has a key, and a value or a typed value.");

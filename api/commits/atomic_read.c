@@ -8,13 +8,13 @@
 
 #include <talloc.h>
 
-#include "rest/member_table.h"
+#include "rest/document.h"
 
 /* The number of elements is checked before anything is allocated for them. */
 static bool count_within(struct kx_slice array, size_t limit, size_t *count_out,
                          struct input_error *error)
 {
-    if (!member_table_count(array, count_out, error))
+    if (!document_count(array, count_out, error))
         return false;
     return *count_out <= limit ||
            input_error_set(error, PROBLEM_COMMIT_TOO_LARGE,
@@ -74,7 +74,7 @@ static bool read_dry(void *target, struct kx_slice value,
                      struct input_error *error)
 {
     struct atomic *atomic = target;
-    return member_table_flag(value, &atomic->dry, error);
+    return document_flag(value, &atomic->dry, error);
 }
 
 static const struct member DOCUMENT_MEMBERS[] = {
@@ -89,5 +89,5 @@ bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
 {
     *atomic_out =
         (struct atomic){.memory = atomic_out->memory, .deep = atomic_out->deep};
-    return member_table_read(document, DOCUMENT_MEMBERS, atomic_out, error);
+    return document_read(document, DOCUMENT_MEMBERS, atomic_out, error);
 }

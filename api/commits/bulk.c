@@ -15,7 +15,7 @@
 #include "http/service.h"
 #include "rest/body.h"
 #include "rest/conditions.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "rest/entryjson.h"
 #include "rest/query_params.h"
 
@@ -179,10 +179,10 @@ static size_t count_before(const struct kx_commit *commit)
     }
 }
 
-static void refuse_commit(struct request *request, struct reply *reply,
-                          void *arg)
+static void refuse_slice(struct request *request, struct reply *reply,
+                         void *arg)
 {
-    core_refusal_commit(request, reply);
+    refuse_commit(request, reply, NULL);
     name_line(reply, arg);
 }
 
@@ -199,7 +199,7 @@ static bool commit_slice(struct bulk *bulk, struct request *request)
             return true;
         size_t count = count_before(&request->commit);
         if (count == 0) {
-            request_read(request, refuse_commit, bulk);
+            request_read(request, refuse_slice, bulk);
             return false;
         }
         if (request->commit.status == KX_COMMIT_TOO_LARGE)

@@ -6,7 +6,7 @@
 
 #include "kindex/aggregate.h"
 #include "rest/answer.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "rest/selector.h"
 
 static bool no_index(struct input_error *error)
@@ -49,7 +49,7 @@ static void refuse(struct request *request, struct reply *reply,
         return;
     }
     if (fault->status != KX_AGAIN) {
-        core_refusal_scan(request, reply, fault, selector);
+        refuse_scan(request, reply, fault, selector);
         return;
     }
     input_error_set(&error, PROBLEM_BAD_PARAMETER,

@@ -9,7 +9,7 @@
 #include "access/access.h"
 #include "kindex/aggregate.h"
 #include "rest/answer.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "rest/selector.h"
 
 /* Entries counted in one view: few, because commits wait until it ends. */
@@ -162,7 +162,7 @@ static void next_or_answer(struct request *request, struct reply *reply,
     if (fault.status == KX_OK)
         answer(reply, count, ",\"exact\":false");
     else
-        core_refusal_scan(request, reply, &fault, &count->selector);
+        refuse_scan(request, reply, &fault, &count->selector);
 }
 
 static void count_section(struct request *request, struct reply *reply,

@@ -8,7 +8,7 @@
 
 #include "access/access.h"
 #include "rest/answer.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "rest/cursor.h"
 #include "rest/selector.h"
 
@@ -270,7 +270,7 @@ static void next_or_answer(struct request *request, struct reply *reply,
     if (fault.status == KX_OK || fault.status == KX_END)
         finish(page, reply);
     else
-        core_refusal_scan(request, reply, &fault, &page->selector);
+        refuse_scan(request, reply, &fault, &page->selector);
 }
 
 static void tree_section(struct request *request, struct reply *reply,

@@ -1,11 +1,9 @@
-/* Handlers of entries, by file. All follow handler_fn in request.h. */
+/* The handlers of the room, by file, for the table of routes (handler_fn in
+ * request.h). */
 #ifndef API_ENTRY_HANDLERS_H
 #define API_ENTRY_HANDLERS_H
 
 #include "http/request.h"
-
-struct input_error;
-struct query_params;
 
 /* ---- kv.c: /kv/... and /kv?key= ---------------------------------------- */
 
@@ -14,35 +12,17 @@ handler_fn kv_get;
 /* PUT: the body is the value; 201 or 200, 412. */
 handler_fn kv_put;
 /* PATCH: RFC 7396 or, by media type, RFC 6902 on JSON values; creates a missing
- * entry. Without a body, but with ?ttl=, only the time of expiry changes; 404
- * without an entry. */
+ * entry. With ?ttl= and no body only the expiry changes; 404 without an entry.
+ */
 handler_fn kv_patch;
 /* DELETE: 204 whether or not there was an entry; with Prefer:
- * return=representation 200 with what was there, or 404. */
+ * return=representation 200 with the deleted entry, or 404. */
 handler_fn kv_delete;
 /* POST: stores the body under the given prefix and a new ULID; 201. */
 handler_fn kv_create;
 
-/* What kv_by.c and list_change.c share. Reads ?ttl= into the mutation, of which
- * the type is set; false with the error. */
-bool kv_read_ttl(const struct query_params *query, struct kx_mutation *mutation,
-                 struct input_error *error);
-/* Reads body and ?ttl= of a PATCH into the mutation: its type, value and time.
- * False with the error. */
-bool kv_read_patch(const struct request *request,
-                   const struct query_params *query,
-                   struct kx_mutation *mutation, struct input_error *error);
-/* Commits the one mutation under the request's conditions; with its entry if
- * the client prefers that. False: the reply is complete. */
-bool kv_commit(struct request *request, struct reply *reply,
-               struct kx_mutation *mutation);
-/* Answers a PUT or PATCH of an entry after its commit. */
-void kv_answer_write(struct request *request, struct reply *reply);
-
-/* ---- kv_by.c: PUT /indexes/{name}/get/... ------------------------------- */
-
-/* The body replaces the entry that has the value, or is a new entry under
- * ?new=; 200, 201, 404, 412. */
+/* PUT /indexes/{name}/get/...: the body replaces the entry that has the value,
+ * or is a new entry under ?new=; 200, 201, 404, 412. */
 handler_fn kv_put_by;
 
 /* ---- list_change.c ----------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* The text between two kept entries is in one buffer for all of them; each
- * entry knows where its own place in it is. */
+/* One buffer has the text between all kept entries; each entry has its place in
+ * that text. */
 #include "entries/entry_writer.h"
 
 #include <talloc.h>
@@ -8,7 +8,7 @@ struct kept_entry {
     STAILQ_ENTRY(kept_entry) next;
     struct kx_entry entry;
     struct shape shape;
-    size_t place; /* bytes of the writer's text that are before it */
+    size_t place; /* bytes of the writer's text before this entry */
     size_t size;
     uint8_t bytes[]; /* of the entry's slices */
 };
@@ -54,7 +54,7 @@ static void keep(struct entry_writer *writer, const struct kx_entry *entry,
     STAILQ_INSERT_TAIL(&writer->kept, kept, next);
 }
 
-/* A key alone is written as fast as it is copied. */
+/* Entries without values are never kept: writing them is as fast as copying. */
 void entry_writer_add(struct entry_writer *writer, const struct kx_entry *entry,
                       const struct shape *shape)
 {

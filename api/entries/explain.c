@@ -1,47 +1,307 @@
-/* POST /explain: which index answers a query, by which request, reading how
- * many entries; why each of the others does not; and, when none does, the
- * declaration of one that would. The same of their number. Nothing is read but
- * for the estimates. */
-#include "entries/entry_handlers.h"
+/* POST /explain: which index answers a query, by which request, and how many
+ * entries that request reads; why each other index does not answer it; and if
+ * none does, the declaration of one that would. The same for the number of the
+ * entries. Entries are read only for the estimates. */
+#include "entries/explain.h"
 
 #include <stdio.h>
 #include <talloc.h>
 
 #include "access/access.h"
+#include "entries/entry_handlers.h"
+#include "http/percent.h"
 #include "kindex/aggregate.h"
 #include "rest/answer.h"
-#include "entries/explain_request.h"
-#include "http/percent.h"
 #include "rest/body.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
+#include "rest/key_text.h"
 
-/* A query while it is explained; the request's state. All matches are taken in
- * one view, and what that takes is limited (KX_MATCH_MAX). Each index that has
- * a request takes one turn, since an estimate reads rows in a separate view. */
+/* ---- A match as a request ----------------------------------------------- */
+
+/* Keys are written as paths, which people can read, except keys that would be
+ * ambiguous in a query: these are written as JSON. */
+
+/* Selects both bounds, or the prefix with one of them, or the prefix alone.
+ * Bounds that contradict each other select nothing. */
+static void select_match(const struct kx_index_match *match, size_t n,
+                         struct selection *selection)
+{
+    selection->has_index = match->index.size > 0;
+    selection->has_start = match->start.size > 0;
+    selection->has_end = match->end.size > 0;
+    selection->has_prefix = !selection->has_start || !selection->has_end;
+    selection->reverse = match->reverse;
+    kx_add_slice(&selection->index, match->index);
+    if (selection->has_prefix)
+        kx_add_slice(&selection->prefix, match->prefix);
+    if (n < match->value_count)
+        kx_add_slice(&selection->prefix, match->values[n]);
+    kx_add_slice(&selection->start, match->start);
+    kx_add_slice(&selection->end, match->end);
+}
+
+static bool contradicts(const struct selection *selection)
+{
+    return selection->has_start && selection->has_end &&
+           kx_compare(kx_buffer_slice(&selection->start),
+                      kx_buffer_slice(&selection->end)) > 0;
+}
+
+/* The caller has initialized the selection: a query may have thousands of
+ * values, and the memory for each of them is freed. */
+static bool select_in(const struct kx_index_match *match, size_t n,
+                      const struct request *request,
+                      struct selection *selection,
+                      struct selector *selector_out)
+{
+    struct input_error error;
+    select_match(match, n, selection);
+    if (!selection_fold(selection, request, &error))
+        return false;
+    if (contradicts(selection))
+        selection->end = selection->start;
+    return selector_make(selection, selection->prefix.owner, selector_out,
+                         &error);
+}
+
+bool explain_request_select(const struct kx_index_match *match, size_t n,
+                            const struct request *request,
+                            struct selection *selection,
+                            struct selector *selector_out)
+{
+    selection_init(selection, request->memory);
+    return select_in(match, n, request, selection, selector_out);
+}
+
+/* Makes the selection as a client writes it, before the index folds its keys.
+ */
+static bool select_shown(void *memory, const struct kx_index_match *match,
+                         size_t n, const struct request *request,
+                         struct selection *selection)
+{
+    struct selection used;
+    struct selector selector;
+    selection_init(&used, memory);
+    if (!select_in(match, n, request, &used, &selector))
+        return false;
+    selection_init(selection, memory);
+    select_match(match, n, selection);
+    if (used.has_start && used.has_end &&
+        kx_equal(kx_buffer_slice(&used.start), kx_buffer_slice(&used.end)))
+        selection->end = selection->start;
+    return true;
+}
+
+/* Rows counted for each value after KX_PAGE_MAX rows in all: as many as an
+ * estimate needs. */
+enum { COUNTED_MIN = 64 };
+
+static bool estimate_one(const struct kx_index_match *match, size_t n,
+                         const struct request *request,
+                         struct kx_estimate *estimate)
+{
+    struct kx_reader *reader = request->reader;
+    struct selection selection;
+    struct selector selector;
+    enum kx_status status = KX_NO_MEMORY;
+    void *memory = talloc_new(request->memory);
+    selection_init(&selection, memory);
+    if (memory != NULL && select_in(match, n, request, &selection, &selector)) {
+        kx_read_begin(reader);
+        status = kx_estimate(reader, selector.index, &selector.range, estimate,
+                             NULL);
+        kx_read_end(reader);
+    }
+    talloc_free(memory);
+    return status == KX_OK;
+}
+
+bool explain_request_estimate(const struct kx_index_match *match,
+                              const struct request *request,
+                              struct kx_estimate *estimate_out)
+{
+    estimate_out->most = KX_PAGE_MAX;
+    if (!estimate_one(match, 0, request, estimate_out))
+        return false;
+    for (size_t n = 1; n < match->value_count; n++) {
+        uint64_t counted = estimate_out->rows;
+        struct kx_estimate estimate = {
+            .most = counted + COUNTED_MIN < KX_PAGE_MAX ? KX_PAGE_MAX - counted
+                                                        : COUNTED_MIN};
+        if (!estimate_one(match, n, request, &estimate))
+            return false;
+        estimate_out->rows += estimate.rows;
+        estimate_out->exact &= estimate.exact;
+    }
+    return true;
+}
+
+/* False if the path is ambiguous in a query: an escaped '/' or '=' might be
+ * meant literally, and a leading '[' begins JSON. */
+static bool is_clear(struct kx_slice path)
+{
+    if (kx_starts_with(path, kx_text("%5B")))
+        return false;
+    for (size_t i = 0; i + 2 < path.size; i++)
+        if (memcmp(path.data + i, "%2F", 3) == 0 ||
+            memcmp(path.data + i, "%3D", 3) == 0)
+            return false;
+    return path.size > 0;
+}
+
+static void add_key(const char *name, struct kx_slice key,
+                    struct kx_buffer *out)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, out->owner);
+    kx_add_text(out, name);
+    key_text_to_path(key, &text);
+    if (!is_clear(kx_buffer_slice(&text))) {
+        text.size = 0;
+        kx_key_to_json(key, &text);
+        percent_encode(kx_buffer_slice(&text), out);
+    } else {
+        kx_add_slice(out, kx_buffer_slice(&text));
+    }
+    out->failed |= text.failed;
+    kx_buffer_free(&text);
+}
+
+void explain_request_prefix(struct kx_slice prefix, struct kx_buffer *out)
+{
+    add_key("/list?prefix=", prefix, out);
+}
+
+static void add_fields(const struct kx_query *query, struct kx_buffer *out)
+{
+    const struct kx_slice *fields;
+    size_t count = kx_query_fields(query, &fields);
+    struct kx_buffer text;
+    kx_buffer_init(&text, out->owner);
+    for (size_t i = 0; i < count; i++) {
+        kx_add_text(&text, i == 0 ? "[" : ",");
+        kx_json_escape(fields[i], &text);
+    }
+    if (count > 0) {
+        kx_add_text(&text, "]");
+        kx_add_text(out, "&fields=");
+        percent_encode(kx_buffer_slice(&text), out);
+    }
+    out->failed |= text.failed;
+    kx_buffer_free(&text);
+}
+
+/* Appends each of the values, which follow `given` bytes of the prefix, and the
+ * order of the list. */
+static bool add_values(const struct kx_index_match *match,
+                       const struct request *request, size_t given,
+                       struct kx_buffer *out)
+{
+    struct selection selection;
+    bool good = true;
+    for (size_t n = 0; good && n < match->value_count; n++) {
+        void *memory = talloc_new(request->memory);
+        good = memory != NULL &&
+               select_shown(memory, match, n, request, &selection);
+        if (good)
+            add_key("&in=",
+                    kx_slice(selection.prefix.data + given,
+                             selection.prefix.size - given),
+                    out);
+        talloc_free(memory);
+    }
+    if (!good)
+        return false;
+    if (match->merge)
+        kx_add_text(out, "&order=merge");
+    return true;
+}
+
+static void add_selection(const struct selection *selection,
+                          struct kx_buffer *out)
+{
+    bool all = selection->has_index && selection->prefix.size == 0;
+    if (selection->has_index) {
+        kx_add_text(out, "&index=");
+        kx_add_slice(out, kx_buffer_slice(&selection->index));
+    }
+    if (selection->has_prefix && !all)
+        add_key("&prefix=", kx_buffer_slice(&selection->prefix), out);
+    if (selection->has_start)
+        add_key("&start=", kx_buffer_slice(&selection->start), out);
+    if (selection->has_end)
+        add_key("&end=", kx_buffer_slice(&selection->end), out);
+}
+
+/* Appends the query without `fields` and direction, as GET /aggregate takes it.
+ * The match has no values. */
+static void explain_request_range(const struct kx_index_match *match,
+                                  const struct request *request,
+                                  struct kx_buffer *out)
+{
+    struct selection selection;
+    struct selector selector;
+    size_t start = out->size;
+    if (!explain_request_select(match, 0, request, &selection, &selector))
+        out->failed = true;
+    else
+        add_selection(&selection, out);
+    if (!out->failed)
+        out->data[start] = '?';
+}
+
+/* Appends the query: "?index=users_by_color&prefix=blue". */
+static void explain_request_address(const struct kx_index_match *match,
+                                    const struct request *request,
+                                    const struct kx_query *query,
+                                    struct kx_buffer *out)
+{
+    struct selection selection;
+    size_t start = out->size;
+    if (!select_shown(request->memory, match, match->value_count, request,
+                      &selection)) {
+        out->failed = true;
+        return;
+    }
+    add_selection(&selection, out);
+    if (!add_values(match, request, selection.prefix.size, out))
+        out->failed = true;
+    if (match->reverse)
+        kx_add_text(out, "&reverse=true");
+    add_fields(query, out);
+    if (!out->failed)
+        out->data[start] = '?';
+}
+
+/* The state of an explanation. All matches are made in one view, whose time is
+ * limited (KX_MATCH_MAX). Each index with a request takes one turn, since its
+ * estimate reads rows in a separate view. */
 struct explanation {
     struct input_error error; /* set unless `good` */
-    bool good;                /* the query is */
+    bool good;                /* the query is valid */
     bool more;                /* slices follow */
     struct request *request;
     struct kx_buffer *out;
     struct kx_query *query;
     struct kx_index_match entries;
-    struct kx_index_match *matches; /* NULL: not yet taken */
+    struct kx_index_match *matches; /* NULL: not yet made */
     size_t match_count;
-    size_t shown; /* matches that the answer has */
+    size_t shown; /* matches in the answer */
     struct kx_buffer advice;
-    uint64_t cost; /* of the best so far: entries read */
+    uint64_t cost; /* entries that the best request reads */
     struct kx_slice best;
     struct kx_buffer best_request;
-    uint64_t filtered_cost; /* the same of requests that test entries */
+    uint64_t filtered_cost; /* entries that the best request with `where` reads
+                             */
     struct kx_buffer filtered;
-    bool answered;         /* by one that is ready, or soon will be */
-    struct kx_buffer held; /* the index that holds the count of all entries */
-    const struct kx_index_match *counting; /* or a range of one with totals */
-    bool counted; /* by one that is ready, or soon will be */
+    bool answered;         /* an index answers, or will when it is built */
+    struct kx_buffer held; /* name of the index that has the count of all */
+    const struct kx_index_match
+        *counting; /* or the range of totals to add up */
+    bool counted;  /* an index counts, or will when it is built */
 };
 
-/* A count that reads more than so many entries is worth an index. */
+/* Advise an index for counts that read more entries than this. */
 enum { COUNT_READS_MAX = 2000 };
 
 enum { ONLY_CONDITIONS = 1u << KX_MISMATCH_CONDITIONS };
@@ -67,7 +327,7 @@ static void add_reasons(unsigned mismatches, struct kx_buffer *out)
         kx_add_byte(out, ']');
 }
 
-/* Conditions are written once, and numbered where an index leaves them. */
+/* Writes the conditions once; `left` of an index has their numbers. */
 static void add_conditions(const struct kx_query *query, struct kx_buffer *out)
 {
     size_t count = kx_query_conditions(query);
@@ -105,7 +365,7 @@ static void add_rows(const struct kx_index_match *match,
     kx_add_text(out, text);
 }
 
-/* The request that answers it with the fewest reads is the answer. */
+/* Keeps the request that answers the query with the fewest reads. */
 static void consider(struct explanation *explanation,
                      const struct kx_index_match *match, uint64_t rows,
                      struct kx_slice address)
@@ -120,8 +380,7 @@ static void consider(struct explanation *explanation,
     kx_add_slice(best, address);
 }
 
-/* A list can test what the order leaves, if the conditions are those of `where`
- * in a list. */
+/* True if `where` of a list can test all the conditions that are left. */
 static bool left_is_plain(const struct explanation *explanation, uint32_t left)
 {
     const struct kx_query *query = explanation->query;
@@ -159,8 +418,8 @@ static void consider_filtered(struct explanation *explanation,
     kx_buffer_free(&text);
 }
 
-/* Also for one that leaves conditions to the client: it may still be better
- * than reading everything. */
+/* Adds the request also if conditions are left to the client, since it may
+ * still be better than reading everything. */
 static void add_request(struct explanation *explanation,
                         const struct kx_index_match *match)
 {
@@ -187,8 +446,8 @@ static bool has_request(const struct kx_index_match *match)
     return (match->mismatches & ~(unsigned)ONLY_CONDITIONS) == 0;
 }
 
-static void add_fit(struct explanation *explanation,
-                    const struct kx_index_match *match)
+static void add_match(struct explanation *explanation,
+                      const struct kx_index_match *match)
 {
     struct kx_buffer *out = explanation->out;
     kx_add_text(out, match->mismatches == 0 ? "\"answers\":true"
@@ -200,18 +459,18 @@ static void add_fit(struct explanation *explanation,
     kx_add_byte(out, '}');
 }
 
-static void begin_fits(struct explanation *explanation)
+static void begin_matches(struct explanation *explanation)
 {
     struct kx_buffer *out = explanation->out;
     kx_add_text(out, "{\"entries\":{");
-    add_fit(explanation, &explanation->entries);
+    add_match(explanation, &explanation->entries);
     add_conditions(explanation->query, out);
     kx_add_text(out, ",\"indexes\":[");
 }
 
-/* Adds indexes up to the next that has a request. Returns whether it was added
- * and is not the last: the rest is for another turn. */
-static bool add_fits(struct explanation *explanation)
+/* Adds indexes up to the next one with a request. Returns true if more are left
+ * for another turn. */
+static bool add_matches(struct explanation *explanation)
 {
     struct kx_buffer *out = explanation->out;
     bool read = false;
@@ -222,16 +481,16 @@ static bool add_fits(struct explanation *explanation)
                     explanation->shown == 0 ? "{\"index\":" : ",{\"index\":");
         kx_json_escape(match->index, out);
         kx_add_byte(out, ',');
-        add_fit(explanation, match);
+        add_match(explanation, match);
         explanation->shown++;
         read = has_request(match);
     }
     return explanation->shown < explanation->match_count;
 }
 
-/* ---- Finding out -------------------------------------------------------- */
+/* ---- Matches ------------------------------------------------------------ */
 
-/* One without fields that is being built will hold the count of all entries. */
+/* Notes whether the index has, or when it is built will have, the count. */
 static void take_totals(struct explanation *explanation,
                         const struct kx_index_match *match)
 {
@@ -246,9 +505,9 @@ static void take_totals(struct explanation *explanation,
         explanation->counted = true;
 }
 
-/* Indexes that the caller may not see are not mentioned. */
-static enum kx_status take_fits(struct explanation *explanation,
-                                struct kx_fault *fault)
+/* Makes the matches of all indexes that the caller may see. */
+static enum kx_status make_matches(struct explanation *explanation,
+                                   struct kx_fault *fault)
 {
     struct kx_reader *reader = explanation->request->reader;
     enum kx_status status =
@@ -270,8 +529,7 @@ static enum kx_status take_fits(struct explanation *explanation,
     return status == KX_END ? KX_OK : status;
 }
 
-/* Names of indexes live as long as the view; what is written after it needs
- * them still. */
+/* Copies the names of indexes, which are valid only during the view. */
 static bool keep_names(struct explanation *explanation)
 {
     for (size_t i = 0; i < explanation->match_count; i++) {
@@ -285,17 +543,16 @@ static bool keep_names(struct explanation *explanation)
     return true;
 }
 
-/* KX_OK; explanation->advice is the declaration when one is wanted and there is
- * one. Whether its name is free is told only to a caller that may list
- * everything. */
-static enum kx_status find_out(struct explanation *explanation,
-                               struct kx_fault *fault)
+/* Makes the matches and, if no index answers, the advised declaration. Only a
+ * caller that may list everything is told whether the name is free. */
+static enum kx_status match_and_advise(struct explanation *explanation,
+                                       struct kx_fault *fault)
 {
     const struct request *request = explanation->request;
     struct kx_reader *reader = request->reader;
     bool all = access_covers(request, SCOPE_LIST, kx_slice(NULL, 0));
     kx_read_begin(reader);
-    enum kx_status status = take_fits(explanation, fault);
+    enum kx_status status = make_matches(explanation, fault);
     struct kx_slice held;
     if (status == KX_OK &&
         kx_count_index(reader, explanation->query, &held) == KX_OK &&
@@ -322,7 +579,7 @@ static void add_count(struct explanation *explanation, const char *path,
     kx_add_byte(out, '}');
 }
 
-/* Are the groups few enough to be added up? */
+/* True if the groups are few enough to be added up. */
 static bool adds_up(const struct kx_index_match *match,
                     const struct request *request)
 {
@@ -331,8 +588,8 @@ static bool adds_up(const struct kx_index_match *match,
            groups.rows <= KX_GROUPS_MAX;
 }
 
-/* The request that counts the entries by reading totals; if there is no such
- * index and a count reads much, the declaration of one. */
+/* Adds the request that counts the entries by reading totals or, if no index
+ * has them and a count reads much, the declaration of one. */
 static void add_counting(struct explanation *explanation)
 {
     const struct request *request = explanation->request;
@@ -396,7 +653,7 @@ static void add_best(struct explanation *explanation)
     kx_add_byte(out, '}');
 }
 
-/* Takes the matches and begins the answer. False: the reply is complete. */
+/* Makes the matches and begins the answer. False: the reply is complete. */
 static bool begin(struct explanation *explanation, struct reply *reply)
 {
     struct request *request = explanation->request;
@@ -404,15 +661,16 @@ static bool begin(struct explanation *explanation, struct reply *reply)
     struct input_error error;
     explanation->matches =
         talloc_array(explanation, struct kx_index_match, KX_INDEXES_MAX);
-    fault.status = explanation->matches == NULL ? KX_NO_MEMORY
-                                                : find_out(explanation, &fault);
+    fault.status = explanation->matches == NULL
+                       ? KX_NO_MEMORY
+                       : match_and_advise(explanation, &fault);
     if (fault.status == KX_BAD_INDEX) {
         input_error_condition(&error, &fault);
         input_error_reply(request, reply, &error);
     } else if (fault.status != KX_OK) {
-        core_refusal_read(request, reply, &fault, kx_slice(NULL, 0));
+        refuse_read(request, reply, &fault, kx_slice(NULL, 0));
     } else {
-        begin_fits(explanation);
+        begin_matches(explanation);
     }
     return fault.status == KX_OK;
 }
@@ -426,7 +684,7 @@ static void explain(struct request *request, struct reply *reply, void *arg)
                     kx_query_prefix(explanation->query)) ||
         (explanation->matches == NULL && !begin(explanation, reply)))
         return;
-    explanation->more = add_fits(explanation);
+    explanation->more = add_matches(explanation);
     if (explanation->more)
         return;
     kx_add_byte(&reply->body, ']');
@@ -449,7 +707,6 @@ static bool read_query(struct explanation *explanation,
     return fault.status == KX_OK || input_error_condition(error, &fault);
 }
 
-/* NULL without memory. */
 static struct explanation *make_explanation(struct request *request)
 {
     struct explanation *explanation =
@@ -471,7 +728,7 @@ static void read_asked(struct request *request, void *arg)
     explanation->good = read_query(explanation, &explanation->error);
 }
 
-/* Slice after slice, since each index takes an estimate or more. */
+/* Explains slice after slice, since each index may need an estimate. */
 void explain_list(struct request *request, struct reply *reply)
 {
     struct explanation *explanation = make_explanation(request);

@@ -1,19 +1,155 @@
-/* /kv/<key...> and /kv?key=: one entry, whose value is the body. A write is one
- * mutation. Conditions of the request become checks of its commit. */
-#include "entries/entry_handlers.h"
+/* /kv/<key...> and /kv?key=: one entry, whose value is the body; PUT
+ * /indexes/{name}/get/<value...>, which names the entry by an indexed value. A
+ * write is one mutation. Conditions of the request become checks of its commit.
+ */
+#include "entries/kv.h"
+
+#include <stdio.h>
+#include <sys/random.h>
 
 #include "access/access.h"
+#include "entries/entry_handlers.h"
+#include "entries/explain.h"
+#include "http/prefer.h"
+#include "http/problem.h"
 #include "rest/answer.h"
 #include "rest/body.h"
 #include "rest/conditions.h"
-#include "rest/idempotency.h"
+#include "rest/refusal.h"
 #include "rest/entryjson.h"
-#include "http/prefer.h"
-#include "rest/core_refusal.h"
-#include "entries/subkeys.h"
+#include "rest/idempotency.h"
 #include "rest/request_key.h"
 #include "rest/ttl.h"
-#include "entries/ulid.h"
+
+/* ---- Generated keys ----------------------------------------------------- */
+
+/* A ULID has 48 bits of time, then 80 random bits that count up within one
+ * millisecond. Each thread has its own sequence. */
+
+struct ulid {
+    uint64_t ms;
+    uint16_t high; /* of the random bits */
+    uint64_t low;
+};
+
+static _Thread_local struct ulid last;
+
+static void fill_random(void *out, size_t size)
+{
+    uint8_t *bytes = out;
+    while (size > 0) {
+        ssize_t got = getrandom(bytes, size, 0);
+        if (got <= 0)
+            continue; /* interrupted by a signal */
+        bytes += got;
+        size -= (size_t)got;
+    }
+}
+
+static void begin(uint64_t ms)
+{
+    last.ms = ms;
+    fill_random(&last.high, sizeof last.high);
+    fill_random(&last.low, sizeof last.low);
+}
+
+/* After an overflow of the 80 bits the time advances by a millisecond: order
+ * matters more than the exact time. */
+static void advance(void)
+{
+    if (++last.low == 0 && ++last.high == 0)
+        begin(last.ms + 1);
+}
+
+/* Returns 5 bits from bit `at` of the 128 bits of `last`. */
+static unsigned five_bits(unsigned at)
+{
+    unsigned __int128 whole = (unsigned __int128)last.ms << 80 |
+                              (unsigned __int128)last.high << 64 | last.low;
+    return (unsigned)(whole >> at) & 31;
+}
+
+/* Crockford's base 32: no I, L, O, U, and in the order of ASCII, so that the
+ * texts sort like the numbers. If the clock was set back, the random bits count
+ * up. */
+void ulid_next(char *out)
+{
+    static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    uint64_t now = (uint64_t)kx_now_ms() & ((UINT64_C(1) << 48) - 1);
+    if (now > last.ms)
+        begin(now);
+    else
+        advance();
+    for (unsigned i = 0; i < ULID_SIZE; i++)
+        out[i] = digits[five_bits(5 * (ULID_SIZE - 1 - i))];
+}
+
+/* ---- Entries under a key ------------------------------------------------ */
+
+bool subkeys_range(const struct request *request, struct kx_slice key,
+                   const void *memory, struct selector *range_out)
+{
+    struct selection selection;
+    struct input_error error;
+    selection_init(&selection, memory);
+    selection.has_prefix = true;
+    kx_add_slice(&selection.prefix, key);
+    if (selection.prefix.failed ||
+        !selector_make(&selection, memory, range_out, &error))
+        return false;
+    range_out->range.yields = range_out->range.count_only = true;
+    return selector_visible(request, SCOPE_LIST, range_out);
+}
+
+bool subkeys_exist(struct kx_reader *reader, const struct selector *range)
+{
+    struct kx_entry entry;
+    struct kx_fault fault = {0};
+    bool exist = selector_scan(range, reader, &fault) == KX_OK &&
+                 kx_scan_next(reader, &entry) == KX_OK;
+    kx_scan_end(reader);
+    return exist;
+}
+
+/* Appends the path that lists the entries under a key ("/list?prefix=users") if
+ * there are any and the caller may list them, and returns whether it did.
+ * Begins and ends its own view; reply->flush then covers what was read. */
+static bool subkeys_find(struct request *request, struct reply *reply,
+                         struct kx_slice key, struct kx_buffer *out)
+{
+    struct selector range;
+    if (!subkeys_range(request, key, request->memory, &range))
+        return false;
+    kx_read_begin(request->reader);
+    bool exist = subkeys_exist(request->reader, &range);
+    uint64_t flush = kx_read_end(request->reader);
+    if (flush > reply->flush)
+        reply->flush = flush;
+    if (exist)
+        explain_request_prefix(key, out);
+    return exist && !out->failed;
+}
+
+/* Answers 404 key-not-found. The detail has the key as JSON, which
+ * distinguishes 42 from "42". If there are entries under the key, `listedAt` is
+ * the path that lists them. Must not be called inside a view. */
+static void subkeys_absent(struct request *request, struct reply *reply,
+                           struct kx_slice key)
+{
+    struct kx_buffer under;
+    const char *text = answer_key_text(request, key);
+    kx_buffer_init(&under, request->memory);
+    if (!subkeys_find(request, reply, key, &under)) {
+        problem(request, reply, PROBLEM_KEY_NOT_FOUND, "There is no entry %s.",
+                text);
+        return;
+    }
+    problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+            "There is no entry %s, but there are entries under it: GET %.*s "
+            "lists them.",
+            text, (int)under.size, (const char *)under.data);
+    problem_member_text(reply, "listedAt", kx_buffer_slice(&under));
+}
 
 enum {
     RECORD_KEPT = 16 * 1024, /* bytes, until the reply is sent */
@@ -25,10 +161,10 @@ struct entry_read {
     struct projection fields;
 };
 
-/* Without a view it answers only what is in the cache. The view ends before the
- * reply is made: `record` holds the entry, so commits need not wait for it.
- * Afterwards the reply has a copy, and a large record is freed: a client that
- * reads slowly holds its value once. */
+/* Without a view this answers only from the cache. The view ends before the
+ * reply is made, since `record` holds the entry: commits need not wait. The
+ * reply copies the value, so a large record is freed: a slow client holds its
+ * value in memory once. */
 static void show(struct request *request, struct reply *reply, void *arg)
 {
     const struct entry_read *reading = arg;
@@ -52,7 +188,7 @@ static void show(struct request *request, struct reply *reply, void *arg)
     if (fault.status == KX_ABSENT)
         subkeys_absent(request, reply, reading->key);
     else
-        core_refusal_key(request, reply, &fault, reading->key);
+        refuse_key(request, reply, &fault, reading->key);
 }
 
 void kv_get(struct request *request, struct reply *reply)
@@ -76,8 +212,8 @@ void kv_get(struct request *request, struct reply *reply)
 
 /* ---- Writes ------------------------------------------------------------- */
 
-/* ?ttl= of a mutation. When it is not given, what is PUT never expires, and a
- * PATCH leaves the entry's time as it is. */
+/* Without ?ttl= an entry that is PUT never expires, and a PATCH keeps the
+ * entry's expiry. */
 bool kv_read_ttl(const struct query_params *query, struct kx_mutation *mutation,
                  struct input_error *error)
 {
@@ -100,16 +236,16 @@ bool kv_read_ttl(const struct query_params *query, struct kx_mutation *mutation,
     return true;
 }
 
-/* Does the client ask for the entry itself in place of an acknowledgement? */
+/* True if the client asks for the entry in place of an acknowledgement. */
 static bool wants_entry(const struct request *request)
 {
     return prefer_says(request->header(request, "Prefer"), "return",
                        "representation");
 }
 
-/* Answers with the entry that the commit returns, as a GET shows it. False
- * without an entry, or if its value was not kept for the repetition: then the
- * reply is untouched, and does not say that the preference was applied. */
+/* Answers with the entry that the commit returns, as a GET shows it. Returns
+ * false, and leaves the reply as it is, if there is no entry or its value was
+ * not kept for a replay. */
 static bool show_entry(struct request *request, struct reply *reply)
 {
     const struct kx_result *result = request->commit.results;
@@ -121,8 +257,10 @@ static bool show_entry(struct request *request, struct reply *reply)
     return true;
 }
 
-bool kv_commit(struct request *request, struct reply *reply,
-               struct kx_mutation *mutation)
+/* Commits the one mutation under the conditions of the request, and asks for
+ * its entry if the client prefers that. False: the reply is complete. */
+static bool kv_commit(struct request *request, struct reply *reply,
+                      struct kx_mutation *mutation)
 {
     struct kx_commit *work = &request->commit;
     struct conditions conditions;
@@ -157,7 +295,7 @@ bool kv_commit(struct request *request, struct reply *reply,
     return request_commit(request);
 }
 
-/* With a time to live and no body a PATCH changes only the time. */
+/* A PATCH with ?ttl= and no body changes only the expiry. */
 static enum kx_mutation_type patch_type(const struct request *request,
                                         const struct query_params *query)
 {
@@ -176,7 +314,7 @@ bool kv_read_patch(const struct request *request,
            kv_read_ttl(query, mutation, error);
 }
 
-/* Value and time to live; a DELETE has neither. */
+/* Reads value and ?ttl=, of which a DELETE has neither. */
 static bool read_value(const struct request *request,
                        const struct query_params *query,
                        struct kx_mutation *mutation, struct input_error *error)
@@ -188,7 +326,7 @@ static bool read_value(const struct request *request,
             kv_read_ttl(query, mutation, error));
 }
 
-/* What is read from a request that writes; the error only unless `good`. */
+/* The parsed request of a write; `error` is set unless `good`. */
 struct writing {
     struct kx_mutation mutation;
     struct kx_check check; /* of a new key */
@@ -196,7 +334,7 @@ struct writing {
     bool good;
 };
 
-/* Key, value and time to live of a write. */
+/* Reads key, value and ?ttl= of a write. */
 static void read_write(struct request *request, void *arg)
 {
     struct writing *writing = arg;
@@ -211,7 +349,7 @@ static void read_write(struct request *request, void *arg)
     mutation->key = kx_buffer_slice(&key);
 }
 
-/* Commits a write of this type. False: the reply is complete. */
+/* Reads and commits a write of this type. False: the reply is complete. */
 static bool write_entry(struct request *request, struct reply *reply,
                         enum kx_mutation_type type, struct writing *writing)
 {
@@ -227,8 +365,8 @@ static bool write_entry(struct request *request, struct reply *reply,
     return false;
 }
 
-/* The problem of a refused commit; here a failed check is a precondition: the
- * client wrote a header, so the answer is 412 and not 409. */
+/* Makes the problem of a refused commit. The client gave its check as a header
+ * (a precondition), so a failed check is 412 here, not 409. */
 static void refuse(struct request *request, struct reply *reply, void *arg)
 {
     const struct kx_commit *work = &request->commit;
@@ -239,11 +377,10 @@ static void refuse(struct request *request, struct reply *reply, void *arg)
         answer_precondition(request, reply, &work->checks[failed->check],
                             failed->actual);
     else
-        core_refusal_commit(request, reply);
+        refuse_commit(request, reply, NULL);
 }
 
-/* Whether there was an entry before is told only to a caller that may read
- * it. */
+/* Only a caller that may read the entry is told whether it existed before. */
 static bool may_tell_before(const struct request *request)
 {
     return access_sees(request, SCOPE_READ, request->commit.mutations[0].key);
@@ -254,7 +391,7 @@ static bool stores_bytes(const struct kx_commit *work)
     return work->mutations[0].value.encoding == KX_BYTES;
 }
 
-/* Does the reply to a write that was done depend on the declared indexes? */
+/* True if the reply to a successful write depends on the declared indexes. */
 static bool reply_needs_view(const struct request *request)
 {
     const struct kx_commit *work = &request->commit;
@@ -263,9 +400,9 @@ static bool reply_needs_view(const struct request *request)
             !access_covers(request, SCOPE_READ, kx_slice(NULL, 0)));
 }
 
-/* Names the indexes that cover the key but have no entry for a value that is
- * bytes, because they have fields in values. Only indexes that the caller may
- * read by are named. */
+/* Names the indexes that cover the key but have no entry for it, because their
+ * fields lie in the value and this value is bytes. Only indexes that the caller
+ * may read are named. */
 static void add_not_indexed(struct request *request, struct reply *reply)
 {
     struct kx_slice key = request->commit.mutations[0].key;
@@ -309,7 +446,8 @@ static void acknowledge(struct request *request, struct reply *reply, void *arg)
         add_not_indexed(request, reply);
 }
 
-void kv_answer_write(struct request *request, struct reply *reply)
+/* Answers a PUT or PATCH of an entry after its commit. */
+static void kv_answer_write(struct request *request, struct reply *reply)
 {
     if (request->commit.status != KX_OK)
         request_read(request, refuse, NULL);
@@ -339,8 +477,8 @@ static void say_absent(struct request *request, struct reply *reply, void *arg)
     subkeys_absent(request, reply, request->commit.mutations[0].key);
 }
 
-/* With the preference, what was there, or 404: reading and deleting are one
- * step. */
+/* With `Prefer: return=representation` the reply is the deleted entry, or 404:
+ * reading and deleting are one step. */
 void kv_delete(struct request *request, struct reply *reply)
 {
     struct writing writing;
@@ -355,10 +493,10 @@ void kv_delete(struct request *request, struct reply *reply)
         request_read(request, say_absent, NULL);
 }
 
-/* ---- POST: the service makes the last part ------------------------------ */
+/* ---- POST: a generated key ---------------------------------------------- */
 
-/* The key need not have parts: POST /kv makes keys of one part. The check that
- * the new key is absent makes sure that nothing is ever replaced. */
+/* The prefix may be empty: POST /kv makes keys of one part. A check that the
+ * new key is absent ensures that no entry is replaced. */
 static bool read_create(struct request *request, struct kx_mutation *mutation,
                         struct kx_check *check, struct input_error *error)
 {
@@ -403,8 +541,8 @@ static void acknowledge_created(struct request *request, struct reply *reply)
     kx_add_byte(&reply->body, '}');
 }
 
-/* 201 with Location, as the client could not know the key (RFC 9110 section
- * 9.3.3). */
+/* Answers 201 with Location, since the client does not know the key (RFC 9110
+ * section 9.3.3). */
 static void answer_created(struct request *request, struct reply *reply,
                            void *arg)
 {
@@ -417,13 +555,6 @@ static void answer_created(struct request *request, struct reply *reply,
         acknowledge_created(request, reply);
     if (stores_bytes(work))
         add_not_indexed(request, reply);
-}
-
-static void refuse_created(struct request *request, struct reply *reply,
-                           void *arg)
-{
-    (void)arg;
-    core_refusal_commit(request, reply);
 }
 
 static void read_new(struct request *request, void *arg)
@@ -454,9 +585,101 @@ void kv_create(struct request *request, struct reply *reply)
     if (!request_commit(request))
         return;
     if (work->status != KX_OK)
-        request_read(request, refuse_created, NULL);
+        request_read(request, refuse_commit, NULL);
     else if (stores_bytes(work))
         request_read(request, answer_created, NULL);
     else
         answer_created(request, reply, NULL);
+}
+
+/* ---- PUT by an indexed value -------------------------------------------- */
+
+/* Replaces the entry that has the value, or makes one under ?new=. The writer
+ * finds the entry while it plans, so no other commit can come between. */
+
+/* Reads ?new=, the key of a new entry, if it is given. */
+static bool read_new_key(const struct query_params *query,
+                         struct kx_mutation *mutation,
+                         struct input_error *error)
+{
+    struct kx_buffer key;
+    struct kx_fault fault = {0};
+    kx_buffer_init(&key, query->memory);
+    if (!query_params_has(query, PARAMETER_NEW))
+        return true;
+    if (!query_params_key(query, PARAMETER_NEW, &key, error))
+        return false;
+    mutation->new_key = kx_buffer_slice(&key);
+    if (key.size > 0 && kx_key_check(mutation->new_key, &fault) == KX_OK)
+        return true;
+    if (key.size == 0)
+        input_error_set(error, PROBLEM_BAD_PARAMETER,
+                        "The parameter new is a key with at least one part.");
+    else
+        input_error_fault(error, &fault);
+    error->parameter = kx_text(query_params_name(PARAMETER_NEW));
+    return false;
+}
+
+static bool read_put(struct request *request, struct kx_mutation *mutation,
+                     struct kx_by *by, struct input_error *error)
+{
+    struct kx_buffer name;
+    struct kx_buffer value;
+    struct query_params query;
+    kx_buffer_init(&value, request->memory);
+    mutation->by = by;
+    if (!request_key_index(request, &name, error) ||
+        !request_key(request, TAKES_TTL | TAKES_NEW, &query, &value, error) ||
+        !body_value(request, &mutation->value, error) ||
+        !kv_read_ttl(&query, mutation, error) ||
+        !read_new_key(&query, mutation, error))
+        return false;
+    by->index = kx_buffer_slice(&name);
+    by->value = kx_buffer_slice(&value);
+    return true;
+}
+
+struct putting {
+    struct kx_mutation mutation;
+    struct kx_by by;
+    struct input_error error; /* set unless `good` */
+    bool good;
+};
+
+static void read_all(struct request *request, void *arg)
+{
+    struct putting *putting = arg;
+    putting->good =
+        read_put(request, &putting->mutation, &putting->by, &putting->error);
+}
+
+static void add_advice(struct kx_fault *fault)
+{
+    size_t size = strlen(fault->detail);
+    snprintf(fault->detail + size, sizeof fault->detail - size,
+             "; with ?new=KEY it is stored under KEY");
+}
+
+/* A new entry has another address than this request, so 201 has a Location. */
+void kv_put_by(struct request *request, struct reply *reply)
+{
+    struct kx_commit *commit = &request->commit;
+    struct putting putting;
+    putting.mutation = (struct kx_mutation){.type = KX_SET};
+    putting.by = (struct kx_by){.keeps = true};
+    if (!request_work(request, read_all, &putting))
+        return;
+    if (!putting.good) {
+        input_error_reply(request, reply, &putting.error);
+        return;
+    }
+    if (!kv_commit(request, reply, &putting.mutation))
+        return;
+    if (commit->status == KX_ABSENT)
+        add_advice(&commit->refusal.fault);
+    kv_answer_write(request, reply);
+    if (reply->status == 201)
+        request_key_header(request, reply, "Location",
+                           commit->mutations[0].key);
 }

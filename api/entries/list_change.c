@@ -1,23 +1,25 @@
-/* DELETE and PATCH /list: a change of the entries of a range, or of an index, a
+/* DELETE and PATCH /list: change the entries of a range, or of an index, a
  * bounded part in each request. The writer reads the range while it plans the
- * commit, so nothing can come between. A part that was deleted is gone from the
- * range, so the same request continues; after a patch only a cursor does. A
- * cursor also passes what was read in vain, such as expired entries. */
+ * commit, so no other commit can come between. Deleted entries are no longer in
+ * the range, so a repeated DELETE continues; a PATCH continues only by its
+ * cursor. A cursor also skips rows that were read but hold no entry, such as
+ * expired ones. */
 #include "entries/entry_handlers.h"
 
 #include <stdio.h>
 #include <talloc.h>
 
+#include "entries/kv.h"
 #include "rest/answer.h"
 #include "rest/body.h"
 #include "rest/conditions.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "rest/cursor.h"
 #include "rest/entryjson.h"
 #include "rest/idempotency.h"
 #include "rest/selector.h"
 
-/* What a request asks for. */
+/* The parsed request. */
 struct range_change {
     struct input_error error; /* set unless `good` */
     bool good;
@@ -35,10 +37,10 @@ static bool is_said(const struct query_params *query, enum parameter parameter)
     return query_params_has(query, parameter) && query->raw[parameter].size > 0;
 }
 
-/* An empty prefix, as from an unset shell variable, must not empty the store or
- * an index: all of it has to be asked for as prefix=[]. */
-static bool says_what(const struct query_params *query,
-                      struct input_error *error)
+/* An empty prefix, as from an unset shell variable, must not change the whole
+ * store or index: for that a client writes prefix=[]. */
+static bool selects_range(const struct query_params *query,
+                          struct input_error *error)
 {
     bool start = is_said(query, PARAMETER_START);
     bool end = is_said(query, PARAMETER_END);
@@ -66,7 +68,7 @@ static struct range_change *change_create(struct request *request,
     return change;
 }
 
-/* The parameters, of which the method takes `own` besides those of a range. */
+/* Reads the parameters: those of a range, and `own` of the method. */
 static bool read_range(struct request *request, unsigned own,
                        struct query_params *query, struct range_change *change,
                        struct input_error *error)
@@ -75,7 +77,7 @@ static bool read_range(struct request *request, unsigned own,
                              TAKES_LIMIT | TAKES_INDEX | TAKES_DRY;
     return query_params_read(request->query, allowed, request->memory, query,
                              error) &&
-           conditions_none(request, error) && says_what(query, error) &&
+           conditions_none(request, error) && selects_range(query, error) &&
            selection_read(query, &change->selection, error) &&
            query_params_limit(query, &change->mutation.limit, error) &&
            query_params_flag(query, PARAMETER_DRY, &request->commit.dry,
@@ -84,7 +86,7 @@ static bool read_range(struct request *request, unsigned own,
             query_params_text(query, PARAMETER_CURSOR, &change->cursor, error));
 }
 
-/* Makes the range of what was read, in a view if an index is concerned. */
+/* Makes the range of the parsed request. A range of an index needs a view. */
 static bool select_range(const struct request *request,
                          struct range_change *change, struct input_error *error)
 {
@@ -114,14 +116,7 @@ static void select_in_view(struct request *request, struct reply *reply,
     change->good = select_range(request, change, &change->error);
 }
 
-static void refuse_commit(struct request *request, struct reply *reply,
-                          void *arg)
-{
-    (void)arg;
-    core_refusal_commit(request, reply);
-}
-
-/* Commits what was read. False: the reply is complete. */
+/* Selects the range and commits the change. False: the reply is complete. */
 static bool commit_change(struct request *request, struct reply *reply,
                           struct range_change *change)
 {
@@ -144,8 +139,8 @@ static bool commit_change(struct request *request, struct reply *reply,
     return false;
 }
 
-/* {"ok":true,"<done>":N,"more":..,"cursor":"..","versionstamp":..}. Without the
- * cursor if nothing is left. */
+/* {"ok":true,"<done>":N,"more":..,"cursor":"..","versionstamp":..}; no cursor
+ * if no entries are left. */
 static void answer_range(struct request *request, struct reply *reply,
                          const char *done, const struct range_change *change)
 {

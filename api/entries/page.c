@@ -1,6 +1,6 @@
-/* One page of a scan as JSON. Whether there are more entries is found out by
- * asking for one more than the page has, so that a cursor does not lead to an
- * empty page, unless it takes too long to find that one. */
+/* Pages of one or several ranges. A page reads one entry more than it shows, so
+ * that a cursor does not lead to an empty page, unless finding that entry takes
+ * too long. */
 #include "entries/page.h"
 
 #include <talloc.h>
@@ -54,7 +54,7 @@ bool page_begin(struct page *page, struct selection *selection,
     page->selector.range.field_count = page->shape.fields.count;
     page->list = cursor_list(page->selector.index, &page->selector.range);
     if (page->where != NULL) {
-        page->selector.range.field_count = 0; /* it may need others */
+        page->selector.range.field_count = 0; /* `where` may need others */
         page->prefix = kx_buffer_slice(&selection->prefix);
         page->list = kx_hash(page->list, page->conditions);
     }
@@ -111,7 +111,7 @@ static bool add_range(struct page *page, struct selection *selections, size_t n,
     selector->range.fields = page->shape.fields.paths;
     selector->range.field_count = page->shape.fields.count;
     if (page->where != NULL)
-        selector->range.field_count = 0; /* it may need others */
+        selector->range.field_count = 0; /* `where` may need others */
     several->list[n] = (struct kx_list_range){.index = selector->index,
                                               .range = selector->range};
     if (selector->indexed && several->ranges.merge)
@@ -142,7 +142,6 @@ bool page_begin_several(struct page *page, struct selection *selections,
     return cursor.size == 0 || go_on_at(page, cursor, error);
 }
 
-/* The scans read the paths that the shape has. */
 void page_copy(struct page *copy, const struct page *page)
 {
     *copy = *page;
@@ -193,7 +192,7 @@ bool page_begin_at_share(struct page *page, struct kx_reader *reader)
     return status == KX_OK || status == KX_INDEX_ABSENT;
 }
 
-/* An error is about the range that could not be scanned. */
+/* Makes page->selector the range that could not be scanned, for the error. */
 static enum kx_status note_failed(struct page *page, enum kx_status status)
 {
     struct page_ranges *several = page->several;
@@ -228,9 +227,9 @@ void page_position(const struct page *page, struct kx_reader *reader,
         kx_add_slice(out, kx_scan_position(reader));
 }
 
-/* Appends entries up to the limit; *last is then the position of the last one
- * when there are more of them, else empty. A page ends early where there is too
- * much to read or to pass over; KX_AGAIN: it would be empty. */
+/* Appends entries up to the limit. *last becomes the position of the last entry
+ * if more follow, otherwise empty. A page ends early if it would read or skip
+ * too much; KX_AGAIN if it would be empty then. */
 static enum kx_status write_entries(struct page *page, struct kx_reader *reader,
                                     struct entry_writer *writer,
                                     struct kx_buffer *last,
@@ -244,7 +243,7 @@ static enum kx_status write_entries(struct page *page, struct kx_reader *reader,
     for (; (status = page_next(page, reader, &entry, fault)) == KX_OK;
          count++) {
         if (full)
-            return KX_OK; /* this one is for the next page */
+            return KX_OK; /* this entry belongs to the next page */
         if (count > 1)
             kx_add_byte(writer->out, ',');
         entry_writer_add(writer, &entry, &page->shape);

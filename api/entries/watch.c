@@ -1,22 +1,300 @@
 /* GET /watch?key=...&key=... or ?prefix=...: server-sent events, each with the
- * entries that have changed since the one before (watch_stream.c). For keys the
- * first event has all of them; for a client that sends what it has seen, only
- * those that differ from that. For a prefix the first event tells the client to
- * list it. With an index it follows that (feeds/feed.h). */
-#include "entries/watch_stream.h"
+ * entries that have changed since the previous event. For keys the first event
+ * has all entries or, if the client sends the id of its last event, those that
+ * have changed since. For a prefix the first event tells the client to list it.
+ * With ?index= the watch follows an index (feeds/feed.h).
+ *
+ * An event is made when the client has room for it, from the entries as they
+ * are then: a slow client gets fewer events, and nothing is queued for it. */
+#include "entries/watch.h"
 
+#include <stdatomic.h>
 #include <talloc.h>
 
-#include "http/accept.h"
 #include "access/access.h"
 #include "entries/entry_handlers.h"
-#include "rest/query_params.h"
-#include "rest/core_refusal.h"
-#include "entries/watch_event_id.h"
-#include "http/service.h"
-#include "entries/subkeys.h"
+#include "entries/explain.h"
+#include "entries/kv.h"
 #include "feeds/feed.h"
 #include "feeds/last_event.h"
+#include "http/accept.h"
+#include "http/problem.h"
+#include "http/service.h"
+#include "http/watch_wait.h"
+#include "rest/refusal.h"
+#include "rest/entryjson.h"
+#include "rest/query_params.h"
+#include "rest/selector.h"
+
+/* ---- Ids of events ------------------------------------------------------ */
+
+void watch_event_id_write(const uint64_t *stamps, size_t count,
+                          struct kx_buffer *out)
+{
+    char text[KX_STAMP_DIGITS];
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            kx_add_byte(out, ',');
+        if (stamps[i] == 0 || stamps[i] == WATCH_EVENT_ID_NOTHING) {
+            kx_add_byte(out, '-');
+            continue;
+        }
+        kx_stamp_text(stamps[i], text);
+        kx_add(out, text, sizeof text);
+    }
+}
+
+static bool read_one(struct kx_slice text, uint64_t *stamp_out)
+{
+    if (kx_equal(text, kx_text("-"))) {
+        *stamp_out = 0;
+        return true;
+    }
+    return kx_stamp_parse(text, stamp_out);
+}
+
+bool watch_event_id_read(struct kx_slice text, uint64_t *stamps, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *comma =
+            text.size > 0 ? memchr(text.data, ',', text.size) : NULL;
+        bool last = i + 1 == count;
+        if (last != (comma == NULL))
+            return false;
+        size_t size = last ? text.size : (size_t)(comma - text.data);
+        if (!read_one(kx_slice(text.data, size), &stamps[i]))
+            return false;
+        if (!last)
+            text = kx_slice(comma + 1, text.size - size - 1);
+    }
+    return true;
+}
+
+/* ---- The stream --------------------------------------------------------- */
+
+/* What one client watches and has seen: the state of the stream that is the
+ * reply. Lies in the request's memory. */
+struct watch_stream {
+    struct stream stream;
+    struct kx_watch *watch;
+    size_t count;
+    struct kx_slice *keys;
+    uint64_t *stamps; /* of the entries as the client has seen them; see watch.h
+                       */
+    struct watch_silence silence;
+    struct kx_buffer record;
+    /* For a watch of one key, until its first event: the keys under it. */
+    void *under; /* memory of the range, or NULL */
+    struct selector under_range;
+    /* For a watch of a prefix, whose `keys` are those of its next event: */
+    bool of_prefix;
+    bool lost; /* changes were lost: the client must list the prefix */
+    struct kx_slice prefix;
+    struct selector selector; /* the keys under the prefix */
+    struct kx_buffer changed; /* bytes of `keys` */
+};
+
+/* The limit of an event. A client with larger events must watch fewer keys; a
+ * client that watches a prefix is told to list it. */
+enum { EVENT_BYTES_MAX = 16 << 20 };
+
+/* An event while it is written. */
+struct event {
+    struct kx_buffer *out;
+    size_t changed; /* entries in it */
+    struct kx_fault fault;
+};
+
+/* If the key has no entry but entries under it, the first event has the path
+ * that lists them. */
+static void add_absent(struct watch_stream *watch, size_t i,
+                       struct event *event)
+{
+    struct kx_buffer *out = event->out;
+    entryjson_write_absent(watch->keys[i], out);
+    if (watch->under == NULL || out->failed ||
+        !subkeys_exist(watch->stream.request->reader, &watch->under_range))
+        return;
+    out->size--;
+    kx_add_text(out, ",\"listedAt\":\"");
+    explain_request_prefix(watch->keys[i], out);
+    kx_add_text(out, "\"}");
+}
+
+/* Skips a key of an index that is not ready: when the index becomes ready,
+ * there is news of the key. */
+static enum kx_status add_key(struct watch_stream *watch, size_t i,
+                              struct event *event)
+{
+    struct kx_entry entry = {.stamp = 0};
+    enum kx_status status =
+        kx_read(watch->stream.request->reader, watch->keys[i], &watch->record,
+                &entry, &event->fault);
+    if (status == KX_INDEX_NOT_READY)
+        return KX_OK;
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (entry.stamp == watch->stamps[i])
+        return KX_OK;
+    watch->stamps[i] = entry.stamp;
+    if (event->changed++ > 0)
+        kx_add_byte(event->out, ',');
+    size_t start = event->out->size;
+    if (status == KX_OK)
+        entryjson_write(&entry, event->out);
+    else
+        add_absent(watch, i, event);
+    entryjson_one_line(event->out, start);
+    return event->out->size > EVENT_BYTES_MAX ? KX_COMMIT_TOO_LARGE : KX_OK;
+}
+
+/* The status was sent before, so the error is an event. */
+static void add_error(const struct event *event, size_t start)
+{
+    bool large = event->fault.status == KX_COMMIT_TOO_LARGE;
+    event->out->size = start;
+    kx_add_text(event->out, "event: error\ndata: ");
+    if (large)
+        problem_write(event->out, PROBLEM_PAYLOAD_TOO_LARGE,
+                      "The entries that have changed have more than 16777216 "
+                      "bytes.");
+    else
+        problem_write(event->out, problem_of(event->fault.status),
+                      kx_status_title(event->fault.status));
+    kx_add_text(event->out, "\n\n");
+}
+
+/* Reads all keys in one view. Only changed entries need to be on disk before
+ * the event is sent. */
+static void read_keys(struct watch_stream *watch, struct event *event,
+                      uint64_t *flush_out)
+{
+    struct kx_reader *reader = watch->stream.request->reader;
+    kx_read_begin(reader);
+    for (size_t i = 0; i < watch->count; i++) {
+        event->fault.status = add_key(watch, i, event);
+        if (event->fault.status != KX_OK)
+            break;
+    }
+    uint64_t flush = kx_read_end(reader);
+    *flush_out = event->changed > 0 ? flush : 0;
+    TALLOC_FREE(watch->under);
+}
+
+static void add_reset(struct watch_stream *watch, struct kx_buffer *chunk)
+{
+    watch->lost = false;
+    kx_add_text(chunk, "event: reset\ndata: {}\n\n");
+    watch->silence.sent_ns = kx_monotonic_ns();
+}
+
+/* Appends an event if an entry has changed. Returns false if the event is the
+ * last, because the entries cannot be read. */
+static bool add_event(struct watch_stream *watch, struct kx_buffer *chunk,
+                      uint64_t *flush_out)
+{
+    struct event event = {.out = chunk};
+    size_t start = chunk->size;
+    kx_add_text(chunk, "event: change\ndata: {\"entries\":[");
+    read_keys(watch, &event, flush_out);
+    if (event.fault.status == KX_COMMIT_TOO_LARGE && watch->of_prefix) {
+        chunk->size = start;
+        add_reset(watch, chunk);
+        return true;
+    }
+    if (event.fault.status != KX_OK) {
+        add_error(&event, start);
+        return false;
+    }
+    if (event.changed == 0) {
+        chunk->size = start;
+        return true;
+    }
+    kx_add_text(chunk, "]}\n");
+    if (!watch->of_prefix) {
+        kx_add_text(chunk, "id: ");
+        watch_event_id_write(watch->stamps, watch->count, chunk);
+        kx_add_byte(chunk, '\n');
+    }
+    kx_add_byte(chunk, '\n');
+    watch->silence.sent_ns = kx_monotonic_ns();
+    return true;
+}
+
+/* ---- Changes under a prefix --------------------------------------------- */
+
+static void forget_keys(struct watch_stream *watch)
+{
+    TALLOC_FREE(watch->keys);
+    TALLOC_FREE(watch->stamps);
+    watch->count = 0;
+    watch_wait_release(&watch->changed);
+}
+
+/* Takes the keys that have changed for the next event. Without memory for them
+ * the client must list the prefix. */
+static void collect(struct watch_stream *watch)
+{
+    const void *memory = watch->stream.request->memory;
+    struct kx_slice *keys =
+        talloc_array(memory, struct kx_slice, KX_WATCH_CHANGES_MAX);
+    uint64_t *stamps = talloc_array(memory, uint64_t, KX_WATCH_CHANGES_MAX);
+    watch->keys = keys;
+    watch->stamps = stamps;
+    if (keys == NULL || stamps == NULL ||
+        !kx_watch_take(watch->watch, keys, &watch->count, &watch->changed))
+        watch->lost = true;
+    for (size_t i = 0; i < watch->count; i++)
+        stamps[i] = WATCH_EVENT_ID_NOTHING;
+}
+
+static bool add_changes(struct watch_stream *watch, struct kx_buffer *chunk,
+                        uint64_t *flush_out)
+{
+    collect(watch);
+    if (watch->lost)
+        add_reset(watch, chunk);
+    bool goes_on = watch->count == 0 || add_event(watch, chunk, flush_out);
+    forget_keys(watch);
+    return goes_on;
+}
+
+/* ---- Chunks ------------------------------------------------------------- */
+
+static bool may_go_on(const struct watch_stream *watch)
+{
+    const struct request *request = watch->stream.request;
+    if (atomic_load(&request->service->stopping))
+        return false;
+    if (watch->of_prefix)
+        return selector_visible(request, SCOPE_WATCH, &watch->selector);
+    return access_sees_all(request, SCOPE_WATCH, watch->keys, watch->count);
+}
+
+/* The stream's `next`: an event with the entries that have changed since the
+ * previous one, read in one view. When the server stops, the reply ends and the
+ * client connects again. */
+static bool watch_stream_next(struct stream *stream, struct kx_buffer *chunk,
+                              uint64_t *flush_out)
+{
+    struct watch_stream *watch = stream->state;
+    do {
+        if (!may_go_on(watch))
+            return false;
+        if (!watch->silence.begun)
+            watch_silence_add(&watch->silence, chunk);
+        if (!(watch->of_prefix ? add_changes(watch, chunk, flush_out)
+                               : add_event(watch, chunk, flush_out)))
+            return false;
+        if (chunk->size > 0 || chunk->failed ||
+            watch_silence_add(&watch->silence, chunk))
+            return true;
+    } while (!watch_wait(stream->request, watch->watch,
+                         watch_silence_end(&watch->silence)));
+    watch_wait_release(chunk);
+    watch_wait_release(&watch->record);
+    return true;
+}
 
 /* ---- The request -------------------------------------------------------- */
 
@@ -129,12 +407,12 @@ static bool read_query(struct request *request, struct query_params *query,
         !query_params_has(query, PARAMETER_SINCE))
         return true;
     input_error_set(error, PROBLEM_BAD_PARAMETER,
-                    "since is of a watch of an index: add index=NAME.");
+                    "since needs an index to watch: add index=NAME.");
     error->parameter = kx_text("since");
     return false;
 }
 
-/* What is watched, if it is no index. */
+/* Reads the keys, or the prefix. */
 static bool read_watched(struct watch_stream *watch, struct query_params *query,
                          struct input_error *error)
 {
@@ -151,8 +429,8 @@ static bool may_watch(struct watch_stream *watch, struct reply *reply)
     return access_keys(request, reply, SCOPE_WATCH, watch->keys, watch->count);
 }
 
-/* A prefix of an index that cannot be read can be refused only before the reply
- * has begun. */
+/* Tries to scan the prefix, since entries of an index that is not ready can be
+ * refused only before the reply begins. */
 static void try_prefix(const struct watch_stream *watch, struct reply *reply)
 {
     struct kx_reader *reader = watch->stream.request->reader;
@@ -161,11 +439,11 @@ static void try_prefix(const struct watch_stream *watch, struct reply *reply)
     fault.status = selector_scan(&watch->selector, reader, &fault);
     kx_read_end(reader);
     if (fault.status != KX_OK)
-        core_refusal_key(watch->stream.request, reply, &fault, watch->prefix);
+        refuse_key(watch->stream.request, reply, &fault, watch->prefix);
 }
 
-/* Sets the range below the only watched key, unless the client sends what it
- * has seen of that key. */
+/* Sets the range under the only watched key, unless the client has seen its
+ * entry before. */
 static void prepare_under(struct watch_stream *watch)
 {
     struct request *request = watch->stream.request;
@@ -177,7 +455,8 @@ static void prepare_under(struct watch_stream *watch)
         TALLOC_FREE(watch->under);
 }
 
-/* The watch is open before the first event is read: no change gets lost. */
+/* The watch is opened before the first event is read, so that no change is
+ * lost. */
 static enum kx_status open_watch(struct watch_stream *watch)
 {
     struct request *request = watch->stream.request;
@@ -223,7 +502,7 @@ static void watch_entries(struct request *request, struct reply *reply,
     if (watch->of_prefix)
         try_prefix(watch, reply);
     else
-        core_refusal_watched(request, reply, watch->keys, watch->count);
+        refuse_watched(request, reply, watch->keys, watch->count);
     if (reply->status != 0)
         return;
     if (!watch->of_prefix)

@@ -8,7 +8,7 @@
 #include "feeds/feed_stream.h"
 #include "feeds/last_event.h"
 #include "http/service.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 
 /* ---- The request -------------------------------------------------------- */
 
@@ -229,7 +229,7 @@ static void follow(struct feed_stream *feed, struct reply *reply, bool given)
         return;
     }
     if (looked.fault.status != KX_OK) {
-        core_refusal_read(request, reply, &looked.fault, feed->index);
+        refuse_read(request, reply, &looked.fault, feed->index);
         return;
     }
     if (!looked.fits) {

@@ -1,7 +1,7 @@
 /* The catalogue of errors: from a stable code to HTTP status, title and hint,
  * and the application/problem+json document (RFC 9457) that a client gets.
  * Every error reply is made here: errors of parsers through input_error.h,
- * refusals of the core through core_refusal.h. Codes never change, because
+ * refusals of the core through refusal.h. Codes never change, because
  * programs depend on them. */
 #ifndef API_PROBLEM_H
 #define API_PROBLEM_H

@@ -7,7 +7,7 @@
 #include "rest/answer.h"
 #include "indexes/index_find.h"
 #include "rest/cursor.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "rest/request_key.h"
 
 enum { KEYS_MAX = KX_PAGE_MAX };
@@ -142,7 +142,7 @@ static void list_conflicts(struct request *request, struct reply *reply,
         return;
     }
     if (fault.status != KX_OK) {
-        core_refusal_read(request, reply, &fault, page.name);
+        refuse_read(request, reply, &fault, page.name);
         return;
     }
 }

@@ -7,7 +7,7 @@
 #include "access/access.h"
 #include "rest/answer.h"
 #include "rest/indexjson.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 
 /* Entries looked at in one view: each may need a look-up. */
 enum { SLICE_ENTRIES = 500 };
@@ -62,7 +62,7 @@ static void run_slice(struct request *request, struct reply *reply, void *arg)
     if (dry->more)
         return;
     if (fault.status != KX_OK && fault.status != KX_END) {
-        core_refusal_read(request, reply, &fault, dry->name);
+        refuse_read(request, reply, &fault, dry->name);
         return;
     }
     answer_json(reply, 200);

@@ -5,7 +5,7 @@
 #include "access/access.h"
 #include "rest/request_key.h"
 #include "rest/query_params.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "rest/indexjson.h"
 
 bool index_only_name(struct request *request, struct reply *reply,
@@ -29,7 +29,7 @@ void index_missing(struct request *request, struct reply *reply,
         (const char *)name.data);
     if (kx_utf8_valid(name))
         problem_member_text(reply, "index", name);
-    core_refusal_near_index(request, reply, name);
+    refuse_near_index(request, reply, name);
 }
 
 /* The core's refusal, with the name where it is the name that is in the way. */
@@ -37,15 +37,14 @@ void index_refused(struct request *request, struct reply *reply,
                    struct kx_slice name)
 {
     enum kx_status status = request->commit.status;
-    core_refusal_commit(request, reply);
+    refuse_commit(request, reply, NULL);
     if (status == KX_INDEX_EXISTS || status == KX_INDEX_NAME_USED ||
         status == KX_INDEX_BUSY || status == KX_NO_MIGRATION ||
         status == KX_INDEX_NOT_READY)
         problem_member_text(reply, "index", name);
 }
 
-static void refuse_commit(struct request *request, struct reply *reply,
-                          void *arg)
+static void refuse(struct request *request, struct reply *reply, void *arg)
 {
     struct kx_slice name = request->commit.command.index_name;
     (void)arg;
@@ -61,7 +60,7 @@ bool index_commit(struct request *request)
         return false;
     if (request->commit.status == KX_OK)
         return true;
-    request_read(request, refuse_commit, NULL);
+    request_read(request, refuse, NULL);
     return false;
 }
 

@@ -7,7 +7,7 @@
 #include "rest/body.h"
 #include "indexes/index_wait.h"
 #include "indexes/index_find.h"
-#include "rest/member_table.h"
+#include "rest/document.h"
 #include "rest/query_params.h"
 #include "rest/request_key.h"
 
@@ -48,7 +48,7 @@ static bool read_per_second(void *target, struct kx_slice value,
     struct kx_pace *pace = target;
     size_t number = 0;
     if (kx_json_type(value) != KX_JSON_NULL &&
-        !member_table_whole(value, PER_SECOND_MAX, &number, error))
+        !document_whole(value, PER_SECOND_MAX, &number, error))
         return false;
     pace->sets_limit = true;
     pace->per_second = (uint32_t)number;
@@ -70,7 +70,7 @@ static bool read_pace(const struct request *request, struct kx_pace *pace,
                       struct input_error *error)
 {
     return body_json(request, error) &&
-           member_table_read(request->body, THROTTLE_MEMBERS, pace, error) &&
+           document_read(request->body, THROTTLE_MEMBERS, pace, error) &&
            (pace->sets_limit ||
             input_error_set(
                 error, PROBLEM_BAD_REQUEST,

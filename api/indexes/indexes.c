@@ -14,7 +14,7 @@
 #include "indexes/index_wait.h"
 #include "rest/indexjson.h"
 #include "http/percent.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "rest/request_key.h"
 
 /* The name is in the request's memory, where it outlives this call; an empty
@@ -221,7 +221,7 @@ static void refuse_drop(struct request *request, struct reply *reply, void *arg)
     if (request->commit.status == KX_INDEX_ABSENT)
         index_missing(request, reply, request->commit.command.index_name);
     else
-        core_refusal_commit(request, reply);
+        refuse_commit(request, reply, NULL);
 }
 
 void index_drop(struct request *request, struct reply *reply)
@@ -305,7 +305,7 @@ static void look_up(struct request *request, struct reply *reply, void *arg)
         index_missing(request, reply, kx_buffer_slice(&name));
         return;
     }
-    core_refusal_read(request, reply, &fault, kx_buffer_slice(&name));
+    refuse_read(request, reply, &fault, kx_buffer_slice(&name));
 }
 
 void index_get(struct request *request, struct reply *reply)

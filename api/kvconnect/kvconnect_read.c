@@ -10,7 +10,7 @@
 #include "kvconnect/datapath.pb-c.h"
 #include "kvconnect/kvconnect_rows.h"
 #include "kvconnect/protobuf.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 
 enum { OUTPUT_STRONG = 4, OUTPUT_STATUS = 8 };
 
@@ -261,7 +261,7 @@ static void refuse(struct request *request, struct reply *reply,
         refuse_size(request, reply);
         return;
     }
-    core_refusal_key(request, reply, &reading->fault, reading->start);
+    refuse_key(request, reply, &reading->fault, reading->start);
 }
 
 static void start_reading(struct reading *reading,

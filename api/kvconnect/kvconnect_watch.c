@@ -20,7 +20,7 @@
 #include "kvconnect/datapath.pb-c.h"
 #include "kvconnect/kvconnect.h"
 #include "kvconnect/protobuf.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "http/service.h"
 #include "http/watch_wait.h"
 
@@ -219,7 +219,7 @@ static void begin(struct frame_stream *watch, struct reply *reply)
 {
     struct request *request = watch->stream.request;
     struct kx_fault fault = {.status = KX_OK};
-    if (!core_refusal_watched(request, reply, watch->keys, watch->count))
+    if (!refuse_watched(request, reply, watch->keys, watch->count))
         return;
     fault.status = open_watch(watch);
     if (fault.status == KX_COMMIT_TOO_LARGE) {
@@ -230,7 +230,7 @@ static void begin(struct frame_stream *watch, struct reply *reply)
         return;
     }
     if (fault.status != KX_OK) {
-        core_refusal_key(request, reply, &fault, watch->keys[0]);
+        refuse_key(request, reply, &fault, watch->keys[0]);
         return;
     }
     reply->status = 200;

@@ -8,7 +8,7 @@
 #include "kvconnect/datapath.pb-c.h"
 #include "kvconnect/kvconnect.h"
 #include "kvconnect/protobuf.h"
-#include "rest/core_refusal.h"
+#include "rest/refusal.h"
 #include "rest/ttl.h"
 
 enum { OUTPUT_STATUS = 1, OUTPUT_STAMP = 2, OUTPUT_FAILED_CHECKS = 4 };
@@ -230,7 +230,7 @@ static void refuse(struct request *request, struct reply *reply, void *arg)
         &commit->mutations[commit->refusal.mutation];
     if (commit->status != KX_TYPE_MISMATCH ||
         mutation->value.encoding != KX_LE64) {
-        core_refusal_commit(request, reply);
+        refuse_commit(request, reply, NULL);
         return;
     }
     const char *name = mutation->type == KX_SUM   ? "sum"

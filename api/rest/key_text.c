@@ -10,8 +10,8 @@ static bool bad(struct input_error *error, struct kx_slice segment,
                 const char *reason)
 {
     return input_error_set(error, PROBLEM_BAD_KEY,
-                           "The path segment \"%.*s\" %s.", kx_shown(segment),
-                           segment.data, reason);
+                           "The path segment \"%.*s\" %s.",
+                           kx_excerpt_size(segment), segment.data, reason);
 }
 
 /* True if the status of adding a part is KX_OK; else sets the error. */

@@ -4,7 +4,7 @@
 
 #include <talloc.h>
 
-#include "rest/member_table.h"
+#include "rest/document.h"
 
 /* Appends a name as the JSON Pointer to the member of that name. */
 static void add_name(struct kx_slice name, struct kx_buffer *out)
@@ -79,13 +79,13 @@ bool projection_read_array(struct kx_slice array, const void *memory,
     struct kx_slice none;
     struct kx_slice element;
     size_t count;
-    if (!member_table_count(array, &count, error))
+    if (!document_count(array, &count, error))
         return false;
     kx_json_iterate(array, &iter);
     for (size_t i = 0; kx_json_next(&iter, &none, &element); i++) {
         struct kx_buffer text;
         kx_buffer_init(&text, memory);
-        if (!member_table_text(element, &text, error) ||
+        if (!document_text(element, &text, error) ||
             !add_field(kx_buffer_slice(&text), memory, fields_out, error))
             return input_error_in_element(error, i);
     }

@@ -89,17 +89,18 @@ static void point_to_indexes(struct kx_slice name, struct input_error *error)
              " An index selects entries by a field: POST /explain with "
              "\"where\":[{\"path\":\"/%.*s\",\"eq\":...}] finds the index, or "
              "shows how to declare it.",
-             kx_shown(name), (const char *)name.data);
+             kx_excerpt_size(name), (const char *)name.data);
 }
 
 /* Also one that has no meaning here. A watch selects nothing by its index. */
 static bool unknown(struct kx_slice name, const struct query_params *query,
                     struct input_error *error)
 {
-    input_error_set(
-        error, PROBLEM_UNKNOWN_PARAMETER,
-        "The parameter \"%.*s\" is unknown here%s.", kx_shown(name), name.data,
-        query->allowed == 0 ? "; this operation takes no parameters" : "");
+    input_error_set(error, PROBLEM_UNKNOWN_PARAMETER,
+                    "The parameter \"%.*s\" is unknown here%s.",
+                    kx_excerpt_size(name), name.data,
+                    query->allowed == 0 ? "; this operation takes no parameters"
+                                        : "");
     error->parameter = name;
     for (int i = 0; i < PARAMETER_COUNT; i++)
         if ((query->allowed >> i & 1) != 0)
@@ -288,7 +289,7 @@ static bool bad_limit(const struct query_params *query, bool too_large,
         error, PROBLEM_BAD_PARAMETER,
         "The parameter limit is \"%.*s\"; it takes a whole number from 1 "
         "to %d.%s",
-        kx_shown(text), (const char *)text.data, KX_PAGE_MAX, way);
+        kx_excerpt_size(text), (const char *)text.data, KX_PAGE_MAX, way);
     error->parameter = kx_text(NAMES[PARAMETER_LIMIT]);
     return false;
 }
@@ -427,7 +428,7 @@ static bool read_key(struct kx_slice raw, struct kx_slice text,
             "\"%.*s\" could mean an encoded '/' or '=' of one "
             "part, or encoded separators; write the key as a JSON "
             "array like [\"users\",\"ada\"].",
-            kx_shown(raw), raw.data);
+            kx_excerpt_size(raw), raw.data);
     return text.size == 0 || key_text_from_path(raw, key, error);
 }
 

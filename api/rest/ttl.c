@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "rest/member_table.h"
+#include "rest/document.h"
 
 static const struct ttl_unit {
     const char *name;
@@ -79,7 +79,7 @@ static bool member_text(struct kx_slice value, struct kx_buffer *text,
     if (kx_json_type(value) != KX_JSON_STRING)
         return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "ttl is a string with a unit, such as \"60s\".");
-    return member_table_text(value, text, error);
+    return document_text(value, text, error);
 }
 
 bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,

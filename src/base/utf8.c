@@ -88,7 +88,7 @@ size_t kx_utf8_fit(struct kx_slice text, size_t most)
     return most;
 }
 
-int kx_shown(struct kx_slice text)
+int kx_excerpt_size(struct kx_slice text)
 {
-    return (int)kx_utf8_fit(text, KX_SHOWN_MAX);
+    return (int)kx_utf8_fit(text, KX_EXCERPT_MAX);
 }

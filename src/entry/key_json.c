@@ -44,8 +44,8 @@ static bool has_digits(double number, struct kx_slice digits)
 static enum kx_status inexact(struct kx_fault *fault, struct kx_slice token)
 {
     kx_fail(fault, KX_BAD_KEY, "%.*s%s is not exact as a double.",
-            kx_shown(token), (const char *)token.data,
-            token.size <= KX_SHOWN_MAX ? "" : "...");
+            kx_excerpt_size(token), (const char *)token.data,
+            token.size <= KX_EXCERPT_MAX ? "" : "...");
     if (fault != NULL)
         fault->inexact = true;
     return KX_BAD_KEY;
@@ -65,8 +65,8 @@ enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
         if (integer && digits.data[0] != '0')
             return inexact(fault, token);
         return kx_fail(fault, KX_BAD_KEY,
-                       "\"%.*s\" is not a finite JSON number.", kx_shown(token),
-                       (const char *)token.data);
+                       "\"%.*s\" is not a finite JSON number.",
+                       kx_excerpt_size(token), (const char *)token.data);
     }
     if (integer && digits.size > EXACT_DIGITS && !has_digits(number, digits))
         return inexact(fault, token);

@@ -75,7 +75,7 @@ enum kx_status typed_members(struct kx_slice json, struct typed *out,
         if (member == NULL)
             return kx_fail(fault, KX_BAD_VALUE,
                            "A typed value does not have the member %.*s.",
-                           kx_shown(name), (const char *)name.data);
+                           kx_excerpt_size(name), (const char *)name.data);
         *member = value;
     }
     if (out->type.size == 0 || kx_json_type(out->type) != KX_JSON_STRING)
@@ -884,7 +884,7 @@ static enum kx_status put(struct typed_sink *sink, struct kx_slice json)
                    "boolean, null, undefined, bigint, Date, RegExp, Array, "
                    "object, Map, Set, ArrayBuffer, DataView, the typed arrays "
                    "and the errors, and KvU64 as a whole value.",
-                   kx_shown(typed.type), (const char *)typed.type.data);
+                   kx_excerpt_size(typed.type), (const char *)typed.type.data);
 }
 
 /* Appends a typed value as V8. KX_OK, KX_BAD_VALUE, KX_NO_MEMORY; on errors out

@@ -196,8 +196,8 @@ static enum kx_status combine_json(struct combination *combination)
                ? give(combination, KX_JSON, start)
                : kx_fail(combination->fault, KX_NUMBER_RANGE,
                          "the sum of %.*s and %.*s is too large for a double",
-                         kx_shown(a), (const char *)a.data, kx_shown(b),
-                         (const char *)b.data);
+                         kx_excerpt_size(a), (const char *)a.data,
+                         kx_excerpt_size(b), (const char *)b.data);
 }
 
 /* ---- KvU64 -------------------------------------------------------------- */

@@ -24,10 +24,10 @@ bool kx_utf8_valid(struct kx_slice text);
  * and ends with a whole character. */
 size_t kx_utf8_fit(struct kx_slice text, size_t most);
 
-/* Returns how many bytes of a client's text to show in a message, as the
- * precision of "%.*s": at most KX_SHOWN_MAX. */
-enum { KX_SHOWN_MAX = 60 };
-int kx_shown(struct kx_slice text);
+/* Returns how many bytes of a client's text a message quotes, as the precision
+ * of "%.*s": at most KX_EXCERPT_MAX, and no part of a character. */
+enum { KX_EXCERPT_MAX = 60 };
+int kx_excerpt_size(struct kx_slice text);
 
 /* base64url without padding, RFC 4648 section 5, appended to out. read returns
  * false when text is not canonical; some bytes may have been appended then. */

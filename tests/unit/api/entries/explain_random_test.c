@@ -3,7 +3,7 @@
  * the order asked for; with conditions left, at least that; and an index that
  * is advised answers the query. */
 #include "commit/store_state.h"
-#include "entries/explain_request.h"
+#include "entries/explain.h"
 #include "explain_model.h"
 
 enum { ENTRIES = 60, INDEXES = 10, QUERIES = 1500 };

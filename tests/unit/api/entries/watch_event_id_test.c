@@ -1,5 +1,5 @@
 /* What a client has seen, as text and back. */
-#include "entries/watch_event_id.h"
+#include "entries/watch.h"
 #include "unit.h"
 
 #include <talloc.h>

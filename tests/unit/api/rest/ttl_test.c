@@ -1,6 +1,6 @@
 /* Times to live, and ULIDs. */
 #include "rest/ttl.h"
-#include "entries/ulid.h"
+#include "entries/kv.h"
 #include "unit.h"
 
 static const struct {

@@ -144,8 +144,8 @@ static void shown_text_ends_with_whole_character(void **state)
     (void)state;
     char text[] = "123456789 123456789 123456789 123456789 123456789 "
                   "123456789\u00e9";
-    assert_int_equal(kx_shown(kx_text(text)), KX_SHOWN_MAX - 1);
-    assert_int_equal(kx_shown(kx_text("Ada")), 3);
+    assert_int_equal(kx_excerpt_size(kx_text(text)), KX_EXCERPT_MAX - 1);
+    assert_int_equal(kx_excerpt_size(kx_text("Ada")), 3);
 }
 
 int main(void)

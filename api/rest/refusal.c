@@ -1,7 +1,7 @@
-/* Makes problems of refusals of the core. Each status has its own members, made
- * from the members of the refusal, so that a program can react without parsing
- * the detail. */
-#include "rest/core_refusal.h"
+/* Problems for the statuses with which the store refuses commits and reads.
+ * Each status has its own members, so that a client need not parse the detail.
+ */
+#include "rest/refusal.h"
 
 #include <stdio.h>
 
@@ -134,8 +134,8 @@ static void member_mutation(struct request *request, struct reply *reply)
         problem_member_number(reply, "mutation", commit->refusal.mutation);
 }
 
-/* Adds the number of the mutation and its key; of a patched range, the key of
- * the entry that is concerned. */
+/* Adds the number of the mutation and its key, or for a patched range the key
+ * of the entry that could not be patched. */
 static void members_mutation(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
@@ -150,7 +150,7 @@ static void members_mutation(struct request *request, struct reply *reply)
         member_key(request, reply, "attemptedKey", refusal->attempted_key);
 }
 
-/* An entry that is not there: of a key, or of a value of an index. */
+/* Adds the key, or the index and value, that has no entry. */
 static void members_absent(struct request *request, struct reply *reply)
 {
     const struct kx_by *by = request->commit.refusal.by;
@@ -186,7 +186,8 @@ static void members_not_indexable(struct request *request, struct reply *reply)
     member_mutation(request, reply);
 }
 
-/* Adds the value of the refusal under this name; null if nothing is held. */
+/* Adds the value that the entry holds under this name, null without an entry.
+ */
 static void member_held(struct request *request, struct reply *reply,
                         const char *name)
 {
@@ -202,7 +203,7 @@ static void member_held(struct request *request, struct reply *reply,
     member_json(reply, name, &holds);
 }
 
-/* `holds` is the value that the index itself keeps at that key. */
+/* `holds` is the value that the index keeps at the key. */
 static void members_owned(struct request *request, struct reply *reply)
 {
     problem_member_text(reply, "index", kx_text(request->commit.refusal.index));
@@ -210,9 +211,9 @@ static void members_owned(struct request *request, struct reply *reply)
     members_mutation(request, reply);
 }
 
-/* May the caller know which entry has the value? Only with the right to read
- * that entry; the detail, which names it, is withheld as well. access_commit
- * has checked the rights on everything else that a refusal tells. */
+/* True if the caller may be told which entry has the unique value, by the
+ * member and in the detail: only with the right to read that entry.
+ * access_commit has checked the rights on all else that a refusal tells. */
 static bool may_tell(const struct request *request)
 {
     const struct kx_commit *commit = &request->commit;
@@ -220,8 +221,9 @@ static bool may_tell(const struct request *request)
            access_sees(request, SCOPE_READ, commit->refusal.existing_key);
 }
 
-void core_refusal_commit(struct request *request, struct reply *reply)
+void refuse_commit(struct request *request, struct reply *reply, void *arg)
 {
+    (void)arg;
     struct kx_fault *fault = &request->commit.refusal.fault;
     fault->status = request->commit.status;
     bool told = may_tell(request);
@@ -288,8 +290,9 @@ static void member_conflicts(struct request *request, struct reply *reply,
     problem_member_text(reply, "listedAt", kx_buffer_slice(&list));
 }
 
-/* Retry-After is the remaining time of the build, at most a minute, because the
- * estimate may be wrong. A caller that may not see counts is told neither. */
+/* Retry-After is the remaining time of the build, at most a minute because the
+ * estimate may be wrong. It is a second for a caller that may not see counts.
+ */
 static void members_index(struct request *request, struct reply *reply,
                           const struct kx_index_info *info)
 {
@@ -315,8 +318,8 @@ static void members_index(struct request *request, struct reply *reply,
                   (unsigned long long)seconds);
 }
 
-void core_refusal_near_index(struct request *request, struct reply *reply,
-                             struct kx_slice name)
+void refuse_near_index(struct request *request, struct reply *reply,
+                       struct kx_slice name)
 {
     struct kx_index_info info;
     char near[KX_INDEX_NAME_MAX + 1] = "";
@@ -332,8 +335,8 @@ void core_refusal_near_index(struct request *request, struct reply *reply,
         problem_member_text(reply, "didYouMean", kx_text(near));
 }
 
-void core_refusal_read(struct request *request, struct reply *reply,
-                       const struct kx_fault *fault, struct kx_slice index)
+void refuse_read(struct request *request, struct reply *reply,
+                 const struct kx_fault *fault, struct kx_slice index)
 {
     struct kx_index_info info;
     problem_status(request, reply, fault);
@@ -344,7 +347,7 @@ void core_refusal_read(struct request *request, struct reply *reply,
     if (index.size > 0)
         problem_member_text(reply, "index", index);
     if (fault->status == KX_INDEX_ABSENT)
-        core_refusal_near_index(request, reply, index);
+        refuse_near_index(request, reply, index);
     if (fault->status == KX_INDEX_NOT_READY) {
         kx_read_begin(request->reader);
         if (kx_index_find(request->reader, index, &info) == KX_OK)
@@ -353,17 +356,17 @@ void core_refusal_read(struct request *request, struct reply *reply,
     }
 }
 
-void core_refusal_key(struct request *request, struct reply *reply,
-                      const struct kx_fault *fault, struct kx_slice key)
+void refuse_key(struct request *request, struct reply *reply,
+                const struct kx_fault *fault, struct kx_slice key)
 {
     struct kx_buffer index;
     kx_buffer_init(&index, request->memory);
     kx_key_index_name(key, &index);
-    core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
+    refuse_read(request, reply, fault, kx_buffer_slice(&index));
 }
 
-bool core_refusal_watched(struct request *request, struct reply *reply,
-                          const struct kx_slice *keys, size_t count)
+bool refuse_watched(struct request *request, struct reply *reply,
+                    const struct kx_slice *keys, size_t count)
 {
     struct kx_reader *reader = request->reader;
     struct kx_buffer record;
@@ -380,18 +383,17 @@ bool core_refusal_watched(struct request *request, struct reply *reply,
     kx_read_end(reader);
     kx_buffer_free(&record);
     if (i < count)
-        core_refusal_key(request, reply, &fault, keys[i]);
+        refuse_key(request, reply, &fault, keys[i]);
     return i == count;
 }
 
-void core_refusal_scan(struct request *request, struct reply *reply,
-                       const struct kx_fault *fault,
-                       const struct selector *selector)
+void refuse_scan(struct request *request, struct reply *reply,
+                 const struct kx_fault *fault, const struct selector *selector)
 {
     struct kx_buffer index;
     kx_buffer_init(&index, request->memory);
     kx_add_slice(&index, selector->index);
     if (!selector->indexed)
         kx_key_index_name(selector->range.start, &index);
-    core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
+    refuse_read(request, reply, fault, kx_buffer_slice(&index));
 }

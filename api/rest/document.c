@@ -1,6 +1,5 @@
-/* Reads JSON objects that the service interprets. Only the characters of texts
- * are copied. */
-#include "rest/member_table.h"
+/* Reads documents without copying, except the characters of strings. */
+#include "rest/document.h"
 
 #include <stdio.h>
 
@@ -19,13 +18,13 @@ static const struct member *find(const struct member *table,
     return NULL;
 }
 
-/* Offers every name of the table, so that the problem can name the nearest
+/* Offers every name of the table, so that the problem can suggest the nearest
  * one. */
 static bool unknown(const struct member *table, struct kx_slice name,
                     struct input_error *error)
 {
-    char shown[KX_SHOWN_MAX + 1];
-    snprintf(shown, sizeof shown, "%.*s", kx_shown(name),
+    char shown[KX_EXCERPT_MAX + 1];
+    snprintf(shown, sizeof shown, "%.*s", kx_excerpt_size(name),
              (const char *)name.data);
     input_error_set(error, PROBLEM_UNKNOWN_MEMBER,
                     "The member \"%s\" is unknown here.", shown);
@@ -34,8 +33,8 @@ static bool unknown(const struct member *table, struct kx_slice name,
     return input_error_in_member(error, shown);
 }
 
-bool member_table_read(struct kx_slice object, const struct member *table,
-                       void *target, struct input_error *error)
+bool document_read(struct kx_slice object, const struct member *table,
+                   void *target, struct input_error *error)
 {
     struct kx_json_iter iter;
     struct kx_slice token;
@@ -53,8 +52,8 @@ bool member_table_read(struct kx_slice object, const struct member *table,
     return true;
 }
 
-bool member_table_count(struct kx_slice array, size_t *count_out,
-                        struct input_error *error)
+bool document_count(struct kx_slice array, size_t *count_out,
+                    struct input_error *error)
 {
     struct kx_json_iter iter;
     struct kx_slice name;
@@ -68,8 +67,8 @@ bool member_table_count(struct kx_slice array, size_t *count_out,
     return true;
 }
 
-bool member_table_flag(struct kx_slice value, bool *flag_out,
-                       struct input_error *error)
+bool document_flag(struct kx_slice value, bool *flag_out,
+                   struct input_error *error)
 {
     enum kx_json_type type = kx_json_type(value);
     if (type != KX_JSON_TRUE && type != KX_JSON_FALSE)
@@ -79,8 +78,8 @@ bool member_table_flag(struct kx_slice value, bool *flag_out,
 }
 
 /* Numbers are compared as doubles, so 1e2 and 100.0 are whole numbers too. */
-bool member_table_whole(struct kx_slice value, size_t max, size_t *number_out,
-                        struct input_error *error)
+bool document_whole(struct kx_slice value, size_t max, size_t *number_out,
+                    struct input_error *error)
 {
     double number;
     if (kx_json_type(value) != KX_JSON_NUMBER ||
@@ -90,13 +89,13 @@ bool member_table_whole(struct kx_slice value, size_t max, size_t *number_out,
             error, PROBLEM_BAD_REQUEST,
             "A whole number from 1 to %zu is expected here, not "
             "%.*s.",
-            max, kx_shown(value), (const char *)value.data);
+            max, kx_excerpt_size(value), (const char *)value.data);
     *number_out = (size_t)number;
     return true;
 }
 
-bool member_table_text(struct kx_slice value, struct kx_buffer *out,
-                       struct input_error *error)
+bool document_text(struct kx_slice value, struct kx_buffer *out,
+                   struct input_error *error)
 {
     if (kx_json_type(value) != KX_JSON_STRING)
         return bad(error, "A string is expected here.");
