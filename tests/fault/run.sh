@@ -22,27 +22,34 @@ case $form in
 fault-server | fault-nodes) groups=${form#fault-} ;;
 *) groups='server nodes' ;;
 esac
-passed=0
-failed=0
+parts=0
 case $form in
 fault*) commits=3000 kills=30 builds=12 moves=15 cuts=5 repeats=12 step=17 nth=17 shaken=47 flips=14 rounds=4 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 severed=2 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 ;;
 prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 ;;
 esac
 
-# Runs one test, shows what it says, and adds its last line to the sums.
+# part NAME COMMAND...: runs one test beside at most $lanes - 1 others, each with servers
+# and databases of its own: they wait for leases, disks and signals most of the time. When
+# the test has ended, shows what it said.
 part() {
-    local name=$1 output=$work/output ok bad spent before started=$SECONDS
-    shift
-    [[ $name =~ ${KX_FAULT_ONLY:-.} ]] || return
-    read_spent "$work/times"
-    before=$spent
-    echo "== $name"
-    timeout --kill-after=10 "$patience" "$@" >"$output" 2>&1 </dev/null
-    add_count $? "$output"
-    cat "$output"
-    [ "$bad" -eq 0 ] || { echo "== $name" && reasons "$output"; } >>"$work/failures"
-    read_spent "$work/times"
-    echo "in $((SECONDS - started)) s, $((spent - before)) s of CPU"
+    [[ $1 =~ ${KX_FAULT_ONLY:-.} ]] || return
+    while [ "$(jobs -rp | wc -l)" -ge "$lanes" ]; do wait -n; done
+    parts=$((parts + 1))
+    run_part "$work/part.$parts" "$@" &
+}
+run_part() {
+    local output=$1 name=$2 ok bad spent started=$SECONDS
+    timeout --kill-after=10 "$patience" "${@:3}" >"$output" 2>&1 </dev/null
+    read_count $? "$output"
+    read_spent "$output.times"
+    echo "$ok $bad" >"$output.count"
+    [ "$bad" -eq 0 ] || { echo "== $name" && reasons "$output"; } >"$output.failure"
+    (
+        flock 9
+        echo "== $name"
+        cat "$output"
+        echo "in $((SECONDS - started)) s, $spent s of CPU"
+    ) 9>"$work/lock"
 }
 
 # The objects of api.
@@ -160,7 +167,7 @@ slow() (
     postgres_options+=(-c fsync=on)
     trap 'postgres_stop; rm -rf "$place"' EXIT
     chmod 711 "$place" && install -m 644 "$work/slow_disk.so" "$place" &&
-        postgres_make "$KX_POSTGRES" &&
+        postgres_new "$KX_POSTGRES" &&
         LD_PRELOAD=$place/slow_disk.so KX_SLOW_MS=50 postgres_resume &&
         postgres_database nodes || exit 1
     node tests/fault/nodes_slow.js "$1" "$2" "$found"
@@ -179,7 +186,7 @@ clocks() (
             FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 "$@"
     }
     trap 'postgres_stop; rm -rf "$place"' EXIT
-    chmod 711 "$place" && echo +0 >"$KX_CLOCK" && postgres_make "$KX_POSTGRES" &&
+    chmod 711 "$place" && echo +0 >"$KX_CLOCK" && postgres_new "$KX_POSTGRES" &&
         postgres_resume && postgres_database nodes || exit 1
     node tests/fault/nodes_clocks.js "$1" "$2" "$found"
 )
@@ -204,7 +211,7 @@ nodes_pair() (
     trap 'postgres_end "$place/a"; postgres_end "$place/b"; rm -rf "$place"' EXIT
     export KX_POSTGRES=$place/a KX_NODES_PAIR="$place/a $place/b ${settings[*]}"
     chmod 711 "$place"
-    postgres_make "$place/a" && postgres_begin "$place/a" "${postgres_options[@]}" &&
+    postgres_new "$place/a" && postgres_begin "$place/a" "${postgres_options[@]}" &&
         postgres_database nodes && postgres_copy "$place/a" "$place/b" &&
         postgres_end "$place/a" fast && postgres_begin "$place/a" "${settings[@]}" &&
         postgres_begin "$place/b" "${settings[@]}" || exit 1
@@ -219,7 +226,7 @@ nodes_cut() (
     postgres_options+=(-c 'listen_addresses=*')
     trap 'postgres_stop; rm -rf "$place"' EXIT
     export KX_POSTGRES=$place/postgres KX_NODES_CUT=1 KX_NODES_FAULTS=cut
-    postgres_make "$KX_POSTGRES" &&
+    postgres_new "$KX_POSTGRES" &&
         echo 'host all all 10.99.0.0/16 trust' >>"$KX_POSTGRES/data/pg_hba.conf" &&
         ip link set lo up && echo 1 >/proc/sys/net/ipv4/ip_forward &&
         postgres_resume && postgres_database nodes || exit 1
@@ -245,6 +252,7 @@ server_programs() {
 }
 
 server_parts() {
+    lanes=2
     part "killed $kills times" node tests/fault/kill.js "$program" "$kills"
     part 'a flush that does nothing is found' bash -c 'finds_flaw \
         node tests/fault/kill.js "$work/noflush/kindex" 10'
@@ -327,10 +335,12 @@ server_parts() {
 # ---- Several nodes in front of one database --------------------------------------
 
 nodes_programs() {
-    flaws nodes && next_version && library slow_disk
+    flaws nodes && next_version && library slow_disk &&
+        (. tests/lib/postgres.sh && postgres_make "$KX_CLUSTER/made")
 }
 
 nodes_parts() {
+    lanes=3
     part "nodes killed, frozen and stopped $rounds times" bash -c "nodes $program $rounds"
     part 'the fence alone keeps nodes apart, where a session cannot be ended' \
         env KX_NODES_FAULTS=freeze bash -c "nodes $work/unended/kindex 4"
@@ -397,11 +407,18 @@ nodes_parts() {
 }
 
 mkdir -p "$work"
-: >"$work/failures"
+rm -f "$work"/part.*
+KX_CLUSTER=$(mktemp -d) # where the user of PostgreSQL may go, unlike $work
+export KX_CLUSTER
+trap 'rm -rf "$KX_CLUSTER"' EXIT
 for group in $groups; do
     ${group}_programs || { echo '0 passed, 1 failed'; exit 1; }
     ${group}_parts
+    wait
 done
-[ ! -s "$work/failures" ] || { echo "failures, once more:" && cat "$work/failures"; }
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+compgen -G "$work/part.*.failure" >"$work/failures" &&
+    echo "failures, once more:" && cat "$work"/part.*.failure
+cat "$work"/part.*.count | awk -v parts=$parts '
+    { passed += $1; failed += $2 }
+    END { failed += parts - NR; print passed + 0 " passed, " failed + 0 " failed"
+          exit failed > 0 || passed == 0 }'

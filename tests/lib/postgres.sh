@@ -3,6 +3,7 @@
 # because only its process dies in tests, not the machine.
 #
 #   postgres_start DIRECTORY     makes and starts it; sets and exports KX_POSTGRES
+#   postgres_new DIRECTORY       makes it
 #   postgres_stop                stops it, with what it was doing
 #   postgres_url NAME            the URL of a database, in $found
 #   postgres_database NAME       makes a new database, and the same
@@ -16,7 +17,17 @@ postgres_start() {
         return 1
     }
     export KX_POSTGRES=$1
-    postgres_make "$1" && postgres_resume
+    postgres_new "$1" && postgres_resume
+}
+
+# initdb takes longer than many a test: a run of many tests makes one cluster in
+# $KX_CLUSTER/made, and each test copies it.
+postgres_new() {
+    if [ -e "${KX_CLUSTER-}/made" ]; then
+        postgres_place "$1" && cp -a "$KX_CLUSTER/made/data" "$1/"
+    else
+        postgres_make "$1"
+    fi
 }
 
 # Starts a cluster that is there.
