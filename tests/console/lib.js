@@ -223,12 +223,14 @@ async function withMortal(use) {
   }
 }
 
-// use({base, client, context, open}) with the server that has the usual entries.
-// Each test has keys that only it changes.
-// Without a token, with a wrong one, and with one that has ended.
+// The answer to a declaration of which the page asks the cost while it is being typed.
+const HALF_TYPED = '400 /indexes';
+// Answers without a token, with a wrong one, and with one that has expired.
 const SIGN_IN = ['/tokens/self', '/readyz', '/kv', '/list', '/tree', '/count', '/indexes', '/get'].map((target) => `401 ${target}`);
 const PHONE = { width: 390, height: 844 };
 
+// use({base, client, context, open}) with the server that has the usual entries.
+// Each test has keys that only it changes.
 async function withConsole(use, { scheme = 'light', size = { width: 1280, height: 800 }, touch = false, empty, options } = {}) {
   const started = await (empty ? server('empty')
     : options ? server(options.join(' '), undefined, options)
@@ -243,5 +245,5 @@ async function withConsole(use, { scheme = 'light', size = { width: 1280, height
   }
 }
 
-module.exports = { AXE, EVENTS, PEOPLE, PHONE, PROGRAM, SIGN_IN, accessible, clientOf, entries, fill, finish, fits,
+module.exports = { AXE, EVENTS, HALF_TYPED, PEOPLE, PHONE, PROGRAM, SIGN_IN, accessible, clientOf, entries, fill, finish, fits,
   launch, openPage, picture, runs, server, withConsole, withMortal };

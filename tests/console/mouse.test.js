@@ -4,7 +4,7 @@
 
 const assert = require('node:assert');
 const { after, before, test } = require('node:test');
-const { EVENTS, SIGN_IN, clientOf, finish, launch, openPage, server, withConsole } = require('./lib.js');
+const { EVENTS, HALF_TYPED, SIGN_IN, clientOf, finish, launch, openPage, server, withConsole } = require('./lib.js');
 
 before(() => launch({ ignoreDefaultArgs: ['--hide-scrollbars'] }));
 after(finish);
@@ -30,7 +30,7 @@ async function keyless(page) {
 }
 const byMouse = (use, { options, prepare } = {}) => withConsole(async ({ client, open }) => {
   await prepare?.(client);
-  const page = await keyless(await open('', ['412 /kv']));
+  const page = await keyless(await open('', ['412 /kv', HALF_TYPED]));
   await page.locator('.tree > li').first().waitFor();
   await use({ client, page });
   await page.done();

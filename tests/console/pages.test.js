@@ -5,7 +5,7 @@
 const assert = require('node:assert');
 const { isDeepStrictEqual } = require('node:util');
 const { after, test } = require('node:test');
-const { PHONE, SIGN_IN, accessible, clientOf, finish, fits, launch, openPage, picture, server, withConsole } = require('./lib.js');
+const { HALF_TYPED, PHONE, SIGN_IN, accessible, clientOf, finish, fits, launch, openPage, picture, server, withConsole } = require('./lib.js');
 
 after(finish);
 
@@ -13,7 +13,7 @@ const json = { 'Content-Type': 'application/json' };
 const ready = (page) => page.locator('.tree > li').first().waitFor();
 
 test('journey 6: an index is declared, and its cost is known before', () => withConsole(async ({ client, open }) => {
-  const page = await open();
+  const page = await open('', [HALF_TYPED]);
   await ready(page);
   page.countFromHere();
   await page.key('g');
@@ -39,7 +39,7 @@ test('journey 6: an index is declared, and its cost is known before', () => with
 }));
 
 test('an index is declared in descending order, and with entries that have no value', () => withConsole(async ({ client, open }) => {
-  const page = await open();
+  const page = await open('', [HALF_TYPED]);
   await ready(page);
   await page.key('g');
   await page.key('i');
@@ -61,7 +61,7 @@ test('totals are declared, read with counts and sums, and changed', () => withCo
     await client('PUT', `/kv/bills/${i}`, `{"country":"${country}","total":${i === 0 ? '9007199254740993.25' : '0.10'},"n":1}`, json);
   }
   const store = async (name) => (await (await client('GET', `/indexes/${name}`)).json()).store;
-  const page = await open('#/indexes');
+  const page = await open('#/indexes', [HALF_TYPED]);
   await page.getByText('Choose an index').waitFor();
   const press = (name) => page.getByRole('button', { name, exact: true }).click();
   const declare = async (line, sums) => {
@@ -242,7 +242,7 @@ test('a conflict shows both values, asks, and keeps what was deleted within reac
 test('journey 7: from a slow request to an index', () => withConsole(async ({ client, open }) => {
   for (let i = 0; i < 20; i++) await client('PUT', `/kv/users/${i}`, JSON.stringify({ city: i % 2 ? 'Oslo' : 'Rome' }), json);
   await client('GET', '/list?prefix=users');
-  const page = await open();
+  const page = await open('', [HALF_TYPED]);
   await ready(page);
   await client('GET', '/list?prefix=users');
   page.countFromHere();
@@ -279,7 +279,7 @@ test('a slow request leads to its question, index or entry, and a question runs 
   const targets = [two, `/list?prefix=asked&${where(`[{"path":"/n","eq":${big}},{"path":"/name","in":["Nå"]}]`)}`,
     '/count?prefix=asked', '/list?index=asked_by_id', '/kv/asked/a%2Fb/=7', '/kv?key=["asked","1"]', '/metrics', '/tree?prefix=asked',
     `/list?prefix=asked&${where(JSON.stringify({ path: '/name', eq: 'x'.repeat(300) }))}`];
-  const page = await open();
+  const page = await open('', [HALF_TYPED]);
   await ready(page);
   for (const target of targets) await client('GET', target);
   await client('POST', '/atomic', '{"mutations":[{"type":"delete","key":["asked","5"]}]}', json);
@@ -541,7 +541,7 @@ test('an index is changed while it is used, at a pace, and verified', () => with
   for (const [name, city] of [['a', 'Oslo'], ['b', 'Oslo'], ['c', 'Rome']]) await client('PUT', `/kv/team/${name}`, JSON.stringify({ city, name }), json);
   await client('POST', '/indexes', JSON.stringify({ name: 'team_by_city', prefix: ['team'], fields: ['/city'] }), { ...json, Prefer: 'wait=30' });
   const index = async () => (await client('GET', '/indexes/team_by_city')).json();
-  const page = await open('#/indexes/team_by_city', ['400 /indexes/team_by_city/throttle']);
+  const page = await open('#/indexes/team_by_city', [HALF_TYPED, '400 /indexes/team_by_city/throttle']);
   const tab = (name) => page.getByRole('tab', { name }).click();
   const press = (name) => page.getByRole('button', { name, exact: true }).click();
   const estimate = page.locator('.estimate');

@@ -3,7 +3,7 @@
 
 const assert = require('node:assert');
 const { after, test } = require('node:test');
-const { SIGN_IN, EVENTS, PHONE, accessible, finish, fits, picture, withConsole } = require('./lib.js');
+const { EVENTS, HALF_TYPED, PHONE, SIGN_IN, accessible, finish, fits, picture, withConsole } = require('./lib.js');
 
 after(finish);
 
@@ -110,7 +110,7 @@ test('journeys 6, 7 and 8: an index, a slow request, a conflict', () => withCons
   for (const name of ['a', 'b']) await client('PUT', `/kv/people/${name}`, JSON.stringify({ mail: 'same', city: 'Oslo' }), json);
   await client('POST', '/indexes', JSON.stringify({ name: 'people_by_mail', prefix: ['people'], fields: ['/mail'], unique: true }),
     { ...json, Prefer: 'wait=30' });
-  const page = await open();
+  const page = await open('', [HALF_TYPED]);
   await item(page, 'people').waitFor();
   await to(page, 'Indexes');
   await page.locator('.list a').filter({ hasText: 'people_by_mail' }).waitFor(); // the page before has panes as well

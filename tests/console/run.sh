@@ -1,12 +1,16 @@
 #!/bin/bash
-# The console: its modules in Node, its pages in a real browser, and flaws that
-# are planted and must be found. BUILD says where the program was built; with
-# arguments only these test files; KX_SCREENSHOTS is a folder for pictures. Ends with "N passed, N failed".
+# The console: its modules in Node, its pages in a real browser, and flaws that are planted
+# and must be found. Several run at a time, each with its own browser and servers, for they
+# spend most of their time waiting: a test that finds a flaw waits for what never comes.
+# BUILD says where the program was built; with arguments only these test files;
+# KX_SCREENSHOTS is a folder for pictures. Ends with "N passed, N failed".
 set -u
 cd "$(dirname "$0")"
 . ../lib/path.sh
+. ../lib/sums.sh
 KINDEX=$(cd ../.. && realpath "${BUILD:-build}")/kindex
 export KINDEX
+export work
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0
@@ -17,39 +21,49 @@ cp ../../api/console/*.js "$work/"
 echo '{"type":"module"}' >"$work/package.json"
 export KX_CONSOLE=$work
 
-# Runs test files; sets ok and bad, and leaves what was said in $work/said.
+# run OUTPUT OPTION-OR-FILE...: runs test files; the output ends with their count.
 run() {
-    node --test --test-concurrency=1 --test-reporter=spec "$@" >"$work/said" 2>&1
-    ok=$(sed -n 's/^ℹ pass //p' "$work/said")
-    bad=$(sed -n 's/^ℹ fail //p' "$work/said")
+    local ok bad
+    node --test --test-concurrency=1 --test-reporter=spec "${@:2}" >"$1" 2>&1 </dev/null
+    ok=$(sed -n 's/^ℹ pass //p' "$1")
+    bad=$(sed -n 's/^ℹ fail //p' "$1")
     if [ -z "$ok" ] || [ $((ok + bad)) -eq 0 ]; then ok=0 bad=1; fi
+    echo "$ok passed, $bad failed" >>"$1"
 }
 
-# A file with a failure runs once more, as a story does: what depends on how busy the
-# machine is passes then, and is said.
-part() { # FILE
-    run "$@"
-    if [ "$bad" -gt 0 ]; then
-        sed 's/^/    first: /' "$work/said"
-        run "$@"
-        [ "$bad" -gt 0 ] || echo "unsteady: $*"
-    fi
-    passed=$((passed + ok))
-    failed=$((failed + bad))
-    echo "== $*: $ok passed, $bad failed"
-    [ "$bad" -eq 0 ] || cat "$work/said"
-}
-
-# planted TEST-FILE NAME FILE TEXT REPLACEMENT: the test of that name must fail.
-planted() {
-    KX_PLANT=$(printf '%s\t%s\t%s' "$3" "$4" "$5") run --test-name-pattern "$2" "$1"
-    if [ "$bad" -gt 0 ] && ! grep -q 'the flaw can be planted' "$work/said"; then
-        passed=$((passed + 1))
+# finds OUTPUT TEST-FILE NAME FILE TEXT REPLACEMENT: the test of that name must fail on this
+# flaw. A test that would wait a minute for what the flaw prevents waits 20 seconds.
+finds() {
+    KX_WAIT_MS=20000 KX_PLANT=$(printf '%s\t%s\t%s' "$4" "$5" "$6") run "$1" --test-name-pattern "$3" "$2"
+    read_count 0 "$1"
+    if [ "$bad" -gt 0 ] && ! grep -q 'the flaw can be planted' "$1"; then
+        echo '1 passed, 0 failed' >>"$1"
     else
-        failed=$((failed + 1))
-        echo "== planted in $3, and not found by \"$2\""
-        cat "$work/said"
+        echo "FAILED: planted in $4, and not found by \"$3\"" >>"$1"
+        echo '0 passed, 1 failed' >>"$1"
     fi
+}
+
+# step NUMBER WHAT...: WHAT is a test file, or the words of a flaw
+step() {
+    if [ $# -eq 2 ]; then run "$work/$1.output" "$2"; else finds "$work/$1.output" "${@:2}"; fi
+}
+export -f run finds read_count step
+
+# A file with a failure runs once more, with nothing of this run beside it, as a story does:
+# what depends on how busy the machine is passes then, and is said.
+conclude() { # NUMBER WHAT...
+    local output=$work/$1.output ok bad
+    read_count 0 "$output"
+    if [ "$bad" -gt 0 ] && [ $# -eq 2 ]; then
+        sed 's/^/    first: /' "$output"
+        run "$output" "$2"
+        read_count 0 "$output"
+        [ "$bad" -gt 0 ] || echo "unsteady: $2"
+    fi
+    add_count 0 "$output"
+    [ $# -gt 2 ] || echo "== $2: $ok passed, $bad failed"
+    [ "$bad" -eq 0 ] || cat "$output"
 }
 
 if ! ../lib/npm.sh .; then
@@ -57,11 +71,17 @@ if ! ../lib/npm.sh .; then
     echo "0 passed, 1 failed"
     exit 1
 fi
-if [ $# -gt 0 ]; then
-    for file in "$@"; do part "$file"; done
-else
-    for file in *.test.mjs *.test.js; do part "$file"; done
+steps=()
+planted() { # TEST-FILE [NAME FILE TEXT REPLACEMENT]
+    steps+=("$((${#steps[@]} + 1))$(printf ' %q' "$@")")
+}
+if [ $# -eq 0 ]; then
+    set -- *.test.mjs *.test.js
     . ./planted.sh
 fi
+for file in "$@"; do planted "$file"; done
+printf '%s\n' "${steps[@]}" | tac |
+    xargs -d '\n' -n 1 -P $((2 * $(nproc))) bash -c 'eval "step $1"' step
+for words in "${steps[@]}"; do eval "conclude $words"; done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
