@@ -31,7 +31,7 @@ MESSAGES = $(BUILD)/api/kvconnect/datapath.pb-c
 DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(filter api/%.c,$(SOURCES))) $(MESSAGES).o
 UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/api/%_test.c,$(SOURCES)))
 UNIT     = $(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/src/%_test.c,$(SOURCES)))
-HELPERS  = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c,$(filter tests/lib/%.c tests/unit/%.c,$(SOURCES))))
+HELPERS  = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c %/unit_main.c,$(filter tests/lib/%.c tests/unit/%.c,$(SOURCES))))
 EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl '\.incbin' --include='*.c' api))
 INCLUDE  = -Isrc $(if $(filter src/%,$<),,-Iapi) -I$(BUILD)/api
 export BUILD CC STD CFLAGS LINK DOORLIBS CORELIBS
@@ -67,7 +67,7 @@ $(BUILD)/kindex: $(DOORS) $(BUILD)/libkindex.a
 # __wrap_X in a test is called where the core calls X (ld, --wrap).
 $(UNITAPI): API = $(DOORLIBS)
 $(UNITAPI): $(filter-out $(BUILD)/api/main.o,$(DOORS))
-$(UNIT) $(UNITAPI): $(BUILD)/%: $(BUILD)/tests/%.o $(BUILD)/tests/libtest.a $(BUILD)/libkindex.a
+$(UNIT) $(UNITAPI): $(BUILD)/%: $(BUILD)/tests/%.o $(BUILD)/tests/lib/unit_main.o $(BUILD)/tests/libtest.a $(BUILD)/libkindex.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LINK) $$(grep -oh '__wrap_[a-z0-9_]*' tests/$*.c | sed 's/__wrap_/-Wl,--wrap=/') \
 	    -o $@ -Wl,--start-group $^ -Wl,--end-group -lcmocka $(API) $(CORELIBS)

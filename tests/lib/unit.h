@@ -13,6 +13,20 @@
 #include <cmocka.h>
 #include <talloc.h>
 
+/* TEST(name) { ... } is a test of this program; TEST_WITH one whose setup and
+ * teardown come after its name. They run in the order of the file. */
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+#define TEST_WITH(name, begin, finish)                                         \
+    static void name(void **state);                                            \
+    __attribute__((constructor)) static void add_##name(void)                  \
+    {                                                                          \
+        unit_add(#name, __LINE__, name, begin, finish);                        \
+    }                                                                          \
+    static void name(void **state __attribute__((unused)))
+
+void unit_add(const char *name, int line, CMUnitTestFunction test,
+              CMFixtureFunction begin, CMFixtureFunction finish);
+
 /* Setup of a test: *state becomes its memory. */
 int memory_open(void **state);
 

@@ -43,16 +43,9 @@ plant() {
     cat >"tests/unit/$room/planted_test.c" <<END
 #include "unit.h"
 
-static void planted(void **state)
+TEST(planted)
 {
-    (void)state;
     assert_int_equal($1, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(planted)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 END
 }

@@ -73,7 +73,7 @@ static void open_amid_a_base(struct story *s, atomic_bool *how)
 }
 
 /* A large one takes hours. */
-static void close_does_not_wait_for_a_base_in_progress(void **state)
+TEST_WITH(close_does_not_wait_for_a_base_in_progress, begin, finish_archive)
 {
     struct story *s = *state;
     open_amid_a_base(s, &endless);
@@ -103,7 +103,7 @@ static void wait_a_moment(uint64_t began_ns)
     usleep(10000);
 }
 
-static void archive_copies_log_while_making_a_base(void **state)
+TEST_WITH(archive_copies_log_while_making_a_base, begin, finish_archive)
 {
     struct story *s = *state;
     open_amid_a_base(s, &endless);
@@ -124,7 +124,7 @@ static uint32_t end_of_log(struct story *s)
     return end.offset;
 }
 
-static void archive_writes_log_tail_in_several_writes(void **state)
+TEST_WITH(archive_writes_log_tail_in_several_writes, begin, finish_archive)
 {
     struct story *s = *state;
     atomic_store(&halves, true);
@@ -137,7 +137,7 @@ static void archive_writes_log_tail_in_several_writes(void **state)
 }
 
 /* On a full disk the log would have no room. */
-static void archive_removes_remains_of_a_failed_base(void **state)
+TEST_WITH(archive_removes_remains_of_a_failed_base, begin, finish_archive)
 {
     struct story *s = *state;
     open_amid_a_base(s, &broken);
@@ -149,7 +149,7 @@ static void archive_removes_remains_of_a_failed_base(void **state)
 }
 
 /* There is something in the place of its name. */
-static void unnamed_base_does_not_count_as_backup(void **state)
+TEST_WITH(unnamed_base_does_not_count_as_backup, begin, finish_archive)
 {
     struct story *s = *state;
     struct archive_base base = {.first_log = 1, .at_ms = 1700000000000};
@@ -182,7 +182,7 @@ static void move(const char *from, const char *to, const char *name)
 /* A recovery stopped when a part of the log was restored. The restored part
  * must not replace the files that were put aside: only these have the last
  * commit. */
-static void archive_keeps_damaged_files_set_aside(void **state)
+TEST_WITH(archive_keeps_damaged_files_set_aside, begin, finish_archive)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -210,23 +210,4 @@ static void archive_keeps_damaged_files_set_aside(void **state)
     test_store_open(&s->test);
     assert_int_not_equal(status, KX_OK);
     assert_string_equal(test_get(&s->test, s->mem, "[\"a\"]"), "1");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            close_does_not_wait_for_a_base_in_progress, begin, finish_archive),
-        cmocka_unit_test_setup_teardown(archive_copies_log_while_making_a_base,
-                                        begin, finish_archive),
-        cmocka_unit_test_setup_teardown(
-            archive_writes_log_tail_in_several_writes, begin, finish_archive),
-        cmocka_unit_test_setup_teardown(
-            archive_removes_remains_of_a_failed_base, begin, finish_archive),
-        cmocka_unit_test_setup_teardown(archive_keeps_damaged_files_set_aside,
-                                        begin, finish_archive),
-        cmocka_unit_test_setup_teardown(unnamed_base_does_not_count_as_backup,
-                                        begin, finish_archive),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

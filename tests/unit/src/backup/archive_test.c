@@ -26,7 +26,7 @@ static bool see(void *target, const struct log_mark *mark)
 }
 
 /* What a client writes lies in the log, too. */
-static void value_that_looks_like_a_mark_is_not_a_log_mark(void **state)
+TEST_WITH(value_that_looks_like_a_mark_is_not_a_log_mark, begin, finish_archive)
 {
     struct story *s = *state;
     struct seen seen = {.count = 0};
@@ -58,7 +58,7 @@ static void write_much(struct story *s)
 
 /* The log files that came while the archive was not there are not in it: the
  * store is not damaged, but the archive leads to an older state of it. */
-static void archive_makes_new_base_after_a_gap_in_the_log(void **state)
+TEST_WITH(archive_makes_new_base_after_a_gap_in_the_log, begin, finish_archive)
 {
     struct story *s = *state;
     open_again(s, archive_of(s));
@@ -86,7 +86,7 @@ static void count_call(void *context)
 }
 
 /* Log files 3 and 4 are missing, 6 is the first that the base needs. */
-static void archive_prunes_log_files_across_a_gap(void **state)
+TEST_WITH(archive_prunes_log_files_across_a_gap, begin, finish_archive)
 {
     struct story *s = *state;
     const char *timeline = archive_of(s);
@@ -116,7 +116,7 @@ static void archive_prunes_log_files_across_a_gap(void **state)
 
 /* The archive ends with the base; the files that were put aside begin with log
  * file 3. */
-static void a_gap_before_what_was_put_aside_is_told(void **state)
+TEST_WITH(a_gap_before_what_was_put_aside_is_told, begin, finish_archive)
 {
     struct story *s = *state;
     struct kx_fault fault = {.detail = ""};
@@ -153,7 +153,7 @@ static enum kx_status size_before(void *self, const char *path,
     return status;
 }
 
-static void restore_reads_log_file_completed_meanwhile(void **state)
+TEST_WITH(restore_reads_log_file_completed_meanwhile, begin, finish_archive)
 {
     struct story *s = *state;
     struct kx_fault fault = {.detail = ""};
@@ -210,7 +210,7 @@ static enum kx_status get_any(void *self, const char *path,
                           fault);
 }
 
-static void only_listed_log_files_are_restored(void **state)
+TEST_WITH(only_listed_log_files_are_restored, begin, finish_archive)
 {
     struct story *s = *state;
     struct kx_fault fault = {.detail = ""};
@@ -234,7 +234,7 @@ static void only_listed_log_files_are_restored(void **state)
     assert_in_range(stood_in, 1, 2); /* of the last file, which is a part */
 }
 
-static void archive_makes_base_after_clock_was_set_back(void **state)
+TEST_WITH(archive_makes_base_after_clock_was_set_back, begin, finish_archive)
 {
     struct story *s = *state;
     kx_clock_set(2000000000000);
@@ -248,7 +248,8 @@ static void archive_makes_base_after_clock_was_set_back(void **state)
 }
 
 /* After the base of the later time there is a gap. */
-static void restore_uses_last_base_after_clock_was_set_back(void **state)
+TEST_WITH(restore_uses_last_base_after_clock_was_set_back, begin,
+          finish_archive)
 {
     struct story *s = *state;
     struct kx_fault fault = {.detail = ""};
@@ -274,7 +275,7 @@ static void restore_uses_last_base_after_clock_was_set_back(void **state)
 
 /* Where the directory should be there is something else, for the time being:
  * nothing is taken out of the data directory, and no log file is lost. */
-static void store_opens_without_reachable_archive(void **state)
+TEST_WITH(store_opens_without_reachable_archive, begin, finish_archive)
 {
     struct story *s = *state;
     uint32_t first, last;
@@ -296,32 +297,4 @@ static void store_opens_without_reachable_archive(void **state)
     assert_int_equal(first, 1);
     assert_in_range(last, 3, 10);
     assert_int_equal(strlen(test_get(&s->test, s->mem, "[\"a\"]")), 1000000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            value_that_looks_like_a_mark_is_not_a_log_mark, begin,
-            finish_archive),
-        cmocka_unit_test_setup_teardown(
-            archive_makes_new_base_after_a_gap_in_the_log, begin,
-            finish_archive),
-        cmocka_unit_test_setup_teardown(archive_prunes_log_files_across_a_gap,
-                                        begin, finish_archive),
-        cmocka_unit_test_setup_teardown(
-            restore_reads_log_file_completed_meanwhile, begin, finish_archive),
-        cmocka_unit_test_setup_teardown(only_listed_log_files_are_restored,
-                                        begin, finish_archive),
-        cmocka_unit_test_setup_teardown(a_gap_before_what_was_put_aside_is_told,
-                                        begin, finish_archive),
-        cmocka_unit_test_setup_teardown(
-            archive_makes_base_after_clock_was_set_back, begin, finish_archive),
-        cmocka_unit_test_setup_teardown(
-            restore_uses_last_base_after_clock_was_set_back, begin,
-            finish_archive),
-        cmocka_unit_test_setup_teardown(store_opens_without_reachable_archive,
-                                        begin, finish_archive),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

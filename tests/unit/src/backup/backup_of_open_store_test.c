@@ -33,9 +33,8 @@ static void fill(struct test_store *test, void *mem)
     set_many(test, mem, "large", LARGE, LARGE_BYTES);
 }
 
-static void number_of_concurrent_backups_is_limited(void **state)
+TEST(number_of_concurrent_backups_is_limited)
 {
-    (void)state;
     struct test_store test;
     struct kx_fault fault;
     struct kx_backup *backups[KX_BACKUPS_MAX + 1];
@@ -114,7 +113,7 @@ static void move_to(struct test_store *test, const char *directory)
     test_store_open(test);
 }
 
-static void backup_of_open_store_restores_its_entries(void **state)
+TEST(backup_of_open_store_restores_its_entries)
 {
     struct test_store test;
     struct kx_fault fault;
@@ -158,7 +157,7 @@ static uint64_t first_stamp(void *mem, const char *path, int64_t now_ms)
     return stamp;
 }
 
-static void restores_of_one_backup_use_different_versionstamps(void **state)
+TEST(restores_of_one_backup_use_different_versionstamps)
 {
     static const int64_t SECOND_MS = 1000, NOW_MS = 1700000000000;
     struct test_store test;
@@ -229,7 +228,7 @@ static bool cut_at(void *mem, int step)
     return in_time;
 }
 
-static void backup_survives_truncation_of_a_copied_file(void **state)
+TEST(backup_survives_truncation_of_a_copied_file)
 {
     int step = 0;
     bool in_time = true;
@@ -239,15 +238,4 @@ static void backup_survives_truncation_of_a_copied_file(void **state)
         talloc_free(mem);
     }
     assert_true(step > 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(number_of_concurrent_backups_is_limited),
-        cmocka_unit_test(backup_of_open_store_restores_its_entries),
-        cmocka_unit_test(restores_of_one_backup_use_different_versionstamps),
-        cmocka_unit_test(backup_survives_truncation_of_a_copied_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

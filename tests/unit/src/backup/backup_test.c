@@ -130,7 +130,8 @@ static enum kx_status check_members(void *mem, const char *const *names,
     return status;
 }
 
-static void only_the_files_of_a_backup_are_taken_once_each(void **state)
+TEST_WITH(only_the_files_of_a_backup_are_taken_once_each, memory_open,
+          memory_close)
 {
     static const char *const good[] = {"format",         "entries.db",
                                        "catalog.db",     "log.0000000007",
@@ -157,7 +158,7 @@ static void only_the_files_of_a_backup_are_taken_once_each(void **state)
     }
 }
 
-static void backup_is_read_in_pieces_of_any_size(void **state)
+TEST_WITH(backup_is_read_in_pieces_of_any_size, memory_open, memory_close)
 {
     static const size_t pieces[] = {1, 7, 512, 65536, 1 << 20};
     struct seen seen;
@@ -172,7 +173,8 @@ static void backup_is_read_in_pieces_of_any_size(void **state)
     }
 }
 
-static void backup_with_flipped_bit_never_reads_differently(void **state)
+TEST_WITH(backup_with_flipped_bit_never_reads_differently, memory_open,
+          memory_close)
 {
     uint64_t seed = random_seed("flipped bits");
     struct seen seen;
@@ -195,7 +197,7 @@ static void backup_with_flipped_bit_never_reads_differently(void **state)
     talloc_free(bytes);
 }
 
-static void backup_check_detects_any_missing_end(void **state)
+TEST_WITH(backup_check_detects_any_missing_end, memory_open, memory_close)
 {
     struct seen seen;
     struct kx_slice archive = make(*state, 65536);
@@ -209,7 +211,7 @@ static void backup_check_detects_any_missing_end(void **state)
 }
 
 /* A member that gets fewer or more bytes than it said cannot be finished. */
-static void backup_member_must_have_stated_size(void **state)
+TEST_WITH(backup_member_must_have_stated_size, memory_open, memory_close)
 {
     for (int i = 0; i < 2; i++) {
         struct kx_buffer out;
@@ -227,7 +229,7 @@ static void backup_member_must_have_stated_size(void **state)
 
 /* ---- Tar ---------------------------------------------------------------- */
 
-static void tar_header_holds_any_size(void **state)
+TEST_WITH(tar_header_holds_any_size, memory_open, memory_close)
 {
     static const uint64_t large[] = {0, 1, 077777777777, 0100000000000,
                                      1ull << 50};
@@ -243,7 +245,7 @@ static void tar_header_holds_any_size(void **state)
     }
 }
 
-static void tar_names_cannot_leave_their_directory(void **state)
+TEST_WITH(tar_names_cannot_leave_their_directory, memory_open, memory_close)
 {
     static const char *const bad[] = {"../a", "/a", "a/b", ".a", "", "a b"};
     uint8_t block[TAR_BLOCK];
@@ -279,9 +281,8 @@ static void flip(const char *path, off_t at)
     close(fd);
 }
 
-static void page_check_looks_at_every_page(void **state)
+TEST(page_check_looks_at_every_page)
 {
-    (void)state;
     void *mem = talloc_new(NULL);
     uint64_t seed = random_seed("pages");
     struct test_store test;
@@ -327,7 +328,7 @@ static bool same_files(const char *a, const char *b)
 }
 
 /* Sizes around those of the buffers that the files go through. */
-static void zstd_file_expands_to_the_original(void **state)
+TEST(zstd_file_expands_to_the_original)
 {
     static const size_t lengths[] = {0, 1, 131071, 131072, 131073, 4 << 20};
     char directory[] = "/tmp/kindex-zfile-XXXXXX";
@@ -351,29 +352,4 @@ static void zstd_file_expands_to_the_original(void **state)
     assert_int_equal(zstd_file_expand(packed, back, &fault), KX_BAD_ARCHIVE);
     assert_true(same_files(plain, back)); /* not touched by those */
     test_remove(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(backup_is_read_in_pieces_of_any_size,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(
-            only_the_files_of_a_backup_are_taken_once_each, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(
-            backup_with_flipped_bit_never_reads_differently, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(backup_check_detects_any_missing_end,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(backup_member_must_have_stated_size,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(tar_header_holds_any_size, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(tar_names_cannot_leave_their_directory,
-                                        memory_open, memory_close),
-        cmocka_unit_test(zstd_file_expands_to_the_original),
-        cmocka_unit_test(page_check_looks_at_every_page),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,8 @@ static int sign(int number)
     return (number > 0) - (number < 0);
 }
 
-static void slices_sort_by_unsigned_bytes_and_prefixes_first(void **state)
+TEST(slices_sort_by_unsigned_bytes_and_prefixes_first)
 {
-    (void)state;
     static const struct {
         const char *a;
         const char *b;
@@ -31,17 +30,15 @@ static void slices_sort_by_unsigned_bytes_and_prefixes_first(void **state)
     }
 }
 
-static void slices_with_zero_bytes_compare_as_bytes(void **state)
+TEST(slices_with_zero_bytes_compare_as_bytes)
 {
-    (void)state;
     assert_true(kx_compare(kx_slice("a\0b", 3), kx_slice("a\0c", 3)) < 0);
     assert_false(kx_equal(kx_slice("a\0b", 3), kx_slice("a\0c", 3)));
     assert_true(kx_starts_with(kx_slice("a\0b", 3), kx_slice("a\0", 2)));
 }
 
-static void starts_with_finds_prefix_of_slice(void **state)
+TEST(starts_with_finds_prefix_of_slice)
 {
-    (void)state;
     assert_true(kx_starts_with(kx_text("abc"), kx_text("")));
     assert_true(kx_starts_with(kx_text("abc"), kx_text("ab")));
     assert_true(kx_starts_with(kx_text("abc"), kx_text("abc")));
@@ -49,9 +46,8 @@ static void starts_with_finds_prefix_of_slice(void **state)
     assert_false(kx_starts_with(kx_text("abc"), kx_text("b")));
 }
 
-static void empty_slice_may_be_null(void **state)
+TEST(empty_slice_may_be_null)
 {
-    (void)state;
     struct kx_slice none = kx_slice(NULL, 0);
     assert_int_equal(kx_compare(none, none), 0);
     assert_true(kx_compare(none, kx_text("a")) < 0);
@@ -59,7 +55,7 @@ static void empty_slice_may_be_null(void **state)
     assert_true(kx_starts_with(kx_text("a"), none));
 }
 
-static void buffer_keeps_its_bytes_when_it_grows(void **state)
+TEST_WITH(buffer_keeps_its_bytes_when_it_grows, memory_open, memory_close)
 {
     struct kx_buffer buffer;
     kx_buffer_init(&buffer, *state);
@@ -81,7 +77,7 @@ static void buffer_keeps_its_bytes_when_it_grows(void **state)
     assert_null(buffer.data);
 }
 
-static void buffer_uses_reserved_room_without_moving(void **state)
+TEST_WITH(buffer_uses_reserved_room_without_moving, memory_open, memory_close)
 {
     struct kx_buffer buffer;
     kx_buffer_init(&buffer, *state);
@@ -94,7 +90,8 @@ static void buffer_uses_reserved_room_without_moving(void **state)
     kx_buffer_free(&buffer);
 }
 
-static void failed_buffer_keeps_contents_and_ignores_additions(void **state)
+TEST_WITH(failed_buffer_keeps_contents_and_ignores_additions, memory_open,
+          memory_close)
 {
     struct kx_buffer buffer;
     kx_buffer_init(&buffer, *state);
@@ -114,7 +111,7 @@ static void failed_buffer_keeps_contents_and_ignores_additions(void **state)
     kx_buffer_free(&buffer);
 }
 
-static void buffer_rejects_size_beyond_address_space(void **state)
+TEST_WITH(buffer_rejects_size_beyond_address_space, memory_open, memory_close)
 {
     struct kx_buffer buffer;
     kx_buffer_init(&buffer, *state);
@@ -125,26 +122,4 @@ static void buffer_rejects_size_beyond_address_space(void **state)
     assert_false(kx_buffer_reserve(&buffer, SIZE_MAX / 2));
     assert_int_equal(buffer.size, 0);
     kx_buffer_free(&buffer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_sort_by_unsigned_bytes_and_prefixes_first),
-        cmocka_unit_test(slices_with_zero_bytes_compare_as_bytes),
-        cmocka_unit_test(starts_with_finds_prefix_of_slice),
-        cmocka_unit_test(empty_slice_may_be_null),
-        cmocka_unit_test_setup_teardown(buffer_keeps_its_bytes_when_it_grows,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(
-            buffer_uses_reserved_room_without_moving, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(
-            failed_buffer_keeps_contents_and_ignores_additions, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(
-            buffer_rejects_size_beyond_address_space, memory_open,
-            memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

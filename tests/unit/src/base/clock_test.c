@@ -4,9 +4,8 @@
 #include "kindex.h"
 #include "unit.h"
 
-static void set_clock_stands_still(void **state)
+TEST(set_clock_stands_still)
 {
-    (void)state;
     kx_clock_set(1234567890123);
     assert_int_equal(kx_now_ms(), 1234567890123);
     assert_int_equal(kx_now_ms(), 1234567890123);
@@ -15,9 +14,8 @@ static void set_clock_stands_still(void **state)
     kx_clock_set(0);
 }
 
-static void unset_clock_shows_real_time(void **state)
+TEST(unset_clock_shows_real_time)
 {
-    (void)state;
     kx_clock_set(5);
     kx_clock_set(0);
     struct timespec before;
@@ -29,9 +27,8 @@ static void unset_clock_shows_real_time(void **state)
     assert_true(now_ms <= after.tv_sec * 1000 + after.tv_nsec / 1000000);
 }
 
-static void monotonic_clock_never_goes_back(void **state)
+TEST(monotonic_clock_never_goes_back)
 {
-    (void)state;
     kx_clock_set(1);
     uint64_t last = kx_monotonic_ns();
     for (int i = 0; i < 10000; i++) {
@@ -42,9 +39,8 @@ static void monotonic_clock_never_goes_back(void **state)
     kx_clock_set(0);
 }
 
-static void ms_until_is_zero_once_the_time_has_come(void **state)
+TEST(ms_until_is_zero_once_the_time_has_come)
 {
-    (void)state;
     uint64_t now_ns = kx_monotonic_ns();
     assert_int_equal(kx_ms_until(now_ns), 0);
     assert_int_equal(kx_ms_until(0), 0);
@@ -55,9 +51,8 @@ static void ms_until_is_zero_once_the_time_has_come(void **state)
 enum { HOUR_MS = 3600 * 1000, SOON_MS = 60 * 1000 };
 
 /* No other test of this process may come after it. */
-static void following_clock_is_never_set_back(void **state)
+TEST(following_clock_is_never_set_back)
 {
-    (void)state;
     int64_t now_ms = kx_now_ms();
     kx_clock_follow(now_ms - HOUR_MS, 0);
     int64_t shown_ms = kx_now_ms();
@@ -74,9 +69,8 @@ static void following_clock_is_never_set_back(void **state)
     assert_in_range(kx_now_ms(), shown_ms, shown_ms + SOON_MS);
 }
 
-static void following_clock_that_is_ahead_runs_at_half_speed(void **state)
+TEST(following_clock_that_is_ahead_runs_at_half_speed)
 {
-    (void)state;
     int64_t begun_ms = (int64_t)(kx_monotonic_ns() / KX_MS_NS);
     int64_t ahead_ms = kx_now_ms() + HOUR_MS;
     int64_t run_ms;
@@ -90,17 +84,4 @@ static void following_clock_that_is_ahead_runs_at_half_speed(void **state)
     assert_true(shown_ms >=
                 ahead_ms + (begun_ms + 20 - begun_after_ms) / 2 - 1);
     assert_true(shown_ms <= ahead_ms + run_ms / 2 + 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_clock_stands_still),
-        cmocka_unit_test(unset_clock_shows_real_time),
-        cmocka_unit_test(monotonic_clock_never_goes_back),
-        cmocka_unit_test(ms_until_is_zero_once_the_time_has_come),
-        cmocka_unit_test(following_clock_is_never_set_back),
-        cmocka_unit_test(following_clock_that_is_ahead_runs_at_half_speed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static ino_t number_of(const char *path)
     return about.st_ino;
 }
 
-static void new_directory_syncs_its_parent(void **state)
+TEST_WITH(new_directory_syncs_its_parent, begin, finish)
 {
     struct story *s = *state;
     const char *parent = s->test.directory;
@@ -44,7 +44,7 @@ static void new_directory_syncs_its_parent(void **state)
     }
 }
 
-static void directory_that_cannot_be_made_fails_with_errno(void **state)
+TEST_WITH(directory_that_cannot_be_made_fails_with_errno, begin, finish)
 {
     struct story *s = *state;
     char *path = talloc_asprintf(s->mem, "%s/none/new", s->test.directory);
@@ -52,7 +52,7 @@ static void directory_that_cannot_be_made_fails_with_errno(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
-static void missing_parents_of_a_path_are_made(void **state)
+TEST_WITH(missing_parents_of_a_path_are_made, begin, finish)
 {
     struct story *s = *state;
     const char *parent = s->test.directory;
@@ -74,17 +74,4 @@ static void missing_parents_of_a_path_are_made(void **state)
     assert_int_equal(errno, ENOTDIR);
     assert_int_equal(unlink(above), 0);
     assert_true(file_make_parents("plain"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(new_directory_syncs_its_parent, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            directory_that_cannot_be_made_fails_with_errno, begin, finish),
-        cmocka_unit_test_setup_teardown(missing_parents_of_a_path_are_made,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static const char *next_write(struct capture *capture)
     return text;
 }
 
-static void log_event_is_one_line_in_one_write(void **state)
+TEST_WITH(log_event_is_one_line_in_one_write, capture_open, capture_close)
 {
     kx_log(KX_LOG_INFO, "started", "port=%d directory=%s", 4512, "/tmp/x");
     assert_string_equal(next_write(*state),
@@ -55,7 +55,7 @@ static void log_event_is_one_line_in_one_write(void **state)
     assert_string_equal(next_write(*state), "");
 }
 
-static void log_event_needs_no_fields(void **state)
+TEST_WITH(log_event_needs_no_fields, capture_open, capture_close)
 {
     kx_log(KX_LOG_ERROR, "stopped", NULL);
     assert_string_equal(next_write(*state), "level=error event=stopped\n");
@@ -63,7 +63,7 @@ static void log_event_needs_no_fields(void **state)
     assert_string_equal(next_write(*state), "level=error event=stopped \n");
 }
 
-static void log_omits_levels_above_the_limit(void **state)
+TEST_WITH(log_omits_levels_above_the_limit, capture_open, capture_close)
 {
     static const char *const lines[] = {
         "level=error event=e n=1\n", "level=warning event=e n=1\n",
@@ -78,7 +78,8 @@ static void log_omits_levels_above_the_limit(void **state)
     }
 }
 
-static void log_line_begins_with_priority_under_systemd(void **state)
+TEST_WITH(log_line_begins_with_priority_under_systemd, capture_open,
+          capture_close)
 {
     static const char *const lines[] = {
         "<3>level=error event=e\n", "<4>level=warning event=e\n",
@@ -91,7 +92,8 @@ static void log_line_begins_with_priority_under_systemd(void **state)
     unsetenv("JOURNAL_STREAM");
 }
 
-static void long_log_line_is_cut_and_ends_with_line_break(void **state)
+TEST_WITH(long_log_line_is_cut_and_ends_with_line_break, capture_open,
+          capture_close)
 {
     char text[5000];
     memset(text, 'x', sizeof(text) - 1);
@@ -108,14 +110,14 @@ static void long_log_line_is_cut_and_ends_with_line_break(void **state)
     assert_int_equal(line[size - 1], '\n');
 }
 
-static void log_replaces_line_breaks_in_fields(void **state)
+TEST_WITH(log_replaces_line_breaks_in_fields, capture_open, capture_close)
 {
     kx_log(KX_LOG_INFO, "e", "t=%s", "a\nlevel=error\r");
     assert_string_equal(next_write(*state),
                         "level=info event=e t=a level=error \n");
 }
 
-static void log_keeps_errno(void **state)
+TEST_WITH(log_keeps_errno, capture_open, capture_close)
 {
     errno = ENOSPC;
     kx_log(KX_LOG_INFO, "e", NULL);
@@ -124,7 +126,7 @@ static void log_keeps_errno(void **state)
 }
 
 /* It would stop the thread that serves all clients. */
-static void log_never_blocks_on_a_full_pipe(void **state)
+TEST_WITH(log_never_blocks_on_a_full_pipe, capture_open, capture_close)
 {
     enum { LINES = 200 };
     static char text[LINES * 1024];
@@ -152,29 +154,4 @@ static void log_never_blocks_on_a_full_pipe(void **state)
              LINES - shown);
     assert_string_equal(text, expected);
     close(ends[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(log_event_is_one_line_in_one_write,
-                                        capture_open, capture_close),
-        cmocka_unit_test_setup_teardown(log_event_needs_no_fields, capture_open,
-                                        capture_close),
-        cmocka_unit_test_setup_teardown(log_omits_levels_above_the_limit,
-                                        capture_open, capture_close),
-        cmocka_unit_test_setup_teardown(
-            log_line_begins_with_priority_under_systemd, capture_open,
-            capture_close),
-        cmocka_unit_test_setup_teardown(
-            long_log_line_is_cut_and_ends_with_line_break, capture_open,
-            capture_close),
-        cmocka_unit_test_setup_teardown(log_replaces_line_breaks_in_fields,
-                                        capture_open, capture_close),
-        cmocka_unit_test_setup_teardown(log_keeps_errno, capture_open,
-                                        capture_close),
-        cmocka_unit_test_setup_teardown(log_never_blocks_on_a_full_pipe,
-                                        capture_open, capture_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

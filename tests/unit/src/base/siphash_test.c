@@ -11,7 +11,7 @@ static void fill(uint8_t *bytes)
         bytes[i] = (uint8_t)i;
 }
 
-static void fingerprint_matches_reference_vectors(void **state)
+TEST(fingerprint_matches_reference_vectors)
 {
     static const uint8_t wanted[][KX_FINGERPRINT_SIZE] = {
         {0xa3, 0x81, 0x7f, 0x04, 0xba, 0x25, 0xa8, 0xe6, 0x6d, 0xf6, 0x72, 0x14,
@@ -33,7 +33,7 @@ static void fingerprint_matches_reference_vectors(void **state)
 }
 
 /* However the bytes are cut into three pieces. */
-static void fingerprint_does_not_depend_on_division_into_pieces(void **state)
+TEST(fingerprint_does_not_depend_on_division_into_pieces)
 {
     uint8_t bytes[BYTES] = {0};
     uint8_t whole[KX_FINGERPRINT_SIZE];
@@ -54,7 +54,7 @@ static void fingerprint_does_not_depend_on_division_into_pieces(void **state)
     }
 }
 
-static void fingerprint_depends_on_every_bit(void **state)
+TEST(fingerprint_depends_on_every_bit)
 {
     uint8_t bytes[BYTES] = {0};
     uint8_t whole[KX_FINGERPRINT_SIZE];
@@ -69,14 +69,4 @@ static void fingerprint_depends_on_every_bit(void **state)
         assert_memory_not_equal(got, whole, sizeof got);
         bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fingerprint_matches_reference_vectors),
-        cmocka_unit_test(fingerprint_does_not_depend_on_division_into_pieces),
-        cmocka_unit_test(fingerprint_depends_on_every_bit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
 #include "kindex.h"
 #include "unit.h"
 
-static void each_status_has_its_own_name_and_title(void **state)
+TEST(each_status_has_its_own_name_and_title)
 {
-    (void)state;
     for (int i = KX_OK; i <= KX_FAILED; i++) {
         assert_memory_equal(kx_status_name(i), "KX_", 3);
         assert_true(strlen(kx_status_title(i)) > 0);
@@ -18,22 +17,19 @@ static void each_status_has_its_own_name_and_title(void **state)
     assert_string_equal(kx_status_title(KX_DISK_FULL), "the disk is full");
 }
 
-static void number_outside_the_statuses_has_texts(void **state)
+TEST(number_outside_the_statuses_has_texts)
 {
-    (void)state;
     assert_non_null(kx_status_name((enum kx_status)(KX_FAILED + 1)));
     assert_non_null(kx_status_title((enum kx_status) - 1));
 }
 
-static void fail_without_fault_returns_the_status(void **state)
+TEST(fail_without_fault_returns_the_status)
 {
-    (void)state;
     assert_int_equal(kx_fail(NULL, KX_BUSY, "queue of %d", 7), KX_BUSY);
 }
 
-static void fail_sets_every_member_of_the_fault(void **state)
+TEST(fail_sets_every_member_of_the_fault)
 {
-    (void)state;
     struct kx_fault fault;
     memset(&fault, 'x', sizeof(fault));
     assert_int_equal(kx_fail(&fault, KX_BAD_KEY, "part %d of %s", 2, "key"),
@@ -44,18 +40,16 @@ static void fail_sets_every_member_of_the_fault(void **state)
     assert_int_equal(fault.offset, 0);
 }
 
-static void detail_may_be_formatted_from_the_old_detail(void **state)
+TEST(detail_may_be_formatted_from_the_old_detail)
 {
-    (void)state;
     struct kx_fault fault;
     kx_fail(&fault, KX_BAD_KEY, "no part");
     kx_fail(&fault, KX_BAD_INDEX, "prefix: %s", fault.detail);
     assert_string_equal(fault.detail, "prefix: no part");
 }
 
-static void long_detail_is_cut_between_characters(void **state)
+TEST(long_detail_is_cut_between_characters)
 {
-    (void)state;
     static const struct {
         const char *character;
         size_t size;
@@ -76,27 +70,12 @@ static void long_detail_is_cut_between_characters(void **state)
         }
 }
 
-static void detail_that_just_fits_is_complete(void **state)
+TEST(detail_that_just_fits_is_complete)
 {
-    (void)state;
     char text[KX_DETAIL_MAX];
     memset(text, '.', sizeof(text));
     memcpy(text + sizeof(text) - 3, "é", 3);
     struct kx_fault fault;
     kx_fail(&fault, KX_BAD_JSON, "%s", text);
     assert_string_equal(fault.detail, text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_status_has_its_own_name_and_title),
-        cmocka_unit_test(number_outside_the_statuses_has_texts),
-        cmocka_unit_test(fail_without_fault_returns_the_status),
-        cmocka_unit_test(fail_sets_every_member_of_the_fault),
-        cmocka_unit_test(detail_may_be_formatted_from_the_old_detail),
-        cmocka_unit_test(long_detail_is_cut_between_characters),
-        cmocka_unit_test(detail_that_just_fits_is_complete),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

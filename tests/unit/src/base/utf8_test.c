@@ -78,9 +78,8 @@ static bool valid_after(size_t ahead, const char *bytes, size_t after)
     return valid;
 }
 
-static void utf8_check_does_not_depend_on_position(void **state)
+TEST(utf8_check_does_not_depend_on_position)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (size_t ahead = 0; ahead < 18; ahead++)
             for (size_t after = 0; after < 10; after++)
@@ -89,9 +88,8 @@ static void utf8_check_does_not_depend_on_position(void **state)
                              ahead, after);
 }
 
-static void utf8_check_accepts_zero_bytes(void **state)
+TEST(utf8_check_accepts_zero_bytes)
 {
-    (void)state;
     assert_true(kx_utf8_valid(kx_slice("a\0b\0", 4)));
     assert_true(kx_utf8_valid(kx_slice("\0\0\0\0\0\0\0\0\0", 9)));
     assert_false(kx_utf8_valid(kx_slice("a\0\xff\0", 4)));
@@ -110,9 +108,8 @@ static size_t write_point(uint32_t point, size_t size, uint8_t *out)
     return size;
 }
 
-static void utf8_check_accepts_one_form_of_each_code_point(void **state)
+TEST(utf8_check_accepts_one_form_of_each_code_point)
 {
-    (void)state;
     for (uint32_t point = 0; point < 0x120000; point++) {
         size_t right = point < 0x80      ? 1
                        : point < 0x800   ? 2
@@ -130,32 +127,18 @@ static void utf8_check_accepts_one_form_of_each_code_point(void **state)
     }
 }
 
-static void utf8_fit_splits_no_character(void **state)
+TEST(utf8_fit_splits_no_character)
 {
-    (void)state;
     struct kx_slice text = kx_text("a\u00e9\u20ac\U0001f40e");
     static const size_t fit[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
     for (size_t most = 0; most < sizeof fit / sizeof *fit; most++)
         assert_int_equal(kx_utf8_fit(text, most), fit[most]);
 }
 
-static void shown_text_ends_with_whole_character(void **state)
+TEST(shown_text_ends_with_whole_character)
 {
-    (void)state;
     char text[] = "123456789 123456789 123456789 123456789 123456789 "
                   "123456789\u00e9";
     assert_int_equal(kx_excerpt_size(kx_text(text)), KX_EXCERPT_MAX - 1);
     assert_int_equal(kx_excerpt_size(kx_text("Ada")), 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(utf8_check_does_not_depend_on_position),
-        cmocka_unit_test(utf8_check_accepts_zero_bytes),
-        cmocka_unit_test(utf8_check_accepts_one_form_of_each_code_point),
-        cmocka_unit_test(utf8_fit_splits_no_character),
-        cmocka_unit_test(shown_text_ends_with_whole_character),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

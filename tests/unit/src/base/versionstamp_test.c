@@ -16,9 +16,8 @@ static const struct {
     {UINT64_MAX, "ffffffffffffffff0000"},
 };
 
-static void versionstamps_have_twenty_digits_and_read_back(void **state)
+TEST(versionstamps_have_twenty_digits_and_read_back)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(stamps) / sizeof(stamps[0]); i++) {
         char text[KX_STAMP_DIGITS + 1];
         text[KX_STAMP_DIGITS] = '!';
@@ -32,9 +31,8 @@ static void versionstamps_have_twenty_digits_and_read_back(void **state)
     }
 }
 
-static void versionstamp_parser_rejects_other_texts(void **state)
+TEST(versionstamp_parser_rejects_other_texts)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "0",
@@ -66,9 +64,8 @@ static void versionstamp_parser_rejects_other_texts(void **state)
     assert_false(kx_stamp_parse(kx_slice(NULL, 0), &stamp));
 }
 
-static void versionstamp_texts_sort_like_numbers(void **state)
+TEST(versionstamp_texts_sort_like_numbers)
 {
-    (void)state;
     uint64_t seed = random_seed("stamp");
     for (int i = 0; i < 1000; i++) {
         uint64_t a = random_next(&seed) >> random_below(&seed, 64);
@@ -80,14 +77,4 @@ static void versionstamp_texts_sort_like_numbers(void **state)
         int order = memcmp(text_a, text_b, KX_STAMP_DIGITS);
         assert_int_equal((order > 0) - (order < 0), (a > b) - (a < b));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versionstamps_have_twenty_digits_and_read_back),
-        cmocka_unit_test(versionstamp_parser_rejects_other_texts),
-        cmocka_unit_test(versionstamp_texts_sort_like_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,12 +99,12 @@ static uint64_t pauses(struct story *s, enum checkpoint_pace pace)
     return rest;
 }
 
-static void checkpoint_writes_a_few_pages_at_a_time(void **state)
+TEST_WITH(checkpoint_writes_a_few_pages_at_a_time, begin, finish)
 {
     assert_int_not_equal(pauses(*state, CHECKPOINT_PAUSES), 0);
 }
 
-static void hurried_checkpoint_does_not_pause(void **state)
+TEST_WITH(hurried_checkpoint_does_not_pause, begin, finish)
 {
     assert_int_equal(pauses(*state, CHECKPOINT_HURRIES), 0);
 }
@@ -132,7 +132,7 @@ static void checkpoint_store(struct story *s, uint32_t recovery_us)
     assert_int_equal(figures.page_cache_dirty, 0);
 }
 
-static void checkpointer_hurries_when_recovery_is_costly(void **state)
+TEST_WITH(checkpointer_hurries_when_recovery_is_costly, begin, finish)
 {
     struct story *s = *state;
     checkpoint_store(s, 1);
@@ -142,7 +142,7 @@ static void checkpointer_hurries_when_recovery_is_costly(void **state)
 }
 
 /* No page is held during a pause: commits change pages meanwhile. */
-static void writer_does_not_wait_for_checkpoint(void **state)
+TEST_WITH(writer_does_not_wait_for_checkpoint, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_dirty(s);
@@ -153,7 +153,7 @@ static void writer_does_not_wait_for_checkpoint(void **state)
 }
 
 /* The library's own sync reports an error of the disk. */
-static void checkpoint_succeeds_when_its_own_wait_fails(void **state)
+TEST_WITH(checkpoint_succeeds_when_its_own_wait_fails, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_dirty(s);
@@ -165,7 +165,7 @@ static void checkpoint_succeeds_when_its_own_wait_fails(void **state)
 }
 
 /* The stop of the server waits for the last checkpoint. */
-static void checkpoint_at_close_does_not_pause(void **state)
+TEST_WITH(checkpoint_at_close_does_not_pause, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_dirty(s);
@@ -174,9 +174,8 @@ static void checkpoint_at_close_does_not_pause(void **state)
     test_store_open(&s->test);
 }
 
-static void checkpoint_pause_is_as_long_as_disk_was_used(void **state)
+TEST(checkpoint_pause_is_as_long_as_disk_was_used)
 {
-    (void)state;
     const uint64_t most_ns = 50000000;
     atomic_store(&rest_ns, 0);
     uint64_t used_ns = 1000000;
@@ -190,24 +189,4 @@ static void checkpoint_pause_is_as_long_as_disk_was_used(void **state)
     assert_int_equal(checkpoint_throttle_pause(kx_monotonic_ns() - used_ns, 0),
                      0);
     assert_int_equal(atomic_load(&rest_ns), rest + most_ns);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(checkpoint_writes_a_few_pages_at_a_time,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(hurried_checkpoint_does_not_pause,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            checkpointer_hurries_when_recovery_is_costly, begin, finish),
-        cmocka_unit_test_setup_teardown(writer_does_not_wait_for_checkpoint,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            checkpoint_succeeds_when_its_own_wait_fails, begin, finish),
-        cmocka_unit_test_setup_teardown(checkpoint_at_close_does_not_pause,
-                                        begin, finish),
-        cmocka_unit_test(checkpoint_pause_is_as_long_as_disk_was_used),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,7 +185,8 @@ static int begin_counting(void **state)
     return begin(state);
 }
 
-static void compaction_step_is_bounded_however_many_pages_are_free(void **state)
+TEST_WITH(compaction_step_is_bounded_however_many_pages_are_free,
+          begin_counting, finish)
 {
     struct story *s = *state;
     leave_a_long_list(s);
@@ -206,7 +207,7 @@ static void compaction_step_is_bounded_however_many_pages_are_free(void **state)
                         STEP_LOG_MAX);
 }
 
-static void compaction_stops_when_it_frees_too_little(void **state)
+TEST_WITH(compaction_stops_when_it_frees_too_little, begin_counting, finish)
 {
     struct story *s = *state;
     seen.faked = true;
@@ -220,7 +221,7 @@ static void compaction_stops_when_it_frees_too_little(void **state)
     assert_int_not_equal(seen.start_size, 0);
 }
 
-static void close_shortens_the_table_file(void **state)
+TEST_WITH(close_shortens_the_table_file, begin_counting, finish)
 {
     struct story *s = *state;
     struct kx_range all = {.start = test_key(s->mem, "[\"u\"]")};
@@ -235,18 +236,4 @@ static void close_shortens_the_table_file(void **state)
     assert_int_equal(test_count(&s->test, &all), KEPT);
     assert_string_equal(test_get(&s->test, s->mem, "[\"u\",7999]"),
                         kilobyte(s->mem, 7999));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            compaction_step_is_bounded_however_many_pages_are_free,
-            begin_counting, finish),
-        cmocka_unit_test_setup_teardown(
-            compaction_stops_when_it_frees_too_little, begin_counting, finish),
-        cmocka_unit_test_setup_teardown(close_shortens_the_table_file,
-                                        begin_counting, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

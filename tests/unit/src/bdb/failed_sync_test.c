@@ -86,7 +86,7 @@ static bool has_first_log(struct story *s)
 }
 
 /* The next checkpoint would find nothing wrong. */
-static void checkpoint_keeps_log_when_table_sync_fails(void **state)
+TEST_WITH(checkpoint_keeps_log_when_table_sync_fails, begin, finish)
 {
     struct story *s = *state;
     test_store_close(&s->test);
@@ -109,7 +109,7 @@ static void checkpoint_keeps_log_when_table_sync_fails(void **state)
 
 /* What it had to sync may be lost although the next one succeeds; and nothing
  * that the log may lack gets into the tables. */
-static void flush_fails_after_another_flush_failed(void **state)
+TEST_WITH(flush_fails_after_another_flush_failed, begin, finish)
 {
     struct story *s = *state;
     test_store_close(&s->test);
@@ -126,7 +126,7 @@ static void flush_fails_after_another_flush_failed(void **state)
 }
 
 /* Whichever sync it is, up to the last one of closing. */
-static void reopened_store_has_no_unflushed_commit(void **state)
+TEST_WITH(reopened_store_has_no_unflushed_commit, begin, finish)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -146,17 +146,4 @@ static void reopened_store_has_no_unflushed_commit(void **state)
     atomic_store(&left, 0);
     test_store_open(&s->test);
     assert_string_equal(test_get(&s->test, s->mem, "[\"a\"]"), "1");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            checkpoint_keeps_log_when_table_sync_fails, begin, finish),
-        cmocka_unit_test_setup_teardown(flush_fails_after_another_flush_failed,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(reopened_store_has_no_unflushed_commit,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void fill_log(struct story *s)
         assert_int_equal(test_set(&s->test, s->mem, "[\"a\"]", text), KX_OK);
 }
 
-static void preallocated_file_becomes_next_log_file(void **state)
+TEST_WITH(preallocated_file_becomes_next_log_file, begin, finish)
 {
     struct story *s = *state;
     off_t size = 0;
@@ -99,7 +99,7 @@ static void preallocated_file_becomes_next_log_file(void **state)
 }
 
 /* The wait goes by a clock that cannot be set. */
-static void log_is_preallocated_after_wall_clock_steps(void **state)
+TEST_WITH(log_is_preallocated_after_wall_clock_steps, begin, finish)
 {
     struct story *s = *state;
     off_t size = 0;
@@ -118,7 +118,7 @@ static void log_is_preallocated_after_wall_clock_steps(void **state)
 }
 
 /* One that cannot be made is not missed: the library makes its own. */
-static void log_continues_without_preallocated_file(void **state)
+TEST_WITH(log_continues_without_preallocated_file, begin, finish)
 {
     struct story *s = *state;
     char ready[512];
@@ -177,7 +177,7 @@ static void assert_nothing_is_made(const struct story *s)
 }
 
 /* Not even for a moment, for what it takes others would lack. */
-static void log_preallocation_leaves_twice_the_floor(void **state)
+TEST_WITH(log_preallocation_leaves_twice_the_floor, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_env(s, FILE_BYTES + 2 * FLOOR - 1);
@@ -192,7 +192,7 @@ static void log_preallocation_leaves_twice_the_floor(void **state)
 
 /* It is begun, for its first looks find room, until others fill the disk. The
  * look after that is the first of the next try. */
-static void log_preallocation_stops_when_disk_fills(void **state)
+TEST_WITH(log_preallocation_stops_when_disk_fills, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_env(s, FILE_BYTES + 2 * FLOOR - 1);
@@ -203,21 +203,4 @@ static void log_preallocation_stops_when_disk_fills(void **state)
     await_look(full + 1);
     assert_nothing_is_made(s);
     close_env(s, env);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(preallocated_file_becomes_next_log_file,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            log_is_preallocated_after_wall_clock_steps, begin, finish),
-        cmocka_unit_test_setup_teardown(log_continues_without_preallocated_file,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            log_preallocation_leaves_twice_the_floor, begin, finish),
-        cmocka_unit_test_setup_teardown(log_preallocation_stops_when_disk_fills,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,9 +25,8 @@ static sum_fn *librarys(void)
     return function;
 }
 
-static void page_checksum_equals_the_librarys(void **state)
+TEST(page_checksum_equals_the_librarys)
 {
-    (void)state;
     sum_fn *librarys_own = librarys();
     static uint8_t bytes[BYTES];
     fill(bytes);
@@ -43,18 +42,16 @@ static void page_checksum_equals_the_librarys(void **state)
                      librarys_own(NULL, bytes, BYTES));
 }
 
-static void library_calls_our_page_checksum(void **state)
+TEST(library_calls_our_page_checksum)
 {
-    (void)state;
     struct test_store test;
     test_store_new(&test);
     assert_ptr_equal(dlsym(RTLD_DEFAULT, "__ham_func4"), __ham_func4);
     test_store_remove(&test);
 }
 
-static void page_checksum_continues_from_a_sum(void **state)
+TEST(page_checksum_continues_from_a_sum)
 {
-    (void)state;
     static uint8_t bytes[BYTES];
     fill(bytes);
     uint32_t whole = page_checksum_add(0, bytes, BYTES);
@@ -64,14 +61,4 @@ static void page_checksum_continues_from_a_sum(void **state)
                          whole);
     bytes[BYTES / 2] ^= 1;
     assert_int_not_equal(page_checksum_add(0, bytes, BYTES), whole);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(page_checksum_equals_the_librarys),
-        cmocka_unit_test(library_calls_our_page_checksum),
-        cmocka_unit_test(page_checksum_continues_from_a_sum),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

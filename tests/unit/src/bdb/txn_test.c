@@ -87,7 +87,7 @@ static struct row_write *rows(struct story *s, int count, const char *value)
     return writes;
 }
 
-static void txn_applies_writes_in_order(void **state)
+TEST_WITH(txn_applies_writes_in_order, begin, finish)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
@@ -113,7 +113,7 @@ static enum row_order order_of(size_t pass)
     return pass == 0 ? ROWS_SCATTERED : ROWS_NEIGHBOURS;
 }
 
-static void txn_stores_each_of_many_rows(void **state)
+TEST_WITH(txn_stores_each_of_many_rows, begin, finish)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
@@ -138,7 +138,7 @@ static uint64_t looks(struct env *env)
 
 /* Neighbours are looked for on the page of the row before, not from the root.
  */
-static void txn_puts_neighbours_without_descending_the_tree(void **state)
+TEST_WITH(txn_puts_neighbours_without_descending_the_tree, begin, finish)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
@@ -166,7 +166,7 @@ static const char *value_of(void *mem, int n)
 
 /* A build puts the rows of each step in their order. Each needs one look, not
  * one for each level of the tree. */
-static void build_writes_its_rows_as_neighbours(void **state)
+TEST_WITH(build_writes_its_rows_as_neighbours, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
@@ -180,7 +180,7 @@ static void build_writes_its_rows_as_neighbours(void **state)
 }
 
 /* Between puts through a cursor, which stays on its page. */
-static void txn_insert_fails_if_row_exists(void **state)
+TEST_WITH(txn_insert_fails_if_row_exists, begin, finish)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
@@ -212,7 +212,7 @@ static void txn_insert_fails_if_row_exists(void **state)
     tear_down(s, &stage);
 }
 
-static void txn_writes_each_row_to_its_table(void **state)
+TEST_WITH(txn_writes_each_row_to_its_table, begin, finish)
 {
     struct story *s = *state;
     struct stage stage = set_up(s);
@@ -278,7 +278,7 @@ static enum kx_status apply_with(struct stage *stage,
     return status;
 }
 
-static void failed_txn_changes_nothing(void **state)
+TEST_WITH(failed_txn_changes_nothing, begin, finish)
 {
     struct story *s = *state;
     const int counts[] = {FEW, MANY};
@@ -306,25 +306,4 @@ static void failed_txn_changes_nothing(void **state)
             assert_row(&stage, TABLE_CATALOG, name(s, i), "new");
         tear_down(s, &stage);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(txn_applies_writes_in_order, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(txn_stores_each_of_many_rows, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            txn_puts_neighbours_without_descending_the_tree, begin, finish),
-        cmocka_unit_test_setup_teardown(build_writes_its_rows_as_neighbours,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(txn_insert_fails_if_row_exists, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(txn_writes_each_row_to_its_table, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(failed_txn_changes_nothing, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static enum kx_status decrypt(struct world *world, struct kx_slice file,
     return status;
 }
 
-static void encrypted_file_of_every_size_decrypts(void **state)
+TEST(encrypted_file_of_every_size_decrypts)
 {
     static const size_t PIECES[] = {999, 65536, 1000000};
     struct world world = make_world();
@@ -98,7 +98,7 @@ static void encrypted_file_of_every_size_decrypts(void **state)
     talloc_free(world.mem);
 }
 
-static void decryption_rejects_a_changed_byte(void **state)
+TEST(decryption_rejects_a_changed_byte)
 {
     struct world world = make_world();
     struct kx_buffer out;
@@ -116,7 +116,7 @@ static void decryption_rejects_a_changed_byte(void **state)
     talloc_free(world.mem);
 }
 
-static void decryption_rejects_a_truncated_file(void **state)
+TEST(decryption_rejects_a_truncated_file)
 {
     struct world world = make_world();
     struct kx_buffer out;
@@ -134,7 +134,7 @@ static void decryption_rejects_a_truncated_file(void **state)
     talloc_free(world.mem);
 }
 
-static void decryption_rejects_reordered_chunks(void **state)
+TEST(decryption_rejects_reordered_chunks)
 {
     struct world world = make_world();
     struct kx_buffer out;
@@ -150,7 +150,7 @@ static void decryption_rejects_reordered_chunks(void **state)
     talloc_free(world.mem);
 }
 
-static void decryption_rejects_missing_or_added_chunks(void **state)
+TEST(decryption_rejects_missing_or_added_chunks)
 {
     struct world world = make_world();
     struct kx_buffer out, changed;
@@ -167,7 +167,7 @@ static void decryption_rejects_missing_or_added_chunks(void **state)
     talloc_free(world.mem);
 }
 
-static void decryption_rejects_another_key(void **state)
+TEST(decryption_rejects_another_key)
 {
     struct world world = make_world();
     struct kx_public_key other;
@@ -182,7 +182,7 @@ static void decryption_rejects_another_key(void **state)
     talloc_free(world.mem);
 }
 
-static void encryption_keys_are_lines_of_text(void **state)
+TEST(encryption_keys_are_lines_of_text)
 {
     struct world world = make_world();
     struct kx_secret_key secret;
@@ -207,7 +207,7 @@ static void encryption_keys_are_lines_of_text(void **state)
 }
 
 /* What libsodium alone makes of a file by the format in kindex/encryption.h. */
-static void encrypted_file_has_the_documented_format(void **state)
+TEST(encrypted_file_has_the_documented_format)
 {
     struct world world = make_world();
     struct kx_buffer file = encrypt(&world, 100, 100);
@@ -232,19 +232,4 @@ static void encrypted_file_has_the_documented_format(void **state)
     assert_int_equal(tag, crypto_secretstream_xchacha20poly1305_TAG_FINAL);
     assert_memory_equal(chunk, world.plain, 100);
     talloc_free(world.mem);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(encrypted_file_of_every_size_decrypts),
-        cmocka_unit_test(decryption_rejects_a_changed_byte),
-        cmocka_unit_test(decryption_rejects_a_truncated_file),
-        cmocka_unit_test(decryption_rejects_reordered_chunks),
-        cmocka_unit_test(decryption_rejects_missing_or_added_chunks),
-        cmocka_unit_test(decryption_rejects_another_key),
-        cmocka_unit_test(encryption_keys_are_lines_of_text),
-        cmocka_unit_test(encrypted_file_has_the_documented_format),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

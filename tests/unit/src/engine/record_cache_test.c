@@ -59,7 +59,7 @@ static void fetch(struct record_cache *cache, size_t key)
     record_cache_prefetch(cache, keys, RECORD_PREFETCH_MAX);
 }
 
-static void record_cache_returns_record_stored_last(void **state)
+TEST_WITH(record_cache_returns_record_stored_last, memory_open, memory_close)
 {
     uint64_t seed = random_seed("record_cache");
     struct record_cache *cache = record_cache_create(*state, CACHE);
@@ -123,13 +123,13 @@ static size_t first_ones_left(void *mem, bool ask)
     return left;
 }
 
-static void record_cache_keeps_requested_records(void **state)
+TEST_WITH(record_cache_keeps_requested_records, memory_open, memory_close)
 {
     assert_true(first_ones_left(*state, true) >= ASKED * 9 / 10);
     assert_int_equal(first_ones_left(*state, false), 0);
 }
 
-static void record_cache_fills_its_size(void **state)
+TEST_WITH(record_cache_fills_its_size, memory_open, memory_close)
 {
     char text[32];
     uint8_t bytes[200] = {0};
@@ -151,7 +151,7 @@ static void record_cache_fills_its_size(void **state)
     talloc_free(cache);
 }
 
-static void record_cache_of_no_memory_holds_nothing(void **state)
+TEST_WITH(record_cache_of_no_memory_holds_nothing, memory_open, memory_close)
 {
     struct kx_buffer record;
     struct record_cache *cache = record_cache_create(*state, 0);
@@ -161,19 +161,4 @@ static void record_cache_of_no_memory_holds_nothing(void **state)
     assert_false(record_cache_get(cache, kx_text("key"), &record));
     kx_buffer_free(&record);
     talloc_free(cache);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(record_cache_returns_record_stored_last,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(record_cache_keeps_requested_records,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(record_cache_fills_its_size,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(record_cache_of_no_memory_holds_nothing,
-                                        memory_open, memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static uint64_t checkpoints(struct env *env)
     return figures.checkpoints;
 }
 
-static void checkpoint_by_interval_counts_after_a_write(void **state)
+TEST_WITH(checkpoint_by_interval_counts_after_a_write, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_env(s);
@@ -45,7 +45,7 @@ static void checkpoint_by_interval_counts_after_a_write(void **state)
     close_env(s, env);
 }
 
-static void checkpoint_by_volume_counts_after_enough_log(void **state)
+TEST_WITH(checkpoint_by_volume_counts_after_enough_log, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_env(s);
@@ -63,7 +63,7 @@ static void checkpoint_by_volume_counts_after_enough_log(void **state)
 }
 
 /* The figure that a store tells is that of its storage. */
-static void store_counts_checkpoints_by_volume(void **state)
+TEST_WITH(store_counts_checkpoints_by_volume, begin, finish)
 {
     struct story *s = *state;
     test_store_close(&s->test);
@@ -76,17 +76,4 @@ static void store_counts_checkpoints_by_volume(void **state)
     for (int i = 0; i < (2 << 20) / VALUE_BYTES; i++)
         assert_int_equal(test_set(&s->test, s->mem, "[\"a\"]", text), KX_OK);
     test_wait_for_checkpoint(&s->test);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            checkpoint_by_interval_counts_after_a_write, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            checkpoint_by_volume_counts_after_enough_log, begin, finish),
-        cmocka_unit_test_setup_teardown(store_counts_checkpoints_by_volume,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static uint64_t compactions(struct story *s)
     return figures.compactions;
 }
 
-static void compaction_pauses_while_views_wait(void **state)
+TEST_WITH(compaction_pauses_while_views_wait, begin, finish)
 {
     struct story *s = *state;
     seen.store = s->test.store;
@@ -98,22 +98,11 @@ static void compaction_pauses_while_views_wait(void **state)
     }
 }
 
-static void compaction_completes_without_readers(void **state)
+TEST_WITH(compaction_completes_without_readers, begin, finish)
 {
     struct story *s = *state;
     seen.store = NULL;
     fill(s);
     while (compactions(s) == 0)
         usleep(10000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(compaction_pauses_while_views_wait,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(compaction_completes_without_readers,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

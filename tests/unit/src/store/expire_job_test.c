@@ -60,7 +60,7 @@ static struct kx_index_info until_ready(struct story *s, const char *name)
     return info;
 }
 
-static void commit_counts_expired_entry_it_overwrites(void **state)
+TEST_WITH(commit_counts_expired_entry_it_overwrites, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(NOON_MS);
@@ -81,7 +81,7 @@ static void commit_counts_expired_entry_it_overwrites(void **state)
                         "[\"list\",1,\"x\"] [\"x\"]|");
 }
 
-static void build_counts_expired_entry_it_overwrites(void **state)
+TEST_WITH(build_counts_expired_entry_it_overwrites, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(NOON_MS);
@@ -96,7 +96,7 @@ static void build_counts_expired_entry_it_overwrites(void **state)
 }
 
 /* They do not concern the index. */
-static void verification_does_not_count_expired_entries(void **state)
+TEST_WITH(verification_does_not_count_expired_entries, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_READY};
@@ -121,17 +121,4 @@ static void verification_does_not_count_expired_entries(void **state)
     } while (true);
     until_expired(s, 1);
     assert_int_equal(figures(s).entries, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            commit_counts_expired_entry_it_overwrites, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            build_counts_expired_entry_it_overwrites, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            verification_does_not_count_expired_entries, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

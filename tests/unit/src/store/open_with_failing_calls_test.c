@@ -116,7 +116,7 @@ static bool start(struct story *s, const char *crashed, int n)
     return atomic_load(&failed);
 }
 
-static void failing_file_call_at_open_is_never_taken_for_damage(void **state)
+TEST_WITH(failing_file_call_at_open_is_never_taken_for_damage, begin, finish)
 {
     struct story *s = *state;
     struct test_store *test = &s->test;
@@ -129,13 +129,4 @@ static void failing_file_call_at_open_is_never_taken_for_damage(void **state)
             n++;
     test_remove(crashed);
     test_store_open(test);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            failing_file_call_at_open_is_never_taken_for_damage, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

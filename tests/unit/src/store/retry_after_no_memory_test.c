@@ -50,7 +50,7 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
                : __real_txn_apply(env, writes, count, order);
 }
 
-static void expiry(void **state)
+TEST_WITH(expiry, begin, finish)
 {
     struct story *s = *state;
     struct kx_watch *watch;
@@ -84,7 +84,7 @@ static enum kx_status list(struct story *s, const struct kx_range *range)
 }
 
 /* Each call grows another buffer for the first time. */
-static void a_reader(void **state)
+TEST_WITH(a_reader, begin, finish)
 {
     struct story *s = *state;
     struct kx_slice key = test_key(s->mem, "[\"a\"]");
@@ -112,7 +112,7 @@ static void a_reader(void **state)
     assert_string_equal(test_get(&s->test, s->mem, "[\"a\"]"), "1");
 }
 
-static void the_writer(void **state)
+TEST_WITH(the_writer, begin, finish)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
@@ -130,7 +130,7 @@ static void the_writer(void **state)
 }
 
 /* It pauses after a failure, while commits continue. */
-static void a_job(void **state)
+TEST_WITH(a_job, begin, finish)
 {
     enum { COMMITS = 50, REST_NS = 10000000 };
     struct story *s = *state;
@@ -150,15 +150,4 @@ static void a_job(void **state)
     atomic_store(&keeping, false);
     while (atomic_load(&removals) == tried)
         usleep(1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(expiry, begin, finish),
-        cmocka_unit_test_setup_teardown(a_reader, begin, finish),
-        cmocka_unit_test_setup_teardown(the_writer, begin, finish),
-        cmocka_unit_test_setup_teardown(a_job, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "commit/store_state.h"
 
-static void store_reads_entry_that_was_set(void **state)
+TEST_WITH(store_reads_entry_that_was_set, begin, finish)
 {
     struct story *s = *state;
     assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
@@ -15,7 +15,7 @@ static void store_reads_entry_that_was_set(void **state)
 }
 
 /* Also as a slice that points nowhere, as that of an empty message. */
-static void entry_with_empty_key_is_absent(void **state)
+TEST_WITH(entry_with_empty_key_is_absent, begin, finish)
 {
     struct story *s = *state;
     const struct kx_slice keys[] = {{0}, test_key(s->mem, "[]")};
@@ -33,7 +33,7 @@ static void entry_with_empty_key_is_absent(void **state)
     }
 }
 
-static void entries_outlive_the_process(void **state)
+TEST_WITH(entries_outlive_the_process, begin, finish)
 {
     struct story *s = *state;
     struct kx_stats before;
@@ -50,7 +50,7 @@ static void entries_outlive_the_process(void **state)
                         "[\"a\",1] 1|[\"a\",2] 2|");
 }
 
-static void store_rejects_second_process(void **state)
+TEST_WITH(store_rejects_second_process, begin, finish)
 {
     struct story *s = *state;
     struct kx_store *second = NULL;
@@ -60,7 +60,7 @@ static void store_rejects_second_process(void **state)
     assert_non_null(strstr(fault.detail, s->test.directory));
 }
 
-static void commit_with_failed_mutation_changes_nothing(void **state)
+TEST_WITH(commit_with_failed_mutation_changes_nothing, begin, finish)
 {
     struct story *s = *state;
     test_set(&s->test, s->mem, "[\"text\"]", "\"x\"");
@@ -80,7 +80,7 @@ static void commit_with_failed_mutation_changes_nothing(void **state)
     assert_string_equal(test_get(&s->test, s->mem, "[\"text\"]"), "\"x\"");
 }
 
-static void mutations_of_a_commit_see_each_other(void **state)
+TEST_WITH(mutations_of_a_commit_see_each_other, begin, finish)
 {
     struct story *s = *state;
     struct kx_slice key = test_key(s->mem, "[\"n\"]");
@@ -96,7 +96,7 @@ static void mutations_of_a_commit_see_each_other(void **state)
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "7");
 }
 
-static void commit_names_each_failed_check(void **state)
+TEST_WITH(commit_names_each_failed_check, begin, finish)
 {
     struct story *s = *state;
     test_set(&s->test, s->mem, "[\"a\"]", "1");
@@ -137,7 +137,7 @@ static bool check_holds(struct story *s, struct kx_check check,
     return status == KX_OK;
 }
 
-static void checks_compare_values_and_ranges(void **state)
+TEST_WITH(checks_compare_values_and_ranges, begin, finish)
 {
     struct story *s = *state;
     struct kx_where *where;
@@ -175,7 +175,7 @@ static void checks_compare_values_and_ranges(void **state)
     assert_true(check_holds(s, range, &failed));
 }
 
-static void dry_commit_changes_nothing(void **state)
+TEST_WITH(dry_commit_changes_nothing, begin, finish)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_SET,
@@ -193,7 +193,7 @@ static void dry_commit_changes_nothing(void **state)
     assert_int_equal(figures.stamp, 1);
 }
 
-static void suffixed_key_ends_with_versionstamp(void **state)
+TEST_WITH(suffixed_key_ends_with_versionstamp, begin, finish)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_SET,
@@ -207,7 +207,7 @@ static void suffixed_key_ends_with_versionstamp(void **state)
                         "[\"log\",\"00000000000000010000\"] 1|");
 }
 
-static void expired_entry_is_absent_at_once(void **state)
+TEST_WITH(expired_entry_is_absent_at_once, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(1000000);
@@ -226,7 +226,7 @@ static void expired_entry_is_absent_at_once(void **state)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-static void set_without_expiry_removes_old_expiry(void **state)
+TEST_WITH(set_without_expiry_removes_old_expiry, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(1000000);
@@ -237,7 +237,7 @@ static void set_without_expiry_removes_old_expiry(void **state)
     assert_string_equal(test_get(&s->test, s->mem, "[\"t\"]"), "2");
 }
 
-static void range_is_deleted_in_steps(void **state)
+TEST_WITH(range_is_deleted_in_steps, begin, finish)
 {
     struct story *s = *state;
     char key[32];
@@ -258,7 +258,7 @@ static void range_is_deleted_in_steps(void **state)
                         "[\"r\",0] 0|[\"r\",4] 0|");
 }
 
-static void reverse_scan_returns_entries_backwards(void **state)
+TEST_WITH(reverse_scan_returns_entries_backwards, begin, finish)
 {
     struct story *s = *state;
     char key[32];
@@ -281,7 +281,7 @@ static void reverse_scan_returns_entries_backwards(void **state)
     kx_read_end(s->test.reader);
 }
 
-static void store_keeps_large_values(void **state)
+TEST_WITH(store_keeps_large_values, begin, finish)
 {
     struct story *s = *state;
     size_t size = 1 << 20;
@@ -300,7 +300,7 @@ static void store_keeps_large_values(void **state)
 }
 
 /* They are compared by their versionstamps. */
-static void many_checks_hold_no_values(void **state)
+TEST_WITH(many_checks_hold_no_values, begin, finish)
 {
     enum { CHECKS = 30, BYTES = 1000000 };
     struct story *s = *state;
@@ -337,43 +337,4 @@ static void many_checks_hold_no_values(void **state)
         assert_int_equal(commit.refusal.checks[i].check, 7 + 2 * i);
         assert_int_equal(commit.refusal.checks[i].actual, 8 + 2 * i);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(store_reads_entry_that_was_set, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(entry_with_empty_key_is_absent, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(entries_outlive_the_process, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(store_rejects_second_process, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            commit_with_failed_mutation_changes_nothing, begin, finish),
-        cmocka_unit_test_setup_teardown(mutations_of_a_commit_see_each_other,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(checks_compare_values_and_ranges, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(commit_names_each_failed_check, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(dry_commit_changes_nothing, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(suffixed_key_ends_with_versionstamp,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(expired_entry_is_absent_at_once, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(set_without_expiry_removes_old_expiry,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(range_is_deleted_in_steps, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(reverse_scan_returns_entries_backwards,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(store_keeps_large_values, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(many_checks_hold_no_values, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static const struct {
     {"[\"a\"]", "[\"Z\"]", "[\"a\"]", 0xff, false},
 };
 
-static void grant_prefix_covers_whole_parts_only(void **state)
+TEST_WITH(grant_prefix_covers_whole_parts_only, begin, finish)
 {
     struct story *s = *state;
     for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++) {
@@ -83,7 +83,7 @@ static enum kx_status take_back(struct story *s, const char *id)
     return test_commit(&s->test, &commit);
 }
 
-static void tokens_outlive_the_process(void **state)
+TEST_WITH(tokens_outlive_the_process, begin, finish)
 {
     struct story *s = *state;
     const struct kx_grant narrow = {.scopes = KX_MAY_READ | KX_MAY_LIST,
@@ -118,7 +118,7 @@ static void tokens_outlive_the_process(void **state)
     assert_null(kx_token_find(s->test.store, kx_text("none")));
 }
 
-static void holder_of_revoked_token_sees_revocation(void **state)
+TEST_WITH(holder_of_revoked_token_sees_revocation, begin, finish)
 {
     struct story *s = *state;
     struct kx_token admin = token_of(&ADMIN, 'a');
@@ -137,7 +137,7 @@ static void holder_of_revoked_token_sees_revocation(void **state)
     assert_null(kx_token_find(s->test.store, kx_text(other.id)));
 }
 
-static void revocation_answers_waiting_watches(void **state)
+TEST_WITH(revocation_answers_waiting_watches, begin, finish)
 {
     struct story *s = *state;
     struct kx_token admin = token_of(&ADMIN, 'a');
@@ -156,7 +156,7 @@ static void revocation_answers_waiting_watches(void **state)
     kx_watch_close(watch);
 }
 
-static void last_admin_token_cannot_be_revoked(void **state)
+TEST_WITH(last_admin_token_cannot_be_revoked, begin, finish)
 {
     struct story *s = *state;
     const struct kx_grant some = {.scopes = KX_MAY_ADMIN,
@@ -181,7 +181,7 @@ static void last_admin_token_cannot_be_revoked(void **state)
     assert_false(kx_tokens_any(s->test.store));
 }
 
-static void token_can_be_revoked_on_a_full_disk(void **state)
+TEST_WITH(token_can_be_revoked_on_a_full_disk, begin, finish)
 {
     struct story *s = *state;
     struct kx_token admin = token_of(&ADMIN, 'a');
@@ -198,7 +198,7 @@ static void token_can_be_revoked_on_a_full_disk(void **state)
     assert_null(kx_token_find(s->test.store, kx_text(other.id)));
 }
 
-static void fixed_token_is_neither_stored_nor_revocable(void **state)
+TEST_WITH(fixed_token_is_neither_stored_nor_revocable, begin, finish)
 {
     struct story *s = *state;
     struct kx_token admin = token_of(&ADMIN, 'a');
@@ -254,7 +254,7 @@ static bool are_any(struct story *s, struct followed_tokens *following)
     return any;
 }
 
-static void follower_learns_of_tokens_on_lookup(void **state)
+TEST_WITH(follower_learns_of_tokens_on_lookup, begin, finish)
 {
     struct story *s = *state;
     struct kx_token admin = token_of(&ADMIN, 'a');
@@ -285,7 +285,7 @@ static void follower_learns_of_tokens_on_lookup(void **state)
     kx_token_release(second);
 }
 
-static void fixed_token_needs_no_row(void **state)
+TEST_WITH(fixed_token_needs_no_row, begin, finish)
 {
     struct story *s = *state;
     struct kx_token fixed = token_of(&ADMIN, 'f');
@@ -298,29 +298,4 @@ static void fixed_token_needs_no_row(void **state)
         assert_false(atomic_load(&found->revoked));
         kx_token_release(found);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(grant_prefix_covers_whole_parts_only,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(tokens_outlive_the_process, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(holder_of_revoked_token_sees_revocation,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(revocation_answers_waiting_watches,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(last_admin_token_cannot_be_revoked,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(token_can_be_revoked_on_a_full_disk,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            fixed_token_is_neither_stored_nor_revocable, begin, finish),
-        cmocka_unit_test_setup_teardown(follower_learns_of_tokens_on_lookup,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(fixed_token_needs_no_row, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void assert_refused(struct story *s)
     assert_non_null(strstr(fault.detail, "page 300 of entries.db has a wrong"));
 }
 
-static void open_checks_limited_number_of_pages(void **state)
+TEST_WITH(open_checks_limited_number_of_pages, begin, finish)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -79,7 +79,7 @@ static void open_checks_limited_number_of_pages(void **state)
 }
 
 /* Each page once. */
-static void page_check_in_steps_reaches_the_end(void **state)
+TEST_WITH(page_check_in_steps_reaches_the_end, begin, finish)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -103,7 +103,7 @@ static void page_check_in_steps_reaches_the_end(void **state)
 }
 
 /* It is tried again from the same page. */
-static void page_check_does_not_skip_unreadable_pages(void **state)
+TEST_WITH(page_check_does_not_skip_unreadable_pages, begin, finish)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -126,7 +126,7 @@ static void page_check_does_not_skip_unreadable_pages(void **state)
 }
 
 /* Until the page is right again each start checks all, and refuses. */
-static void background_check_finds_damage_beyond_the_first_pages(void **state)
+TEST_WITH(background_check_finds_damage_beyond_the_first_pages, begin, finish)
 {
     struct story *s = *state;
     fill_and_close(s);
@@ -164,7 +164,7 @@ static bool all_can_be_read(struct story *s, struct env *env)
     return read;
 }
 
-static void library_finds_damage_in_unchecked_page(void **state)
+TEST_WITH(library_finds_damage_in_unchecked_page, begin, finish)
 {
     struct story *s = *state;
     test_store_close(&s->test);
@@ -182,22 +182,4 @@ static void library_finds_damage_in_unchecked_page(void **state)
     assert_true(suspect_exists(s->test.directory));
     flip(s, "catalog.db");
     test_store_open(&s->test);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(open_checks_limited_number_of_pages,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(page_check_in_steps_reaches_the_end,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            page_check_does_not_skip_unreadable_pages, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            background_check_finds_damage_beyond_the_first_pages, begin,
-            finish),
-        cmocka_unit_test_setup_teardown(library_finds_damage_in_unchecked_page,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
