@@ -129,8 +129,7 @@ is 'what is there' "$(ls -A "$work/thesis")" draft
 
 test_case 'a data directory is made with its parents, and may hold files of the options'
 start_server --data "$work/a/b/c"
-request PUT /kv/a 1
-expect 201
+answers 201 PUT /kv/a 1
 stop_server
 mkdir "$work/own"
 "$KINDEX" token generate >"$work/own/token" 2>"$work/null"
@@ -169,8 +168,7 @@ is listen "$(awk '$1 == "listen" { print $2, $3 }' "$answer")" 'localhost:4512 d
 test_case 'a data directory in use is refused, and the server continues'
 program serve --listen 127.0.0.1:0 --data "$work/data"
 refused 1 "kindex: cannot open $work/data: *"
-request GET /livez
-expect 200
+answers 200 GET /livez
 
 test_case 'the five lines that the server prints work as they are'
 grep '^curl' "$work/greeting" >"$work/tour"
@@ -201,15 +199,13 @@ wait "${load[@]}"
 
 test_case 'what was stored is there after a restart'
 start_server --header-timeout 1h --body-timeout 1h
-request GET /kv/people/1
-expect 200
+answers 200 GET /kv/people/1
 field .name Ada
 
 test_case 'a client that sends half a request does not keep the server'
 exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
 printf 'PUT /kv/half HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhal' >&3
-request GET /livez
-expect 200
+answers 200 GET /livez
 stop_server # the client might take an hour
 is 'its exit status' $? 0
 exec 3>&-
@@ -217,12 +213,10 @@ exec 3>&-
 test_case 'several event loops serve the same store'
 start_server --loops 3
 for client in 1 2 3 4 5 6 7 8; do
-    request PUT "/kv/loops/$client" "$client" \
+    answers 201 PUT "/kv/loops/$client" "$client" \
         --header 'Content-Type: application/json'
-    expect 201
 done
-request GET '/count?prefix=loops'
-field .count 8
+gives .count 8 GET '/count?prefix=loops'
 
 test_case 'each loop serves each address that is given'
 stop_server
@@ -251,8 +245,7 @@ rm "$work/port"
 server=$!
 wait_until server_has_spoken
 url=http://127.0.0.1:$(cat "$work/port")
-request PUT /kv/a 1
-expect 201
+answers 201 PUT /kv/a 1
 is 'the size of the lock file' "$(wc -c <"$work/closed/lock")" 0
 
 finish

@@ -143,8 +143,7 @@ for ((part = 1; part <= parts; part++)); do
     jq -cn --arg part "$part" '{mutations: [range(1000) | {type: "set",
         value: 1, key: ["stop", $part, "a key that is somewhat long", .]}]}' \
         >"$work/part"
-    request POST /atomic "@$work/part" "${json[@]}"
-    expect 200
+    answers 200 POST /atomic "@$work/part" "${json[@]}"
 done
 node "$here/h2_stop.js" 127.0.0.1 "${url##*:}" "$server" >"$work/stop"
 is 'what the client was told' "$(head -1 "$work/stop")" \

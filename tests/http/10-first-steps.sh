@@ -4,22 +4,18 @@
 start_server
 
 test_case 'the service says what it is'
-request GET /
-expect 200
+answers 200 GET /
 field .name kindex
-request GET /version
-expect 200
+answers 200 GET /version
 field .version 0.2.0
 
 test_case 'a key that was never set is not found, with a hint about types'
-request GET /kv/users/ada
-expect 404 key-not-found
+answers 404 key-not-found GET /kv/users/ada
 field .type /problems/key-not-found
 field '.hint | test("=42")' true
 
 test_case 'a first PUT creates'
-request PUT /kv/users/ada '{"name":"Ada Lovelace", "born":1815}'
-expect 201
+answers 201 PUT /kv/users/ada '{"name":"Ada Lovelace", "born":1815}'
 header Content-Type application/json
 header ETag '"[0-9a-f]*"'
 field .ok true
@@ -28,15 +24,13 @@ is 'the ETag' "$(header_value ETag)" "\"$(value .versionstamp)\""
 first=$(header_value ETag)
 
 test_case 'GET gives back the same bytes, with the versionstamp as its ETag'
-request GET /kv/users/ada
-expect 200
+answers 200 GET /kv/users/ada
 body_is '{"name":"Ada Lovelace", "born":1815}'
 header Content-Type application/json
 header ETag "$first"
 
 test_case 'a second PUT replaces, with a later versionstamp'
-request PUT /kv/users/ada '{"name":"Ada"}'
-expect 200
+answers 200 PUT /kv/users/ada '{"name":"Ada"}'
 second=$(header_value ETag)
 is 'the order of the ETags' "$([[ $second > $first ]] && echo later)" later
 request GET /kv/users/ada
@@ -44,69 +38,53 @@ body_is '{"name":"Ada"}'
 header ETag "$second"
 
 test_case 'HEAD is GET without the body'
-request HEAD /kv/users/ada
-expect 200
+answers 200 HEAD /kv/users/ada
 header ETag "$second"
 header Content-Type application/json
 header Content-Length 14
 body_is ''
-request HEAD /kv/users/zoe
-expect 404
+answers 404 HEAD /kv/users/zoe
 header Content-Type application/problem+json
 body_is ''
 
 test_case 'DELETE removes, whether or not there was something'
-request DELETE /kv/users/ada
-expect 204
+answers 204 DELETE /kv/users/ada
 body_is ''
-request GET /kv/users/ada
-expect 404 key-not-found
-request DELETE /kv/users/ada
-expect 204
+answers 404 key-not-found GET /kv/users/ada
+answers 204 DELETE /kv/users/ada
 
 test_case 'a DELETE that prefers it returns what was there, or 404'
 tell=(--header 'Prefer: return=representation')
 request PUT /kv/users/ada '{ "n": 1 }'
 stored=$(header_value ETag)
-request DELETE /kv/users/ada '' "${tell[@]}"
-expect 200
+answers 200 DELETE /kv/users/ada '' "${tell[@]}"
 header Preference-Applied return=representation
 header ETag "$stored"
 body_is '{ "n": 1 }'
-request DELETE /kv/users/ada '' "${tell[@]}"
-expect 404 key-not-found
-request DELETE /kv/users/ada '' --header 'Prefer: return=minimal'
-expect 204
+answers 404 key-not-found DELETE /kv/users/ada '' "${tell[@]}"
+answers 204 DELETE /kv/users/ada '' --header 'Prefer: return=minimal'
 header Preference-Applied ''
-request DELETE /kv/users/ada '' "${tell[@]}" --header 'If-Match: *'
-expect 412 precondition-failed
+answers 412 precondition-failed DELETE /kv/users/ada '' "${tell[@]}" --header 'If-Match: *'
 
 test_case 'where a key has nothing but entries under it that is said'
-request GET /kv/team
-field 'has("listedAt")' false
+gives 'has("listedAt")' false GET /kv/team
 request PUT /kv/team/ada 1
-request GET /kv/team
-expect 404 key-not-found
+answers 404 key-not-found GET /kv/team
 field .detail 'There is no entry ["team"], but there are entries under it: GET /list?prefix=team lists them.'
 field .listedAt /list?prefix=team
-request GET "$(value .listedAt)"
-field '[.entries[].key]' '[["team","ada"]]'
-request HEAD /kv/team
-expect 404
-request DELETE /kv/team '' "${tell[@]}"
-expect 404 key-not-found
+gives '[.entries[].key]' '[["team","ada"]]' GET "$(value .listedAt)"
+answers 404 HEAD /kv/team
+answers 404 key-not-found DELETE /kv/team '' "${tell[@]}"
 field .listedAt /list?prefix=team
 request GET /kv/team/ada
 body_is 1
 request PUT /kv/team 2
-request DELETE /kv/team '' "${tell[@]}"
-expect 200
+answers 200 DELETE /kv/team '' "${tell[@]}"
 body_is 2
 
 test_case 'and no longer once they are deleted'
 request DELETE /kv/team/ada
-request GET /kv/team
-expect 404 key-not-found
+answers 404 key-not-found GET /kv/team
 field 'has("listedAt")' false
 request PUT '/kv/team/bo?ttl=1ms' 1
 request GET /kv/team
@@ -118,24 +96,19 @@ for key in '["a b","c"]' '["[1]"]' '["a/b"]' '[42,true]' '["="]' '["é"]' '[""]'
     encoded=$(jq -rn --argjson k "$key" '$k | tojson | @uri')
     under=$(jq -rn --argjson k "$key" '$k + ["x"] | tojson | @uri')
     request PUT "/kv?key=$under" 1
-    request GET "/kv?key=$encoded"
-    expect 404 key-not-found
+    answers 404 key-not-found GET "/kv?key=$encoded"
     request GET "$(value .listedAt)"
     field '[.entries[].key]' "[$(jq -cn --argjson k "$key" '$k + ["x"]')]"
 done
 
 test_case 'a key set again after its deletion has a later versionstamp'
-request PUT /kv/users/ada 1
-expect 201
+answers 201 PUT /kv/users/ada 1
 is 'the order of the ETags' "$([[ $(header_value ETag) > $second ]] && echo later)" later
 
 test_case 'keys that begin alike are different keys'
-request PUT /kv/users/ad 2
-expect 201
-request PUT /kv/users 3
-expect 201
-request PUT /kv/users/ada/address 4
-expect 201
+answers 201 PUT /kv/users/ad 2
+answers 201 PUT /kv/users 3
+answers 201 PUT /kv/users/ada/address 4
 request GET /kv/users/ada
 body_is 1
 request GET /kv/users

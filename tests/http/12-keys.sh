@@ -28,33 +28,24 @@ is 'three dots' "$(key_of '...')" '["..."]'
 test_case 'a plus in a query is refused: it may be meant as a space'
 for target in 'list?prefix=a+b' 'list?start=a+b&end=c' \
     'count?prefix=["a+b"]' 'watch?key=a+b'; do
-    request GET "/$target"
-    expect 400 bad-parameter
+    answers 400 bad-parameter GET "/$target"
     field '.detail | test("write %2B or %20")' true
 done
-request PUT '/kv?key=["a+b"]' 1
-expect 400 bad-parameter
-request PUT '/kv?key=%5B%22k%22,%22a%2Bb%22%5D' '"plus"'
-expect 201
-request PUT '/kv?key=%5B%22k%22,%22a%20b%22%5D' '"space"'
-expect 201
+answers 400 bad-parameter PUT '/kv?key=["a+b"]' 1
+answers 201 PUT '/kv?key=%5B%22k%22,%22a%2Bb%22%5D' '"plus"'
+answers 201 PUT '/kv?key=%5B%22k%22,%22a%20b%22%5D' '"space"'
 
 # They escape the bracket of a JSON array, and the plus.
 test_case 'in a JSON array that a program has escaped a plus is a space'
-request GET '/kv?key=%5B%22k%22,+%22a+b%22%5d'
-expect 200
+answers 200 GET '/kv?key=%5B%22k%22,+%22a+b%22%5d'
 body_is '"space"'
-request GET '/kv?key=%5b%22k%22,+%22a%2Bb%22%5D'
-expect 200
+answers 200 GET '/kv?key=%5b%22k%22,+%22a%2Bb%22%5D'
 body_is '"plus"'
-request GET '/list?prefix=%5B%22k%22+%5D&keys=1'
-expect 200
-request GET '/kv?key=%5B%22k%22,%22a%+b%22%5D'
-expect 400 bad-parameter
+answers 200 GET '/list?prefix=%5B%22k%22+%5D&keys=1'
+answers 400 bad-parameter GET '/kv?key=%5B%22k%22,%22a%+b%22%5D'
 request GET /kv/k/a+b
 body_is '"plus"'
-request GET '/list?prefix=k'
-field '[.entries[].key[1]]' '["a b","a+b"]'
+gives '[.entries[].key[1]]' '["a b","a+b"]' GET '/list?prefix=k'
 request DELETE '/list?prefix=k'
 
 test_case 'an encoded slash stays within its part'
@@ -62,14 +53,10 @@ is 'the key' "$(key_of 'a%2Fb/c')" '["a/b","c"]'
 is 'the key' "$(key_of 'a%2fb')" '["a/b"]'
 
 test_case 'an encoded zero byte is part of the key and cuts nothing off'
-request PUT /kv/zero/a%00b 1
-expect 201
-request GET /kv/zero/a
-expect 404 key-not-found
-request GET /kv/zero/a%00b
-expect 200
-request GET /list?prefix=zero
-field '.entries[].key' '["zero","a\u0000b"]'
+answers 201 PUT /kv/zero/a%00b 1
+answers 404 key-not-found GET /kv/zero/a
+answers 200 GET /kv/zero/a%00b
+gives '.entries[].key' '["zero","a\u0000b"]' GET /list?prefix=zero
 
 test_case 'a segment that begins with = is a literal of another type'
 is 'number' "$(key_of =42)" '[42]'
@@ -91,8 +78,7 @@ is 'quoted with escapes' "$(key_of '=%22a%5Cu0000%5Cn%22')" '["a\u0000\n"]'
 
 test_case 'the same text in different types names different entries'
 for literal in 7 =7 =7n =b64:Nw; do
-    request PUT "/kv/same/$literal" "\"$literal\""
-    expect 201
+    answers 201 PUT "/kv/same/$literal" "\"$literal\""
 done
 for literal in 7 =7 =7n =b64:Nw; do
     request GET "/kv/same/$literal"
@@ -100,116 +86,87 @@ for literal in 7 =7 =7n =b64:Nw; do
 done
 
 test_case 'one number has one key, however it is written'
-request PUT /kv/number/=1000 1
-expect 201
-request GET /kv/number/=1e3
-expect 200
-request GET /kv/number/=1000.0
-expect 200
-request GET '/kv?key=%5B%22number%22%2C1.0E3%5D'
-expect 200
+answers 201 PUT /kv/number/=1000 1
+answers 200 GET /kv/number/=1e3
+answers 200 GET /kv/number/=1000.0
+answers 200 GET '/kv?key=%5B%22number%22%2C1.0E3%5D'
 
 test_case 'what is no part is refused, and the detail names it'
 for path in k/ k//a /k k/. k/.. k/../indexes ./k; do
-    request PUT "/kv/$path" 1
-    expect 400 bad-key
+    answers 400 bad-key PUT "/kv/$path" 1
 done
 for literal in = =forty =042 =+1 =0x1 =1e400 =.5 =1. =n =-n =1.5n =True =b64:AQ== =b64:A \
     =hex:1 =hex:zz =%22open =%22a%22b =%7B%7D =null =%5B1%5D; do
-    request GET "/kv/k/$literal"
-    expect 400 bad-key
+    answers 400 bad-key GET "/kv/k/$literal"
     field ".detail | contains(\"$(sed 's/%22/\\"/g; s/%7B/{/; s/%7D/}/; s/%5B/[/; s/%5D/]/; s/^=//' <<<"$literal")\")" true
 done
 
 test_case 'bad percent encoding and bad UTF-8 are refused'
 for path in a%zz a%2 a% %ff a%C3 %ED%A0%80 %C0%AF; do
-    request PUT "/kv/$path" 1
-    expect 400 bad-key
+    answers 400 bad-key PUT "/kv/$path" 1
 done
-request GET '/list?prefix=a%zz'
-expect 400 bad-parameter
+answers 400 bad-parameter GET '/list?prefix=a%zz'
 field .parameter prefix
 
 test_case 'dots are refused with the way to write them'
-request GET /kv/a/..
-expect 400 bad-key
+answers 400 bad-key GET /kv/a/..
 field '.detail | contains("=%22..%22")' true
 
 test_case 'a number that a double cannot hold is refused, not rounded'
 for literal in =9007199254740993 =-9007199254740993 =123456789012345678901; do
-    request PUT "/kv/big/$literal" 1
-    expect 400 key-number-inexact
+    answers 400 key-number-inexact PUT "/kv/big/$literal" 1
 done
 field '.hint | contains("n")' true
-request PUT /kv/big/=9007199254740992 1
-expect 201
-request GET '/kv?key=%5B%22big%22%2C9007199254740993%5D'
-expect 400 key-number-inexact
-request GET /kv/big/=9007199254740993n
-expect 404 key-not-found
+answers 201 PUT /kv/big/=9007199254740992 1
+answers 400 key-number-inexact GET '/kv?key=%5B%22big%22%2C9007199254740993%5D'
+answers 404 key-not-found GET /kv/big/=9007199254740993n
 
 test_case 'a path as ?key= is told what belongs there'
-request GET '/kv?key=users/ada'
-expect 400 bad-json
+answers 400 bad-json GET '/kv?key=users/ada'
 field .parameter key
 field '.detail | contains("takes a JSON array, such as [\"users\",\"ada\"]")' true
-request POST /get '{"keys":["users/ada"]}'
-expect 400 bad-key
+answers 400 bad-key POST /get '{"keys":["users/ada"]}'
 field '.hint | contains("in a body a key is a JSON array of its parts")' true
 
 test_case 'every part type can be written as ?key= with a JSON array'
 every='["all","42",42,{"type":"bigint","value":"42"},true,{"type":"Uint8Array","value":"AQID","byteLength":3},{"type":"number","value":"-Infinity"},"a/b",""]'
-request PUT /kv '"all"' --url-query "key=$every"
-expect 201
+answers 201 PUT /kv '"all"' --url-query "key=$every"
 request GET '/kv/all/42/=42/=42n/=true/=b64:AQID/=-Infinity/a%2Fb/=%22%22'
 body_is '"all"'
 request GET /kv '' --url-query "key=$every"
 body_is '"all"'
-request GET '/list?prefix=all'
-field '.entries[].key' "$every"
-request DELETE /kv '' --url-query "key=$every"
-expect 204
-request GET '/count?prefix=all'
-field .count 0
+gives '.entries[].key' "$every" GET '/list?prefix=all'
+answers 204 DELETE /kv '' --url-query "key=$every"
+gives .count 0 GET '/count?prefix=all'
 
 test_case 'JSON keys that are no keys are refused'
 for key in '' '[]' '[' '{}' '"a"' 'a' '[null]' '[[]]' '["a"]x' '[{}]' \
     '[{"type":"bigint"}]' '[{"type":"bigint","value":1}]' \
     '[{"type":"bigint","value":"1.5"}]' '[{"type":"Uint8Array","value":"A"}]' \
     '[{"type":"Map","value":[]}]' '[{"type":"number","value":"one"}]'; do
-    request GET /kv '' --url-query "key=$key"
-    expect 400
+    answers 400 GET /kv '' --url-query "key=$key"
 done
 
 test_case 'a key is given once'
-request GET '/kv/a?key=%5B%22a%22%5D'
-expect 400 bad-parameter
-request GET '/kv?key=%5B%22a%22%5D&key=%5B%22a%22%5D'
-expect 400 bad-parameter
-request GET /kv
-expect 400 bad-key
+answers 400 bad-parameter GET '/kv/a?key=%5B%22a%22%5D'
+answers 400 bad-parameter GET '/kv?key=%5B%22a%22%5D&key=%5B%22a%22%5D'
+answers 400 bad-key GET /kv
 
 test_case 'a key has at most 2048 encoded bytes'
 # A string part takes its bytes and two more.
 at_limit=$(printf '%02046d' 0)
-request PUT "/kv/$at_limit" 1
-expect 201
+answers 201 PUT "/kv/$at_limit" 1
 request GET "/kv/$at_limit"
 body_is 1
-request PUT "/kv/${at_limit}0" 1
-expect 400 key-too-long
+answers 400 key-too-long PUT "/kv/${at_limit}0" 1
 field '.detail | contains("2049")' true
-request GET "/kv/${at_limit}0"
-expect 400 key-too-long
+answers 400 key-too-long GET "/kv/${at_limit}0"
 
 test_case 'a bigint part has at most 255 bytes'
 # 256^255 has 615 digits; 10^614 is below it and 10^615 above.
-request PUT "/kv/n/=1$(printf '%0614d' 0)n" 1
-expect 201
-request GET "/kv/n/=1$(printf '%0614d' 0)n"
-expect 200
-request PUT "/kv/n/=1$(printf '%0615d' 0)n" 1
-expect 400 bad-key
+answers 201 PUT "/kv/n/=1$(printf '%0614d' 0)n" 1
+answers 200 GET "/kv/n/=1$(printf '%0614d' 0)n"
+answers 400 bad-key PUT "/kv/n/=1$(printf '%0615d' 0)n" 1
 
 test_case 'types sort: bytes, strings, bigints, numbers, false, true'
 cat >"$work/order" <<'END'

@@ -6,8 +6,7 @@ start_server
 typed='Content-Type: application/vnd.kindex.typed+json'
 
 kept() {
-    request PUT /kv/kept "$1" -H 'Content-Type: application/json'
-    expect 201
+    answers 201 PUT /kv/kept "$1" -H 'Content-Type: application/json'
     request GET /kv/kept
     header Content-Type application/json
     body_is "$1"
@@ -31,37 +30,30 @@ request GET /list?prefix=bytes
 is 'the place of the value' "$(grep -c '{ "b" : 0.10 , "a" : \[ 1e2 \] }' "$answer")" 1
 
 test_case 'without a Content-Type a body is JSON'
-request PUT /kv/a '{"a":1}'
-expect 201
-request PUT /kv/a '{"a":2}' -H 'Content-Type:'
-expect 200
+answers 201 PUT /kv/a '{"a":1}'
+answers 200 PUT /kv/a '{"a":2}' -H 'Content-Type:'
 request GET /kv/a
 header Content-Type application/json
 body_is '{"a":2}'
 
 test_case 'a text that is no JSON says where, and how to store text'
-request PUT /kv/a 'hello'
-expect 400 bad-json
+answers 400 bad-json PUT /kv/a 'hello'
 field '.detail | contains("text/plain")' true
 field '.offset' 0
-request PUT /kv/a $'{\n  "name": "Ada",\n  "born": 1815,\n}'
-expect 400 bad-json
+answers 400 bad-json PUT /kv/a $'{\n  "name": "Ada",\n  "born": 1815,\n}'
 field '.detail | contains("line 4, column 1")' true
 field .offset 35
 request GET /kv/a
 body_is '{"a":2}'
 
 test_case 'the advice to store bytes is not given where there is no storing'
-request POST /atomic hello
-expect 400 bad-json
+answers 400 bad-json POST /atomic hello
 field '.detail | contains("text/plain")' false
 
 test_case 'other media types are bytes: nothing is read into them'
 printf 'a\0b\xff\xfe"{' >"$work/bytes"
-request PUT /kv/bytes/2 "@$work/bytes" -H 'Content-Type: image/x-test'
-expect 201
-request GET /kv/bytes/2
-expect 200
+answers 201 PUT /kv/bytes/2 "@$work/bytes" -H 'Content-Type: image/x-test'
+answers 200 GET /kv/bytes/2
 header Content-Type image/x-test
 header Content-Length 7
 is 'the difference' "$(cmp "$work/bytes" "$answer" 2>&1)" ''
@@ -80,22 +72,17 @@ request GET /kv/bytes/json
 is 'the header' "$(grep -ci content-security "$head")" 0
 
 test_case 'a media type that could not be shown in a list is refused'
-request PUT /kv/media x -H $'Content-Type: x/\xff'
-expect 415 unsupported-media-type
+answers 415 unsupported-media-type PUT /kv/media x -H $'Content-Type: x/\xff'
 request PUT /kv/media 1 -H 'Content-Type: application/json' -H 'Content-Type: application/json'
 expect 415 unsupported-media-type
-request PUT /kv/media x -H 'Content-Type: text/x; title="a, b"'
-expect 201
+answers 201 PUT /kv/media x -H 'Content-Type: text/x; title="a, b"'
 request DELETE /kv/media
-request PUT /kv/media x -H "Content-Type: x/$(printf '%0126d' 0)"
-expect 415 unsupported-media-type
-request PUT /kv/media x -H "Content-Type: x/$(printf '%0125d' 0)"
-expect 201
+answers 415 unsupported-media-type PUT /kv/media x -H "Content-Type: x/$(printf '%0126d' 0)"
+answers 201 PUT /kv/media x -H "Content-Type: x/$(printf '%0125d' 0)"
 
 test_case 'a single word is not a media type, so a typing error does not turn JSON into bytes'
 for type in json text/ /plain 'text; charset=utf-8'; do
-    request PUT /kv/media 1 -H "Content-Type: $type"
-    expect 415 unsupported-media-type
+    answers 415 unsupported-media-type PUT /kv/media 1 -H "Content-Type: $type"
     is 'it is named' "$(value '.detail | contains("Content-Type \"'"$type"'\"")')" true
 done
 
@@ -105,8 +92,7 @@ for method in PUT POST; do
     expect 400 bad-request
     is 'it is named' "$(value '.detail | contains("Content-Range bytes 0-2/9")')" true
 done
-request GET /count?prefix=part
-field .count 0
+gives .count 0 GET /count?prefix=part
 
 test_case 'a compressed body is refused, because reads would not decompress it'
 for door in 'PUT /kv/packed' 'PATCH /kv/packed' 'POST /kv/packed' 'POST /atomic' 'POST /get' 'POST /indexes'; do
@@ -114,18 +100,14 @@ for door in 'PUT /kv/packed' 'PATCH /kv/packed' 'POST /kv/packed' 'POST /atomic'
     expect 415 unsupported-media-type
     field .supported '["identity"]'
 done
-request PUT /kv/packed 1 -H 'Content-Encoding: identity'
-expect 201
+answers 201 PUT /kv/packed 1 -H 'Content-Encoding: identity'
 
 test_case 'an empty body can be stored as bytes, but is no JSON'
-request PUT /kv/empty '' --data-binary '' -H 'Content-Type: text/plain'
-expect 201
-request GET /kv/empty
-expect 200
+answers 201 PUT /kv/empty '' --data-binary '' -H 'Content-Type: text/plain'
+answers 200 GET /kv/empty
 header Content-Length 0
 body_is ''
-request PUT /kv/empty '' --data-binary ''
-expect 400 bad-json
+answers 400 bad-json PUT /kv/empty '' --data-binary ''
 
 test_case 'in a list, bytes are typed'
 request PUT /kv/shown/1 abc -H 'Content-Type: text/plain'
@@ -139,8 +121,7 @@ test_case 'a KvU64 is typed, over its whole range'
 for number in 0 42 9007199254740993 18446744073709551615; do
     request PUT /kv/u64 "{\"type\":\"KvU64\",\"value\":\"$number\"}" -H "$typed"
     [ "$status" = 201 ] || expect 200
-    request GET /kv/u64
-    expect 200
+    answers 200 GET /kv/u64
     header Content-Type application/vnd.kindex.typed+json
     body_is "{\"type\":\"KvU64\",\"value\":\"$number\"}"
 done
@@ -171,37 +152,29 @@ for value in '1' '{}' '[]' '{"type":"KvU64"}' '{"type":"KvU64","value":1}' \
     '{"type":"Uint8Array","value":"AQID","byteLength":4}' \
     '{"type":"object","value":{"a":{"type":"KvU64","value":"1"}}}' \
     '{"type":"Symbol","value":"a"}'; do
-    request PUT /kv/refused "$value" -H "$typed"
-    expect 400 bad-value
+    answers 400 bad-value PUT /kv/refused "$value" -H "$typed"
 done
-request GET /kv/refused
-expect 404 key-not-found
+answers 404 key-not-found GET /kv/refused
 
 test_case 'a value is at most 1 MiB, to the byte'
 { printf '"'; head -c 1048574 /dev/zero | tr '\0' a; printf '"'; } >"$work/large"
-request PUT /kv/large "@$work/large"
-expect 201
+answers 201 PUT /kv/large "@$work/large"
 request GET /kv/large
 is 'the difference' "$(cmp "$work/large" "$answer" 2>&1)" ''
 printf ' ' >>"$work/large"
-request PUT /kv/large "@$work/large"
-expect 413 value-too-large
+answers 413 value-too-large PUT /kv/large "@$work/large"
 field .limit 1048576
 field .actual 1048577
-request PUT /kv/large "@$work/large" -H 'Transfer-Encoding: chunked'
-expect 413 value-too-large
-request PUT /kv/large "@$work/large" -H 'Content-Type: text/plain'
-expect 413 value-too-large
+answers 413 value-too-large PUT /kv/large "@$work/large" -H 'Transfer-Encoding: chunked'
+answers 413 value-too-large PUT /kv/large "@$work/large" -H 'Content-Type: text/plain'
 request GET /kv/large
 header Content-Length 1048576
 
 test_case 'a value within an envelope has the same limit and keeps its bytes'
 { printf '{"mutations":[{"type":"set","key":["e"],"value":'; cat "$work/large"; printf '}]}'; } >"$work/envelope"
-request POST /atomic "@$work/envelope"
-expect 200
+answers 200 POST /atomic "@$work/envelope"
 { printf '{"mutations":[{"type":"set","key":["e"],"value":"a'; tail -c +2 "$work/large"; printf '}]}'; } >"$work/envelope"
-request POST /atomic "@$work/envelope"
-expect 413 value-too-large
+answers 413 value-too-large POST /atomic "@$work/envelope"
 field .mutation 0
 request POST /atomic '{"mutations":[{"type":"set","key":["e"],"value": {"a" : 0.10} }]}'
 request GET /kv/e

@@ -8,8 +8,7 @@ typed='Content-Type: application/vnd.kindex.typed+json'
 
 # A typed value comes back as it was sent.
 same() {
-    request PUT /kv/same "$1" -H "$typed"
-    expect 201
+    answers 201 PUT /kv/same "$1" -H "$typed"
     request GET /kv/same
     header Content-Type application/vnd.kindex.typed+json
     body_is "$1"
@@ -47,46 +46,38 @@ body_is '{"a":1}'
 test_case 'lists and batches show it as typed'
 request PUT /kv/list/a '{"type":"bigint","value":"1"}' -H "$typed"
 request PUT /kv/list/b '{"type":"V8","value":"_xBvIgFhSQJ7AQ"}' -H "$typed"
-request GET /list?prefix=list
-field '[.entries[] | [.typed, .value]]' '[[{"type":"bigint","value":"1"},null],[null,{"a":1}]]'
+gives '[.entries[] | [.typed, .value]]' '[[{"type":"bigint","value":"1"},null],[null,{"a":1}]]' GET /list?prefix=list
 request POST /get '{"keys":[["list","a"],["list","b"]]}'
 field '[.entries[] | [.typed, .value]]' '[[{"type":"bigint","value":"1"},null],[null,{"a":1}]]'
-request POST /atomic '{"mutations":[{"type":"set","key":["set"],"typed":{"type":"Set","value":[]}}]}'
-expect 200
+answers 200 POST /atomic '{"mutations":[{"type":"set","key":["set"],"typed":{"type":"Set","value":[]}}]}'
 request GET /kv/set
 body_is '{"type":"Set","value":[]}'
 
 test_case 'conditions go with them as with all values'
 request PUT /kv/etag '{"type":"Map","value":[]}' -H "$typed"
 etag=$(header_value ETag)
-request GET /kv/etag '' -H "If-None-Match: $etag"
-expect 304
-request PUT /kv/etag '{"type":"Set","value":[]}' -H "$typed" -H 'If-Match: "00000000000000000000"'
-expect 412
+answers 304 GET /kv/etag '' -H "If-None-Match: $etag"
+answers 412 PUT /kv/etag '{"type":"Set","value":[]}' -H "$typed" -H 'If-Match: "00000000000000000000"'
 request GET /kv/etag
 body_is '{"type":"Map","value":[]}'
 
 test_case 'a patch goes with what JSON can carry, and makes it JSON'
-request PATCH /kv/v8 '{"b":[2]}'
-expect 200
+answers 200 PATCH /kv/v8 '{"b":[2]}'
 request GET /kv/v8
 body_is '{"a":1,"b":[2]}'
-request PATCH /kv/etag '{"b":2}'
-expect 409 type-mismatch
+answers 409 type-mismatch PATCH /kv/etag '{"b":2}'
 
 test_case 'bigints are summed exactly, and bounded by nothing but 4096 bytes'
 for n in 9007199254740993 1 -9223372036854775808 100000000000000000000; do
     request POST /atomic "{\"mutations\":[{\"type\":\"sum\",\"key\":[\"big\"],\"typed\":{\"type\":\"bigint\",\"value\":\"$n\"}}]}"
     expect 200
 done
-request GET /kv/big
-field .value 90785635162399965186
+gives .value 90785635162399965186 GET /kv/big
 request POST /atomic '{"mutations":[{"type":"max","key":["big"],"typed":{"type":"bigint","value":"5"}}]}'
 request POST /atomic '{"mutations":[{"type":"min","key":["big"],"typed":{"type":"bigint","value":"5"}}]}'
 request GET /kv/big
 body_is '{"type":"bigint","value":"5"}'
-request POST /atomic '{"mutations":[{"type":"sum","key":["big"],"value":1}]}'
-expect 409 type-mismatch
+answers 409 type-mismatch POST /atomic '{"mutations":[{"type":"sum","key":["big"],"value":1}]}'
 field .detail 'Cannot sum BigInt with Number'
 request POST /atomic '{"mutations":[{"type":"sum","key":["big"],"typed":{"type":"Date","value":"2023-04-23"}}]}'
 expect 400 bad-value
@@ -97,16 +88,11 @@ request POST /indexes '{"name":"people_by_tag","prefix":["people"],"fields":[{"p
 request POST /indexes '{"name":"people_by_id","prefix":["people"],"fields":["/id"],"unique":true,"store":{"fields":["/born","/name"]}}'
 request PUT /kv/people/ada '{"type":"object","value":{"id":{"type":"bigint","value":"18446744073709551616"},"name":{"type":"string","value":"Ada"},"born":{"type":"Date","value":"1815-12-10T00:00:00.000Z"},"tags":{"type":"Set","value":[{"type":"string","value":"math"},{"type":"string","value":"poetry"}]}}}' -H "$typed"
 expect 201
-request PUT /kv/people/carl '{"id":7,"name":"Carl","born":-6000000000000,"tags":["math"]}'
-expect 201
-request GET /list?prefix=people_by_tag
-field '[.entries[].key[1:]]' '[["math","ada"],["math","carl"],["poetry","ada"]]'
-request GET '/list?index=people_by_born'
-field '[.entries[].key]' '[["people","carl"],["people","ada"]]'
-request GET /kv/people_by_born/=-4861728000000/ada
-expect 200
-request GET '/indexes/people_by_id/get/=18446744073709551616n'
-expect 200
+answers 201 PUT /kv/people/carl '{"id":7,"name":"Carl","born":-6000000000000,"tags":["math"]}'
+gives '[.entries[].key[1:]]' '[["math","ada"],["math","carl"],["poetry","ada"]]' GET /list?prefix=people_by_tag
+gives '[.entries[].key]' '[["people","carl"],["people","ada"]]' GET '/list?index=people_by_born'
+answers 200 GET /kv/people_by_born/=-4861728000000/ada
+answers 200 GET '/indexes/people_by_id/get/=18446744073709551616n'
 header Content-Location /kv/people/ada
 field '.value.name.value' Ada
 request PUT /kv/people/eve '{"type":"object","value":{"id":{"type":"bigint","value":"18446744073709551616"}}}' -H "$typed"
@@ -121,13 +107,11 @@ body_is '{"born":-6000000000000,"name":"Carl"}'
 
 test_case 'deleting the entry deletes what was found in it'
 request DELETE /kv/people/ada
-request GET /list?prefix=people_by_tag
-field '[.entries[].key[1:]]' '[["math","carl"]]'
+gives '[.entries[].key[1:]]' '[["math","carl"]]' GET /list?prefix=people_by_tag
 
 test_case 'what is no typed value is refused, in words'
 refused() {
-    request PUT /kv/refused "$1" -H "$typed"
-    expect 400 bad-value
+    answers 400 bad-value PUT /kv/refused "$1" -H "$typed"
     field ".detail | contains(\"$2\")" true
 }
 refused '{"type":"bigint","value":"1n"}' decimal
@@ -142,8 +126,7 @@ refused '{"type":"V8","value":"_w9vIgFhSQJ7Ag"}' 'at byte'
 refused '{"type":"V8","value":"_w9vIgFhSQIiAWFJBHsC"}' 'two members of one name'
 refused '{"type":"hole"}' 'type hole is unknown'
 refused '{"type":"Blob","value":"AQ"}' 'type Blob is unknown'
-request GET /kv/refused
-expect 404
+answers 404 GET /kv/refused
 
 test_case 'all of it is there after a restart'
 request GET /kv/etag
@@ -152,7 +135,6 @@ stop_server
 start_server
 request GET /kv/etag
 body_is "$before"
-request GET /list?prefix=people_by_tag
-field '[.entries[].key[1:]]' '[["math","carl"]]'
+gives '[.entries[].key[1:]]' '[["math","carl"]]' GET /list?prefix=people_by_tag
 
 finish

@@ -11,113 +11,82 @@ request PUT /kv/a 2
 tag=$(header_value ETag)
 
 test_case 'If-None-Match: * creates and never replaces'
-request PUT /kv/new 1 -H 'If-None-Match: *'
-expect 201
-request PUT /kv/new 2 -H 'If-None-Match: *'
-expect 412 precondition-failed
+answers 201 PUT /kv/new 1 -H 'If-None-Match: *'
+answers 412 precondition-failed PUT /kv/new 2 -H 'If-None-Match: *'
 request GET /kv/new
 body_is 1
 
 test_case 'a refused condition tells what the entry has'
-request PUT /kv/a 3 -H "If-Match: $old"
-expect 412 precondition-failed
+answers 412 precondition-failed PUT /kv/a 3 -H "If-Match: $old"
 field .versionstamp "$(tr -d '"' <<<"$tag")"
 header ETag "$tag"
-request PUT /kv/none 3 -H "If-Match: $old"
-expect 412 precondition-failed
+answers 412 precondition-failed PUT /kv/none 3 -H "If-Match: $old"
 field .versionstamp null
 
 test_case 'If-Match replaces what was seen'
-request PUT /kv/a 3 -H "If-Match: $tag"
-expect 200
+answers 200 PUT /kv/a 3 -H "If-Match: $tag"
 tag=$(header_value ETag)
 request GET /kv/a
 body_is 3
 
 test_case 'If-Match takes a list and spaces, but no weak tag'
-request PUT /kv/a 4 -H "If-Match: $nobody , $tag"
-expect 200
+answers 200 PUT /kv/a 4 -H "If-Match: $nobody , $tag"
 tag=$(header_value ETag)
-request PUT /kv/a 5 -H "If-Match: W/$tag"
-expect 412 precondition-failed
-request DELETE /kv/a '' -H "If-Match: W/$tag"
-expect 412 precondition-failed
-request PUT /kv/a 5 -H "If-Match: W/$tag, $tag"
-expect 200
+answers 412 precondition-failed PUT /kv/a 5 -H "If-Match: W/$tag"
+answers 412 precondition-failed DELETE /kv/a '' -H "If-Match: W/$tag"
+answers 200 PUT /kv/a 5 -H "If-Match: W/$tag, $tag"
 tag=$(header_value ETag)
-request PUT /kv/a 6 -H "If-Match: $nobody" -H "If-Match: $tag"
-expect 200
+answers 200 PUT /kv/a 6 -H "If-Match: $nobody" -H "If-Match: $tag"
 tag=$(header_value ETag)
-request PUT /kv/a 7 -H "If-Match: ${tag%\"}-gzip\""
-expect 200
+answers 200 PUT /kv/a 7 -H "If-Match: ${tag%\"}-gzip\""
 tag=$(header_value ETag)
 
 test_case 'If-Match: * requires an entry'
-request PUT /kv/a 8 -H 'If-Match: *'
-expect 200
+answers 200 PUT /kv/a 8 -H 'If-Match: *'
 tag=$(header_value ETag)
-request PUT /kv/none 1 -H 'If-Match: *'
-expect 412 precondition-failed
-request GET /kv/none
-expect 404
+answers 412 precondition-failed PUT /kv/none 1 -H 'If-Match: *'
+answers 404 GET /kv/none
 
 test_case 'a tag that no entry can have matches none'
 for wrong in '""' '"0"' '"x"' 'x' "$nobody"; do
-    request PUT /kv/a 9 -H "If-Match: $wrong"
-    expect 412 precondition-failed
+    answers 412 precondition-failed PUT /kv/a 9 -H "If-Match: $wrong"
 done
 
 test_case 'the answer says what is there, and which condition it breaks'
-request PUT /kv/a 9 -H "If-Match: ${tag//\"/}"
-expect 412 precondition-failed
+answers 412 precondition-failed PUT /kv/a 9 -H "If-Match: ${tag//\"/}"
 field .detail "The entry [\"a\"] has the ETag $tag, which is not in If-Match."
-request PUT /kv/a 9 -H 'If-None-Match: *'
-field .detail "The entry [\"a\"] already exists, with the ETag $tag."
-request PUT /kv/none 9 -H 'If-Match: *'
-field .detail 'There is no entry ["none"], and If-Match requires one.'
+gives .detail "The entry [\"a\"] already exists, with the ETag $tag." PUT /kv/a 9 -H 'If-None-Match: *'
+gives .detail 'There is no entry ["none"], and If-Match requires one.' PUT /kv/none 9 -H 'If-Match: *'
 
 test_case 'a guard that cannot be read lets nothing be written'
 for wrong in '"*"' "${tag//\"/}" ',' "$old, x" "${old%\"}" 'W/'; do
-    request PUT /kv/a 9 -H "If-None-Match: $wrong"
-    expect 400 bad-request
-    request GET /kv/a '' -H "If-None-Match: $wrong"
-    expect 200
+    answers 400 bad-request PUT /kv/a 9 -H "If-None-Match: $wrong"
+    answers 200 GET /kv/a '' -H "If-None-Match: $wrong"
 done
-request DELETE /kv/a '' -H 'If-None-Match;'
-expect 400 bad-request
+answers 400 bad-request DELETE /kv/a '' -H 'If-None-Match;'
 for wrong in '*x' "* $tag" "$tag, *"; do
-    request PUT /kv/none 9 -H "If-Match: $wrong"
-    expect 412 precondition-failed
-    request PUT /kv/a 9 -H "If-None-Match: $wrong"
-    expect 400 bad-request
+    answers 412 precondition-failed PUT /kv/none 9 -H "If-Match: $wrong"
+    answers 400 bad-request PUT /kv/a 9 -H "If-None-Match: $wrong"
 done
 
 test_case 'what has no single entry to compare with takes no condition'
 for guard in 'If-Match: *' "If-None-Match: $tag"; do
-    request POST /kv/made 1 -H "$guard"
-    expect 400 bad-request
+    answers 400 bad-request POST /kv/made 1 -H "$guard"
 done
-request GET /count?prefix=made
-field .count 0
+gives .count 0 GET /count?prefix=made
 
 test_case 'If-None-Match with a tag refuses that version only'
-request PUT /kv/a 9 -H "If-None-Match: $tag"
-expect 412 precondition-failed
-request PUT /kv/a 9 -H "If-None-Match: $old"
-expect 200
+answers 412 precondition-failed PUT /kv/a 9 -H "If-None-Match: $tag"
+answers 200 PUT /kv/a 9 -H "If-None-Match: $old"
 tag=$(header_value ETag)
 
 test_case 'GET answers 304 to a client that has this version'
-request GET /kv/a '' -H "If-None-Match: $tag"
-expect 304
+answers 304 GET /kv/a '' -H "If-None-Match: $tag"
 header ETag "$tag"
 body_is ''
-request GET /kv/a '' -H "If-None-Match: $old, W/$tag"
-expect 304
-request HEAD /kv/a '' -H 'If-None-Match: *'
-expect 304
-request GET /kv/a '' -H "If-None-Match: $old"
-expect 200
+answers 304 GET /kv/a '' -H "If-None-Match: $old, W/$tag"
+answers 304 HEAD /kv/a '' -H 'If-None-Match: *'
+answers 200 GET /kv/a '' -H "If-None-Match: $old"
 body_is 9
 
 test_case 'nothing follows a 304 but the next reply of the connection'
@@ -131,33 +100,24 @@ is 'lines' "$(sed 's/ .*//' "$work/replies" | xargs)" \
 is 'lengths' "$(sed -n 's/^Content-Length: //p' "$work/replies" | xargs)" '1 1'
 
 test_case 'other versions are answered'
-request GET /kv/none '' -H "If-None-Match: $old"
-expect 404
+answers 404 GET /kv/none '' -H "If-None-Match: $old"
 
 test_case 'GET with If-Match gives that version or none'
-request GET /kv/a '' -H "If-Match: $tag"
-expect 200
-request GET /kv/a '' -H "If-Match: $old"
-expect 412 precondition-failed
+answers 200 GET /kv/a '' -H "If-Match: $tag"
+answers 412 precondition-failed GET /kv/a '' -H "If-Match: $old"
 
 test_case 'PATCH and DELETE take the same conditions'
 request PUT /kv/b '{"n":1}'
 tag=$(header_value ETag)
-request PATCH /kv/b '{"n":2}' -H "If-Match: $old"
-expect 412 precondition-failed
-request PATCH /kv/b '{"n":2}' -H 'If-None-Match: *'
-expect 412 precondition-failed
-request PATCH /kv/b '{"n":2}' -H "If-Match: $tag"
-expect 200
-request DELETE /kv/b '' -H "If-Match: $tag"
-expect 412 precondition-failed
+answers 412 precondition-failed PATCH /kv/b '{"n":2}' -H "If-Match: $old"
+answers 412 precondition-failed PATCH /kv/b '{"n":2}' -H 'If-None-Match: *'
+answers 200 PATCH /kv/b '{"n":2}' -H "If-Match: $tag"
+answers 412 precondition-failed DELETE /kv/b '' -H "If-Match: $tag"
 tag=$(header_value ETag)
 request GET /kv/b
 body_is '{"n":2}'
-request DELETE /kv/b '' -H "If-Match: $tag"
-expect 204
-request DELETE /kv/b '' -H 'If-Match: *'
-expect 412 precondition-failed
+answers 204 DELETE /kv/b '' -H "If-Match: $tag"
+answers 412 precondition-failed DELETE /kv/b '' -H 'If-Match: *'
 
 test_case 'of many writers that read the same version one wins'
 request PUT /kv/race 0

@@ -6,17 +6,14 @@ start_server
 
 test_case 'an entry with a time to live shows when it ends'
 before=$(date +%s%3N)
-request PUT '/kv/session/1?ttl=1h' '"kept"'
-expect 201
-request GET /list?prefix=session
-field ".entries[0].expiresAt - $before | . >= 3600000 and . < 7200000" true
+answers 201 PUT '/kv/session/1?ttl=1h' '"kept"'
+gives ".entries[0].expiresAt - $before | . >= 3600000 and . < 7200000" true GET /list?prefix=session
 request GET /kv/session/1
 body_is '"kept"'
 
 test_case 'an entry without one does not show it'
 request PUT /kv/session/2 1
-request GET '/list?prefix=session&start=session/2'
-field '.entries[0] | has("expiresAt")' false
+gives '.entries[0] | has("expiresAt")' false GET '/list?prefix=session&start=session/2'
 
 test_case 'times take a unit, from milliseconds to days'
 for ttl in 60000ms 60s 5m 2h 36500d; do
@@ -24,8 +21,7 @@ for ttl in 60000ms 60s 5m 2h 36500d; do
     [ "$status" = 201 ] || expect 200
 done
 for ttl in '' 0 0s 60 60S -1s 1.5s s 60s%20 1w 36501d 99999999999999999999ms; do
-    request PUT "/kv/units?ttl=$ttl" 2
-    expect 400 bad-parameter
+    answers 400 bad-parameter PUT "/kv/units?ttl=$ttl" 2
     field .parameter ttl
 done
 request GET /kv/units
@@ -33,28 +29,22 @@ body_is 1
 
 test_case 'a PUT without a time to live ends the former one'
 request PUT '/kv/session/1' '"for ever"'
-request GET /list?prefix=session
-field '.entries[0] | has("expiresAt")' false
+gives '.entries[0] | has("expiresAt")' false GET /list?prefix=session
 
 test_case 'a PATCH keeps the time to live, unless it says another'
 request PUT '/kv/patched?ttl=1h' '{"a":1}'
-request PATCH /kv/patched '{"b":2}'
-expect 200
-request GET '/list?start=patched&end=patched/a'
-field ".entries[0].expiresAt - $before | . >= 3600000 and . < 7200000" true
+answers 200 PATCH /kv/patched '{"b":2}'
+gives ".entries[0].expiresAt - $before | . >= 3600000 and . < 7200000" true GET '/list?start=patched&end=patched/a'
 request PATCH '/kv/patched?ttl=2h' '{"b":3}'
-request GET '/list?start=patched&end=patched/a'
-field ".entries[0].expiresAt - $before > 7000000" true
+gives ".entries[0].expiresAt - $before > 7000000" true GET '/list?start=patched&end=patched/a'
 
 test_case 'a mutation may say the time itself, to the millisecond'
 for at in 4000000000123 4000000000.123e3 9007199254740991; do
-    request POST /atomic "{\"mutations\":[
+    answers 200 POST /atomic "{\"mutations\":[
         {\"type\":\"set\",\"key\":[\"at\",1],\"value\":{\"a\":1},\"expiresAt\":$at},
         {\"type\":\"sum\",\"key\":[\"at\",2],\"value\":1,\"expiresAt\":$at},
         {\"type\":\"patch\",\"key\":[\"at\",3],\"value\":{\"b\":2},\"expiresAt\":$at}]}"
-    expect 200
-    request GET /list?prefix=at
-    field "[.entries[].expiresAt == $at]" '[true,true,true]'
+    gives "[.entries[].expiresAt == $at]" '[true,true,true]' GET /list?prefix=at
 done
 
 test_case 'GET and HEAD tell the time in a header, as lists do, and also with 304'
@@ -63,8 +53,7 @@ for key in at/=1 at/=2 at/=3; do
     header Kindex-Expires-At 9007199254740991
     request GET "/kv/$key"
     header Kindex-Expires-At 9007199254740991
-    request GET "/kv/$key" '' -H "If-None-Match: $(header_value ETag)"
-    expect 304
+    answers 304 GET "/kv/$key" '' -H "If-None-Match: $(header_value ETag)"
     header Kindex-Expires-At 9007199254740991
 done
 request GET '/kv/at/=1?fields=a'
@@ -75,25 +64,21 @@ request HEAD /kv/session/1
 header Kindex-Expires-At ''
 
 test_case 'a write can keep the time of its entry, or say that there is to be none'
-request PUT '/kv/at/=1?ttl=keep' '"other"'
-expect 200
+answers 200 PUT '/kv/at/=1?ttl=keep' '"other"'
 request GET /kv/at/=1
 body_is '"other"'
 header Kindex-Expires-At 9007199254740991
-request PATCH '/kv/at/=3?ttl=keep' '{"c":1}'
-expect 200
+answers 200 PATCH '/kv/at/=3?ttl=keep' '{"c":1}'
 request GET /kv/at/=3
 header Kindex-Expires-At 9007199254740991
-request PUT '/kv/kept?ttl=keep' 1
-expect 201
+answers 201 PUT '/kv/kept?ttl=keep' 1
 request GET /kv/kept
 header Kindex-Expires-At ''
-request POST /atomic '{"mutations":[
+answers 200 POST /atomic '{"mutations":[
     {"ttl":"keep","type":"set","key":["at",1],"value":1},
     {"type":"set","key":["kept"],"value":2,"expiresAt":4000000000123},
     {"type":"set","key":["kept"],"value":3,"ttl":"keep"},
     {"type":"set","key":["at",3],"value":{"a":1},"ttl":"none"}]}'
-expect 200
 request GET /kv/at/=1
 header Kindex-Expires-At 9007199254740991
 request GET /kv/kept
@@ -126,9 +111,8 @@ request PUT '/kv/at/=3?ttl=1h' '{"a":1}'
 request PATCH '/kv/at/=3?ttl=none' '{"c":1}'
 request GET /kv/at/=3
 header Kindex-Expires-At ''
-request POST /atomic '{"mutations":[{"type":"set","key":["kept"],"value":4,"expiresAt":4000000000123},
+answers 200 POST /atomic '{"mutations":[{"type":"set","key":["kept"],"value":4,"expiresAt":4000000000123},
     {"type":"sum","key":["kept"],"value":1,"ttl":"keep"}]}'
-expect 200
 request GET /kv/kept
 header Kindex-Expires-At 4000000000123
 request POST /atomic '{"mutations":[{"type":"sum","key":["kept"],"value":1,"ttl":"none"}]}'
@@ -137,8 +121,7 @@ body_is 6
 header Kindex-Expires-At ''
 for mutation in '"type":"sum","ttl":"keep","ttlOf":"new","value":1' '"type":"delete","ttl":"keep"' \
     '"type":"set","ttl":"Keep","value":1'; do
-    request POST /atomic "{\"mutations\":[{\"key\":[\"kept\"],$mutation}]}"
-    expect 400 bad-request
+    answers 400 bad-request POST /atomic "{\"mutations\":[{\"key\":[\"kept\"],$mutation}]}"
 done
 
 test_case 'a PATCH with a time and without a body changes only the time, of any kind of value'
@@ -148,8 +131,7 @@ request PUT /kv/touch/u64 '{"type":"KvU64","value":"7"}' -H 'Content-Type: appli
 for key in json bytes u64; do
     request GET "/kv/touch/$key"
     body=$(cat "$answer") etag=$(header_value ETag) type=$(header_value Content-Type)
-    request PATCH "/kv/touch/$key?ttl=1h"
-    expect 200
+    answers 200 PATCH "/kv/touch/$key?ttl=1h"
     stamp=$(value .versionstamp)
     request GET "/kv/touch/$key"
     body_is "$body"
@@ -162,28 +144,23 @@ done
 request PATCH '/kv/touch/bytes?ttl=none'
 request GET /kv/touch/bytes
 header Kindex-Expires-At ''
-request PATCH '/kv/touch/bytes?ttl=1h' '' -H 'Prefer: return=representation' -H "If-Match: $(header_value ETag)"
-expect 200
+answers 200 PATCH '/kv/touch/bytes?ttl=1h' '' -H 'Prefer: return=representation' -H "If-Match: $(header_value ETag)"
 body_is text
 find_header Kindex-Expires-At
 is 'has a time' "$((found > 0))" 1
 
 test_case 'there must be an entry, and a time'
-request PATCH '/kv/touch/none?ttl=1h'
-expect 404 key-not-found
+answers 404 key-not-found PATCH '/kv/touch/none?ttl=1h'
 field '[.key, .mutation]' '[["touch","none"],0]'
-request PATCH /kv/touch/json
-expect 400 bad-json
-request PATCH '/kv/touch/json?ttl=1h' '' -H 'If-Match: "00000000000000010000"'
-expect 412 precondition-failed
+answers 400 bad-json PATCH /kv/touch/json
+answers 412 precondition-failed PATCH '/kv/touch/json?ttl=1h' '' -H 'If-Match: "00000000000000010000"'
 
 test_case 'touch is a mutation, too'
-request POST /atomic '{"mutations":[{"type":"set","key":["touch","new"],"value":1},
+answers 200 POST /atomic '{"mutations":[{"type":"set","key":["touch","new"],"value":1},
     {"type":"touch","key":["touch","new"],"expiresAt":4000000000123,"return":"new"},
     {"type":"touch","key":["touch","u64"],"expiresAt":4000000000124},
     {"type":"touch","key":["touch","u64"],"ttl":"1h","ttlOf":"keep"},
     {"type":"touch","key":["touch","json"],"ttl":"none","return":"new"}]}'
-expect 200
 field '.results[1] | [.value, .expiresAt]' '[1,4000000000123]'
 field '.results[4] | has("expiresAt")' false
 request HEAD /kv/touch/u64
@@ -191,8 +168,7 @@ header Kindex-Expires-At 4000000000124
 request POST /atomic '{"mutations":[{"type":"set","key":["touch","other"],"value":1},{"type":"touch","key":["touch","none"],"ttl":"1h"}]}'
 expect 404 key-not-found
 field .mutation 1
-request GET /kv/touch/other
-expect 404
+answers 404 GET /kv/touch/other
 for mutation in '"ttl":"1h","value":1' '"ttl":"1h","expiresAt":1' '"return":"new"'; do
     request POST /atomic "{\"mutations\":[{\"type\":\"touch\",\"key\":[\"touch\",\"new\"],$mutation}]}"
     expect 400 bad-request
@@ -200,13 +176,10 @@ for mutation in '"ttl":"1h","value":1' '"ttl":"1h","expiresAt":1' '"return":"new
 done
 
 test_case 'with a time that has passed the entry is gone at once'
-request POST /atomic '{"mutations":[{"type":"set","key":["at",1],"value":1,"expiresAt":1},
+answers 200 POST /atomic '{"mutations":[{"type":"set","key":["at",1],"value":1,"expiresAt":1},
     {"type":"delete","key":["at",2]},{"type":"delete","key":["at",3]}]}'
-expect 200
-request GET /kv/at/=1
-expect 404
-request GET /count?prefix=at
-field .count 0
+answers 404 GET /kv/at/=1
+gives .count 0 GET /count?prefix=at
 
 # Everything that an entry can be part of, for a short time.
 request POST /indexes '{"name":"by_email","prefix":["u"],"fields":["/email"],"unique":true}'
@@ -228,80 +201,59 @@ request DELETE /kv/u/=9
 test_case 'after its expiry, reads do not find it'
 until_status 404 GET /kv/u/=1
 field .code key-not-found
-request HEAD /kv/u/=1
-expect 404
-request POST /get '{"keys":[["u",1]]}'
-field '.entries[0].versionstamp' null
+answers 404 HEAD /kv/u/=1
+gives '.entries[0].versionstamp' null POST /get '{"keys":[["u",1]]}'
 
 test_case 'neither do lists, streams and counts'
-request GET /list?prefix=u
-field '[.entries[].key[1]]' '[2]'
+gives '[.entries[].key[1]]' '[2]' GET /list?prefix=u
 request GET /list?prefix=u '' -H 'Accept: application/x-ndjson'
 is 'the stream' "$(jq -c '.key // .count' "$answer" | xargs)" '[u,2] 1'
-request GET /count?prefix=u
-field .count 1
+gives .count 1 GET /count?prefix=u
 
 test_case 'nor do indexes, raw or resolved'
-request GET /kv/by_email/a@x
-expect 404 key-not-found
-request GET /indexes/by_email/get/a@x
-expect 404 key-not-found
-request GET /list?prefix=by_color
-field '[.entries[].key]' '[["by_color","blue",2]]'
-request GET '/list?index=by_color&prefix=blue'
-field '[.entries[].key]' '[["u",2]]'
-request GET /count?index=by_age
-field .count 0
+answers 404 key-not-found GET /kv/by_email/a@x
+answers 404 key-not-found GET /indexes/by_email/get/a@x
+gives '[.entries[].key]' '[["by_color","blue",2]]' GET /list?prefix=by_color
+gives '[.entries[].key]' '[["u",2]]' GET '/list?index=by_color&prefix=blue'
+gives .count 0 GET /count?index=by_age
 
 test_case 'a check sees it absent, and a counter starts again'
-request POST /atomic '{"checks":[{"key":["u",1],"versionstamp":null}],"mutations":[
+answers 200 POST /atomic '{"checks":[{"key":["u",1],"versionstamp":null}],"mutations":[
     {"type":"sum","key":["n"],"typed":{"type":"KvU64","value":"1"}}]}'
-expect 200
-request GET /kv/n
-field .value 1
-request PUT /kv/u/=1 1 -H 'If-Match: *'
-expect 412 precondition-failed
+gives .value 1 GET /kv/n
+answers 412 precondition-failed PUT /kv/u/=1 1 -H 'If-Match: *'
 field .versionstamp null
 
 test_case 'its unique value is free for another'
-request PUT /kv/u/=3 "$ada" -H 'If-None-Match: *'
-expect 201
+answers 201 PUT /kv/u/=3 "$ada" -H 'If-None-Match: *'
 request GET /indexes/by_email/get/a@x
 header Content-Location /kv/u/=3
-request PUT /kv/u/=1 "$ada"
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/u/=1 "$ada"
 field .existingKey '["u",3]'
 
 test_case 'an entry that has already expired when it is written needs no unique value'
-request POST /atomic "{\"mutations\":[{\"type\":\"set\",\"key\":[\"u\",1],\"value\":$ada,\"expiresAt\":1}]}"
-expect 200
-request GET /kv/u/=1
-expect 404
+answers 200 POST /atomic "{\"mutations\":[{\"type\":\"set\",\"key\":[\"u\",1],\"value\":$ada,\"expiresAt\":1}]}"
+answers 404 GET /kv/u/=1
 request GET /indexes/by_email/get/a@x
 header Content-Location /kv/u/=3
 until_field .entries 1 GET /indexes/by_email
 request DELETE /kv/u/=3
-request PUT /kv/u/=1 "$ada"
-expect 201
+answers 201 PUT /kv/u/=1 "$ada"
 
 test_case 'a PUT and a PATCH on an expired entry create'
 request PUT '/kv/u/=4?ttl=1ms' '{"color":"red"}'
 until_status 404 GET /kv/u/=4
-request PATCH /kv/u/=4 '{"color":"green"}'
-expect 201
+answers 201 PATCH /kv/u/=4 '{"color":"green"}'
 request GET /kv/u/=4
 body_is '{"color":"green"}'
-request GET '/list?index=by_color&prefix=red'
-field '.entries | length' 0
+gives '.entries | length' 0 GET '/list?index=by_color&prefix=red'
 
 test_case 'the sweeper frees expired entries'
 metric() { sed -n 's/^kindex_expired_total //p' "$answer"; }
-request GET /metrics
-expect 200
+answers 200 GET /metrics
 before=$(metric)
 for i in 1 2 3; do
-    request PUT "/kv/swept/$i?ttl=1ms" '1'
-    expect 201
+    answers 201 PUT "/kv/swept/$i?ttl=1ms" '1'
 done
 swept() { request GET /metrics; [ "$(metric)" -ge $((before + 3)) ]; }
 wait_until swept

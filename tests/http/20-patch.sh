@@ -37,51 +37,42 @@ is 'the value' "$(patched '{"n":0.10, "big":12345678901234567890, "o":{"x":1.0}}
     '{"n":0.10, "big":12345678901234567890, "o":{"x":1.0,"y":2}}'
 
 test_case 'a missing entry takes the patch, without its nulls'
-request PATCH /kv/new '{"a":1,"b":null}' -H "$merge"
-expect 201
+answers 201 PATCH /kv/new '{"a":1,"b":null}' -H "$merge"
 request GET /kv/new
 body_is '{"a":1}'
 header Content-Type application/json
 
 test_case 'a patch answers as a PUT does'
-request PATCH /kv/new '{"c":[1]}' -H "$merge"
-expect 200
+answers 200 PATCH /kv/new '{"c":[1]}' -H "$merge"
 field '[.ok, .versionstamp]' "[true,$(header_value ETag)]"
-request PATCH /kv/new '{"c":[2]}' -H 'Content-Type: application/json'
-expect 200
+answers 200 PATCH /kv/new '{"c":[2]}' -H 'Content-Type: application/json'
 request GET /kv/new
 body_is '{"a":1,"c":[2]}'
 
 test_case 'a patch can be one mutation of several'
-request POST /atomic '{"mutations":[{"type":"patch","key":["new"],"value":{"a":null,"d":true}}]}'
-expect 200
+answers 200 POST /atomic '{"mutations":[{"type":"patch","key":["new"],"value":{"a":null,"d":true}}]}'
 request GET /kv/new
 body_is '{"c":[2],"d":true}'
 
 test_case 'bytes and counters cannot be patched'
 request PUT /kv/text x -H 'Content-Type: text/plain'
-request PATCH /kv/text '{"a":1}'
-expect 409 type-mismatch
+answers 409 type-mismatch PATCH /kv/text '{"a":1}'
 field .key '["text"]'
 request GET /kv/text
 body_is x
 
 test_case 'a patch is JSON'
-request PATCH /kv/new x -H 'Content-Type: text/plain'
-expect 415 unsupported-media-type
+answers 415 unsupported-media-type PATCH /kv/new x -H 'Content-Type: text/plain'
 field .supported '["application/json","application/merge-patch+json","application/json-patch+json"]'
 header Accept-Patch 'application/json, application/merge-patch+json, application/json-patch+json'
-request PATCH /kv/new '{"a":}'
-expect 400 bad-json
+answers 400 bad-json PATCH /kv/new '{"a":}'
 request GET /kv/new
 body_is '{"c":[2],"d":true}'
 
 test_case 'a result larger than a value may be is refused'
 { printf '{"a":"'; head -c 1048500 /dev/zero | tr '\0' a; printf '"}'; } >"$work/large"
-request PUT /kv/large "@$work/large"
-expect 201
-request PATCH /kv/large "{\"b\":\"$(printf '%0100d' 0)\"}"
-expect 413 value-too-large
+answers 201 PUT /kv/large "@$work/large"
+answers 413 value-too-large PATCH /kv/large "{\"b\":\"$(printf '%0100d' 0)\"}"
 request GET /kv/large
 header Content-Length 1048508
 

@@ -106,8 +106,7 @@ done <<'END'
 END
 request GET /kv/v
 body_is '{"a":{"b":1},"s":"x","n":1,"huge":1e308,"big":9007199254740993}'
-request PATCH /kv/v '{"op":"remove"}' -H "$json_patch"
-expect 400 bad-value
+answers 400 bad-value PATCH /kv/v '{"op":"remove"}' -H "$json_patch"
 
 test_case 'a missing entry is taken as {}, and conditions and times are as for merge patches'
 request PATCH '/kv/new?ttl=1h' '[{"op":"include","path":"/tags","value":"a"}]' -H "$json_patch" -H 'If-None-Match: *'
@@ -118,22 +117,18 @@ body_is '{"tags":["a","b"]}'
 find_header Kindex-Expires-At
 is 'it keeps its time' "$((found > 0))" 1
 request PUT /kv/text x -H 'Content-Type: text/plain'
-request PATCH /kv/text '[]' -H "$json_patch"
-expect 409 type-mismatch
+answers 409 type-mismatch PATCH /kv/text '[]' -H "$json_patch"
 
 test_case 'ops of a patch in /atomic, and the index follows'
 request POST /indexes '{"name":"by_tag","prefix":["d"],"fields":[{"path":"/tags","each":true}]}'
 until_field .state ready GET /indexes/by_tag
-request POST /atomic '{"mutations":[
+answers 200 POST /atomic '{"mutations":[
     {"type":"patch","key":["d","1"],"ops":[{"op":"include","path":"/tags","value":"x"},{"op":"include","path":"/tags","value":"y"}]},
     {"type":"patch","key":["d","1"],"ops":[{"op":"exclude","path":"/tags","value":"x"}],"return":"new"}]}'
-expect 200
 field '.results[1].value' '{"tags":["y"]}'
-request GET '/list?prefix=by_tag'
-field '[.entries[].key]' '[["by_tag","y","1"]]'
-request POST /atomic '{"mutations":[{"type":"set","key":["e"],"value":1},
+gives '[.entries[].key]' '[["by_tag","y","1"]]' GET '/list?prefix=by_tag'
+answers 409 test-failed POST /atomic '{"mutations":[{"type":"set","key":["e"],"value":1},
     {"type":"patch","key":["d","1"],"ops":[{"op":"test","path":"/tags/0","value":"x"}]}]}'
-expect 409 test-failed
 field '[.pointer, .mutation]' '["/0/path",1]'
 request POST /indexes '{"name":"by_stock","prefix":["stock"],"fields":[{"path":"/pens/n"}]}'
 until_field .state ready GET /indexes/by_stock
@@ -151,25 +146,20 @@ field .detail 'operation 1 of the patch, "/pens/n": the sum would be less than m
 sell '{"op":"sum","path":"/rulers","value":11,"max":10}'
 expect 409 out-of-bounds
 field '[.present, .pointer]' '[null,"/1/path"]'
-request GET /kv/other
-expect 404
+answers 404 GET /kv/other
 sell '{"op":"sum","path":"/pens/n","value":-1,"min":0}'
-request GET '/list?prefix=by_stock'
-field '[.entries[].key]' '[["by_stock",2,"a"]]'
+gives '[.entries[].key]' '[["by_stock",2,"a"]]' GET '/list?prefix=by_stock'
 for mutation in '"type":"set","ops":[]' '"type":"patch","ops":[],"value":1' '"type":"patch","ops":{}'; do
-    request POST /atomic "{\"mutations\":[{\"key\":[\"d\"],$mutation}]}"
-    expect 400 bad-request
+    answers 400 bad-request POST /atomic "{\"mutations\":[{\"key\":[\"d\"],$mutation}]}"
 done
 
 test_case 'the levels and the work of a patch have limits'
 deep=$(printf '/a%.0s' $(seq 65))
-request PATCH /kv/new "[{\"op\":\"set\",\"path\":\"$deep\",\"value\":1}]" -H "$json_patch"
-expect 400 json-too-deep
+answers 400 json-too-deep PATCH /kv/new "[{\"op\":\"set\",\"path\":\"$deep\",\"value\":1}]" -H "$json_patch"
 { printf '{"a":"'; head -c 1000000 /dev/zero | tr '\0' a; printf '"}'; } >"$work/large"
 request PUT /kv/large "@$work/large"
 { printf '[{"op":"test","path":"/b","value":1}'; for _ in $(seq 200); do printf ',{"op":"set","path":"/b","value":1}'; done; printf ']'; } >"$work/ops"
 sed -i 's/"op":"test","path":"\/b","value":1/"op":"set","path":"\/b","value":1/' "$work/ops"
-request PATCH /kv/large "@$work/ops" -H "$json_patch"
-expect 413 commit-too-large
+answers 413 commit-too-large PATCH /kv/large "@$work/ops" -H "$json_patch"
 
 finish

@@ -4,8 +4,7 @@
 start_server
 
 test_case 'POST stores under a new key and says where'
-request POST /kv/orders/2024 '{"total":1}'
-expect 201
+answers 201 POST /kv/orders/2024 '{"total":1}'
 field '.key[:2]' '["orders","2024"]'
 field '.key[2] | test("^[0-7][0-9A-HJKMNP-TV-Z]{25}$")' true
 header Location "/kv/orders/2024/$(value '.key[2]')"
@@ -13,17 +12,14 @@ header ETag "\"$(value .versionstamp)\""
 is 'what is there' "$(curl -s "$url$(header_value Location)")" '{"total":1}'
 
 test_case 'the address of a key with other types leads back to it'
-request POST '/kv/%2F/=42/=%22%22' 1
-expect 201
+answers 201 POST '/kv/%2F/=42/=%22%22' 1
 header Location '/kv/%2F/=42/=%22%22/*'
-request GET "$(header_value Location)"
-expect 200
+answers 200 GET "$(header_value Location)"
 request POST /kv 2 --url-query 'key=["x",{"type":"bigint","value":"7"}]'
 header Location '/kv/x/=7n/*'
 
 test_case 'without a prefix the ULID is the whole key'
-request POST /kv 3
-expect 201
+answers 201 POST /kv 3
 field '.key | length' 1
 
 test_case 'entries are listed in the order of their creation'
@@ -31,28 +27,22 @@ for i in {1..30}; do
     request POST /kv/log "$i"
     [ "$status" = 201 ] || expect 201
 done
-request GET /list?prefix=log
-field '[.entries[].value] == [range(1; 31)]' true
+gives '[.entries[].value] == [range(1; 31)]' true GET /list?prefix=log
 
 test_case 'many at the same time get different keys'
 for i in {1..40}; do curl -s -o "$work/null" "$url/kv/many" -d "$i" & done
 posted() { request GET /count?prefix=many; [ "$(value .count)" = 40 ]; }
 wait_until posted
 field .count 40
-request GET /list?prefix=many
-field '[.entries[].value] | sort == [range(1; 41)]' true
+gives '[.entries[].value] | sort == [range(1; 41)]' true GET /list?prefix=many
 
 test_case 'a new entry takes a time to live and any media type'
-request POST '/kv/files?ttl=1h' 'hello' -H 'Content-Type: text/plain'
-expect 201
-request GET /list?prefix=files
-field '.entries[0] | [.typed.mediaType, has("expiresAt")]' '["text/plain",true]'
+answers 201 POST '/kv/files?ttl=1h' 'hello' -H 'Content-Type: text/plain'
+gives '.entries[0] | [.typed.mediaType, has("expiresAt")]' '["text/plain",true]' GET /list?prefix=files
 
 test_case 'a prefix too long for one more part is refused'
-request POST "/kv/$(printf '%02018d' 0)" 1
-expect 201
-request POST "/kv/$(printf '%02019d' 0)" 1
-expect 400 key-too-long
+answers 201 POST "/kv/$(printf '%02018d' 0)" 1
+answers 400 key-too-long POST "/kv/$(printf '%02019d' 0)" 1
 
 # Fifty headers of so many bytes each, in $padding.
 pad() {
@@ -65,16 +55,13 @@ pad() {
 test_case 'a long Location has room beside a request with long headers'
 long=$(printf '%%C3%%BC%.0s' {1..1000})
 pad 50
-request POST "/kv/$long" 1 "${padding[@]}"
-expect 201
+answers 201 POST "/kv/$long" 1 "${padding[@]}"
 header Location "/kv/$long/*"
-request GET "/count?prefix=$long"
-field .count 1
+gives .count 1 GET "/count?prefix=$long"
 request PUT "/kv/owned/$long" '{"e":"x"}'
 request POST /indexes '{"name":"by_e","prefix":["owned"],"fields":["/e"],"unique":true}' -H 'Prefer: wait=30'
 pad 150
-request GET /indexes/by_e/get/x '' "${padding[@]}"
-expect 200
+answers 200 GET /indexes/by_e/get/x '' "${padding[@]}"
 header Content-Location "/kv/owned/$long"
 
 finish

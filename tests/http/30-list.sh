@@ -15,8 +15,7 @@ for path in l l/a l/a/x l/a%00b l/ab l/b l/=1 l/=2 l/=10 l/=true m lm; do
 done
 
 test_case 'a list has keys, values and versionstamps'
-request GET /list?prefix=l/a
-expect 200
+answers 200 GET /list?prefix=l/a
 header Content-Type application/json
 field '.entries | map(keys)' '[["key","value","versionstamp"]]'
 field '.entries[0] | [.key, .value]' '[["l","a","x"],"l/a/x"]'
@@ -34,16 +33,12 @@ test_case 'a prefix can be a path or a JSON array'
 is 'below l' "$(listed 'prefix=%5B%22l%22,%22a%22%5D')" '[["a","x"]]'
 is 'raw brackets' "$(listed 'prefix=["l","a"]')" '[["a","x"]]'
 is 'below the number' "$(listed 'prefix=l/=1')" '[]'
-request GET /list '' --url-query 'prefix=["l/a"]'
-field '.entries | length' 0
+gives '.entries | length' 0 GET /list '' --url-query 'prefix=["l/a"]'
 
 test_case 'without a selection everything is listed'
-request GET /list
-field '.entries | length' 12
-request GET '/list?prefix=[]'
-field '.entries | length' 12
-request GET '/list?prefix='
-field '.entries | length' 12
+gives '.entries | length' 12 GET /list
+gives '.entries | length' 12 GET '/list?prefix=[]'
+gives '.entries | length' 12 GET '/list?prefix='
 
 test_case 'start is inclusive, end is exclusive'
 is 'from a to b' "$(listed 'start=l/a&end=l/b')" '[["a"],["a","x"],["a\u0000b"],["ab"]]'
@@ -58,32 +53,24 @@ is 'the last' "$(listed 'prefix=l&reverse=true&limit=1')" '[[true]]'
 is 'reverse=false' "$(listed 'prefix=l&reverse=false&limit=1')" '[["a"]]'
 
 test_case 'bounds that select nothing sensible are refused'
-request GET '/list?start=l/b&end=l/a'
-expect 400 bad-parameter
-request GET '/list?prefix=l&start=l/a&end=l/b'
-expect 400 bad-parameter
-request GET '/list?start=l/a'
-expect 400 bad-parameter
-request GET '/list?prefix=l&start=m/a'
-expect 400 bad-parameter
+answers 400 bad-parameter GET '/list?start=l/b&end=l/a'
+answers 400 bad-parameter GET '/list?prefix=l&start=l/a&end=l/b'
+answers 400 bad-parameter GET '/list?start=l/a'
+answers 400 bad-parameter GET '/list?prefix=l&start=m/a'
 field '.detail | contains("must begin with the prefix'"'"'s parts")' true
 field .parameter start
-request GET '/list?prefix=l&end=l'
-expect 400 bad-parameter
-request GET '/list?prefix=l/a&start=l/a%00b'
-expect 400 bad-parameter
+answers 400 bad-parameter GET '/list?prefix=l&end=l'
+answers 400 bad-parameter GET '/list?prefix=l/a&start=l/a%00b'
 
 test_case 'limit is a whole number from 1 to 1000, and 100 when not given'
 for limit in 0 -1 1001 2147483648 18446744073709551617 1.5 1e2 x ''; do
-    request GET "/list?limit=$limit"
-    expect 400 bad-parameter
+    answers 400 bad-parameter GET "/list?limit=$limit"
     field .parameter limit
 done
 for i in {0..9}; do
     request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(101) | {type: "set", key: ["many", . + 101 * $i], value: .}]}')"
 done
-request GET /list?prefix=many
-field '.entries | length' 100
+gives '.entries | length' 100 GET /list?prefix=many
 request GET '/list?prefix=many&limit=1000'
 field '.entries | length' 1000
 field '[.entries[].key[1]] == [range(1000)]' true
@@ -105,25 +92,18 @@ is 'the cursor decides' "$(first "share=0.1&cursor=$cursor")" $((half + 2))
 request GET '/list?prefix=many&share=0.5' '' -H 'Accept: application/x-ndjson'
 is 'a stream' "$(tail -1 "$answer")" "{\"end\":true,\"count\":$((1010 - half))}"
 is 'the command line' "$("$KINDEX" ls many --share 0.5 -n 1 -o raw --url "$url")" "many/=$half"
-request GET '/list?prefix=nothing&share=0.5'
-field . '{"entries":[],"cursor":null}'
-request GET '/list?prefix=l/a&share=0.5'
-expect 200
-request GET '/list?share=1'
-expect 200
+gives . '{"entries":[],"cursor":null}' GET '/list?prefix=nothing&share=0.5'
+answers 200 GET '/list?prefix=l/a&share=0.5'
+answers 200 GET '/list?share=1'
 for share in 1.1 -0.1 x 50% ''; do
-    request GET "/list?share=$share"
-    expect 400 bad-parameter
+    answers 400 bad-parameter GET "/list?share=$share"
     field .parameter share
 done
-request GET '/list?index=none&share=0.5'
-expect 404 index-not-found
+answers 404 index-not-found GET '/list?index=none&share=0.5'
 
 test_case 'keys=true leaves the values out'
-request GET '/list?prefix=l/a&keys=true'
-field '.entries | map(keys)' '[["key","versionstamp"]]'
-request GET '/list?prefix=l/a&keys=maybe'
-expect 400 bad-parameter
+gives '.entries | map(keys)' '[["key","versionstamp"]]' GET '/list?prefix=l/a&keys=true'
+answers 400 bad-parameter GET '/list?prefix=l/a&keys=maybe'
 
 test_case 'preview shows kind, size and the beginning of values in their place'
 request PUT /kv/pre/=1 '{"n": 12345678901234567890, "é": [1,2,3]}'
@@ -134,8 +114,7 @@ request PUT /kv/pre/=4 '{"type":"KvU64","value":"42"}' -H 'Content-Type: applica
 request PUT /kv/pre/=5?ttl=1h '""'
 request GET '/list?prefix=pre&preview=32'
 field '.entries | map(del(.versionstamp, .key) | if .expiresAt then .expiresAt = 0 else . end)' '[{"kind":"json","size":42,"preview":"{\"n\": 12345678901234567890, \"é\"","cut":true},{"kind":"bytes","size":7,"mediaType":"text/plain; charset=utf-8","preview":"Grüße","cut":false},{"kind":"bytes","size":3,"mediaType":"image/x"},{"kind":"typed","size":8,"preview":"{\"type\":\"KvU64\",\"value\":\"42\"}","cut":false},{"kind":"json","size":2,"preview":"\"\"","cut":false,"expiresAt":0}]'
-request GET '/list?prefix=pre&preview=3&start=pre/=2&limit=1'
-field '.entries[0] | [.preview, .cut]' '["Gr",true]'
+gives '.entries[0] | [.preview, .cut]' '["Gr",true]' GET '/list?prefix=pre&preview=3&start=pre/=2&limit=1'
 request GET '/list?prefix=pre&preview=0'
 field '.entries[0] | keys' '["key","kind","size","versionstamp"]'
 field '.entries[1] | keys' '["key","kind","mediaType","size","versionstamp"]'
@@ -143,36 +122,28 @@ request GET '/list?prefix=pre&preview=200' '' -H 'Accept: application/x-ndjson'
 is 'lines' "$(wc -l <"$answer")" 6
 is 'a line' "$(sed -n 1p "$answer" | jq -r .preview)" '{"n": 12345678901234567890, "é": [1,2,3]}'
 for preview in -1 x 4097 99999999999999999999 ''; do
-    request GET "/list?preview=$preview"
-    expect 400 bad-parameter
+    answers 400 bad-parameter GET "/list?preview=$preview"
     field .parameter preview
 done
-request GET '/list?preview=9&keys=true'
-expect 400 bad-parameter
-request GET '/list?preview=9&fields=a'
-expect 400 bad-parameter
+answers 400 bad-parameter GET '/list?preview=9&keys=true'
+answers 400 bad-parameter GET '/list?preview=9&fields=a'
 request POST /indexes '{"name":"pre_by_n","prefix":["pre"],"fields":["/n"]}'
 until_field .state ready GET /indexes/pre_by_n
 request GET '/list?index=pre_by_n&preview=4'
 field '.entries | map([.key[1], .kind, .size, .preview])' '[[1,"json",42,"{\"n\""]]'
-request GET '/list?prefix=pre_by_n&preview=4'
-field '.entries | map([.kind, .size, .preview])' '[["json",1,"1"]]'
+gives '.entries | map([.kind, .size, .preview])' '[["json",1,"1"]]' GET '/list?prefix=pre_by_n&preview=4'
 "$KINDEX" ls pre --preview 4 --url "$url" -o table >"$work/out"
 is 'the command line' "$(awk 'NR == 2 { print $1, $3 }' "$work/out")" 'pre/=1 "{\"n\""'
 
 test_case 'a parameter that does not exist is refused, and the right one proposed'
-request GET '/list?prefx=l'
-expect 400 unknown-parameter
+answers 400 unknown-parameter GET '/list?prefx=l'
 field '[.parameter, .didYouMean]' '["prefx","prefix"]'
 field '.allowed | index("reverse") != null' true
-request GET '/list?revrse=1'
-field .didYouMean reverse
-request GET '/list?limit=1&limit=2'
-expect 400 bad-parameter
+gives .didYouMean reverse GET '/list?revrse=1'
+answers 400 bad-parameter GET '/list?limit=1&limit=2'
 
 test_case 'as NDJSON the whole list comes in one answer, with an end line'
-request GET /list?prefix=many '' -H 'Accept: application/x-ndjson'
-expect 200
+answers 200 GET /list?prefix=many '' -H 'Accept: application/x-ndjson'
 header Content-Type application/x-ndjson
 is 'the number of lines' "$(wc -l <"$answer")" 1011
 is 'the keys' "$(jq -s '[.[:-1][].key[1]] == [range(1010)]' "$answer")" true
@@ -210,23 +181,18 @@ for wanted in fields=n keys=true; do
     request GET "/list?prefix=large&$wanted" '' -H 'Accept: application/x-ndjson'
     is 'the last line' "$(tail -1 "$answer")" '{"end":true,"count":12}'
 done
-request GET /count?prefix=large
-field .count 12
+gives .count 12 GET /count?prefix=large
 
 test_case 'other forms are not acceptable'
-request GET /list '' -H 'Accept: text/csv'
-expect 406 not-acceptable
+answers 406 not-acceptable GET /list '' -H 'Accept: text/csv'
 field .supported '["application/json","application/x-ndjson"]'
-request GET /list '' -H 'Accept: text/html, */*;q=0.1'
-expect 200
-request GET /list '' -H 'Accept: text/event-stream, */*;q=0.1'
-expect 200
+answers 200 GET /list '' -H 'Accept: text/html, */*;q=0.1'
+answers 200 GET /list '' -H 'Accept: text/event-stream, */*;q=0.1'
 header Content-Type application/json
 request GET /list?limit=1 '' -H 'Accept: application/x-ndjson;q=0, application/json'
 header Content-Type application/json
 request GET /list?limit=1 '' -H 'Accept: application/x-ndjson; charset=utf-8; q=0.01'
 header Content-Type application/x-ndjson
-request GET /list '' -H 'Accept: application/json;q=0.0'
-expect 406 not-acceptable
+answers 406 not-acceptable GET /list '' -H 'Accept: application/json;q=0.0'
 
 finish

@@ -69,8 +69,7 @@ is 'a full page' "$(cat "$work/out")" '1 3 5'
 field .read 6
 is 'the next one' "$(found '{"path":"/odd","eq":true}' "prefix=many&limit=3&cursor=$(value .cursor)")" '7 9 11'
 cursor=$(value .cursor)
-request GET "/list?prefix=many&cursor=$cursor"
-expect 400 cursor-mismatch
+answers 400 cursor-mismatch GET "/list?prefix=many&cursor=$cursor"
 request GET "/list?prefix=many&cursor=$cursor" '' -G --data-urlencode 'where={"path":"/odd","eq":false}'
 expect 400 cursor-mismatch
 
@@ -94,12 +93,9 @@ request GET "$filtered" '' -H 'Accept: application/x-ndjson'
 is 'what it finds' "$(jq -c 'select(.key) | .key[1]' "$answer")" 4999
 request POST /explain '{"prefix":["w"],"where":[{"path":"/n","eq":2},{"path":"/s","eq":null}]}'
 field '.filtered | startswith("/list?index=w_by_n&prefix==2&where=")' true
-request GET "$(value .filtered)"
-field '[.entries[].key[1]]' '[2]'
-request POST /explain '{"prefix":["many"],"where":[{"path":"/x","fold":"lower","eq":"a"}]}'
-field 'has("filtered")' false
-request POST /explain '{"prefix":["w"],"where":{"path":"/n","eq":2}}'
-field '[.index, has("filtered")]' '["w_by_n",false]'
+gives '[.entries[].key[1]]' '[2]' GET "$(value .filtered)"
+gives 'has("filtered")' false POST /explain '{"prefix":["many"],"where":[{"path":"/x","fold":"lower","eq":"a"}]}'
+gives '[.index, has("filtered")]' '["w_by_n",false]' POST /explain '{"prefix":["w"],"where":{"path":"/n","eq":2}}'
 
 test_case 'a page that reads much more than it shows gets an advice, and /slow has it'
 wanted='{"path":"/ä","eq":7}'
@@ -127,8 +123,7 @@ header Kindex-Advice ''
 test_case 'what is not a condition is refused, and where it is wrong'
 for where in x '' '[]' '{}' '{"path":"/n"}' '{"path":"n","eq":1}' '{"path":"/n","equals":1}' \
     '{"path":"/n","gt":null}' '{"key":1,"eq":1}' '{"path":"/n","eq":{}}' '1' '{"path":"/n","eq":1'; do
-    request GET '/list?prefix=w' '' -G --data-urlencode "where=$where"
-    expect 400 bad-parameter
+    answers 400 bad-parameter GET '/list?prefix=w' '' -G --data-urlencode "where=$where"
     field .parameter where
 done
 request GET '/list?prefix=w' '' -G --data-urlencode 'where=[{"path":"/n","eq":1},{"path":"/s","in":[1,{}]}]'

@@ -44,34 +44,28 @@ cursor=$(value .cursor)
 request DELETE /kv/c/=9
 request PUT /kv/c/=9.5 '{"n":0}'
 request PUT /kv/c/=-1 '{"n":0}'
-request GET "/list?prefix=c&limit=2&cursor=$cursor"
-field '[.entries[].key[1]]' '[9.5,10]'
+gives '[.entries[].key[1]]' '[9.5,10]' GET "/list?prefix=c&limit=2&cursor=$cursor"
 
 test_case 'the limit may change from page to page'
-request GET "/list?prefix=c&limit=3&cursor=$cursor"
-field '.entries | length' 3
-request GET "/list?prefix=c&cursor=$cursor"
-field '[(.entries | length), .cursor]' '[16,null]'
+gives '.entries | length' 3 GET "/list?prefix=c&limit=3&cursor=$cursor"
+gives '[(.entries | length), .cursor]' '[16,null]' GET "/list?prefix=c&cursor=$cursor"
 
 test_case 'a cursor of another list is refused'
 for list in prefix=d 'prefix=c&reverse=true' 'prefix=c&start=c/=3' 'index=by_n' ''; do
-    request GET "/list?$list&cursor=$cursor"
-    expect 400 cursor-mismatch
+    answers 400 cursor-mismatch GET "/list?$list&cursor=$cursor"
     field .parameter cursor
 done
 
 test_case 'what is no cursor is refused'
 for wrong in x AAAA %00 "$cursor=" "${cursor:0:20}" "${cursor}AA" \
     "$(tr 'A-Za-z' 'B-ZAb-za' <<<"$cursor")"; do
-    request GET "/list?prefix=c&cursor=$wrong"
-    expect 400 cursor-invalid
+    answers 400 cursor-invalid GET "/list?prefix=c&cursor=$wrong"
 done
 
 test_case 'a cursor lasts beyond a restart'
 stop_server
 start_server
-request GET "/list?prefix=c&limit=1&cursor=$cursor"
-expect 200
+answers 200 GET "/list?prefix=c&limit=1&cursor=$cursor"
 field '.entries[0].key[1]' 9.5
 
 test_case 'a page of large values ends early, and nothing is lost'

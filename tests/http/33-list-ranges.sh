@@ -72,10 +72,8 @@ last=$(value '.entries[-1].key[1]')
 request DELETE "/kv/orders/=$last"
 is 'the entry before is gone' "$(found "$three&order=merge&cursor=$cursor")" "$(wanted "$some" 'sort_by(.time)[3:]')"
 request PUT "/kv/orders/=$last" "$(jq -c ".entries[] | select(.key[1] == $last) | .value" "$work/all")"
-request GET "/list?$three&cursor=$cursor"
-expect 400 cursor-mismatch
-request GET "/list?index=by_status&in=open&in=held&order=merge&cursor=$cursor"
-expect 400 cursor-mismatch
+answers 400 cursor-mismatch GET "/list?$three&cursor=$cursor"
+answers 400 cursor-mismatch GET "/list?index=by_status&in=open&in=held&order=merge&cursor=$cursor"
 
 test_case 'an entry with several of the values is shown once, at the first place'
 tags='any(.tags[]; . == 0 or . == 1 or . == 2)'
@@ -123,19 +121,16 @@ field .request '/list?index=by_status&in=paid&in=open&order=merge&reverse=true'
 field '.indexes[] | select(.index == "by_status") | [.rows, .exact]' '[6,true]'
 is 'it is right' "$(request GET "$(value .request)"; value '[.entries[].key[1] | tostring] | join(" ")')" \
     "$(wanted '.status == "open" or .status == "paid"' 'sort_by(-.time)')"
-request POST /explain "$asked,\"order\":[\"/status\",\"/time\"]}"
-field .request '/list?index=by_status&in=open&in=paid'
+gives .request '/list?index=by_status&in=open&in=paid' POST /explain "$asked,\"order\":[\"/status\",\"/time\"]}"
 request POST /explain '{"prefix":["orders"],"where":[{"path":"/status","in":["paid","open"]},{"path":"/time","eq":7}]}'
 field '.request | contains("&in=%5B%22paid%22,7%5D") or contains("&in=paid/=7")' true
 request POST /explain '{"prefix":["orders"],"where":{"path":"/tags","each":true,"in":[0,1]},"order":["/time"]}'
 field .request '/list?index=by_tag&in==0&in==1&order=merge'
-request POST /explain '{"prefix":["orders"],"where":{"path":"/status","in":["paid",null]}}'
-field .request null
+gives .request null POST /explain '{"prefix":["orders"],"where":{"path":"/status","in":["paid",null]}}'
 
 test_case 'what cannot be is refused, with the way to do it'
 refused() {
-    request GET "/list?$1"
-    expect 400 bad-parameter
+    answers 400 bad-parameter GET "/list?$1"
     field .parameter "$2"
     field ".detail | contains(\"$3\")" true
 }
@@ -144,18 +139,13 @@ refused 'index=by_status&order=merge' order 'give them by in'
 refused "$three&order=newest" order 'takes concat or merge'
 refused "$three&start=open" in 'POST /list'
 refused 'index=by_status&in=' in 'has no value'
-request GET '/list?index=by_status&in=open&in=%5B'
-expect 400 bad-json
-request GET "/list?index=by_status&in=open&in=%5B%22paid%22,7%5D&order=merge"
-expect 400 bad-parameter
+answers 400 bad-json GET '/list?index=by_status&in=open&in=%5B'
+answers 400 bad-parameter GET "/list?index=by_status&in=open&in=%5B%22paid%22,7%5D&order=merge"
 field '.detail | contains("different numbers of values")' true
-request GET "/list?index=by_status$(printf '&in=a%d' {1..65})"
-expect 400 bad-parameter
+answers 400 bad-parameter GET "/list?index=by_status$(printf '&in=a%d' {1..65})"
 field '.detail | contains("at most 64 ranges")' true
-request GET "/list?index=by_status$(printf '&in=a%d' {1..63})&in=open&order=merge&limit=1"
-expect 200
-request GET '/list?index=none&in=open'
-expect 404 index-not-found
+answers 200 GET "/list?index=by_status$(printf '&in=a%d' {1..63})&in=open&order=merge&limit=1"
+answers 404 index-not-found GET '/list?index=none&in=open'
 bad() {
     request POST /list "$1"
     expect 400 "$2"
@@ -169,9 +159,7 @@ bad '{"ranges":[{"prefix":["a"]}],"order":"newest"}' bad-request /order
 bad '{"ranges":[{"prefix":["a"]},{"start":["a"]}]}' bad-request /ranges/1
 bad '{"ranges":[{"prefix":["a"]},{"index":"by_tag"}],"order":"merge"}' bad-request /ranges/1
 bad '{"ranges":[{"prefix":["a"]},{"prefix":["b"],"reverse":true}],"order":"merge"}' bad-request /ranges/1
-request POST /list "$(jq -nc '{ranges: [range(65) | {prefix: [.]}]}')"
-expect 400 bad-request
-request POST /list '{"ranges":[{"prefix":["orders"]},{"index":"none"}]}'
-expect 404 index-not-found
+answers 400 bad-request POST /list "$(jq -nc '{ranges: [range(65) | {prefix: [.]}]}')"
+answers 404 index-not-found POST /list '{"ranges":[{"prefix":["orders"]},{"index":"none"}]}'
 
 finish

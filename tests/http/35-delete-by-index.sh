@@ -9,12 +9,10 @@ for n in 0 1 2 3 4 5; do
     request PUT "/kv/docs/=$n" "{\"n\":$n,\"tags\":[\"t$((n % 2))\",\"all\"]}"
 done
 keys() {
-    request GET "/list?prefix=docs&keys=true"
-    field '[.entries[].key[1]]' "$1"
+    gives '[.entries[].key[1]]' "$1" GET "/list?prefix=docs&keys=true"
 }
 remove() { # QUERY DELETED MORE
-    request DELETE "/list?$1"
-    expect 200
+    answers 200 DELETE "/list?$1"
     field '[.ok, .deleted, .more]' "[true,$2,$3]"
 }
 
@@ -28,10 +26,8 @@ keys '[0,1,2,3,4,5]'
 test_case 'the entries of a value are removed, with all their index entries'
 remove 'index=by_tag&prefix=t1' 3 false
 keys '[0,2,4]'
-request GET '/count?index=by_tag'
-field .count 6
-request GET '/count?index=by_n'
-field .count 3
+gives .count 6 GET '/count?index=by_tag'
+gives .count 3 GET '/count?index=by_n'
 
 test_case 'a range of a unique index, a part in each commit'
 remove 'index=by_n&start==1&limit=1' 1 true
@@ -46,16 +42,13 @@ for n in 0 1 2; do
 done
 remove 'index=by_tag&start=a&limit=2' 2 true
 remove 'index=by_tag&start=a&limit=2' 1 false
-request GET '/count?index=by_tag'
-field .count 0
+gives .count 0 GET '/count?index=by_tag'
 
 test_case 'nothing is removed that was not asked for'
 for query in index=by_tag 'index=by_tag&prefix=' 'index=by_tag&start=&end='; do
-    request DELETE "/list?$query"
-    expect 400 bad-parameter
+    answers 400 bad-parameter DELETE "/list?$query"
 done
-request DELETE '/list?index=none&prefix=a'
-expect 404 index-not-found
+answers 404 index-not-found DELETE '/list?index=none&prefix=a'
 field .index none
 
 test_case 'a token needs write and list for the prefix of the index'

@@ -32,32 +32,23 @@ is 'one value' "$(counted 'index=by_even&prefix==true')" 2700
 is 'raw' "$(counted 'prefix=by_even/=false')" 2700
 
 test_case 'an estimate counts what is little, and says whether it has counted all'
-request GET '/count?prefix=c&start=c/=5000&estimate=true'
-field . '{"count":400,"exact":true}'
-request GET '/count?prefix=d&estimate=1'
-field . '{"count":0,"exact":true}'
+gives . '{"count":400,"exact":true}' GET '/count?prefix=c&start=c/=5000&estimate=true'
+gives . '{"count":0,"exact":true}' GET '/count?prefix=d&estimate=1'
 request GET '/count?prefix=c&estimate=true'
 field .exact false
 field '.count >= 2000 and .count <= 16200' true
-request GET '/count?index=by_even&estimate=true'
-field '.exact == false and .count >= 2000 and .count <= 16200' true
-request GET '/count?index=by_even&prefix==true&estimate=false'
-field . '{"count":2700}'
-request GET '/count?index=none&estimate=true'
-expect 404 index-not-found
+gives '.exact == false and .count >= 2000 and .count <= 16200' true GET '/count?index=by_even&estimate=true'
+gives . '{"count":2700}' GET '/count?index=by_even&prefix==true&estimate=false'
+answers 404 index-not-found GET '/count?index=none&estimate=true'
 
 test_case 'the command line marks an estimate'
 is 'a count' "$("$KINDEX" count c/=1 --estimate --url "$url")" 0
 is 'an estimate' "$("$KINDEX" count c --estimate --url "$url" | grep -cE '^~[0-9]+$')" 1
 
 test_case 'what cannot be counted is refused'
-request GET '/count?estimate=maybe'
-expect 400 bad-parameter
-request GET '/count?limit=10'
-expect 400 unknown-parameter
-request GET '/count?index=none'
-expect 404 index-not-found
-request GET '/count?start=c/=2&end=c/=1'
-expect 400 bad-parameter
+answers 400 bad-parameter GET '/count?estimate=maybe'
+answers 400 unknown-parameter GET '/count?limit=10'
+answers 404 index-not-found GET '/count?index=none'
+answers 400 bad-parameter GET '/count?start=c/=2&end=c/=1'
 
 finish

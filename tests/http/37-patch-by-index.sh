@@ -13,13 +13,11 @@ done
 merge=(-H 'Content-Type: application/merge-patch+json')
 operations=(-H 'Content-Type: application/json-patch+json')
 patch() { # QUERY BODY PATCHED MORE [CURL-OPTION...]
-    request PATCH "/list?$1" "$2" "${@:5}"
-    expect 200
+    answers 200 PATCH "/list?$1" "$2" "${@:5}"
     field '[.ok, .patched, .more]' "[true,$3,$4]"
 }
 values() { # FILTER TEXT
-    request GET '/list?prefix=jobs'
-    field "[.entries[].value$1]" "$2"
+    gives "[.entries[].value$1]" "$2" GET '/list?prefix=jobs'
 }
 
 test_case 'dry=1 counts, and changes nothing'
@@ -45,8 +43,7 @@ patch 'index=by_state&start=s3&end=s4' '{"state":"s2"}' 3 false
 test_case 'operations, in the order of a unique index that they move'
 patch 'index=by_n&prefix=[]' '[{"op":"sum","path":"/n","value":1}]' 6 false "${operations[@]}"
 values .n '[1,2,3,4,5,6]'
-request GET '/list?index=by_n'
-field '[.entries[].value.n]' '[1,2,3,4,5,6]'
+gives '[.entries[].value.n]' '[1,2,3,4,5,6]' GET '/list?index=by_n'
 
 test_case 'a part in each commit: the cursor continues'
 patch 'prefix=jobs&limit=4' '[{"op":"set","path":"/seen","value":true}]' 4 true "${operations[@]}"
@@ -70,11 +67,9 @@ values .once '[2,2,2,2,2,2]'
 test_case 'with ttl, and without a body, only the time changes'
 request PUT /kv/jobs/text 'no JSON' -H 'Content-Type: text/plain'
 patch 'prefix=jobs&ttl=1h' '' 7 false
-request GET '/list?prefix=jobs'
-field '[.entries[].expiresAt > 0] | unique' '[true]'
+gives '[.entries[].expiresAt > 0] | unique' '[true]' GET '/list?prefix=jobs'
 patch 'prefix=jobs&ttl=none' '' 7 false
-request GET '/list?prefix=jobs'
-field '[.entries[].expiresAt] | unique' '[null]'
+gives '[.entries[].expiresAt] | unique' '[null]' GET '/list?prefix=jobs'
 request DELETE /kv/jobs/text
 
 test_case 'one entry that refuses refuses the part, and is named'
@@ -84,16 +79,13 @@ request PATCH "/list?prefix=jobs&cursor=$(value .cursor)" '[{"op":"sum","path":"
 expect 409 type-mismatch
 field '[.attemptedKey, .key]' '[["jobs",9],null]'
 values .n '[11,12,3,4,5,6,"x"]'
-request PATCH '/list?prefix=jobs' '[{"op":"sum","path":"/n","value":1,"max":11}]' "${operations[@]}"
-expect 409 out-of-bounds
+answers 409 out-of-bounds PATCH '/list?prefix=jobs' '[{"op":"sum","path":"/n","value":1,"max":11}]' "${operations[@]}"
 field '[.attemptedKey, .present]' '[["jobs",0],11]'
-request PATCH '/list?index=by_state&prefix=s0' '{"n":1}'
-expect 409 unique-violation
+answers 409 unique-violation PATCH '/list?index=by_state&prefix=s0' '{"n":1}'
 field '[.attemptedKey, .index]' '[["jobs",2],"by_n"]'
 request DELETE '/kv/jobs/=9'
 request PUT /kv/mixed/b x -H 'Content-Type: text/plain'
-request PATCH '/list?prefix=mixed' '{"a":1}'
-expect 409 type-mismatch
+answers 409 type-mismatch PATCH '/list?prefix=mixed' '{"a":1}'
 field .attemptedKey '["mixed","b"]'
 
 test_case 'a repetition under a key gets the first answer, and patches nothing'
@@ -127,17 +119,12 @@ prefix=jobs&cursor=x|{}|400 cursor-invalid|cursor
 index=none&prefix=a|{}|404 index-not-found|
 prefix=by_state|{}|409 index-owned-key|
 END
-request PATCH "/list?prefix=other&cursor=$cursor" '{}'
-expect 400 cursor-mismatch
-request PATCH '/list?prefix=jobs' '{}' -H 'Content-Type: text/plain'
-expect 415 unsupported-media-type
+answers 400 cursor-mismatch PATCH "/list?prefix=other&cursor=$cursor" '{}'
+answers 415 unsupported-media-type PATCH '/list?prefix=jobs' '{}' -H 'Content-Type: text/plain'
 header Accept-Patch 'application/json, application/merge-patch+json, application/json-patch+json'
-request PATCH '/list?prefix=jobs' '[{"op":"spam","path":""}]' "${operations[@]}"
-expect 400 bad-value
-request PATCH '/list?prefix=jobs' '{}' -H 'If-Match: *'
-expect 400 bad-request
-request PATCH '/list?prefix=nothing' '{}'
-expect 200
+answers 400 bad-value PATCH '/list?prefix=jobs' '[{"op":"spam","path":""}]' "${operations[@]}"
+answers 400 bad-request PATCH '/list?prefix=jobs' '{}' -H 'If-Match: *'
+answers 200 PATCH '/list?prefix=nothing' '{}'
 field '[.patched, .more]' '[0,false]'
 
 test_case 'a token needs write, list and read for all that may be patched'
@@ -169,8 +156,7 @@ test_case 'nor does it learn which other entry has a unique value'
 request POST /tokens "{\"name\":\"t\",\"grants\":[{\"scopes\":$all,\"prefix\":[\"jobs\",3]},{\"scopes\":[\"read\"],\"prefix\":[\"none\"]}]}" --oauth2-bearer "$admin"
 token=$(value .token)
 request PUT '/kv/jobs/=3/a' '{"n":50}' --oauth2-bearer "$token"
-request PATCH '/list?prefix=["jobs",3]' '{"n":111}' --oauth2-bearer "$token"
-expect 409 unique-violation
+answers 409 unique-violation PATCH '/list?prefix=["jobs",3]' '{"n":111}' --oauth2-bearer "$token"
 field '[.attemptedKey, .existingKey]' '[["jobs",3,"a"],null]'
 
 finish

@@ -33,8 +33,7 @@ is 'of a\0b' "$(children prefix=a%00b)" '"c"+ 0'
 is 'of what has nothing below' "$(children prefix=a/x)" ''
 is 'of what is not there' "$(children prefix=none)" ''
 field .cursor null
-request GET /tree?prefix=a
-field '.children[1]' '{"key":["a","y"],"entry":false,"below":2,"exact":true}'
+gives '.children[1]' '{"key":["a","y"],"entry":false,"below":2,"exact":true}' GET /tree?prefix=a
 
 test_case 'start and end leave out keys'
 is 'from a, y' "$(children 'prefix=a&start=a/y')" '"y" 2'
@@ -52,36 +51,26 @@ done
 is 'the pages' "$pages" '"a"+ 3, "a\u0000b"+ 1 | "ab" 1, 1+ 1 | 2 1, true 1 | '
 request GET '/tree?limit=1'
 cursor=$(value .cursor)
-request GET "/list?limit=1&cursor=$cursor"
-expect 400 cursor-mismatch
-request GET "/tree?prefix=a&cursor=$cursor"
-expect 400 cursor-mismatch
+answers 400 cursor-mismatch GET "/list?limit=1&cursor=$cursor"
+answers 400 cursor-mismatch GET "/tree?prefix=a&cursor=$cursor"
 request GET '/list?limit=1'
-request GET "/tree?limit=1&cursor=$(value .cursor)"
-expect 400 cursor-mismatch
-request GET '/tree?cursor=x'
-expect 400 cursor-invalid
+answers 400 cursor-mismatch GET "/tree?limit=1&cursor=$(value .cursor)"
+answers 400 cursor-invalid GET '/tree?cursor=x'
 field .parameter cursor
 
 test_case 'what is not a tree is refused'
-request GET '/tree?reverse=true'
-expect 400 unknown-parameter
-request GET '/tree?start=a'
-expect 400 bad-parameter
-request GET '/tree?prefix=a&start=b'
-expect 400 bad-parameter
-request GET '/tree?limit=1001'
-expect 400 bad-parameter
-request GET /tree?index=none
-expect 404 index-not-found
+answers 400 unknown-parameter GET '/tree?reverse=true'
+answers 400 bad-parameter GET '/tree?start=a'
+answers 400 bad-parameter GET '/tree?prefix=a&start=b'
+answers 400 bad-parameter GET '/tree?limit=1001'
+answers 404 index-not-found GET /tree?index=none
 
 for i in {0..9}; do
     request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | {type: "set", key: ["large", (. % 50), . + 1000 * $i], value: {n: (. % 7), c: "c\(. % 3)"}}]}')"
 done
 
 test_case 'of a child with many entries few are read, and their number is estimated'
-request GET /tree?prefix=large
-expect 200
+answers 200 GET /tree?prefix=large
 field '.children | length' 50
 field '[.children[].key[1]] == [range(50)]' true
 field '[.children[].exact] | any' false
@@ -149,8 +138,7 @@ done
 request POST /indexes '{"name":"by_v","prefix":["kz"],"fields":["/v"]}' "${admin[@]}"
 until_field .state ready GET /indexes/by_v '' "${admin[@]}"
 bearer() {
-    request POST /tokens "{\"name\":\"t\",\"grants\":$1}" "${admin[@]}"
-    expect 201
+    answers 201 POST /tokens "{\"name\":\"t\",\"grants\":$1}" "${admin[@]}"
     bearer=(--oauth2-bearer "$(value .token)")
 }
 
@@ -162,10 +150,8 @@ is 'of kb' "$(children prefix=kb "${bearer[@]}")" '"c" 2, "e" 1'
 is 'of kb, from c, 2' "$(children 'prefix=kb&start=kb/c/2' "${bearer[@]}")" '"c" 1, "e" 1'
 request GET '/tree?limit=1' '' "${bearer[@]}"
 is 'the second page' "$(children "limit=1&cursor=$(value .cursor)" "${bearer[@]}")" '"kb" 3'
-request GET /tree?prefix=kz '' "${bearer[@]}"
-expect 403 forbidden
-request GET /tree?index=by_v '' "${bearer[@]}"
-expect 403 forbidden
+answers 403 forbidden GET /tree?prefix=kz '' "${bearer[@]}"
+answers 403 forbidden GET /tree?index=by_v '' "${bearer[@]}"
 
 test_case 'a grant for the name of an index shows no keys of its entries'
 bearer '[{"scopes":["list"],"prefix":["by_v"]},{"scopes":["list"],"prefix":["ka"]}]'

@@ -11,16 +11,14 @@ request POST /atomic '{"mutations":[
     {"type":"set","key":["t"],"typed":{"type":"Uint8Array","value":"AQID"}}]}'
 
 test_case 'entries come in the order of the request, also twice'
-request POST /get '{"keys":[["b",2],["a"],["b",2]]}'
-expect 200
+answers 200 POST /get '{"keys":[["b",2],["a"],["b",2]]}'
 field '[.entries[].key]' '[["b",2],["a"],["b",2]]'
 field '[.entries[].value]' '[2,{"n":0.1},2]'
 field .ranges '[]'
 is 'the bytes of the value' "$(grep -c '"value":{"n": 0.10}' "$answer")" 1
 
 test_case 'a missing key is an entry without versionstamp'
-request POST /get '{"keys":[["a"],["none"],["b","1"]]}'
-expect 200
+answers 200 POST /get '{"keys":[["a"],["none"],["b","1"]]}'
 field '[.entries[] | .versionstamp != null]' '[true,false,false]'
 field '.entries[1]' '{"key":["none"],"value":null,"versionstamp":null}'
 field '.entries[2].key' '["b","1"]'
@@ -43,15 +41,13 @@ test_case 'a cursor of a range continues here and in /list'
 cursor=$(value '.ranges[1].cursor')
 request POST /get "{\"ranges\":[{\"prefix\":[\"b\"],\"reverse\":true,\"cursor\":\"$cursor\"}]}"
 field '[.ranges[0].entries[].value]' '[1]'
-request GET "/list?prefix=b&reverse=true&cursor=$cursor"
-field '[.entries[].value]' '[1]'
+gives '[.entries[].value]' '[1]' GET "/list?prefix=b&reverse=true&cursor=$cursor"
 
 test_case 'keys, ranges and an index in one request'
 request PUT /kv/i/a '{"n":0.1}'
 request POST /indexes '{"name":"by_n","prefix":["i"],"fields":["/n"]}'
 until_field .state ready GET /indexes/by_n
-request POST /get '{"keys":[["by_n",0.1,"a"]],"ranges":[{"index":"by_n"},{"index":"by_n","prefix":[0.2]}]}'
-expect 200
+answers 200 POST /get '{"keys":[["by_n",0.1,"a"]],"ranges":[{"index":"by_n"},{"index":"by_n","prefix":[0.2]}]}'
 field '.entries[0].value' a
 field '.ranges[0].entries[0].key' '["i","a"]'
 field '.ranges[1].entries' '[]'
@@ -64,14 +60,11 @@ done
 large() { # COUNT
     seq -f '["large","%g"]' -s , 10 $((9 + $1))
 }
-request POST /get "{\"keys\":[$(large 16)],\"fields\":[\"n\"]}"
-expect 200
+answers 200 POST /get "{\"keys\":[$(large 16)],\"fields\":[\"n\"]}"
 field '.entries | map(.value) | unique' '[{"n":1}]'
-request POST /get "{\"keys\":[$(large 20)],\"fields\":[\"n\"]}"
-expect 413 payload-too-large
+answers 413 payload-too-large POST /get "{\"keys\":[$(large 20)],\"fields\":[\"n\"]}"
 field .limit 16777216
-request POST /get '{"ranges":[{"prefix":["large"],"fields":["n"]},{"prefix":["large"],"keys":true}]}'
-expect 200
+answers 200 POST /get '{"ranges":[{"prefix":["large"],"fields":["n"]},{"prefix":["large"],"keys":true}]}'
 field '[.ranges[] | [(.entries | length), .more, .cursor != null]]' '[[5,true,true],[5,true,true]]'
 cursor=$(value '.ranges[1].cursor')
 request POST /get "{\"ranges\":[{\"prefix\":[\"large\"],\"keys\":true,\"cursor\":\"$cursor\"}]}"
@@ -80,13 +73,11 @@ request POST /get "{\"ranges\":[$(for i in {1..20}; do printf '%s{"prefix":["lar
 expect 413 payload-too-large
 
 test_case 'an empty request is answered with nothing'
-request POST /get '{}'
-expect 200
+answers 200 POST /get '{}'
 field . '{"entries":[],"ranges":[]}'
 
 test_case 'a key that is too long is no absent one'
-request POST /get "{\"keys\":[[\"a\"],[\"$(printf '%03000d' 0)\"]]}"
-expect 400 key-too-long
+answers 400 key-too-long POST /get "{\"keys\":[[\"a\"],[\"$(printf '%03000d' 0)\"]]}"
 field .pointer /keys/1
 
 test_case 'what is wrong in the document is pointed at'
@@ -109,20 +100,15 @@ done <<'END'
 END
 
 test_case 'an index that is not there is named'
-request POST /get '{"ranges":[{"index":"none"}]}'
-expect 404 index-not-found
+answers 404 index-not-found POST /get '{"ranges":[{"index":"none"}]}'
 field .index none
 
 test_case 'all in all there are at most 1000 keys and entries of ranges'
-request POST /get "$(jq -nc '{keys: [range(1000) | ["b", .]]}')"
-expect 200
+answers 200 POST /get "$(jq -nc '{keys: [range(1000) | ["b", .]]}')"
 field '[.entries[] | select(.versionstamp)] | length' 2
-request POST /get "$(jq -nc '{keys: [range(1001) | ["b", .]]}')"
-expect 400 bad-request
-request POST /get "$(jq -nc '{ranges: [range(1000) | {prefix: ["b"], limit: 1}]}')"
-expect 200
-request POST /get '{"keys":[["a"]],"ranges":[{"limit":900},{}]}'
-expect 400 bad-request
+answers 400 bad-request POST /get "$(jq -nc '{keys: [range(1001) | ["b", .]]}')"
+answers 200 POST /get "$(jq -nc '{ranges: [range(1000) | {prefix: ["b"], limit: 1}]}')"
+answers 400 bad-request POST /get '{"keys":[["a"]],"ranges":[{"limit":900},{}]}'
 
 test_case 'a view is consistent: two keys that change together are never seen apart'
 for i in {1..500}; do

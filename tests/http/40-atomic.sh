@@ -9,8 +9,7 @@ request PUT /kv/b '"b"'
 b=$(value .versionstamp)
 
 test_case 'a versionstamp is a text'
-request POST /atomic "{\"checks\":[{\"key\":[\"a\"],\"versionstamp\":1${a}1}],\"mutations\":[]}"
-expect 400 bad-request
+answers 400 bad-request POST /atomic "{\"checks\":[{\"key\":[\"a\"],\"versionstamp\":1${a}1}],\"mutations\":[]}"
 field .pointer /checks/0/versionstamp
 
 test_case 'all mutations of a commit have its versionstamp'
@@ -19,8 +18,7 @@ request POST /atomic "{\"checks\":[{\"key\":[\"a\"],\"versionstamp\":\"$a\"},{\"
 expect 200
 field .ok true
 stamp=$(value .versionstamp)
-request POST /get '{"keys":[["new"],["b"],["a"]]}'
-field '[.entries[].versionstamp]' "[\"$stamp\",\"$stamp\",null]"
+gives '[.entries[].versionstamp]' "[\"$stamp\",\"$stamp\",null]" POST /get '{"keys":[["new"],["b"],["a"]]}'
 
 test_case 'each failed check is told, with what the entry has'
 request POST /atomic "{\"checks\":[{\"key\":[\"b\"],\"versionstamp\":\"$b\"},{\"key\":[\"none\"],\"versionstamp\":null},{\"key\":[\"a\"],\"versionstamp\":\"$a\"},{\"key\":[\"new\"],\"versionstamp\":null}],
@@ -30,19 +28,16 @@ field '.failedChecks | length' 3
 field '.failedChecks[0]' "{\"check\":0,\"key\":[\"b\"],\"expected\":\"$b\",\"actual\":\"$stamp\"}"
 field '.failedChecks[1]' "{\"check\":2,\"key\":[\"a\"],\"expected\":\"$a\",\"actual\":null}"
 field '.failedChecks[2]' "{\"check\":3,\"key\":[\"new\"],\"expected\":null,\"actual\":\"$stamp\"}"
-request GET /kv/c
-expect 404
+answers 404 GET /kv/c
 
 test_case 'mutations apply in order: later ones see what earlier ones did'
-request POST /atomic '{"mutations":[
+answers 200 POST /atomic '{"mutations":[
     {"type":"set","key":["o"],"value":1},{"type":"sum","key":["o"],"value":2},
     {"type":"max","key":["o"],"value":10},{"type":"sum","key":["o"],"value":1},
     {"type":"set","key":["p"],"value":1},{"type":"delete","key":["p"]},
     {"type":"delete","key":["q"]},{"type":"set","key":["q"],"value":{"x":1}},
     {"type":"patch","key":["q"],"value":{"y":2}}]}'
-expect 200
-request POST /get '{"keys":[["o"],["p"],["q"]]}'
-field '[.entries[].value]' '[11,null,{"x":1,"y":2}]'
+gives '[.entries[].value]' '[11,null,{"x":1,"y":2}]' POST /get '{"keys":[["o"],["p"],["q"]]}'
 
 test_case 'checks look at what was before the commit'
 request POST /atomic '{"checks":[{"key":["later"],"versionstamp":null}],"mutations":[{"type":"set","key":["later"],"value":1}]}'
@@ -52,29 +47,24 @@ expect 409 check-failed
 
 test_case 'a mutation in the middle that does not fit leaves nothing of the others'
 request PUT /kv/text '"text"'
-request POST /atomic '{"mutations":[
+answers 409 type-mismatch POST /atomic '{"mutations":[
     {"type":"set","key":["first"],"value":1},{"type":"delete","key":["b"]},
     {"type":"sum","key":["text"],"value":1},{"type":"set","key":["last"],"value":1}]}'
-expect 409 type-mismatch
 field .mutation 2
 field .key '["text"]'
-request POST /get '{"keys":[["first"],["b"],["last"]]}'
-field '[.entries[].value]' '[null,2,null]'
+gives '[.entries[].value]' '[null,2,null]' POST /get '{"keys":[["first"],["b"],["last"]]}'
 
 test_case 'a refused commit uses up no versionstamp'
 request PUT /kv/c 1
 first=$(value .versionstamp)
-request POST /atomic '{"mutations":[{"type":"sum","key":["text"],"value":1}]}'
-expect 409 type-mismatch
+answers 409 type-mismatch POST /atomic '{"mutations":[{"type":"sum","key":["text"],"value":1}]}'
 request PUT /kv/c 2
 is 'the next versionstamp' $((16#${first:0:16} + 1)) $((16#$(value '.versionstamp[:16]')))
 
 test_case 'dry finds out, and changes nothing'
-request POST /atomic '{"dry":true,"mutations":[{"type":"set","key":["b"],"value":"changed"}]}'
-expect 200
+answers 200 POST /atomic '{"dry":true,"mutations":[{"type":"set","key":["b"],"value":"changed"}]}'
 field . '{"ok":true,"versionstamp":null,"dry":true}'
-request POST /atomic '{"dry":true,"checks":[{"key":["b"],"versionstamp":null}],"mutations":[]}'
-expect 409 check-failed
+answers 409 check-failed POST /atomic '{"dry":true,"checks":[{"key":["b"],"versionstamp":null}],"mutations":[]}'
 request GET /kv/b
 body_is 2
 header ETag "\"$stamp\""
@@ -83,32 +73,24 @@ test_case 'a suffix makes the versionstamp a part of the key'
 request POST /atomic '{"mutations":[{"type":"set","key":["log"],"value":"one","suffix":"versionstamp"},{"type":"set","key":["log","x"],"value":"two","suffix":"versionstamp"}]}'
 expect 200
 stamp=$(value .versionstamp)
-request GET /list?prefix=log
-field '[.entries[].key]' "[[\"log\",\"$stamp\"],[\"log\",\"x\",\"$stamp\"]]"
+gives '[.entries[].key]' "[[\"log\",\"$stamp\"],[\"log\",\"x\",\"$stamp\"]]" GET /list?prefix=log
 request POST /atomic '{"mutations":[{"type":"set","key":["log"],"value":"three","suffix":"versionstamp"}]}'
-request GET '/list?prefix=log&limit=2'
-field '[.entries[].value]' '["one","three"]'
+gives '[.entries[].value]' '["one","three"]' GET '/list?prefix=log&limit=2'
 
 test_case 'an empty commit holds'
-request POST /atomic '{}'
-expect 200
+answers 200 POST /atomic '{}'
 field .ok true
 
 test_case 'checks alone can be asked'
-request POST /atomic '{"checks":[{"key":["none"],"versionstamp":null}]}'
-expect 200
+answers 200 POST /atomic '{"checks":[{"key":["none"],"versionstamp":null}]}'
 
 test_case 'a commit has at most 1000 checks and 1000 mutations'
 request POST /atomic "$(jq -nc '{checks: [range(1000) | {key: ["m", .], versionstamp: null}], mutations: [range(1000) | {type: "set", key: ["m", .], value: .}]}')"
 expect 200
-request GET /count?prefix=m
-field .count 1000
-request POST /atomic "$(jq -nc '{mutations: [range(1001) | {type: "delete", key: ["m", .]}]}')"
-expect 413 commit-too-large
-request POST /atomic "$(jq -nc '{checks: [range(1001) | {key: ["n", .], versionstamp: null}]}')"
-expect 413 commit-too-large
-request GET /count?prefix=m
-field .count 1000
+gives .count 1000 GET /count?prefix=m
+answers 413 commit-too-large POST /atomic "$(jq -nc '{mutations: [range(1001) | {type: "delete", key: ["m", .]}]}')"
+answers 413 commit-too-large POST /atomic "$(jq -nc '{checks: [range(1001) | {key: ["n", .], versionstamp: null}]}')"
+gives .count 1000 GET /count?prefix=m
 
 # A few bytes rewrite a megabyte, and the writer has other clients to serve.
 test_case 'the patches of a commit share its budget'
@@ -117,25 +99,20 @@ request PUT /kv/patched "@$work/large" -H 'Content-Type: application/json'
 patches() { # COUNT
     jq -nc --argjson n "$1" '{mutations: [range($n) | {type: "patch", key: ["patched"], value: {a: .}}]}'
 }
-request POST /atomic "$(patches 30)"
-expect 413 commit-too-large
+answers 413 commit-too-large POST /atomic "$(patches 30)"
 request GET '/kv/patched?fields=a'
 body_is '{"a":0}'
-request POST /atomic "$(patches 12)"
-expect 200
+answers 200 POST /atomic "$(patches 12)"
 request GET '/kv/patched?fields=a'
 body_is '{"a":11}'
-request POST /atomic "$(jq -nc '{mutations: [range(1000) | {type: "patch", key: ["small"], value: {a: .}}]}')"
-expect 200
+answers 200 POST /atomic "$(jq -nc '{mutations: [range(1000) | {type: "patch", key: ["small"], value: {a: .}}]}')"
 request DELETE /kv/patched
 
 test_case 'an envelope is at most 8 MiB'
 { printf '{"mutations":[]'; head -c 8388593 /dev/zero | tr '\0' ' '; } >"$work/envelope"
-request POST /atomic "@$work/envelope" # one byte is missing: the brace
-expect 400 bad-json
+answers 400 bad-json POST /atomic "@$work/envelope" # one byte is missing: the brace
 printf '}' >>"$work/envelope"
-request POST /atomic "@$work/envelope" -H 'Expect:'
-expect 413 payload-too-large
+answers 413 payload-too-large POST /atomic "@$work/envelope" -H 'Expect:'
 field .limit 8388608
 
 test_case 'conditions of headers are no checks, and are not passed over'
@@ -144,8 +121,7 @@ for condition in 'If-Match: "00000000000000010000"' 'If-None-Match: *'; do
     expect 400 bad-request
     is 'the header is named' "$(value ".detail | startswith(\"${condition%%:*}\")")" true
 done
-request GET /count?prefix=unchecked
-field .count 0
+gives .count 0 GET /count?prefix=unchecked
 
 test_case 'what is wrong in the document is pointed at'
 while IFS='|' read -r document code pointer; do
@@ -185,16 +161,12 @@ done <<'END'
 END
 request POST /atomic '{"mutations":[{"type":"set","key":["a"],"value":1,"ttl":1000}]}'
 field .detail 'ttl is a string with a unit, such as "60s".'
-request GET /kv/a
-expect 404
+answers 404 GET /kv/a
 
 test_case 'only JSON is a commit'
-request POST /atomic '{}' -H 'Content-Type: text/plain'
-expect 415 unsupported-media-type
+answers 415 unsupported-media-type POST /atomic '{}' -H 'Content-Type: text/plain'
 field .supported '["application/json"]'
-request POST /atomic '{}' -H 'Content-Type: application/json; charset=utf-8'
-expect 200
-request POST '/atomic?dry=true' '{}'
-expect 400 unknown-parameter
+answers 200 POST /atomic '{}' -H 'Content-Type: application/json; charset=utf-8'
+answers 400 unknown-parameter POST '/atomic?dry=true' '{}'
 
 finish

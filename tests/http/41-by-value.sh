@@ -23,15 +23,13 @@ request GET /kv/users/ada
 body_is '{"email":"love@x.org","n":3}'
 commit "{\"type\":\"delete\",$(by love@x.org),\"return\":\"old\"}"
 field '.results[0].key' '["users","ada"]'
-request GET /kv/users/ada
-expect 404
+answers 404 GET /kv/users/ada
 
 test_case 'a mutation of a value that no entry has is refused, and nothing is stored'
 commit "{\"type\":\"set\",\"key\":[\"other\"],\"value\":1},{\"type\":\"delete\",$(by love@x.org)}"
 expect 404 key-not-found
 field '[.detail, .index, .value, .mutation]' '["no entry has the value [\"love@x.org\"] in the index by_email","by_email",["love@x.org"],1]'
-request GET /kv/other
-expect 404
+answers 404 GET /kv/other
 
 test_case 'values are looked for in the state before the commit'
 commit "{\"type\":\"set\",\"key\":[\"users\",\"bo\"],\"value\":{\"email\":\"bo@x.org\"}},{\"type\":\"patch\",$(by bo@x.org),\"value\":{\"n\":1}}"
@@ -104,8 +102,7 @@ done
 wait "${clients[@]}"
 request GET /kv/moves
 body_is 160
-request GET '/count?prefix=users/baton'
-field .count 1
+gives .count 1 GET '/count?prefix=users/baton'
 
 test_case 'a token needs the rights for the prefix of the index'
 stop_server

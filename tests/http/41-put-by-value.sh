@@ -10,66 +10,48 @@ ada=$(value .versionstamp)
 at=/indexes/by_email/get
 
 test_case 'the entry that has the value is replaced, under its own key'
-request PUT $at/ADA@x.org '{"email":"Ada@x.org","n":2}'
-expect 200
+answers 200 PUT $at/ADA@x.org '{"email":"Ada@x.org","n":2}'
 request GET /kv/users/ada
 body_is '{"email":"Ada@x.org","n":2}'
-request PUT "$at?key=[\"ada@x.org\"]" '{"email":"ada@x.org","n":3}' -H 'Prefer: return=representation'
-expect 200
+answers 200 PUT "$at?key=[\"ada@x.org\"]" '{"email":"ada@x.org","n":3}' -H 'Prefer: return=representation'
 body_is '{"email":"ada@x.org","n":3}'
-request PUT "$at/ada@x.org?new=users/other&ttl=1h" '{"email":"ada@x.org","n":4}'
-expect 200
+answers 200 PUT "$at/ada@x.org?new=users/other&ttl=1h" '{"email":"ada@x.org","n":4}'
 request GET /kv/users/ada
 find_header Kindex-Expires-At
 is 'its time' "$((found > 0))" 1
-request GET /kv/users/other
-expect 404
+answers 404 GET /kv/users/other
 
 test_case 'without an entry it is 404, or a new one under the given key'
-request PUT $at/bo@x.org '{"email":"bo@x.org"}'
-expect 404 key-not-found
+answers 404 key-not-found PUT $at/bo@x.org '{"email":"bo@x.org"}'
 field '[.detail, .index, .value]' '["no entry has the value [\"bo@x.org\"] in the index by_email; with ?new=KEY it is stored under KEY","by_email",["bo@x.org"]]'
-request PUT "$at/bo@x.org?new=users/bo" '{"email":"bo@x.org"}'
-expect 201
+answers 201 PUT "$at/bo@x.org?new=users/bo" '{"email":"bo@x.org"}'
 header Location /kv/users/bo
 request GET $at/bo@x.org
 body_is '{"email":"bo@x.org"}'
-request PUT "$at/bo@x.org?new=[\"users\",\"bo2\"]" '{"email":"bo@x.org","n":2}'
-expect 200
-request GET '/count?prefix=users'
-field .count 2
+answers 200 PUT "$at/bo@x.org?new=[\"users\",\"bo2\"]" '{"email":"bo@x.org","n":2}'
+gives .count 2 GET '/count?prefix=users'
 
 test_case 'under the given key an entry without the value is replaced, as by PUT /kv'
-request PUT "$at/bob@x.org?new=users/bo" '{"email":"bob@x.org"}'
-expect 200
-request GET $at/bo@x.org
-expect 404
+answers 200 PUT "$at/bob@x.org?new=users/bo" '{"email":"bob@x.org"}'
+answers 404 GET $at/bo@x.org
 
 test_case 'the body must have the value, and nothing is stored'
 for body in '{"email":"other@x.org"}' '{"n":1}' '[]'; do
     for at_value in "$at/ada@x.org" "$at/new@x.org?new=users/new"; do
-        request PUT "$at_value" "$body"
-        expect 400 bad-value
+        answers 400 bad-value PUT "$at_value" "$body"
     done
 done
 field .detail 'the entry would not have the value ["new@x.org"] in the index by_email'
-request PUT "$at/new@x.org?new=elsewhere/new" '{"email":"new@x.org"}'
-expect 400 bad-value
-request GET '/count?prefix=users'
-field .count 2
-request PUT $at/ada@x.org x -H 'Content-Type: text/plain'
-expect 400 bad-value
+answers 400 bad-value PUT "$at/new@x.org?new=elsewhere/new" '{"email":"new@x.org"}'
+gives .count 2 GET '/count?prefix=users'
+answers 400 bad-value PUT $at/ada@x.org x -H 'Content-Type: text/plain'
 
 test_case 'conditions are about the entry that has the value'
-request PUT $at/ada@x.org '{"email":"ada@x.org"}' -H "If-Match: \"$ada\""
-expect 412 precondition-failed
+answers 412 precondition-failed PUT $at/ada@x.org '{"email":"ada@x.org"}' -H "If-Match: \"$ada\""
 request GET $at/ada@x.org
-request PUT $at/ada@x.org '{"email":"ada@x.org","n":5}' -H "If-Match: $(header_value ETag)"
-expect 200
-request PUT "$at/ada@x.org?new=users/x" '{"email":"ada@x.org","n":6}' -H 'If-None-Match: *'
-expect 412 precondition-failed
-request PUT "$at/cy@x.org?new=users/cy" '{"email":"cy@x.org"}' -H 'If-None-Match: *'
-expect 201
+answers 200 PUT $at/ada@x.org '{"email":"ada@x.org","n":5}' -H "If-Match: $(header_value ETag)"
+answers 412 precondition-failed PUT "$at/ada@x.org?new=users/x" '{"email":"ada@x.org","n":6}' -H 'If-None-Match: *'
+answers 201 PUT "$at/cy@x.org?new=users/cy" '{"email":"cy@x.org"}' -H 'If-None-Match: *'
 
 test_case 'what cannot be meant is pointed at'
 while IFS='|' read -r path expected name; do
@@ -87,8 +69,7 @@ by_email/get/a/b?new=users/a|400 bad-value|
 by_color/get/a|409 index-not-unique|
 none/get/a|404 index-not-found|
 END
-request PUT "$at/a?new=users/a" '{"email":'
-expect 400 bad-json
+answers 400 bad-json PUT "$at/a?new=users/a" '{"email":'
 
 # Each adds one by reading and replacing by the value.
 test_case 'clients at once make one entry, the first of them'
@@ -104,21 +85,18 @@ is replaced "$(grep -lx 200 "$work"/code.* | wc -l)" 7
 test_case 'a repetition under an Idempotency-Key gets the first answer, and makes no second entry'
 first=
 for _ in 1 2; do
-    request PUT "$at/eve@x.org?new=users/eve" '{"email":"eve@x.org"}' -H 'Idempotency-Key: "put-1"'
-    expect 201
+    answers 201 PUT "$at/eve@x.org?new=users/eve" '{"email":"eve@x.org"}' -H 'Idempotency-Key: "put-1"'
     header Location /kv/users/eve
     [ -n "$first" ] || first=$(value .versionstamp)
     field .versionstamp "$first"
     request PUT /kv/users/eve '{"email":"eva@x.org"}'
 done
-request GET '/list?index=by_email&prefix=eva@x.org'
-field '[.entries[].key[1]]' '["eve"]'
+gives '[.entries[].key[1]]' '["eve"]' GET '/list?index=by_email&prefix=eva@x.org'
 
 test_case 'an entry that would take the value of another is refused'
 request POST /indexes '{"name":"by_n","prefix":["users"],"fields":["/n"],"unique":true}'
 until_field .state ready GET /indexes/by_n
-request PUT $at/bob@x.org '{"email":"bob@x.org","n":5}'
-expect 409 unique-violation
+answers 409 unique-violation PUT $at/bob@x.org '{"email":"bob@x.org","n":5}'
 field .index by_n
 
 finish

@@ -8,7 +8,7 @@ tell=(--header 'Prefer: return=representation')
 test_case 'old is before the commit and new after it, for all mutations of a key'
 request PUT /kv/n 5
 before=$(value .versionstamp)
-request POST /atomic '{"mutations":[
+answers 200 POST /atomic '{"mutations":[
     {"type":"sum","key":["n"],"value":1,"return":"old"},
     {"type":"sum","key":["n"],"value":2,"return":"new"},
     {"type":"set","key":["other"],"value":1},
@@ -16,7 +16,6 @@ request POST /atomic '{"mutations":[
     {"type":"patch","key":["p"],"value":{"a":1},"return":"new"},
     {"type":"min","key":["m"],"value":3,"return":"old"},
     {"type":"delete","key":["other"],"return":"new"}]}'
-expect 200
 stamp=$(value .versionstamp)
 field '.results | length' 7
 field '.results[0]' "{\"key\":[\"n\"],\"value\":5,\"versionstamp\":\"$before\"}"
@@ -28,14 +27,11 @@ field '.results[5]' '{"key":["m"],"value":null,"versionstamp":null}'
 field '.results[6]' '{"key":["other"],"value":null,"versionstamp":null}'
 
 test_case 'get and delete is one request'
-request POST /atomic '{"mutations":[{"type":"delete","key":["n"],"return":"old"}]}'
-field '.results[0].value' 100
-request GET /kv/n
-expect 404
+gives '.results[0].value' 100 POST /atomic '{"mutations":[{"type":"delete","key":["n"],"return":"old"}]}'
+answers 404 GET /kv/n
 
 test_case 'a commit that asks for nothing has no results'
-request POST /atomic '{"mutations":[{"type":"set","key":["n"],"value":1}]}'
-field 'has("results")' false
+gives 'has("results")' false POST /atomic '{"mutations":[{"type":"set","key":["n"],"value":1}]}'
 
 test_case 'a key with the versionstamp is told, typed values and expiry as well'
 request POST /atomic '{"mutations":[
@@ -66,8 +62,7 @@ expect 409 type-mismatch
 field 'has("results")' false
 
 test_case 'return is old or new'
-request POST /atomic '{"mutations":[{"type":"set","key":["n"],"value":2,"return":"both"}]}'
-expect 400 bad-request
+answers 400 bad-request POST /atomic '{"mutations":[{"type":"set","key":["n"],"value":2,"return":"both"}]}'
 field .pointer /mutations/0/return
 
 test_case 'results of more than 8 MiB, and one more, are refused before anything is stored'
@@ -78,48 +73,37 @@ done
 take() { # COUNT
     jq -nc --argjson n "$1" '{mutations: [range($n) | {type: "delete", key: ["large", .], return: "old"}]}'
 }
-request POST /atomic "$(take 10)"
-expect 413 commit-too-large
-request GET /count?prefix=large
-field .count 10
-request POST /atomic "$(take 9)"
-expect 200
+answers 413 commit-too-large POST /atomic "$(take 10)"
+gives .count 10 GET /count?prefix=large
+answers 200 POST /atomic "$(take 9)"
 field '[.results[].value | length] | add' $((9 * 999998))
-request GET /count?prefix=large
-field .count 1
+gives .count 1 GET /count?prefix=large
 
 test_case 'PUT, PATCH and POST return the entry as a GET shows it'
-request PUT /kv/doc '{ "a": 1 }' "${tell[@]}"
-expect 201
+answers 201 PUT /kv/doc '{ "a": 1 }' "${tell[@]}"
 header Preference-Applied return=representation
 body_is '{ "a": 1 }'
 tag=$(header_value ETag)
 request GET /kv/doc
 header ETag "$tag"
-request PATCH /kv/doc '{"b":2}' "${tell[@]}" -H 'Content-Type: application/merge-patch+json'
-expect 200
+answers 200 PATCH /kv/doc '{"b":2}' "${tell[@]}" -H 'Content-Type: application/merge-patch+json'
 field . '{"a":1,"b":2}'
-request PUT /kv/bytes 'abc' "${tell[@]}" -H 'Content-Type: text/plain'
-expect 201
+answers 201 PUT /kv/bytes 'abc' "${tell[@]}" -H 'Content-Type: text/plain'
 header Content-Type text/plain
 body_is abc
 request PUT /kv/typed '{"type":"bigint","value":"7"}' "${tell[@]}" -H 'Content-Type: application/vnd.kindex.typed+json'
 header Content-Type application/vnd.kindex.typed+json
 field .value 7
-request POST /kv/events '{"e":1}' "${tell[@]}"
-expect 201
+answers 201 POST /kv/events '{"e":1}' "${tell[@]}"
 body_is '{"e":1}'
 request GET "$(header_value Location)"
 body_is '{"e":1}'
 
 test_case 'a condition that fails returns no entry, and one that the write makes false does not matter'
-request PUT /kv/doc 1 "${tell[@]}" --header 'If-Match: "00000000000000010000"'
-expect 412 precondition-failed
-request PUT /kv/created 1 "${tell[@]}" --header 'If-None-Match: *'
-expect 201
+answers 412 precondition-failed PUT /kv/doc 1 "${tell[@]}" --header 'If-Match: "00000000000000010000"'
+answers 201 PUT /kv/created 1 "${tell[@]}" --header 'If-None-Match: *'
 body_is 1
-request DELETE /kv/created '' "${tell[@]}" --header 'If-Match: *'
-expect 200
+answers 200 DELETE /kv/created '' "${tell[@]}" --header 'If-Match: *'
 body_is 1
 stop_server
 
@@ -127,8 +111,7 @@ test_case 'results need the right to read, which is asked for before anything is
 (umask 077 && "$KINDEX" token generate >"$work/token")
 start_server --token-file "$work/token"
 admin=$(<"$work/token")
-request POST /tokens '{"name":"writer","grants":[{"scopes":["write"],"prefix":["doc"]}]}' --oauth2-bearer "$admin"
-expect 201
+answers 201 POST /tokens '{"name":"writer","grants":[{"scopes":["write"],"prefix":["doc"]}]}' --oauth2-bearer "$admin"
 writer=$(value .token)
 for method in PUT DELETE; do
     body=1
@@ -136,13 +119,10 @@ for method in PUT DELETE; do
     request $method /kv/doc "$body" --oauth2-bearer "$writer" "${tell[@]}" --header 'If-Match: "00000000000000010000"'
     expect 403 forbidden
 done
-request POST /kv/doc 1 --oauth2-bearer "$writer" "${tell[@]}"
-expect 403 forbidden
+answers 403 forbidden POST /kv/doc 1 --oauth2-bearer "$writer" "${tell[@]}"
 request POST /atomic '{"mutations":[{"type":"delete","key":["doc"],"return":"old"}]}' --oauth2-bearer "$writer"
 expect 403 forbidden
-request GET /kv/doc '' --oauth2-bearer "$admin"
-expect 200
-request PUT /kv/doc 2 --oauth2-bearer "$writer"
-expect 200
+answers 200 GET /kv/doc '' --oauth2-bearer "$admin"
+answers 200 PUT /kv/doc 2 --oauth2-bearer "$writer"
 
 finish

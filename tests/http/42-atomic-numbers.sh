@@ -58,15 +58,13 @@ expect 409 number-out-of-range
 field .mutation 1
 request GET /kv/n
 body_is 1e308
-request GET /kv/x
-expect 404
+answers 404 GET /kv/x
 
 test_case 'the types do not mix'
 request PUT /kv/text '"1"'
 request PUT /kv/bytes 1 -H 'Content-Type: text/plain'
 for key in text bytes u; do
-    request POST /atomic "{\"mutations\":[{\"type\":\"sum\",\"key\":[\"$key\"],\"value\":1}]}"
-    expect 409 type-mismatch
+    answers 409 type-mismatch POST /atomic "{\"mutations\":[{\"type\":\"sum\",\"key\":[\"$key\"],\"value\":1}]}"
 done
 for key in text bytes n; do
     request POST /atomic "{\"mutations\":[{\"type\":\"max\",\"key\":[\"$key\"],\"typed\":{\"type\":\"KvU64\",\"value\":\"1\"}}]}"

@@ -17,8 +17,7 @@ test_case 'a sum beyond them is refused with the present value, and nothing is s
 request POST /atomic '{"mutations":[{"type":"set","key":["other"],"value":1},{"type":"sum","key":["n"],"value":6,"max":5}]}'
 expect 409 out-of-bounds
 field '[.present, .mutation, .key, .detail]' '[0,1,["n"],"the sum would be greater than max"]'
-request GET /kv/other
-expect 404
+answers 404 GET /kv/other
 sum none '"value":-1,"min":0,"out":"refuse"'
 expect 409 out-of-bounds
 field '[.present, .detail]' '[null,"the sum would be less than min"]'
@@ -137,8 +136,7 @@ follow stock
 is passed "$let_in" 10
 request GET /kv/stock/pen
 body_is 0
-request GET '/count?prefix=order'
-field .count 10
+gives .count 10 GET '/count?prefix=order'
 
 test_case 'a sequence gives each number once'
 follow sequence

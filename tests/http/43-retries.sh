@@ -33,8 +33,7 @@ key put-2
 send PUT /kv/a 1
 expect 200
 first
-request PUT /kv/a 1
-expect 200
+answers 200 PUT /kv/a 1
 header Idempotency-Replayed ''
 
 test_case 'another request under the key is refused, whatever differs'
@@ -56,8 +55,7 @@ send PUT /kv/a 1 --header 'Prefer: return=representation'
 expect 422 idempotency-key-reused
 request GET /kv/a
 body_is 1
-request GET /kv/b
-expect 404
+answers 404 GET /kv/b
 
 test_case 'a sum is exact, however often it comes'
 sum='{"mutations":[{"type":"sum","key":["n"],"value":1,"return":"new"}]}'
@@ -93,8 +91,7 @@ expect 201
 again
 header Location "$place"
 field .key "$made"
-request GET '/count?prefix=events'
-field .count 1
+gives .count 1 GET '/count?prefix=events'
 
 test_case 'a DELETE tells again what was there'
 request PUT /kv/gone '"x"'
@@ -140,8 +137,7 @@ for n in 1 2; do
     field '[.deleted, .more]' '[2,true]'
 done
 again
-request GET '/count?prefix=range'
-field .count 3
+gives .count 3 GET '/count?prefix=range'
 
 # ---- Refusals --------------------------------------------------------------
 
@@ -154,8 +150,7 @@ request DELETE /kv/a
 send PUT /kv/a 9 --header 'If-None-Match: *'
 expect 412 precondition-failed
 again
-request GET /kv/a
-expect 404
+answers 404 GET /kv/a
 
 test_case 'with all that it tells'
 request POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/email"],"unique":true}'
@@ -255,8 +250,7 @@ send DELETE '/list?prefix=range&dry=1'
 expect 400 bad-request
 send POST /indexes '{"name":"by_n","prefix":["x"],"fields":["/n"]}'
 expect 400 bad-request
-request GET /indexes/by_n
-expect 404
+answers 404 GET /indexes/by_n
 send DELETE /indexes/by_email
 expect 400 bad-request
 send GET /kv/k
@@ -339,8 +333,7 @@ request PUT /kv/large "@$work/large" "${under[@]}"
 again
 header Preference-Applied return=representation
 request PUT /kv/large 4
-request PUT /kv/large "@$work/large" "${under[@]}"
-expect 200
+answers 200 PUT /kv/large "@$work/large" "${under[@]}"
 again
 header ETag "$stamp"
 header Preference-Applied ''
@@ -425,8 +418,7 @@ key "quota-$((n - 1))"
 send PUT /kv/quota $((n - 1))
 expect 200
 again
-request PUT /kv/quota 0
-expect 200
+answers 200 PUT /kv/quota 0
 bytes=$(bytes)
 stop_server
 start_server --idempotency-quota "$quota"

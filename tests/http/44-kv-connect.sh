@@ -75,19 +75,16 @@ refused() {
 }
 
 test_case 'the metadata exchange tells version, database and endpoint'
-request POST / '{"supportedVersions":[1,2,3]}' -H 'Authorization: Bearer abc'
-expect 200
+answers 200 POST / '{"supportedVersions":[1,2,3]}' -H 'Authorization: Bearer abc'
 header Content-Type application/json
 field 'keys' '["databaseId","endpoints","expiresAt","token","version"]'
 field '[.version, .endpoints, .token]' '[3,[{"url":"/v2","consistency":"strong"}],"abc"]'
 field '.expiresAt | fromdate > now + 365 * 86400' true
 id=$(value .databaseId)
-request POST / '{"supportedVersions":[3]}' -H 'Authorization: bearer  abc'
-field .token abc
+gives .token abc POST / '{"supportedVersions":[3]}' -H 'Authorization: bearer  abc'
 
 test_case 'version 1 gets the address that the client has used'
-request POST / '' -H 'Host: kv.example:99'
-expect 200
+answers 200 POST / '' -H 'Host: kv.example:99'
 field '[.version, .endpoints[0].url]' '[1,"http://kv.example:99/v2"]'
 
 test_case 'versions that are not spoken here are refused in words'
@@ -97,19 +94,14 @@ for versions in '[4]' '[0,9]' '[]' '["3"]' '3'; do
 done
 
 test_case 'any address of the server will do to open it, and a wrong one is still wrong'
-request POST /my/database '{"supportedVersions":[2,3]}'
-expect 200
+answers 200 POST /my/database '{"supportedVersions":[2,3]}'
 field '[.version, .databaseId]' "[3,\"$id\"]"
-request POST /atomics '{"mutations":[]}'
-expect 404 not-found
-request POST /atomics
-expect 404 not-found
-request POST /count '{"supportedVersions":[3]}'
-expect 405 method-not-allowed
+answers 404 not-found POST /atomics '{"mutations":[]}'
+answers 404 not-found POST /atomics
+answers 405 method-not-allowed POST /count '{"supportedVersions":[3]}'
 
 test_case 'the same over HTTP/2'
-request POST / '{"supportedVersions":[3]}' --http2-prior-knowledge
-expect 200
+answers 200 POST / '{"supportedVersions":[3]}' --http2-prior-knowledge
 field .databaseId "$id"
 message /v2/snapshot_read '' --http2-prior-knowledge
 is 'the bytes' "$(bytes)" 20014001
@@ -121,8 +113,7 @@ message /v2/atomic_write "$(mutation $SET "$one" $V8 "${object}7b01")"
 expect 200
 header Content-Type application/x-protobuf
 is 'the bytes' "$(bytes)" 0801120a00000000000000010000
-request GET /kv/u/=1
-expect 200
+answers 200 GET /kv/u/=1
 header Content-Type application/json
 body_is '{"a":1}'
 request PUT /kv/u/=2 '{"a":2}'
@@ -138,12 +129,9 @@ nan=$(part nk)21fff8000000000000 negative_nan=$(part nk)210007ffffffffffff
 test_case 'a NaN with a sign is another key, and each of both has one text'
 message /v2/atomic_write "$(mutation $SET "$nan" $V8 "${object}7b01")$(mutation $SET "$negative_nan" $BYTES 2a)"
 expect 200
-request GET '/list?prefix=nk'
-field '[.entries[].key[1].value]' '["-NaN","NaN"]'
-request GET '/list?prefix=nk&limit=1'
-field '[.entries[].key[1].value]' '["-NaN"]'
-request GET "/list?prefix=nk&cursor=$(value .cursor)"
-field '[.entries[].key[1].value]' '["NaN"]'
+gives '[.entries[].key[1].value]' '["-NaN","NaN"]' GET '/list?prefix=nk'
+gives '[.entries[].key[1].value]' '["-NaN"]' GET '/list?prefix=nk&limit=1'
+gives '[.entries[].key[1].value]' '["NaN"]' GET "/list?prefix=nk&cursor=$(value .cursor)"
 request GET /kv/nk/=-NaN
 body_is '*'
 request GET /kv/nk/=NaN
@@ -151,17 +139,13 @@ body_is '{"a":1}'
 request GET '/kv?key=%5B%22nk%22%2C%7B%22type%22%3A%22number%22%2C%22value%22%3A%22-NaN%22%7D%5D'
 body_is '*'
 "$KINDEX" export nk --url "$url" >"$work/nan"
-request DELETE '/list?prefix=nk'
-field .deleted 2
+gives .deleted 2 DELETE '/list?prefix=nk'
 "$KINDEX" import --url "$url" "$work/nan" 2>"$work/said"
-request GET '/list?prefix=nk'
-field '[.entries[].key[1].value]' '["-NaN","NaN"]'
+gives '[.entries[].key[1].value]' '["-NaN","NaN"]' GET '/list?prefix=nk'
 message /v2/snapshot_read "$(range "$negative_nan" "${negative_nan}00" 1)"
 is 'entries with the key' "$(bytes | grep -c "$negative_nan")" 1
-request DELETE /kv/nk/=-NaN
-expect 204
-request GET '/list?prefix=nk'
-field '[.entries[].key[1].value]' '["NaN"]'
+answers 204 DELETE /kv/nk/=-NaN
+gives '[.entries[].key[1].value]' '["NaN"]' GET '/list?prefix=nk'
 request DELETE '/list?prefix=nk'
 
 test_case 'other encodings of a NaN or a bigint, which no Deno program makes, are no keys'
@@ -171,8 +155,7 @@ for encoded in 21fff8000000000001 21fff0000000000001 210007fffffffffffe 21000000
     message /v2/atomic_write "$(check "$(part nk)$encoded")"
     refused 400 'as Deno KV encodes it'
 done
-request GET '/count?prefix=nk'
-field .count 0
+gives .count 0 GET '/count?prefix=nk'
 
 test_case 'a V8 value that is cut off is not stored'
 message /v2/atomic_write "$(mutation $SET "$one" $V8 "$object")"
@@ -185,16 +168,14 @@ message /v2/atomic_write "$(field_of 2 "$(field_of 1 "$(part late)")" \
     "$(field_of 2 "$(field_of 1 ff0f30)" "$(number 2 $V8)")" \
     "$(number 3 $SET)" "$(number 4 9223372036854775807)")"
 expect 200
-request GET '/list?prefix=[]&keys=true&limit=1'
-field '.entries[0] | [.key, .expiresAt]' '[["late"],9007199254740991]'
+gives '.entries[0] | [.key, .expiresAt]' '[["late"],9007199254740991]' GET '/list?prefix=[]&keys=true&limit=1'
 request DELETE /kv/late
 
 test_case 'a check that fails is told by its number, and nothing is written'
 message /v2/atomic_write "$(check "$(part z)")$(check "$one")$(mutation $SET "$(part z)" $BYTES 00)"
 expect 200
 is 'the bytes' "$(bytes)" 0802220101
-request GET /kv/z
-expect 404
+answers 404 GET /kv/z
 message /v2/atomic_write "$(check "$one" 00000000000000010000)$(check "$one" 00000000000000010001)"
 is 'the bytes' "$(bytes)" 0802220101
 
@@ -204,8 +185,7 @@ until_field .state ready GET /indexes/by_a
 message /v2/atomic_write "$(mutation $SET "$(part u)$(part x)" $V8 ff0f6f22016149047b01)"
 expect 200
 is 'the bytes' "$(bytes)" 0802
-request GET /kv/u/x
-expect 404
+answers 404 GET /kv/u/x
 
 test_case 'a key of an index is refused in words'
 message /v2/atomic_write "$(mutation $SET "$(part by_a)$(part x)" $BYTES 00)"
@@ -214,8 +194,7 @@ refused 409 by_a
 test_case 'a KvU64 on something else is refused in the words of Deno, and leaves no trace'
 message /v2/atomic_write "$(mutation $SET "$(part z)" $BYTES 00)$(mutation $SUM "$one" $LE64 0100000000000000)"
 refused 409 "Failed to perform 'sum' mutation on a non-U64 value in the database"
-request GET /kv/z
-expect 404
+answers 404 GET /kv/z
 
 # limited_sum KEY OPERAND LIMIT...: a limit is a field of the mutation.
 limited_sum() {
@@ -283,8 +262,7 @@ refused 400 key
 test_case 'queues are refused in words'
 message /v2/atomic_write "$(mutation $SET "$(part z)" $BYTES 00)$(field_of 3 "$(field_of 1 ff0f30)")"
 refused 400 'Enqueue operations are not supported'
-request GET /kv/z
-expect 404
+answers 404 GET /kv/z
 
 test_case 'what is too large, too much or from elsewhere is refused in plain text'
 head -c 70000 /dev/zero >"$work/large"
@@ -300,8 +278,7 @@ message /v2/snapshot_read '' -H 'x-denokv-version: 9'
 refused 400 version
 message /v2/snapshot_read '' -H 'x-denokv-database-id: 00000000-0000-0000-0000-000000000000'
 refused 400 "$id"
-request GET /v2/snapshot_read
-expect 405 method-not-allowed
+answers 405 method-not-allowed GET /v2/snapshot_read
 
 test_case 'a reply has room for a hundred values of 1 MiB'
 stop_server
@@ -322,7 +299,6 @@ request DELETE /list?prefix=large
 test_case 'the database keeps its name over a restart'
 stop_server
 start_server --host-names kv.example
-request POST / '{"supportedVersions":[3]}'
-field .databaseId "$id"
+gives .databaseId "$id" POST / '{"supportedVersions":[3]}'
 
 finish

@@ -117,27 +117,17 @@ is 'fewer events than changes' "$(($(wc -l <"$work/seen") < 55))" 1
 is 'in order' "$(sort -n "$work/seen" | uniq)" "$(cat "$work/seen")"
 
 test_case 'what cannot be watched is refused'
-request GET /watch
-expect 400 bad-parameter
+answers 400 bad-parameter GET /watch
 field '.detail | contains("or one prefix (prefix=...)")' true
-request GET '/watch?key='
-expect 400 bad-key
-request GET '/watch?key=a&key=%zz'
-expect 400 bad-parameter
-request GET '/watch?key=a&prefix=b'
-expect 400 bad-parameter
-request GET '/watch?key=a&end=b'
-expect 400 unknown-parameter
-request GET '/watch?key=a&key=b&versionstamps=00000000000000010000'
-expect 400 bad-parameter
-request GET '/watch?key=a' '' --header 'Last-Event-ID: 17'
-expect 400 bad-parameter
-request GET "/watch?$(printf 'key=a&%.0s' {1..101})"
-expect 400 bad-parameter
-request GET '/watch?key=a' '' --header 'Accept: application/x-ndjson'
-expect 406 not-acceptable
-request POST /watch
-expect 405 method-not-allowed
+answers 400 bad-key GET '/watch?key='
+answers 400 bad-parameter GET '/watch?key=a&key=%zz'
+answers 400 bad-parameter GET '/watch?key=a&prefix=b'
+answers 400 unknown-parameter GET '/watch?key=a&end=b'
+answers 400 bad-parameter GET '/watch?key=a&key=b&versionstamps=00000000000000010000'
+answers 400 bad-parameter GET '/watch?key=a' '' --header 'Last-Event-ID: 17'
+answers 400 bad-parameter GET "/watch?$(printf 'key=a&%.0s' {1..101})"
+answers 406 not-acceptable GET '/watch?key=a' '' --header 'Accept: application/x-ndjson'
+answers 405 method-not-allowed POST /watch
 
 # 8 KiB with two keys each. Over HTTP/1.1 each has a separate connection. In front of a
 # database all of them wait for a worker at a time at first, with the memory of a request,

@@ -105,8 +105,7 @@ raw_watch 'socket.on("data", (part) => { take(part); socket.resetAndDestroy(); }
     socket.write(request + "\r\n");'
 wait_until grep -q '^id: ' "$work/seen"
 wait "$watcher"
-request PUT /kv/w 5 "${json[@]}"
-expect 200
+answers 200 PUT /kv/w 5 "${json[@]}"
 wait_until watches 0
 
 test_case 'a client that takes nothing loses its watch after the time of silence'

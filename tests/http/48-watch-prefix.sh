@@ -92,8 +92,7 @@ request POST /atomic "@$work/pair" "${json[@]}"
 request POST /indexes '{"name":"by_mail","prefix":["long"],"fields":["/mail"],"unique":true}' "${json[@]}"
 until_field .state conflicted GET /indexes/by_mail
 watch 'prefix=elsewhere'
-request POST /atomic "@$work/pair" "${json[@]}"
-expect 200
+answers 200 POST /atomic "@$work/pair" "${json[@]}"
 end_watch
 request DELETE /indexes/by_mail
 request DELETE '/list?prefix=long'
@@ -112,8 +111,7 @@ wait_until has_events 3
 told 3 reset . '{}'
 node -e 'const mutations = Array.from({ length: 20 }, (_, i) => ({ type: "set", key: ["b", i], value: "x".repeat(1e6) }));
     process.stdout.write(JSON.stringify({ mutations }))' >"$work/large"
-request POST /atomic "@$work/large" "${json[@]}"
-expect 200
+answers 200 POST /atomic "@$work/large" "${json[@]}"
 wait_until has_events 4
 told 4 reset . '{}'
 request PUT /kv/b/=1 1 "${json[@]}"
@@ -135,13 +133,10 @@ for query in 'prefix=a&key=b' 'prefix=a&versionstamps=00000000000000010000' 'pre
     request GET "/watch?$query" '' --globoff
     is "status of $query" "$(grep -c 'HTTP.* 400' "$head")" 1
 done
-request GET '/watch?prefix=a&start=b'
-expect 400 unknown-parameter
-request GET "/watch?prefix=$(printf 'x%.0s' {1..2100})"
-expect 400 key-too-long
+answers 400 unknown-parameter GET '/watch?prefix=a&start=b'
+answers 400 key-too-long GET "/watch?prefix=$(printf 'x%.0s' {1..2100})"
 request POST '/indexes?paused=1' '{"name":"unbuilt","prefix":["b"],"fields":["/none"]}' "${json[@]}"
-request GET '/watch?prefix=unbuilt/x'
-expect 409 index-not-ready
+answers 409 index-not-ready GET '/watch?prefix=unbuilt/x'
 
 test_case 'a server that stops ends the watch'
 watch 'prefix=a'

@@ -23,8 +23,7 @@ empty() { # [PREFIX]: removes its entries
 }
 
 count_is() { # PREFIX COUNT
-    request GET "/count?prefix=$1"
-    field .count "$2"
+    gives .count "$2" GET "/count?prefix=$1"
 }
 
 test_case 'a line is an entry, or a mutation if it has a type'
@@ -52,8 +51,7 @@ for version in --http1.1 --http2-prior-knowledge; do
     empty many
 done
 is 'the commits' "$(bulk "@$work/many"; command jq -r '.versionstamp // empty' "$answer" | sort -u | wc -l)" 3
-request POST /get '{"keys":[["many",1],["many",1000],["many",1001],["many",2500]]}'
-expect 200
+answers 200 POST /get '{"keys":[["many",1],["many",1000],["many",1001],["many",2500]]}'
 field '[.entries[].versionstamp] | [.[0] == .[1], .[1] < .[2], .[2] < .[3]]' '[true,true,true]'
 count_is many 2500
 
@@ -67,16 +65,14 @@ count_is large 30
 
 test_case 'a list is stored as it was: keys, types and media types of values, times'
 empty
-request POST /atomic '{"mutations":[
+answers 200 POST /atomic '{"mutations":[
     {"type":"set","key":["t",1,"\u0000",true],"value": {"n": 1.50, "s": "\u00e9"} },
     {"type":"set","key":["t",2],"typed":{"type":"Date","value":"2023-04-23T00:00:00.123Z"}},
     {"type":"set","key":["t",3],"typed":{"type":"KvU64","value":"18446744073709551615"}},
     {"type":"set","key":["t",4],"typed":{"type":"bigint","value":"-9007199254740993"}},
     {"type":"set","key":["t",{"type":"bigint","value":"12345678901234567890"}],"value":null,"ttl":"1d"},
     {"type":"set","key":["t",{"type":"Uint8Array","value":"AAEC"}],"typed":{"type":"Uint8Array","value":"3q2-7w"}}]}'
-expect 200
-request PUT /kv/t/text 'plain text' --header 'Content-Type: text/plain; charset=utf-8'
-expect 201
+answers 201 PUT /kv/t/text 'plain text' --header 'Content-Type: text/plain; charset=utf-8'
 listed() { # FILE
     request GET '/list?prefix=t' '' --header 'Accept: application/x-ndjson'
     cp "$answer" "$1"
@@ -88,8 +84,7 @@ listed "$work/before"
 "$KINDEX" export --url "$url" --prefix t >"$work/exported" 2>"$work/progress"
 for file in before exported; do
     empty
-    request GET '/list?limit=1'
-    field .entries '[]'
+    gives .entries '[]' GET '/list?limit=1'
     bulk "@$work/$file"
     last '[.end, .stored]' '[true,7]'
     listed "$work/after"
@@ -108,8 +103,7 @@ bulk '{"key":["e"],"value":2}
 {"key":["f"],"value":1}'
 expect 200
 last '[.error.code, .error.line, .lines, .stored]' '["bad-request",3,2,1]'
-request GET /kv/f
-expect 404
+answers 404 GET /kv/f
 
 test_case 'empty lines, carriage returns and a missing last line end are no matter'
 printf '\n{"key":["w",1],"value":1}\r\n\r\n  \n{"key":["w",2],"value":2}' >"$work/lines"
@@ -125,25 +119,20 @@ last '[.end, .lines, .stored]' '[true,2,0]'
 count_is w 3
 
 test_case 'the media type may be left out, and no other is taken'
-request POST /bulk '{"key":["m"],"value":1}'
-expect 200
-request POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type:'
-expect 200
-request POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type: application/json'
-expect 415 unsupported-media-type
+answers 200 POST /bulk '{"key":["m"],"value":1}'
+answers 200 POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type:'
+answers 415 unsupported-media-type POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type: application/json'
 field .supported '["application/x-ndjson"]'
 bulk '{"key":["m"],"value":1}' --header 'Content-Encoding: gzip'
 expect 415 unsupported-media-type
 
 test_case 'a request that cannot be one is refused before anything is stored'
-request POST /bulk '' "${ndjson[@]}"
-expect 400 bad-request
+answers 400 bad-request POST /bulk '' "${ndjson[@]}"
 bulk '{"key":["m"],"value":1}' --header 'If-Match: "x"'
 expect 400 bad-request
 bulk '{"key":["m"],"value":1}' --header 'Idempotency-Key: "x"'
 expect 400 bad-request
-request POST '/bulk?dry=1' '{"key":["m"],"value":1}' "${ndjson[@]}"
-expect 400 unknown-parameter
+answers 400 unknown-parameter POST '/bulk?dry=1' '{"key":["m"],"value":1}' "${ndjson[@]}"
 head -c 4194305 /dev/zero | tr '\0' ' ' >"$work/lines"
 bulk "@$work/lines"
 expect 413 payload-too-large
@@ -268,16 +257,14 @@ count_is stopped 2000
 test_case 'a token stores the lines of its keys, up to the first that is not'
 request POST /tokens '{"name":"all","grants":[{"scopes":["read","write","list","watch","index","monitor","admin"],"prefix":[]}]}'
 all=(--header "Authorization: Bearer $(value .token)")
-request POST /tokens '{"name":"mine","grants":[{"scopes":["write"],"prefix":["mine"]}]}' "${all[@]}"
-expect 201
+answers 201 POST /tokens '{"name":"mine","grants":[{"scopes":["write"],"prefix":["mine"]}]}' "${all[@]}"
 mine=(--header "Authorization: Bearer $(value .token)")
 for number in 5 1500 3000; do # within one commit; of more than one; read beside the loop
     { entries mine 1 $number; echo '{"key":["yours"],"value":1}'; } >"$work/lines"
     bulk "@$work/lines" "${mine[@]}"
     expect 200
     last '[.error.code, .error.scope, .error.line, .lines]' "[\"forbidden\",\"write\",$((number + 1)),$number]"
-    request GET /count?prefix=mine '' "${all[@]}"
-    field .count $number
+    gives .count $number GET /count?prefix=mine '' "${all[@]}"
 done
 bulk '{"key":["yours"],"value":1}' "${mine[@]}"
 expect 403 forbidden
@@ -288,7 +275,6 @@ expect 200
 last '[.error.code, .error.scope, .error.line]' '["forbidden","read",2]'
 bulk "@$work/lines"
 expect 401 unauthorized
-request GET /kv/yours '' "${all[@]}"
-expect 404
+answers 404 GET /kv/yours '' "${all[@]}"
 
 finish

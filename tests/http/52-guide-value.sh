@@ -11,8 +11,7 @@ stamp=$(header_value ETag)
 request PUT /kv/users/carl '{"id":"carl","name":"Carl","email":"carl@x.org","favoriteColor":"blue"}'
 
 test_case 'each index entry holds the very bytes of the user'
-request GET /kv/users_by_email/ada@x.org
-expect 200
+answers 200 GET /kv/users_by_email/ada@x.org
 body_is "$ada"
 header ETag "$stamp"
 request GET /kv/users_by_favorite_color/blue/ada
@@ -27,8 +26,7 @@ request GET /list?prefix=users_by_favorite_color/blue
 field '[.entries[] | [.key[-1], .value.name]]' '[["ada","Ada"],["carl","Carl"]]'
 request GET '/list?index=users_by_favorite_color&prefix=blue'
 field '[.entries[] | [.key, .value.name]]' '[[["users","ada"],"Ada"],[["users","carl"],"Carl"]]'
-request GET '/list?index=users_by_favorite_color&keys=true'
-field '[.entries[].key]' '[["users","ada"],["users","carl"]]'
+gives '[.entries[].key]' '[["users","ada"],["users","carl"]]' GET '/list?index=users_by_favorite_color&keys=true'
 
 test_case 'a change of any field is a change of the copies'
 request PATCH /kv/users/ada '{"name":"Ada Lovelace"}'
@@ -41,40 +39,32 @@ header ETag "$new"
 
 test_case 'a change of the colour moves the copy'
 request PATCH /kv/users/ada '{"favoriteColor":"green"}'
-request GET /list?prefix=users_by_favorite_color
-field '[.entries[].key[1:]]' '[["blue","carl"],["green","ada"]]'
+gives '[.entries[].key[1:]]' '[["blue","carl"],["green","ada"]]' GET /list?prefix=users_by_favorite_color
 
 test_case 'the same email twice is refused, and deletion frees it'
-request PUT /kv/users/eve '{"email":"ada@x.org"}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/users/eve '{"email":"ada@x.org"}'
 field '[.index, .value, .existingKey]' '["users_by_email",["ada@x.org"],["users","ada"]]'
-request DELETE /kv/users/ada
-expect 204
-request GET /kv/users_by_email/ada@x.org
-expect 404
-request PUT /kv/users/eve '{"email":"ada@x.org"}'
-expect 201
+answers 204 DELETE /kv/users/ada
+answers 404 GET /kv/users_by_email/ada@x.org
+answers 201 PUT /kv/users/eve '{"email":"ada@x.org"}'
 
 test_case "the guide's own insertUser, which duplicates the value, runs unchanged"
 bob='{"id":"bob","email":"bob@x.org","favoriteColor":"red"}'
-request POST /atomic "{
+answers 200 POST /atomic "{
     \"checks\":[{\"key\":[\"users\",\"bob\"],\"versionstamp\":null},{\"key\":[\"users_by_email\",\"bob@x.org\"],\"versionstamp\":null}],
     \"mutations\":[
         {\"type\":\"set\",\"key\":[\"users\",\"bob\"],\"value\":$bob},
         {\"type\":\"set\",\"key\":[\"users_by_email\",\"bob@x.org\"],\"value\": {\"favoriteColor\":\"red\", \"email\":\"bob@x.org\", \"id\":\"bob\"}},
         {\"type\":\"set\",\"key\":[\"users_by_favorite_color\",\"red\",\"bob\"],\"value\":$bob}]}"
-expect 200
 request GET /kv/users_by_email/bob@x.org
 body_is "$bob"
 
 test_case 'a mistake in hand-kept index code is caught instead of stored'
-request POST /atomic '{"mutations":[
+answers 409 index-owned-key POST /atomic '{"mutations":[
     {"type":"set","key":["users","dan"],"value":{"email":"dan@x.org"}},
     {"type":"set","key":["users_by_email","dan@x.org"],"value":{"email":"DAN@x.org"}}]}'
-expect 409 index-owned-key
 field '[.index, .mutation, .key]' '["users_by_email",1,["users_by_email","dan@x.org"]]'
 field .holds '{"email":"dan@x.org"}'
-request GET /kv/users/dan
-expect 404
+answers 404 GET /kv/users/dan
 
 finish

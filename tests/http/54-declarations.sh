@@ -12,14 +12,12 @@ file='{"by_email":{"prefix":["users"],"fields":["/email"],"unique":true},
        "by_age":{"prefix":["users"],"fields":["/age"],"store":"value"}}'
 
 test_case 'a plan says what would be declared, how large it is, and changes nothing'
-request PUT '/indexes?dry=1' "$file"
-expect 200
+answers 200 PUT '/indexes?dry=1' "$file"
 field .dry true
 field "$changes" '[["by_email","declared"],["by_age","declared"]]'
 field '[.indexes[].estimate | .entries, .conflicts, (.bytes > 0), (.seconds >= 0)]' '[3,0,true,true,3,0,true,true]'
 field '[.indexes[] | .warnings, .declaration.missing, has("state")]' '[[],"skip",false,[],"skip",false]'
-request GET /indexes
-field .indexes '[]'
+gives .indexes '[]' GET /indexes
 request PUT '/indexes?dry=1' '{"by_tag":{"prefix":["users"],"fields":["/tag"],"unique":true}}'
 field '.indexes[0].estimate.conflicts' 2
 
@@ -28,21 +26,17 @@ request PUT /indexes "$file"
 field .dry false
 field "$changes" '[["by_email","declared"],["by_age","declared"]]'
 until_field '[.indexes[].state]' '["ready","ready"]' GET /indexes
-request GET /list?index=by_age\&keys=true
-field '[.entries[].key[1]]' '["1","2","3"]'
-request PUT /indexes "$file"
-expect 200
+gives '[.entries[].key[1]]' '["1","2","3"]' GET /list?index=by_age\&keys=true
+answers 200 PUT /indexes "$file"
 field "$changes" '[["by_email","unchanged"],["by_age","unchanged"]]'
 field '[.indexes[] | .state, .entries, (.bytes > 0)]' '["ready",3,true,"ready",3,true]'
 
 test_case 'the declarations can be read as such a file'
-request GET '/indexes?declarations=1'
-expect 200
+answers 200 GET '/indexes?declarations=1'
 field '.by_email' '{"prefix":["users"],"fields":[{"path":"/email"}],"unique":true,"store":"pointer","missing":"skip"}'
 field 'keys' '["by_age","by_email"]'
 cp "$answer" "$work/indexes.json"
-request PUT '/indexes?prune=true' "@$work/indexes.json"
-expect 200
+answers 200 PUT '/indexes?prune=true' "@$work/indexes.json"
 field '[.indexes[].change] | unique' '["unchanged"]'
 
 test_case 'what can be changed in place migrates, what the file does not name stays'
@@ -50,17 +44,13 @@ changed='{"by_age":{"prefix":["users"],"fields":["/age"],"store":"pointer"}}'
 request PUT '/indexes?dry=1' "$changed"
 field "$changes" '[["by_age","changed"]]'
 field '.indexes[0] | [.state, .estimate.entries, .declaration.store]' '["ready",3,"pointer"]'
-request PUT /indexes "$changed"
-field "$changes" '[["by_age","changed"]]'
-request PUT /indexes "$changed"
-field "$changes" '[["by_age","unchanged"]]'
+gives "$changes" '[["by_age","changed"]]' PUT /indexes "$changed"
+gives "$changes" '[["by_age","unchanged"]]' PUT /indexes "$changed"
 until_field '[.state,.store]' '["ready","pointer"]' GET /indexes/by_age
-request GET /indexes/by_email
-field .state ready
+gives .state ready GET /indexes/by_email
 changed='{"by_email":{"prefix":["users"],"fields":["/email"],"store":"value"},
           "by_age":{"prefix":["users"],"fields":["/age"],"store":{"fields":["/tag"]}}}'
-request PUT /indexes "$changed"
-field "$changes" '[["by_email","changed"],["by_age","changed"]]'
+gives "$changes" '[["by_email","changed"],["by_age","changed"]]' PUT /indexes "$changed"
 until_field '[.state,.store,.unique]' '["ready","value",false]' GET /indexes/by_email
 until_field '[.state,.store]' '["ready",{"fields":["/tag"]}]' GET /indexes/by_age
 
@@ -88,13 +78,10 @@ expect 409 index-name-used
 field .index taken
 for body in '[]' '{"a":1}' '{"a":{"name":"b","prefix":["a"],"fields":["/a"]}}' \
     "$(jq -cn '[range(257) | {key: "i\(.)", value: {prefix: ["a"], fields: ["/a"]}}] | from_entries')"; do
-    request PUT /indexes "$body"
-    expect 400 bad-index-definition
+    answers 400 bad-index-definition PUT /indexes "$body"
 done
-request PUT /indexes '{"a":'
-expect 400 bad-json
-request PUT /indexes?paused=1 '{}'
-expect 400 unknown-parameter
+answers 400 bad-json PUT /indexes '{"a":'
+answers 400 unknown-parameter PUT /indexes?paused=1 '{}'
 request PUT /indexes "$(jq -cn '[range(256) | {key: "i\(.)", value: {prefix: ["a"], fields: ["/a"]}}] | from_entries')"
 expect 409 too-many-indexes
 request GET '/indexes?declarations=1'
@@ -103,21 +90,15 @@ cmp -s "$answer" "$work/before" || is 'the declarations' changed 'as before'
 test_case 'with prune others are dropped, and their names can be used in the same file'
 request PUT /indexes '{"old":{"prefix":["a"],"fields":["/a"]},"on_old":{"prefix":["b"],"fields":["/a"]}}'
 swap='{"by_age":{"prefix":["users"],"fields":["/age"],"store":{"fields":["/tag"]}},"new":{"prefix":["old"],"fields":["/a"]}}'
-request PUT /indexes "$swap"
-expect 400 bad-index-definition
-request PUT '/indexes?prune=1&dry=1' "$swap"
-expect 200
+answers 400 bad-index-definition PUT /indexes "$swap"
+answers 200 PUT '/indexes?prune=1&dry=1' "$swap"
 field "$changes" '[["by_age","unchanged"],["new","declared"],["by_email","dropped"],["old","dropped"],["on_old","dropped"]]'
 field '.indexes[2] | [.entries, (.bytes > 0)]' '[3,true]'
-request PUT '/indexes?prune=1' "$swap"
-expect 200
+answers 200 PUT '/indexes?prune=1' "$swap"
 field "$changes" '[["by_age","unchanged"],["new","declared"],["by_email","dropped"],["old","dropped"],["on_old","dropped"]]'
-request GET '/indexes?declarations=1'
-field keys '["by_age","new"]'
-request PUT '/indexes?prune=1' '{}'
-field "$changes" '[["by_age","dropped"],["new","dropped"]]'
-request PUT '/indexes?prune=1' '{}'
-expect 200
+gives keys '["by_age","new"]' GET '/indexes?declarations=1'
+gives "$changes" '[["by_age","dropped"],["new","dropped"]]' PUT '/indexes?prune=1' '{}'
+answers 200 PUT '/indexes?prune=1' '{}'
 field .indexes '[]'
 
 test_case 'what is being changed is refused another change, and shown as what it will be'
@@ -125,24 +106,19 @@ request PUT /indexes '{"m":{"prefix":["users"],"fields":["/tag"]}}'
 until_field .state ready GET /indexes/m
 request POST /indexes/m/pause
 request PATCH /indexes/m '{"store":"value"}'
-request GET '/indexes?declarations=1'
-field .m.store value
-request PUT /indexes '{"m":{"prefix":["users"],"fields":["/tag"],"store":"value"}}'
-expect 202
+gives .m.store value GET '/indexes?declarations=1'
+answers 202 PUT /indexes '{"m":{"prefix":["users"],"fields":["/tag"],"store":"value"}}'
 field "$changes" '[["m","unchanged"]]'
-request PUT /indexes '{"m":{"prefix":["users"],"fields":["/tag"]}}'
-expect 409 index-migrating
+answers 409 index-migrating PUT /indexes '{"m":{"prefix":["users"],"fields":["/tag"]}}'
 field .index m
-request PUT '/indexes?prune=1' '{}'
-field "$changes" '[["m","dropped"]]'
+gives "$changes" '[["m","dropped"]]' PUT '/indexes?prune=1' '{}'
 
 test_case 'a failed build begins again'
 request PUT /kv/users/4 '{"email":1}'
 request PUT /indexes '{"f":{"prefix":["users"],"fields":["/tag"],"missing":"error"}}'
 until_field .state failed GET /indexes/f
 request PUT /kv/users/4 '{"tag":1}'
-request PUT /indexes '{"f":{"prefix":["users"],"fields":["/tag"],"missing":"error"}}'
-field "$changes" '[["f","rebuilt"]]'
+gives "$changes" '[["f","rebuilt"]]' PUT /indexes '{"f":{"prefix":["users"],"fields":["/tag"],"missing":"error"}}'
 until_field .state ready GET /indexes/f
 
 # Another node would first have to wait for the lease.

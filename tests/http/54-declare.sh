@@ -6,63 +6,50 @@ start_server
 email='{"name":"by_email","prefix":["users"],"fields":["/email"],"unique":true}'
 
 test_case 'a declaration is answered with all its defaults'
-request POST /indexes "$email"
-expect 201
+answers 201 POST /indexes "$email"
 header Location /indexes/by_email
 field 'del(.state, .entries)' '{"name":"by_email","prefix":["users"],"fields":[{"path":"/email"}],"unique":true,"store":"pointer","missing":"skip"}'
 field '[.state, .entries]' '["ready",0]'
-request GET /indexes/by_email
-expect 200
+answers 200 GET /indexes/by_email
 field .unique true
 
 test_case 'the same declaration again is no error and changes nothing'
-request POST /indexes "$email"
-expect 200
+answers 200 POST /indexes "$email"
 request POST /indexes '{ "unique": true, "missing": "skip", "store": "pointer", "fields": [{"path": "/email", "fold": "none"}], "prefix": ["users"], "name": "by_email" }'
 expect 200
 field .name by_email
 
 test_case 'another declaration under the same name is told the difference'
-request POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/mail"]}'
-expect 409 index-exists
+answers 409 index-exists POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/mail"]}'
 field .index by_email
 field '.detail | contains("/email") and contains("/mail") and contains("unique")' true
 field '.hint | contains("PATCH /indexes/{name} changes it")' true
-request GET /indexes/by_email
-field '.fields[0].path' /email
+gives '.fields[0].path' /email GET /indexes/by_email
 
 test_case 'the indexes are listed by name'
 request POST /indexes '{"name":"a_first","prefix":["x",1,true],"depth":2,"fields":[{"path":"/a","fold":"lower"},"/b/0"],"store":"value"}'
 expect 201
-request GET /indexes
-expect 200
+answers 200 GET /indexes
 field '[.indexes[].name]' '["a_first","by_email"]'
 field '.indexes[0] | [.prefix, .depth, .fields, .unique, .store]' '[["x",1,true],2,[{"path":"/a","fold":"lower"},{"path":"/b/0"}],false,"value"]'
 
 test_case 'an index that is not declared is not found, by any route'
-request GET /indexes/nothing
-expect 404 index-not-found
+answers 404 index-not-found GET /indexes/nothing
 field .index nothing
-request DELETE /indexes/nothing
-expect 404 index-not-found
-request GET /indexes/nothing/get/x
-expect 404 index-not-found
-request GET /list?index=nothing
-expect 404 index-not-found
+answers 404 index-not-found DELETE /indexes/nothing
+answers 404 index-not-found GET /indexes/nothing/get/x
+answers 404 index-not-found GET /list?index=nothing
 
 test_case 'a name under which there are entries is refused'
 request PUT /kv/used/1 1
-request POST /indexes '{"name":"used","prefix":["users"],"fields":["/a"]}'
-expect 409 index-name-used
+answers 409 index-name-used POST /indexes '{"name":"used","prefix":["users"],"fields":["/a"]}'
 field .index used
 request DELETE /kv/used/1
-request POST /indexes '{"name":"used","prefix":["users"],"fields":["/a"]}'
-expect 201
+answers 201 POST /indexes '{"name":"used","prefix":["users"],"fields":["/a"]}'
 
 test_case 'a declaration that is wrong is refused, and what is wrong is pointed at'
 while IFS='|' read -r declaration pointer; do
-    request POST /indexes "$declaration"
-    expect 400 bad-index-definition
+    answers 400 bad-index-definition POST /indexes "$declaration"
     is "the pointer for $declaration" "$(value '.pointer // ""')" "$pointer"
 done <<'END'
 []|
@@ -92,8 +79,7 @@ done <<'END'
 {"name":"i","prefix":["a"],"fields":["/a"],"missing":"fail"}|/missing
 {"name":"i","prefix":["a"],"fields":["/a"],"uniqe":true}|/uniqe
 END
-request POST /indexes '{"name":"i","prefix":["a"],"fields":[]}'
-expect 400 bad-index-definition
+answers 400 bad-index-definition POST /indexes '{"name":"i","prefix":["a"],"fields":[]}'
 for store in '"copy"' 1; do
     request POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],\"fields\":[\"/a\"],\"store\":$store}"
     field .detail 'store is "pointer", "value", {"fields":["/name"]} or {"aggregate":{"count":true}}'
@@ -101,30 +87,21 @@ done
 
 test_case 'a name has at most 128 bytes, and an index at most 16 fields'
 long=$(printf 'n%.0s' {1..128})
-request POST /indexes "{\"name\":\"$long\",\"prefix\":[\"a\"],\"fields\":[\"/a\"]}"
-expect 201
-request POST /indexes "{\"name\":\"${long}n\",\"prefix\":[\"a\"],\"fields\":[\"/a\"]}"
-expect 400 bad-index-definition
+answers 201 POST /indexes "{\"name\":\"$long\",\"prefix\":[\"a\"],\"fields\":[\"/a\"]}"
+answers 400 bad-index-definition POST /indexes "{\"name\":\"${long}n\",\"prefix\":[\"a\"],\"fields\":[\"/a\"]}"
 request POST /indexes "$(jq -nc '{name: "wide", prefix: ["a"], fields: [range(17) | "/f\(.)"]}')"
 expect 400 bad-index-definition
-request POST /indexes "$(jq -nc '{name: "wide", prefix: ["a"], fields: [range(16) | "/f\(.)"]}')"
-expect 201
+answers 201 POST /indexes "$(jq -nc '{name: "wide", prefix: ["a"], fields: [range(16) | "/f\(.)"]}')"
 
 test_case 'an index of index entries, or of itself, is refused'
-request POST /indexes '{"name":"again","prefix":["by_email"],"fields":["/a"]}'
-expect 400 bad-index-definition
-request POST /indexes '{"name":"again","prefix":["again"],"fields":["/a"]}'
-expect 400 bad-index-definition
-request POST /indexes '{"name":"users","prefix":["x"],"fields":["/a"]}'
-expect 400 bad-index-definition
+answers 400 bad-index-definition POST /indexes '{"name":"again","prefix":["by_email"],"fields":["/a"]}'
+answers 400 bad-index-definition POST /indexes '{"name":"again","prefix":["again"],"fields":["/a"]}'
+answers 400 bad-index-definition POST /indexes '{"name":"users","prefix":["x"],"fields":["/a"]}'
 
 test_case 'text that is no JSON is refused as such'
-request POST /indexes '{"name":"i",}'
-expect 400 bad-json
-request POST /indexes '{"name":"i","name":"j","prefix":["a"],"fields":["/a"]}'
-expect 400 bad-json
-request POST /indexes "$email" -H 'Content-Type: text/plain'
-expect 415 unsupported-media-type
+answers 400 bad-json POST /indexes '{"name":"i",}'
+answers 400 bad-json POST /indexes '{"name":"i","name":"j","prefix":["a"],"fields":["/a"]}'
+answers 415 unsupported-media-type POST /indexes "$email" -H 'Content-Type: text/plain'
 
 test_case 'a declaration has at most 64 KiB'
 declaration() { # NAME VALUES
@@ -132,12 +109,10 @@ declaration() { # NAME VALUES
         where: {path: "/b", in: [range($values) | tostring * 1500]}}'
 }
 declaration much 60 >"$work/much"
-request POST /indexes "@$work/much"
-expect 400 bad-index-definition
+answers 400 bad-index-definition POST /indexes "@$work/much"
 field '.detail | contains("65536")' true
 declaration less 10 >"$work/less"
-request POST /indexes "@$work/less"
-expect 201
+answers 201 POST /indexes "@$work/less"
 request DELETE /indexes/less
 
 test_case 'there are at most 256 indexes'
@@ -148,14 +123,10 @@ for i in $(seq $((have + 1)) 256); do
     echo "data = \"{\\\"name\\\":\\\"n$i\\\",\\\"prefix\\\":[\\\"n\\\"],\\\"fields\\\":[\\\"/$i\\\"]}\""
 done | tail -n +2 >"$work/declarations"
 curl -s -K "$work/declarations"
-request GET /indexes
-field '.indexes | length' 256
-request POST /indexes '{"name":"n257","prefix":["n"],"fields":["/257"]}'
-expect 409 too-many-indexes
-request POST /indexes "$email"
-expect 200
-request DELETE /indexes/n256
-expect 204
+gives '.indexes | length' 256 GET /indexes
+answers 409 too-many-indexes POST /indexes '{"name":"n257","prefix":["n"],"fields":["/257"]}'
+answers 200 POST /indexes "$email"
+answers 204 DELETE /indexes/n256
 until_status 201 POST /indexes '{"name":"n257","prefix":["n"],"fields":["/257"]}'
 
 test_case 'the declarations are there after a restart'

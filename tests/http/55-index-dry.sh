@@ -10,8 +10,7 @@ request PUT /kv/p/1 '{"tags":["x"]}'
 
 test_case 'for an unknown member the nearest name is suggested'
 while IFS='|' read -r declaration pointer meant; do
-    request POST /indexes "$declaration"
-    expect 400 bad-index-definition
+    answers 400 bad-index-definition POST /indexes "$declaration"
     is "pointer and name for $declaration" "$(value '[.pointer, .didYouMean]')" "[\"$pointer\",\"$meant\"]"
     field ".detail | contains(\"did you mean \\\"$meant\\\"? it has \")" true
 done <<'END'
@@ -24,8 +23,7 @@ END
 
 test_case 'what is wrong is pointed at, and a pointer to the character'
 while IFS='|' read -r members pointer words; do
-    request POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],$members}"
-    expect 400 bad-index-definition
+    answers 400 bad-index-definition POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],$members}"
     is "the pointer for $members" "$(value .pointer)" "$pointer"
     detail=$(value .detail)
     [[ $detail != *"$words"* ]] || detail=$words
@@ -56,11 +54,9 @@ done <<'END'
 "fields":["/a"],"where":[{"path":"/a","exists":1}]|/where/0/exists|true or false
 "fields":["/a"],"missing":"fail"|/missing|"skip" or "error" or "null"
 END
-request POST /indexes '{"name":"again","prefix":["by_tag"],"fields":["/a"]}'
-expect 400 bad-index-definition
+answers 400 bad-index-definition POST /indexes '{"name":"again","prefix":["by_tag"],"fields":["/a"]}'
 field '[.pointer, (.detail | contains("by_tag"))]' '["/prefix",true]'
-request POST /indexes '{"name":"p","prefix":["x"],"fields":["/a"]}'
-expect 400 bad-index-definition
+answers 400 bad-index-definition POST /indexes '{"name":"p","prefix":["x"],"fields":["/a"]}'
 field '.pointer' /name
 
 test_case 'everything in a declaration has a limit'
@@ -78,21 +74,18 @@ for i in 1 2 3 4; do
     request PUT "/kv/dry/$i" "{\"email\":\"e$((i / 2))@x\",\"tags\":[1,2,$i]}"
 done
 request PUT /kv/dry/5 '{"tags":null}'
-request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/email"],"unique":true}'
-expect 200
+answers 200 POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/email"],"unique":true}'
 header Location ''
 field '[.dry, .declaration.name, .estimate.exact]' '[true,"dry1",true]'
 field '.estimate | [.sampled, .covered, .skipped, .entries, .conflicts]' '[5,5,1,4,1]'
 field '.estimate.bytes > 100 and .estimate.seconds >= 0' true
 field '.warnings | length == 1 and (.[0] | contains("e1@x") and contains("[\"dry\",\"2\"]"))' true
-request GET /indexes/dry1
-expect 404 index-not-found
+answers 404 index-not-found GET /indexes/dry1
 request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":[{"path":"/tags","each":true}]}'
 field '.estimate | [.entries, .skipped, .conflicts]' '[10,1,0]'
 
 test_case 'a field that no entry has is told, with the name that is there'
-request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/emial"],"store":{"fields":["/tag"]}}'
-expect 200
+answers 200 POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/emial"],"store":{"fields":["/tag"]}}'
 field '.warnings | length' 2
 field '.warnings[0] | contains("/emial") and contains("did you mean /email?") and contains("5 sampled")' true
 field '.warnings[1] | contains("/tag") and contains("did you mean /tags?")' true
@@ -106,21 +99,15 @@ request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/tags"
 field '.warnings | length == 1 and (.[0] | contains("where"))' true
 request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/email"],"missing":"error"}'
 field '.warnings | length == 1 and (.[0] | contains("would fail") and contains("[\"dry\",\"5\"]"))' true
-request POST '/indexes?dry=1' "$by_tag"
-expect 200
+answers 200 POST '/indexes?dry=1' "$by_tag"
 field '.warnings[0] | contains("already declared")' true
 
 test_case 'a dry declaration is refused as the real one would be'
-request POST '/indexes?dry=true' '{"name":"by_tag","prefix":["p"],"fields":["/x"]}'
-expect 409 index-exists
-request POST '/indexes?dry=1' '{"name":"dry","prefix":["p"],"fields":["/x"]}'
-expect 409 index-name-used
-request POST '/indexes?dry=1' '{"name":"i","prefix":["p"],"fields":[]}'
-expect 400 bad-index-definition
-request POST '/indexes?dry=maybe' '{"name":"i","prefix":["p"],"fields":["/a"]}'
-expect 400 bad-parameter
-request POST '/indexes?dri=1' '{"name":"i","prefix":["p"],"fields":["/a"]}'
-expect 400 unknown-parameter
+answers 409 index-exists POST '/indexes?dry=true' '{"name":"by_tag","prefix":["p"],"fields":["/x"]}'
+answers 409 index-name-used POST '/indexes?dry=1' '{"name":"dry","prefix":["p"],"fields":["/x"]}'
+answers 400 bad-index-definition POST '/indexes?dry=1' '{"name":"i","prefix":["p"],"fields":[]}'
+answers 400 bad-parameter POST '/indexes?dry=maybe' '{"name":"i","prefix":["p"],"fields":["/a"]}'
+answers 400 unknown-parameter POST '/indexes?dri=1' '{"name":"i","prefix":["p"],"fields":["/a"]}'
 
 # A declaration in earnest comes while the dry one looks through the entries: if it
 # was planned again for each part of them, it would now be refused.
@@ -164,8 +151,7 @@ jq -nc 'range(1; 21) as $p | {mutations: [range(1000) | {type: "set", key: ["man
 while read -r page; do
     curl -s -o "$work/null" "$url/atomic" -d "$page"
 done <"$work/pages"
-request POST '/indexes?dry=1' '{"name":"dry1","prefix":["many"],"fields":["/half"]}'
-expect 200
+answers 200 POST '/indexes?dry=1' '{"name":"dry1","prefix":["many"],"fields":["/half"]}'
 field '.estimate.exact' false
 field '.estimate.sampled <= 2000 and .estimate.sampled >= 500' true
 field '.estimate.covered > 10000 and .estimate.covered < 40000' true

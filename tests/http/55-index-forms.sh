@@ -4,8 +4,7 @@
 start_server
 
 declare_index() {
-    request POST /indexes "$1"
-    expect 201
+    answers 201 POST /indexes "$1"
 }
 
 # The keys of an index's entries, without the name.
@@ -16,16 +15,13 @@ entries_of() {
 test_case 'with each there is one entry per element, and equal elements make one'
 declare_index '{"name":"by_tag","prefix":["p"],"fields":[{"path":"/tags","each":true,"fold":"lower"}]}'
 field '.fields' '[{"path":"/tags","fold":"lower","each":true}]'
-request PUT /kv/p/1 '{"tags":["Red","blue","RED",3,null,{"a":1},["x"]]}'
-expect 201
+answers 201 PUT /kv/p/1 '{"tags":["Red","blue","RED",3,null,{"a":1},["x"]]}'
 request PUT /kv/p/2 '{"tags":["red"]}'
 is 'the entries' "$(entries_of by_tag)" '[["blue","1"],["red","1"],["red","2"],[3,"1"]]'
-request GET '/list?index=by_tag&prefix=RED'
-field '[.entries[].key]' '[["p","1"],["p","2"]]'
+gives '[.entries[].key]' '[["p","1"],["p","2"]]' GET '/list?index=by_tag&prefix=RED'
 request PATCH /kv/p/1 '{"tags":["green","blue"]}'
 is 'the entries' "$(entries_of by_tag)" '[["blue","1"],["green","1"],["red","2"]]'
-request GET /indexes/by_tag
-field .entries 3
+gives .entries 3 GET /indexes/by_tag
 for tags in '[]' '"red"' 'null' '{"0":"red"}'; do
     request PUT /kv/p/1 "{\"tags\":$tags}"
     is "the entries for $tags" "$(entries_of by_tag)" '[["red","2"]]'
@@ -35,10 +31,8 @@ is 'the entries' "$(entries_of by_tag)" '[]'
 
 test_case 'a unique index with each: every element belongs to one entry'
 declare_index '{"name":"by_mail","prefix":["u"],"fields":[{"path":"/mails","each":true}],"unique":true}'
-request PUT /kv/u/1 '{"mails":["a@x","b@x","a@x"]}'
-expect 201
-request PUT /kv/u/2 '{"mails":["c@x","b@x"]}'
-expect 409 unique-violation
+answers 201 PUT /kv/u/1 '{"mails":["a@x","b@x","a@x"]}'
+answers 409 unique-violation PUT /kv/u/2 '{"mails":["c@x","b@x"]}'
 field '[.index, .value, .existingKey, .attemptedKey]' '["by_mail",["b@x"],["u","1"],["u","2"]]'
 is 'the entries' "$(entries_of by_mail)" '[["a@x"],["b@x"]]'
 request GET /indexes/by_mail/get/b@x
@@ -51,20 +45,15 @@ header Content-Location /kv/u/2
 
 test_case 'an array with more than 1000 elements is refused, and said which'
 jq -nc '{tags: [range(1000)]}' >"$work/thousand"
-request PUT /kv/p/many "@$work/thousand"
-expect 201
-request GET '/count?index=by_tag'
-field .count 1000
+answers 201 PUT /kv/p/many "@$work/thousand"
+gives .count 1000 GET '/count?index=by_tag'
 jq -nc '{tags: [range(1001)]}' >"$work/more"
-request PUT /kv/p/more "@$work/more"
-expect 422 not-indexable
+answers 422 not-indexable PUT /kv/p/more "@$work/more"
 field '[.index, .pointer, .attemptedKey, .mutation]' '["by_tag","/tags",["p","more"],0]'
 field '.detail | contains("\"/tags\" has 1001 elements; a field with each has at most 1000")' true
-request GET /kv/p/more
-expect 404 key-not-found
+answers 404 key-not-found GET /kv/p/more
 request DELETE /kv/p/many
-request GET '/count?index=by_tag'
-field .count 0
+gives .count 0 GET '/count?index=by_tag'
 
 test_case 'a commit whose index entries cost more than its budget is refused, and leaves none'
 budget='budget of 150000000 units'
@@ -73,43 +62,34 @@ words() { # FIRST COUNT: so many entries with a thousand words each
     jq -nc --argjson first "$1" --argjson count "$2" '{mutations: [range($first; $first + $count) | {type: "set", key: ["text", .], value: [range(1000)]}]}' >"$work/words"
 }
 words 0 40
-request POST /atomic "@$work/words"
-expect 413 commit-too-large
+answers 413 commit-too-large POST /atomic "@$work/words"
 field ".detail | contains(\"$budget\")" true
-request GET '/count?index=by_word'
-field .count 0
+gives .count 0 GET '/count?index=by_word'
 for first in 0 20 40; do
     words "$first" 20
-    request POST /atomic "@$work/words"
-    expect 200
+    answers 200 POST /atomic "@$work/words"
 done
-request GET '/count?index=by_word'
-field .count 60000
+gives .count 60000 GET '/count?index=by_word'
 
 test_case 'DELETE of a range ends early where the budget ends, and the same request, or the cursor, continues'
-request DELETE '/list?prefix=text'
-expect 200
+answers 200 DELETE '/list?prefix=text'
 field '[.more, .deleted > 10, .deleted < 60, (.cursor | type)]' '[true,true,true,"string"]'
 deleted=$(value .deleted)
 request GET '/count?index=by_word'
 field .count $(((60 - deleted) * 1000))
-request DELETE "/list?prefix=text&dry=true&cursor=$(jq -nr '"x"')"
-expect 400 cursor-invalid
-request DELETE '/list?prefix=text'
-field '[.more, .deleted > 10]' '[true,true]'
+answers 400 cursor-invalid DELETE "/list?prefix=text&dry=true&cursor=$(jq -nr '"x"')"
+gives '[.more, .deleted > 10]' '[true,true]' DELETE '/list?prefix=text'
 deleted=$((deleted + $(value .deleted)))
 request DELETE "/list?prefix=text&cursor=$(value .cursor)"
 deleted=$((deleted + $(value .deleted)))
 [ "$(value .more)" = false ] || request DELETE "/list?prefix=text&cursor=$(value .cursor)"
-request GET '/count?prefix=text'
-field .count 0
+gives .count 0 GET '/count?prefix=text'
 words 0 20
 request POST /atomic "@$work/words"
 words 20 20
 request POST /atomic "@$work/words"
 is 'kindex del --prefix deletes all' "$(KINDEX_URL=$url "$KINDEX" del --prefix text 2>&1)" "40 deleted"
-request GET '/count?index=by_word'
-field .count 0
+gives .count 0 GET '/count?index=by_word'
 
 test_case 'the budget counts the bytes of index entries, too'
 declare_index '{"name":"copies","prefix":["docs"],"fields":[{"path":"/tags","each":true}],"store":"value"}'
@@ -118,29 +98,22 @@ document() { # TAGS BYTES
         '{tags: [range($tags)], text: ("x" * $bytes)}'
 }
 document 100 900000 >"$work/heavy"
-request PUT /kv/docs/a "@$work/heavy"
-expect 413 commit-too-large
+answers 413 commit-too-large PUT /kv/docs/a "@$work/heavy"
 field ".detail | contains(\"$budget\")" true
-request GET '/count?index=copies'
-field .count 0
-request GET /kv/docs/a
-expect 404
+gives .count 0 GET '/count?index=copies'
+answers 404 GET /kv/docs/a
 document 15 900000 >"$work/heavy"
-request PUT /kv/docs/a "@$work/heavy"
-expect 201
-request GET '/count?index=copies'
-field .count 15
+answers 201 PUT /kv/docs/a "@$work/heavy"
+gives .count 15 GET '/count?index=copies'
 
 test_case 'an index whose build meets an entry that no commit could store fails, and says at which'
 document 100 900000 >"$work/heavy"
-request PUT /kv/papers/a "@$work/heavy"
-expect 201
+answers 201 PUT /kv/papers/a "@$work/heavy"
 request POST /indexes '{"name":"papers_copies","prefix":["papers"],"fields":[{"path":"/tags","each":true}],"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
 field .state failed
 too_much='an entry cannot be indexed, because to store it with its index entries costs more than the 150000000 units of a commit: ["papers","a"]'
 field .failure "$too_much"
-request GET /kv/papers/a
-expect 200
+answers 200 GET /kv/papers/a
 
 test_case 'and when its store is changed: the migration fails, and the index stays as it was'
 request POST /indexes '{"name":"papers_tags","prefix":["papers"],"fields":[{"path":"/tags","each":true}]}' "${json[@]}" -H 'Prefer: wait=10'
@@ -151,43 +124,31 @@ told='[.state, .store, .entries, .migration.state, .migration.to.store, .migrati
 field "$told" "$failed_so"
 stop_server
 start_server
-request GET /indexes/papers_tags
-field "$told" "$failed_so"
-request GET '/readyz?verbose=true'
-field '.checks[] | select(.name == "indexes") | .state' warning
-request PUT /kv/papers/a "@$work/heavy"
-expect 200
+gives "$told" "$failed_so" GET /indexes/papers_tags
+gives '.checks[] | select(.name == "indexes") | .state' warning GET '/readyz?verbose=true'
+answers 200 PUT /kv/papers/a "@$work/heavy"
 request GET '/kv/papers_tags/=7/a'
 body_is '"a"'
 
 test_case 'once it is undone, or restarted, it is no longer failed'
-request DELETE /indexes/papers_tags/migration
-expect 200
+answers 200 DELETE /indexes/papers_tags/migration
 field '[.state, .store, .migration, .failure]' '["ready","pointer",null,null]'
-request DELETE /indexes/papers_tags/migration
-expect 404 no-migration
-request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
-field .migration.state failed
+answers 404 no-migration DELETE /indexes/papers_tags/migration
+gives .migration.state failed PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
 document 15 900000 >"$work/heavy"
-request PUT /kv/papers/a "@$work/heavy"
-expect 200
+answers 200 PUT /kv/papers/a "@$work/heavy"
 request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
 field '[.state, .store, .entries, .migration, .failure]' '["ready","value",15,null,null]'
-request PUT /kv/papers/a "@$work/heavy"
-expect 200
+answers 200 PUT /kv/papers/a "@$work/heavy"
 
 test_case 'of large values a range delete removes some at a time'
 document 0 900000 >"$work/plain"
 for i in {1..50}; do
-    request PUT "/kv/large/=$i" "@$work/plain"
-    expect 201
+    answers 201 PUT "/kv/large/=$i" "@$work/plain"
 done
-request DELETE '/list?prefix=large'
-field '[.deleted < 50, .deleted > 10, .more]' '[true,true,true]'
-request DELETE '/list?prefix=large'
-field .more false
-request GET '/count?prefix=large'
-field .count 0
+gives '[.deleted < 50, .deleted > 10, .more]' '[true,true,true]' DELETE '/list?prefix=large'
+gives .more false DELETE '/list?prefix=large'
+gives .count 0 GET '/count?prefix=large'
 
 test_case 'parts of the key are fields, alone and with others'
 declare_index '{"name":"by_day","prefix":["log"],"depth":2,"fields":[{"key":2},"/level",{"key":1,"fold":"lower"}],"unique":true}'
@@ -197,8 +158,7 @@ request PUT /kv/log/db/=6 '{"level":"warn"}'
 is 'the entries' "$(entries_of by_day)" '[[6,"warn","db"],[7,"info","db"],[7,"warn","web"]]'
 request GET /indexes/by_day/get/=7/warn/WEB
 header Content-Location /kv/log/Web/=7
-request PUT /kv/log/WEB/=7 '{"level":"warn"}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/log/WEB/=7 '{"level":"warn"}'
 declare_index '{"name":"by_second","prefix":["deep"],"fields":[{"key":2}]}'
 request PUT /kv/deep/a 'bytes' -H 'Content-Type: text/plain'
 request PUT /kv/deep/a/b 'bytes' -H 'Content-Type: text/plain'
@@ -207,10 +167,8 @@ is 'the entries' "$(entries_of by_second)" '[[{"type":"Uint8Array","value":"AP8"
 
 test_case 'casefold knows more pairs of letters than toLowerCase'
 declare_index '{"name":"by_street","prefix":["s"],"fields":[{"path":"/street","fold":"casefold"}],"unique":true}'
-request PUT /kv/s/1 '{"street":"Straße"}'
-expect 201
-request PUT /kv/s/2 '{"street":"STRASSE"}'
-expect 409 unique-violation
+answers 201 PUT /kv/s/1 '{"street":"Straße"}'
+answers 409 unique-violation PUT /kv/s/2 '{"street":"STRASSE"}'
 field .value '["strasse"]'
 request GET /indexes/by_street/get/STRASSE
 header Content-Location /kv/s/1
@@ -220,13 +178,10 @@ declare_index '{"name":"by_big","prefix":["b"],"fields":["/n"]}'
 i=0
 for n in '{"type":"bigint","value":"12345678901234567890"}' '{"type":"bigint","value":"-5"}' 2 '{"type":"Date","value":"1970-01-01T00:00:00.001Z"}' \
     '{"type":"Date","value":"1969-12-31T23:59:59.000Z"}' '"x"' '{"type":"bigint","value":"7"}' '{"type":"bigint","value":"x"}' '{"type":"Date","value":"soon"}' '{"type":"bigint"}'; do
-    request PUT "/kv/b/$((i++))" "{\"n\":$n}"
-    expect 201
+    answers 201 PUT "/kv/b/$((i++))" "{\"n\":$n}"
 done
-request GET '/list?index=by_big'
-field '[.entries[].key[1]]' '["5","1","6","0","4","3","2"]'
-request GET '/list?prefix=by_big'
-field '[.entries[] | .key[1] | numbers]' '[-1000,1,2]'
+gives '[.entries[].key[1]]' '["5","1","6","0","4","3","2"]' GET '/list?index=by_big'
+gives '[.entries[] | .key[1] | numbers]' '[-1000,1,2]' GET '/list?prefix=by_big'
 
 # lines of a condition and the numbers of the values that it lets in
 cat >"$work/conditions" <<'END'
@@ -261,8 +216,7 @@ while IFS='|' read -r where wanted; do
     i=$((i + 1))
     is "the entries of $where" "$(curl -s "$url/list?prefix=w$i" | jq -c '[.entries[].key[1]]')" "$wanted"
 done <"$work/conditions"
-request GET /indexes/w11
-field .where '[{"path":"/v","gt":1},{"path":"/v","le":2}]'
+gives .where '[{"path":"/v","gt":1},{"path":"/v","le":2}]' GET /indexes/w11
 request PUT /kv/w/=2 '{"v":9}'
 is 'entries that no longer meet it' "$(entries_of w1)" '[]'
 request PUT /kv/w/=2 '{"v":1}'
@@ -271,20 +225,15 @@ is 'and does again' "$(entries_of w1)" '[[2,2]]'
 test_case 'where goes before unique'
 declare_index '{"name":"by_active","prefix":["a"],"fields":["/name"],"unique":true,"where":{"path":"/status","eq":"active"}}'
 request PUT /kv/a/1 '{"name":"ada","status":"gone"}'
-request PUT /kv/a/2 '{"name":"ada","status":"active"}'
-expect 201
-request PATCH /kv/a/1 '{"status":"active"}'
-expect 409 unique-violation
+answers 201 PUT /kv/a/2 '{"name":"ada","status":"active"}'
+answers 409 unique-violation PATCH /kv/a/1 '{"status":"active"}'
 
 test_case 'missing error refuses what cannot be indexed, and points to it'
 declare_index '{"name":"by_due","prefix":["i"],"fields":["/due",{"path":"/to","each":true},{"key":1}],"missing":"error"}'
-request PUT /kv/i/1 '{"due":1,"to":["a","b"]}'
-expect 201
-request PUT /kv/i/2 '{"due":1,"to":[]}'
-expect 201
+answers 201 PUT /kv/i/1 '{"due":1,"to":["a","b"]}'
+answers 201 PUT /kv/i/2 '{"due":1,"to":[]}'
 while IFS='|' read -r body pointer; do
-    request PUT /kv/i/3 "$body"
-    expect 422 not-indexable
+    answers 422 not-indexable PUT /kv/i/3 "$body"
     field '[.index, .attemptedKey, .mutation]' '["by_due",["i","3"],0]'
     is "the pointer for $body" "$(value .pointer)" "$pointer"
 done <<'END'
@@ -296,20 +245,15 @@ done <<'END'
 {"due":1,"to":["a",null]}|/to/1
 7|/due
 END
-request PUT /kv/i/3 x -H 'Content-Type: text/plain'
-expect 422 not-indexable
+answers 422 not-indexable PUT /kv/i/3 x -H 'Content-Type: text/plain'
 request POST /atomic '{"mutations":[{"type":"set","key":["other"],"value":1},{"type":"set","key":["i","9"],"value":{"to":[]}}]}'
 expect 422 not-indexable
 field '[.mutation, .pointer]' '[1,"/due"]'
-request GET /kv/other
-expect 404 key-not-found
-request PATCH /kv/i/1 '{"due":null}'
-expect 422 not-indexable
+answers 404 key-not-found GET /kv/other
+answers 422 not-indexable PATCH /kv/i/1 '{"due":null}'
 is 'the entries' "$(entries_of by_due)" '[[1,"a","1","1"],[1,"b","1","1"]]'
-request PUT /kv/i/3 "{\"due\":\"$(printf '%03000d' 0)\",\"to\":[1]}"
-expect 422 not-indexable
-request DELETE /kv/i/1
-expect 204
+answers 422 not-indexable PUT /kv/i/3 "{\"due\":\"$(printf '%03000d' 0)\",\"to\":[1]}"
+answers 204 DELETE /kv/i/1
 
 test_case 'a build that finds what missing error forbids has failed, and says where'
 request PUT /kv/old/1 '{"n":1}'
@@ -331,30 +275,23 @@ field '.failure | contains("null, an array or an object is at \"/n\": [\"olds\",
 request DELETE /indexes/by_olds
 
 test_case 'reads by it say what is to be done, and that helps'
-request GET /list?index=by_old
-expect 409 index-not-ready
+answers 409 index-not-ready GET /list?index=by_old
 field .state failed
 field '.detail | contains("has failed") and contains("[\"old\",\"2\"]")' true
 field '.hint | contains("correct the entry that its error names, then declare the index again")' true
 request PUT /kv/old/2 '{"n":2}'
 request PUT /kv/old/1 '{"n":3}'
-request GET /list?index=by_old
-expect 409 index-not-ready
-request POST '/indexes?dry=1' '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
-expect 200
+answers 409 index-not-ready GET /list?index=by_old
+answers 200 POST '/indexes?dry=1' '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
 field '[.estimate.entries, .warnings]' '[2,[]]'
-request GET /indexes/by_old
-field .state failed
-request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"]}'
-expect 409 index-exists
+gives .state failed GET /indexes/by_old
+answers 409 index-exists POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"]}'
 request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
 [ "$status" = 202 ] || expect 201
 until_field .state ready GET /indexes/by_old
 field '[.entries, .failure]' '[2,null]'
-request GET /list?prefix=by_old
-field '[.entries[].key]' '[["by_old",2,"2"],["by_old",3,"1"]]'
-request GET /list?index=by_old
-field '[.entries[].key[1]]' '["2","1"]'
+gives '[.entries[].key]' '[["by_old",2,"2"],["by_old",3,"1"]]' GET /list?prefix=by_old
+gives '[.entries[].key[1]]' '["2","1"]' GET /list?index=by_old
 
 test_case 'what has failed says of a long key as many whole characters as have room'
 long=$(printf 'é%.0s' {1..300})
@@ -375,10 +312,8 @@ body_is '{"name":"Ada","address":{"city":"London","zip/code":7},"tags":[1,{"a":2
 request GET '/indexes/cards/get/a@x?fields=/name,/address/city'
 body_is '{"name":"Ada","address":{"city":"London"}}'
 header Content-Location /kv/c/1
-request GET /indexes/cards/get/a@x
-field .age 36
-request GET '/list?index=cards'
-field '.entries | map([.key, .value.age])' '[[["c","1"],36]]'
+gives .age 36 GET /indexes/cards/get/a@x
+gives '.entries | map([.key, .value.age])' '[[["c","1"],36]]' GET '/list?index=cards'
 request PUT /kv/c/1 '{"mail":"a@x","name":null,"address":"London"}'
 request GET /kv/cards/a@x
 body_is '{"name":null}'
@@ -397,8 +332,7 @@ test_case 'an index built later is the same as one kept from the beginning'
 forms='"prefix":["c"],"fields":[{"path":"/mail","fold":"lower"}],"store":{"fields":["/name"]},"where":{"path":"/name","exists":true}'
 request POST /indexes "{\"name\":\"built\",$forms}"
 until_field .state ready GET /indexes/built
-request GET '/list?prefix=built'
-field '.entries | map([.key, .value])' '[[["built","b@x","2"],{"name":"Bo"}]]'
+gives '.entries | map([.key, .value])' '[[["built","b@x","2"],{"name":"Bo"}]]' GET '/list?prefix=built'
 
 test_case 'every form survives a restart'
 declared='[.indexes[] | {name, prefix, depth, fields, unique, store, missing, where}]'

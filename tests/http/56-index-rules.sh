@@ -18,33 +18,23 @@ declare_index() {
 test_case 'keys of an index cannot be written with anything else'
 declare_index '{"name":"by_n","prefix":["e"],"fields":["/n"]}'
 request PUT /kv/e/1 '{"n":1}'
-request PUT /kv/by_n/=1/1 '"2"'
-expect 409 index-owned-key
+answers 409 index-owned-key PUT /kv/by_n/=1/1 '"2"'
 field '[.index, .holds, .key, .mutation]' '["by_n","1",["by_n",1,"1"],0]'
-request PUT /kv/by_n/=2/1 '"1"'
-expect 409 index-owned-key
+answers 409 index-owned-key PUT /kv/by_n/=2/1 '"1"'
 field .holds null
-request DELETE /kv/by_n/=1/1
-expect 409 index-owned-key
-request PATCH /kv/by_n/=1/1 '{"a":1}'
-expect 409 index-owned-key
-request POST /kv/by_n/=1 1
-expect 409 index-owned-key
-request POST /atomic '{"mutations":[{"type":"sum","key":["by_n",7],"value":1}]}'
-expect 409 index-owned-key
-request PUT /kv/by_n 1
-expect 409 index-owned-key
+answers 409 index-owned-key DELETE /kv/by_n/=1/1
+answers 409 index-owned-key PATCH /kv/by_n/=1/1 '{"a":1}'
+answers 409 index-owned-key POST /kv/by_n/=1 1
+answers 409 index-owned-key POST /atomic '{"mutations":[{"type":"sum","key":["by_n",7],"value":1}]}'
+answers 409 index-owned-key PUT /kv/by_n 1
 is 'the entries' "$(entries_of by_n)" '[[1,"1"]]'
 
 test_case 'what says what the index holds anyway is accepted, and changes nothing'
 request GET /kv/by_n/=1/1
 tag=$(header_value ETag)
-request PUT /kv/by_n/=1/1 ' "1" '
-expect 200
-request DELETE /kv/by_n/=5/5
-expect 204
-request DELETE /kv/by_n/=5/5 '' --header 'Prefer: return=representation'
-expect 404 key-not-found
+answers 200 PUT /kv/by_n/=1/1 ' "1" '
+answers 204 DELETE /kv/by_n/=5/5
+answers 404 key-not-found DELETE /kv/by_n/=5/5 '' --header 'Prefer: return=representation'
 request GET /kv/by_n/=1/1
 header ETag "$tag"
 body_is '"1"'
@@ -60,8 +50,7 @@ is 'the entries' "$(entries_of by_n)" '[[1,"1"],[2,"2","x",3]]'
 test_case 'a primary key of several parts is an array in the pointer'
 request GET /kv/by_n/=2/2/x/=3
 body_is '["2","x",3]'
-request GET '/list?index=by_n&prefix==2'
-field '[.entries[].key]' '[["e","2","x",3]]'
+gives '[.entries[].key]' '[["e","2","x",3]]' GET '/list?index=by_n&prefix==2'
 
 test_case 'a pointer to a part that JSON lacks is typed'
 request PUT /kv/e/=7n '{"n":3}'
@@ -82,53 +71,42 @@ i=0
 for v in '"b"' true 10 '"B"' -1.5 2 '""' false 1e2 '"a\u0000"' '"a"' '"é"'; do
     request PUT "/kv/v/=$((i++))" "{\"a\":[{\"x/y\":$v}]}"
 done
-request GET /list?index=by_v
-field '[.entries[].value.a[0]["x/y"]]' '["","B","a","a\u0000","b","é",-1.5,2,10,100,false,true]'
+gives '[.entries[].value.a[0]["x/y"]]' '["","B","a","a\u0000","b","é",-1.5,2,10,100,false,true]' GET /list?index=by_v
 
 test_case 'entries without an indexable value are left out'
 for v in '{"a":[]}' '{}' '{"x/y":1,"a":1}' '{"a":[{"x/y":null}]}' '{"a":[{"x/y":[1]}]}' '{"a":[{"x/y":{}}]}' 1 '[]' 'null'; do
-    request PUT "/kv/v/=$((i++))" "$v"
-    expect 201
+    answers 201 PUT "/kv/v/=$((i++))" "$v"
 done
-request PUT "/kv/v/=$((i++))" '{"a":[{"x/y":1}]}' -H 'Content-Type: text/plain'
-expect 201
-request GET /count?index=by_v
-field .count 12
+answers 201 PUT "/kv/v/=$((i++))" '{"a":[{"x/y":1}]}' -H 'Content-Type: text/plain'
+gives .count 12 GET /count?index=by_v
 
 test_case 'an entry that loses its value leaves the index, and comes back with it'
 request PUT /kv/v/=0 '{"a":[]}'
-request GET /count?index=by_v
-field .count 11
+gives .count 11 GET /count?index=by_v
 request PUT /kv/v/=0 '{"a":[{"x/y":"z"}]}'
-request GET '/list?index=by_v&prefix=z'
-field '[.entries[].key]' '[["v",0]]'
+gives '[.entries[].key]' '[["v",0]]' GET '/list?index=by_v&prefix=z'
 request PUT /kv/v/=0 x -H 'Content-Type: text/plain'
-request GET '/list?index=by_v&prefix=z'
-field .entries '[]'
+gives .entries '[]' GET '/list?index=by_v&prefix=z'
 
 test_case 'the path "" is the whole value'
 declare_index '{"name":"by_whole","prefix":["w"],"fields":[""],"unique":true}'
 request PUT /kv/w/1 '"one"'
-request PUT /kv/w/2 '"one"'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/w/2 '"one"'
 
 test_case 'a write of bytes names the indexes that do not look into them'
 declare_index '{"name":"by_size","prefix":["files"],"fields":["/size"]}'
 declare_index '{"name":"by_part","prefix":["files"],"fields":[{"key":1}]}'
 declare_index '{"name":"by_deep","prefix":["files"],"depth":2,"fields":["/size",{"key":1}]}'
-request PUT /kv/files/1 '{"size":1}' -H 'Content-Type: application/hal+json'
-expect 201
+answers 201 PUT /kv/files/1 '{"size":1}' -H 'Content-Type: application/hal+json'
 header Kindex-Not-Indexed by_size
 is 'the entries' "$(entries_of by_size) $(entries_of by_part)" '[] [["1","1"]]'
 request PUT /kv/files/1/2 text -H 'Content-Type: text/plain'
 header Kindex-Not-Indexed 'by_deep, by_size'
-request POST /kv/files '' -H 'Content-Type: image/png'
-expect 201
+answers 201 POST /kv/files '' -H 'Content-Type: image/png'
 header Kindex-Not-Indexed by_size
 request PUT /kv/other/1 text -H 'Content-Type: text/plain'
 header Kindex-Not-Indexed ''
-request PUT /kv/files/1 '{"size":1}'
-expect 200
+answers 200 PUT /kv/files/1 '{"size":1}'
 header Kindex-Not-Indexed ''
 is 'the entries' "$(entries_of by_size)" '[[1,"1"]]'
 for i in {1..9}; do
@@ -151,39 +129,29 @@ for name in 'Lovelace Ada' 'Byron Anne' 'Byron ada' 'Lovelace augusta'; do
     request PUT "/kv/p/${name/ /-}" "{\"last\":\"${name% *}\",\"first\":\"${name#* }\"}"
 done
 request PUT /kv/p/none '{"last":"Byron"}'
-request GET /list?index=by_name
-field '[.entries[].key[1]]' '["Byron-ada","Byron-Anne","Lovelace-Ada","Lovelace-augusta"]'
-request GET '/list?index=by_name&prefix=Byron'
-field '[.entries[].key[1]]' '["Byron-ada","Byron-Anne"]'
-request GET '/list?index=by_name&prefix=Byron/anne'
-field '[.entries[].key[1]]' '["Byron-Anne"]'
-request GET '/list?index=by_name&start=Byron/anne&end=Lovelace/ada'
-field '[.entries[].key[1]]' '["Byron-Anne"]'
+gives '[.entries[].key[1]]' '["Byron-ada","Byron-Anne","Lovelace-Ada","Lovelace-augusta"]' GET /list?index=by_name
+gives '[.entries[].key[1]]' '["Byron-ada","Byron-Anne"]' GET '/list?index=by_name&prefix=Byron'
+gives '[.entries[].key[1]]' '["Byron-Anne"]' GET '/list?index=by_name&prefix=Byron/anne'
+gives '[.entries[].key[1]]' '["Byron-Anne"]' GET '/list?index=by_name&start=Byron/anne&end=Lovelace/ada'
 
 test_case 'a value beginning like another is another value'
-request GET '/list?index=by_name&prefix=Byro'
-field .entries '[]'
+gives .entries '[]' GET '/list?index=by_name&prefix=Byro'
 
 test_case 'folding is what JavaScript calls lower case, beyond ASCII too'
 declare_index '{"name":"by_folded","prefix":["f"],"fields":[{"path":"/s","fold":"lower"}],"unique":true}'
 request PUT /kv/f/1 '{"s":"GRÜSSE ΟΔΥΣΣΕΥΣ Ǆ İ"}'
 is 'the entry' "$(entries_of by_folded)" '[["grüsse οδυσσευς ǆ i̇"]]'
-request PUT /kv/f/2 '{"s":"grüsse Οδυσσευς ǅ i̇"}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/f/2 '{"s":"grüsse Οδυσσευς ǅ i̇"}'
 request PUT /kv/f/2 '{"s":"Straße"}'
-request PUT /kv/f/3 '{"s":"STRASSE"}'
-expect 201
+answers 201 PUT /kv/f/3 '{"s":"STRASSE"}'
 
 test_case 'numbers that are equal are one value, text and number are not'
 declare_index '{"name":"by_u","prefix":["u"],"fields":["/n"],"unique":true}'
 request PUT /kv/u/1 '{"n":100}'
-request PUT /kv/u/2 '{"n":1e2}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/u/2 '{"n":1e2}'
 field .value '[100]'
-request PUT /kv/u/2 '{"n":"100"}'
-expect 201
-request PUT /kv/u/3 '{"n":true}'
-expect 201
+answers 201 PUT /kv/u/2 '{"n":"100"}'
+answers 201 PUT /kv/u/3 '{"n":true}'
 request GET /indexes/by_u/get/=100
 header Content-Location /kv/u/1
 request GET /indexes/by_u/get/100
@@ -204,8 +172,7 @@ request GET /indexes/by_u/get/=100
 header Content-Location /kv/u/9
 
 test_case 'in an index that is not unique nothing is looked up by value alone'
-request GET /indexes/by_n/get/=1
-expect 409 index-not-unique
+answers 409 index-not-unique GET /indexes/by_n/get/=1
 field .index by_n
 
 test_case 'counters move in an index as they count'
@@ -213,8 +180,7 @@ declare_index '{"name":"by_score","prefix":["s"],"fields":[""]}'
 request POST /atomic '{"mutations":[{"type":"sum","key":["s","a"],"value":5},{"type":"sum","key":["s","b"],"value":7}]}'
 request POST /atomic '{"mutations":[{"type":"sum","key":["s","a"],"value":5}]}'
 is 'the entries' "$(entries_of by_score)" '[[7,"b"],[10,"a"]]'
-request GET '/list?index=by_score&reverse=true&limit=1'
-field '[.entries[].key[1]]' '["a"]'
+gives '[.entries[].key[1]]' '["a"]' GET '/list?index=by_score&reverse=true&limit=1'
 
 test_case 'a path may lead anywhere in a large value'
 jq -nc '{a: [range(100000)]}' >"$work/large"
@@ -222,18 +188,14 @@ declare_index '{"name":"by_last","prefix":["long"],"fields":["/a/99999"]}'
 declare_index '{"name":"by_beyond","prefix":["long"],"fields":["/a/100000"]}'
 declare_index '{"name":"by_huge","prefix":["long"],"fields":["/a/99999999999999999999"]}'
 declare_index '{"name":"by_dash","prefix":["long"],"fields":["/a/-"]}'
-request PUT /kv/long/1 "@$work/large"
-expect 201
+answers 201 PUT /kv/long/1 "@$work/large"
 is 'the entries' "$(entries_of by_last)" '[[99999,"1"]]'
 is 'the entries' "$(entries_of by_beyond)$(entries_of by_huge)$(entries_of by_dash)" '[][][]'
 
 test_case 'a value too long for a key is left out of the index, not refused'
-request PUT /kv/e/long "{\"n\":\"$(printf '%03000d' 0)\"}"
-expect 201
-request GET "/kv/e/long"
-expect 200
-request GET '/list?index=by_n&start=0'
-field '.entries | map(select(.key == ["e","long"])) | length' 0
+answers 201 PUT /kv/e/long "{\"n\":\"$(printf '%03000d' 0)\"}"
+answers 200 GET "/kv/e/long"
+gives '.entries | map(select(.key == ["e","long"])) | length' 0 GET '/list?index=by_n&start=0'
 
 test_case 'many writers of one unique value: one of them has it'
 for i in {1..20}; do
@@ -242,18 +204,14 @@ done >"$work/raced"
 all_raced() { [ "$(wc -l <"$work/raced")" = 20 ]; }
 wait_until all_raced
 is 'the answers' "$(sort "$work/raced" | uniq -c | xargs)" '1 201 19 409'
-request GET /indexes/by_u/get/race
-expect 200
+answers 200 GET /indexes/by_u/get/race
 
 test_case 'a first part that continues after a zero byte is another name'
-request PUT '/kv?key=%5B%22by_n%5Cu0000x%22,1%5D' 1
-expect 201
+answers 201 PUT '/kv?key=%5B%22by_n%5Cu0000x%22,1%5D' 1
 request POST /indexes '{"name":"by_z","prefix":["by_n\u0000x"],"fields":["/n"]}'
 is accepted "$((status / 100))" 2
-request DELETE '/list?start=%5B%22by_n%22%5D&end=%5B%22by_n%5Cu0000y%22%5D'
-expect 200
+answers 200 DELETE '/list?start=%5B%22by_n%22%5D&end=%5B%22by_n%5Cu0000y%22%5D'
 field .deleted 1
-request DELETE '/list?prefix=by_n'
-expect 409 index-owned-key
+answers 409 index-owned-key DELETE '/list?prefix=by_n'
 
 finish

@@ -75,29 +75,22 @@ for form in pointer value; do
     expect 201
 
     test_case "insertUser stores the user and both index entries ($form)"
-    request POST /atomic "$(insert_user $form "$ada")"
-    expect 200
+    answers 200 POST /atomic "$(insert_user $form "$ada")"
     stamp=$(value .versionstamp)
     request POST /get '{"keys":[["users","ada"],["users_by_email","ada@x.org"],["users_by_favorite_color","blue","ada"]]}'
     field '[.entries[].versionstamp] | unique' "[\"$stamp\"]"
     field '.entries[1:] | map(.value) | unique' "[$(held $form "$ada")]"
-    request POST /atomic "$(insert_user $form "$bob")"
-    expect 200
-    request GET '/list?prefix=users_by_favorite_color/blue'
-    field '[.entries[].key[2]]' '["ada","bob"]'
+    answers 200 POST /atomic "$(insert_user $form "$bob")"
+    gives '[.entries[].key[2]]' '["ada","bob"]' GET '/list?prefix=users_by_favorite_color/blue'
 
     test_case "insertUser fails by its checks when the id or the email is used ($form)"
-    request POST /atomic "$(insert_user $form "$(user ada other@x.org red)")"
-    expect 409 check-failed
+    answers 409 check-failed POST /atomic "$(insert_user $form "$(user ada other@x.org red)")"
     field '[.failedChecks[].key]' '[["users","ada"]]'
-    request POST /atomic "$(insert_user $form "$(user eve ada@x.org red)")"
-    expect 409 check-failed
+    answers 409 check-failed POST /atomic "$(insert_user $form "$(user eve ada@x.org red)")"
     field '.failedChecks[] | [.check, .key, .expected, .actual]' "[1,[\"users_by_email\",\"ada@x.org\"],null,\"$stamp\"]"
-    request POST /atomic "$(insert_user $form "$ada")"
-    expect 409 check-failed
+    answers 409 check-failed POST /atomic "$(insert_user $form "$ada")"
     field '.failedChecks | length' 2
-    request GET /kv/users/eve
-    expect 404
+    answers 404 GET /kv/users/eve
 
     test_case "without its checks it is the index that refuses ($form)"
     request POST /atomic "$(insert_user $form "$(user eve ada@x.org red)" | jq -c '.checks = []')"
@@ -107,8 +100,7 @@ for form in pointer value; do
     test_case "of many insertUser with one email one wins, the others fail by their checks ($form)"
     is 'the answers' "$(race same_email)" '1 200 9 409'
     is 'the reasons' "$(jq -r 'select(.status) | .code' "$work"/answer[0-9] | sort -u)" check-failed
-    request GET /count?prefix=users_by_email
-    field .count 3
+    gives .count 3 GET /count?prefix=users_by_email
     request GET /indexes/users_by_email/get/same@x.org
     winner=$(cat "$answer")
     request GET "/kv/users/$(jq -r .id <<<"$winner")"
@@ -116,35 +108,27 @@ for form in pointer value; do
 
     test_case "deleteUser takes all three keys ($form)"
     stamp=$(stamp_of '["users","bob"]')
-    request POST /atomic "$(delete_user "$bob" "$stamp")"
-    expect 200
+    answers 200 POST /atomic "$(delete_user "$bob" "$stamp")"
     request POST /get '{"keys":[["users","bob"],["users_by_email","bob@x.org"],["users_by_favorite_color","blue","bob"]]}'
     field '[.entries[].versionstamp]' '[null,null,null]'
 
     test_case "deleteUser that has read both keys checks both ($form)"
     stamp=$(stamp_of '["users","ada"]')
     email=$(stamp_of '["users_by_email","ada@x.org"]')
-    request POST /atomic "$(delete_user "$ada" "$stamp" '"00000000000000010000"')"
-    expect 409 check-failed
+    answers 409 check-failed POST /atomic "$(delete_user "$ada" "$stamp" '"00000000000000010000"')"
     field '.failedChecks[] | [.key[0], .actual]' "[\"users_by_email\",$email]"
-    request POST /atomic "$(delete_user "$ada" "$stamp" "$email")"
-    expect 200
-    request GET /kv/users_by_email/ada@x.org
-    expect 404
+    answers 200 POST /atomic "$(delete_user "$ada" "$stamp" "$email")"
+    answers 404 GET /kv/users_by_email/ada@x.org
 
     test_case "deleteUser loses against a change of the user, and holds when it is repeated ($form)"
     request POST /atomic "$(insert_user $form "$ada")"
     stamp=\"$(value .versionstamp)\"
-    request PATCH /kv/users/ada '{"email":"ada@y.org"}'
-    expect 200
-    request POST /atomic "$(delete_user "$ada" "$stamp")"
-    expect 409 check-failed
+    answers 200 PATCH /kv/users/ada '{"email":"ada@y.org"}'
+    answers 409 check-failed POST /atomic "$(delete_user "$ada" "$stamp")"
     field '.failedChecks[0].expected' "$(jq -r . <<<"$stamp")"
     stamp=$(stamp_of '["users","ada"]')
-    request POST /atomic "$(delete_user "$(user ada ada@y.org blue)" "$stamp")"
-    expect 200
-    request GET '/list?prefix=users_by_email'
-    field '[.entries[].key[1]]' '["same@x.org"]'
+    answers 200 POST /atomic "$(delete_user "$(user ada ada@y.org blue)" "$stamp")"
+    gives '[.entries[].key[1]]' '["same@x.org"]' GET '/list?prefix=users_by_email'
 
     test_case "of many deleteUser of one user one wins ($form)"
     request POST /atomic "$(insert_user $form "$zoe")"
@@ -155,15 +139,13 @@ for form in pointer value; do
     test_case "deleteUser that forgets to check deletes nothing of another user ($form)"
     request POST /atomic "$(insert_user $form "$zoe")"
     request PATCH /kv/users/zoe '{"email":"zoe@y.org"}'
-    request POST /atomic "$(insert_user $form "$(user eve zoe@x.org red)")"
-    expect 200
+    answers 200 POST /atomic "$(insert_user $form "$(user eve zoe@x.org red)")"
     request POST /atomic '{"mutations":[{"type":"delete","key":["users","zoe"]},{"type":"delete","key":["users_by_email","zoe@x.org"]}]}'
     expect 409 index-owned-key
     field '[.index, .mutation, .key]' '["users_by_email",1,["users_by_email","zoe@x.org"]]'
     field .detail 'the key belongs to index users_by_email, which holds a value there after this commit: ["users_by_email","zoe@x.org"]'
     field ".holds | tojson" "$(held $form "$(user eve zoe@x.org red)")"
-    request GET /kv/users/zoe
-    expect 200
+    answers 200 GET /kv/users/zoe
 
     test_case "a mistake in it is refused, and told what the index holds ($form)"
     request POST /atomic "$(insert_user $form "$(user max max@x.org blue)" | sed 's/"users_by_email","max@x.org"\],"value"/"users_by_email","MAX@x.org"],"value"/')"
@@ -174,8 +156,7 @@ for form in pointer value; do
     expect 409 index-owned-key
     field '[.index, .mutation]' '["users_by_favorite_color",2]'
     field ".holds | tojson" "$(held $form "$(user max max@x.org blue)")"
-    request GET /kv/users/max
-    expect 404
+    answers 404 GET /kv/users/max
 
     request DELETE '/list?prefix=users'
     request DELETE /indexes/users_by_email

@@ -12,69 +12,47 @@ until_field .state ready GET /indexes/by_n
 until_field .state ready GET /indexes/by_u
 
 test_case 'what a dropped index held is gone with the answer'
-request GET /count?prefix=by_n
-field .count 5000
-request DELETE /indexes/by_n
-expect 204
-request GET /count?prefix=by_n
-field .count 0
-request GET /list?prefix=by_n
-field .entries '[]'
-request GET /kv/by_n/=1/=1
-expect 404 key-not-found
-request GET /indexes/by_n
-expect 404 index-not-found
-request GET /list?index=by_n
-expect 404 index-not-found
-request GET /count
-field .count 10000
-request DELETE /indexes/by_n
-expect 404 index-not-found
+gives .count 5000 GET /count?prefix=by_n
+answers 204 DELETE /indexes/by_n
+gives .count 0 GET /count?prefix=by_n
+gives .entries '[]' GET /list?prefix=by_n
+answers 404 key-not-found GET /kv/by_n/=1/=1
+answers 404 index-not-found GET /indexes/by_n
+answers 404 index-not-found GET /list?index=by_n
+gives .count 10000 GET /count
+answers 404 index-not-found DELETE /indexes/by_n
 
 test_case 'its keys can be used as any other, at once'
-request PUT /kv/by_n/=1/=1 '"mine"'
-expect 201
-request GET /list?prefix=by_n
-field '[.entries[].value]' '["mine"]'
+answers 201 PUT /kv/by_n/=1/=1 '"mine"'
+gives '[.entries[].value]' '["mine"]' GET /list?prefix=by_n
 request POST /atomic '{"checks":[{"key":["by_n",1,11],"versionstamp":null}],"mutations":[{"type":"sum","key":["by_n",1,11],"value":1}]}'
 expect 200
-request GET /count?prefix=by_n
-field .count 2
-request DELETE '/list?prefix=by_n'
-field .deleted 2
+gives .count 2 GET /count?prefix=by_n
+gives .deleted 2 DELETE '/list?prefix=by_n'
 
 test_case 'its name can be declared again, at once and differently'
-request DELETE /indexes/by_u
-expect 204
+answers 204 DELETE /indexes/by_u
 request POST /indexes '{"name":"by_u","prefix":["e"],"fields":["/n"]}'
 [ "$status" = 202 ] || expect 201
 until_field .state ready GET /indexes/by_u
 field '[.unique, .entries]' '[false,5000]'
-request GET '/count?index=by_u&prefix==3'
-field .count 500
-request GET '/list?prefix=by_u&limit=1'
-field '.entries[0].key' '["by_u",0,0]'
+gives .count 500 GET '/count?index=by_u&prefix==3'
+gives '.entries[0].key' '["by_u",0,0]' GET '/list?prefix=by_u&limit=1'
 
 test_case 'a unique value is free when the index is gone'
 request POST /indexes '{"name":"only","prefix":["o"],"fields":["/v"],"unique":true}'
 request PUT /kv/o/1 '{"v":1}'
-request PUT /kv/o/2 '{"v":1}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/o/2 '{"v":1}'
 request DELETE /indexes/only
-request PUT /kv/o/2 '{"v":1}'
-expect 201
+answers 201 PUT /kv/o/2 '{"v":1}'
 
 test_case 'nothing of it comes back after a restart'
 request DELETE /indexes/by_u
 stop_server
 start_server
-request GET /count
-field .count 5002
-request GET /indexes
-field .indexes '[]'
-request POST /indexes '{"name":"by_u","prefix":["none"],"fields":["/n"]}'
-expect 201
-request GET /count?prefix=by_u
-field .count 0
+gives .count 5002 GET /count
+gives .indexes '[]' GET /indexes
+answers 201 POST /indexes '{"name":"by_u","prefix":["none"],"fields":["/n"]}'
+gives .count 0 GET /count?prefix=by_u
 
 finish

@@ -17,12 +17,10 @@ request POST /indexes '{"name":"by_email","prefix":["u"],"fields":["/email"],"un
 header Location /indexes/by_email
 until_field .state ready GET /indexes/by_email
 field '[.entries, has("build")]' '[5000,false]'
-request GET /count?prefix=by_email
-field .count 5000
+gives .count 5000 GET /count?prefix=by_email
 request GET /indexes/by_email/get/user4321@x.org
 header Content-Location /kv/u/=4321
-request GET '/list?prefix=by_email&limit=1000'
-field '[.entries[] | .key[1] == "user\(.value)@x.org"] | all' true
+gives '[.entries[] | .key[1] == "user\(.value)@x.org"] | all' true GET '/list?prefix=by_email&limit=1000'
 
 test_case 'a build says what it has left out'
 request POST /indexes '{"name":"by_none","prefix":["u"],"fields":["/nothing"]}'
@@ -32,38 +30,28 @@ field .entries 0
 test_case 'a second declaration of what is being built is the same index'
 request POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"],"store":"value"}'
 [ "$status" = 202 ] || expect 201
-request POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"],"store":"value"}'
-expect 200
+answers 200 POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"],"store":"value"}'
 until_field .state ready GET /indexes/by_color
-request GET '/count?index=by_color&prefix=red'
-field .count 1670
-request GET '/list?index=by_color&prefix=red&limit=1'
-field '.entries[0] | [.key, .value.email]' '[["u",0],"user0@x.org"]'
+gives .count 1670 GET '/count?index=by_color&prefix=red'
+gives '.entries[0] | [.key, .value.email]' '[["u",0],"user0@x.org"]' GET '/list?index=by_color&prefix=red&limit=1'
 
 test_case 'what is written during a build is in the index, what is deleted is not'
 request POST /indexes '{"name":"by_skip","prefix":["u"],"fields":["/skip","/email"],"unique":true}'
 [ "$status" = 202 ] || expect 201
 for i in {5000..5019}; do
-    request PUT "/kv/u/=$i" "{\"email\":\"user$i@x.org\",\"skip\":true}"
-    expect 201
-    request DELETE "/kv/u/=$((i - 5000))"
-    expect 204
-    request PATCH "/kv/u/=$((i - 4000))" '{"skip":"patched"}'
-    expect 200
+    answers 201 PUT "/kv/u/=$i" "{\"email\":\"user$i@x.org\",\"skip\":true}"
+    answers 204 DELETE "/kv/u/=$((i - 5000))"
+    answers 200 PATCH "/kv/u/=$((i - 4000))" '{"skip":"patched"}'
 done
 until_field .state ready GET /indexes/by_skip
 field .entries 5000
-request GET '/count?index=by_skip&prefix=patched'
-field .count 20
+gives .count 20 GET '/count?index=by_skip&prefix=patched'
 request GET '/list?index=by_skip&prefix==true&limit=1000'
 first=$(value '.entries | length')
 is 'the entries of the first page' "$first" 1000
-request GET '/count?index=by_skip&prefix==true'
-field .count 2500
-request GET '/indexes/by_skip/get/=true/user5007@x.org'
-expect 200
-request GET '/indexes/by_skip/get/=true/user4@x.org'
-expect 404
+gives .count 2500 GET '/count?index=by_skip&prefix==true'
+answers 200 GET '/indexes/by_skip/get/=true/user5007@x.org'
+answers 404 GET '/indexes/by_skip/get/=true/user4@x.org'
 
 test_case 'many writers during a build: the index is as the entries are in the end'
 for i in {1..400}; do
@@ -96,13 +84,11 @@ request POST '/indexes?paused=true' '{"name":"by_slow","prefix":["u"],"fields":[
 request POST /indexes/by_slow/throttle '{"perSecond":10}'
 request POST /indexes/by_slow/resume
 until_field '.build.done > 0' true GET /indexes/by_slow
-request GET '/list?index=by_slow'
-expect 409 index-not-ready
+answers 409 index-not-ready GET '/list?index=by_slow'
 field '[.index, .state]' '["by_slow","building"]'
 field '.build | .done > 0 and .done < .total and has("percent")' true
 header Retry-After '[1-9]*'
-request POST /kv/by_slow 1
-expect 409 index-not-ready
+answers 409 index-not-ready POST /kv/by_slow 1
 field .index by_slow
 request POST /indexes/by_slow/throttle '{"perSecond":null}'
 until_field .state ready GET /indexes/by_slow
@@ -112,19 +98,15 @@ test_case 'a unique index over duplicates becomes conflicted, and says so'
 request PUT /kv/dup/1 '{"v":"same"}'
 request PUT /kv/dup/2 '{"v":"other"}'
 request PUT /kv/dup/3 '{"v":"same"}'
-request POST /indexes '{"name":"by_v","prefix":["dup"],"fields":["/v"],"unique":true}'
-expect 202
+answers 202 POST /indexes '{"name":"by_v","prefix":["dup"],"fields":["/v"],"unique":true}'
 until_field .state conflicted GET /indexes/by_v
-request GET /list?index=by_v
-expect 409 index-not-ready
+answers 409 index-not-ready GET /list?index=by_v
 field .state conflicted
-request GET /kv/by_v/same
-expect 409 index-not-ready
+answers 409 index-not-ready GET /kv/by_v/same
 
 test_case 'it is ready as soon as the last duplicate is gone'
 request DELETE /kv/dup/3
-request GET /indexes/by_v
-field '[.state, .entries]' '["ready",2]'
+gives '[.state, .entries]' '["ready",2]' GET /indexes/by_v
 request GET /indexes/by_v/get/same
 header Content-Location /kv/dup/1
 
@@ -136,8 +118,7 @@ start_server
 until_field .state ready GET /indexes/by_all
 request GET /count?index=by_all
 all=$(value .count)
-request GET /count?prefix=by_all
-field .count "$all"
+gives .count "$all" GET /count?prefix=by_all
 is 'the entries with both fields' "$all" "$(wc -l <"$work/entries")"
 
 finish

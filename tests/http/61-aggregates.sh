@@ -26,67 +26,54 @@ request PUT /kv/orders/3 '{"status":"paid","total":-3}'
 request PUT /kv/orders/4 '{"status":"open","total":0.2e0}'
 is 'the groups' "$(totals_of by_status)" \
     '[[["open"],3,"17.80"],[["paid"],1,"-3.00"]]'
-request GET /indexes/by_status/get/open
-expect 200
+answers 200 GET /indexes/by_status/get/open
 body_is '{"count":3,"sum":{"/total":"17.80"}}'
 request GET /kv/by_status/paid
 body_is '{"count":1,"sum":{"/total":"-3.00"}}'
-request GET '/list?prefix=by_status&keys=true'
-field '[.entries[].key]' '[["by_status","open"],["by_status","paid"]]'
-request GET '/count?index=by_status'
-field .count 2
-request GET '/indexes/by_status'
-field .entries 2
+gives '[.entries[].key]' '[["by_status","open"],["by_status","paid"]]' GET '/list?prefix=by_status&keys=true'
+gives .count 2 GET '/count?index=by_status'
+gives .entries 2 GET '/indexes/by_status'
 
 test_case 'a change moves an entry from group to group, and an empty group is gone'
 request PUT /kv/orders/3 '{"status":"open","total":3}'
 request DELETE /kv/orders/2
 is 'the groups' "$(totals_of by_status)" '[[["open"],3,"20.70"]]'
-request GET /indexes/by_status/get/paid
-expect 404 key-not-found
+answers 404 key-not-found GET /indexes/by_status/get/paid
 request GET /kv/by_status/open
 tag=$(header_value ETag)
 request PUT /kv/orders/3 '{"status":"open","total":3.00,"note":"the same numbers"}'
 request GET /kv/by_status/open
 header ETag "$tag"
-request POST /atomic '{"mutations":[
+answers 200 POST /atomic '{"mutations":[
     {"type":"set","key":["orders","5"],"value":{"status":"late","total":1}},
     {"type":"set","key":["orders","6"],"value":{"status":"late","total":2}},
     {"type":"delete","key":["orders","3"]}]}'
-expect 200
 is 'the groups' "$(totals_of by_status)" '[[["late"],2,"3.00"],[["open"],2,"17.70"]]'
 
 test_case 'a refused and a dry commit leave the totals as they were'
-request POST /atomic '{"checks":[{"key":["orders","1"],"versionstamp":null}],"mutations":[
+answers 409 POST /atomic '{"checks":[{"key":["orders","1"],"versionstamp":null}],"mutations":[
     {"type":"set","key":["orders","9"],"value":{"status":"late","total":1}}]}'
-expect 409
 request PUT '/kv/orders/9?dry=1' '{"status":"late","total":1}'
 is 'the groups' "$(totals_of by_status)" '[[["late"],2,"3.00"],[["open"],2,"17.70"]]'
 
 test_case 'sums are exact beyond what doubles hold'
 request PUT /kv/orders/7 '{"status":"big","total":9007199254740993.25}'
 request PUT /kv/orders/8 '{"status":"big","total":123456789012345678901234567890}'
-request GET /kv/by_status/big
-field '.sum["/total"]' 123456789012354686100489308883.25
+gives '.sum["/total"]' 123456789012354686100489308883.25 GET /kv/by_status/big
 request DELETE /kv/orders/8
-request GET /kv/by_status/big
-field '.sum["/total"]' 9007199254740993.25
+gives '.sum["/total"]' 9007199254740993.25 GET /kv/by_status/big
 request DELETE /kv/orders/7
 
 test_case 'an entry without the number, or with more decimals, is left out of count and sum'
-request PUT /kv/orders/7 '{"status":"odd","total":1.005}'
-expect 201
+answers 201 PUT /kv/orders/7 '{"status":"odd","total":1.005}'
 request PUT /kv/orders/8 '{"status":"odd","total":"1"}'
 request PUT /kv/orders/9 '{"status":"odd"}'
-request GET /kv/by_status/odd
-expect 404
+answers 404 GET /kv/by_status/odd
 declare_index '{"name":"strict","prefix":["bills"],"missing":"error","fields":[],
     "store":{"aggregate":{"sum":[{"path":"/total","scale":1}]}}}'
-request PUT /kv/bills/1 '{"total":1.25}'
-expect 422 not-indexable
+answers 422 not-indexable PUT /kv/bills/1 '{"total":1.25}'
 field '[.index, .pointer]' '["strict","/total"]'
-request PUT /kv/bills/1 '{"total":null}'
-expect 422 not-indexable
+answers 422 not-indexable PUT /kv/bills/1 '{"total":null}'
 request PUT /kv/bills/1 '{"total":1.50}'
 request GET /kv/strict
 body_is '{"count":1,"sum":{"/total":"1.5"}}'
@@ -98,30 +85,23 @@ declare_index '{"name":"posts_total","prefix":["posts"],"fields":[],"store":{"ag
 request PUT /kv/posts/1 '{"tags":["KV","kv","Deno"]}'
 request PUT /kv/posts/2 '{"tags":["kv"]}'
 request PUT /kv/posts/3 '{"tags":["kv"],"draft":true}'
-request GET '/list?index=tags'
-field '[.entries[] | [.key[1], .value]]' '[["deno",{"count":1}],["kv",{"count":2}]]'
+gives '[.entries[] | [.key[1], .value]]' '[["deno",{"count":1}],["kv",{"count":2}]]' GET '/list?index=tags'
 request GET /indexes/tags/get/KV
 body_is '{"count":2}'
 request GET /kv/posts_total
 body_is '{"count":3}'
-request GET '/list?index=posts_total'
-field '[.entries[].key]' '[["posts_total"]]'
+gives '[.entries[].key]' '[["posts_total"]]' GET '/list?index=posts_total'
 
 test_case 'pages and bounds'
 for n in 1 2 3 4 5; do request PUT "/kv/nums/$n" "{\"n\":$n}"; done
 declare_index '{"name":"by_n","prefix":["nums"],"fields":["/n"],"store":{"aggregate":{"count":true}}}'
-request GET '/list?index=by_n&limit=2'
-field '[.entries[].key[1]]' '[1,2]'
+gives '[.entries[].key[1]]' '[1,2]' GET '/list?index=by_n&limit=2'
 cursor=$(value .cursor)
-request GET "/list?index=by_n&limit=2&cursor=$cursor"
-field '[.entries[].key[1]]' '[3,4]'
-request GET '/list?index=by_n&reverse=true&limit=2'
-field '[.entries[].key[1]]' '[5,4]'
+gives '[.entries[].key[1]]' '[3,4]' GET "/list?index=by_n&limit=2&cursor=$cursor"
+gives '[.entries[].key[1]]' '[5,4]' GET '/list?index=by_n&reverse=true&limit=2'
 cursor=$(value .cursor)
-request GET "/list?index=by_n&limit=2&reverse=true&cursor=$cursor"
-field '[.entries[].key[1]]' '[3,2]'
-request GET '/list?index=by_n&start==2&end==4&fields=count'
-field '[.entries[].value]' '[{"count":1},{"count":1}]'
+gives '[.entries[].key[1]]' '[3,2]' GET "/list?index=by_n&limit=2&reverse=true&cursor=$cursor"
+gives '[.entries[].value]' '[{"count":1},{"count":1}]' GET '/list?index=by_n&start==2&end==4&fields=count'
 
 test_case 'groups are added up: all, those under a prefix, and those between bounds'
 declare_index '{"name":"by_day","prefix":["sales"],"fields":["/country",{"path":"/day","fold":"lower"}],
@@ -140,10 +120,8 @@ request GET '/aggregate?index=by_day&prefix=de'
 body_is '{"count":3,"sum":{"/n":"-0.70","/big":"27021597764222979"},"groups":2}'
 request GET '/aggregate?index=by_day&prefix=de/TUE'
 body_is '{"count":2,"sum":{"/n":"-0.80","/big":"18014398509481986"},"groups":1}'
-request GET '/aggregate?index=by_day&prefix=de&start=de/n'
-field '[.count, .groups]' '[2,1]'
-request GET '/aggregate?index=by_day&end=fr'
-field '[.count, .groups]' '[3,2]'
+gives '[.count, .groups]' '[2,1]' GET '/aggregate?index=by_day&prefix=de&start=de/n'
+gives '[.count, .groups]' '[3,2]' GET '/aggregate?index=by_day&end=fr'
 request GET '/aggregate?index=by_day&prefix=it'
 body_is '{"count":0,"sum":{"/n":"0.00","/big":"0"},"groups":0}'
 request GET '/aggregate?index=tags'
@@ -154,22 +132,17 @@ kindex aggregate by_day --start fr
 prints '{"count":1,"sum":{"/n":"9007199254740993.25","/big":"9007199254740993"},"groups":1}'
 
 test_case 'what cannot be added up says why'
-request GET /aggregate
-expect 400 bad-parameter
+answers 400 bad-parameter GET /aggregate
 field .parameter index
-request GET '/aggregate?index=nothing'
-expect 404 index-not-found
+answers 404 index-not-found GET '/aggregate?index=nothing'
 declare_index '{"name":"plain","prefix":["sales"],"fields":["/country"]}'
-request GET '/aggregate?index=plain'
-expect 400 bad-parameter
+answers 400 bad-parameter GET '/aggregate?index=plain'
 field .parameter index
-request GET '/aggregate?index=by_day&limit=1'
-expect 400 unknown-parameter
+answers 400 unknown-parameter GET '/aggregate?index=by_day&limit=1'
 node -e 'for (let n = 0; n <= 10000; n++) console.log(JSON.stringify({ key: ["many", n], value: { g: n } }))' >"$work/many"
 declare_index '{"name":"many_groups","prefix":["many"],"fields":["/g"],"store":{"aggregate":{"count":true}}}'
 request POST /bulk "@$work/many" --header 'Content-Type: application/x-ndjson'
-request GET '/aggregate?index=many_groups'
-expect 400 bad-parameter
+answers 400 bad-parameter GET '/aggregate?index=many_groups'
 field .parameter prefix
 request GET '/aggregate?index=many_groups&end==10000'
 body_is '{"count":10000,"groups":10000}'
@@ -233,13 +206,11 @@ request POST /explain '{"prefix":["many"]}'
 declaration=$(value .countDeclaration)
 is 'the advice' "$(jq -c '[.prefix,.fields,.store]' <<<"$declaration")" '[["many"],[],{"aggregate":{"count":true}}]'
 request POST '/indexes?paused=1' "$declaration"
-request POST /explain '{"prefix":["many"]}'
-field '[.count, .countDeclaration]' '[null,null]'
+gives '[.count, .countDeclaration]' '[null,null]' POST /explain '{"prefix":["many"]}'
 request DELETE "/indexes/$(jq -r .name <<<"$declaration")"
 declare_index "$declaration"
 is 'its count' "$(count_of '{"prefix":["many"]}' | jq -r .request)" '/count?prefix=many'
-request POST /explain '{"prefix":["heads"]}'
-field .countDeclaration null
+gives .countDeclaration null POST /explain '{"prefix":["heads"]}'
 # The number of groups is estimated: it is far beyond the limit.
 declare_index '{"name":"wide_groups","prefix":["wide"],"fields":["/g"],"store":{"aggregate":{"count":true}}}'
 wide='{"prefix":["wide"],"where":[{"path":"/g","ge":0}]}'
@@ -294,14 +265,10 @@ request DELETE '/list?prefix=trees'
 request DELETE '/list?prefix=woods'
 
 test_case 'no client writes totals'
-request PUT /kv/by_status/open '{"count":1}'
-expect 409 index-owned-key
-request DELETE /kv/by_status/open
-expect 409 index-owned-key
-request DELETE '/list?index=by_status&prefix=open'
-expect 409
-request PUT /indexes/by_status/get/open '{"count":1}'
-expect 409
+answers 409 index-owned-key PUT /kv/by_status/open '{"count":1}'
+answers 409 index-owned-key DELETE /kv/by_status/open
+answers 409 DELETE '/list?index=by_status&prefix=open'
+answers 409 PUT /indexes/by_status/get/open '{"count":1}'
 
 test_case 'an entry is not counted from the moment that it has expired'
 declare_index '{"name":"sessions_total","prefix":["sessions"],"fields":[],"store":{"aggregate":{"count":true}}}'
@@ -315,15 +282,13 @@ request GET /kv/sessions_total
 body_is '{"count":1}'
 request PUT '/kv/sessions/1?ttl=1ms' 1
 until_status 404 GET /kv/sessions/1
-request GET /kv/sessions_total
-expect 404
+answers 404 GET /kv/sessions_total
 
 test_case 'a build adds up what is there, with changes meanwhile'
 for n in $(seq 1 40); do printf '{"key":["items",%s],"value":{"g":%s,"total":0.5}}\n' "$n" "$((n % 3))"; done >"$work/items"
 request POST /bulk "@$work/items" --header 'Content-Type: application/x-ndjson'
-request POST '/indexes?paused=1' '{"name":"by_g","prefix":["items"],"fields":["/g"],
+answers 202 POST '/indexes?paused=1' '{"name":"by_g","prefix":["items"],"fields":["/g"],
     "store":{"aggregate":{"sum":[{"path":"/total","scale":1}]}}}'
-expect 202
 request PUT /kv/items/=1 '{"g":7,"total":1}'
 request DELETE /kv/items/=2
 request POST /indexes/by_g/throttle '{"perSecond":30}'
@@ -374,8 +339,7 @@ request POST /indexes '{"name":"x","prefix":["a"],"fields":[],"store":{"aggregat
 expect 400 bad-index-definition
 request POST /indexes '{"name":"x","prefix":["a"],"fields":[],"store":{"aggregate":{"sum":["/t",{"path":"/t"}]}}}'
 expect 400 bad-index-definition
-request POST /indexes '{"name":"x","prefix":["a"],"fields":[]}'
-expect 400 bad-index-definition
+answers 400 bad-index-definition POST /indexes '{"name":"x","prefix":["a"],"fields":[]}'
 
 test_case 'totals are kept over a restart, and go with their index'
 stop_server
@@ -383,8 +347,6 @@ start_server --slow-ms 0
 is 'the groups' "$(totals_of by_status)" '[[["late"],2,"3.00"],[["open"],2,"17.70"]]'
 request PUT /kv/orders/6 '{"status":"open","total":2}'
 is 'the groups' "$(totals_of by_status)" '[[["late"],1,"1.00"],[["open"],3,"19.70"]]'
-request DELETE /indexes/by_status
-expect 204
-request GET /kv/by_status/open
-expect 404
+answers 204 DELETE /indexes/by_status
+answers 404 GET /kv/by_status/open
 finish

@@ -40,8 +40,7 @@ field .fields '[{"path":"/n","order":"desc"}]'
 is 'mixed' "$(names newest)" 'h b c a d e f g'
 is 'reverse' "$(names 'newest&reverse=true')" 'g f e d a c b h'
 is 'of one' "$(names 'newest&prefix=paid')" 'd e f g'
-request GET '/count?index=newest&prefix=open/=20'
-field .count 1
+gives .count 1 GET '/count?index=newest&prefix=open/=20'
 
 test_case 'entries without a value come before all others, and after them in the opposite order'
 is 'both, one after the other by their keys' "$(names 'all&prefix=open')" 'i j a c b h'
@@ -59,18 +58,13 @@ is 'the same in reverse' "$(names 'newest&start=open/=20&end=open/=1&reverse=tru
 is 'a value between' "$(names 'newest&prefix=open&start=open/=19')" 'c a'
 is 'text' "$(names 'newest&prefix=paid&start=paid/texs')" 'g'
 is 'text that is longer' "$(names 'newest&prefix=paid&end=paid/text')" 'd e'
-request GET '/list?index=newest&start=open/=1&end=open/=20'
-expect 400 bad-parameter
+answers 400 bad-parameter GET '/list?index=newest&start=open/=1&end=open/=20'
 
 test_case 'a tree of the index has the values, from which it continues'
-request GET '/tree?index=newest&prefix=open&limit=3'
-field '[.children[].key]' '[["open",true],["open",20],["open",3]]'
-request GET "/tree?index=newest&prefix=open&limit=3&cursor=$(value .cursor)"
-field '[.children[].key]' '[["open",1]]'
-request GET '/tree?index=newest&prefix=open/=20'
-field '[.children[].key]' '[["open",20,"b"]]'
-request GET '/tree?index=last'
-field '[.children[-1].key[0].value]' '[""]'
+gives '[.children[].key]' '[["open",true],["open",20],["open",3]]' GET '/tree?index=newest&prefix=open&limit=3'
+gives '[.children[].key]' '[["open",1]]' GET "/tree?index=newest&prefix=open&limit=3&cursor=$(value .cursor)"
+gives '[.children[].key]' '[["open",20,"b"]]' GET '/tree?index=newest&prefix=open/=20'
+gives '[.children[-1].key[0].value]' '[""]' GET '/tree?index=last'
 
 test_case 'pages, several ranges, and a merge of them'
 got='' cursor=''
@@ -86,43 +80,32 @@ request POST /list '{"ranges":[{"index":"newest","prefix":["open",20]},{"index":
 field '[.entries[].key[1]]' '["b","d"]'
 
 test_case 'the keys of index entries have bytes of the opposite order'
-request GET '/list?prefix=newest&keys=true&limit=1'
-field '.entries[0].key | map(.value? // .)' '["newest","open","2P8","h"]'
-request GET '/list?prefix=all&keys=true&limit=1'
-field '.entries[0].key | map(.value? // .)' '["all","open","","i"]'
-request PUT /kv/newest/open/=b64:2P8/h '"h"'
-expect 200
-request PUT /kv/newest/open/=b64:2P8/i '"i"'
-expect 409 index-owned-key
+gives '.entries[0].key | map(.value? // .)' '["newest","open","2P8","h"]' GET '/list?prefix=newest&keys=true&limit=1'
+gives '.entries[0].key | map(.value? // .)' '["all","open","","i"]' GET '/list?prefix=all&keys=true&limit=1'
+answers 200 PUT /kv/newest/open/=b64:2P8/h '"h"'
+answers 409 index-owned-key PUT /kv/newest/open/=b64:2P8/i '"i"'
 
 test_case 'a unique index: look-ups and refusals have the values'
 ready '{"name":"ranks","prefix":["r"],"fields":[{"path":"/n","order":"desc"},{"path":"/t","fold":"lower","order":"desc"}],"unique":true}'
 request PUT /kv/r/1 '{"n":7,"t":"Abc"}'
-request GET /indexes/ranks/get/=7/ABC
-field .t Abc
-request GET /indexes/ranks/get/=7/abd
-expect 404
-request PUT /kv/r/2 '{"n":7,"t":"aBC"}'
-expect 409 unique-violation
+gives .t Abc GET /indexes/ranks/get/=7/ABC
+answers 404 GET /indexes/ranks/get/=7/abd
+answers 409 unique-violation PUT /kv/r/2 '{"n":7,"t":"aBC"}'
 field '[.value, .existingKey]' '[[7,"abc"],["r","1"]]'
 request POST /atomic '{"mutations":[{"type":"patch","by":{"index":"ranks","value":[7,"abc"]},"value":{"seen":true}}]}'
 expect 200
-request GET /kv/r/1
-field .seen true
+gives .seen true GET /kv/r/1
 
 test_case 'conflicts have the values, and end'
 put m '{"s":"open","n":20}'
 ready '{"name":"settled","prefix":["q"],"fields":["/n"]}'
 request POST /indexes '{"name":"once","prefix":["o"],"fields":[{"path":"/n","order":"desc"}],"unique":true,"missing":"null"}' -H 'Prefer: wait=30'
 until_field .state conflicted GET /indexes/once
-request GET '/indexes/once/conflicts?limit=1'
-field '.conflicts[0]' '{"value":[20],"keys":[["o","b"],["o","d"],["o","m"]]}'
-request GET /indexes/once/conflicts
-field '[.conflicts[].value[0] | .value? // .]' '[20,""]'
+gives '.conflicts[0]' '{"value":[20],"keys":[["o","b"],["o","d"],["o","m"]]}' GET '/indexes/once/conflicts?limit=1'
+gives '[.conflicts[].value[0] | .value? // .]' '[20,""]' GET /indexes/once/conflicts
 for key in d m j; do request DELETE "/kv/o/$key"; done
 until_field .state ready GET /indexes/once
-request PUT /kv/o/z '{"n":null}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/o/z '{"n":null}'
 
 test_case 'explanations: mixed orders, and requests with values'
 is 'mixed' "$(follow '{"prefix":["o"],"where":[{"path":"/s","eq":"open"}],"order":[{"path":"/n","order":"desc"}]}')" 'newest: h b c a'
@@ -159,15 +142,13 @@ stop_server
 start_server
 is 'as before' "$(names newest)" 'h b c a e f g'
 is 'nothing is lost' "$(names 'all&prefix=open')" 'i a c b h'
-request POST /indexes '{"name":"newest","prefix":["o"],"fields":["/s","/n"],"store":"value"}'
-expect 409
+answers 409 POST /indexes '{"name":"newest","prefix":["o"],"fields":["/s","/n"],"store":"value"}'
 request POST '/indexes?dry=1' '{"name":"later","prefix":["o"],"fields":[{"path":"/n","order":"desc"}],"missing":"null"}'
 field '[.estimate.entries, .estimate.skipped]' '[8,1]'
 
 test_case 'what has no order, and no other words'
 refused() { # FIELDS MORE DETAIL
-    request POST /indexes "{\"name\":\"x\",\"prefix\":[\"o\"],\"fields\":[$1]$2}"
-    expect 400 bad-index-definition
+    answers 400 bad-index-definition POST /indexes "{\"name\":\"x\",\"prefix\":[\"o\"],\"fields\":[$1]$2}"
     field "(.detail | contains(\"$3\"))" true
 }
 refused '{"path":"/n","order":"down"}' '' 'asc'

@@ -26,12 +26,11 @@ entries_read() {
 }
 
 # Twelve users: every third in Paris, ages 20 to 31, names in two cases.
-request POST /atomic "$(jq -nc '{mutations: [range(12) | {type: "set",
+answers 200 POST /atomic "$(jq -nc '{mutations: [range(12) | {type: "set",
     key: ["users", ("u" + (100 + . | tostring)[1:])],
     value: {name: "User \(.)", age: (20 + .), email: "U\(.)@Example.org",
             home: {city: (["Paris", "Oslo", "paris"][. % 3]), zip: .},
             tags: ["a", "b"], note: null}}]}')"
-expect 200
 declare_index() {
     request POST /indexes "$1"
     until_field .state ready GET "/indexes/$(jq -r .name <<<"$1")"
@@ -43,56 +42,38 @@ declare_index '{"name":"parts","prefix":["users"],"fields":["/age"],"store":{"fi
 declare_index '{"name":"copies","prefix":["users"],"fields":["/age"],"store":"value"}'
 
 test_case 'start is in the range, end is not'
-request GET '/list?index=by_age&start==22&end==25'
-field '[.entries[].value.age]' '[22,23,24]'
-request GET '/list?index=by_age&start==30'
-field '[.entries[].value.age]' '[30,31]'
-request GET '/list?index=by_age&end==22'
-field '[.entries[].value.age]' '[20,21]'
-request GET '/list?index=by_age&start=[22]&end=[24]&reverse=true'
-field '[.entries[].value.age]' '[23,22]'
-request GET '/list?index=by_age&start==25&end==22'
-expect 400 bad-parameter
+gives '[.entries[].value.age]' '[22,23,24]' GET '/list?index=by_age&start==22&end==25'
+gives '[.entries[].value.age]' '[30,31]' GET '/list?index=by_age&start==30'
+gives '[.entries[].value.age]' '[20,21]' GET '/list?index=by_age&end==22'
+gives '[.entries[].value.age]' '[23,22]' GET '/list?index=by_age&start=[22]&end=[24]&reverse=true'
+answers 400 bad-parameter GET '/list?index=by_age&start==25&end==22'
 
 test_case 'a prefix leaves the fields after it free, and can be bounded within'
-request GET '/list?index=by_city&prefix=oslo'
-field '[.entries[].value.age]' '[21,24,27,30]'
-request GET '/list?index=by_city&prefix=oslo&start=oslo/=24'
-field '[.entries[].value.age]' '[24,27,30]'
-request GET '/list?index=by_city&prefix=oslo&end=oslo/=27&reverse=true'
-field '[.entries[].value.age]' '[24,21]'
-request GET '/list?index=by_city&prefix=oslo&start=paris/=24'
-expect 400 bad-parameter
+gives '[.entries[].value.age]' '[21,24,27,30]' GET '/list?index=by_city&prefix=oslo'
+gives '[.entries[].value.age]' '[24,27,30]' GET '/list?index=by_city&prefix=oslo&start=oslo/=24'
+gives '[.entries[].value.age]' '[24,21]' GET '/list?index=by_city&prefix=oslo&end=oslo/=27&reverse=true'
+answers 400 bad-parameter GET '/list?index=by_city&prefix=oslo&start=paris/=24'
 field .parameter start
 
 test_case 'a whole value is a prefix, too: no longer one is found with it'
-request GET '/list?index=by_city&prefix=osl'
-field .entries '[]'
-request GET '/list?index=by_age&prefix==2'
-field .entries '[]'
-request GET '/list?index=by_age&prefix=22'
-field .entries '[]'
+gives .entries '[]' GET '/list?index=by_city&prefix=osl'
+gives .entries '[]' GET '/list?index=by_age&prefix==2'
+gives .entries '[]' GET '/list?index=by_age&prefix=22'
 
 test_case 'prefix, start and end are folded as the entries are'
-request GET '/list?index=by_city&prefix=PARIS'
-field '[.entries[].value.age]' '[20,22,23,25,26,28,29,31]'
-request GET '/count?index=by_city&prefix=Oslo'
-field .count 4
-request GET '/list?index=by_city&prefix=OSLO&start=Oslo/=27'
-field '[.entries[].value.age]' '[27,30]'
-request GET '/list?index=by_email&start=U10@&end=U2'
-field '[.entries[].value.age]' '[30,31,21]'
+gives '[.entries[].value.age]' '[20,22,23,25,26,28,29,31]' GET '/list?index=by_city&prefix=PARIS'
+gives .count 4 GET '/count?index=by_city&prefix=Oslo'
+gives '[.entries[].value.age]' '[27,30]' GET '/list?index=by_city&prefix=OSLO&start=Oslo/=27'
+gives '[.entries[].value.age]' '[30,31,21]' GET '/list?index=by_email&start=U10@&end=U2'
 request POST /get '{"ranges":[{"index":"by_city","prefix":["OSLO"],"limit":2}]}'
 field '[.ranges[0].entries[].value.age]' '[21,24]'
 request GET '/list?index=by_city&prefix=PARIS' '' -H 'Accept: application/x-ndjson'
 is 'the stream' "$(names)" 'u00 u02 u03 u05 u06 u08 u09 u11'
 
 test_case 'pages of folded bounds continue at their position'
-request GET '/list?index=by_city&prefix=PARIS&limit=3'
-field '[.entries[].value.age]' '[20,22,23]'
+gives '[.entries[].value.age]' '[20,22,23]' GET '/list?index=by_city&prefix=PARIS&limit=3'
 cursor=$(value .cursor)
-request GET "/list?index=by_city&prefix=paris&limit=3&cursor=$cursor"
-field '[.entries[].value.age]' '[25,26,28]'
+gives '[.entries[].value.age]' '[25,26,28]' GET "/list?index=by_city&prefix=paris&limit=3&cursor=$cursor"
 
 test_case 'a cursor refuses a change of each parameter of the selection, and of no others'
 list='index=by_city&start=oslo/=23&end=paris/=28'
@@ -105,15 +86,13 @@ for other in 'index=by_age&start=oslo/=23&end=paris/=28' \
     'index=by_city&start=oslo/=23' 'index=by_city&end=paris/=28' \
     'index=by_city&prefix=oslo' 'index=by_city&prefix=oslo&start=oslo/=23' \
     "$list&reverse=true" 'start=oslo/=23&end=paris/=28' 'index=by_city' ''; do
-    request GET "/list?$other&cursor=$cursor"
-    expect 400 cursor-mismatch
+    answers 400 cursor-mismatch GET "/list?$other&cursor=$cursor"
     field .parameter cursor
 done
 for same in "$list&limit=3" "$list&limit=3&keys=true" "$list&limit=3&fields=age" \
     "$list&limit=3&reverse=false" \
     'limit=3&index=by_city&end=["PARIS",28]&start=["Oslo",23]'; do
-    request GET "/list?$same&cursor=$cursor"
-    expect 200
+    answers 200 GET "/list?$same&cursor=$cursor"
     is "the next page of $same" "$(keys)" '["u10","u00","u02"]'
 done
 request POST /get "$(jq -nc --arg c "$cursor" '{ranges: [{index: "by_city", start: ["oslo", 23], end: ["paris", 28], cursor: $c, limit: 1}]}')"
@@ -128,30 +107,23 @@ request GET "/list?$list&limit=3&cursor=$cursor"
 is 'the next page' "$(keys)" '["u10","u00","u02"]'
 
 test_case 'keys only'
-request GET '/list?index=by_age&start==29&keys=true'
-field '[.entries[] | has("value") or has("typed")]' '[false,false,false]'
+gives '[.entries[] | has("value") or has("typed")]' '[false,false,false]' GET '/list?index=by_age&start==29&keys=true'
 request GET '/list?prefix=users&start=users/u09'
 stamps=$(value '[.entries[].versionstamp]')
-request GET '/list?index=by_age&start==29&keys=true'
-field '[.entries[].versionstamp]' "$stamps"
+gives '[.entries[].versionstamp]' "$stamps" GET '/list?index=by_age&start==29&keys=true'
 
 test_case 'fields: only these members, nested as they are in the value'
-request GET '/list?index=by_age&limit=1&fields=name,age'
-field .entries[0].value '{"name":"User 0","age":20}'
+gives .entries[0].value '{"name":"User 0","age":20}' GET '/list?index=by_age&limit=1&fields=name,age'
 request GET '/list?index=by_age&limit=1&fields=/home/city,/note,/none,/home/none'
 field .entries[0].value '{"home":{"city":"Paris"},"note":null}'
 request GET '/list?index=by_age&limit=1&fields=home,/home/city,home'
 field .entries[0].value '{"home":{"city":"Paris","zip":0}}'
-request GET '/list?index=by_age&limit=1&fields=/tags/0,/tags'
-field .entries[0].value '{"tags":["a","b"]}'
-request GET '/list?index=by_age&limit=1&fields=/tags/0'
-field .entries[0].value '{}'
-request GET '/list?prefix=users&limit=2&fields=age'
-field '[.entries[].value]' '[{"age":20},{"age":21}]'
+gives .entries[0].value '{"tags":["a","b"]}' GET '/list?index=by_age&limit=1&fields=/tags/0,/tags'
+gives .entries[0].value '{}' GET '/list?index=by_age&limit=1&fields=/tags/0'
+gives '[.entries[].value]' '[{"age":20},{"age":21}]' GET '/list?prefix=users&limit=2&fields=age'
 request GET '/list?prefix=users&limit=2&fields=age' '' -H 'Accept: application/x-ndjson'
 is 'the stream' "$(head -2 "$answer" | jq -c .value | xargs)" '{age:20} {age:21}'
-request GET '/kv/users/u03?fields=/home/zip'
-expect 200
+answers 200 GET '/kv/users/u03?fields=/home/zip'
 body_is '{"home":{"zip":3}}'
 header Content-Type application/json
 request GET '/indexes/by_email/get/U3@EXAMPLE.org?fields=age'
@@ -182,54 +154,42 @@ expect 200
 request GET '/kv/odd/d?fields=when,none'
 body_is '{"type":"object","value":{"when":{"type":"Date","value":"2024-02-29T12:00:00.000Z"}}}'
 header Content-Type application/vnd.kindex.typed+json
-request GET '/list?prefix=odd&start=odd/d&fields=name'
-field '[.entries[] | .value, .typed]' '[{"name":"x"},null,{},null]'
+gives '[.entries[] | .value, .typed]' '[{"name":"x"},null,{},null]' GET '/list?prefix=odd&start=odd/d&fields=name'
 
 test_case 'an index that stores members shows them as the entry does, also those of V8'
 declare_index '{"name":"pointers","prefix":["v"],"fields":["/n"]}'
 declare_index '{"name":"members","prefix":["v"],"fields":["/n"],"store":{"fields":["/when","/name","/o/x"]}}'
-request POST /atomic '{"mutations":[
+answers 200 POST /atomic '{"mutations":[
     {"type":"set","key":["v",1],"typed":{"type":"object","value":{"n":{"type":"number","value":1},"when":{"type":"Date","value":"2024-02-29T12:00:00.000Z"},"name":{"type":"string","value":"x"},"o":{"type":"object","value":{"x":{"type":"bigint","value":"5"},"y":{"type":"number","value":5}}}}}},
     {"type":"set","key":["v",2],"typed":{"type":"object","value":{"n":{"type":"number","value":2},"name":{"type":"string","value":"y"},"m":{"type":"Map","value":[]}}}},
     {"type":"set","key":["v",3],"value":{"n":3,"name":"z","o":{"x":1}}}]}'
-expect 200
 for fields in name when,name /o/x when /o/x,name none; do
     request GET "/list?index=pointers&fields=$fields"
     followed=$(value .entries)
-    request GET "/list?index=members&fields=$fields"
-    field .entries "$followed"
+    gives .entries "$followed" GET "/list?index=members&fields=$fields"
 done
-request GET "/list?index=members&fields=name"
-field '[.entries[].value]' '[{"name":"x"},{"name":"y"},{"name":"z"}]'
+gives '[.entries[].value]' '[{"name":"x"},{"name":"y"},{"name":"z"}]' GET "/list?index=members&fields=name"
 
 test_case 'malformed fields'
 for wrong in '' ',' 'a,' '/a~2' '[]' '[1]' '["a"' "$(printf '%s,' {1..16})17" "$(printf '%0600d' 0)"; do
-    request GET "/list?prefix=users&fields=$wrong"
-    expect 400
+    answers 400 GET "/list?prefix=users&fields=$wrong"
     is "the parameter of ${wrong:0:20}" "$(value .parameter)" fields
 done
-request GET '/list?prefix=users&keys=true&fields=age'
-expect 400 bad-parameter
-request POST /get '{"keys":[],"fields":["a",1]}'
-expect 400 bad-request
+answers 400 bad-parameter GET '/list?prefix=users&keys=true&fields=age'
+answers 400 bad-request POST /get '{"keys":[],"fields":["a",1]}'
 field .pointer /fields/1
-request POST /get '{"ranges":[{"fields":["a"],"keys":true}]}'
-expect 400 bad-request
-request GET '/count?prefix=users&fields=age'
-expect 400 unknown-parameter
+answers 400 bad-request POST /get '{"ranges":[{"fields":["a"],"keys":true}]}'
+answers 400 unknown-parameter GET '/count?prefix=users&fields=age'
 
 test_case 'the name of an index cannot be empty'
 for path in '/list?index=' '/list?index=&prefix=a' '/count?index='; do
-    request GET "$path"
-    expect 400 bad-parameter
+    answers 400 bad-parameter GET "$path"
     field .parameter index
     field '.detail | test("empty.*leave out index")' true
 done
-request POST /get '{"ranges":[{"index":""}]}'
-expect 400 bad-request
+answers 400 bad-request POST /get '{"ranges":[{"index":""}]}'
 field .pointer /ranges/0/index
-request GET '/list?index=none'
-expect 404 index-not-found
+answers 404 index-not-found GET '/list?index=none'
 
 test_case 'a pointer is followed, a copy is not: entries read for each answer'
 is 'a list of pointers' "$(entries_read GET '/list?index=by_age&limit=5')" 6
@@ -256,8 +216,7 @@ request GET '/list?index=parts&limit=2&fields=name' '' -H 'Accept: application/x
 is 'a stream of them' "$(head -1 "$answer" | jq -c .value)" '{"name":"User 0"}'
 request PATCH /kv/users/u04 '{"age":24,"note":"new"}'
 stamp=$(value .versionstamp)
-request GET '/list?index=parts&prefix==24&fields=name'
-field '[.entries[] | .key[1], .versionstamp]' "[\"u04\",\"$stamp\"]"
+gives '[.entries[] | .key[1], .versionstamp]' "[\"u04\",\"$stamp\"]" GET '/list?index=parts&prefix==24&fields=name'
 
 test_case 'a copy has the versionstamp of what it copies'
 request PATCH /kv/users/u05 '{"name":"Other"}'
@@ -268,7 +227,6 @@ field '[.entries[] | .key, .versionstamp, .value.name]' "[[\"users\",\"u05\"],\"
 test_case 'what has expired is in no list and no count of an index'
 request PUT '/kv/users/u99?ttl=1ms' '{"age":99}'
 until_field .count 12 GET '/count?index=by_age'
-request GET '/list?index=by_age&start==90'
-field .entries '[]'
+gives .entries '[]' GET '/list?index=by_age&start==90'
 
 finish

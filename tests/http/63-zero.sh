@@ -7,8 +7,7 @@ TYPED='Content-Type: application/vnd.kindex.typed+json'
 MINUS='{"type":"number","value":"-0"}'
 
 declare_index() {
-    request POST /indexes "$1" -H 'Prefer: wait=30'
-    field .state ready
+    gives .state ready POST /indexes "$1" -H 'Prefer: wait=30'
 }
 found() { # TARGET: the second parts of the keys
     request GET "$1"
@@ -41,17 +40,14 @@ is 'lt -0' "$(where '"lt":-0.0')" g
 is le "$(where '"le":-0.0')" 'a b c d e f g'
 is gt "$(where '"gt":-0.0')" h
 is ge "$(where '"ge":0')" 'a b c d e f h'
-request POST /atomic '{"checks":[{"key":["n","b"],"where":{"path":"/n","eq":0}}],"mutations":[]}'
-field .ok true
-request POST /atomic '{"checks":[{"key":["n","b"],"where":{"path":"/n","lt":0}}],"mutations":[]}'
-expect 409 check-failed
+gives .ok true POST /atomic '{"checks":[{"key":["n","b"],"where":{"path":"/n","eq":0}}],"mutations":[]}'
+answers 409 check-failed POST /atomic '{"checks":[{"key":["n","b"],"where":{"path":"/n","lt":0}}],"mutations":[]}'
 
 test_case 'an index has one value for both, ascending and descending'
 declare_index '{"name":"up","prefix":["n"],"fields":["/n"]}'
 declare_index '{"name":"down","prefix":["n"],"fields":[{"path":"/n","order":"desc"}],"store":"value"}'
 declare_index '{"name":"zeros","prefix":["n"],"fields":[{"key":1}],"where":{"path":"/n","eq":-0.0}}'
-request GET '/indexes/zeros'
-field .where '[{"path":"/n","eq":0}]'
+gives .where '[{"path":"/n","eq":0}]' GET '/indexes/zeros'
 request PUT /kv/n/i '{"n":-0.0}'
 for index in up down; do
     for zero in =0 =-0; do
@@ -89,31 +85,24 @@ done
 
 test_case 'in a unique index they collide, written or declared'
 declare_index '{"name":"one","prefix":["u"],"fields":["/n"],"unique":true}'
-request PUT /kv/u/a '{"n":0}'
-expect 201
-request PUT /kv/u/b '{"n":-0.0}'
-expect 409 unique-violation
-request PUT /kv/u/a '{"n":-0.0}'
-expect 200
+answers 201 PUT /kv/u/a '{"n":0}'
+answers 409 unique-violation PUT /kv/u/b '{"n":-0.0}'
+answers 200 PUT /kv/u/a '{"n":-0.0}'
 for zero in =0 =-0; do
     request GET "/indexes/one/get/$zero"
     body_is '{"n":-0.0}'
 done
-request POST '/indexes?dry=1' '{"name":"two","prefix":["n"],"fields":["/n"],"unique":true}'
-field .estimate.conflicts 5
+gives .estimate.conflicts 5 POST '/indexes?dry=1' '{"name":"two","prefix":["n"],"fields":["/n"],"unique":true}'
 request POST /indexes '{"name":"two","prefix":["n"],"fields":["/n"],"unique":true}' -H 'Prefer: wait=30'
 field .state conflicted
-request GET /indexes/two/conflicts
-field '[.conflicts[] | .value, (.keys | length)]' '[[0],6]'
+gives '[.conflicts[] | .value, (.keys | length)]' '[[0],6]' GET /indexes/two/conflicts
 
 test_case 'totals have one group of both'
 declare_index '{"name":"sums","prefix":["n"],"fields":["/n"],"store":{"aggregate":{"count":true}}}'
-request GET '/list?prefix=sums'
-field '[.entries[] | [.key[1], .value.count]]' '[[-5e-324,1],[0,6],[1,1]]'
+gives '[.entries[] | [.key[1], .value.count]]' '[[-5e-324,1],[0,6],[1,1]]' GET '/list?prefix=sums'
 request PUT /kv/n/a '{"n":-0.0}'
 request DELETE /kv/n/b
-request GET '/list?start=sums/=0&end=sums/=1'
-field '[.entries[].value.count]' '[5]'
+gives '[.entries[].value.count]' '[5]' GET '/list?start=sums/=0&end=sums/=1'
 
 test_case 'keys of a client keep both, also in conditions and indexes of parts of keys'
 request PUT /kv/k/=0 '"zero"'
@@ -136,8 +125,6 @@ request POST '/indexes?dry=1' '{"name":"hand","prefix":["n"],"fields":["/n"],"ad
 field '.adopt | [.kept, .removed]' '[1,1]'
 request POST /indexes '{"name":"hand","prefix":["n"],"fields":["/n"],"adopt":true}' -H 'Prefer: wait=30'
 is 'by 0' "$(found '/list?index=hand&prefix==-0')" 'a c d e f'
-request GET '/list?prefix=hand'
-field '[.entries[] | .key[1]]' '[-5e-324,0,0,0,0,0,1]'
-request PUT /kv/hand/=-0/a '"a"'
-expect 409 index-owned-key
+gives '[.entries[] | .key[1]]' '[-5e-324,0,0,0,0,0,1]' GET '/list?prefix=hand'
+answers 409 index-owned-key PUT /kv/hand/=-0/a '"a"'
 finish

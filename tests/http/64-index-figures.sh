@@ -32,8 +32,7 @@ is 'one removed, one put' "$(use by_color .use.writes)" 12
 request DELETE /kv/users/u1
 is 'removed' "$(use by_color '[.entries, .use.writes]')" '[9,13]'
 request POST /atomic '{"dry":true,"mutations":[{"type":"delete","key":["users","u2"]}]}'
-request PUT /kv/users/u3 '{"email":"u2@x.org"}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/users/u3 '{"email":"u2@x.org"}'
 is 'a commit that is dry or refused writes nothing' "$(use by_color .use.writes) $(use by_email .use.writes)" '13 11'
 
 test_case 'bytes are those of keys and values'
@@ -57,8 +56,7 @@ request GET '/list?prefix=[]'
 request GET /indexes
 request GET /kv/users/u2
 is 'unused' "$(use unused '[.use.reads, .use.lastReadAt]')" '[0,null]'
-request GET /indexes
-field '[.indexes[] | select(.use.reads == 0) | .name]' '["by_color","unused"]'
+gives '[.indexes[] | select(.use.reads == 0) | .name]' '["by_color","unused"]' GET /indexes
 
 test_case 'the same is in the metrics'
 is 'reads' "$(metric kindex_index_reads_total by_email)" "$(use by_email .use.reads)"

@@ -33,70 +33,54 @@ test_case 'an index over duplicates is conflicted, and its groups are listed'
 declare_index '{"name":"by_email","prefix":["users"],"fields":["/email"],"unique":true}'
 until_field .state conflicted GET /indexes/by_email
 field '[.entries, .conflicts]' '[4,3]'
-request GET /indexes/by_email/conflicts
-expect 200
+answers 200 GET /indexes/by_email/conflicts
 field '[.index, .state, .cursor]' '["by_email","conflicted",null]'
 field '[.conflicts[].value]' '[["a"],["b"]]'
 field '[.conflicts[].keys | sort]' '[[["users","ada"],["users","carl"],["users","fay"]],[["users","bob"],["users","eve"]]]'
 
 test_case 'the groups come in pages'
-request GET '/indexes/by_email/conflicts?limit=1'
-field '[.conflicts[].value[0]]' '["a"]'
+gives '[.conflicts[].value[0]]' '["a"]' GET '/indexes/by_email/conflicts?limit=1'
 cursor=$(value .cursor)
 request GET "/indexes/by_email/conflicts?limit=1&cursor=$cursor"
 field '[.conflicts[].value[0]]' '["b"]'
 field .cursor null
-request GET "/list?prefix=users&cursor=$cursor"
-expect 400 cursor-mismatch
-request GET '/indexes/by_email/conflicts?limit=2'
-field '[.conflicts[].keys | length]' '[3,2]'
-request GET '/indexes/by_email/conflicts?limit=0'
-expect 400 bad-parameter
-request GET '/indexes/by_email/conflicts?prefix=a'
-expect 400 unknown-parameter
-request GET /indexes/by_phone/conflicts
-expect 404 index-not-found
+answers 400 cursor-mismatch GET "/list?prefix=users&cursor=$cursor"
+gives '[.conflicts[].keys | length]' '[3,2]' GET '/indexes/by_email/conflicts?limit=2'
+answers 400 bad-parameter GET '/indexes/by_email/conflicts?limit=0'
+answers 400 unknown-parameter GET '/indexes/by_email/conflicts?prefix=a'
+answers 404 index-not-found GET /indexes/by_phone/conflicts
 
 test_case 'a conflicted index is not read, and says where the conflicts are'
 for path in '/list?index=by_email' '/count?index=by_email' \
     '/list?prefix=by_email' '/count?prefix=by_email' /indexes/by_email/get/a /kv/by_email/a; do
-    request GET "$path"
-    expect 409 index-not-ready
+    answers 409 index-not-ready GET "$path"
     field '[.index, .state, .conflicts, .listedAt]' '["by_email","conflicted",3,"/indexes/by_email/conflicts"]'
     field .detail 'index by_email is conflicted: 3 entries have a value that another entry has'
     header Retry-After ''
 done
-request GET '/list?prefix=[]&limit=1000'
-field '.entries | length' 7
+gives '.entries | length' 7 GET '/list?prefix=[]&limit=1000'
 
 test_case 'new violations are refused, of values used once and of values used twice'
-request PUT /kv/users/new '{"email":"a"}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/users/new '{"email":"a"}'
 field '[.index, .value, .attemptedKey]' '["by_email",["a"],["users","new"]]'
-request PUT /kv/users/new '{"email":"d"}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/users/new '{"email":"d"}'
 field .existingKey '["users","dan"]'
-request PATCH /kv/users/gus '{"email":"b"}'
-expect 409 unique-violation
+answers 409 unique-violation PATCH /kv/users/gus '{"email":"b"}'
 request POST /atomic '{"mutations":[{"type":"set","key":["users","ada"],"value":{"email":"x"}},{"type":"set","key":["users","new"],"value":{"email":"a"}}]}'
 expect 409 unique-violation
 
 test_case 'what is not unique stays writable as long as it does not become worse'
 for user in ada carl fay; do
-    request PATCH "/kv/users/$user" '{"n":2}'
-    expect 200
+    answers 200 PATCH "/kv/users/$user" '{"n":2}'
 done
-request PUT /kv/users/hal '{"email":"h"}'
-expect 201
+answers 201 PUT /kv/users/hal '{"email":"h"}'
 is 'the groups' "$(groups by_email)" '[["a",["ada","carl","fay"]],["b",["bob","eve"]]]'
 is 'the state' "$(state by_email)" '["conflicted",5,3]'
 
 test_case 'when any entry leaves a group, the others stay in it'
-request DELETE /kv/users/ada
-expect 204
+answers 204 DELETE /kv/users/ada
 is 'the groups' "$(groups by_email)" '[["a",["carl","fay"]],["b",["bob","eve"]]]'
-request PATCH /kv/users/eve '{"email":"e"}'
-expect 200
+answers 200 PATCH /kv/users/eve '{"email":"e"}'
 is 'the groups' "$(groups by_email)" '[["a",["carl","fay"]]]'
 is 'the state' "$(state by_email)" '["conflicted",6,1]'
 
@@ -107,12 +91,10 @@ is 'the groups' "$(groups by_email)" '[["a",["carl","fay"]]]'
 crash_server
 start_server
 is 'the state' "$(state by_email)" '["conflicted",6,1]'
-request PUT /kv/users/new '{"email":"a"}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/users/new '{"email":"a"}'
 
 test_case 'with the last conflict it is ready, in the same commit'
-request PATCH /kv/users/carl '{"email":"c"}'
-expect 200
+answers 200 PATCH /kv/users/carl '{"email":"c"}'
 is 'the state' "$(state by_email)" '["ready",7,null]'
 is 'the groups' "$(groups by_email)" '[]'
 request GET /indexes/by_email/get/a
@@ -145,10 +127,8 @@ declare_index '{"name":"copies","prefix":["c"],"fields":["/v"],"unique":true,"st
 until_field .state conflicted GET /indexes/copies
 request PATCH /kv/c/3 '{"i":33}'
 tag=$(header_value ETag)
-request POST /atomic '{"mutations":[{"type":"delete","key":["c","1"]},{"type":"delete","key":["c","2"]}]}'
-expect 200
-request GET /kv/copies/same
-field .i 33
+answers 200 POST /atomic '{"mutations":[{"type":"delete","key":["c","1"]},{"type":"delete","key":["c","2"]}]}'
+gives .i 33 GET /kv/copies/same
 header ETag "$tag"
 
 test_case 'a large group comes in pages, too'
@@ -158,12 +138,10 @@ declare_index '{"name":"by_big","prefix":["big"],"fields":["/v"],"unique":true}'
 for i in 1 2 3; do
     crash_server
     start_server
-    request GET /indexes/by_big
-    field '.state == "building" or .state == "conflicted"' true
+    gives '.state == "building" or .state == "conflicted"' true GET /indexes/by_big
 done
 until_field .state conflicted GET /indexes/by_big
-request GET /indexes/by_big/conflicts
-field '[.conflicts[] | [.value, (.keys | length)]]' '[[[1],1000]]'
+gives '[.conflicts[] | [.value, (.keys | length)]]' '[[[1],1000]]' GET /indexes/by_big/conflicts
 value '.conflicts[].keys[]' >"$work/keys"
 cursor=$(value .cursor)
 request GET "/indexes/by_big/conflicts?cursor=$cursor"
@@ -173,12 +151,10 @@ value '.conflicts[].keys[]' >>"$work/keys"
 is 'the different keys' "$(sort -u "$work/keys" | wc -l)" 1600
 
 test_case 'and is resolved by one delete'
-request DELETE '/list?prefix=big&limit=1000'
-field .deleted 1000
+gives .deleted 1000 DELETE '/list?prefix=big&limit=1000'
 request DELETE '/list?prefix=big&limit=599'
 is 'the state' "$(state by_big)" '["ready",1,null]'
-request GET /list?index=by_big
-field '.entries | length' 1
+gives '.entries | length' 1 GET /list?index=by_big
 
 test_case 'many index entries go at once beside commits that meet a conflict: it takes seconds, not minutes'
 request PUT /kv/w/a '["x"]'
@@ -187,8 +163,7 @@ declare_index '{"name":"by_w","prefix":["w"],"fields":[{"path":"","each":true}],
 until_field .state conflicted GET /indexes/by_w
 for first in {0..190..10}; do
     jq -nc --argjson first "$first" '{mutations: [range($first; $first + 10) as $e | {type: "set", key: ["w", $e], value: [range(1000) | . + 1000 * $e]}]}' >"$work/many"
-    request POST /atomic "@$work/many"
-    expect 200
+    answers 200 POST /atomic "@$work/many"
 done
 for i in {1..500}; do
     printf 'url = "%s/kv/w/b"\nrequest = PUT\njson = "[\\"x\\"]"\nnext\n' "$url"
@@ -217,10 +192,8 @@ request PUT /kv/d/1 '{"v":1}'
 request PUT /kv/d/2 '{"v":1}'
 declare_index '{"name":"by_d","prefix":["d"],"fields":["/v"],"unique":true}'
 until_field .state conflicted GET /indexes/by_d
-request DELETE /indexes/by_d
-expect 204
-request PUT /kv/d/3 '{"v":1}'
-expect 201
+answers 204 DELETE /indexes/by_d
+answers 201 PUT /kv/d/3 '{"v":1}'
 declare_index '{"name":"by_d","prefix":["d"],"fields":["/v"],"unique":true}'
 until_field .state conflicted GET /indexes/by_d
 is 'the groups' "$(groups by_d)" '[[1,["1","2","3"]]]'

@@ -45,28 +45,22 @@ color=$(tag_of /kv/users_by_favorite_color/blue/ada)
 email='"name":"users_by_email","prefix":["users"],"fields":[{"path":"/email","fold":"lower"}],"unique":true'
 
 test_case 'without adopt entries under the name are in the way'
-request POST /indexes "{$email}"
-expect 409 index-name-used
+answers 409 index-name-used POST /indexes "{$email}"
 field '.hint | contains("\"adopt\": true")' true
-request POST /indexes "{$email,\"adopt\":1}"
-expect 400 bad-index-definition
+answers 400 bad-index-definition POST /indexes "{$email,\"adopt\":1}"
 field .pointer /adopt
 
 test_case 'a dry run counts what would be done, and does nothing'
-request POST '/indexes?dry=1' "{$email,\"adopt\":true}"
-expect 200
+answers 200 POST '/indexes?dry=1' "{$email,\"adopt\":true}"
 field '.adopt | [.kept, .mended, .added, .removed, .done]' '[2,1,1,2,true]'
 field .adopt.samples.mended '[["users_by_email","carl@x.org"]]'
 field .adopt.samples.added '[["users_by_email","dan@x.org"]]'
 field '.adopt.samples.removed | length' 2
 request POST '/indexes?dry=1' '{"name":"users_by_favorite_color","prefix":["users"],"fields":["/favoriteColor"],"adopt":true}'
 field '.adopt | [.kept, .mended, .added, .removed]' '[1,1,2,1]'
-request POST '/indexes?dry=1' "{$email}"
-expect 409 index-name-used
-request GET /indexes
-field .indexes '[]'
-request GET /kv/users_by_email/gone@x.org
-expect 200
+answers 409 index-name-used POST '/indexes?dry=1' "{$email}"
+gives .indexes '[]' GET /indexes
+answers 200 GET /kv/users_by_email/gone@x.org
 is 'the tag of carl' "$(tag_of /kv/users_by_email/carl@x.org)" "$carl"
 
 test_case 'pointers that are kept by hand are taken over'
@@ -87,10 +81,8 @@ request POST /atomic "{\"checks\":[{\"key\":[\"users_by_email\",\"ada@x.org\"],\
 expect 200
 
 test_case 'the same declaration again is the same index, with adopt or without'
-request POST /indexes "{$email,\"adopt\":true}"
-expect 200
-request POST /indexes "{$email}"
-expect 200
+answers 200 POST /indexes "{$email,\"adopt\":true}"
+answers 200 POST /indexes "{$email}"
 field .adopt.kept 2
 
 test_case 'and so are pointers of an index that is not unique'
@@ -100,27 +92,21 @@ is 'the counts' "$(counts users_by_favorite_color)" '[1,1,2,1]'
 request GET /list?prefix=users_by_favorite_color
 field '[.entries[] | [.key[1:][], .value]]' '[["blue","ada","ada"],["blue","carl","carl"],["green","bob","bob"],["red","dan","dan"]]'
 is 'the tag' "$(tag_of /kv/users_by_favorite_color/blue/ada)" "$color"
-request GET '/list?index=users_by_favorite_color&prefix=blue'
-field '[.entries[].value.id]' '["ada","carl"]'
+gives '[.entries[].value.id]' '["ada","carl"]' GET '/list?index=users_by_favorite_color&prefix=blue'
 
 test_case 'from then on it is an index like any other'
-request PUT /kv/users/eve '{"email":"ADA@x.org"}'
-expect 409 unique-violation
-request PATCH /kv/users/ada '{"email":"ada@y.org"}'
-expect 200
-request GET /kv/users_by_email/ada@x.org
-expect 404
-request PUT /kv/users_by_email/zoe '"zoe"'
-expect 409 index-owned-key
+answers 409 unique-violation PUT /kv/users/eve '{"email":"ADA@x.org"}'
+answers 200 PATCH /kv/users/ada '{"email":"ada@y.org"}'
+answers 404 GET /kv/users_by_email/ada@x.org
+answers 409 index-owned-key PUT /kv/users_by_email/zoe '"zoe"'
 
 # ---- Copies ------------------------------------------------------------------
 
 test_case 'duplicated values are taken over, regardless of the commits that wrote them'
 one='{"id":"one", "email":"one@x.org"}'
-request POST /atomic "{\"mutations\":[
+answers 200 POST /atomic "{\"mutations\":[
     {\"type\":\"set\",\"key\":[\"people\",\"one\"],\"value\":$one},
     {\"type\":\"set\",\"key\":[\"people_by_email\",\"one@x.org\"],\"value\":$one}]}"
-expect 200
 put /kv/people/two '{"id":"two","email":"two@x.org"}'
 put /kv/people_by_email/two@x.org '{"email":"two@x.org", "id":"two"}'
 put /kv/people/six '{"id":"six","email":"six@x.org"}'
@@ -144,8 +130,7 @@ header ETag "$two"
 request GET /indexes/people_by_email/get/two@x.org
 body_is '{"id":"two","email":"two@x.org"}'
 header ETag "$person"
-request GET '/list?index=people_by_email&prefix=two@x.org'
-field '[.entries[].versionstamp]' "[$person]"
+gives '[.entries[].versionstamp]' "[$person]" GET '/list?index=people_by_email&prefix=two@x.org'
 
 test_case 'after its entry is written it is a copy like the others'
 request PATCH /kv/people/two '{"name":"Two"}'
@@ -165,19 +150,15 @@ field '[(.adopt | .kept, .mended, .added, .removed), .estimate.conflicts]' '[1,0
 adopt '{"name":"m_by_v","prefix":["m"],"fields":["/v"],"unique":true,"adopt":true}'
 until_field .state conflicted GET /indexes/m_by_v
 is 'the counts' "$(counts m_by_v)" '[1,0,0,0]'
-request GET /indexes/m_by_v/conflicts
-field '.conflicts[0].keys' '[["m","b"],["m","a"]]'
+gives '.conflicts[0].keys' '[["m","b"],["m","a"]]' GET /indexes/m_by_v/conflicts
 request GET /kv/m_by_v/same
 body_is '"b"'
-request GET /list?prefix=m_by_v
-field '.entries | length' 1
-request GET /list?index=m_by_v
-expect 409 index-not-ready
+gives '.entries | length' 1 GET /list?prefix=m_by_v
+answers 409 index-not-ready GET /list?index=m_by_v
 request DELETE /kv/m/b
 request GET /kv/m_by_v/same
 body_is '"a"'
-request GET /indexes/m_by_v
-field .state ready
+gives .state ready GET /indexes/m_by_v
 
 test_case 'where there is nothing to take over, adopt changes nothing'
 adopt '{"name":"fresh","prefix":["m"],"fields":["/v"],"adopt":true}'
@@ -191,13 +172,11 @@ put '/kv/e/y?ttl=1h' '{"v":"2"}'
 adopt '{"name":"e_by_v","prefix":["e"],"fields":["/v"],"unique":true,"adopt":true}'
 until_field .state ready GET /indexes/e_by_v
 is 'the counts' "$(counts e_by_v)" '[1,0,0,1]'
-request GET /count?prefix=e_by_v
-field .count 1
+gives .count 1 GET /count?prefix=e_by_v
 
 test_case 'an index cannot adopt what another covers as entries'
 put /kv/h/1/x '"x"'
-request POST /indexes '{"name":"h","prefix":[],"fields":["/v"],"adopt":true}'
-expect 400 bad-index-definition
+answers 400 bad-index-definition POST /indexes '{"name":"h","prefix":[],"fields":["/v"],"adopt":true}'
 
 # ---- Live ------------------------------------------------------------------
 
@@ -211,27 +190,20 @@ request POST '/indexes?dry=1' '{"name":"n_by_v","prefix":["n"],"fields":["/v"],"
 field '.adopt | [.kept, .mended, .added, .removed]' '[4501,499,0,0]'
 adopt '{"name":"n_by_v","prefix":["n"],"fields":["/v"],"unique":true,"adopt":true}'
 for i in {4900..4999}; do
-    request GET "/kv/n_by_v/v$i"
-    expect 200
+    answers 200 GET "/kv/n_by_v/v$i"
 done
 header ETag "$tag"
-request PUT /kv/n_by_v/v4999 7
-expect 409 index-owned-key
+answers 409 index-owned-key PUT /kv/n_by_v/v4999 7
 field .holds 4999
-request PUT /kv/n_by_v/v4999 4999
-expect 200
+answers 200 PUT /kv/n_by_v/v4999 4999
 request POST /atomic '{"mutations":[{"type":"delete","key":["n",4998]},{"type":"delete","key":["n_by_v","v4998"]}]}'
 expect 200
-request GET /kv/n_by_v/v4998
-expect 404
-request PATCH /kv/n/=4997 '{"v":"new"}'
-expect 200
-request GET /kv/n_by_v/v4997
-expect 404
+answers 404 GET /kv/n_by_v/v4998
+answers 200 PATCH /kv/n/=4997 '{"v":"new"}'
+answers 404 GET /kv/n_by_v/v4997
 request GET /kv/n_by_v/new
 body_is 4997
-request DELETE /list?prefix=n_by_v
-expect 409 index-owned-key
+answers 409 index-owned-key DELETE /list?prefix=n_by_v
 for i in {1..6}; do
     kill -KILL "$server"
     { wait "$server"; } 2>"$work/null"
@@ -256,8 +228,7 @@ two_owners() { # PREFIX
     request POST '/indexes?paused=1' "{\"name\":\"$1_by_m\",\"prefix\":[\"$1\"],\"fields\":[\"/m\"],\"unique\":true,\"adopt\":true}"
     expect 202
     request PUT "/kv/$1/e1" '{"m":"v","x":1}'
-    request PUT "/kv/$1/e2" '{"m":"v","x":1}'
-    expect 200
+    answers 200 PUT "/kv/$1/e2" '{"m":"v","x":1}'
 }
 
 test_case 'both owners of a value that an adopting index is to take over get others in one commit'
@@ -272,8 +243,7 @@ body_is '{"m":"w2"}'
 
 test_case 'or are deleted in one'
 two_owners none
-request DELETE /list?prefix=none
-field .deleted 2
+gives .deleted 2 DELETE /list?prefix=none
 request POST /indexes/none_by_m/resume
 until_field .state ready GET /indexes/none_by_m
 field '[.entries, .conflicts]' '[0,null]'

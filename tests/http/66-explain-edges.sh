@@ -17,7 +17,7 @@ declare_index() {
 largest="{\"type\":\"bigint\",\"value\":\"$(node -p 'String(2n ** 2040n - 1n)')\"}"
 long=$(head -c 3000 /dev/zero | tr '\0' x)
 
-request POST /atomic "$(jq -nc --argjson largest "$largest" '{mutations: [
+answers 200 POST /atomic "$(jq -nc --argjson largest "$largest" '{mutations: [
     {key: ["users", "a"], value: {e: "zed", n: 1, tags: ["x"], s: "[1]"}},
     {key: ["users", "b"], value: {e: "Bob", n: 2, tags: ["x", "y"], s: "[2"}},
     {key: ["users", "c"], value: {e: "amy", n: 3, tags: 7}},
@@ -25,7 +25,6 @@ request POST /atomic "$(jq -nc --argjson largest "$largest" '{mutations: [
     {key: ["b", $largest], value: 1},
     {key: ["users_by_n", "kept by hand"], value: 1}
     ] | map(.type = "set")}')"
-expect 200
 declare_index '{"name":"by_e","prefix":["users"],"fields":[{"path":"/e","fold":"lower"}]}'
 declare_index '{"name":"by_n_tags","prefix":["users"],"fields":["/n","/tags"]}'
 declare_index '{"name":"one_n","prefix":["users"],"fields":["/n"],"unique":true}'
@@ -38,11 +37,10 @@ test_case 'the numbers begin after the largest bigint'
 is 'the bigint' "$(follow "{\"prefix\":[\"b\"],\"where\":{\"key\":1,\"eq\":$largest}}")" 'null: big'
 
 test_case 'strings have no last one, in either order'
-request POST /atomic '{"mutations":[{"type":"set","key":["last","a"],"value":{"t":"a"}},
+answers 200 POST /atomic '{"mutations":[{"type":"set","key":["last","a"],"value":{"t":"a"}},
     {"type":"set","key":["last","b"],"value":{"t":"\udbff\udfff"}},
     {"type":"set","key":["last","c"],"value":{"t":"\udbff\udfffz"}},
     {"type":"set","key":["last","d"],"value":{"t":{"type":"bigint","value":"-5"}}}]}'
-expect 200
 declare_index '{"name":"last_up","prefix":["last"],"fields":["/t"]}'
 is 'from a' "$(follow '{"prefix":["last"],"where":{"path":"/t","ge":"a"}}')" 'last_up: a b c'
 is 'bigints' "$(follow '{"prefix":["last"],"where":{"path":"/t","lt":{"type":"bigint","value":"7"}}}')" 'last_up: d'
@@ -139,19 +137,14 @@ explain '{"prefix":["users"],"where":[{"path":"/tags","each":true,"eq":"x"},{"pa
 field 'has("declaration")' false
 
 test_case 'parts of keys that no entry has are told'
-request POST /explain '{"prefix":["users"],"depth":1,"where":{"key":2,"eq":"x"}}'
-expect 400 bad-request
+answers 400 bad-request POST /explain '{"prefix":["users"],"depth":1,"where":{"key":2,"eq":"x"}}'
 field .pointer /where
-request POST /explain '{"prefix":["users"],"depth":1,"order":["/a",{"key":2}]}'
-expect 400 bad-request
+answers 400 bad-request POST /explain '{"prefix":["users"],"depth":1,"order":["/a",{"key":2}]}'
 field .pointer /order/1
-request POST /explain '{"prefix":["users"],"order":"/a"}'
-expect 400 bad-request
+answers 400 bad-request POST /explain '{"prefix":["users"],"order":"/a"}'
 field '[.pointer, (.detail | contains("order must be an array"))]' '["/order",true]'
-request POST /explain '{"prefix":["users"],"where":{"key":1,"each":true,"eq":"x"}}'
-expect 400 bad-request
-request POST /explain '{"prefix":["users"],"where":{"a/b~c":1}}'
-expect 400 bad-request
+answers 400 bad-request POST /explain '{"prefix":["users"],"where":{"key":1,"each":true,"eq":"x"}}'
+answers 400 bad-request POST /explain '{"prefix":["users"],"where":{"a/b~c":1}}'
 field .pointer /where/a~1b~0c
 
 test_case 'large entries are not all read to tell how many there are'
@@ -217,11 +210,9 @@ values() { # CONDITIONS VALUES: a query for texts of 60 bytes
     jq -nc --argjson conditions "$1" --argjson values "$2" '{prefix: ["cross"], where: [range($conditions) | {
         path: (if . == 0 then "/a" else "/b\(.)" end), in: [range($values) | "\(1000 + .)" + ("-" * 56)]}]}'
 }
-request POST /explain "$(values 16 64)"
-expect 400 bad-request
+answers 400 bad-request POST /explain "$(values 16 64)"
 field '[.pointer, (.detail | contains("1024 values") and contains("1048576"))]' '["/where",true]'
-request POST /explain "$(jq -nc '{prefix: ["cross"], where: {path: "/a", eq: ("x" * 100000)}}')"
-expect 400 bad-request
+answers 400 bad-request POST /explain "$(jq -nc '{prefix: ["cross"], where: {path: "/a", eq: ("x" * 100000)}}')"
 explain "$(values 4 16)"
 field '[.index, (.conditions | length), (.indexes | map(select(.left == [1, 2, 3])) | length)]' '[null,4,200]'
 field '.indexes | map(select(.index | startswith("cross")) | .request | startswith("/list?index=cross")) | [length, all]' '[200,true]'

@@ -72,8 +72,7 @@ explain '{"prefix":["users"],"where":{"path":"/tags","each":true,"ge":"new"}}'
 is 'a range of elements' "$(reasons by_tag)" '["leaves-out","repeats","conditions-left"]'
 explain '{"prefix":["users"],"where":[{"path":"/tags","each":true,"eq":"new"},{"path":"/age","eq":20}],"fields":["/name"]}'
 field '[.indexes[] | select(.index == "by_tag") | .followed]' '[false]'
-request GET "$(value .request)"
-field '.entries[0].value' '{"name":"User 0"}'
+gives '.entries[0].value' '{"name":"User 0"}' GET "$(value .request)"
 
 test_case 'what an index leaves out must not be asked for'
 explain '{"prefix":["users"],"depth":1,"where":{"path":"/active","eq":true}}'
@@ -125,8 +124,7 @@ for query in \
     until_field .state ready GET "/indexes/$name"
     explain "{\"prefix\":[\"users\"],$query}"
     is "the index for $query" "$(value .index)" "$name"
-    request GET "$(value .request)"
-    expect 200
+    answers 200 GET "$(value .request)"
     request DELETE "/indexes/$name"
     n=$((n + 1))
 done
@@ -151,27 +149,18 @@ explain '{"prefix":["many"]}'
 field '[.entries.exact, (.entries.rows >= 1000 and .entries.rows <= 6000)]' '[false,true]'
 
 test_case 'what is wrong with a query'
-request POST /explain '{"prefix":["users"],"where":{"path":"/x","neq":1}}'
-expect 400 bad-request
+answers 400 bad-request POST /explain '{"prefix":["users"],"where":{"path":"/x","neq":1}}'
 field .pointer /where/neq
 field '.detail | test("did you mean \"ne\"|did you mean \"eq\"")' true
-request POST /explain '{"where":[]}'
-expect 400 bad-request
-request POST /explain '{"prefix":["users"],"order":[{"path":"/tags","each":true}]}'
-expect 400 bad-request
+answers 400 bad-request POST /explain '{"where":[]}'
+answers 400 bad-request POST /explain '{"prefix":["users"],"order":[{"path":"/tags","each":true}]}'
 field .pointer /order
-request POST /explain '{"prefix":["users"],"where":[{"path":"/a","key":1,"eq":1}]}'
-expect 400 bad-request
-request POST /explain '{"prefix":["users"],"where":[{"path":"/a","gt":null}]}'
-expect 400 bad-request
-request POST /explain '{"prefix":["users"]'
-expect 400 bad-json
-request POST /explain '[]'
-expect 400 bad-request
-request POST '/explain?limit=1' '{"prefix":[]}'
-expect 400 unknown-parameter
-request GET /explain
-expect 405 method-not-allowed
+answers 400 bad-request POST /explain '{"prefix":["users"],"where":[{"path":"/a","key":1,"eq":1}]}'
+answers 400 bad-request POST /explain '{"prefix":["users"],"where":[{"path":"/a","gt":null}]}'
+answers 400 bad-json POST /explain '{"prefix":["users"]'
+answers 400 bad-request POST /explain '[]'
+answers 400 unknown-parameter POST '/explain?limit=1' '{"prefix":[]}'
+answers 405 method-not-allowed GET /explain
 
 test_case 'and fold belongs to queries: a declaration has no such condition'
 request POST /indexes '{"name":"x","prefix":["users"],"fields":["/a"],"where":{"path":"/a","fold":"lower","eq":"x"}}'

@@ -13,40 +13,32 @@ for i in {0..7}; do
 done
 
 test_case 'an index that is declared paused is not built'
-request POST '/indexes?paused=true' '{"name":"by_email","prefix":["u"],"fields":["/email"],"unique":true}'
-expect 202
+answers 202 POST '/indexes?paused=true' '{"name":"by_email","prefix":["u"],"fields":["/email"],"unique":true}'
 field .pace '{"paused":true,"perSecond":null}'
 field '.build | [.done, .percent, .perSecond, .etaSeconds, .skipped, .skippedKeys]' '[0,0,0,null,0,[]]'
-request GET /indexes/by_email/get/user1@x.org
-expect 409 index-not-ready
-request GET /indexes/by_email
-field '[.state, .build.done]' '["building",0]'
+answers 409 index-not-ready GET /indexes/by_email/get/user1@x.org
+gives '[.state, .build.done]' '["building",0]' GET /indexes/by_email
 
 test_case 'paused is also kept up by writes'
-request PUT /kv/u/new '{"email":"new@x.org"}'
-expect 201
-request PUT /kv/u/twin '{"email":"new@x.org"}'
-expect 409 unique-violation
+answers 201 PUT /kv/u/new '{"email":"new@x.org"}'
+answers 409 unique-violation PUT /kv/u/twin '{"email":"new@x.org"}'
 
 test_case 'a client that prefers to wait is answered after its time, with the current state'
-request GET /indexes/by_email '' -H 'Prefer: wait=1'
-expect 200
+answers 200 GET /indexes/by_email '' -H 'Prefer: wait=1'
 header Preference-Applied wait=1
 field '[.state, .pace.paused]' '["building",true]'
 
 test_case 'a client that waits is answered when the state has settled'
 curl -s -D "$work/head2" -o "$work/waited" -H 'Prefer: respond-async, wait=55' "$url/indexes/by_email" &
 waiting=$!
-request POST /indexes/by_email/resume
-expect 200
+answers 200 POST /indexes/by_email/resume
 field 'has("pace")' false
 wait $waiting
 is 'the state after waiting' "$(jq -r .state "$work/waited")" ready
 is 'the preference' "$(grep -ci '^preference-applied: wait=55' "$work/head2")" 1
 request GET /indexes/by_email/get/user1@x.org
 header Content-Location /kv/u/=1
-request GET /indexes/by_email
-field .entries 7001
+gives .entries 7001 GET /indexes/by_email
 
 test_case 'an index says what its build has left out'
 field .skipped 1000
@@ -54,23 +46,19 @@ field '.skippedKeys | length' 5
 field '[.skippedKeys[] | [.[0], .[1] >= 7000]] | unique' '[["u",true]]'
 
 test_case 'a wait for what has settled already is no wait'
-request GET /indexes/by_email '' -H 'Prefer: wait=50'
-expect 200
+answers 200 GET /indexes/by_email '' -H 'Prefer: wait=50'
 header Preference-Applied wait=50
 field .state ready
 
 test_case 'a declaration may wait for its build'
-request POST /indexes '{"name":"by_n","prefix":["u"],"fields":["/n"]}' -H 'Prefer: wait=50'
-expect 201
+answers 201 POST /indexes '{"name":"by_n","prefix":["u"],"fields":["/n"]}' -H 'Prefer: wait=50'
 header Preference-Applied wait=50
 field '[.state, .entries]' '["ready",8000]'
-request POST /indexes '{"name":"by_n","prefix":["u"],"fields":["/n"]}' -H 'Prefer: wait=50'
-expect 200
+answers 200 POST /indexes '{"name":"by_n","prefix":["u"],"fields":["/n"]}' -H 'Prefer: wait=50'
 
 test_case 'a preference that means nothing is passed over'
 for prefer in 'wait=x' 'wait' 'wait=-1' 'handling=lenient' 'waiting=10'; do
-    request GET /indexes/by_n '' -H "Prefer: $prefer"
-    expect 200
+    answers 200 GET /indexes/by_n '' -H "Prefer: $prefer"
     header Preference-Applied ''
 done
 request GET /indexes/by_n '' -H 'Prefer: wait=100000'
@@ -103,8 +91,7 @@ wait_until first_event
 request DELETE /indexes/by_gone
 wait $events
 is 'the last event' "$(tail -3 "$work/events" | head -2 | tr '\n' ' ')" 'event: gone data: {"name":"by_gone"} '
-request GET /indexes/by_gone '' -H 'Accept: text/event-stream'
-expect 404 index-not-found
+answers 404 index-not-found GET /indexes/by_gone '' -H 'Accept: text/event-stream'
 
 test_case 'one stream tells of all indexes, and does not end'
 seen() { sed -n 's/^event: //p; s/^data: //p' "$work/all" 2>"$work/null" | paste - - | grep -c "^$1.\?.*\"name\":\"$2\""; }
@@ -135,44 +122,33 @@ is 'or a document' "$(jq -r .state "$work/line")" ready
 
 test_case 'a throttled build continues slowly, and is released'
 request POST '/indexes?paused=true' '{"name":"by_slow","prefix":["u"],"fields":["/color","/n"]}'
-request POST /indexes/by_slow/throttle '{"perSecond":1}'
-expect 200
+answers 200 POST /indexes/by_slow/throttle '{"perSecond":1}'
 field .pace '{"paused":true,"perSecond":1}'
 before=$SECONDS
-request POST /indexes/by_slow/resume
-field .pace '{"paused":false,"perSecond":1}'
+gives .pace '{"paused":false,"perSecond":1}' POST /indexes/by_slow/resume
 until_field '.build.done >= 2' true GET /indexes/by_slow
 is 'no faster than it may' "$(value ".build.done <= $SECONDS - $before + 2")" true
 field .state building
-request POST /indexes/by_slow/throttle '{"perSecond":null}'
-expect 200
+answers 200 POST /indexes/by_slow/throttle '{"perSecond":null}'
 until_field .state ready GET /indexes/by_slow
 field .entries 8000
 
 test_case 'a pace is said in whole numbers'
-request POST /indexes/by_slow/throttle '{"perSecond":0}'
-expect 400
-request POST /indexes/by_slow/throttle '{"perSecond":"fast"}'
-expect 400
-request POST /indexes/by_slow/throttle '{"persecond":5}'
-expect 400 unknown-member
+answers 400 POST /indexes/by_slow/throttle '{"perSecond":0}'
+answers 400 POST /indexes/by_slow/throttle '{"perSecond":"fast"}'
+answers 400 unknown-member POST /indexes/by_slow/throttle '{"persecond":5}'
 field .didYouMean perSecond
-request POST /indexes/by_slow/throttle '{}'
-expect 400
-request POST /indexes/by_slow/pause 'x'
-expect 413
-request POST /indexes/by_nobody/pause
-expect 404 index-not-found
-request POST '/indexes/by_slow/resume?now=1'
-expect 400 unknown-parameter
+answers 400 POST /indexes/by_slow/throttle '{}'
+answers 413 POST /indexes/by_slow/pause 'x'
+answers 404 index-not-found POST /indexes/by_nobody/pause
+answers 400 unknown-parameter POST '/indexes/by_slow/resume?now=1'
 
 test_case 'a paused build stays where it is, also over a restart'
 request POST '/indexes?paused=true' '{"name":"by_late","prefix":["u"],"fields":["/n"],"store":"value"}'
 request POST /indexes/by_late/throttle '{"perSecond":1}'
 request POST /indexes/by_late/resume
 until_field '.build.done >= 2' true GET /indexes/by_late
-request POST /indexes/by_late/pause
-field .pace '{"paused":true,"perSecond":1}'
+gives .pace '{"paused":true,"perSecond":1}' POST /indexes/by_late/pause
 done=$(value .build.done)
 skipped=$(value .build.skipped)
 stop_server
@@ -181,12 +157,10 @@ request GET /indexes/by_late
 field '[.state, .pace, .build.done, .build.skipped]' "[\"building\",{\"paused\":true,\"perSecond\":1},$done,$skipped]"
 field .build.resumed true
 request POST /indexes/by_late/throttle '{"perSecond":null}'
-request GET /indexes/by_late
-field .build.done "$done"
+gives .build.done "$done" GET /indexes/by_late
 request POST /indexes/by_late/resume
 until_field '[.state, .entries]' '["ready",8000]' GET /indexes/by_late
-request GET /count?index=by_late
-field .count 8000
+gives .count 8000 GET /count?index=by_late
 
 test_case 'builds that join another in the middle of its way miss nothing'
 for name in one two three; do
@@ -204,10 +178,8 @@ request POST /indexes/by_one/throttle '{"perSecond":null}'
 for name in one two three part; do
     until_field .state ready GET /indexes/by_$name
 done
-request GET /count?prefix=by_two
-field .count 8000
-request GET /indexes/by_part
-field .entries 7001
+gives .count 8000 GET /count?prefix=by_two
+gives .entries 7001 GET /indexes/by_part
 for name in one two three; do
     request GET "/list?prefix=by_$name" '' -H 'Accept: application/x-ndjson'
     jq -c 'select(.key) | .key[1:]' "$answer" >"$work/$name"

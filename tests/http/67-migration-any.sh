@@ -14,30 +14,25 @@ until_field .state ready GET /indexes/by_email
 
 test_case 'any part can change: the new form is built beside the old one, which stays until the switch'
 change() { # PATCH PART-OF-THE-RESULT
-    request PATCH /indexes/by_email "$1" -H "Prefer: wait=$patience"
-    expect 200
+    answers 200 PATCH /indexes/by_email "$1" -H "Prefer: wait=$patience"
     field "$2" "$3"
 }
 keys() {
-    request GET "/list?prefix=by_email&keys=true&limit=$1"
-    field '[.entries[].key]' "$2"
+    gives '[.entries[].key]' "$2" GET "/list?prefix=by_email&keys=true&limit=$1"
 }
 change '{"fields":["/n",{"path":"/email","order":"desc"}],"unique":null}' .fields '[{"path":"/n"},{"path":"/email","order":"desc"}]'
-request GET '/list?index=by_email&prefix==0&limit=2'
-field '[.entries[].value.email]' '["user9@x.org","user99@x.org"]'
+gives '[.entries[].value.email]' '["user9@x.org","user99@x.org"]' GET '/list?index=by_email&prefix==0&limit=2'
 change '{"fields":["/email"],"where":{"path":"/email","lt":"user1001"}}' .entries 2
 keys 9 '[["by_email","user0@x.org",0],["by_email","user1000@x.org",1000]]'
 request POST /indexes/by_email/pause
-request PATCH /indexes/by_email '{"prefix":["v"],"depth":1,"where":null,"missing":"null"}'
-expect 202
+answers 202 PATCH /indexes/by_email '{"prefix":["v"],"depth":1,"where":null,"missing":"null"}'
 field .migration.to '{"unique":false,"store":"pointer","prefix":["v"],"depth":1,"missing":"null","where":null}'
 request POST /atomic '{"mutations":[{"type":"set","key":["v",1],"value":{"email":"a"}},{"type":"set","key":["v",2],"value":{}},{"type":"delete","key":["u",1000]}]}'
 expect 200
 keys 9 '[["by_email","user0@x.org",0]]'
 request POST /indexes/by_email/resume
 until_field '[.state, .prefix]' '["ready",["v"]]' GET /indexes/by_email
-request GET '/list?index=by_email'
-field '[.entries[].key]' '[["v",2],["v",1]]'
+gives '[.entries[].key]' '[["v",2],["v",1]]' GET '/list?index=by_email'
 request POST /indexes/by_email/verify
 until_field .state done GET /indexes/by_email/verify
 field '[.done, .missing, .dangling, .stale, .duplicate]' '[4,0,0,0,0]'
@@ -47,8 +42,7 @@ change '{"prefix":["u"],"depth":null,"missing":null,"fields":[],"store":{"aggreg
 request GET /kv/by_email
 body_is '{"count":2999}'
 change '{"store":{"aggregate":{"sum":["/n"]}}}' .entries 1
-request GET '/aggregate?index=by_email'
-field '[.count, .sum["/n"]]' '[2999,"33"]'
+gives '[.count, .sum["/n"]]' '[2999,"33"]' GET '/aggregate?index=by_email'
 
 test_case 'an index of changes begins its history at the switch: clients of the old one list again'
 change '{"fields":[{"versionstamp":true}],"store":"pointer","tombstones":"1h"}' .tombstones 1h
@@ -61,7 +55,6 @@ wait_until grep -q five "$work/stream"
 change '{"where":{"path":"/n","ge":1}}' .entries 1
 wait $stream
 is 'the end of the stream' "$(grep -A1 '^event: error' "$work/stream" | sed -n 's/^data: //p' | jq -r .code)" history-gone
-request GET "/watch?index=by_email&since=$start"
-expect 410 history-gone
+answers 410 history-gone GET "/watch?index=by_email&since=$start"
 
 finish

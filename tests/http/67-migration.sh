@@ -49,8 +49,7 @@ migrate() {
 }
 
 row_is() {
-    request GET '/list?start=by_email/user4321@x.org&end=by_email/user4322@x.org'
-    field '[.entries[] | [.key, .value]]' "[$1]"
+    gives '[.entries[] | [.key, .value]]' "[$1]" GET '/list?start=by_email/user4321@x.org&end=by_email/user4322@x.org'
 }
 
 whole='{"email":"user4321@x.org","n":0}'
@@ -65,8 +64,7 @@ row_is '[["by_email","user4321@x.org"],4321]'
 migrate '{"store":"value"}'
 field .store value
 row_is "[[\"by_email\",\"user4321@x.org\"],$whole]"
-request GET /indexes/by_email/get/user4321@x.org
-field .n 0
+gives .n 0 GET /indexes/by_email/get/user4321@x.org
 
 test_case 'copies become some of the members'
 migrate '{"store":{"fields":["/n"]}}'
@@ -78,8 +76,7 @@ body_is "$whole"
 test_case 'an index ceases to be unique'
 migrate '{"unique":false}'
 row_is '[["by_email","user4321@x.org",4321],{"n":0}]'
-request GET /indexes/by_email/get/user4321@x.org
-expect 409 index-not-unique
+answers 409 index-not-unique GET /indexes/by_email/get/user4321@x.org
 
 test_case 'and becomes unique again, with pointers'
 migrate '{"unique":true,"store":null}'
@@ -105,61 +102,48 @@ test_case 'the same again is no change'
 request PATCH /indexes/by_email '{"store":"pointer","name":"by_email"}' -H 'Content-Type: application/merge-patch+json'
 expect 200
 field .state ready
-request PATCH /indexes/by_email '{}'
-expect 200
+answers 200 PATCH /indexes/by_email '{}'
 
 test_case 'while it migrates the index shows its old form, where it goes, and how far it is'
 request POST /indexes/by_email/pause
-request PATCH /indexes/by_email '{"store":"value"}'
-expect 202
+answers 202 PATCH /indexes/by_email '{"store":"value"}'
 field '[.state, .store, .migration.state, .migration.to]' '["migrating","pointer","building",{"unique":true,"store":"value"}]'
 field '.migration.build | [.done, .total]' '[0,5000]'
 row_is '[["by_email","user4321@x.org"],4321]'
 request PUT /kv/u/=4321 '{"email":"user4321@x.org","n":1}'
-request GET /indexes/by_email/get/user4321@x.org
-field .n 1
+gives .n 1 GET /indexes/by_email/get/user4321@x.org
 row_is '[["by_email","user4321@x.org"],4321]'
-request PATCH /indexes/by_email '{"store":"value"}'
-expect 202
+answers 202 PATCH /indexes/by_email '{"store":"value"}'
 
 test_case 'another migration has to wait'
-request PATCH /indexes/by_email '{"unique":false}'
-expect 409 index-migrating
+answers 409 index-migrating PATCH /indexes/by_email '{"unique":false}'
 field .index by_email
 
 test_case 'a migration is taken back'
-request DELETE /indexes/by_email/migration
-expect 200
+answers 200 DELETE /indexes/by_email/migration
 field '[.state, .store, has("migration")]' '["ready","pointer",false]'
 row_is '[["by_email","user4321@x.org"],4321]'
-request DELETE /indexes/by_email/migration
-expect 404 no-migration
-request PATCH /indexes/by_email '{"unique":false}'
-expect 202
-request DELETE /indexes/by_email/migration
-field '[.state, .unique]' '["ready",true]'
+answers 404 no-migration DELETE /indexes/by_email/migration
+answers 202 PATCH /indexes/by_email '{"unique":false}'
+gives '[.state, .unique]' '["ready",true]' DELETE /indexes/by_email/migration
 row_is '[["by_email","user4321@x.org"],4321]'
 
 test_case 'a migration continues after a restart'
-request PATCH /indexes/by_email '{"store":"value"}'
-expect 202
+answers 202 PATCH /indexes/by_email '{"store":"value"}'
 stop_server
 start_server
-request GET /indexes/by_email
-field '[.state, .store]' '["migrating","pointer"]'
+gives '[.state, .store]' '["migrating","pointer"]' GET /indexes/by_email
 request POST /indexes/by_email/resume
 until_field .store value GET /indexes/by_email
 row_is '[["by_email","user4321@x.org"],{"email":"user4321@x.org","n":1}]'
 
 test_case 'a client that prefers to wait gets the index in its new form'
-request PATCH /indexes/by_email '{"store":"pointer"}' -H 'Prefer: wait=30'
-expect 200
+answers 200 PATCH /indexes/by_email '{"store":"pointer"}' -H 'Prefer: wait=30'
 field '[.state, .store]' '["ready","pointer"]'
 
 test_case 'the name cannot be changed, and the result must be a declaration'
 while IFS='|' read -r patch pointer; do
-    request PATCH /indexes/by_email "$patch"
-    expect 400 bad-index-definition
+    answers 400 bad-index-definition PATCH /indexes/by_email "$patch"
     is "the pointer for $patch" "$(value '.pointer // ""')" "$pointer"
 done <<'END'
 []|
@@ -173,21 +157,15 @@ done <<'END'
 {"unique":1}|/unique
 {"colour":1}|/colour
 END
-request PATCH /indexes/by_email '{"store":'
-expect 400 bad-json
+answers 400 bad-json PATCH /indexes/by_email '{"store":'
 for type in text/plain application/json-patch+json; do
-    request PATCH /indexes/by_email '[]' -H "Content-Type: $type"
-    expect 415 unsupported-media-type
+    answers 415 unsupported-media-type PATCH /indexes/by_email '[]' -H "Content-Type: $type"
     header Accept-Patch 'application/json, application/merge-patch+json'
 done
-request PATCH /indexes/by_email?dry=1 '{}'
-expect 400 unknown-parameter
-request PATCH /indexes/nothing '{"unique":true}'
-expect 404 index-not-found
-request DELETE /indexes/nothing/migration
-expect 404 index-not-found
-request GET /indexes/by_email
-field '[.state, .store, .unique]' '["ready","pointer",true]'
+answers 400 unknown-parameter PATCH /indexes/by_email?dry=1 '{}'
+answers 404 index-not-found PATCH /indexes/nothing '{"unique":true}'
+answers 404 index-not-found DELETE /indexes/nothing/migration
+gives '[.state, .store, .unique]' '["ready","pointer",true]' GET /indexes/by_email
 
 test_case 'duplicates stop a migration to unique: they are listed, and the old form stays'
 request PUT /kv/d/1 '{"v":"same"}'
@@ -195,24 +173,19 @@ request PUT /kv/d/2 '{"v":"other"}'
 request PUT /kv/d/3 '{"v":"same"}'
 request POST /indexes '{"name":"by_v","prefix":["d"],"fields":["/v"]}'
 until_field .state ready GET /indexes/by_v
-request PATCH /indexes/by_v '{"unique":true}' -H "Prefer: wait=$patience"
-expect 202
+answers 202 PATCH /indexes/by_v '{"unique":true}' -H "Prefer: wait=$patience"
 field '[.state, .unique, .migration.state, .build.etaSeconds]' '["migrating",false,"conflicted",null]'
 is 'the end of the events' "$(curl -sN -m "$patience" -H 'Accept: text/event-stream' "$url/indexes/by_v" |
     grep -A1 '^event: settled' | sed -n 's/^data: //p' | jq -c .migration.state)" '"conflicted"'
-request GET '/readyz?verbose=true'
-field '.checks[] | select(.name == "indexes") | .state' warning
-request GET /list?index=by_v
-field '[.entries[].key[1]]' '["2","1","3"]'
+gives '.checks[] | select(.name == "indexes") | .state' warning GET '/readyz?verbose=true'
+gives '[.entries[].key[1]]' '["2","1","3"]' GET /list?index=by_v
 request GET /indexes/by_v/conflicts
 field '.conflicts | length' 1
 field '.conflicts[0] | [.value, .keys]' '[["same"],[["d","1"],["d","3"]]]'
-request PUT /kv/d/4 '{"v":"same"}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/d/4 '{"v":"same"}'
 
 test_case 'and when the last one is resolved the index becomes unique'
-request PATCH /kv/d/3 '{"v":"another"}'
-expect 200
+answers 200 PATCH /kv/d/3 '{"v":"another"}'
 until_field .unique true GET /indexes/by_v
 field .state ready
 request GET /indexes/by_v/get/same
@@ -220,13 +193,9 @@ header Content-Location /kv/d/1
 
 test_case 'a dropped index takes its migration along'
 request POST /indexes/by_v/pause
-request PATCH /indexes/by_v '{"unique":false,"store":"value"}'
-expect 202
-request DELETE /indexes/by_v
-expect 204
-request GET /indexes/by_v
-expect 404 index-not-found
-request PUT /kv/by_v/same 1
-expect 201
+answers 202 PATCH /indexes/by_v '{"unique":false,"store":"value"}'
+answers 204 DELETE /indexes/by_v
+answers 404 index-not-found GET /indexes/by_v
+answers 201 PUT /kv/by_v/same 1
 
 finish

@@ -15,8 +15,7 @@ until_field .state ready GET /indexes/by_email
 until_field .state ready GET /indexes/by_tag
 
 test_case 'before the first one there is nothing to show'
-request GET /indexes/by_email/verify
-expect 404 no-verification
+answers 404 no-verification GET /indexes/by_email/verify
 field .index by_email
 
 test_case 'every index entry and every entry is looked at'
@@ -45,16 +44,12 @@ body_is "$(cat "$work/before")"
 
 test_case 'while it runs it shows how far it is; another request joins it'
 request POST /indexes/by_email/pause
-request POST /indexes/by_email/verify
-expect 202
+answers 202 POST /indexes/by_email/verify
 field '[.state, .done, .endedAt]' '["running",0,null]'
-request POST /indexes/by_email/verify
-expect 202
-request POST /indexes/by_email/verify?repair
-expect 202
+answers 202 POST /indexes/by_email/verify
+answers 202 POST /indexes/by_email/verify?repair
 field .repair true
-request POST /indexes/by_email/verify
-field .repair true
+gives .repair true POST /indexes/by_email/verify
 
 test_case 'what is written meanwhile is no damage'
 for i in {1..60}; do
@@ -128,22 +123,15 @@ request PUT /kv/d/1 '{"v":1}'
 request PUT /kv/d/2 '{"v":1}'
 request POST /indexes '{"name":"by_v","prefix":["d"],"fields":["/v"],"unique":true}'
 until_field .state conflicted GET /indexes/by_v
-request POST /indexes/by_v/verify
-expect 409 index-not-ready
+answers 409 index-not-ready POST /indexes/by_v/verify
 field .detail 'index by_v cannot be verified while it is being built, is conflicted or failed, adopts entries or is migrating'
 
 test_case 'what is not known is refused'
-request POST /indexes/nothing/verify
-expect 404 index-not-found
-request GET /indexes/nothing/verify
-expect 404 index-not-found
-request POST /indexes/by_email/verify?repair=perhaps
-expect 400 bad-parameter
-request POST /indexes/by_email/verify?mend=true
-expect 400 unknown-parameter
-request GET /indexes/by_email/verify?repair=true
-expect 400 unknown-parameter
-request DELETE /indexes/by_email/verify
-expect 405 method-not-allowed
+answers 404 index-not-found POST /indexes/nothing/verify
+answers 404 index-not-found GET /indexes/nothing/verify
+answers 400 bad-parameter POST /indexes/by_email/verify?repair=perhaps
+answers 400 unknown-parameter POST /indexes/by_email/verify?mend=true
+answers 400 unknown-parameter GET /indexes/by_email/verify?repair=true
+answers 405 method-not-allowed DELETE /indexes/by_email/verify
 
 finish

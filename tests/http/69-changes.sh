@@ -17,8 +17,7 @@ listed() {
 test_case 'each entry is in the index once, at its last change'
 request PUT /kv/docs/old 1
 declare_index '{"name":"changes","prefix":["docs"],"fields":[{"versionstamp":true}]}'
-request GET /indexes/changes
-field .fields '[{"versionstamp":true}]'
+gives .fields '[{"versionstamp":true}]' GET /indexes/changes
 request PUT /kv/docs/a '{"n":1}'
 request PUT /kv/docs/b '{"n":2}'
 is 'the order' "$(listed changes)" '["old","a","b"]'
@@ -28,8 +27,7 @@ request DELETE /kv/docs/old
 is 'after a removal' "$(listed changes)" '["b","a"]'
 request POST /atomic '{"mutations":[{"type":"set","key":["docs","c"],"value":1},{"type":"sum","key":["docs","c"],"value":1},{"type":"set","key":["docs","b"],"value":2}]}'
 is 'after a commit of several' "$(listed changes)" '["a","b","c"]'
-request GET /indexes/changes
-field .entries 3
+gives .entries 3 GET /indexes/changes
 
 test_case 'the versionstamp of an entry is a part of the key in the index'
 request GET '/list?prefix=changes'
@@ -38,21 +36,16 @@ field '[.entries[] | .key[1] == .versionstamp] | all' true
 request GET /kv/docs/a
 stamp=$(header_value ETag)
 stamp=${stamp//\"/}
-request GET "/kv/changes/$stamp/a"
-expect 200
+answers 200 GET "/kv/changes/$stamp/a"
 
 test_case 'a list from a versionstamp on has what was changed since'
-request GET "/list?index=changes&start=$stamp"
-field '[.entries[].key[1]]' '["a","b","c"]'
-request GET "/list?index=changes&prefix=$stamp"
-field '[.entries[].key[1]]' '["a"]'
+gives '[.entries[].key[1]]' '["a","b","c"]' GET "/list?index=changes&start=$stamp"
+gives '[.entries[].key[1]]' '["a"]' GET "/list?index=changes&prefix=$stamp"
 request PUT /kv/docs/d 4
-request GET "/list?index=changes&reverse=true&limit=1"
-field '[.entries[].key[1]]' '["d"]'
+gives '[.entries[].key[1]]' '["d"]' GET "/list?index=changes&reverse=true&limit=1"
 
 test_case 'a touch is a change'
-request POST /atomic '{"mutations":[{"type":"touch","key":["docs","a"],"ttl":"1h"}]}'
-expect 200
+answers 200 POST /atomic '{"mutations":[{"type":"touch","key":["docs","a"],"ttl":"1h"}]}'
 is 'the order' "$(listed changes)" '["b","c","d","a"]'
 
 test_case 'fields before it make a feed for each of their values'
@@ -63,14 +56,11 @@ request PUT /kv/notes/3 '{"of":"ada","n":3}'
 first=$(header_value ETag)
 first=${first//\"/}
 request PUT /kv/notes/4 '{"of":"ada","n":4,"draft":true}'
-request GET '/list?index=feeds&prefix=ADA'
-field '[.entries[].value.n]' '[1,3]'
+gives '[.entries[].value.n]' '[1,3]' GET '/list?index=feeds&prefix=ADA'
 request PATCH /kv/notes/1 '{"n":5}'
-request GET "/list?index=feeds&prefix=ada&start=ada/$first"
-field '[.entries[].value.n]' '[3,5]'
+gives '[.entries[].value.n]' '[3,5]' GET "/list?index=feeds&prefix=ada&start=ada/$first"
 request PATCH /kv/notes/3 '{"of":"bob"}'
-request GET '/list?index=feeds&prefix=bob'
-field '[.entries[].value.n]' '[2,3]'
+gives '[.entries[].value.n]' '[2,3]' GET '/list?index=feeds&prefix=bob'
 
 test_case 'it is found by a query for the entries in the order of their changes'
 request POST /explain '{"prefix":["docs"],"order":[{"versionstamp":true}],"reverse":true}'
@@ -82,8 +72,7 @@ field '[.indexes[] | select(.index == "changes") | .reasons[].code]' '["first-fi
 
 test_case 'the versionstamp is the last field, once, and of no unique index'
 refused() {
-    request POST /indexes "{\"name\":\"x\",\"prefix\":[\"docs\"],$1}"
-    expect 400 bad-index-definition
+    answers 400 bad-index-definition POST /indexes "{\"name\":\"x\",\"prefix\":[\"docs\"],$1}"
 }
 refused '"fields":[{"versionstamp":true},"/n"]'
 field .pointer /fields/1
@@ -94,16 +83,14 @@ refused '"fields":[{"versionstamp":true,"fold":"lower"}]'
 refused '"fields":[{"versionstamp":false}]'
 refused '"fields":[{"versionstamp":1}]'
 refused '"fields":[{"versionstamp":true}],"unique":true'
-request PATCH /indexes/changes '{"unique":true}'
-expect 400 bad-index-definition
+answers 400 bad-index-definition PATCH /indexes/changes '{"unique":true}'
 
 test_case 'a dry run shows what it would have'
 request POST '/indexes?dry=1' '{"name":"x","prefix":["docs"],"fields":[{"versionstamp":true}]}'
 field '[.estimate.entries, .warnings]' '[4,[]]'
 
 test_case 'its entries may be written only as they are'
-request PUT "/kv/changes/$stamp/zz" '"zz"'
-expect 409 index-owned-key
+answers 409 index-owned-key PUT "/kv/changes/$stamp/zz" '"zz"'
 
 test_case 'it is verified, and migrates to another store'
 request POST /indexes/changes/verify
@@ -120,44 +107,32 @@ until_field '[.entries[].key[1]] | contains(["f"])' false GET '/list?index=chang
 
 test_case 'a removal leaves a tombstone, after all that was changed before'
 declare_index '{"name":"log","prefix":["t"],"fields":[{"versionstamp":true}],"tombstones":"168h","where":{"path":"/hidden","ne":true}}'
-request GET /indexes/log
-field .tombstones 7d
+gives .tombstones 7d GET /indexes/log
 request PUT /kv/t/a '{"n":1}'
 request PUT /kv/t/b '{"n":2}'
 request DELETE /kv/t/a
 stamp=$(header_value ETag)
-request GET '/list?index=log'
-field '[.entries[] | [.key[1], .value.n, .deleted]]' '[["b",2,null],["a",null,true]]'
-request GET '/list?index=log&keys=true'
-field '[.entries[] | has("deleted")]' '[false,true]'
-request GET '/list?index=log&fields=n'
-field '[.entries[] | has("value")]' '[true,false]'
-request GET '/indexes/log'
-field .entries 2
-request GET '/list?prefix=log'
-field '[.entries[] | [.key[2], .value, .deleted]]' '[["b","b",null],["a",null,true]]'
+gives '[.entries[] | [.key[1], .value.n, .deleted]]' '[["b",2,null],["a",null,true]]' GET '/list?index=log'
+gives '[.entries[] | has("deleted")]' '[false,true]' GET '/list?index=log&keys=true'
+gives '[.entries[] | has("value")]' '[true,false]' GET '/list?index=log&fields=n'
+gives .entries 2 GET '/indexes/log'
+gives '[.entries[] | [.key[2], .value, .deleted]]' '[["b","b",null],["a",null,true]]' GET '/list?prefix=log'
 
 test_case 'so does leaving the where, and an expiry'
 request PATCH /kv/t/b '{"hidden":true}'
-request GET '/list?index=log&reverse=1&limit=1'
-field '[.entries[] | [.key[1], .deleted]]' '[["b",true]]'
+gives '[.entries[] | [.key[1], .deleted]]' '[["b",true]]' GET '/list?index=log&reverse=1&limit=1'
 request PUT '/kv/t/c?ttl=30ms' '{"n":3}'
 until_field '[.entries[] | [.key[1], .deleted]]' '[["c",true]]' GET '/list?index=log&reverse=1&limit=1'
-request GET '/list?index=log'
-field '[.entries[].versionstamp] | . == (sort | unique)' true
+gives '[.entries[].versionstamp] | . == (sort | unique)' true GET '/list?index=log'
 
 test_case 'an entry that is written again follows its tombstone'
 request PUT /kv/t/a '{"n":4}'
-request GET '/list?index=log'
-field '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",null]]'
+gives '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",null]]' GET '/list?index=log'
 
 test_case 'changes of a range pass over tombstones'
-request DELETE '/list?index=log&start=0&limit=10'
-expect 200
-request GET /kv/t/a
-expect 404 key-not-found
-request GET '/list?index=log'
-field '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",true]]'
+answers 200 DELETE '/list?index=log&start=0&limit=10'
+answers 404 key-not-found GET /kv/t/a
+gives '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",true]]' GET '/list?index=log'
 
 test_case 'they survive a restart, a migration and a verification'
 request PATCH /indexes/log '{"store":"value"}'
@@ -167,8 +142,7 @@ until_field .state done GET /indexes/log/verify
 field '[.missing, .dangling, .stale]' '[0,0,0]'
 stop_server
 start_server
-request GET '/list?index=log'
-field '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",true]]'
+gives '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",true]]' GET '/list?index=log'
 
 test_case 'it is not offered for queries of entries'
 request POST /explain '{"prefix":["t"],"order":[{"versionstamp":true}]}'
@@ -188,11 +162,8 @@ request DELETE /kv/s/a
 until_field .entries 0 GET /indexes/brief
 
 test_case 'a dropped index takes its tombstones with it'
-request DELETE /indexes/log
-expect 204
-request GET /kv/t/a
-expect 404 key-not-found
+answers 204 DELETE /indexes/log
+answers 404 key-not-found GET /kv/t/a
 declare_index '{"name":"log","prefix":["t"],"fields":[{"versionstamp":true}],"tombstones":"7d"}'
-request GET '/list?index=log'
-field '[.entries[].key[1]]' '["b"]'
+gives '[.entries[].key[1]]' '["b"]' GET '/list?index=log'
 finish

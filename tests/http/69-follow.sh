@@ -106,8 +106,7 @@ place=$(last_id)
 test_case 'a commit with many entries has several events, of which the last one has the id'
 node -e 'const mutations = Array.from({ length: 900 }, (_, i) => ({ type: "set", key: ["docs", "m" + i], value: "x".repeat(700) }));
     process.stdout.write(JSON.stringify({ mutations }))' >"$work/many"
-request POST /atomic "@$work/many"
-expect 200
+answers 200 POST /atomic "@$work/many"
 large=$(value .versionstamp)
 follow "index=log&since=$place"
 is 'the events' "$(types)" 'change change change bookmark'
@@ -142,21 +141,17 @@ end_watch
 request PUT /kv/brief/b 1
 request DELETE /kv/brief/a
 until_field '[.entries[].key[1]]' '["b"]' GET '/list?index=short'
-request GET "/watch?index=short&since=$place"
-expect 410 history-gone
+answers 410 history-gone GET "/watch?index=short&since=$place"
 field .listedAt '/list?index=short'
 is 'the detail names the place' "$(value .detail | grep -c "$place")" 1
-request GET '/watch?index=short' '' --header "Last-Event-ID: $place"
-expect 410 history-gone
+answers 410 history-gone GET '/watch?index=short' '' --header "Last-Event-ID: $place"
 follow index=short
 is 'what begins now has all' "$(keys)" b
 end_watch
 
 test_case 'so is one of another store, and one before the index was declared again'
-request GET '/watch?index=short&since=0fffffffffffffff0000'
-expect 410 history-gone
-request GET '/watch?index=feeds&prefix=bob&since=00000000000000010000'
-expect 410 history-gone
+answers 410 history-gone GET '/watch?index=short&since=0fffffffffffffff0000'
+answers 410 history-gone GET '/watch?index=feeds&prefix=bob&since=00000000000000010000'
 field .listedAt '/list?index=feeds&prefix=bob'
 
 test_case 'a watch ends with an error when the index becomes another one'
@@ -195,23 +190,17 @@ end_watch
 
 test_case 'what cannot be followed is refused'
 declare_index '{"name":"by_n","prefix":["docs"],"fields":["/n"]}'
-request GET '/watch?index=by_n'
-expect 400 bad-parameter
-request GET '/watch?index=none'
-expect 404 index-not-found
+answers 400 bad-parameter GET '/watch?index=by_n'
+answers 404 index-not-found GET '/watch?index=none'
 for query in 'index=log&key=a' 'index=log&versionstamps=-' 'index=' 'index=log&prefix=a' 'index=feeds' \
     'index=feeds&prefix=a/b' 'index=log&since=' 'index=log&since=1' 'prefix=docs&since=00000000000000010000' \
     'key=docs/a&since=00000000000000010000' 'index=log&since=00000000000000010000,x'; do
-    request GET "/watch?$query"
-    expect 400 bad-parameter
+    answers 400 bad-parameter GET "/watch?$query"
 done
-request GET "/watch?index=feeds&prefix=$(printf 'x%.0s' {1..2040})"
-expect 400 key-too-long
+answers 400 key-too-long GET "/watch?index=feeds&prefix=$(printf 'x%.0s' {1..2040})"
 request POST '/indexes?paused=1' '{"name":"unbuilt","prefix":["docs"],"fields":[{"versionstamp":true}]}'
-request GET '/watch?index=unbuilt'
-expect 409 index-not-ready
-request GET '/watch?index=log' '' --header 'Accept: text/html'
-expect 406 not-acceptable
+answers 409 index-not-ready GET '/watch?index=unbuilt'
+answers 406 not-acceptable GET '/watch?index=log' '' --header 'Accept: text/html'
 
 test_case 'the command follows an index, too'
 timeout "$longest" "$KINDEX" watch --url "$url" --index feeds --prefix bob -n 3 >"$work/seen"
@@ -236,8 +225,7 @@ make_token() {
 request POST /tokens '{"name":"admin","grants":[{"scopes":["read","write","list","watch","index","admin","monitor"],"prefix":[]}]}'
 admin=$(value .token)
 docs=$(make_token '{"name":"docs","grants":[{"scopes":["watch"],"prefix":["docs"]}]}')
-request GET '/watch?index=feeds&prefix=bob' '' --header "Authorization: Bearer $docs"
-expect 403 forbidden
+answers 403 forbidden GET '/watch?index=feeds&prefix=bob' '' --header "Authorization: Bearer $docs"
 notes=$(make_token '{"name":"notes","grants":[{"scopes":["watch"],"prefix":["notes"]}]}')
 follow 'index=feeds&prefix=BOB' --header "Authorization: Bearer $notes"
 is 'the entries' "$(keys)" '2 3 1'

@@ -8,8 +8,7 @@ json='Content-Type: application/json'
 # The text is no JSON from this offset on.
 wrong_at() {
     printf '%b' "$2" >"$work/text"
-    request PUT /kv/attacked "@$work/text" -H "$json"
-    expect 400 bad-json
+    answers 400 bad-json PUT /kv/attacked "@$work/text" -H "$json"
     is "the offset in ${2:0:60}" "$(grep -o '"offset":[0-9]*' "$answer")" "\"offset\":$1"
 }
 
@@ -120,38 +119,29 @@ wrong_at 7 '{"a":1,"\\u0061":2}'
 wrong_at 28 '[{"x":{"a":1},\n "a":1,"b":2,"x":1}]'
 right '{"a":{"a":{"a":1}},"A":1,"":2}'
 jq -nc '[range(5000) | {"m\(.)": .}] | add' >"$work/many"
-request PUT /kv/accepted "@$work/many" -H "$json"
-expect 200
+answers 200 PUT /kv/accepted "@$work/many" -H "$json"
 sed 's/}$/,"m17":0}/' "$work/many" >"$work/twice"
-request PUT /kv/attacked "@$work/twice" -H "$json"
-expect 400 bad-json
+answers 400 bad-json PUT /kv/attacked "@$work/twice" -H "$json"
 is 'the offset' "$(value .offset)" "$(($(wc -c <"$work/many") - 1))"
 
 test_case 'nesting: 64 deep and no deeper'
 nested 64 >"$work/deep"
-request PUT /kv/accepted "@$work/deep" -H "$json"
-expect 200
+answers 200 PUT /kv/accepted "@$work/deep" -H "$json"
 nested 65 >"$work/deep"
-request PUT /kv/attacked "@$work/deep" -H "$json"
-expect 400 json-too-deep
+answers 400 json-too-deep PUT /kv/attacked "@$work/deep" -H "$json"
 head -c 1000000 /dev/zero | tr '\0' '[' >"$work/deep"
-request PUT /kv/attacked "@$work/deep" -H "$json"
-expect 400 json-too-deep
+answers 400 json-too-deep PUT /kv/attacked "@$work/deep" -H "$json"
 { printf '{"mutations":'; cat "$work/deep"; } >"$work/envelope"
-request POST /atomic "@$work/envelope"
-expect 400 json-too-deep
+answers 400 json-too-deep POST /atomic "@$work/envelope"
 
 test_case 'a value may be 64 deep, not counting its envelope'
 { printf '{"mutations":[{"type":"set","key":["deep"],"value":'; nested 64; printf '}]}'; } >"$work/envelope"
-request POST /atomic "@$work/envelope"
-expect 200
+answers 200 POST /atomic "@$work/envelope"
 { printf '{"mutations":[{"type":"delete","key":["gone"]},{"type":"set","key":["deeper"],"value":'
     nested 65; printf '}]}'; } >"$work/envelope"
-request POST /atomic "@$work/envelope"
-expect 400 json-too-deep
+answers 400 json-too-deep POST /atomic "@$work/envelope"
 field .pointer /mutations/1/value
-request GET /kv/deeper
-expect 404
+answers 404 GET /kv/deeper
 
 test_case 'a typed value may be as deep, with all its levels'
 # boxed ARRAYS: so many around a Date, each of two levels.
@@ -167,25 +157,20 @@ typed_in_envelope() {
 }
 typed='Content-Type: application/vnd.kindex.typed+json'
 boxed 31 >"$work/deep"
-request PUT /kv/dates "@$work/deep" -H "$typed"
-expect 201
+answers 201 PUT /kv/dates "@$work/deep" -H "$typed"
 typed_in_envelope >"$work/envelope"
-request POST /atomic "@$work/envelope"
-expect 200
+answers 200 POST /atomic "@$work/envelope"
 request GET /kv/dates
 is 'the value' "$(cat "$answer")" "$(cat "$work/deep")"
 boxed 32 >"$work/deep"
-request PUT /kv/dates "@$work/deep" -H "$typed"
-expect 400 json-too-deep
+answers 400 json-too-deep PUT /kv/dates "@$work/deep" -H "$typed"
 typed_in_envelope >"$work/envelope"
-request POST /atomic "@$work/envelope"
-expect 400 json-too-deep
+answers 400 json-too-deep POST /atomic "@$work/envelope"
 field .pointer /mutations/0/typed
 
 test_case 'the place is told as line and column too, in characters'
 printf '{\n  "é": "🍎",\n  "é": 1}' >"$work/text"
-request PUT /kv/attacked "@$work/text" -H "$json"
-expect 400 bad-json
+answers 400 bad-json PUT /kv/attacked "@$work/text" -H "$json"
 field '.detail | contains("line 3, column 3")' true
 
 test_case 'the same texts are refused wherever JSON is read'
@@ -196,18 +181,14 @@ for door in 'POST /atomic' 'POST /get' 'POST /indexes' 'PATCH /kv/attacked' 'POS
         is "offsets for $door" "$(grep -c '"offset":[0-9]' "$answer")" 1
     done
 done
-request GET /kv '' --url-query 'key=["a",{"type":"bigint","type":"bigint"}]'
-expect 400 bad-json
-request GET '/list?prefix=[1'
-expect 400 bad-json
+answers 400 bad-json GET /kv '' --url-query 'key=["a",{"type":"bigint","type":"bigint"}]'
+answers 400 bad-json GET '/list?prefix=[1'
 
 test_case 'after all that the data is as it was, and the server is'
 request GET /kv/attacked
 body_is '{"still":"here"}'
 header ETag "$tag"
-request GET /count?prefix=attacked
-field .count 0
-request GET /livez
-expect 200
+gives .count 0 GET /count?prefix=attacked
+answers 200 GET /livez
 
 finish

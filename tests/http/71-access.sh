@@ -21,40 +21,32 @@ is 'tokens' "$(grep -c 'kindex_' "$log")" 0
 
 test_case 'the name of an explanation says nothing about names of others'
 request POST /indexes '{"name":"a_by_n","prefix":["b"],"fields":["/n"]}' --oauth2-bearer "$token"
-request POST /tokens '{"name":"lister","grants":[{"scopes":["list"],"prefix":["a"]}]}' --oauth2-bearer "$token"
-expect 201
+answers 201 POST /tokens '{"name":"lister","grants":[{"scopes":["list"],"prefix":["a"]}]}' --oauth2-bearer "$token"
 lister=$(value .token)
 question='{"prefix":["a"],"where":[{"path":"/n","eq":1}]}'
-request POST /explain "$question" --oauth2-bearer "$token"
-field .declaration.name a_by_n_2
-request POST /explain "$question" --oauth2-bearer "$lister"
-field .declaration.name a_by_n
+gives .declaration.name a_by_n_2 POST /explain "$question" --oauth2-bearer "$token"
+gives .declaration.name a_by_n POST /explain "$question" --oauth2-bearer "$lister"
 
 test_case 'entries under a key are reported to clients that may list them'
 tell=(--header 'Prefer: return=representation')
 holder() {
-    request POST /tokens "{\"name\":\"holder\",\"grants\":$1}" --oauth2-bearer "$token"
-    expect 201
+    answers 201 POST /tokens "{\"name\":\"holder\",\"grants\":$1}" --oauth2-bearer "$token"
     holder=$(value .token)
 }
 request PUT /kv/a/under/k 1 --oauth2-bearer "$token"
 request PUT /kv/a/owner '{"m":1}' --oauth2-bearer "$token"
 request POST /indexes '{"name":"a_by_m","prefix":["a"],"fields":["/m"]}' --oauth2-bearer "$token"
 holder '[{"scopes":["read","list","write"],"prefix":["a"]}]'
-request GET /kv/a/under '' --oauth2-bearer "$holder"
-expect 404 key-not-found
+answers 404 key-not-found GET /kv/a/under '' --oauth2-bearer "$holder"
 field .listedAt /list?prefix=a/under
-request DELETE /kv/a/under '' --oauth2-bearer "$holder" "${tell[@]}"
-expect 404 key-not-found
+answers 404 key-not-found DELETE /kv/a/under '' --oauth2-bearer "$holder" "${tell[@]}"
 field .listedAt /list?prefix=a/under
 until_status 404 GET /kv/a_by_m/=1 '' --oauth2-bearer "$holder"
 field .listedAt /list?prefix=a_by_m/=1
 holder '[{"scopes":["read","write"],"prefix":["a"]},{"scopes":["list"],"prefix":["a","other"]}]'
-request GET /kv/a/under '' --oauth2-bearer "$holder"
-expect 404 key-not-found
+answers 404 key-not-found GET /kv/a/under '' --oauth2-bearer "$holder"
 field '[.detail, .listedAt]' '["There is no entry [\"a\",\"under\"].",null]'
-request DELETE /kv/a/under '' --oauth2-bearer "$holder" "${tell[@]}"
-expect 404 key-not-found
+answers 404 key-not-found DELETE /kv/a/under '' --oauth2-bearer "$holder" "${tell[@]}"
 field '.listedAt' null
 stop_server
 
@@ -65,26 +57,19 @@ node "$here/access_secrets.js" "$url" "$token" >"$work/secrets" 2>&1
 grep FAILED "$work/secrets"
 is 'the requests' "$(tail -1 "$work/secrets")" '40 passed, 0 failed'
 holder '[{"scopes":["write"],"prefix":["a"]}]'
-request PUT /kv/a/new 1 --oauth2-bearer "$holder"
-expect 200
-request DELETE /kv/a/new '' --oauth2-bearer "$holder" "${tell[@]}"
-expect 403 forbidden
-request DELETE /kv/a/new '' --oauth2-bearer "$holder"
-expect 204
-request PATCH /kv/a/new '{"a":1}' --oauth2-bearer "$holder"
-expect 403 forbidden
+answers 200 PUT /kv/a/new 1 --oauth2-bearer "$holder"
+answers 403 forbidden DELETE /kv/a/new '' --oauth2-bearer "$holder" "${tell[@]}"
+answers 204 DELETE /kv/a/new '' --oauth2-bearer "$holder"
+answers 403 forbidden PATCH /kv/a/new '{"a":1}' --oauth2-bearer "$holder"
 field '[.scope, .prefix]' '["read",["a","new"]]'
-request DELETE /list?prefix=a '' --oauth2-bearer "$holder"
-expect 403 forbidden
+answers 403 forbidden DELETE /list?prefix=a '' --oauth2-bearer "$holder"
 field '[.scope, .prefix]' '["list",["a"]]'
 holder '[{"scopes":["write"],"prefix":["a"]},{"scopes":["read","list"],"prefix":["a","shown"]}]'
-request PUT /kv/a/shown 1 --oauth2-bearer "$holder"
-expect 201
+answers 201 PUT /kv/a/shown 1 --oauth2-bearer "$holder"
 
 test_case 'a write of bytes names indexes only to a token that may read by them'
 request POST /indexes '{"name":"by_size","prefix":["a"],"fields":["/size"]}' --oauth2-bearer "$token"
-request PUT /kv/a/shown text -H 'Content-Type: text/plain' --oauth2-bearer "$holder"
-expect 200
+answers 200 PUT /kv/a/shown text -H 'Content-Type: text/plain' --oauth2-bearer "$holder"
 header Kindex-Not-Indexed ''
 holder '[{"scopes":["write","read"],"prefix":["a"]}]'
 request PUT /kv/a/shown text -H 'Content-Type: text/plain' --oauth2-bearer "$holder"
@@ -94,33 +79,26 @@ stop_server
 test_case 'an index is dropped only by a token that may change its name too, by every route'
 rm -r "$work/data"
 start_server --token-file "$work/token"
-request POST /atomic '{"mutations":[
+answers 200 POST /atomic '{"mutations":[
     {"type":"set","key":["people","ada"],"value":{"mail":"a@x.org"}},
     {"type":"set","key":["by_mail","a@x.org"],"value":["people","ada"]}]}' --oauth2-bearer "$token"
-expect 200
 for declaration in '{"name":"by_mail","prefix":["people"],"fields":["/mail"],"unique":true,"adopt":true}' \
     '{"name":"places_by_city","prefix":["places"],"fields":["/city"]}'; do
-    request POST /indexes "$declaration" --oauth2-bearer "$token" --header 'Prefer: wait=60'
-    expect 201
+    answers 201 POST /indexes "$declaration" --oauth2-bearer "$token" --header 'Prefer: wait=60'
 done
 holder '[{"scopes":["index","read"],"prefix":["people"]},{"scopes":["index","read"],"prefix":["places"]}]'
-request DELETE /indexes/by_mail '' --oauth2-bearer "$holder"
-expect 403 forbidden
+answers 403 forbidden DELETE /indexes/by_mail '' --oauth2-bearer "$holder"
 for query in 'prune=true&dry=1' prune=true; do
-    request PUT "/indexes?$query" '{}' --oauth2-bearer "$holder"
-    expect 200
+    answers 200 PUT "/indexes?$query" '{}' --oauth2-bearer "$holder"
     field .indexes '[]'
 done
-request GET /indexes/by_mail '' --oauth2-bearer "$token"
-field '[.state, .entries]' '["ready",1]'
+gives '[.state, .entries]' '["ready",1]' GET /indexes/by_mail '' --oauth2-bearer "$token"
 holder '[{"scopes":["index"],"prefix":["people"]},{"scopes":["index"],"prefix":["by_mail"]}]'
 for query in 'prune=true&dry=1' prune=true; do
-    request PUT "/indexes?$query" '{}' --oauth2-bearer "$holder"
-    expect 200
+    answers 200 PUT "/indexes?$query" '{}' --oauth2-bearer "$holder"
     field '.indexes | map([.name, .change])' '[["by_mail","dropped"]]'
 done
-request GET '/indexes?declarations=1' '' --oauth2-bearer "$token"
-field keys '["places_by_city"]'
+gives keys '["places_by_city"]' GET '/indexes?declarations=1' '' --oauth2-bearer "$token"
 stop_server
 
 test_case 'counts and conflicts of an index are told to tokens that may list its entries'
@@ -135,8 +113,7 @@ field '[.state, .conflicts]' '["conflicted",1]'
 request POST '/indexes?paused=1' '{"name":"unbuilt","prefix":["people"],"fields":["/n"],"unique":true}' --oauth2-bearer "$token"
 holder '[{"scopes":["read"],"prefix":["people"]}]'
 refused() { # INDEX FILTER TEXT: what a look-up is refused with
-    request GET "/indexes/$1/get/=1" '' --oauth2-bearer "$holder"
-    expect 409 index-not-ready
+    answers 409 index-not-ready GET "/indexes/$1/get/=1" '' --oauth2-bearer "$holder"
     field "$2" "$3"
 }
 refused twice '[.state, .conflicts, .listedAt]' '["conflicted",null,null]'
@@ -153,16 +130,12 @@ field '[.migration.state, .conflicts]' '["conflicted",1]'
 holder '[{"scopes":["read","list"],"prefix":["pets"]}]'
 request GET /indexes/moved '' --oauth2-bearer "$holder"
 field '[.migration.state, .migration.build, .conflicts, .entries]' '["conflicted",null,null,null]'
-request GET /indexes/moved/conflicts '' --oauth2-bearer "$holder"
-expect 403 forbidden
+answers 403 forbidden GET /indexes/moved/conflicts '' --oauth2-bearer "$holder"
 field '[.scope, .index]' '["list","moved"]'
-request GET '/list?index=moved' '' --oauth2-bearer "$holder"
-field '[.entries[].key]' '[["pets","cat"]]'
+gives '[.entries[].key]' '[["pets","cat"]]' GET '/list?index=moved' '' --oauth2-bearer "$holder"
 holder '[{"scopes":["read","list"],"prefix":["pets"]},{"scopes":["list"],"prefix":["people"]}]'
-request GET /indexes/moved '' --oauth2-bearer "$holder"
-field '[.conflicts, .entries]' '[1,1]'
-request GET /indexes/moved/conflicts '' --oauth2-bearer "$holder"
-field '[.conflicts[].keys[][1]]' '["ada","bob"]'
+gives '[.conflicts, .entries]' '[1,1]' GET /indexes/moved '' --oauth2-bearer "$holder"
+gives '[.conflicts[].keys[][1]]' '["ada","bob"]' GET /indexes/moved/conflicts '' --oauth2-bearer "$holder"
 stop_server
 
 test_case 'the walk finds tokens that allow more than it believes, on every route'

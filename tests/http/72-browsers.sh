@@ -11,44 +11,34 @@ test_case 'the host of an absolute target counts, and not Host'
 request GET /version '' --http1.1 --request-target http://evil.example/version --header 'Host: localhost'
 expect 421 host-not-allowed
 field '.detail | contains("evil.example")' true
-request GET /version '' --http1.1 --request-target http://localhost/version --header 'Host: evil.example'
-expect 200
-request PUT /kv/absolute 1 --http1.1 --request-target "$url/kv/absolute?ttl=1h"
-expect 201
+answers 200 GET /version '' --http1.1 --request-target http://localhost/version --header 'Host: evil.example'
+answers 201 PUT /kv/absolute 1 --http1.1 --request-target "$url/kv/absolute?ttl=1h"
 request GET /kv/absolute
 body_is 1
 request DELETE /kv/absolute
 
 test_case 'on a loopback address only localhost and addresses are let in'
 for host in localhost localhost:4512 127.0.0.1 127.0.0.1:80 LOCALHOST '[::1]:4512' 192.0.2.7:4512; do
-    request GET /version '' --header "Host: $host"
-    expect 200
+    answers 200 GET /version '' --header "Host: $host"
 done
 for host in evil evil.example evil.example:4512 localhost.evil.example 127.0.0.1.evil.example \
     localhosts 127.0.0.1x app.example.org; do
-    request GET /version '' --header "Host: $host"
-    expect 421 host-not-allowed
-    request PUT /kv/a 1 --header "Host: $host"
-    expect 421 host-not-allowed
+    answers 421 host-not-allowed GET /version '' --header "Host: $host"
+    answers 421 host-not-allowed PUT /kv/a 1 --header "Host: $host"
 done
-request GET /version '' --header 'Host: evil.example' --http2-prior-knowledge
-expect 421 host-not-allowed
-request GET /kv/a
-expect 404 key-not-found
+answers 421 host-not-allowed GET /version '' --header 'Host: evil.example' --http2-prior-knowledge
+answers 404 key-not-found GET /kv/a
 
 test_case 'no other site may change anything, nor read what it gets'
-request PUT /kv/a 1 --header "Origin: $app"
-expect 403 origin-not-allowed
+answers 403 origin-not-allowed PUT /kv/a 1 --header "Origin: $app"
 header Access-Control-Allow-Origin ''
-request GET /version '' --header "Origin: $app"
-expect 200
+answers 200 GET /version '' --header "Origin: $app"
 header Access-Control-Allow-Origin ''
 header Vary ''
 request OPTIONS /kv/a '' --header "Origin: $app" --header 'Access-Control-Request-Method: PUT'
 header Access-Control-Allow-Origin ''
 header Access-Control-Allow-Methods ''
-request PUT /kv/a 1 --header "Origin: $url"
-expect 201
+answers 201 PUT /kv/a 1 --header "Origin: $url"
 
 test_case 'no reply may be loaded into a page of another origin'
 for path in /kv/a /kv/absent /version /list?prefix=a /nowhere; do
@@ -70,13 +60,10 @@ for version in --http1.1 --http2-prior-knowledge; do
             expect 403 origin-not-allowed
         done
     done
-    request GET /version '' $version --header 'Sec-Fetch-Site: cross-site'
-    expect 403 origin-not-allowed
-    request GET /kv/a '' $version --header 'Sec-Fetch-Site: cross-site' --header 'Sec-Fetch-Mode: navigate'
-    expect 200
+    answers 403 origin-not-allowed GET /version '' $version --header 'Sec-Fetch-Site: cross-site'
+    answers 200 GET /kv/a '' $version --header 'Sec-Fetch-Site: cross-site' --header 'Sec-Fetch-Mode: navigate'
     for site in same-site same-origin none; do
-        request GET /kv/a '' $version --header "Sec-Fetch-Site: $site" --header 'Sec-Fetch-Mode: no-cors'
-        expect 200
+        answers 200 GET /kv/a '' $version --header "Sec-Fetch-Site: $site" --header 'Sec-Fetch-Mode: no-cors'
     done
 done
 request POST /kv/a 1 --header "Origin: $app" --header 'Sec-Fetch-Site: cross-site' --header 'Sec-Fetch-Mode: navigate'
@@ -84,15 +71,12 @@ expect 403 origin-not-allowed
 
 test_case 'no value is the script of a service worker'
 for site in same-origin none cross-site; do
-    request GET /kv/a '' --header 'Service-Worker: script' --header "Sec-Fetch-Site: $site"
-    expect 403 origin-not-allowed
+    answers 403 origin-not-allowed GET /kv/a '' --header 'Service-Worker: script' --header "Sec-Fetch-Site: $site"
 done
-request GET /kv/a '' --header 'Service-Worker: script' --http2-prior-knowledge
-expect 403 origin-not-allowed
+answers 403 origin-not-allowed GET /kv/a '' --header 'Service-Worker: script' --http2-prior-knowledge
 
 test_case 'in a browser the page of another origin, or site, does not run what is stored'
-request PUT /kv/x "say('ran')" --header 'Content-Type: text/javascript'
-expect 201
+answers 201 PUT /kv/x "say('ran')" --header 'Content-Type: text/javascript'
 mkdir "$work/browser"
 node "$here/browser_page.js" "$url/kv/x" "$work/browser" >"$work/pages"
 is 'the pages' "$(grep -v port "$work/pages")" $'other-origin blocked\nother-site blocked\nby-cors blocked'
@@ -118,8 +102,7 @@ start_server --host-names 'kv.example.org, kv2.example.org' --cors-origin "$app,
 
 test_case 'further names are let in, others are not'
 for host in kv.example.org KV.example.org:4512 kv2.example.org localhost; do
-    request GET /version '' --header "Host: $host"
-    expect 200
+    answers 200 GET /version '' --header "Host: $host"
 done
 for host in example.org kv.example kv.example.org.evil kv3.example.org ,; do
     request GET /version '' --header "Host: $host"
@@ -138,12 +121,10 @@ for version in --http1.1 --http2-prior-knowledge; do
     header Access-Control-Allow-Credentials ''
     header Vary Origin
 done
-request PUT /kv/a 2 --header "Origin: $app"
-expect 200
+answers 200 PUT /kv/a 2 --header "Origin: $app"
 header Access-Control-Allow-Origin "$app"
 header Access-Control-Expose-Headers '*ETag*Retry-After*'
-request GET /kv/absent '' --header 'Origin: http://two.example:8080'
-expect 404 key-not-found
+answers 404 key-not-found GET /kv/absent '' --header 'Origin: http://two.example:8080'
 header Access-Control-Allow-Origin http://two.example:8080
 request GET /kv/a
 header Vary Origin
@@ -153,23 +134,18 @@ test_case 'that holds for what a browser says of it, too'
 metadata=(--header 'Sec-Fetch-Site: cross-site' --header 'Sec-Fetch-Mode: cors')
 request OPTIONS /kv/a '' --header "Origin: $app" --header 'Access-Control-Request-Method: PUT' "${metadata[@]}"
 is status "$status" 204
-request GET /kv/a '' --header "Origin: $app" "${metadata[@]}"
-expect 200
+answers 200 GET /kv/a '' --header "Origin: $app" "${metadata[@]}"
 header Access-Control-Allow-Origin "$app"
 header Cross-Origin-Resource-Policy ''
-request GET /kv/a '' "${metadata[@]}"
-expect 403 origin-not-allowed
-request GET /kv/a '' --header 'Origin: https://evil.example' "${metadata[@]}"
-expect 403 origin-not-allowed
+answers 403 origin-not-allowed GET /kv/a '' "${metadata[@]}"
+answers 403 origin-not-allowed GET /kv/a '' --header 'Origin: https://evil.example' "${metadata[@]}"
 header Cross-Origin-Resource-Policy same-origin
-request GET /kv/a '' --header "Origin: $app" --header 'Service-Worker: script'
-expect 403 origin-not-allowed
+answers 403 origin-not-allowed GET /kv/a '' --header "Origin: $app" --header 'Service-Worker: script'
 
 test_case 'others are as before, however near they are'
 for origin in https://app.example.or http://app.example.org https://app.example.org:444 \
     https://app.example.org.evil null https://two.example:8080 http://two.example; do
-    request PUT /kv/a 3 --header "Origin: $origin"
-    expect 403 origin-not-allowed
+    answers 403 origin-not-allowed PUT /kv/a 3 --header "Origin: $origin"
     header Access-Control-Allow-Origin ''
     request OPTIONS /kv/a '' --header "Origin: $origin" --header 'Access-Control-Request-Method: PUT'
     header Access-Control-Allow-Origin ''
@@ -182,8 +158,7 @@ request POST /tokens '{"name":"x","grants":[{"scopes":["read","write","list","wa
 expect 201
 request OPTIONS /kv/a '' --header "Origin: $app" --header 'Access-Control-Request-Method: PUT'
 is status "$status" 204
-request PUT /kv/a 4 --header "Origin: $app"
-expect 401 unauthorized
+answers 401 unauthorized PUT /kv/a 4 --header "Origin: $app"
 header Access-Control-Allow-Origin "$app"
 
 # refused LIST ADVICE: it is no list of sites, and this is what to write.

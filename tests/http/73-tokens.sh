@@ -14,19 +14,16 @@ grant='{"name":"x","grants":[{"scopes":["read"],"prefix":["a"]}]}'
 start_server
 
 test_case 'without tokens every client may do everything'
-request PUT /kv/a/k 1
-expect 201
+answers 201 PUT /kv/a/k 1
 
 test_case 'the first token must be one that may do everything'
-request POST /tokens "$grant" "${json[@]}"
-expect 409 no-admin
+answers 409 no-admin POST /tokens "$grant" "${json[@]}"
 program token create keys admin:
 is 'exit status' $code 4
 is 'what makes one' "$(grep -c 'kindex token create NAME all' "$work/complaint")" 1
 program token create app read:a
 is 'exit status' $code 4
-request GET /kv/a/k
-expect 200
+answers 200 GET /kv/a/k
 
 test_case 'a token that could not be shown is revoked'
 code=0
@@ -34,33 +31,25 @@ KINDEX_URL=$url timeout "$longest" "$KINDEX" token create operator all >/dev/ful
     2>"$work/complaint" || code=$?
 is 'exit status' "$((code != 0))" 1
 is 'the reason' "$(grep -c 'is revoked' "$work/complaint")" 1
-request GET /kv/a/k
-expect 200
+answers 200 GET /kv/a/k
 request GET /tokens
 body_is '{"tokens":[],"cursor":null}'
 
 test_case 'without tokens none is needed, and one that is sent is not looked at'
-request GET /tokens/self
-expect 200
+answers 200 GET /tokens/self
 body_is '{"required":false,"token":null}'
 header Cache-Control no-store
 request GET /tokens/self '' --header 'Authorization: Bearer x'
 body_is '{"required":false,"token":null}'
-request GET '/tokens/self?x=1'
-expect 400 unknown-parameter
+answers 400 unknown-parameter GET '/tokens/self?x=1'
 
 test_case 'what is no token, no grant or no scope is refused with its place'
-request POST /tokens '{"name":"x","grants":[{"scopes":["raed"],"prefix":[]}]}' "${json[@]}"
-expect 400 bad-request
+answers 400 bad-request POST /tokens '{"name":"x","grants":[{"scopes":["raed"],"prefix":[]}]}' "${json[@]}"
 field .pointer /grants/0/scopes/0
-request POST /tokens '{"name":"x","grants":[{"scopes":["read"]}]}' "${json[@]}"
-expect 400 bad-request
-request POST /tokens '{"name":"x","grants":[]}' "${json[@]}"
-expect 400 bad-request
-request POST /tokens '{"name":"x","grant":[]}' "${json[@]}"
-expect 400 unknown-member
-request POST /tokens '{"name":"","grants":[{"scopes":["read"],"prefix":[]}]}' "${json[@]}"
-expect 400 bad-request
+answers 400 bad-request POST /tokens '{"name":"x","grants":[{"scopes":["read"]}]}' "${json[@]}"
+answers 400 bad-request POST /tokens '{"name":"x","grants":[]}' "${json[@]}"
+answers 400 unknown-member POST /tokens '{"name":"x","grant":[]}' "${json[@]}"
+answers 400 bad-request POST /tokens '{"name":"","grants":[{"scopes":["read"],"prefix":[]}]}' "${json[@]}"
 request POST /tokens '{"name":"x","grants":[{"scopes":["read"],"prefix":[]}],"ttl":"soon"}' "${json[@]}"
 expect 400 bad-request
 long=$(printf 'x%.0s' {1..2000})
@@ -87,18 +76,13 @@ is 'how they end' "$(cat "$work/ends")" ''
 
 test_case 'from the first token on every request needs one'
 is 'its form' "$([[ $operator =~ ^kindex_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$ ]] && echo yes)" yes
-request GET /kv/a/k
-expect 401 unauthorized
+answers 401 unauthorized GET /kv/a/k
 header WWW-Authenticate 'Bearer realm="kindex"'
-request GET /kv/a/k '' --header 'Authorization: Basic a2luZGV4'
-expect 401 unauthorized
-request GET "/kv/a/k?token=$operator"
-expect 401 unauthorized
-request GET /livez
-expect 200
+answers 401 unauthorized GET /kv/a/k '' --header 'Authorization: Basic a2luZGV4'
+answers 401 unauthorized GET "/kv/a/k?token=$operator"
+answers 200 GET /livez
 as "$operator"
-request GET /kv/a/k '' "${bearer[@]}"
-expect 200
+answers 200 GET /kv/a/k '' "${bearer[@]}"
 
 test_case 'the command line makes, lists, shows and revokes tokens'
 export KINDEX_TOKEN=$operator
@@ -127,31 +111,25 @@ code=$?
 is 'exit status' $code 1
 
 test_case 'the last administrator cannot be revoked while there are others'
-request DELETE "/tokens/${operator:7:16}" '' "${bearer[@]}"
-expect 409 no-admin
-request DELETE /tokens/ffffffffffffffff '' "${bearer[@]}"
-expect 404 token-not-found
+answers 409 no-admin DELETE "/tokens/${operator:7:16}" '' "${bearer[@]}"
+answers 404 token-not-found DELETE /tokens/ffffffffffffffff '' "${bearer[@]}"
 
 test_case 'KV Connect has the same tokens, and gives out the one it was given, to be asked for again in years'
 request POST / '{"supportedVersions":[3]}'
 is status "$status" 401
 header Content-Type text/plain
-request POST / '{"supportedVersions":[3]}' --header "Authorization: Bearer $app"
-expect 200
+answers 200 POST / '{"supportedVersions":[3]}' --header "Authorization: Bearer $app"
 field .token "$app"
 field '.expiresAt | fromdate > now + 365 * 86400' true
 
 test_case 'a unique value of a foreign entry is refused without naming the entry'
 request POST /indexes '{"name":"by_m","prefix":[],"fields":["/m"],"unique":true}' "${json[@]}" "${bearer[@]}"
 request PUT /kv/secret/one '{"m":"x"}' "${json[@]}" "${bearer[@]}"
-request PUT /kv/a/in/1 '{"m":"x"}' "${json[@]}" --header "Authorization: Bearer $app"
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/a/in/1 '{"m":"x"}' "${json[@]}" --header "Authorization: Bearer $app"
 is 'the entry' "$(grep -c secret "$answer")" 0
-request PUT /kv/a/in/1 '{"m":"x"}' "${json[@]}" "${bearer[@]}"
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/a/in/1 '{"m":"x"}' "${json[@]}" "${bearer[@]}"
 field .existingKey '["secret","one"]'
-request DELETE /indexes/by_m '' "${bearer[@]}"
-expect 204
+answers 204 DELETE /indexes/by_m '' "${bearer[@]}"
 
 test_case 'a patch takes read as well, since what it stores is made of what was there'
 request POST /indexes '{"name":"by_ab","prefix":["p"],"fields":["/a","/b"],"unique":true}' "${json[@]}" "${bearer[@]}"
@@ -159,42 +137,33 @@ request PUT /kv/p/1 '{"a":1,"b":"secret"}' "${json[@]}" "${bearer[@]}"
 request PUT /kv/p/2 '{"a":2,"b":"secret"}' "${json[@]}" "${bearer[@]}"
 program token create writer write:p
 writer=$(cat "$work/said")
-request PATCH /kv/p/2 '{"a":1}' "${json[@]}" --header "Authorization: Bearer $writer"
-expect 403 forbidden
+answers 403 forbidden PATCH /kv/p/2 '{"a":1}' "${json[@]}" --header "Authorization: Bearer $writer"
 field .scope read
-request PUT /kv/p/3 '{"a":1,"b":"secret"}' "${json[@]}" --header "Authorization: Bearer $writer"
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/p/3 '{"a":1,"b":"secret"}' "${json[@]}" --header "Authorization: Bearer $writer"
 field '[.value, .existingKey]' '[[1,"secret"],null]'
-request PATCH /kv/p/2 '{"a":1}' "${json[@]}" "${bearer[@]}"
-expect 409 unique-violation
+answers 409 unique-violation PATCH /kv/p/2 '{"a":1}' "${json[@]}" "${bearer[@]}"
 field '[.value, .existingKey]' '[[1,"secret"],["p","1"]]'
-request DELETE /indexes/by_ab '' "${bearer[@]}"
-expect 204
+answers 204 DELETE /indexes/by_ab '' "${bearer[@]}"
 
 test_case 'a token sees itself, without its secret'
 program token create self read:p --ttl 1h
 self=$(cat "$work/said")
-request GET /tokens/self '' --header "Authorization: Bearer $self"
-expect 200
+answers 200 GET /tokens/self '' --header "Authorization: Bearer $self"
 field '[.required, .token.name, .token.grants]' '[true,"self",[{"scopes":["read"],"prefix":["p"]}]]'
 field .token.id "${self:7:16}"
 field '.token.expiresAt - .token.createdAt' 3600000
 field '.token.token' null
-request GET "/tokens/${self:7:16}" '' --header "Authorization: Bearer $self"
-expect 403 forbidden
-request GET /tokens/self
-expect 200
+answers 403 forbidden GET "/tokens/${self:7:16}" '' --header "Authorization: Bearer $self"
+answers 200 GET /tokens/self
 body_is '{"required":true,"token":null}'
-request GET /tokens/self '' --header 'Authorization: Bearer x'
-expect 401 unauthorized
+answers 401 unauthorized GET /tokens/self '' --header 'Authorization: Bearer x'
 KINDEX_TOKEN=$self program token self
 is 'exit status' $code 0
 is 'the command shows it' "$(jq -r .token.name "$work/said")" self
 KINDEX_TOKEN= program token self
 is 'the command without a token' "$(jq -c . "$work/said")" '{"required":true,"token":null}'
 program token revoke "${self:7:16}"
-request GET /tokens/self '' --header "Authorization: Bearer $self"
-expect 401 unauthorized
+answers 401 unauthorized GET /tokens/self '' --header "Authorization: Bearer $self"
 
 test_case 'a revoked token ends a watch, an event stream and a watch of KV Connect at once'
 program token create watcher watch,read,list:
@@ -219,8 +188,7 @@ program token revoke "${watcher:7:16}"
 is 'exit status' $code 0
 while read -r pid; do wait "$pid"; done <"$work/streams"
 is 'they end before their next sign of life' "$((SECONDS - began < 15))" 1
-request GET /kv/a/k '' --header "Authorization: Bearer $watcher"
-expect 401 unauthorized
+answers 401 unauthorized GET /kv/a/k '' --header "Authorization: Bearer $watcher"
 
 test_case 'a watch of an index entry ends when the index is dropped: the key is another one then'
 request POST /indexes '{"name":"by_n","prefix":["a"],"fields":["/n"],"unique":true}' "${json[@]}" \
@@ -231,15 +199,12 @@ curl --silent --no-buffer --max-time "$longest" --header "Authorization: Bearer 
 follower=$!
 follower_has_begun() { grep -q '^id:' "$work/follow"; }
 wait_until follower_has_begun
-request DELETE /indexes/by_n '' "${bearer[@]}"
-expect 204
+answers 204 DELETE /indexes/by_n '' "${bearer[@]}"
 wait "$follower"
 is 'it ends' $? 0
-request PUT /kv/by_n/z '"secret"' "${bearer[@]}"
-expect 201
+answers 201 PUT /kv/by_n/z '"secret"' "${bearer[@]}"
 is 'it was shown' "$(grep -c secret "$work/follow")" 0
-request GET '/watch?key=by_n/z' '' --header "Authorization: Bearer $(cat "$work/said")"
-expect 403 forbidden
+answers 403 forbidden GET '/watch?key=by_n/z' '' --header "Authorization: Bearer $(cat "$work/said")"
 
 test_case 'a list that its token does not last for is cut off: it does not look like all of it'
 for i in {1..500}; do
@@ -270,31 +235,26 @@ test_case 'a list by an index is cut off when its name is that of another one'
 program token create lister list:rows
 lister=$(cat "$work/said")
 request PUT /kv/vault/1 '{"n":1000}' "${bearer[@]}"
-request POST /indexes '{"name":"by_row","prefix":["rows"],"fields":["/n"]}' "${bearer[@]}" -H 'Prefer: wait=60'
-expect 201
+answers 201 POST /indexes '{"name":"by_row","prefix":["rows"],"fields":["/n"]}' "${bearer[@]}" -H 'Prefer: wait=60'
 mkfifo "$work/pipe"
 curl --silent --max-time "$longest" --header 'Accept: application/x-ndjson' \
     --header "Authorization: Bearer $lister" "$url/list?index=by_row" >"$work/pipe" &
 exec 3<"$work/pipe"
 read -r first <&3
 is 'it has begun' "$(jq -c .key <<<"$first")" '["rows",1]'
-request DELETE /indexes/by_row '' "${bearer[@]}"
-expect 204
-request POST /indexes '{"name":"by_row","prefix":["vault"],"fields":["/n"]}' "${bearer[@]}" -H 'Prefer: wait=60'
-expect 201
+answers 204 DELETE /indexes/by_row '' "${bearer[@]}"
+answers 201 POST /indexes '{"name":"by_row","prefix":["vault"],"fields":["/n"]}' "${bearer[@]}" -H 'Prefer: wait=60'
 is 'what it shows of the other one' "$(grep -c vault <&3)" 0
 exec 3<&-
 rm "$work/pipe"
-request GET '/list?index=by_row' '' --header "Authorization: Bearer $lister"
-expect 403 forbidden
+answers 403 forbidden GET '/list?index=by_row' '' --header "Authorization: Bearer $lister"
 
 test_case 'a token ends at its time, and a stream with it'
 program token create short watch: --ttl 2s
 curl --silent --no-buffer --max-time "$longest" --header "Authorization: Bearer $(cat "$work/said")" \
     --output "$work/short" "$url/watch?key=a/k"
 is 'curl ends' $? 0
-request GET '/watch?key=a/k' '' --header "Authorization: Bearer $(cat "$work/said")"
-expect 401 unauthorized
+answers 401 unauthorized GET '/watch?key=a/k' '' --header "Authorization: Bearer $(cat "$work/said")"
 is 'it is told' "$(value .detail)" 'The access token has expired.'
 
 test_case 'a wait for an index ends when the token expires'
@@ -304,13 +264,11 @@ expect 202
 curl --silent --output "$work/null" "${bearer[@]}" --header 'Prefer: wait=60' "$url/indexes/by_held" &
 waiter=$!
 program token create builder index:held index:by_held --ttl 3s
-request POST /indexes/by_held/throttle '{"perSecond":5}' "${json[@]}" --header 'Prefer: wait=60' \
+answers 200 POST /indexes/by_held/throttle '{"perSecond":5}' "${json[@]}" --header 'Prefer: wait=60' \
     --header "Authorization: Bearer $(cat "$work/said")"
-expect 200
 field '[.state, .pace.perSecond]' '["building",5]'
 is 'a permitted wait that began before continues' "$(kill -0 $waiter && echo yes)" yes
-request DELETE /indexes/by_held '' "${bearer[@]}"
-expect 204
+answers 204 DELETE /indexes/by_held '' "${bearer[@]}"
 wait $waiter
 
 test_case 'tokens and revocations survive SIGKILL'
@@ -322,10 +280,8 @@ program token revoke "${gone:7:16}"
 kill -KILL "$server"
 wait "$server" 2>"$work/null"
 start_server --token-streams 2 --token-rate 20
-request GET /kv/a/k '' --header "Authorization: Bearer $kept"
-expect 200
-request GET /kv/a/k '' --header "Authorization: Bearer $gone"
-expect 401 unauthorized
+answers 200 GET /kv/a/k '' --header "Authorization: Bearer $kept"
+answers 401 unauthorized GET /kv/a/k '' --header "Authorization: Bearer $gone"
 is 'what is stored has no secret' "$(grep -rscF -- "${kept:24:20}" "$work/data" | grep -vc ':0$')" 0
 
 test_case 'a token has so many streams at a time, and a place is free again when one ends'
@@ -339,8 +295,7 @@ for i in 1 2; do
 done
 two_have_begun() { [ "$(find "$work" -name 'stream--*' -size +0 | wc -l)" = 2 ]; }
 wait_until two_have_begun
-request GET '/watch?key=a/k' '' --header "Authorization: Bearer $two"
-expect 429 too-many-streams
+answers 429 too-many-streams GET '/watch?key=a/k' '' --header "Authorization: Bearer $two"
 header Retry-After '[0-9]*'
 field .limit 2
 
@@ -359,16 +314,13 @@ test_case 'the token of a file may do everything, is nowhere stored, and is not 
 start_server --token-file "$work/token"
 is 'the file is its owner'"'"'s' "$(stat -c %a "$work/token")" 600
 as "$(cat "$work/token")"
-request GET /tokens '' "${bearer[@]}"
-expect 200
+answers 200 GET /tokens '' "${bearer[@]}"
 field '[.tokens[] | select(.fixed)] | length' 1
 id=$(value '.tokens[] | select(.fixed) | .id')
-request DELETE "/tokens/$id" '' "${bearer[@]}"
-expect 409 token-fixed
+answers 409 token-fixed DELETE "/tokens/$id" '' "${bearer[@]}"
 stop_server
 start_server
-request GET /tokens '' "${bearer[@]}"
-expect 401 unauthorized
+answers 401 unauthorized GET /tokens '' "${bearer[@]}"
 stop_server
 
 test_case 'a token file that others may read, or that holds no token, is refused'
@@ -389,22 +341,18 @@ is 'exit status' $? 1
 is 'what to add' "$(grep -c -- '--token-file FILE.*--insecure' "$work/complaint")" 1
 start_server --listen 0.0.0.0:0 --token-file "$work/other"
 as "$(cat "$work/other")"
-request GET /kv/a/k '' "${bearer[@]}"
-expect 200
-request GET /kv/a/k
-expect 401 unauthorized
+answers 200 GET /kv/a/k '' "${bearer[@]}"
+answers 401 unauthorized GET /kv/a/k
 stop_server
 start_server --listen 0.0.0.0:0
-request GET /kv/a/k '' --header "Authorization: Bearer $operator"
-expect 200
+answers 200 GET /kv/a/k '' --header "Authorization: Bearer $operator"
 
 test_case 'what another index is declared for is not told'
 as "$operator"
 request POST /indexes '{"name":"theirs","prefix":["users"],"fields":["/secret"],"unique":true}' "${json[@]}" "${bearer[@]}"
 KINDEX_TOKEN=$operator program token create narrow index:theirs index:mine
-request POST '/indexes?dry=1' '{"name":"theirs","prefix":["mine"],"fields":["/x"]}' "${json[@]}" \
+answers 403 POST '/indexes?dry=1' '{"name":"theirs","prefix":["mine"],"fields":["/x"]}' "${json[@]}" \
     --header "Authorization: Bearer $(cat "$work/said")"
-expect 403
 is 'what is told' "$(grep -c secret "$answer")" 0
 
 test_case 'a write after the drop of the index that owned its key is refused'
@@ -427,8 +375,7 @@ for range in '' yes; do
             session.close();
         });' "$url" "$(cat "$work/said")" $range >"$work/raced"
     is 'the drop, and the write after it' "$(cat "$work/raced")" '204 refused'
-    request GET /kv/byx/1 '' "${bearer[@]}"
-    expect 404
+    answers 404 GET /kv/byx/1 '' "${bearer[@]}"
 done
 
 test_case "a token that another one made has no rights beyond that one's"
@@ -472,8 +419,7 @@ for i in 1 2 3 4 5; do
     KINDEX_TOKEN=$operator program token create "paged$i" read:paged/$i
 done
 KINDEX_TOKEN=$operator program token create pager admin:paged
-request GET /tokens '' "${bearer[@]}"
-field .cursor null
+gives .cursor null GET /tokens '' "${bearer[@]}"
 all=$(value '[.tokens[].id]')
 is 'in the order of their ids' "$(value '[.tokens[].id] | sort')" "$all"
 list_pages() { # LIMIT
@@ -489,19 +435,16 @@ list_pages() { # LIMIT
 }
 is 'all pages' "$(list_pages 2)" "$all"
 as "$(cat "$work/said")"
-request GET /tokens '' "${bearer[@]}"
-field '[.tokens[].name] | sort' '["paged1","paged2","paged3","paged4","paged5","pager"]'
+gives '[.tokens[].name] | sort' '["paged1","paged2","paged3","paged4","paged5","pager"]' GET /tokens '' "${bearer[@]}"
 own=$(value '[.tokens[].id]')
 is 'all pages' "$(list_pages 1)" "$own"
 is 'all pages' "$(list_pages 6)" "$own"
 request GET '/tokens?limit=1' '' "${bearer[@]}"
 cursor=$(value .cursor)
 for query in limit=0 limit=1001 limit=x cursor=x "cursor=${cursor}A" page=2; do
-    request GET "/tokens?$query" '' "${bearer[@]}"
-    expect 400
+    answers 400 GET "/tokens?$query" '' "${bearer[@]}"
 done
-request GET "/list?prefix=paged&cursor=$cursor" '' --header "Authorization: Bearer $operator"
-expect 400 cursor-mismatch
+answers 400 cursor-mismatch GET "/list?prefix=paged&cursor=$cursor" '' --header "Authorization: Bearer $operator"
 as "$operator"
 
 # What is stored of it is a twentieth of that.
@@ -513,8 +456,7 @@ for i in {1..200}; do
 done | sed 1d >"$work/calls"
 echo "{\"name\":\"large\",\"grants\":$grants}" >"$work/large"
 curl -s --config "$work/calls"
-request GET /tokens '' "${bearer[@]}"
-expect 200
+answers 200 GET /tokens '' "${bearer[@]}"
 field '.cursor != null and (.tokens | length) > 100 and (.tokens | length) < 200' true
 is 'bytes' "$(($(stat -c %s "$answer") < 5000000))" 1
 KINDEX_TOKEN=$operator program token ls -o raw
@@ -527,15 +469,12 @@ request PUT /kv/people/1 '{"name":"hidden"}' "${json[@]}" "${bearer[@]}"
 request PUT /kv/mine/foreign/data 1 "${json[@]}" "${bearer[@]}"
 adopting='{"name":"mine","prefix":["people"],"fields":["/name"],"adopt":true}'
 for dry in '?dry=1' ''; do
-    request POST "/indexes$dry" "$adopting" "${json[@]}" --header "Authorization: Bearer $keeper"
-    expect 403 forbidden
+    answers 403 forbidden POST "/indexes$dry" "$adopting" "${json[@]}" --header "Authorization: Bearer $keeper"
     is 'what is told' "$(grep -c 'hidden\|foreign' "$answer")" 0
 done
-request GET /kv/mine/foreign/data '' "${bearer[@]}"
-expect 200
+answers 200 GET /kv/mine/foreign/data '' "${bearer[@]}"
 KINDEX_TOKEN=$operator program token create adopter index,list,write:mine index,list:people
-request POST '/indexes?dry=1' "$adopting" "${json[@]}" --header "Authorization: Bearer $(cat "$work/said")"
-expect 200
+answers 200 POST '/indexes?dry=1' "$adopting" "${json[@]}" --header "Authorization: Bearer $(cat "$work/said")"
 
 test_case 'an administrator of the covered keys cannot grant the index'
 KINDEX_TOKEN=$operator program token create local admin,index,read,write:users

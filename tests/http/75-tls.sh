@@ -84,15 +84,13 @@ done
 request GET /livez '' --no-alpn --write-out '%{http_code} %{http_version}'
 is 'without ALPN' "$status" '200 1.1'
 for version in 1.2 1.3; do
-    request GET /livez '' "--tlsv$version" --tls-max "$version"
-    expect 200
+    answers 200 GET /livez '' "--tlsv$version" --tls-max "$version"
 done
 
 test_case 'the address shown at the start can be used as it stands'
 is 'it' "$(grep -o 'on https://127.0.0.1:[0-9]*' "$work/greeting")" \
     "on $url"
-request GET "/livez"
-expect 200
+answers 200 GET "/livez"
 
 test_case 'what is older than TLS 1.2 is refused'
 for version in 1.0 1.1; do
@@ -105,8 +103,7 @@ plain=http://${url#https://}
 status=$(curl --silent --dump-header "$head" --output "$answer" \
     --write-out '%{http_code}' "$plain/kv/a")
 expect 400 tls-required
-request GET /livez
-expect 200
+answers 200 GET /livez
 
 test_case 'large values pass unharmed in both directions, however slowly read'
 head -c 18000000 /dev/urandom | base64 -w 0 | sed 's/.*/"&"/' >"$work/large"
@@ -203,8 +200,7 @@ is 'which the log names' "$(grep -c "event=tls-reloaded serial=$(
     serial_of "$sheaf/second.pem" | cut -d= -f2) valid_until=20" "$log")" 1
 ask_old
 is 'on the old connection' "$got" 'HTTP/1.1 200 OK {"ok":true}'
-request PUT /kv/hup 1 "${json[@]}"
-expect 201
+answers 201 PUT /kv/hup 1 "${json[@]}"
 wait_until grep -q '"value":1' "$work/watched"
 is 'the watch, too' "$(grep -c '"value":1' "$work/watched")" 1
 
@@ -260,8 +256,7 @@ makes=$(sed -n '/^    openssl req -x509/,/[^\\]$/p' "$here/../../deploy/README.m
 (cd "$sheaf" && eval "$makes") >"$work/openssl" 2>&1 || cat "$work/openssl"
 stop_server
 start_https
-request GET /livez '' --cacert "$sheaf/server.pem"
-expect 200
+answers 200 GET /livez '' --cacert "$sheaf/server.pem"
 is 'what it may do' "$(openssl x509 -in "$sheaf/server.pem" -noout -ext basicConstraints | tail -1)" \
     '    CA:FALSE'
 

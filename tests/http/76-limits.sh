@@ -20,14 +20,10 @@ start_server --headers-max 4KiB --header-count-max 10
 
 for version in http1.1 http2-prior-knowledge; do
     test_case "over $version: --headers-max and --header-count-max"
-    request GET /livez '' "--$version" --header "X: $(bytes 3000)"
-    expect 200
-    request GET /livez '' "--$version" --header "X: $(bytes 4096)"
-    expect 431 headers-too-large
-    request GET /livez '' "--$version" --header "$(headers 7)"
-    expect 200
-    request GET /livez '' "--$version" --header "$(headers 10)"
-    expect 431 headers-too-large
+    answers 200 GET /livez '' "--$version" --header "X: $(bytes 3000)"
+    answers 431 headers-too-large GET /livez '' "--$version" --header "X: $(bytes 4096)"
+    answers 200 GET /livez '' "--$version" --header "$(headers 7)"
+    answers 431 headers-too-large GET /livez '' "--$version" --header "$(headers 10)"
 done
 
 # Says something over a plain connection; the answer becomes the last one.
@@ -66,8 +62,7 @@ say 'PUT /kv/slow HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n
 expect 408 request-timeout
 say 'PUT /kv/slow HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n1\r\n0\r\nA: b'
 expect 408 request-timeout
-request GET /kv/slow
-expect 404
+answers 404 GET /kv/slow
 
 test_case 'a request is answered before the slow one after it'
 say 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /livez HTTP/1.1\r\nHost'
@@ -113,8 +108,7 @@ is 'what was told' "$(grep -o -e '--bod.*' "$work/told")" $'--body-max\n--bodies
 start_server --idle-timeout "$((times > 4 ? 20 : 3))s" --value-max 4MiB
 test_case 'a client that takes nothing of its replies is given up, over HTTP/2 too'
 { printf '"'; bytes 1000000; printf '"'; } >"$work/large"
-request PUT /kv/large "@$work/large"
-expect 201
+answers 201 PUT /kv/large "@$work/large"
 is 'the requests' \
     "$(timeout "$longest" node "$here/h2_unread.js" 127.0.0.1 "${url##*:}")" \
     'held, given up'
@@ -136,8 +130,7 @@ hold_one_more() {
 test_case 'one address may have --connections-per-address'
 wait_until hold_one_more
 is 'three of them' "$((${#fds[@]} >= 3))" 1
-request GET /livez
-expect 503 overloaded
+answers 503 overloaded GET /livez
 header Retry-After 1
 field '.detail | test("--connections-per-address")' true
 for fd in "${fds[@]}"; do
@@ -154,10 +147,8 @@ stop_server
 test_case 'the largest limits hold, too'
 start_server --headers-max 60KiB --header-count-max 1000
 for version in http1.1 http2-prior-knowledge; do
-    request GET /livez '' "--$version" --header "X: $(bytes 61000)"
-    expect 200
-    request GET /livez '' "--$version" --header "$(headers 990)"
-    expect 200
+    answers 200 GET /livez '' "--$version" --header "X: $(bytes 61000)"
+    answers 200 GET /livez '' "--$version" --header "$(headers 990)"
 done
 
 finish

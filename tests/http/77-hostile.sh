@@ -14,8 +14,7 @@ for i in 1 2 3 4 5 6 7 8; do
     done
 done >"$work/rows"
 "$KINDEX" import "$work/rows" --url "$url" >"$work/imported" 2>&1
-request GET /count?prefix=rows
-field .count 2000
+gives .count 2000 GET /count?prefix=rows
 
 test_case '500 slow requests and 100 slow readers'
 timeout "$longest" node "$here/hostile.js" "${url##*:}" "$server" >"$work/hostile" 2>&1

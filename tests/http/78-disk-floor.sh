@@ -13,8 +13,7 @@ bytes_of_ballast() {
 start_server --disk-floor 2MiB
 
 test_case 'with room enough, as much as the floor is put by'
-request PUT /kv/disk/a 1 "${json[@]}"
-expect 201
+answers 201 PUT /kv/disk/a 1 "${json[@]}"
 is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
 is 'its mode' "$(stat -c %a "$ballast")" 600
 stop_server
@@ -26,18 +25,12 @@ test_case 'below the floor every write is refused with 507, and nothing stored'
 until_status 507 PUT /kv/disk/b 1 "${json[@]}"
 expect 507 disk-full
 header Retry-After 30
-request POST /kv/disk 1 "${json[@]}"
-expect 507 disk-full
-request PATCH /kv/disk/a '{"a":1}' --header 'Content-Type: application/merge-patch+json'
-expect 507 disk-full
-request DELETE /kv/disk/a
-expect 507 disk-full
-request DELETE '/list?prefix=disk'
-expect 507 disk-full
-request POST /atomic '{"mutations":[{"type":"set","key":["disk","b"],"value":1}]}' "${json[@]}"
-expect 507 disk-full
-request POST /indexes '{"name":"by_n","prefix":["disk"],"fields":["/n"]}' "${json[@]}"
-expect 507 disk-full
+answers 507 disk-full POST /kv/disk 1 "${json[@]}"
+answers 507 disk-full PATCH /kv/disk/a '{"a":1}' --header 'Content-Type: application/merge-patch+json'
+answers 507 disk-full DELETE /kv/disk/a
+answers 507 disk-full DELETE '/list?prefix=disk'
+answers 507 disk-full POST /atomic '{"mutations":[{"type":"set","key":["disk","b"],"value":1}]}' "${json[@]}"
+answers 507 disk-full POST /indexes '{"name":"by_n","prefix":["disk"],"fields":["/n"]}' "${json[@]}"
 
 test_case 'over KV Connect it is a status that clients do not repeat'
 request POST /v2/atomic_write '' --header 'Content-Type: application/x-protobuf' \
@@ -46,23 +39,16 @@ is status "$status" 413
 is 'what is said' "$(cat "$answer")" 'the disk is full'
 
 test_case 'reads continue'
-request GET /kv/disk/a
-expect 200
+answers 200 GET /kv/disk/a
 body_is 1
-request GET '/list?prefix=disk&keys=true'
-field '[.entries[].key]' '[["disk","a"]]'
-request GET /count?prefix=disk
-field .count 1
-request GET /indexes
-expect 200
-request GET /livez
-expect 200
+gives '[.entries[].key]' '[["disk","a"]]' GET '/list?prefix=disk&keys=true'
+gives .count 1 GET /count?prefix=disk
+answers 200 GET /indexes
+answers 200 GET /livez
 
 test_case 'the refusal, /readyz and doctor say the same: reads, but no writes'
-request PUT /kv/disk/b 1 "${json[@]}"
-field '.hint | contains("--disk-floor")' true
-request GET '/readyz?verbose=true'
-expect 200
+gives '.hint | contains("--disk-floor")' true PUT /kv/disk/b 1 "${json[@]}"
+answers 200 GET '/readyz?verbose=true'
 field '[.checks[] | select(.name == "disk") | .state, (.detail | contains("--disk-floor"))]' '["warning",true]'
 kindex doctor --url "$url"
 ends 0
@@ -85,35 +71,27 @@ field .state ready
 stop_server
 start_server --disk-floor $(($(stat -f -c '%a * %S' "$work") * 3 / 2))
 until_status 507 PUT /kv/disk/d 1 "${json[@]}"
-request DELETE /kv/disk/a
-expect 204
+answers 204 DELETE /kv/disk/a
 request POST /atomic '{"mutations":[{"type":"delete","key":["disk","b"]},{"type":"set","key":["disk","b"],"value":1}]}' "${json[@]}"
 expect 507 disk-full
-request POST /atomic '{"mutations":[{"type":"delete","key":["disk","b"]}]}' "${json[@]}"
-expect 200
-request DELETE '/list?prefix=disk'
-expect 200
+answers 200 POST /atomic '{"mutations":[{"type":"delete","key":["disk","b"]}]}' "${json[@]}"
+answers 200 DELETE '/list?prefix=disk'
 field .deleted 1
-request DELETE /indexes/by_n
-expect 204
+answers 204 DELETE /indexes/by_n
 until_status 404 GET /indexes/by_n
-request GET /count?prefix=by_n
-field .count 0
-request POST /indexes '{"name":"by_n","prefix":["disk"],"fields":["/n"]}' "${json[@]}"
-expect 507 disk-full
+gives .count 0 GET /count?prefix=by_n
+answers 507 disk-full POST /indexes '{"name":"by_n","prefix":["disk"],"fields":["/n"]}' "${json[@]}"
 
 test_case 'a floor of 0 asks for nothing and puts nothing by'
 stop_server
 start_server --disk-floor 0
-request PUT /kv/disk/b 1 "${json[@]}"
-expect 201
+answers 201 PUT /kv/disk/b 1 "${json[@]}"
 is 'the ballast' "$(ls "$ballast" 2>&1 | grep -c 'No such')" 1
 
 test_case 'with room again writes are taken, and the ballast is back'
 stop_server
 start_server --disk-floor 2MiB
-request PUT /kv/disk/c 1 "${json[@]}"
-expect 201
+answers 201 PUT /kv/disk/c 1 "${json[@]}"
 is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
 
 stop_server
@@ -164,6 +142,5 @@ is 'its exit status' $? 1
 is 'what limits it' "$(grep -c 'event=file-size-limited bytes=12288000 .*LimitFSIZE' "$log")" 1
 is 'the last line' "$(tail -1 "$log" | sed 's/.*: //')" 'File too large'
 start_server
-request GET /kv/disk/c
-expect 200
+answers 200 GET /kv/disk/c
 finish

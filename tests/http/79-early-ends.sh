@@ -41,16 +41,14 @@ wake() {
         request PUT /kv/e/1 $i "${allowed[@]}" --header 'Content-Type: application/json'
         request PUT /kv/e/2 $i "${allowed[@]}" --header 'Content-Type: application/json'
     done
-    request POST /indexes/paused/resume '' "${allowed[@]}"
-    expect 200
+    answers 200 POST /indexes/paused/resume '' "${allowed[@]}"
 }
 
 # early_ends WHERE [CA]
 early_ends() {
     local descriptors
     test_case "connections that end early, $1"
-    request POST '/indexes?paused=true' '{"name":"paused","prefix":["rows"],"fields":["/n"]}' "${allowed[@]}"
-    expect 202
+    answers 202 POST '/indexes?paused=true' '{"name":"paused","prefix":["rows"],"fields":["/n"]}' "${allowed[@]}"
     wait_until test -e "$work/data/next-log"
     wait_until nothing_is_left
     descriptors=$(sample process_open_fds)
@@ -61,8 +59,7 @@ early_ends() {
     wait_until as_many_descriptors "$descriptors"
     is 'what is left' "$(left)" "$nothing"
     is 'descriptors' "$(sample process_open_fds)" "$descriptors"
-    request DELETE /indexes/paused '' "${allowed[@]}"
-    expect 204
+    answers 204 DELETE /indexes/paused '' "${allowed[@]}"
 }
 
 # half_closed WHERE [CA]
@@ -103,8 +100,7 @@ streams_are_free() {
     wait_until watched
     is 'streams' "$(sample kindex_watch_streams)" $streams
     is 'what is open is not nothing' "$(nothing_is_left || echo 'something is left')" 'something is left'
-    request GET '/watch?key=e/1' '' "${allowed[@]}"
-    expect 429 too-many-streams
+    answers 429 too-many-streams GET '/watch?key=e/1' '' "${allowed[@]}"
 }
 
 for i in {1..3000}; do
@@ -115,8 +111,7 @@ start
 KINDEX_TOKEN=$(cat "$work/token") "$KINDEX" import "$work/rows" --url "$url" >"$work/imported" 2>&1
 request POST /indexes '{"name":"by_n","prefix":["rows"],"fields":["/n"]}' "${allowed[@]}"
 { printf '"'; head -c 60000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
-request PUT /kv/large "@$work/large" "${allowed[@]}" --header 'Content-Type: application/json'
-expect 201
+answers 201 PUT /kv/large "@$work/large" "${allowed[@]}" --header 'Content-Type: application/json'
 early_ends 'without TLS'
 streams_are_free 'without TLS'
 

@@ -36,8 +36,7 @@ done
 
 test_case 'what is not well formed does not'
 for id in 'a b' 'a"b' "$(printf 'x%.0s' {1..65})" 'a=b' ''; do
-    request GET /kv/a/none '' -H "X-Request-Id: $id"
-    expect 404
+    answers 404 GET /kv/a/none '' -H "X-Request-Id: $id"
     header X-Request-Id '????????????????'
 done
 request GET /kv/a/none '' -H "traceparent: 00-$trace-0000000000000000-01"
@@ -70,9 +69,8 @@ request GET /kv/a/1 '' -H 'Prefer: server-timings'
 header Server-Timing ''
 
 test_case 'a head as large as can be has room for both headers'
-request GET /kv/a/1 '' -H 'X-Request-Id: large' -H 'Prefer: server-timing' \
+answers 200 GET /kv/a/1 '' -H 'X-Request-Id: large' -H 'Prefer: server-timing' \
     -H "X-Fill: $(printf 'x%.0s' {1..10500})"
-expect 200
 header X-Request-Id large
 header Server-Timing 'total;*'
 
@@ -106,8 +104,7 @@ line=$(wait_for_line request "$id")
 is 'what has no route' "$(field_of route "$line") $(field_of status "$line")" 'none 404'
 
 test_case 'so is one that was no request'
-request GET /kv/a/1 '' --http1.1 -H Host:
-expect 400 bad-request
+answers 400 bad-request GET /kv/a/1 '' --http1.1 -H Host:
 id=$(header_value X-Request-Id)
 line=$(wait_for_line request "$id")
 is 'what is known of it' "$(field_of route "$line") $(field_of status "$line")" 'none 400'
@@ -145,11 +142,9 @@ stop_server
 start_server --slow-ms 0
 
 test_case 'slow requests are logged with what they read'
-request POST /indexes '{"name":"by_n","prefix":["m"],"fields":["/n"]}'
-expect 201
+answers 201 POST /indexes '{"name":"by_n","prefix":["m"],"fields":["/n"]}'
 for n in 1 2 3 4 5; do
-    request PUT "/kv/m/$n" "{\"n\":$n,\"fill\":\"$(printf 'x%.0s' {1..400})\"}"
-    expect 201
+    answers 201 PUT "/kv/m/$n" "{\"n\":$n,\"fill\":\"$(printf 'x%.0s' {1..400})\"}"
 done
 request GET '/list?index=by_n&limit=3' '' -H 'X-Request-Id: list-1'
 header Server-Timing 'total;*'
@@ -167,8 +162,7 @@ is 'bytes of a stream' "$(field_of bytes_out "$line")" "$(stat -c %s "$answer")"
 is 'the time of a stream' "$(field_of stream_ms "$line" | grep -cE '^[0-9]+\.[0-9]{3}$')" 1
 
 test_case 'and are kept, the newest first'
-request GET /slow
-expect 200
+answers 200 GET /slow
 field .slowMs 0
 field '.requests[0] | [.method, .route, .target, .status, .requestId, .entriesRead >= 5]' \
     '["GET","/list","/list?prefix=m",200,"stream-1",true]'
@@ -176,12 +170,9 @@ field '.requests[1] | [.requestId, .index]' '["list-1","by_n"]'
 field '.requests[1].phases | has("handle")' true
 field '.requests[2] | [.method, .mutations, .bytesIn > 400, (.phases | has("flush"))]' '["PUT",1,true,true]'
 is 'values in it' "$(grep -c 'xxxxxxxx' "$answer")" 0
-request GET '/slow?limit=2'
-field '.requests | length' 2
-request GET '/slow?limit=0'
-expect 400 bad-parameter
-request GET '/slow?n=1'
-expect 400 unknown-parameter
+gives '.requests | length' 2 GET '/slow?limit=2'
+answers 400 bad-parameter GET '/slow?limit=0'
+answers 400 unknown-parameter GET '/slow?n=1'
 
 test_case 'a target that is no text is shown with its bytes escaped, also where it is cut'
 # curl would escape them.
@@ -205,8 +196,7 @@ test_case 'with tokens the lines say whose request it was, and /slow is for admi
 stop_server
 start_server --slow-ms 0 --token-file "$work/token"
 admin=$(head -1 "$work/token")
-request GET /slow
-expect 401 unauthorized
+answers 401 unauthorized GET /slow
 id=$(header_value X-Request-Id)
 denied() { grep -q "event=audit-denied .* id=$id\$" "$log"; }
 wait_until denied
@@ -214,15 +204,12 @@ is 'the denial is in the audit log under the same name' $? 0
 request POST /tokens '{"name":"reader","grants":[{"prefix":[],"scopes":["read"]}]}' -H "Authorization: Bearer $admin"
 expect 201
 reader=$(value .token)
-request GET /kv/m/1 '' -H "Authorization: Bearer $reader" -H 'X-Request-Id: read-1'
-expect 200
+answers 200 GET /kv/m/1 '' -H "Authorization: Bearer $reader" -H 'X-Request-Id: read-1'
 line=$(wait_for_line slow-request read-1)
 is 'the token' "$(field_of token "$line" | grep -cE '^[0-9a-f]+$')" 1
 is 'its secret in the log' "$(grep -cF "$reader" "$log")" 0
-request GET /slow '' -H "Authorization: Bearer $reader"
-expect 403 forbidden
-request GET /slow '' -H "Authorization: Bearer $admin"
-expect 200
+answers 403 forbidden GET /slow '' -H "Authorization: Bearer $reader"
+answers 200 GET /slow '' -H "Authorization: Bearer $admin"
 field '[.requests[] | select(.requestId == "read-1") | [.token, .target]]' "[[\"$(field_of token "$line")\",\"/kv/m/1\"]]"
 
 test_case 'what is not slow is not kept'
@@ -230,7 +217,6 @@ stop_server
 rm -r "$work/data" # with the tokens
 start_server "${unhurried[@]}"
 request GET /kv/m/1
-request GET /slow
-field . '{"slowMs":3600000,"requests":[]}'
+gives . '{"slowMs":3600000,"requests":[]}' GET /slow
 
 finish

@@ -4,8 +4,7 @@
 start_server
 
 test_case 'the service names its parts, which are there'
-request GET /
-expect 200
+answers 200 GET /
 for link in $(value '.links[]'); do
     request OPTIONS "$link"
     is "the status of OPTIONS $link" "$status" 204
@@ -16,11 +15,9 @@ is 'what it has' "$("$KINDEX" serve --print-routes | awk '{ print $2 }' | cut -d
     grep -vx 'v2\|problems\|openapi.yaml\|')" "$named"
 
 test_case 'it lives, is ready and has a version'
-request GET /livez
-expect 200
+answers 200 GET /livez
 field .ok true
-request GET /readyz
-expect 200
+answers 200 GET /readyz
 field . '{"ok":true}'
 request GET '/readyz?verbose'
 checks='storage accepting disk queue indexes'
@@ -31,19 +28,16 @@ request GET '/readyz?verbose' '' -H 'Accept: text/plain'
 header Content-Type 'text/plain*'
 # shellcheck disable=SC2086 # a list of words
 is 'the checks as lines' "$(cat "$answer")" "$(printf '[+]%s ok\n' $checks)"
-request HEAD /livez
-expect 200
+answers 200 HEAD /livez
 request GET /version
 is 'it was started just now' "$(($(date +%s) - $(value .startedAt) / 1000 < 600))" 1
 field '[.name, .version]' "[\"kindex\",\"$("$KINDEX" --version | cut -d' ' -f2)\"]"
 
 test_case 'the document of the interface is served as it is in the source'
-request GET /openapi.yaml
-expect 200
+answers 200 GET /openapi.yaml
 header Content-Type application/yaml
 is 'the difference' "$(cmp "$answer" "$(dirname "$0")/../../openapi.yaml" 2>&1)" ''
-request GET /openapi.json
-expect 200
+answers 200 GET /openapi.json
 header Content-Type application/json
 is 'the difference' "$(cmp "$answer" "$(dirname "$KINDEX")/openapi.json" 2>&1)" ''
 field .openapi 3.1.0
@@ -63,8 +57,7 @@ for path in / /livez /readyz /version /openapi.json /openapi.yaml /metrics /prob
     is "the answer to HEAD $path" "$status $(header_value Content-Type)" "$got"
     body_is ''
 done
-request HEAD /list '' -H 'Accept: application/x-ndjson'
-expect 200
+answers 200 HEAD /list '' -H 'Accept: application/x-ndjson'
 header Content-Type application/x-ndjson
 
 # Some figures to look at.
@@ -83,15 +76,11 @@ field '.from % 10000' 0
 field '[.series.entries[-1], (.series.residentBytes[-1] > 1000000)]' '[1,true]'
 last=$(value '.from + .stepMs * ((.series.entries | length) - 1)')
 is 'its end is now' "$(($(date +%s) * 1000 - last < 60000))" 1
-request GET "/metrics/history?since=$((last - 1))"
-field '.from' "$last"
-request GET '/metrics/history?since=8640000000000000'
-field '[.series[] | length] | unique' '[0]'
-request GET '/metrics/history?step=1m'
-field .stepMs 60000
+gives '.from' "$last" GET "/metrics/history?since=$((last - 1))"
+gives '[.series[] | length] | unique' '[0]' GET '/metrics/history?since=8640000000000000'
+gives .stepMs 60000 GET '/metrics/history?step=1m'
 for query in step=5s step= since=x since=-1 since=8640000000000001 limit=1; do
-    request GET "/metrics/history?$query"
-    expect 400
+    answers 400 GET "/metrics/history?$query"
 done
 "$KINDEX" history entries requestsPerSecond -n 1 --url "$url" >"$work/said"
 is 'the command has a heading and a line' "$(head -1 "$work/said" | tr -s ' ') $(wc -l <"$work/said")" \
@@ -102,8 +91,7 @@ is 'a series that is not there' "$? $(grep -c 'no such series' "$work/complaint"
 is 'its document' "$("$KINDEX" history --step 1m -o json --url "$url" | jq .stepMs)" 60000
 
 test_case 'metrics are in the text format of Prometheus'
-request GET /metrics
-expect 200
+answers 200 GET /metrics
 header Content-Type 'text/plain; version=0.0.4*'
 is 'lines that are neither comment nor sample' \
     "$(grep -vE '^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{([a-z_]+="([^"\\]|\\.)*",?)+\})? ([-+]?[0-9.]+(e[-+]?[0-9]+)?|NaN|[-+]Inf))$' "$answer")" ''

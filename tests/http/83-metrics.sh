@@ -10,8 +10,7 @@ sample() {
     grep -F "$1 " "$answer" | grep -v '^#' | sed 's/.* //'
 }
 metrics() {
-    request GET /metrics
-    expect 200
+    answers 200 GET /metrics
 }
 
 request POST /indexes '{"name":"by_n","prefix":["m"],"fields":["/n"]}'

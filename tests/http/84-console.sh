@@ -11,19 +11,15 @@ request GET / '' "${html[@]}"
 is status "$status" 303
 header Location console
 header Vary '*Accept*'
-request GET / '' --header 'Accept: application/json'
-expect 200
+answers 200 GET / '' --header 'Accept: application/json'
 field .links.console /console
 for accept in 'text/html;q=0, */*' 'application/xhtml+xml' 'text/htmlx'; do
-    request GET / '' --header "Accept: $accept"
-    expect 200
+    answers 200 GET / '' --header "Accept: $accept"
 done
-request GET /
-expect 200
+answers 200 GET /
 
 test_case 'the page has a nonce that is used once, and a policy with it'
-request GET /console
-expect 200
+answers 200 GET /console
 header Content-Type 'text/html*'
 header Cache-Control no-store
 header X-Content-Type-Options nosniff
@@ -44,14 +40,12 @@ version=$(grep -o '~[0-9a-f]*' "$work/page" | sort -u)
 is 'the versions in the page' "$(wc -l <<<"$version")" 1
 for file in "$here"/../../api/console/*.{js,css,svg}; do
     name=${file##*/}
-    request GET "/console/$version/$name"
-    expect 200
+    answers 200 GET "/console/$version/$name"
     is "the difference in $name" "$(cmp "$answer" "$file" 2>&1)" ''
 done
 header Cache-Control 'public, max-age=31536000, immutable'
 header Content-Type image/svg+xml
-request GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip, br, zstd'
-expect 200
+answers 200 GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip, br, zstd'
 header Content-Encoding zstd
 header Content-Type 'text/javascript*'
 header Vary '*Accept-Encoding*'
@@ -70,22 +64,17 @@ for path in /console/ "/console/$version/none.js" "/console/$version/" /console/
     request GET "$path" '' --path-as-is
     is "status of $path" "$status" 404
 done
-request GET "/console?x=1"
-expect 400
-request GET "/console/$version/app.js?x=1"
-expect 400
-request HEAD /console
-expect 200
+answers 400 GET "/console?x=1"
+answers 400 GET "/console/$version/app.js?x=1"
+answers 200 HEAD /console
 stop_server
 
 test_case 'it can be left out'
 start_server --console off
 for path in /console "/console/$version/app.js"; do
-    request GET "$path"
-    expect 404 not-found
+    answers 404 not-found GET "$path"
 done
-request GET / '' "${html[@]}"
-expect 200
+answers 200 GET / '' "${html[@]}"
 "$KINDEX" serve --console maybe --print-config >"$work/out" 2>&1
 is 'the exit status' $? 2
 is 'what is said' "$(cat "$work/out")" 'kindex: --console: "maybe" is not on or off'

@@ -80,8 +80,7 @@ for alert in "${alerts[@]:0:$(some_of ${#alerts[@]})}"; do
 done
 
 start_server
-request POST /indexes '{"name":"by_n","prefix":["m"],"fields":["/n"]}'
-expect 201
+answers 201 POST /indexes '{"name":"by_n","prefix":["m"],"fields":["/n"]}'
 request PUT /kv/m/1 '{"n":1,"twice":1}'
 request PUT /kv/m/2 '{"n":2,"twice":1}'
 request PUT '/kv/m/3?ttl=1ms' '{"n":3}'

@@ -12,34 +12,27 @@ start_server --slow-ms 0
 request PUT /kv/a 1
 
 test_case 'a ticket is an address of one backup'
-request POST /backup/tickets
-expect 201
+answers 201 POST /backup/tickets
 header Cache-Control no-store
 address=$(value .address)
 header Location "$address"
 is 'it ends within a minute' "$(($(value .expiresAt) / 1000 - $(date +%s) <= 60))" 1
-request GET "$address"
-expect 200
+answers 200 GET "$address"
 header Content-Type application/zstd
 header Content-Disposition 'attachment; filename="backup.tar.zst"'
 is 'the last member' "$(members | tail -1)" SHA256SUMS
-request GET "$address"
-expect 404 not-found
+answers 404 not-found GET "$address"
 is 'what to do is told' "$(value .detail | grep -c 'POST /backup/tickets')" 1
-request GET "/backup/tickets/${address:16:20}"
-expect 404 not-found
-request POST '/backup/tickets?x=1'
-expect 400 unknown-parameter
-request POST /backup/tickets x
-expect 413 payload-too-large
+answers 404 not-found GET "/backup/tickets/${address:16:20}"
+answers 400 unknown-parameter POST '/backup/tickets?x=1'
+answers 413 payload-too-large POST /backup/tickets x
 
 test_case 'the command prints the whole address'
 program backup --link
 is 'exit status' $code 0
 link=$(cat "$work/said")
 is 'it begins with the server' "${link:0:${#url}}" "$url"
-request GET "${link:${#url}}"
-expect 200
+answers 200 GET "${link:${#url}}"
 
 test_case 'no log and no list of slow requests has a ticket'
 request GET /slow
@@ -48,17 +41,13 @@ is 'what has it' "$(grep -c "${address:16}" "$answer") $(grep -c "${address:16}"
 
 test_case 'only so many are open, and a used one makes room'
 for ((i = 0; i < 16; i++)); do
-    request POST /backup/tickets
-    expect 201
+    answers 201 POST /backup/tickets
     [ $i -gt 0 ] || first=$(value .address)
 done
 address=$(value .address)
-request POST /backup/tickets
-expect 503 overloaded
-request GET "$address"
-expect 200
-request POST /backup/tickets
-expect 201
+answers 503 overloaded POST /backup/tickets
+answers 200 GET "$address"
+answers 201 POST /backup/tickets
 second=$(value .address)
 
 test_case 'a download that was begun without tokens is cut off when the first one is made'
@@ -71,8 +60,7 @@ program import "$work/rows"
 is 'exit status' $code 0
 request POST /backup/tickets
 old=$(value .address)
-request POST /backup/tickets
-expect 201
+answers 201 POST /backup/tickets
 mkfifo "$work/pipe"
 { curl --silent --max-time "$longest" "$url$(value .address)"
     echo $? >"$work/exit"; } >"$work/pipe" &
@@ -87,33 +75,26 @@ wait $curl
 is 'curl misses the end' "$(cat "$work/exit")" 18
 
 test_case 'with tokens only an administrator for all keys makes one, and it needs none'
-request GET "$old"
-expect 404 not-found
+answers 404 not-found GET "$old"
 stop_server
 start_server
-request POST /backup/tickets
-expect 401 unauthorized
+answers 401 unauthorized POST /backup/tickets
 export KINDEX_TOKEN=$operator
 program token create narrow admin,read:a
-request POST /backup/tickets '' --header "Authorization: Bearer $(cat "$work/said")"
-expect 403 forbidden
+answers 403 forbidden POST /backup/tickets '' --header "Authorization: Bearer $(cat "$work/said")"
 program token create keeper admin:
 keeper=$(cat "$work/said")
-request POST /backup/tickets '' --header "Authorization: Bearer $keeper"
-expect 201
-request GET "$(value .address)"
-expect 200
+answers 201 POST /backup/tickets '' --header "Authorization: Bearer $keeper"
+answers 200 GET "$(value .address)"
 is 'the last member' "$(members | tail -1)" SHA256SUMS
 is 'the audit has its maker, and not the ticket' \
     "$(grep 'operation=getBackupByTicket' "$log" | grep -c "token=${keeper:7:16} status=200")" 1
 
 test_case 'a ticket ends with the token of its maker'
-request POST /backup/tickets '' --header "Authorization: Bearer $keeper"
-expect 201
+answers 201 POST /backup/tickets '' --header "Authorization: Bearer $keeper"
 address=$(value .address)
 program token revoke "${keeper:7:16}"
-request GET "$address"
-expect 404 not-found
+answers 404 not-found GET "$address"
 stop_server
 
 finish

@@ -68,8 +68,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 test_case 'a backup over HTTP says how large it is'
-request GET /backup
-expect 200
+answers 200 GET /backup
 header Content-Type application/zstd
 header Kindex-Backup-Size '[1-9]*'
 cp "$answer" "$work/curled"
@@ -77,10 +76,8 @@ cp "$answer" "$work/curled"
 is 'its restore' $? 0
 
 test_case 'wrong use of the address is reported'
-request GET '/backup?full=1'
-expect 400 unknown-parameter
-request POST /backup
-expect 405 method-not-allowed
+answers 400 unknown-parameter GET '/backup?full=1'
+answers 405 method-not-allowed POST /backup
 
 test_case 'a restored directory has every entry, every index, and later versionstamps'
 request GET '/list?prefix=users&limit=1000'
@@ -99,10 +96,8 @@ request GET '/list?prefix=users&limit=1000'
 is 'the users' "$(cmp "$answer" "$work/users-before" && echo same)" same
 request GET '/count?prefix=noise'
 field .count "$(wc -l <"$work/noise")"
-request GET /indexes/by_email/get/u77@x.org
-field .color c0
-request GET '/count?index=by_color&prefix=c3'
-field .count 43
+gives .color c0 GET /indexes/by_email/get/u77@x.org
+gives .count 43 GET '/count?index=by_color&prefix=c3'
 kindex set more 1
 [[ $out > $last ]]
 is 'a later versionstamp' $? 0
@@ -239,8 +234,7 @@ all_begun() {
     [ "$(cat "$work"/head? 2>"$work/null" | grep -c ' 200')" = 4 ]
 }
 wait_until all_begun
-request GET /backup
-expect 503 overloaded
+answers 503 overloaded GET /backup
 header Retry-After '[1-9]*'
 kill "${slow[@]}"
 wait "${slow[@]}" 2>"$work/null"

@@ -69,10 +69,8 @@ rm -r "$work/data"
 test_case 'while every request fails a server starts, serves and keeps its log'
 fault error 1 .
 archiving
-request PUT /kv/early 1
-expect 201
-request GET /readyz
-expect 200
+answers 201 PUT /kv/early 1
+answers 200 GET /readyz
 is 'nothing is archived' "$(archived_at)" 0
 is 'it is told' "$(grep -c 'event=archive step=begin.*500 InternalError' "$log" | sed 's/[1-9].*/yes/')" yes
 fault

@@ -22,8 +22,7 @@ for name in one two; do
     field '[.nodes[].version] | unique | length' 1
     field '.replicated' false
 done
-request PUT /kv/a '1'
-expect 201
+answers 201 PUT /kv/a '1'
 request GET /cluster
 before=$(jq .batch "$answer")
 request PUT /kv/a '2'
@@ -83,8 +82,7 @@ at two
 until_field '.nodes | length' 2 GET /cluster
 postgres_query store 'CREATE TABLE old AS SELECT k, v FROM kindex.entries UNION ALL
     SELECT k, v FROM kindex.facts'
-request PUT /kv/a '3'
-expect 200
+answers 200 PUT /kv/a '3'
 lost=$(jq -r .versionstamp "$answer")
 until_field '[.nodes[].batch] | unique | length' 1 GET /cluster
 older_state
@@ -111,8 +109,7 @@ ends 0
 complains 'accepted'
 until_status 200 GET /kv/a
 body_is 2
-request PUT /kv/a '4'
-expect 200
+answers 200 PUT /kv/a '4'
 is 'above what was lost' "$(jq -r --arg lost "$lost" '.versionstamp > $lost' "$answer")" true
 is 'the leap' "$(grep -c 'event=versionstamps-raised' "$log")" 1
 is 'what is noted' "$(postgres_query store 'SELECT count(*) FROM kindex.lost')" 0
@@ -149,16 +146,14 @@ is 'the leaps' "$(grep -c 'event=versionstamps-raised' "$log")" 2
 test_case 'another batch in the place of one that was lost is noticed by the node that made that one'
 postgres_query store 'DROP TABLE old; CREATE TABLE old AS SELECT k, v FROM kindex.entries UNION ALL
     SELECT k, v FROM kindex.facts' >"$work/null"
-request PUT /kv/a '8'
-expect 200
+answers 200 PUT /kv/a '8'
 signal one STOP
 older_state
 node_start three
 at three
 until_status 200 GET /kv/a
 body_is 7
-request PUT /kv/a '9'
-expect 200
+answers 200 PUT /kv/a '9'
 signal one CONT
 until_status 503 GET /kv/a
 until_field '.detail | contains("accept-loss")' true GET /kv/a

@@ -57,8 +57,7 @@ token=$("$KINDEX" token create operator all -o raw | tail -1)
 export KINDEX_TOKEN=$token
 bearer=(--header "Authorization: Bearer $token")
 once=(--header 'Idempotency-Key: 01J000000000000000000000AA')
-request POST /kv/once '1' "${once[@]}" "${bearer[@]}"
-expect 201
+answers 201 POST /kv/once '1' "${once[@]}" "${bearer[@]}"
 repeated=$(jq -r .versionstamp "$answer")
 describe directory
 is 'entries' "$(($(wc -l <"$work/directory.entries") > 48000))" 1
@@ -82,10 +81,8 @@ describe database
 same directory database
 
 test_case 'with the outcome of a write that is repeated, and higher versionstamps after it'
-request POST /kv/once '1' "${once[@]}" "${bearer[@]}"
-field .versionstamp "$repeated"
-request PUT /kv/new '1' "${bearer[@]}"
-expect 201
+gives .versionstamp "$repeated" POST /kv/once '1' "${once[@]}" "${bearer[@]}"
+answers 201 PUT /kv/new '1' "${bearer[@]}"
 is 'a higher versionstamp' "$(jq -r --arg last "$(jq -rs 'map(.versionstamp) | max' "$work/directory.entries")" \
     '.versionstamp > $last' "$answer")" true
 
@@ -197,10 +194,8 @@ refuses "$database" "$work/part2" 'a copy into it did not end'
 test_case 'without its mark it would be taken for a store, without the declared indexes'
 postgres_query store "DELETE FROM kindex.facts WHERE k = 'format'"
 serve --engine "$database"
-request GET /kv/people/=77
-expect 200
-request GET /indexes/by_age
-expect 404 index-not-found
+answers 200 GET /kv/people/=77
+answers 404 index-not-found GET /indexes/by_age
 stop_server
 
 test_case 'and after it was emptied, it is copied into'

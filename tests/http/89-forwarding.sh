@@ -37,13 +37,11 @@ same() {
 }
 
 test_case 'the active node answers, over both protocols and in all sizes'
-request PUT '/kv/a/x%2Fy' '{"n":1}' "${json[@]}"
-expect 201
+answers 201 PUT '/kv/a/x%2Fy' '{"n":1}' "${json[@]}"
 header Kindex-Node active
 head -c 700000 /dev/zero | tr '\0' x | sed 's/^/"/; s/$/"/' >"$work/large"
 for n in {1..6}; do
-    request PUT "/kv/large/$n" "@$work/large" "${json[@]}"
-    expect 201
+    answers 201 PUT "/kv/large/$n" "@$work/large" "${json[@]}"
 done
 etag=$(request GET /kv/large/1 && header_value ETag)
 same GET '/kv/a/x%2Fy'
@@ -61,8 +59,7 @@ same GET /indexes
 
 test_case 'clients of KV Connect are led to the node that they have asked'
 for version in 1 2 3; do
-    request POST / "{\"supportedVersions\":[$version]}" "${json[@]}"
-    expect 200
+    answers 200 POST / "{\"supportedVersions\":[$version]}" "${json[@]}"
     header Kindex-Node active
     field '.endpoints[0].url | ltrimstr("'"$url"'")' /v2
 done
@@ -82,32 +79,25 @@ same POST /atomic '{"checks":[{"key":["none"],"versionstamp":"000000000000000100
 same POST /v2/snapshot_read nonsense
 
 test_case 'what is written through it is written once'
-request POST /atomic '{"mutations":[{"type":"sum","key":["sum"],"value":1},
+answers 200 POST /atomic '{"mutations":[{"type":"sum","key":["sum"],"value":1},
     {"type":"set","key":["b",1],"value":1}]}' "${json[@]}"
-expect 200
 for n in 1 2; do
-    request POST /atomic '{"mutations":[{"type":"sum","key":["sum"],"value":1}]}' \
+    answers 200 POST /atomic '{"mutations":[{"type":"sum","key":["sum"],"value":1}]}' \
         "${json[@]}" --header 'Idempotency-Key: "one"'
-    expect 200
 done
 header Idempotency-Replayed true
 request GET /kv/sum
 body_is 2
-request PATCH /kv/b/=1 2 --header 'Content-Type: application/merge-patch+json'
-expect 200
-request POST /kv/b '3' "${json[@]}"
-expect 201
+answers 200 PATCH /kv/b/=1 2 --header 'Content-Type: application/merge-patch+json'
+answers 201 POST /kv/b '3' "${json[@]}"
 header Location '/kv/b/*'
-request DELETE /kv/b/=1
-expect 204
+answers 204 DELETE /kv/b/=1
 for n in {1..3000}; do
     echo "{\"key\":[\"bulk\",$n],\"value\":$n}"
 done >"$work/lines"
-request POST /bulk "@$work/lines" --header 'Content-Type: application/x-ndjson'
-expect 200
+answers 200 POST /bulk "@$work/lines" --header 'Content-Type: application/x-ndjson'
 is 'lines that were stored' "$(grep -c '"end":true,"lines":3000' "$answer")" 1
-request GET '/count?prefix=bulk'
-field .count 3000
+gives .count 3000 GET '/count?prefix=bulk'
 
 test_case 'a large body goes along, with and without Expect'
 {
@@ -115,14 +105,10 @@ test_case 'a large body goes along, with and without Expect'
     cat "$work/large" | tr -d '"\n'
     printf '"}],"checks":[]%7000000s}' ''
 } >"$work/body"
-request POST /atomic "@$work/body" "${json[@]}"
-expect 200
-request POST /atomic "@$work/body" "${json[@]}" --header 'Expect: 100-continue'
-expect 200
-request POST /atomic "@$work/body" "${json[@]}" --header 'Transfer-Encoding: chunked'
-expect 200
-request POST /atomic "@$work/body" "${json[@]}" --http2-prior-knowledge
-expect 200
+answers 200 POST /atomic "@$work/body" "${json[@]}"
+answers 200 POST /atomic "@$work/body" "${json[@]}" --header 'Expect: 100-continue'
+answers 200 POST /atomic "@$work/body" "${json[@]}" --header 'Transfer-Encoding: chunked'
+answers 200 POST /atomic "@$work/body" "${json[@]}" --http2-prior-knowledge
 
 for version in --http1.1 --http2-prior-knowledge; do
     test_case "a watch sends each event when it happens ($version)"
@@ -145,8 +131,7 @@ is 'headers that are read' "$(($(wc -l <"$work/read") > 15))" 1
 is 'of them, those that do not' "$(grep -vxFf "$work/sent" "$work/read")" ''
 
 test_case 'requests that another node has sent are not sent on'
-request GET /kv/a '' --header 'Kindex-Hop: 1'
-expect 503 no-active-node
+answers 503 no-active-node GET /kv/a '' --header 'Kindex-Hop: 1'
 header Kindex-Node standby
 header Retry-After 1
 
@@ -168,8 +153,7 @@ until_status 404 GET /kv/frozen
 header Kindex-Node standby
 kill -KILL "$active"
 wait "$active" 2>"$work/null"
-request GET '/count?prefix=bulk'
-field .count 3000
+gives .count 3000 GET '/count?prefix=bulk'
 
 test_case 'with TLS its certificate is checked, by the authorities of --peer-ca'
 active=''
@@ -184,23 +168,19 @@ files=(--tls-cert "$work/cert.pem" --tls-key "$work/key.pem")
 is 'a file that is not there' "$(cat "$work/refused")" "kindex: cannot read $work/nowhere: No such file or directory"
 start_server "${files[@]}"
 url=https://${url#http://}
-request GET /kv/a/x%2Fy
-expect 503 no-active-node
+answers 503 no-active-node GET /kv/a/x%2Fy
 field '.detail | test("certificate")' true
 stop_server
 start_server "${files[@]}" --peer-ca "$work/cert.pem" --token-file "$work/token"
 url=https://${url#http://}
-request GET /kv/a/x%2Fy
-expect 401 unauthorized
+answers 401 unauthorized GET /kv/a/x%2Fy
 header Kindex-Node active
-request GET /kv/a/x%2Fy '' --oauth2-bearer "$(cat "$work/token")"
-expect 200
+answers 200 GET /kv/a/x%2Fy '' --oauth2-bearer "$(cat "$work/token")"
 body_is '{"n":1}'
 request GET /kv/large/1 '' --oauth2-bearer "$(cat "$work/token")"
 is 'the large one' "$(cmp "$answer" "$work/large" 2>&1)" ''
 watch 'key=a/x%2Fy' --oauth2-bearer "$(cat "$work/token")"
-request PUT /kv/a/x%2Fy '{"n":2}' "${json[@]}" --oauth2-bearer "$(cat "$work/token")"
-expect 200
+answers 200 PUT /kv/a/x%2Fy '{"n":2}' "${json[@]}" --oauth2-bearer "$(cat "$work/token")"
 wait_until has_events 2
 event 2 '[.entries[].value.n]' '[2]'
 

@@ -61,21 +61,16 @@ slow() {
 }
 
 test_case 'entries are stored, and indexed'
-request PUT /kv/people/1 '{"name":"Ada","age":36}'
-expect 201
-request PUT /kv/people/2 '{"name":"Bob","age":50}'
-expect 201
+answers 201 PUT /kv/people/1 '{"name":"Ada","age":36}'
+answers 201 PUT /kv/people/2 '{"name":"Bob","age":50}'
 request POST /indexes '{"name":"by_age","prefix":["people"],"fields":["/age"]}'
 until_field .state ready GET /indexes/by_age
-request GET '/list?index=by_age'
-field '[.entries[].value.age]' '[36,50]'
+gives '[.entries[].value.age]' '[36,50]' GET '/list?index=by_age'
 
 test_case 'metrics and the checks of /readyz are complete'
-request GET /metrics
-expect 200
+answers 200 GET /metrics
 is 'lines of the index' "$(grep -c 'kindex_index_state{index="by_age"' "$answer")" 6
-request GET '/readyz?verbose=true'
-expect 200
+answers 200 GET '/readyz?verbose=true'
 field '.checks[] | select(.name == "indexes") | .state' ok
 
 # Each of the four workers has one of the reads, and others wait for one. Which answer
@@ -95,14 +90,12 @@ for attempt in 1 2 3; do
     ask many --data '{"keys":[["none","a"],["none","b"]]}' "$url/get" &
     ask tree "$url/tree" &
     ask watch "$url/watch?key=none" &
-    request GET /livez
-    expect 200
+    answers 200 GET /livez
     request GET /readyz
     [ "$status" = 200 ] || expect 503 no-active-node
     request GET /kv/people/1
     [ "$status" = 200 ] || expect 503 no-active-node
-    request GET /version
-    expect 200
+    answers 200 GET /version
     waits=yes
     is_answered list && waits=no
     [ $waits = no ] || break
@@ -113,8 +106,7 @@ done
 is 'the list waited' $waits yes
 
 test_case 'metrics are there without figures of indexes'
-request GET /metrics
-expect 200
+answers 200 GET /metrics
 is 'lines of the process' "$(grep -c '^kindex_build_info' "$answer")" 1
 
 test_case 'what does is answered 503 in time'
@@ -122,16 +114,13 @@ for name in entry1 entry2 entry3 entry4 entry5 entry6 list lines many tree watch
     wait_until is_answered $name
     slow $name
 done
-request GET '/list?prefix=people'
-expect 503
-request GET /livez
-expect 200
+answers 503 GET '/list?prefix=people'
+answers 200 GET /livez
 
 test_case 'a write is answered 503 as well, and the process lives'
 ask write --request PUT --data '{"name":"Cyd","age":20}' "$url/kv/people/3"
 is 'its status' "$(cat "$work/write.status")" 503
-request GET /livez
-expect 200
+answers 200 GET /livez
 
 test_case 'when the database answers again, so does the service'
 thaw
@@ -139,8 +128,7 @@ until_status 200 GET '/list?index=by_age'
 field '[.entries[].value.age] | contains([36,50])' true
 until_status 200 GET /kv/people/1
 until_status 201 PUT /kv/people/4 '{"name":"Dan","age":70}'
-request GET '/list?index=by_age&reverse=true&limit=1'
-field '.entries[0].value.name' Dan
+gives '.entries[0].value.name' Dan GET '/list?index=by_age&reverse=true&limit=1'
 request GET /metrics
 is 'lines of the index' "$(grep -c 'kindex_index_state{index="by_age"' "$answer")" 6
 stop_server

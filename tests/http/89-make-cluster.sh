@@ -38,11 +38,9 @@ database() {
 test_case 'three nodes answer, and one serves what another has written'
 cluster_start
 at 0
-request PUT /kv/a '1'
-expect 201
+answers 201 PUT /kv/a '1'
 at 2
-request GET /kv/a
-expect 200
+answers 200 GET /kv/a
 body_is 1
 request GET /cluster
 field '[.nodes[].role] | sort' '["active","standby","standby"]'
@@ -111,8 +109,7 @@ cluster_end
 is 'processes' "$(pgrep -f -c -- "$place/")" 0
 cluster_start
 at 1
-request GET /kv/a
-expect 200
+answers 200 GET /kv/a
 body_is 1
 cluster_end
 is 'processes' "$(pgrep -f -c -- "$place/")" 0

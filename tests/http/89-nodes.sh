@@ -15,46 +15,34 @@ takes() { # EXPECTED: whether it is active, and how often it became so
 
 test_case 'the first one is active'
 node_start one
-request PUT /kv/a '1'
-expect 201
+answers 201 PUT /kv/a '1'
 header Kindex-Node one
-request GET '/readyz?verbose=1'
-field '.checks[] | select(.name == "role").state' ok
+gives '.checks[] | select(.name == "role").state' ok GET '/readyz?verbose=1'
 takes '1 1'
 
 test_case 'the second one is a standby: it is ready, and answers what needs no entries'
 node_start two --forward off
 is 'what it says' "$(grep -c 'is a standby for' "$work/greeting")" 1
-request GET '/readyz?verbose=1'
-expect 200
+answers 200 GET '/readyz?verbose=1'
 header Kindex-Node two
 field '.checks[] | select(.name == "role").state' ok
-request GET /livez
-expect 200
-request GET /
-field .name kindex
-request GET /problems/no-active-node
-field .status 503
-request GET /openapi.json
-expect 200
+answers 200 GET /livez
+gives .name kindex GET /
+gives .status 503 GET /problems/no-active-node
+answers 200 GET /openapi.json
 takes '0 0'
 is 'the epochs of both' "$(grep '^kindex_epoch ' "$answer")" \
     "$(curl --silent "http://127.0.0.1:${ports[one]}/metrics" | grep '^kindex_epoch ')"
 
 test_case 'it says which node is active for all that does'
-request GET /kv/a
-expect 503 no-active-node
+answers 503 no-active-node GET /kv/a
 header Retry-After 1
 header Kindex-Node two
 field .node "http://127.0.0.1:${ports[one]}"
-request PUT /kv/b '2'
-expect 503 no-active-node
-request POST /atomic '{"mutations":[]}'
-expect 503 no-active-node
-request GET /indexes
-expect 503 no-active-node
-request GET /nowhere
-expect 404 not-found
+answers 503 no-active-node PUT /kv/b '2'
+answers 503 no-active-node POST /atomic '{"mutations":[]}'
+answers 503 no-active-node GET /indexes
+answers 404 not-found GET /nowhere
 
 test_case 'with --forward redirect it points there, with the same path and query'
 node_end two TERM
@@ -74,8 +62,7 @@ is 'its exit status' $? 0
 until_status 200 GET /kv/b
 body_is 2
 header Kindex-Node two
-request PUT /kv/b '3'
-expect 200
+answers 200 PUT /kv/b '3'
 takes '1 1'
 
 test_case 'when it is killed as well, and the one that comes back is a standby'
@@ -119,8 +106,7 @@ postgres_stop
 at two
 until_status 503 GET /kv/b
 expect 503 no-active-node
-request GET /livez
-expect 200
+answers 200 GET /livez
 until_status 503 GET /readyz
 expect 503 no-active-node
 at one
@@ -160,8 +146,7 @@ test_case 'where that session cannot be found, the store is taken after its end'
 node_end one TERM
 lock 'pid = NULL'
 node_start one
-request GET /kv/b
-expect 503 no-active-node
+answers 503 no-active-node GET /kv/b
 postgres_query store "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE wait_event = 'PgSleep'" >"$work/null"
 until_status 200 GET /kv/b

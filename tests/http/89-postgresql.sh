@@ -21,22 +21,17 @@ refused() {
 
 test_case 'entries are stored and read, alone, together and by a list'
 serve
-request PUT /kv/people/1 '{"name":"Ada","age":36}'
-expect 201
-request POST /atomic '{"mutations":[{"type":"set","key":["people","2"],"value":{"name":"Bob","age":50}},
+answers 201 PUT /kv/people/1 '{"name":"Ada","age":36}'
+answers 200 POST /atomic '{"mutations":[{"type":"set","key":["people","2"],"value":{"name":"Bob","age":50}},
     {"type":"set","key":["people","3"],"value":{"name":"Cyd","age":20}}]}'
-expect 200
-request GET /kv/people/2
-field .name Bob
-request GET '/list?prefix=people'
-field '[.entries[].value.name]' '["Ada","Bob","Cyd"]'
+gives .name Bob GET /kv/people/2
+gives '[.entries[].value.name]' '["Ada","Bob","Cyd"]' GET '/list?prefix=people'
 is 'the data directory' "$(ls "$work/data" 2>&1 | grep -c db)" 0
 
 test_case 'an index is built over them, and lists them in its order'
 request POST /indexes '{"name":"by_age","prefix":["people"],"fields":["/age"]}'
 until_field .state ready GET /indexes/by_age
-request GET '/list?index=by_age'
-field '[.entries[].value.age]' '[20,36,50]'
+gives '[.entries[].value.age]' '[20,36,50]' GET '/list?index=by_age'
 
 # Rows of an index that are longer than PostgreSQL lets a key be: an owner of almost
 # 2,048 bytes after a value of almost as many, neither of which can be compressed.
@@ -46,83 +41,65 @@ shared=$(head -c 1420 /dev/urandom | base64 -w 0 | tr '+/=' 'abc')
 for n in 1 2 3; do
     printf '{"mutations":[{"type":"set","key":["long","%s%s"],"value":{"v":"%s"}}]}' \
         "$owner" $n "$shared" >"$work/long"
-    request POST /atomic "@$work/long"
-    expect 200
+    answers 200 POST /atomic "@$work/long"
 done
 request POST /indexes '{"name":"by_v","prefix":["long"],"fields":["/v"],"unique":true}'
 until_field .state conflicted GET /indexes/by_v
 field .conflicts 2
 is 'rows longer than PostgreSQL lets a key be' "$(postgres_query store \
     'SELECT count(*) FROM kindex.entries WHERE length(k) + length(rest) > 2704')" 2
-request GET /indexes/by_v/conflicts
-field '[.conflicts[].keys[] | .[1][-1:]] | sort' '["1","2","3"]'
-request DELETE "/kv/long/${owner}2"
-expect 204
-request DELETE "/kv/long/${owner}3"
-expect 204
+gives '[.conflicts[].keys[] | .[1][-1:]] | sort' '["1","2","3"]' GET /indexes/by_v/conflicts
+answers 204 DELETE "/kv/long/${owner}2"
+answers 204 DELETE "/kv/long/${owner}3"
 until_field .state ready GET /indexes/by_v
 is 'rows that are left of the conflicts' "$(postgres_query store \
     "SELECT count(*) FROM kindex.entries WHERE rest <> ''")" 0
 
 test_case 'there is no backup, and the answer says what makes one'
-request GET /backup
-expect 501 no-backup
+answers 501 no-backup GET /backup
 
 test_case 'after a stop and a start everything is there'
 stop_server
 is 'its exit status' $? 0
 serve
-request GET /kv/people/3
-field .name Cyd
-request GET '/list?index=by_age&limit=1'
-field '.entries[0].value.age' 20
+gives .name Cyd GET /kv/people/3
+gives '.entries[0].value.age' 20 GET '/list?index=by_age&limit=1'
 
 test_case 'after a kill as well: the start waits for the end of the lease'
-request PUT /kv/people/4 '{"name":"Dan","age":70}'
-expect 201
+answers 201 PUT /kv/people/4 '{"name":"Dan","age":70}'
 kill -KILL "$server"
 wait "$server" 2>"$work/null"
 serve
-request GET '/list?index=by_age&reverse=1&limit=1'
-field '.entries[0].value.name' Dan
+gives '.entries[0].value.name' Dan GET '/list?index=by_age&reverse=1&limit=1'
 
 test_case 'without the database a write and a read are answered 503, and /livez 200'
 postgres_stop
-request PUT /kv/people/5 '{"name":"Eve","age":1}'
-expect 503 database-unreachable
+answers 503 database-unreachable PUT /kv/people/5 '{"name":"Eve","age":1}'
 header Retry-After 1
-request GET /kv/nothing/like/it
-expect 503 database-unreachable
+answers 503 database-unreachable GET /kv/nothing/like/it
 header Retry-After 1
-request GET '/list?prefix=people'
-expect 503 database-unreachable
-request GET /livez
-expect 200
+answers 503 database-unreachable GET '/list?prefix=people'
+answers 200 GET /livez
 request GET /kv/people/4
 [ "$status" = 200 ] || expect 503 no-active-node
 
 test_case 'when the database is back, so is the service, and what it had said it stored'
 postgres_resume || exit 1
 until_status 201 PUT /kv/people/6 '{"name":"Fay","age":2}'
-request GET '/list?prefix=people'
-field '[.entries[].value.name]' '["Ada","Bob","Cyd","Dan","Fay"]'
-request GET '/list?index=by_age'
-field '[.entries[].value.age]' '[2,20,36,50,70]'
+gives '[.entries[].value.name]' '["Ada","Bob","Cyd","Dan","Fay"]' GET '/list?prefix=people'
+gives '[.entries[].value.age]' '[2,20,36,50,70]' GET '/list?index=by_age'
 
 test_case 'a connection that the database has closed is made again, unnoticed'
 postgres_query store "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE datname = 'store' AND pid <> pg_backend_pid()" >"$work/null"
-request GET /kv/nothing/like/it
-expect 404
+answers 404 GET /kv/nothing/like/it
 until_status 201 PUT /kv/people/7 '{"name":"Gil","age":3}'
 
 # Such as an error of its disk.
 test_case 'a read is refused where the database lacks the epoch of the node, as a primary does that was replaced'
-request GET '/list?limit=1'
-expect 200
+answers 200 GET '/list?limit=1'
 postgres_query store 'UPDATE kindex.meta SET epoch = epoch - 1'
-request GET '/list?limit=1'
-expect 503 database-unreachable
+answers 503 database-unreachable GET '/list?limit=1'
 is 'what the log says' "$(($(grep -c event=database-replaced "$log") > 0))" 1
 postgres_query store 'UPDATE kindex.meta SET epoch = epoch + 1'
 until_status 200 GET '/list?limit=1'
@@ -165,8 +142,7 @@ test_case 'a commit whose answer was lost is answered as the database has it'
 lose_answer 9 postgres_query store "$end_commits" >"$work/null"
 is 'its status' "$found" 201
 is 'the line of the log' "$(grep -c 'event=database-resolved applied=1' "$log")" 1
-request GET /kv/people/9
-field .name Ivy
+gives .name Ivy GET /kv/people/9
 
 # As a node does whose predecessor was cut off. The renewals of that one wait as the
 # commit does, with the row of the lease locked.
@@ -220,16 +196,14 @@ rm "$work/port"
 postgres_query store "BEGIN; UPDATE kindex.lease SET epoch = epoch + 1, holder = 'another',
     node = 'another', until = clock_timestamp() + interval '4 seconds';
     UPDATE kindex.meta SET epoch = epoch + 1; COMMIT"
-request PUT /kv/people/8 '{"name":"Halcyone unstored","age":4}'
-expect 503 no-active-node
+answers 503 no-active-node PUT /kv/people/8 '{"name":"Halcyone unstored","age":4}'
 header Retry-After 1
 begun_again
 until_status 404 GET /kv/people/8
 is 'lines of the log' "$(grep -c 'event=restarting reason=lease-lost' "$log")" 3
 is 'rows of the refused entry' "$(postgres_query store \
     "SELECT count(*) FROM kindex.entries WHERE v::text LIKE '%' || encode('Halcyone unstored', 'hex') || '%'")" 0
-request GET /kv/people/7
-field .name Gil
+gives .name Gil GET /kv/people/7
 stop_server
 is 'its exit status' $? 0
 
@@ -241,8 +215,7 @@ wanted='run kindex cluster upgrade' refused --engine "$address"
 "$KINDEX" cluster upgrade --engine "$address" 2>"$work/null"
 is 'the exit status' $? 0
 serve
-request GET /kv/people/7
-field .name Gil
+gives .name Gil GET /kv/people/7
 is 'the format' "$(postgres_query store 'SELECT format FROM kindex.meta')" 2
 stop_server
 postgres_query store 'UPDATE kindex.meta SET format = 3'
@@ -269,8 +242,7 @@ wanted='use sslmode=verify-full' refused --engine 'postgresql://kindex@192.0.2.1
 test_case 'the password is read from a file'
 echo secret >"$work/password"
 serve --engine-password-file "$work/password"
-request GET /kv/people/1
-field .name Ada
+gives .name Ada GET /kv/people/1
 rm "$work/password"
 stop_server
 wanted="$work/password" refused --engine "$address" --engine-password-file "$work/password"
@@ -300,10 +272,8 @@ many() { # TEXT: with a number in place of each N, 60 times, separated by commas
 test_case 'entries that an index points to, or that a request names, are read together, but for long ones'
 serve
 many '{"type":"set","key":["people","xN"],"value":{"age":N}}' >"$work/many"
-request POST /atomic "{\"mutations\":[$(cat "$work/many")]}"
-expect 200
-request PUT /kv/people/x10 "{\"age\":10,\"text\":\"$(printf '%09000d' 0)\"}"
-expect 200
+answers 200 POST /atomic "{\"mutations\":[$(cat "$work/many")]}"
+answers 200 PUT /kv/people/x10 "{\"age\":10,\"text\":\"$(printf '%09000d' 0)\"}"
 stop_server
 postgres_query store "ALTER DATABASE store SET log_statement = 'all'"
 serve
@@ -325,7 +295,6 @@ postgres_query store 'ALTER DATABASE store RESET log_statement'
 
 test_case 'the last entry is there with all others at the end'
 serve
-request GET /kv/people/7
-field .name Gil
+gives .name Gil GET /kv/people/7
 
 finish

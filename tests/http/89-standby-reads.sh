@@ -20,12 +20,10 @@ test_case 'a write says its position, and a standby answers a read that waits fo
 node_start one
 node_start two
 at one
-request PUT /kv/users/ada '{"email":"a@example.org","color":"blue"}'
-expect 201
+answers 201 PUT /kv/users/ada '{"email":"a@example.org","color":"blue"}'
 first=$(of_header Kindex-At)
 is 'its form' "$(grep -cE '^[0-9]+\.[0-9]+$' <<<"$first")" 1
-request GET '/kv/users/ada?consistency=strong'
-expect 200
+answers 200 GET '/kv/users/ada?consistency=strong'
 header Kindex-Node one
 at two
 for level in session eventual; do
@@ -42,8 +40,7 @@ request GET /kv/users/ada
 header Kindex-Node one
 
 test_case 'a write through the standby says its position as well'
-request PUT /kv/users/bob '{"email":"b@example.org","color":"red"}'
-expect 201
+answers 201 PUT /kv/users/bob '{"email":"b@example.org","color":"red"}'
 header Kindex-Node one
 read_after "$(of_header Kindex-At)" '/kv/users/bob?consistency=session'
 expect 200
@@ -61,12 +58,10 @@ done
 body_is 30
 
 test_case 'a standby answers each kind of read'
-request GET '/list?prefix=users&consistency=eventual'
-expect 200
+answers 200 GET '/list?prefix=users&consistency=eventual'
 header Kindex-Node two
 field '[.entries[].value.color]' '["blue","red"]'
-request GET '/list?prefix=users&consistency=eventual' '' --header 'Accept: application/x-ndjson'
-expect 200
+answers 200 GET '/list?prefix=users&consistency=eventual' '' --header 'Accept: application/x-ndjson'
 header Kindex-Node two
 is 'its lines' "$(grep -c '"email"' "$answer")" 2
 request GET '/count?prefix=users&consistency=eventual'
@@ -75,26 +70,21 @@ field .count 2
 request GET '/tree?consistency=eventual'
 header Kindex-Node two
 field '.children | length' 2
-request POST '/get?consistency=eventual' '{"keys":[["users","ada"],["users","none"]]}'
-expect 200
+answers 200 POST '/get?consistency=eventual' '{"keys":[["users","ada"],["users","none"]]}'
 header Kindex-Node two
 field '[.entries[] | .value.color]' '["blue",null]'
-request POST '/list?consistency=eventual' '{"ranges":[{"prefix":["users"]}]}'
-expect 200
+answers 200 POST '/list?consistency=eventual' '{"ranges":[{"prefix":["users"]}]}'
 header Kindex-Node two
-request GET '/kv/users/none?consistency=eventual'
-expect 404 key-not-found
+answers 404 key-not-found GET '/kv/users/none?consistency=eventual'
 header Kindex-Node two
 at one
 request POST /indexes '{"name":"users_by_color","prefix":["users"],"fields":["/color"],"store":{"aggregate":{"count":true}}}' \
     --header 'Prefer: wait=60'
 at two
-request GET '/aggregate?index=users_by_color&consistency=eventual'
-expect 200
+answers 200 GET '/aggregate?index=users_by_color&consistency=eventual'
 header Kindex-Node two
 field '[.count, .groups]' '[2,2]'
-request HEAD '/kv/users/ada?consistency=eventual'
-expect 200
+answers 200 HEAD '/kv/users/ada?consistency=eventual'
 header Kindex-Node two
 request GET '/kv/users/ada?consistency=eventual&fields=/color'
 header Kindex-Node two
@@ -103,13 +93,10 @@ body_is '{"color":"blue"}'
 test_case 'what a client sends that is wrong is said by both nodes'
 for name in one two; do
     at $name
-    request GET '/kv/users/ada?consistency=weak'
-    expect 400 bad-parameter
+    answers 400 bad-parameter GET '/kv/users/ada?consistency=weak'
     field '.detail | contains("strong, session or eventual")' true
-    request GET '/kv/users/ada?consistency=eventual&consistency=session'
-    expect 400 bad-parameter
-    request PUT '/kv/users/ada?consistency=eventual' '1'
-    expect 400 unknown-parameter
+    answers 400 bad-parameter GET '/kv/users/ada?consistency=eventual&consistency=session'
+    answers 400 unknown-parameter PUT '/kv/users/ada?consistency=eventual' '1'
 done
 at two
 for text in 3 3. .3 3.4.5 3.x -3.4; do
@@ -134,12 +121,10 @@ test_case 'a standby reads by an index from the moment it is declared, and by no
 request POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/email"],"unique":true}'
 until_field .state ready GET /indexes/by_email
 at two
-request GET '/indexes/by_email/get/a@example.org?consistency=eventual'
-expect 200
+answers 200 GET '/indexes/by_email/get/a@example.org?consistency=eventual'
 header Kindex-Node two
 field .color blue
-request GET '/list?index=by_email&consistency=eventual'
-field '.entries | length' 2
+gives '.entries | length' 2 GET '/list?index=by_email&consistency=eventual'
 request GET '/count?index=by_email&consistency=eventual'
 header Kindex-Node two
 field .count 2
@@ -161,8 +146,7 @@ node_end two TERM
 node_start two --token-file "$work/none"
 at two
 for level in session eventual; do
-    request GET "/kv/users/ada?consistency=$level"
-    expect 200
+    answers 200 GET "/kv/users/ada?consistency=$level"
     header Kindex-Node one
 done
 is 'the file' "$([ -e "$work/none" ] && echo made)" ''
@@ -180,8 +164,7 @@ at one
 admin=$(token admin all)
 reader=$(KINDEX_TOKEN=$admin token reader read,list:users)
 at two
-request GET '/kv/users/ada?consistency=eventual'
-expect 401 unauthorized
+answers 401 unauthorized GET '/kv/users/ada?consistency=eventual'
 header Kindex-Node two
 with "${admin}x" '/kv/users/ada?consistency=eventual'
 expect 401 unauthorized
@@ -195,9 +178,8 @@ expect 403 forbidden
 header Kindex-Node two
 at one
 with "$admin" /tokens
-request DELETE "/tokens/$(jq -r '.tokens[] | select(.name == "reader").id' "$answer")" '' \
+answers 204 DELETE "/tokens/$(jq -r '.tokens[] | select(.name == "reader").id' "$answer")" '' \
     --oauth2-bearer "$admin"
-expect 204
 at two
 with "$reader" '/kv/users/ada?consistency=eventual'
 expect 401 unauthorized

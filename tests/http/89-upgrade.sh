@@ -28,13 +28,11 @@ is 'wrong indexes' "$(wrong)" ''
 test_case 'and change with later versionstamps'
 request GET /kv/users/=1
 stamp=$(header_value ETag)
-request PUT /kv/users/=1 '{"name":"Ada","email":"ada@new.org"}' -H "If-Match: $stamp"
-expect 200
+answers 200 PUT /kv/users/=1 '{"name":"Ada","email":"ada@new.org"}' -H "If-Match: $stamp"
 field ".versionstamp > $stamp" true
 request GET /indexes/by_email/get/ADA@new.org
 body_is '{"name":"Ada","email":"ada@new.org"}'
-request PUT /kv/users/new '{"email":"FAY@example.org"}'
-expect 409 unique-violation
+answers 409 unique-violation PUT /kv/users/new '{"email":"FAY@example.org"}'
 is 'wrong indexes' "$(wrong)" ''
 
 test_case 'planted: an answer of an entry that was changed is found'

@@ -41,25 +41,21 @@ request GET '/list?prefix=users'
 field '[.entries[] | [.key[1], .value.email, .versionstamp]]' \
     '[[1,"User1@x.org","00000000000000020000"],[2,"User2@x.org","00000000000000030000"],[3,"User3@x.org","00000000000000040000"]]'
 # By the rules of that program, so it is rebuilt.
-request GET /indexes/users_by_email '' -H 'Prefer: wait=30'
-field .state ready
+gives .state ready GET /indexes/users_by_email '' -H 'Prefer: wait=30'
 is 'lines in the log' "$(grep -c event=index-outdated "$log")" 1
 request GET /indexes/users_by_email/get/USER3@x.org
 body_is '{"email":"User3@x.org"}'
 request GET /kv/lasting
 body_is '"here"'
-request PUT /kv/users/=4 '{"email":"user1@x.org"}'
-expect 409 unique-violation
-request PUT /kv/users/=4 '{"email":"user4@x.org"}'
-field '.versionstamp > "00000000000000050000"' true
+answers 409 unique-violation PUT /kv/users/=4 '{"email":"user1@x.org"}'
+gives '.versionstamp > "00000000000000050000"' true PUT /kv/users/=4 '{"email":"user4@x.org"}'
 
 test_case 'it is upgraded once'
 stop_server
 : >"$log"
 start_server
 is 'lines in the log' "$(grep -Ec 'event=(upgraded|index-outdated)' "$log")" 0
-request GET /count?index=users_by_email
-field .count 4
+gives .count 4 GET /count?index=users_by_email
 stop_server
 
 test_case 'a directory of a later program is refused with a sentence, and not touched'
@@ -86,8 +82,7 @@ done
 test_case 'with the right number all of it is there again'
 echo "$number" >"$work/data/format"
 start_server
-request GET /count?prefix=users
-field .count 4
+gives .count 4 GET /count?prefix=users
 
 test_case 'the sums would show a change'
 sums >"$work/before"

@@ -32,26 +32,20 @@ for version in 0.1.0-first 0.1.0; do
     test_case "requests of a client of then change it ($version)"
     request GET /kv/users/=1
     stamp=$(header_value ETag)
-    request PUT /kv/users/=1 '{"name":"Ada","email":"ada@new.org"}' -H "If-Match: $stamp"
-    expect 200
+    answers 200 PUT /kv/users/=1 '{"name":"Ada","email":"ada@new.org"}' -H "If-Match: $stamp"
     field ".versionstamp > $stamp" true
-    request PUT /kv/users/=1 '{}' -H "If-Match: $stamp"
-    expect 412 precondition-failed
+    answers 412 precondition-failed PUT /kv/users/=1 '{}' -H "If-Match: $stamp"
     request GET /indexes/by_email/get/ADA@new.org
     body_is '{"name":"Ada","email":"ada@new.org"}'
-    request GET /indexes/by_email/get/ada@example.org
-    expect 404
-    request PUT /kv/users/new '{"email":"FAY@example.org"}'
-    expect 409 unique-violation
+    answers 404 GET /indexes/by_email/get/ada@example.org
+    answers 409 unique-violation PUT /kv/users/new '{"email":"FAY@example.org"}'
     field .existingKey '["users",6]'
-    request POST /atomic '{"checks":[{"key":["users","new"],"versionstamp":null}],
+    answers 200 POST /atomic '{"checks":[{"key":["users","new"],"versionstamp":null}],
         "mutations":[{"type":"set","key":["users","new"],"value":{"email":"new@x.org","tags":["all"]}},
             {"type":"sum","key":["counters","sum"],"value":1},{"type":"delete","key":["users",2]}]}'
-    expect 200
     request GET /kv/counters/sum
     body_is 43
-    request GET '/list?index=by_tag&prefix=all'
-    field '[.entries[].key[1]]' '["new",4,5,6]'
+    gives '[.entries[].key[1]]' '["new",4,5,6]' GET '/list?index=by_tag&prefix=all'
     is 'wrong ones' "$(wrong)" ''
     stop_server
     rm -rf "$work/data"

@@ -58,31 +58,24 @@ is 'where n is at least -0' "$(by where_minus)" 'minus one zero'
 is 'the single one' "$(by unique_single)" 'minus one'
 request GET /indexes/unique_single/get/=0
 body_is '{"n":-0.0}'
-request GET '/list?prefix=totals'
-field '[.entries[] | [.key[1], .value.count]]' '[[-1,1],[0,3],[1,1]]'
+gives '[.entries[] | [.key[1], .value.count]]' '[[-1,1],[0,3],[1,1]]' GET '/list?prefix=totals'
 is 'the moved one' "$(by moving)" 'less minus one zero'
-request GET '/indexes/storing'
-field .store value
+gives .store value GET '/indexes/storing'
 
 test_case 'index entries that were kept by hand for -0 are those for 0'
 is 'the keys' "$(keys by_hand)" '0 1'
-request PUT /kv/by_hand/=-0/minus '"minus"'
-expect 409 index-owned-key
-request PUT /kv/by_hand/=0/minus '"minus"'
-expect 200
+answers 409 index-owned-key PUT /kv/by_hand/=-0/minus '"minus"'
+answers 200 PUT /kv/by_hand/=0/minus '"minus"'
 
 test_case 'a unique one in which 0 and -0 collide stays in its old form, and is conflicted'
-request GET /indexes/unique_twice
-field '[.state, .entries, .migration.state]' '["migrating",4,"conflicted"]'
+gives '[.state, .entries, .migration.state]' '["migrating",4,"conflicted"]' GET /indexes/unique_twice
 is 'its entries' "$(by unique_twice)" 'less minus zero one'
 request GET /indexes/unique_twice/get/=-0
 body_is '{"n":-0.0}'
 request GET /indexes/unique_twice/get/=0
 body_is '{"n":0}'
-request GET /indexes/unique_twice/conflicts
-field '[.conflicts[] | .value, (.keys | map(.[1]))]' '[[0],["minus","zero"]]'
-request PUT /kv/twice/more '{"n":-0.0}'
-expect 409 unique-violation
+gives '[.conflicts[] | .value, (.keys | map(.[1]))]' '[[0],["minus","zero"]]' GET /indexes/unique_twice/conflicts
+answers 409 unique-violation PUT /kv/twice/more '{"n":-0.0}'
 request POST /explain '{"prefix":["twice"],"where":{"path":"/n","eq":0}}'
 field '.indexes[] | select(.index == "unique_twice").reasons[].code' not-ready
 
@@ -97,10 +90,8 @@ is 'by n' "$(by by_n prefix==0)" 'deno minus zero'
 
 test_case 'a migration that was undone begins again with a patch'
 request DELETE /indexes/unique_twice/migration
-request GET /indexes/unique_twice
-field .state ready
-request PATCH /indexes/unique_twice '{}'
-expect 202
+gives .state ready GET /indexes/unique_twice
+answers 202 PATCH /indexes/unique_twice '{}'
 wait_until waiting
 
 test_case 'the conflict is resolved, and the index has the present form'

@@ -26,11 +26,9 @@ listen_at "$NOTIFY_SOCKET"
 start_server
 wait_until told READY=1
 is 'what was told' "$(cat "$work/told")" READY=1
-request GET /readyz
-expect 200
+answers 200 GET /readyz
 kill -HUP "$server"
-request GET /readyz
-expect 200
+answers 200 GET /readyz
 stop_server
 is 'the exit status' $? 0
 wait $listener
@@ -49,8 +47,7 @@ test_case 'signals that tell other servers to open their logs again end nothing'
 start_server
 for signal in USR1 USR2; do
     kill -$signal "$server"
-    request GET /readyz
-    expect 200
+    answers 200 GET /readyz
 done
 stop_server
 is 'the exit status' $? 0

@@ -6,11 +6,9 @@ start_server --bodies-max 1MiB --value-max 4MiB
 
 test_case 'bodies beyond the limit are refused for now, and nothing is stored'
 { printf '"'; head -c 1500000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
-request PUT /kv/large "@$work/large"
-expect 503 overloaded
+answers 503 overloaded PUT /kv/large "@$work/large"
 header Retry-After 1
-request GET /kv/large
-expect 404
+answers 404 GET /kv/large
 
 test_case 'over KV Connect in plain text, with the status that clients repeat'
 request POST /v2/atomic_write "@$work/large"
@@ -22,8 +20,7 @@ test_case 'refused requests take no memory: bodies within the limit are still ac
 head -c 900000 "$work/large" >"$work/fits"
 printf '"' >>"$work/fits"
 for i in 1 2 3; do
-    request PUT "/kv/fits/$i" "@$work/fits"
-    expect 201
+    answers 201 PUT "/kv/fits/$i" "@$work/fits"
 done
 stop_server
 
@@ -31,8 +28,7 @@ test_case 'clients that do not read get a limited part of it, small requests are
 start_server --bodies-max 8MiB
 { printf '"'; head -c 500000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
 for i in {1..12}; do
-    request PUT "/kv/large/=$i" "@$work/large" --header 'Content-Type: application/json'
-    expect 201
+    answers 201 PUT "/kv/large/=$i" "@$work/large" --header 'Content-Type: application/json'
 done
 request PUT /kv/small 1 --header 'Content-Type: application/json'
 node "$(dirname "$0")/slow_readers.js" 127.0.0.1 "${url##*:}" >"$work/seen"
@@ -47,8 +43,7 @@ streams over HTTP/2 true true
 beside them: 200 200 200 200
 whole, or known not to be: 64
 after them: 200 200 200 200'
-request GET /kv/large/=1
-expect 200
+answers 200 GET /kv/large/=1
 stop_server
 
 # A program under sanitizers needs more memory, of which nothing is said. What the
@@ -58,8 +53,7 @@ if [ "$times" -eq 1 ]; then
     test_case 'the process takes what --cache and --bodies-max say and 64 MiB, and gives back'
     { printf '"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
     for i in {1..40}; do
-        request PUT "/kv/values/=$i" "@$work/large" --header 'Content-Type: application/json'
-        expect 201
+        answers 201 PUT "/kv/values/=$i" "@$work/large" --header 'Content-Type: application/json'
     done
     for ((n = 0; n < 600; n++)); do
         printf '{"key":["small",%d],"value":"%090d"}\n' $n $n

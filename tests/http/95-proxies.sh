@@ -59,14 +59,10 @@ begin_haproxy() {
 
 serves_through() {
     test_case "through $1 a host's name and an address come as they were sent"
-    request PUT "/kv/$1/a%2Fb/=%220%22" 1 "${json[@]}" "${through[@]}"
-    expect 201
-    request GET "/list?prefix=$1" '' "${through[@]}"
-    field '[.entries[].key]' "[[\"$1\",\"a/b\",\"0\"]]"
-    request GET /version '' "${through[@]}" --header 'Host: evil.example'
-    expect 421 host-not-allowed
-    request PUT "/kv/$1/page" 1 "${json[@]}" "${through[@]}" --header "Origin: $url"
-    expect 201
+    answers 201 PUT "/kv/$1/a%2Fb/=%220%22" 1 "${json[@]}" "${through[@]}"
+    gives '[.entries[].key]' "[[\"$1\",\"a/b\",\"0\"]]" GET "/list?prefix=$1" '' "${through[@]}"
+    answers 421 host-not-allowed GET /version '' "${through[@]}" --header 'Host: evil.example'
+    answers 201 PUT "/kv/$1/page" 1 "${json[@]}" "${through[@]}" --header "Origin: $url"
 
     test_case "through $1 a body may be as large as the server takes it"
     {
@@ -74,8 +70,7 @@ serves_through() {
         head -c 1000000 /dev/zero | tr '\0' x
         printf '"}],"checks":[]%7000000s}' ''
     } >"$work/large"
-    request POST /atomic "@$work/large" "${json[@]}" "${through[@]}"
-    expect 200
+    answers 200 POST /atomic "@$work/large" "${json[@]}" "${through[@]}"
 
     test_case "through $1 an event comes when it happens"
     watch "key=$1" "${through[@]}"
@@ -92,8 +87,7 @@ end_proxy
 
 test_case 'without its line for the host nginx sends another name, which is refused'
 begin_nginx '/proxy_set_header Host/d'
-request GET /version '' "${through[@]}"
-expect 421 host-not-allowed
+answers 421 host-not-allowed GET /version '' "${through[@]}"
 end_proxy
 
 begin_haproxy

@@ -110,8 +110,7 @@ kindex del v/doc
 
 test_case 'ttl ends an entry'
 kindex set v/short 1 --ttl 1h
-request POST /get '{"keys":[["v","short"]]}'
-field '.entries[0].expiresAt > 0' true
+gives '.entries[0].expiresAt > 0' true POST /get '{"keys":[["v","short"]]}'
 
 test_case 'a write keeps the time or ends it, touch changes nothing else, and get shows it'
 kindex touch v/short --ttl 2h
@@ -216,8 +215,7 @@ ends 1
 test_case 'del deletes keys and whole prefixes'
 kindex del n
 ends 0
-request GET /kv/n
-expect 404
+answers 404 GET /kv/n
 kindex del --prefix v
 ends 0
 prints '4 deleted'
@@ -425,12 +423,10 @@ test_case 'an index migrates, pauses, continues and is dropped'
 kindex index migrate by_email --store value --wait
 ends 0
 is 'what it prints' "$(jq -c '[.state, .store]' "$work/out")" '["ready","value"]'
-request GET /indexes/by_email
-field '[.store, .unique]' '["value",true]'
+gives '[.store, .unique]' '["value",true]' GET /indexes/by_email
 kindex index migrate by_email --not-unique --store pointer --wait
 ends 0
-request GET /indexes/by_email
-field '[.store, .unique]' '["pointer",false]'
+gives '[.store, .unique]' '["pointer",false]' GET /indexes/by_email
 kindex index migrate by_email --unique --not-unique
 ends 2
 complains 'exclude each other'
@@ -442,16 +438,13 @@ request GET /indexes/by_email
 field '[.fields[0], .where, .missing, .state]' '[{"path":"/age","order":"desc"},[{"path":"/email","exists":true}],"null","ready"]'
 kindex index migrate by_email email --fold lower --where null --missing skip --wait
 ends 0
-request GET /indexes/by_email
-field '[.fields, .where, .missing]' '[[{"path":"/email","fold":"lower"}],null,"skip"]'
+gives '[.fields, .where, .missing]' '[[{"path":"/email","fold":"lower"}],null,"skip"]' GET /indexes/by_email
 kindex index migrate by_email --unique --store value --wait
 ends 0
-request GET /indexes/by_email
-field '[.store, .unique]' '["value",true]'
+gives '[.store, .unique]' '["value",true]' GET /indexes/by_email
 kindex index add by_rest users email --paused
 ends 0
-request GET /indexes/by_rest
-field '[.state, .pace.paused]' '["building",true]'
+gives '[.state, .pace.paused]' '["building",true]' GET /indexes/by_rest
 kindex index resume by_rest
 kindex index watch by_rest
 ends 0
@@ -460,16 +453,13 @@ kindex index add by_rest users email --paused --wait
 ends 2
 kindex index throttle by_email 5000
 kindex index pause by_email
-request GET /indexes/by_email
-field .pace '{"paused":true,"perSecond":5000}'
+gives .pace '{"paused":true,"perSecond":5000}' GET /indexes/by_email
 kindex index resume by_email
 kindex index throttle by_email null
-request GET /indexes/by_email
-field .pace null
+gives .pace null GET /indexes/by_email
 kindex index rm by_mail
 ends 0
-request GET /indexes/by_mail
-expect 404
+answers 404 GET /indexes/by_mail
 kindex index show by_mail
 ends 3
 complains 'kindex index ls lists'

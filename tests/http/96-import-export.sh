@@ -413,8 +413,7 @@ done
 wait $importing
 is 'the exit status' $? 0
 is 'what was imported' "$(sed -n 's/^imported \([0-9]*\) entries in [0-9.]* s$/\1/p' "$work/err")" 3000
-request GET '/count?prefix=through'
-field .count 3000
+gives .count 3000 GET '/count?prefix=through'
 
 test_case 'an entry whose answer was lost is imported, and did not exist before'
 node -e '

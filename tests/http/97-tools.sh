@@ -44,8 +44,7 @@ is report "$(jq -c '[.index,.state,.repair,.done,.missing,.dangling,.stale,.dupl
 kindex index verify by_v --repair -o table
 ends 0
 is report "$(awk '$1 == "state" || $1 == "repair" || $1 == "mended" { print $2 }' "$work/out" | tr '\n' ' ')" 'done true 0 '
-request GET /indexes/by_v/verify
-field .repair true
+gives .repair true GET /indexes/by_v/verify
 
 test_case 'of one that is not there, or is not read yet, 3 and 4'
 kindex index verify nothing

@@ -6,6 +6,8 @@
 #   start_server [OPTION...]    stop_server
 #   test_case "a sentence"      begins a case, which ends where the next begins
 #   request METHOD PATH [BODY [CURL-OPTION...]]    BODY may be @file
+#   answers STATUS [CODE] METHOD PATH...           a request, and what is expected of it
+#   gives FILTER TEXT METHOD PATH...               likewise, as `field` does
 #   expect STATUS [CODE]        a status from 400 on is a whole problem document
 #                               with an X-Request-Id
 #   field FILTER TEXT           what jq -cr makes of the body
@@ -256,6 +258,19 @@ expect() {
     find_problem
     is 'the problem' "$found" "${2:-$coded}"
     has_identifier || is X-Request-Id '' 'that of an error'
+}
+
+answers() {
+    local wanted=("$1")
+    shift
+    [[ $1 != [a-z]* ]] || { wanted+=("$1") && shift; }
+    request "$@"
+    expect "${wanted[@]}"
+}
+
+gives() {
+    request "${@:3}"
+    field "$1" "$2"
 }
 
 has_identifier() {
