@@ -29,7 +29,7 @@ static bool refuse_token(struct request *request, struct reply *reply,
 
 const char *access_bearer(const struct request *request)
 {
-    const char *given = request->header(request, "Authorization");
+    const char *given = request_header(request, "Authorization");
     if (given == NULL || strncasecmp(given, "Bearer ", 7) != 0)
         return NULL;
     given += 7;

@@ -51,7 +51,7 @@ static bool check_host(struct request *request, struct reply *reply)
     const struct options *options = request->service->options;
     if (addresses_open(&options->listen) != NULL && options->host_names == NULL)
         return true;
-    const char *host = request->header(request, "Host");
+    const char *host = request_header(request, "Host");
     if (host == NULL || is_own_host(host, options))
         return true;
     problem(request, reply, PROBLEM_HOST_NOT_ALLOWED,
@@ -79,7 +79,7 @@ static bool same_origin(const char *origin, const char *host)
 static bool says(const struct request *request, const char *name,
                  const char *value)
 {
-    const char *given = request->header(request, name);
+    const char *given = request_header(request, name);
     return given != NULL && strcasecmp(given, value) == 0;
 }
 
@@ -98,13 +98,13 @@ static bool loads_for_another_site(const struct request *request)
 static bool check_origin(struct request *request, struct reply *reply)
 {
     const char *allowed = request->service->options->cors_origin;
-    const char *origin = request->header(request, "Origin");
+    const char *origin = request_header(request, "Origin");
     if (origin != NULL && is_listed(allowed, origin, strlen(origin))) {
         request->caller.origin = origin;
         return true;
     }
     bool foreign = origin != NULL && !is_safe(request->method) &&
-                   !same_origin(origin, request->header(request, "Host"));
+                   !same_origin(origin, request_header(request, "Host"));
     if (foreign)
         problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
                 "The Origin %.200s is not this server's.", origin);
@@ -140,7 +140,7 @@ bool cors_admit(struct request *request, struct reply *reply)
 void cors_preflight(const struct request *request, struct reply *reply)
 {
     if (request->caller.origin == NULL ||
-        request->header(request, "Access-Control-Request-Method") == NULL)
+        request_header(request, "Access-Control-Request-Method") == NULL)
         return;
     reply_header(reply, "Access-Control-Allow-Methods",
                  "GET, HEAD, PUT, PATCH, POST, DELETE");

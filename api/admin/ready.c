@@ -138,7 +138,7 @@ static void answer_lines(const struct check *checks, int count,
 static void answer_ready(struct request *request, struct reply *reply,
                          const struct check *checks, bool verbose)
 {
-    const char *accept = request->header(request, "Accept");
+    const char *accept = request_header(request, "Accept");
     if (verbose && accept != NULL &&
         strncasecmp(accept, "text/plain", 10) == 0) {
         answer_lines(checks, count_of(request->service), reply);

@@ -55,7 +55,7 @@ static void add_refusal(struct stream *stream, struct kx_buffer *chunk)
 /* The outcomes of many commits are not stored. */
 static bool has_no_key(const struct request *request, struct input_error *error)
 {
-    return request->header(request, "Idempotency-Key") == NULL ||
+    return request_header(request, "Idempotency-Key") == NULL ||
            input_error_set(error, PROBLEM_BAD_REQUEST,
                            "POST /bulk takes no Idempotency-Key, because it is "
                            "many commits; nothing was written. Leave the "

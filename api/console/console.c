@@ -123,7 +123,7 @@ static void lead(struct reply *reply)
 
 void console_or_service(struct request *request, struct reply *reply)
 {
-    const char *accept = request->header(request, "Accept");
+    const char *accept = request_header(request, "Accept");
     if (accept_names(accept, "text/html") && !is_off(request) &&
         request->query.size == 0) {
         lead(reply);
@@ -160,7 +160,7 @@ void console_file(struct request *request, struct reply *reply)
     reply->status = 200;
     reply->content_type = file->type;
     reply->constant = file->bytes;
-    const char *codings = request->header(request, "Accept-Encoding");
+    const char *codings = request_header(request, "Accept-Encoding");
     if (file->packed.size > 0 && accept_names(codings, "zstd")) {
         reply->constant = file->packed;
         reply_header(reply, "Content-Encoding", "zstd");

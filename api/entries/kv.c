@@ -239,7 +239,7 @@ bool kv_read_ttl(const struct query_params *query, struct kx_mutation *mutation,
 /* True if the client asks for the entry in place of an acknowledgement. */
 static bool wants_entry(const struct request *request)
 {
-    return prefer_says(request->header(request, "Prefer"), "return",
+    return prefer_says(request_header(request, "Prefer"), "return",
                        "representation");
 }
 
@@ -265,8 +265,8 @@ static bool kv_commit(struct request *request, struct reply *reply,
     struct kx_commit *work = &request->commit;
     struct conditions conditions;
     struct input_error error;
-    if (!conditions_read(request->header(request, "If-Match"),
-                         request->header(request, "If-None-Match"),
+    if (!conditions_read(request_header(request, "If-Match"),
+                         request_header(request, "If-None-Match"),
                          mutation->key, request->memory, &conditions)) {
         reply->body.failed = true;
         return false;

@@ -864,7 +864,7 @@ static struct listing *make_listing(struct request *request,
  * PAGE_LIMIT_DEFAULT entries. */
 void list_get(struct request *request, struct reply *reply)
 {
-    const char *accept = request->header(request, "Accept");
+    const char *accept = request_header(request, "Accept");
     enum accept_form form = accept_form(accept, MAKES_JSON | MAKES_NDJSON);
     if (form == FORM_OTHER) {
         not_acceptable(request, reply, accept);

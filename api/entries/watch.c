@@ -363,7 +363,7 @@ static bool read_seen(struct watch_stream *watch,
 
 static bool acceptable(const struct request *request, struct input_error *error)
 {
-    const char *accept = request->header(request, "Accept");
+    const char *accept = request_header(request, "Accept");
     if (accept_form(accept, MAKES_JSON | MAKES_EVENTS) != FORM_OTHER)
         return true;
     input_error_set(error, PROBLEM_NOT_ACCEPTABLE,

@@ -157,7 +157,7 @@ bool admission_body(struct request *request, struct reply *reply, uint64_t size)
 bool admission_commit(struct request *request, struct reply *reply)
 {
     if (request->commit.command.kind == KX_WRITE ||
-        request->header(request, "Idempotency-Key") == NULL)
+        request_header(request, "Idempotency-Key") == NULL)
         return true;
     problem(request, reply, PROBLEM_BAD_REQUEST,
             "Idempotency-Key is for writes of entries; %s does not take it, "

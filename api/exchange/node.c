@@ -29,7 +29,7 @@ bool node_admit(struct request *request, struct reply *reply)
     request->caller.follows = node_follows(request);
     if (request->caller.follows)
         return true;
-    if (request->header(request, NODE_HOP) != NULL) {
+    if (request_header(request, NODE_HOP) != NULL) {
         problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
                 "Another node sent the request here, but this node is a "
                 "standby.");

@@ -75,7 +75,7 @@ static bool read_after(const struct request *request,
                        struct kx_position *least_out)
 {
     const char *text =
-        waits_for(request) ? request->header(request, NODE_AFTER) : NULL;
+        waits_for(request) ? request_header(request, NODE_AFTER) : NULL;
     *least_out = (struct kx_position){0};
     return text == NULL ||
            (read_number(&text, &least_out->epoch) && *text++ == '.' &&

@@ -25,8 +25,7 @@ static bool is_slow(const struct exchange *exchange)
 }
 
 /* X-Request-Id is sent if a log line has it, if the client sent an identifier
- * or a trace, or if the reply is an error. Other replies do without: a further
- * header costs a twelfth of a GET. */
+ * or a trace, or if the reply is an error. */
 static void add_headers(struct exchange *exchange, bool slow)
 {
     struct request *request = &exchange->request;

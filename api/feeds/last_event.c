@@ -6,7 +6,7 @@ bool last_event_read(const struct request *request,
                      const struct query_params *query, enum parameter parameter,
                      struct last_event *last_out, struct input_error *error)
 {
-    const char *id = request->header(request, "Last-Event-ID");
+    const char *id = request_header(request, "Last-Event-ID");
     kx_buffer_init(&last_out->text, query->memory);
     last_out->given = true;
     if (id != NULL && *id != '\0')

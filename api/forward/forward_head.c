@@ -76,7 +76,7 @@ static bool add(struct curl_slist **lines, const char *name, const char *value,
 static bool add_sent(struct request *request, struct curl_slist **lines)
 {
     for (size_t i = 0; i < sizeof SENT / sizeof *SENT; i++) {
-        const char *value = request->header(request, SENT[i]);
+        const char *value = request_header(request, SENT[i]);
         if (value != NULL && !add(lines, SENT[i], value, request->memory))
             return false;
     }
@@ -89,7 +89,7 @@ static bool leave_out(const struct request *request, struct curl_slist **lines,
 {
     char line[32];
     snprintf(line, sizeof line, "%s:", name);
-    return request->header(request, name) != NULL || add_line(lines, line);
+    return request_header(request, name) != NULL || add_line(lines, line);
 }
 
 static bool add_all(struct request *request, struct curl_slist **lines)

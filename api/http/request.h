@@ -78,11 +78,12 @@ struct request {
     enum method method;
     struct kx_slice path;  /* raw: not decoded, without the query */
     struct kx_slice query; /* raw, without '?'; empty without a query */
-    header_fn *header;
+    header_fn *header;     /* called by request_header */
     void *connection;      /* of the protocol side, for header_fn */
     const char *authority; /* host of an absolute target of HTTP/1.1, which
                             * header_fn returns for Host; or NULL */
-    uint64_t header_sizes; /* of the protocol side */
+    uint64_t absent_sizes; /* bit n: no header has a name of n bytes, modulo
+                            * 64 (request_header) */
     struct trace trace;
     struct kx_slice body;
     void *memory; /* talloc context, freed after the reply */
@@ -100,6 +101,15 @@ struct request {
     /* Last, because all before it is zeroed for the next request. */
     struct kx_commit commit; /* for request_commit */
 };
+
+/* As header_fn. Most headers that are looked for are absent, which the length
+ * of their name alone tells for HTTP/1.1. */
+static inline const char *request_header(const struct request *request,
+                                         const char *name)
+{
+    bool absent = (request->absent_sizes >> strlen(name) % 64 & 1) != 0;
+    return absent ? NULL : request->header(request, name);
+}
 
 /* Does the section have its view? Only a route that needs no rows is run
  * without one. */
@@ -172,9 +182,9 @@ struct reply {
                                * which is not copied */
     struct header headers[REPLY_HEADERS_MAX];
     size_t header_count;
-    uint64_t flush;        /* 0, or: keep the reply back until this flush
-                            * (from kx_read_end) */
-    struct stream *stream; /* in place of body: asked for chunk by chunk */
+    uint64_t flush;           /* 0, or: keep the reply back until this flush
+                               * (from kx_read_end) */
+    struct stream *stream;    /* in place of body: asked for chunk by chunk */
 };
 
 /* The bytes of a body that is not a stream. */

@@ -63,8 +63,8 @@ bool trace_parse(const char *text, struct trace *trace, bool *sampled_out)
 void trace_read(struct request *request)
 {
     struct trace *trace = &request->trace;
-    const char *id = request->header(request, "X-Request-Id");
-    const char *parent = request->header(request, "traceparent");
+    const char *id = request_header(request, "X-Request-Id");
+    const char *parent = request_header(request, "traceparent");
     bool sampled = false;
     trace->request_id[0] = trace->trace_id[0] = trace->parent[0] = '\0';
     trace->named = trace->timing = false;
@@ -76,7 +76,7 @@ void trace_read(struct request *request)
         strcpy(trace->request_id, id);
         trace->named = true;
     }
-    trace->timing = sampled || prefer_has(request->header(request, "Prefer"),
+    trace->timing = sampled || prefer_has(request_header(request, "Prefer"),
                                           "server-timing");
 }
 

@@ -65,18 +65,17 @@ static enum MHD_Result take_header(void *closure, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-/* Sets a bit for each length of a name: it shows quickly that most headers that
- * handlers ask for are absent. */
+/* Clears the bit of the name's length. */
 static enum MHD_Result note_size(void *closure, enum MHD_ValueKind kind,
                                  const char *name, size_t name_size,
                                  const char *value, size_t value_size)
 {
-    uint64_t *sizes = closure;
+    uint64_t *absent_sizes = closure;
     (void)kind;
     (void)name;
     (void)value;
     (void)value_size;
-    *sizes |= 1ull << name_size % 64;
+    *absent_sizes &= ~(1ull << name_size % 64);
     return MHD_YES;
 }
 
@@ -90,8 +89,6 @@ static const char *find_header(const struct request *request, const char *name)
         .request = request, .name = name, .size = strlen(name)};
     if (request->authority != NULL && strcasecmp(name, "Host") == 0)
         return request->authority;
-    if ((request->header_sizes >> search.size % 64 & 1) == 0)
-        return NULL;
     MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND,
                                 take_header, &search);
     return search.value;
@@ -228,8 +225,7 @@ static const struct exchange_protocol PROTOCOL = {
  * through. */
 static uint64_t announced_size(const struct request *request)
 {
-    const char *length = MHD_lookup_connection_value(
-        request->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *length = request_header(request, "Content-Length");
     return length != NULL ? strtoull(length, NULL, 10) : 0;
 }
 
@@ -240,7 +236,7 @@ static bool refuse_early(const struct exchange *exchange)
     const struct request *request = &exchange->request;
     return exchange->phase == EXCHANGE_REFUSED &&
            (request->method == METHOD_PUT || request->method == METHOD_POST) &&
-           find_header(request, "Expect") != NULL;
+           request_header(request, "Expect") != NULL;
 }
 
 /* MHD_NO makes the library release the connection, on which an adopted stream
@@ -278,9 +274,11 @@ static void open_request(struct exchange *exchange,
     struct request *request = &exchange->request;
     request->connection = connection;
     request->header = find_header;
-    request->header_sizes = 0;
+    request->absent_sizes = UINT64_MAX;
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_size,
-                                &request->header_sizes);
+                                &request->absent_sizes);
+    if (request->authority != NULL)
+        request->absent_sizes &= ~(1ull << strlen("Host"));
     request->method = method_parse(method);
     exchange->protocol = &PROTOCOL;
     if (request->authority != NULL &&

@@ -67,7 +67,7 @@ bool index_await(struct request *request, struct reply *reply,
 {
     struct index_look look = {.name = name, .state_out = state_out};
     struct wait_limit limit = {
-        .seconds = prefer_wait(request->header(request, "Prefer"))};
+        .seconds = prefer_wait(request_header(request, "Prefer"))};
     limit.until_ns = kx_monotonic_ns() + (uint64_t)limit.seconds * KX_SECOND_NS;
     for (;;) {
         uint64_t seen = kx_news(request->service->store);

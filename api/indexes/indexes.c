@@ -32,7 +32,7 @@ static void send_events(struct request *request, struct reply *reply,
 
 static bool wants_events(const struct request *request)
 {
-    return accept_form(request->header(request, "Accept"),
+    return accept_form(request_header(request, "Accept"),
                        MAKES_JSON | MAKES_EVENTS) == FORM_EVENTS;
 }
 

@@ -13,9 +13,9 @@
 static bool check_database(const struct request *request,
                            struct input_error *error)
 {
-    const char *given = request->header(request, "x-denokv-database-id");
+    const char *given = request_header(request, "x-denokv-database-id");
     if (given == NULL)
-        given = request->header(request, "x-transaction-domain-id");
+        given = request_header(request, "x-transaction-domain-id");
     const char *id = kx_store_id(request->service->store);
     return given == NULL || strcasecmp(given, id) == 0 ||
            input_error_set(
@@ -35,7 +35,7 @@ bool kvconnect_admit(const struct request *request, struct input_error *error)
 {
     if (!query_params_none(request, error))
         return false;
-    const char *version = request->header(request, "x-denokv-version");
+    const char *version = request_header(request, "x-denokv-version");
     if (version != NULL && !is_spoken(version))
         return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "Version %.16s of KV Connect is not supported; "
@@ -81,7 +81,7 @@ void kvconnect_writer_init(struct kvconnect_writer *writer,
                            const struct request *request, const void *memory,
                            struct kx_buffer *out)
 {
-    const char *agent = request->header(request, "User-Agent");
+    const char *agent = request_header(request, "User-Agent");
     bool node = agent != NULL && strcmp(agent, "node") == 0;
     writer->out = out;
     writer->reader = node ? KX_V8_FOR_NODE : KX_V8_FOR_ANY;

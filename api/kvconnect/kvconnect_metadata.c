@@ -70,7 +70,7 @@ static bool negotiate(const struct request *request, int *version_out,
 static void add_endpoint(const struct request *request, int version,
                          struct kx_buffer *out)
 {
-    const char *host = request->header(request, "Host");
+    const char *host = request_header(request, "Host");
     struct kx_buffer url;
     kx_buffer_init(&url, request->memory);
     if (version == 1 && host != NULL) {

@@ -141,8 +141,8 @@ void answer_entry(struct request *request, struct reply *reply,
                   const struct kx_entry *entry, const struct projection *fields)
 {
     struct conditions conditions;
-    if (!conditions_read(request->header(request, "If-Match"),
-                         request->header(request, "If-None-Match"), entry->key,
+    if (!conditions_read(request_header(request, "If-Match"),
+                         request_header(request, "If-None-Match"), entry->key,
                          request->memory, &conditions)) {
         reply->body.failed = true;
         return;

@@ -72,7 +72,7 @@ static bool check_json(const struct request *request, struct input_error *error)
 static bool check_coding(const struct request *request,
                          struct input_error *error)
 {
-    const char *coding = request->header(request, "Content-Encoding");
+    const char *coding = request_header(request, "Content-Encoding");
     if (coding == NULL || strcasecmp(coding, "identity") == 0)
         return true;
     input_error_set(error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
@@ -129,7 +129,7 @@ static bool take_bytes(const struct request *request, const char *content_type,
 static bool check_whole(const struct request *request,
                         struct input_error *error)
 {
-    const char *range = request->header(request, "Content-Range");
+    const char *range = request_header(request, "Content-Range");
     return range == NULL ||
            input_error_set(error, PROBLEM_BAD_REQUEST,
                            "The body has the Content-Range %s; send the whole "
@@ -162,7 +162,7 @@ static bool take_guessed(const struct request *request,
 bool body_value(const struct request *request, struct kx_value *value_out,
                 struct input_error *error)
 {
-    const char *content_type = request->header(request, "Content-Type");
+    const char *content_type = request_header(request, "Content-Type");
     if (!check_coding(request, error))
         return false;
     switch (media_of(content_type)) {
@@ -199,14 +199,14 @@ static bool unsupported(struct input_error *error, const char *content_type,
 
 bool body_is_json_patch(const struct request *request)
 {
-    return media_of(request->header(request, "Content-Type")) ==
+    return media_of(request_header(request, "Content-Type")) ==
            MEDIA_JSON_PATCH;
 }
 
 static bool take_patch(const struct request *request, bool operates,
                        struct kx_value *value_out, struct input_error *error)
 {
-    const char *content_type = request->header(request, "Content-Type");
+    const char *content_type = request_header(request, "Content-Type");
     enum media media = media_of(content_type);
     if (media == MEDIA_OTHER || media == MEDIA_TYPED ||
         (media == MEDIA_JSON_PATCH && !operates))
@@ -238,7 +238,7 @@ void body_refuse_patch(struct request *request, struct reply *reply,
 static bool expect_json(const struct request *request,
                         struct input_error *error)
 {
-    const char *content_type = request->header(request, "Content-Type");
+    const char *content_type = request_header(request, "Content-Type");
     enum media media = media_of(content_type);
     if (media != MEDIA_JSON && media != MEDIA_GUESSED)
         return unsupported(error, content_type, false, false);
@@ -266,7 +266,7 @@ bool body_document(const struct request *request, bool *deep_out,
 bool body_lines(const struct request *request, struct input_error *error)
 {
     static const char NAME[] = "application/x-ndjson";
-    const char *content_type = request->header(request, "Content-Type");
+    const char *content_type = request_header(request, "Content-Type");
     if (media_of(content_type) == MEDIA_GUESSED || has_type(content_type, NAME))
         return check_coding(request, error);
     input_error_set(error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,

@@ -121,7 +121,7 @@ bool conditions_none(const struct request *request, struct input_error *error)
 {
     static const char *const names[] = {"If-Match", "If-None-Match"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (request->header(request, names[i]) != NULL)
+        if (request_header(request, names[i]) != NULL)
             return input_error_set(
                 error, PROBLEM_BAD_REQUEST,
                 "%s is not supported here: there is no single entry to compare "

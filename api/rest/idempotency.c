@@ -27,7 +27,7 @@ static void digest_request(const struct request *request, uint8_t *out)
     size_t count = 0;
     parts[count++] = ended(method_name(request->method));
     for (size_t i = 0; i < HEADER_COUNT; i++) {
-        const char *value = request->header(request, HEADERS[i]);
+        const char *value = request_header(request, HEADERS[i]);
         parts[count++] = ended(value != NULL ? value : "");
     }
     parts[count++] = request->path;
@@ -104,7 +104,7 @@ static bool read_key(const struct request *request, const char *text,
 
 bool idempotency_read(struct request *request, struct input_error *error)
 {
-    const char *text = request->header(request, "Idempotency-Key");
+    const char *text = request_header(request, "Idempotency-Key");
     if (text == NULL)
         return true;
     if (request->commit.dry)
