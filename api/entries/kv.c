@@ -435,7 +435,7 @@ static void acknowledge(struct request *request, struct reply *reply, void *arg)
     (void)arg;
     if (!show_entry(request, reply)) {
         answer_json(reply, 200);
-        answer_etag(request, reply, work->stamp);
+        answer_etag(reply, work->stamp);
         kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
         entryjson_write_stamp(work->stamp, &reply->body);
         kx_add_byte(&reply->body, '}');
@@ -533,7 +533,7 @@ static void acknowledge_created(struct request *request, struct reply *reply)
 {
     const struct kx_commit *work = &request->commit;
     answer_json(reply, 201);
-    answer_etag(request, reply, work->stamp);
+    answer_etag(reply, work->stamp);
     kx_add_text(&reply->body, "{\"ok\":true,\"key\":");
     kx_key_to_json(work->mutations[0].key, &reply->body);
     kx_add_text(&reply->body, ",\"versionstamp\":");

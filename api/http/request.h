@@ -169,7 +169,10 @@ struct header {
     const char *value;
 };
 
-enum { REPLY_HEADERS_MAX = 20 };
+enum {
+    REPLY_HEADERS_MAX = 20,
+    ETAG_SIZE = KX_STAMP_DIGITS + 2 /* a versionstamp in quotes */
+};
 
 /* Filled by the handler; empty at its first call. If body.failed is set,
  * because memory ran out, the reply becomes a 503. So handlers need not check
@@ -182,6 +185,7 @@ struct reply {
                                * which is not copied */
     struct header headers[REPLY_HEADERS_MAX];
     size_t header_count;
+    char etag[ETAG_SIZE + 1]; /* value of its header ETag, if it has one */
     uint64_t flush;           /* 0, or: keep the reply back until this flush
                                * (from kx_read_end) */
     struct stream *stream;    /* in place of body: asked for chunk by chunk */

@@ -65,7 +65,7 @@ static bool matches(const char *pattern, struct kx_slice path,
     *match = (struct route_match){0};
     while (*pattern == '/') {
         pattern++;
-        size_t size = strcspn(pattern, "/");
+        size_t size = (size_t)(strchrnul(pattern, '/') - pattern);
         bool slash = path.size > 0 && *path.data == '/';
         if (slash) {
             path.data++;

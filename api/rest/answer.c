@@ -16,15 +16,10 @@ void answer_json(struct reply *reply, int status)
     reply->content_type = "application/json";
 }
 
-void answer_etag(struct request *request, struct reply *reply, uint64_t stamp)
+void answer_etag(struct reply *reply, uint64_t stamp)
 {
-    char *text = talloc_array(request->memory, char, ETAG_SIZE + 1);
-    if (text == NULL) {
-        reply->body.failed = true;
-        return;
-    }
-    etag_write(stamp, text);
-    reply_header(reply, "ETag", text);
+    etag_write(stamp, reply->etag);
+    reply_header(reply, "ETag", reply->etag);
 }
 
 const char *answer_key_text(const struct request *request, struct kx_slice key)
@@ -67,7 +62,7 @@ void answer_precondition(struct request *request, struct reply *reply,
     else
         problem_member_json(reply, "versionstamp", kx_buffer_slice(&actual));
     if (stamp != 0)
-        answer_etag(request, reply, stamp);
+        answer_etag(reply, stamp);
 }
 
 /* Bytes keep the media type that they were stored with. A browser must not take
@@ -90,7 +85,7 @@ void answer_value(struct request *request, struct reply *reply,
 {
     reply->status = 200;
     if (!entry->reduced)
-        answer_etag(request, reply, entry->stamp);
+        answer_etag(reply, entry->stamp);
     if (entry->expires_at_ms != 0)
         reply_headerf(request, reply, "Kindex-Expires-At", "%" PRId64,
                       entry->expires_at_ms);

@@ -23,8 +23,8 @@ void answer_value(struct request *request, struct reply *reply,
                   const struct kx_entry *entry,
                   const struct projection *fields);
 
-/* Adds the ETag header of a versionstamp, in the request's memory. */
-void answer_etag(struct request *request, struct reply *reply, uint64_t stamp);
+/* Adds the ETag header of a versionstamp. */
+void answer_etag(struct reply *reply, uint64_t stamp);
 
 /* 412 precondition-failed, with the current versionstamp of the entry (0: there
  * is no entry), so that a client can repeat its request without a GET. */

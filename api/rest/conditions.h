@@ -28,8 +28,6 @@ bool conditions_read(const char *if_match, const char *if_none_match,
  * PROBLEM_BAD_REQUEST when one of the headers is given. */
 bool conditions_none(const struct request *request, struct input_error *error);
 
-enum { ETAG_SIZE = KX_STAMP_DIGITS + 2 };
-
 /* Writes the ETag of a versionstamp with quotes and NUL: ETAG_SIZE + 1. */
 void etag_write(uint64_t stamp, char *out);
 
