@@ -212,9 +212,18 @@ async function strike(nodes, fault, figures) {
   return active.settled();
 }
 
-// All entries with a prefix, from whichever node is active.
-function list(node, prefix) {
-  return entriesUnder((...words) => node.follow(...words), prefix);
+// All entries with a prefix, from whichever node is active. On a slow machine the lease
+// may end meanwhile, so a page is asked for until it is answered.
+function list(nodes, prefix) {
+  return entriesUnder(async (...words) => {
+    let reply = null;
+    await soon('a page of a list is answered', async () => {
+      const node = await activeOf(nodes, () => supervise(nodes));
+      reply = await node.follow(...words).catch(() => null);
+      return reply !== null && reply.status !== 503;
+    });
+    return reply;
+  }, prefix);
 }
 
 function some(what, list) {
@@ -224,10 +233,9 @@ function some(what, list) {
 
 // Returns what is wrong.
 async function check(nodes, clients) {
-  const node = await activeOf(nodes, () => supervise(nodes));
-  const entries = await list(node, ['entries']);
+  const entries = await list(nodes, ['entries']);
   const stamps = new Map(entries.map((one) => [one.key[1], one.versionstamp]));
-  const sums = new Map((await list(node, ['sums'])).map((one) => [one.key[1], one.value]));
+  const sums = new Map((await list(nodes, ['sums'])).map((one) => [one.key[1], one.value]));
   const acked = [...ledger.acks];
   const byStamp = new Map(acked.map(([key, stamp]) => [stamp, key]));
   const seen = new Set();

@@ -6,19 +6,34 @@ const { execFile } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { promisify } = require('node:util');
+const { soon } = require('./nodes_fleet.js');
 const { pause } = require('./server.js');
 
 const SCRIPT = path.join(__dirname, '../../deploy/postgres.sh');
-const ATTEMPTS_MAX = 50; // to start: the processes of a killed server take a moment to end
-const RETRY_MS = 100;
 const HELD_MS = 1000;    // for which the standby gets nothing
 const SPLIT_MS = 3000;   // with two primaries: longer than a lease
 const run = promisify(execFile);
+
+// The parent of a process, or undefined if there is no such process.
+function parentOf(pid) {
+  try {
+    const text = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function childrenOf(pid) {
+  return fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+    .map(Number).filter((one) => parentOf(one) === pid);
+}
 
 class Databases {
   // primary, standby: directories of deploy/postgres.sh. settings: for both.
   constructor(primary, standby, settings, asynchronous) {
     Object.assign(this, { primary, standby, settings, asynchronous });
+    this.killed = [];
   }
 
   shell(...words) {
@@ -32,30 +47,41 @@ class Databases {
     return stdout.trim();
   }
 
+  // The postmaster alone: its processes notice by themselves that it is gone.
   kill(directory) {
-    const pid = fs.readFileSync(path.join(directory, 'data/postmaster.pid'), 'utf8');
-    process.kill(parseInt(pid), 'SIGKILL');
+    const pid = parseInt(fs.readFileSync(path.join(directory, 'data/postmaster.pid'), 'utf8'));
+    this.killed = [pid, ...childrenOf(pid)];
+    process.kill(pid, 'SIGKILL');
+  }
+
+  // Until the last process of the killed server has ended, it may still write files of its
+  // directory, and no other server can start there.
+  killedEnd() {
+    return soon('the processes of the killed server have ended',
+      () => this.killed.every((pid) => parentOf(pid) === undefined));
   }
 
   async begin(directory) {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.shell('postgres_begin', directory, ...this.settings);
-      } catch (error) {
-        if (attempt === ATTEMPTS_MAX) throw new Error(error.stdout);
-        await pause(RETRY_MS);
-      }
+    try {
+      await this.shell('postgres_begin', directory, ...this.settings);
+    } catch (error) {
+      throw new Error(error.stdout);
     }
   }
 
   async restart() {
     this.kill(this.primary);
+    await this.killedEnd();
     await this.begin(this.primary);
   }
 
   // The sender of the primary is stopped; its process has to be killed with it.
   async hold() {
-    const pid = Number(await this.query(this.primary, 'SELECT pid FROM pg_stat_replication'));
+    let pid;
+    await soon('a standby is connected', async () => {
+      pid = Number(await this.query(this.primary, 'SELECT pid FROM pg_stat_replication'));
+      return pid > 0;
+    });
     process.kill(pid, 'SIGSTOP');
     await pause(HELD_MS);
     return pid;
@@ -79,6 +105,7 @@ class Databases {
   // The standby that was promoted is the primary, and the other one its standby.
   async replace(held) {
     if (held !== undefined) process.kill(held, 'SIGKILL');
+    await this.killedEnd();
     [this.primary, this.standby] = [this.standby, this.primary];
     fs.rmSync(path.join(this.standby, 'data'), { recursive: true });
     await this.shell('postgres_copy', this.primary, this.standby);
