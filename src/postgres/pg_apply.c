@@ -125,6 +125,9 @@ static enum kx_status begin(struct pg_engine *engine)
     struct pg_params fence = {.count = 0};
     if (engine->applying)
         return conn->libpq != NULL ? KX_OK : KX_UNREACHABLE;
+    if (atomic_load(&engine->unsafe))
+        return KX_UNREACHABLE;
+    pg_conn_follow(conn);
     enum kx_status status = pg_conn_open(conn, NULL);
     if (status != KX_OK)
         return status == KX_FAILED ? KX_FAILED : KX_UNREACHABLE;

@@ -1,10 +1,15 @@
 /* Uses libpq's pipeline mode without blocking: this file does the waiting, so
- * that waits have a time limit. */
+ * that waits have a time limit.
+ *
+ * One file because a connection's parameters, answers, statements and server
+ * share its state, and what an error of it means. */
 #include "postgres/pg_conn.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <netdb.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,20 +23,6 @@ static bool pg_server_wait_cancelled(const PGresult *notice)
     return code != NULL && strcmp(code, "01000") == 0 &&
            PQresultErrorField(notice, PG_DIAG_CONTEXT) == NULL;
 }
-
-const char *const pg_server_session =
-    "SELECT current_setting('synchronous_commit'), "
-    "current_setting('transaction_read_only'), "
-    "set_config('search_path', 'kindex', false), "
-    "set_config('statement_timeout', '10s', false), "
-    "set_config('idle_in_transaction_session_timeout', '10s', false), "
-    "set_config('plan_cache_mode', 'force_generic_plan', false), "
-    "set_config('enable_seqscan', 'off', false), "
-    "set_config('enable_bitmapscan', 'off', false), "
-    "set_config('enable_hashjoin', 'off', false), "
-    "set_config('enable_mergejoin', 'off', false), "
-    "set_config('enable_sort', 'off', false), "
-    "set_config('jit', 'off', false)";
 
 const char *const pg_server_schema_lock =
     "SELECT pg_advisory_xact_lock(4512, 1)";
@@ -145,6 +136,7 @@ void pg_params_array(struct pg_params *params, struct pg_array *array)
 
 enum {
     ANSWER_MS = 15000, /* wait for an answer: longer than any statement */
+    LOOK_MS = 100,     /* between two looks whether the server was replaced */
     REST_MS = 500,     /* after a failure, before the next attempt */
     SQL_MAX = 1024     /* bytes of a statement's text */
 };
@@ -168,6 +160,22 @@ static enum kx_status lose(struct pg_conn *conn, const char *why)
     return KX_UNREACHABLE;
 }
 
+/* Returns whether another server has taken the place of the one that the
+ * connection leads to. */
+static bool is_left(const struct pg_conn *conn)
+{
+    return conn->server.moves != atomic_load(&conn->target->servers->moves);
+}
+
+/* Loses a connection whose wait for an answer has ended without one. */
+static enum kx_status lose_unanswered(struct pg_conn *conn)
+{
+    const char *why = PQerrorMessage(conn->libpq);
+    if (is_left(conn))
+        why = "another server has taken its place";
+    return lose(conn, *why != '\0' ? why : "it does not answer in time");
+}
+
 void pg_conn_close(struct pg_conn *conn)
 {
     PQfinish(conn->libpq);
@@ -178,14 +186,13 @@ void pg_conn_close(struct pg_conn *conn)
 
 /* ---- Answers ------------------------------------------------------------ */
 
-struct sqlstate {
-    const char *code; /* SQLSTATE, or its class */
-    enum kx_status status;
-};
-
+/* Returns the status for the error of a statement. */
 static enum kx_status status_of(const PGresult *result)
 {
-    static const struct sqlstate TABLE[] = {
+    static const struct {
+        const char *code; /* SQLSTATE, or its class */
+        enum kx_status status;
+    } TABLE[] = {
         {"23505", KX_CHECK_FAILED}, {"23514", KX_IN_USE},
         {"22012", KX_IN_USE},       {"53100", KX_DISK_FULL},
         {"53200", KX_NO_MEMORY},    {"54", KX_COMMIT_TOO_LARGE},
@@ -205,15 +212,20 @@ static enum kx_status status_of(const PGresult *result)
 }
 
 /* Waits until the socket is readable, or writable if data are unsent, and reads
- * what has arrived. False: the time is up, or the connection broke. */
+ * what has arrived. False: the time is up, the connection broke, or another
+ * server has taken this one's place. */
 static bool wait_socket(struct pg_conn *conn, bool unsent, uint64_t until_ns)
 {
     struct pollfd socket = {.fd = PQsocket(conn->libpq), .events = POLLIN};
     int64_t left_ms = kx_ms_until(until_ns);
+    bool waits_on = left_ms > LOOK_MS;
     if (unsent)
         socket.events |= POLLOUT;
-    int ready = left_ms > 0 ? poll(&socket, 1, (int)left_ms) : 0;
-    if (ready < 0 && errno == EINTR)
+    if (is_left(conn))
+        return false;
+    int ready =
+        left_ms > 0 ? poll(&socket, 1, waits_on ? LOOK_MS : (int)left_ms) : 0;
+    if ((ready == 0 && waits_on) || (ready < 0 && errno == EINTR))
         return true;
     return ready > 0 && ((socket.revents & ~POLLOUT) == 0 ||
                          PQconsumeInput(conn->libpq) != 0);
@@ -270,7 +282,7 @@ static enum kx_status take_answer(struct pg_conn *conn, PGresult **rows_out)
         if (result != NULL)
             status = take_result(conn, result, status, rows_out);
     }
-    return lose(conn, PQerrorMessage(conn->libpq));
+    return lose_unanswered(conn);
 }
 
 static enum kx_status pass_over(struct pg_conn *conn)
@@ -397,6 +409,473 @@ enum kx_status pg_conn_prepare(struct pg_conn *conn, struct kx_fault *fault)
     return status;
 }
 
+/* ---- Choosing a server --------------------------------------------------- */
+
+/* libpq tries the hosts of an address one after the other, waits for each, and
+ * stops at a host that takes a connection and closes it. Here each address of
+ * each host is a try of its own: the place that was connected to last comes
+ * first, the next ones follow after DIAL_STAGGER_MS each. A server counts when
+ * it has answered the query that sets up the session.
+ *
+ * Names are resolved when their turn comes: the last place needs no name
+ * server.
+ *
+ * Of two servers of one cluster, the one with the higher timeline was promoted,
+ * and the other one was replaced. Once a process has met a timeline, it refuses
+ * servers of the same cluster with a lower one. */
+
+enum {
+    DIAL_STAGGER_MS = 300, /* until the next server is tried as well */
+    DIAL_TRIES_MAX = 16    /* addresses of all hosts together */
+};
+
+/* Sets up the session: the schema, time limits, and plans that use the primary
+ * key even if the statistics are old. COMMIT waits at least for the disk and
+ * the synchronous standby, even if the role's or the server's setting is lower,
+ * now or after a reload. The columns: enum session_column. */
+static const char SESSION[] =
+    "SELECT current_setting('transaction_read_only'), " PG_UNSAFE ", "
+    "(SELECT system_identifier FROM pg_control_system()), CASE WHEN "
+    "pg_is_in_recovery() THEN 0::int8 ELSE ('x' || "
+    "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int8 END, "
+    "pg_backend_pid()::int8, "
+    "set_config('synchronous_commit', CASE "
+    "current_setting('synchronous_commit') WHEN 'remote_apply' THEN "
+    "'remote_apply' ELSE 'on' END, false), "
+    "set_config('search_path', 'kindex', false), "
+    "set_config('statement_timeout', '10s', false), "
+    "set_config('idle_in_transaction_session_timeout', '10s', false), "
+    "set_config('plan_cache_mode', 'force_generic_plan', false), "
+    "set_config('enable_seqscan', 'off', false), "
+    "set_config('enable_bitmapscan', 'off', false), "
+    "set_config('enable_hashjoin', 'off', false), "
+    "set_config('enable_mergejoin', 'off', false), "
+    "set_config('enable_sort', 'off', false), "
+    "set_config('jit', 'off', false)";
+
+/* Of two servers. In a new database the table is missing. */
+static const char EPOCH[] = "SELECT epoch FROM kindex.lease";
+
+enum session_column { IS_READ_ONLY, UNSAFE, SYSTEM, TIMELINE, PID };
+
+enum dial_state { DIAL_CONNECTING, DIAL_ASKING, DIAL_READY, DIAL_FAILED };
+
+struct dial_try {
+    enum dial_state state;
+    PGconn *libpq;
+    PostgresPollingStatusType wants;
+    int syncs; /* ends of answers that are still to come */
+    struct pg_server server;
+};
+
+struct dial {
+    struct pg_target *target;
+    bool best;
+    bool limited; /* limit_others was called */
+    uint64_t until_ns;
+    uint64_t next_ns; /* when the next try begins */
+    size_t host;      /* the next to be resolved */
+    size_t places;
+    struct pg_place place[DIAL_TRIES_MAX];
+    size_t count; /* of tries; those of the first places */
+    struct dial_try tries[DIAL_TRIES_MAX];
+    struct kx_fault fault; /* the first */
+};
+
+static bool is_on(struct kx_slice setting)
+{
+    return setting.size == 2 && memcmp(setting.data, "on", 2) == 0;
+}
+
+/* Which servers are in use. */
+
+/* Sets *place_out to the place that was connected to last. False: none yet. */
+static bool last_place(const struct pg_target *target,
+                       struct pg_place *place_out)
+{
+    struct pg_servers *servers = target->servers;
+    pthread_mutex_lock(&servers->lock);
+    bool known = servers->known;
+    *place_out = servers->last;
+    pthread_mutex_unlock(&servers->lock);
+    return known;
+}
+
+/* Returns whether a server of the same cluster with a higher timeline is known.
+ */
+static bool was_replaced(const struct pg_target *target, uint64_t system,
+                         uint64_t timeline)
+{
+    struct pg_servers *servers = target->servers;
+    pthread_mutex_lock(&servers->lock);
+    bool replaced = servers->known && servers->system == system &&
+                    timeline < servers->timeline;
+    pthread_mutex_unlock(&servers->lock);
+    return replaced;
+}
+
+/* Notes a connection. If it leads to another cluster than the last one, or to a
+ * higher timeline, the connections made before it are to be closed. Returns how
+ * often that has happened. */
+static uint64_t note_server(struct pg_target *target,
+                            const struct pg_server *server)
+{
+    struct pg_servers *servers = target->servers;
+    pthread_mutex_lock(&servers->lock);
+    if (servers->known && (servers->system != server->system ||
+                           servers->timeline < server->timeline))
+        atomic_fetch_add(&servers->moves, 1);
+    if (!servers->known || servers->system != server->system ||
+        servers->timeline <= server->timeline) {
+        servers->known = true;
+        servers->last = server->place;
+        servers->system = server->system;
+        servers->timeline = server->timeline;
+    }
+    uint64_t moves = atomic_load(&servers->moves);
+    pthread_mutex_unlock(&servers->lock);
+    return moves;
+}
+
+/* Ends a try, and notes why if it is the first, or if the server has answered
+ * and only its settings are wrong. */
+static void fail_try(struct dial *dial, struct dial_try *try,
+                     enum kx_status status, const char *why)
+{
+    if (try != NULL)
+        try->state = DIAL_FAILED;
+    if (dial->fault.status != KX_OK && status != KX_BAD_DIRECTORY)
+        return;
+    kx_fail(&dial->fault, status, "the database: %.*s", (int)strcspn(why, "\n"),
+            *why != '\0' ? why : kx_status_title(status));
+}
+
+static void add_place(struct dial *dial, size_t host, const char *address)
+{
+    struct pg_place place = {.host = host};
+    snprintf(place.address, sizeof place.address, "%s", address);
+    for (size_t i = 0; i < dial->places; i++)
+        if (dial->place[i].host == host &&
+            strcmp(dial->place[i].address, place.address) == 0)
+            return;
+    if (dial->places < DIAL_TRIES_MAX)
+        dial->place[dial->places++] = place;
+}
+
+/* Adds the addresses of a host. A directory of sockets, and a host whose
+ * address is given, are one place. */
+static void resolve(struct dial *dial, size_t number)
+{
+    static const struct addrinfo HINTS = {.ai_socktype = SOCK_STREAM};
+    const struct pg_host *host = &dial->target->hosts[number];
+    struct addrinfo *found = NULL;
+    char text[sizeof dial->place[0].address];
+    char why[KX_DETAIL_MAX];
+    if (host->address != NULL || host->name == NULL || *host->name == '\0' ||
+        *host->name == '/' || *host->name == '@') {
+        add_place(dial, number, "");
+        return;
+    }
+    int failed = getaddrinfo(host->name, NULL, &HINTS, &found);
+    if (failed != 0) {
+        snprintf(why, sizeof why, "cannot find the address of \"%s\": %s",
+                 host->name, gai_strerror(failed));
+        fail_try(dial, NULL, KX_UNREACHABLE, why);
+        return;
+    }
+    for (const struct addrinfo *each = found; each != NULL;
+         each = each->ai_next)
+        if (getnameinfo(each->ai_addr, each->ai_addrlen, text, sizeof text,
+                        NULL, 0, NI_NUMERICHOST) == 0)
+            add_place(dial, number, text);
+    freeaddrinfo(found);
+}
+
+static void ignore(void *context, const PGresult *notice)
+{
+    (void)context;
+    (void)notice;
+}
+
+static void begin_try(struct dial *dial)
+{
+    struct dial_try *try = &dial->tries[dial->count];
+    const struct pg_place *place = &dial->place[dial->count++];
+    const struct pg_target *target = dial->target;
+    const struct pg_host *host = &target->hosts[place->host];
+    const char *names[PG_WORDS_MAX];
+    const char *values[PG_WORDS_MAX];
+    const char *const own[][2] = {
+        {"host", host->name},
+        {"hostaddr", host->address != NULL ? host->address : place->address},
+        {"port", host->port}};
+    size_t n = target->count;
+    memcpy(names, target->names, n * sizeof *names);
+    memcpy(values, target->values, n * sizeof *values);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i][1] != NULL && *own[i][1] != '\0') {
+            names[n] = own[i][0];
+            values[n++] = own[i][1];
+        }
+    names[n] = NULL;
+    values[n] = NULL;
+    *try = (struct dial_try){.state = DIAL_CONNECTING,
+                             .wants = PGRES_POLLING_WRITING,
+                             .server = {.place = *place, .epoch = -1}};
+    try->libpq = PQconnectStartParams(names, values, 1);
+    if (try->libpq == NULL)
+        fail_try(dial, try, KX_NO_MEMORY, "");
+    else if (PQstatus(try->libpq) == CONNECTION_BAD)
+        fail_try(dial, try, KX_UNREACHABLE, PQerrorMessage(try->libpq));
+    else
+        PQsetNoticeReceiver(try->libpq, ignore, NULL);
+}
+
+static bool ask(PGconn *libpq, const char *sql)
+{
+    return PQsendQueryParams(libpq, sql, 0, NULL, NULL, NULL, NULL, 1) != 0 &&
+           PQpipelineSync(libpq) != 0;
+}
+
+/* Each question has its own end, so that the second may fail. */
+static void ask_session(struct dial *dial, struct dial_try *try)
+{
+    PGconn *libpq = try->libpq;
+    if (PQsetnonblocking(libpq, 1) != 0 || PQenterPipelineMode(libpq) == 0 ||
+        !ask(libpq, SESSION) || (dial->best && !ask(libpq, EPOCH)) ||
+        PQflush(libpq) < 0) {
+        fail_try(dial, try, KX_UNREACHABLE, PQerrorMessage(libpq));
+        return;
+    }
+    try->state = DIAL_ASKING;
+    try->syncs = dial->best ? 2 : 1;
+}
+
+static uint64_t number_of(const PGresult *row, int column)
+{
+    uint64_t wire = 0;
+    if (PQgetlength(row, 0, column) == (int)sizeof wire)
+        memcpy(&wire, PQgetvalue(row, 0, column), sizeof wire);
+    return be64toh(wire);
+}
+
+static struct kx_slice text_of(const PGresult *row, int column)
+{
+    return kx_slice(PQgetvalue(row, 0, column),
+                    (size_t)PQgetlength(row, 0, column));
+}
+
+/* An acknowledged commit must be on disk, so a database that answers earlier is
+ * refused. */
+static void take_session(struct dial *dial, struct dial_try *try,
+                         const PGresult *row)
+{
+    char flaw[KX_DETAIL_MAX];
+    struct kx_slice text = text_of(row, UNSAFE);
+    snprintf(flaw, sizeof flaw, "%.*s", (int)text.size,
+             (const char *)text.data);
+    try->server.system = number_of(row, SYSTEM);
+    try->server.timeline = number_of(row, TIMELINE);
+    try->server.pid = (int)number_of(row, PID);
+    if (is_on(text_of(row, IS_READ_ONLY)))
+        fail_try(dial, try, KX_UNREACHABLE, "it is read-only");
+    else if (flaw[0] != '\0')
+        fail_try(dial, try, KX_BAD_DIRECTORY, flaw);
+    else if (was_replaced(dial->target, try->server.system,
+                          try->server.timeline))
+        fail_try(dial, try, KX_UNREACHABLE,
+                 "another server has taken its place, under a higher timeline");
+}
+
+/* What a retry cannot change, such as a function that is missing or may not be
+ * called, is KX_BAD_DIRECTORY. */
+static enum kx_status status_of_session(const PGresult *result)
+{
+    enum kx_status status = status_of(result);
+    return status == KX_FAILED || status == KX_BAD_DIRECTORY ? KX_BAD_DIRECTORY
+                                                             : KX_UNREACHABLE;
+}
+
+/* The session's answer is the first; the epoch may be missing. */
+static void take_reply(struct dial *dial, struct dial_try *try,
+                       const PGresult *result)
+{
+    bool first = try->syncs == (dial->best ? 2 : 1);
+    ExecStatusType type = PQresultStatus(result);
+    if (type == PGRES_PIPELINE_SYNC)
+        try->syncs--;
+    else if (type == PGRES_TUPLES_OK && PQntuples(result) == 1 && first)
+        take_session(dial, try, result);
+    else if (type == PGRES_TUPLES_OK && PQntuples(result) == 1)
+        try->server.epoch = (int64_t)number_of(result, 0);
+    else if (type == PGRES_FATAL_ERROR && first)
+        fail_try(dial, try, status_of_session(result),
+                 PQresultErrorMessage(result));
+    if (try->syncs == 0 && try->state == DIAL_ASKING)
+        try->state = DIAL_READY;
+}
+
+static void continue_try(struct dial *dial, struct dial_try *try)
+{
+    if (try->state == DIAL_CONNECTING) {
+        try->wants = PQconnectPoll(try->libpq);
+        if (try->wants == PGRES_POLLING_FAILED)
+            fail_try(dial, try, KX_UNREACHABLE, PQerrorMessage(try->libpq));
+        else if (try->wants == PGRES_POLLING_OK)
+            ask_session(dial, try);
+        return;
+    }
+    if (PQconsumeInput(try->libpq) == 0 || PQflush(try->libpq) < 0)
+        fail_try(dial, try, KX_UNREACHABLE, PQerrorMessage(try->libpq));
+    while (try->state == DIAL_ASKING && !PQisBusy(try->libpq)) {
+        PGresult *result = PQgetResult(try->libpq);
+        if (result != NULL)
+            take_reply(dial, try, result);
+        else if (PQstatus(try->libpq) != CONNECTION_OK)
+            fail_try(dial, try, KX_UNREACHABLE, PQerrorMessage(try->libpq));
+        PQclear(result);
+    }
+}
+
+static bool is_better(const struct pg_server *server,
+                      const struct pg_server *than)
+{
+    return server->timeline != than->timeline
+               ? server->timeline > than->timeline
+               : server->epoch > than->epoch;
+}
+
+static struct dial_try *best_of(struct dial *dial)
+{
+    struct dial_try *best = NULL;
+    for (size_t i = 0; i < dial->count; i++) {
+        struct dial_try *try = &dial->tries[i];
+        if (try->state == DIAL_READY &&
+            (best == NULL || is_better(&try->server, &best->server)))
+            best = try;
+    }
+    return best;
+}
+
+static size_t pending(const struct dial *dial)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < dial->count; i++)
+        count += dial->tries[i].state <= DIAL_ASKING;
+    return count;
+}
+
+/* Begins the next try if it is its turn. False: nothing is left to begin. */
+static bool begin_next(struct dial *dial, bool now)
+{
+    while (dial->count == dial->places &&
+           dial->host < dial->target->host_count &&
+           dial->places < DIAL_TRIES_MAX) {
+        if (!now)
+            return true;
+        resolve(dial, dial->host++);
+    }
+    if (dial->count == dial->places)
+        return false;
+    if (now)
+        begin_try(dial);
+    return true;
+}
+
+/* Waits until a try makes progress, or `until_ns`. */
+static void wait_tries(struct dial *dial, uint64_t until_ns)
+{
+    struct pollfd sockets[DIAL_TRIES_MAX];
+    struct dial_try *of[DIAL_TRIES_MAX];
+    nfds_t count = 0;
+    for (size_t i = 0; i < dial->count; i++) {
+        struct dial_try *try = &dial->tries[i];
+        if (try->state > DIAL_ASKING)
+            continue;
+        bool writes = try->state == DIAL_CONNECTING &&
+                      try->wants == PGRES_POLLING_WRITING;
+        sockets[count] = (struct pollfd){.fd = PQsocket(try->libpq),
+                                         .events = writes ? POLLOUT : POLLIN};
+        of[count++] = try;
+    }
+    int64_t left_ms = kx_ms_until(until_ns);
+    if (poll(sockets, count, left_ms > 0 ? (int)left_ms : 0) <= 0)
+        return;
+    for (nfds_t i = 0; i < count; i++)
+        if (sockets[i].revents != 0)
+            continue_try(dial, of[i]);
+}
+
+/* Once a server is ready, the others have DIAL_STAGGER_MS left. */
+static void limit_others(struct dial *dial, uint64_t now_ns)
+{
+    uint64_t until_ns = now_ns + (uint64_t)DIAL_STAGGER_MS * KX_MS_NS;
+    if (!dial->limited && until_ns < dial->until_ns)
+        dial->until_ns = until_ns;
+    dial->limited = true;
+}
+
+/* Begins all tries that are due. Returns whether more will be. */
+static bool begin_due(struct dial *dial)
+{
+    for (;;) {
+        uint64_t now_ns = kx_monotonic_ns();
+        bool due = dial->best || pending(dial) == 0 || now_ns >= dial->next_ns;
+        if (!begin_next(dial, due))
+            return false;
+        if (!due)
+            return true;
+        dial->next_ns = now_ns + (uint64_t)DIAL_STAGGER_MS * KX_MS_NS;
+    }
+}
+
+/* Tries until a server is chosen, or none is left, or the time is up. NULL: no
+ * server can be used. */
+static struct dial_try *choose(struct dial *dial)
+{
+    for (;;) {
+        struct dial_try *best = best_of(dial);
+        if (best != NULL && !dial->best)
+            return best;
+        if (best != NULL)
+            limit_others(dial, kx_monotonic_ns());
+        bool more = begin_due(dial);
+        if (pending(dial) == 0 && !more)
+            return best_of(dial);
+        if (kx_monotonic_ns() >= dial->until_ns)
+            return best;
+        wait_tries(dial, more && dial->next_ns < dial->until_ns
+                             ? dial->next_ns
+                             : dial->until_ns);
+    }
+}
+
+/* Connects to one of the servers by until_ns, the best one if conn->best.
+ * KX_OK, KX_UNREACHABLE, KX_BAD_DIRECTORY, KX_NO_MEMORY. */
+static enum kx_status dial(struct pg_conn *conn, uint64_t until_ns)
+{
+    struct dial dial = {
+        .target = conn->target, .best = conn->best, .until_ns = until_ns};
+    struct pg_place last;
+    if (last_place(dial.target, &last))
+        add_place(&dial, last.host, last.address);
+    struct dial_try *chosen = choose(&dial);
+    if (chosen != NULL) {
+        conn->libpq = chosen->libpq;
+        conn->server = chosen->server;
+        conn->server.moves = note_server(conn->target, &chosen->server);
+        chosen->libpq = NULL;
+    }
+    for (size_t i = 0; i < dial.count; i++)
+        PQfinish(dial.tries[i].libpq);
+    if (chosen != NULL)
+        return KX_OK;
+    if (dial.fault.status == KX_OK)
+        fail_try(&dial, NULL, KX_UNREACHABLE, "no server answers in time");
+    conn->fault = dial.fault;
+    return conn->fault.status;
+}
+
 /* ---- Connecting --------------------------------------------------------- */
 
 static void take_notice(void *context, const PGresult *notice)
@@ -409,43 +888,23 @@ static void take_notice(void *context, const PGresult *notice)
            (int)strcspn(message, "\n"), message);
 }
 
-/* An acknowledged commit must be on disk, so a database that answers earlier is
- * rejected. */
-static enum kx_status check_session(struct pg_conn *conn)
+/* Within the deadline of the owner, if there is one. */
+static enum kx_status dial_in_time(struct pg_conn *conn)
 {
-    PGresult *row;
-    char why[KX_DETAIL_MAX] = "";
-    if (!pg_conn_text(conn, pg_server_session, NULL))
-        return KX_UNREACHABLE;
-    enum kx_status status = pg_conn_finish(conn, &row);
-    if (status != KX_OK)
-        return status;
-    const char *durable = PQgetvalue(row, 0, 0);
-    if (strcmp(durable, "on") != 0 && strcmp(durable, "remote_apply") != 0)
-        snprintf(why, sizeof why,
-                 "synchronous_commit is %s, so that commits could be lost that "
-                 "were acknowledged; set it to on for this role",
-                 durable);
-    bool read_only = strcmp(PQgetvalue(row, 0, 1), "off") != 0;
-    PQclear(row);
-    if (why[0] != '\0')
-        return fail(conn, KX_BAD_DIRECTORY, why);
-    return read_only ? fail(conn, KX_UNREACHABLE, "it is read-only") : KX_OK;
+    uint64_t until_ns =
+        kx_monotonic_ns() + (uint64_t)conn->target->connect_ms * KX_MS_NS;
+    if (conn->until_ns != 0 && conn->until_ns < until_ns)
+        until_ns = conn->until_ns;
+    enum kx_status status = dial(conn, until_ns);
+    if (status == KX_OK)
+        PQsetNoticeReceiver(conn->libpq, take_notice, conn);
+    return status;
 }
 
-static enum kx_status connect(struct pg_conn *conn)
+void pg_conn_follow(struct pg_conn *conn)
 {
-    conn->libpq =
-        PQconnectdbParams(conn->target->names, conn->target->values, 1);
-    if (conn->libpq == NULL)
-        return fail(conn, KX_NO_MEMORY, "");
-    if (PQstatus(conn->libpq) != CONNECTION_OK)
-        return fail(conn, KX_UNREACHABLE, PQerrorMessage(conn->libpq));
-    PQsetNoticeReceiver(conn->libpq, take_notice, conn);
-    if (PQsetnonblocking(conn->libpq, 1) != 0 ||
-        PQenterPipelineMode(conn->libpq) == 0)
-        return fail(conn, KX_UNREACHABLE, PQerrorMessage(conn->libpq));
-    return check_session(conn);
+    if (conn->libpq != NULL && is_left(conn))
+        pg_conn_close(conn);
 }
 
 enum kx_status pg_conn_open(struct pg_conn *conn, struct kx_fault *fault)
@@ -456,7 +915,7 @@ enum kx_status pg_conn_open(struct pg_conn *conn, struct kx_fault *fault)
     uint64_t now_ns = kx_monotonic_ns();
     if (now_ns >= conn->rest_until_ns &&
         (conn->until_ns == 0 || now_ns < conn->until_ns)) {
-        status = connect(conn);
+        status = dial_in_time(conn);
         if (status == KX_OK && conn->ready != NULL)
             status = conn->ready(conn->context, conn, &conn->fault);
         if (status != KX_OK) {

@@ -18,11 +18,6 @@
 #include "postgres/pg_sql.h"
 #include "postgres/pg_target.h"
 
-/* Sets up the session: the schema, time limits, and plans that use the primary
- * key even if the statistics are old. Returns one row: synchronous_commit and
- * transaction_read_only. */
-extern const char *const pg_server_session;
-
 /* Until the end of the transaction, no other process can create the tables. */
 extern const char *const pg_server_schema_lock;
 
@@ -94,6 +89,16 @@ void pg_params_array(struct pg_params *params, struct pg_array *array);
 
 struct pg_conn;
 
+/* The server that a connection leads to. */
+struct pg_server {
+    struct pg_place place;
+    uint64_t system;   /* identifies the cluster; equal on its standbys */
+    uint64_t timeline; /* grows with each promotion */
+    int64_t epoch;     /* of the lease; -1: not asked, or there is no lease */
+    int pid;           /* of the database's process for this connection */
+    uint64_t moves;    /* of pg_servers, when the connection was made */
+};
+
 /* Called for each new connection before it is used. If the result is not KX_OK,
  * the connection is closed and the result returned. */
 typedef enum kx_status pg_ready_fn(void *context, struct pg_conn *conn,
@@ -101,15 +106,16 @@ typedef enum kx_status pg_ready_fn(void *context, struct pg_conn *conn,
 
 struct pg_conn {
     /* Set by the owner. */
-    const struct pg_target *target;
+    struct pg_target *target;
+    bool best;          /* looks at all servers at each connect (pg_dial) */
     pg_ready_fn *ready; /* or NULL */
     void *context;
     int patience_ms;   /* wait for an answer; 0: ANSWER_MS of pg_conn.c */
     uint64_t until_ns; /* deadline (kx_monotonic_ns) for answers and connects;
                         * 0: none */
     /* Set by this module. */
-    /* Kept here. */
-    PGconn *libpq;          /* NULL: there is no connection */
+    PGconn *libpq; /* NULL: there is no connection */
+    struct pg_server server;
     unsigned unread;        /* answers still to be read and ignored */
     bool unconfirmed;       /* a COMMIT did not wait for the standby */
     uint64_t rest_until_ns; /* no connect before this time, after a failure */
@@ -123,6 +129,11 @@ enum kx_status pg_conn_open(struct pg_conn *conn, struct kx_fault *fault);
 
 /* Closes the connection, if there is one. */
 void pg_conn_close(struct pg_conn *conn);
+
+/* Closes the connection if another server has taken the place of the one that
+ * it leads to; pg_conn_open then connects to that one. Not within a
+ * transaction. A wait for an answer does the same. */
+void pg_conn_follow(struct pg_conn *conn);
 
 /* Queue a statement, without waiting: SQL text (params may be NULL), or a
  * prepared statement. False: the connection is lost, or memory ran out. */

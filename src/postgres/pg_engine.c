@@ -100,15 +100,15 @@ static enum kx_status connect(void *mem, const struct kx_options *options,
     talloc_set_destructor(engine, finish);
     engine->engine.calls = &CALLS;
     engine->conn.target = &engine->target;
+    engine->conn.best = true;
     engine->conn.context = engine;
     engine->conn.patience_ms = KX_LEASE_MS;
     engine->node = text_or_empty(options->node);
     engine->address = text_or_empty(options->advertise);
     engine->joined_ns = kx_monotonic_ns();
-    engine->nodes = pg_nodes_create(engine);
     uuid_make(engine->holder);
     enum kx_status status =
-        engine->nodes != NULL
+        pg_lease_create(engine)
             ? pg_target_read(engine, options, &engine->target, &why)
             : kx_fail(&why, KX_NO_MEMORY, "no memory");
     if (status == KX_OK)
@@ -186,14 +186,14 @@ enum kx_status pg_engine_take(struct engine *base, struct kx_holder *holder_out,
 {
     struct pg_engine *engine = pg_engine_of(base);
     struct kx_fault why = {.status = KX_OK};
+    pg_conn_follow(&engine->conn);
     enum kx_status status = pg_conn_open(&engine->conn, &why);
     if (status == KX_OK)
         status = pg_lease_take(engine, holder_out, &why);
     if (status == KX_OK) {
-        engine->keeper = pg_keeper_start(engine);
         engine->conn.ready = pg_lease_resume;
         engine->conn.patience_ms = 0;
-        if (engine->keeper == NULL)
+        if (!pg_keeper_start(engine->keeper))
             status = kx_fail(&why, KX_NO_MEMORY, "cannot start a thread");
     }
     if (status != KX_OK && fault != NULL)
@@ -206,7 +206,6 @@ void pg_engine_leave(struct engine *base)
 {
     struct pg_engine *engine = pg_engine_of(base);
     pg_keeper_stop(engine->keeper);
-    engine->keeper = NULL;
     pg_lease_release(engine);
 }
 

@@ -16,6 +16,17 @@
 
 static struct pg_seen pg_nodes_seen(struct pg_engine *engine);
 
+struct pg_keeper {
+    struct pg_engine *engine;
+    struct pg_conn conn;
+    int sessions[2]; /* the engine's and its own, when they were compared */
+    bool runs;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t stopped;
+    bool stop; /* guarded by `lock` */
+};
+
 /* One round trip writes this node's row and reads those of all nodes. */
 
 enum { BEAT_MS = 500 };
@@ -36,7 +47,7 @@ static int finish(struct pg_nodes *nodes)
     return 0;
 }
 
-struct pg_nodes *pg_nodes_create(struct pg_engine *engine)
+static struct pg_nodes *create_nodes(struct pg_engine *engine)
 {
     struct pg_nodes *nodes = talloc_zero(engine, struct pg_nodes);
     if (nodes == NULL)
@@ -244,6 +255,7 @@ enum kx_status pg_nodes_forget_lost(struct pg_engine *engine)
 }
 
 enum {
+    SESSION_LOOKS = 8,    /* to find that sessions are shared */
     MARGIN_MS = 100,      /* how far the two clocks may drift apart during a
                            * lease */
     MAKE_ATTEMPTS_MAX = 5 /* to create the tables beside another process */
@@ -267,6 +279,75 @@ bool pg_lease_holds(const struct pg_engine *engine)
 {
     return !atomic_load(&engine->failed) &&
            now_ns() < atomic_load(&engine->held_until_ns);
+}
+
+/* ---- The keeper's connection -------------------------------------------- */
+
+static enum kx_status ask_session(struct pg_conn *conn, int *session_out)
+{
+    PGresult *rows = NULL;
+    if (!pg_conn_text(conn, "SELECT pg_backend_pid()::int8", NULL))
+        return KX_UNREACHABLE;
+    enum kx_status status = pg_conn_finish(conn, &rows);
+    if (status == KX_OK)
+        *session_out = (int)pg_number(rows, 0, 0);
+    PQclear(rows);
+    return status;
+}
+
+/* A pooler gives its clients keys of its own, which name no process of the
+ * database. In session mode each of the two connections keeps its process;
+ * otherwise a pooler lends the process that it has used last, so both meet the
+ * same one, or one of them meets another one than before. */
+static enum kx_status compare_sessions(struct pg_keeper *keeper,
+                                       struct pg_conn *conn,
+                                       struct kx_fault *fault)
+{
+    struct pg_conn *own = &keeper->conn;
+    int *sessions = keeper->sessions;
+    if (conn->server.pid == PQbackendPID(conn->libpq) ||
+        (sessions[0] == conn->server.pid && sessions[1] == own->server.pid))
+        return KX_OK;
+    bool shared = conn->server.pid == own->server.pid;
+    for (int i = 0; i < SESSION_LOOKS && !shared; i++) {
+        int session = 0;
+        struct pg_conn *asked = i % 2 == 0 ? conn : own;
+        enum kx_status status = ask_session(asked, &session);
+        if (status != KX_OK) {
+            *fault = asked->fault;
+            return KX_UNREACHABLE;
+        }
+        shared = session != asked->server.pid;
+    }
+    if (shared)
+        return kx_fail(fault, KX_BAD_DIRECTORY,
+                       "the database is reached through a pooler that gives "
+                       "one session to several connections; use session mode");
+    sessions[0] = conn->server.pid;
+    sessions[1] = own->server.pid;
+    return KX_OK;
+}
+
+/* Connects the keeper unless that is done, and checks that both connections of
+ * the engine lead to the same server, each to a session of its own. KX_OK,
+ * KX_UNREACHABLE, KX_BAD_DIRECTORY, KX_NO_MEMORY. While the thread does not
+ * run. */
+static enum kx_status connect_keeper(struct pg_engine *engine,
+                                     struct kx_fault *fault)
+{
+    struct pg_keeper *keeper = engine->keeper;
+    struct pg_conn *own = &keeper->conn;
+    pg_conn_follow(own);
+    enum kx_status status = pg_conn_open(own, fault);
+    if (status != KX_OK)
+        return status;
+    if (own->server.system != engine->conn.server.system ||
+        own->server.timeline != engine->conn.server.timeline) {
+        pg_conn_close(&engine->conn);
+        return kx_fail(fault, KX_UNREACHABLE,
+                       "the database: another server has taken its place");
+    }
+    return compare_sessions(keeper, &engine->conn, fault);
 }
 
 /* ---- Tables ------------------------------------------------------------- */
@@ -320,7 +401,10 @@ enum kx_status pg_lease_make_tables(struct pg_engine *engine, bool upgrade,
                                     struct kx_fault *fault)
 {
     struct pg_conn *conn = &engine->conn;
-    enum kx_status status = KX_AGAIN;
+    enum kx_status status = connect_keeper(engine, fault);
+    if (status != KX_OK)
+        return status;
+    status = KX_AGAIN;
     for (int i = 0; i < MAKE_ATTEMPTS_MAX && status == KX_AGAIN; i++) {
         status = look_at_format(conn, upgrade);
         if (status == KX_ABSENT)
@@ -442,6 +526,16 @@ static enum kx_status read_lease(struct pg_engine *engine,
                                                                    : KX_IN_USE;
 }
 
+/* The settings may change by a reload, while connections last. */
+static enum kx_status judge_settings(const PGresult *rows, int column,
+                                     struct kx_fault *fault)
+{
+    struct kx_slice why = pg_bytes(rows, 0, column);
+    return why.size == 0 ? KX_OK
+                         : kx_fail(fault, KX_UNREACHABLE, "the database: %.*s",
+                                   (int)why.size, (const char *)why.data);
+}
+
 /* KX_OK: the lease has expired, and this node may take it. KX_IN_USE: it may
  * not. */
 static enum kx_status look(struct pg_engine *engine, struct kx_holder *holder)
@@ -460,6 +554,8 @@ static enum kx_status look(struct pg_engine *engine, struct kx_holder *holder)
                          "the table kindex.lease is missing or empty");
     if (status == KX_OK)
         status = judge_format(pg_number(rows, 0, 14), false, &conn->fault);
+    if (status == KX_OK)
+        status = judge_settings(rows, 15, &conn->fault);
     if (status == KX_OK) {
         follow_clock(rows, 12);
         status = read_lease(engine, &seen, rows, holder);
@@ -484,7 +580,10 @@ enum kx_status pg_lease_take(struct pg_engine *engine,
     struct pg_conn *conn = &engine->conn;
     uint64_t batch = 0;
     *holder_out = (struct kx_holder){.alive = false};
-    enum kx_status status = look(engine, holder_out);
+    enum kx_status status = connect_keeper(engine, fault);
+    if (status != KX_OK)
+        return status;
+    status = look(engine, holder_out);
     if (status == KX_OK)
         status = hold(engine, conn, pg_server_take, &batch);
     if (status == KX_OK) {
@@ -494,7 +593,8 @@ enum kx_status pg_lease_take(struct pg_engine *engine,
         return pg_conn_prepare(conn, fault);
     }
     if (status == KX_IN_USE)
-        pg_nodes_beat(engine, conn, holder_out->lost ? "lost" : "standby");
+        pg_nodes_beat(engine, &engine->keeper->conn,
+                      holder_out->lost ? "lost" : "standby");
     if (status == KX_IN_USE || status == KX_ABSENT || status == KX_AGAIN)
         return kx_fail(fault, KX_IN_USE,
                        "the store in this database is in use by another "
@@ -528,11 +628,24 @@ static void find_loss(struct pg_engine *engine, struct pg_conn *conn)
                   NULL);
 }
 
+/* Without safe settings this process applies nothing, and lets the lease expire
+ * for its readers. */
+static bool is_safe(struct pg_engine *engine, struct pg_conn *conn,
+                    const PGresult *rows)
+{
+    bool safe = judge_settings(rows, 3, &conn->fault) == KX_OK;
+    if (atomic_exchange(&engine->unsafe, !safe) == safe)
+        kx_log(safe ? KX_LOG_INFO : KX_LOG_ERROR, "database", "detail=\"%s\"",
+               safe ? "its settings are safe again" : conn->fault.detail);
+    return safe;
+}
+
 /* A batch that is applied meanwhile only raises the number in the database. */
 static void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
 {
     struct pg_params params = {.count = 0};
     PGresult *rows = NULL;
+    pg_conn_follow(conn);
     if (pg_conn_open(conn, NULL) != KX_OK)
         return;
     pg_params_bytes(&params, kx_text(engine->holder));
@@ -546,7 +659,7 @@ static void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
         pg_lease_lost(engine, conn);
     else if ((uint64_t)pg_number(rows, 0, 0) < batch)
         find_loss(engine, conn);
-    else {
+    else if (is_safe(engine, conn, rows)) {
         note_renewal(engine, sent_ns);
         follow_clock(rows, 1);
     }
@@ -672,15 +785,6 @@ void pg_lease_release(struct pg_engine *engine)
 
 enum { RENEW_MS = 500 };
 
-struct pg_keeper {
-    struct pg_engine *engine;
-    struct pg_conn conn;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t stopped;
-    bool stop; /* guarded by `lock` */
-};
-
 /* Returns false if the thread should end. */
 static bool wait_for_next(struct pg_keeper *keeper)
 {
@@ -702,36 +806,53 @@ static void *run(void *argument)
         pg_lease_renew(keeper->engine, &keeper->conn);
         pg_nodes_beat(keeper->engine, &keeper->conn, "active");
     }
-    pg_conn_close(&keeper->conn);
     return NULL;
 }
 
-struct pg_keeper *pg_keeper_start(struct pg_engine *engine)
+static int finish_keeper(struct pg_keeper *keeper)
+{
+    pg_keeper_stop(keeper);
+    pg_conn_close(&keeper->conn);
+    pthread_cond_destroy(&keeper->stopped);
+    pthread_mutex_destroy(&keeper->lock);
+    return 0;
+}
+
+static struct pg_keeper *create_keeper(struct pg_engine *engine)
 {
     struct pg_keeper *keeper = talloc_zero(engine, struct pg_keeper);
     if (keeper == NULL)
         return NULL;
     keeper->engine = engine;
-    keeper->conn =
-        (struct pg_conn){.target = &engine->target, .patience_ms = KX_LEASE_MS};
+    keeper->conn = (struct pg_conn){
+        .target = &engine->target, .best = true, .patience_ms = KX_LEASE_MS};
     pthread_mutex_init(&keeper->lock, NULL);
     pthread_cond_init(&keeper->stopped, NULL);
-    if (pthread_create(&keeper->thread, NULL, run, keeper) == 0)
-        return keeper;
-    talloc_free(keeper);
-    return NULL;
+    talloc_set_destructor(keeper, finish_keeper);
+    return keeper;
+}
+
+bool pg_lease_create(struct pg_engine *engine)
+{
+    engine->nodes = create_nodes(engine);
+    engine->keeper = create_keeper(engine);
+    return engine->nodes != NULL && engine->keeper != NULL;
+}
+
+bool pg_keeper_start(struct pg_keeper *keeper)
+{
+    keeper->runs = pthread_create(&keeper->thread, NULL, run, keeper) == 0;
+    return keeper->runs;
 }
 
 void pg_keeper_stop(struct pg_keeper *keeper)
 {
-    if (keeper == NULL)
+    if (keeper == NULL || !keeper->runs)
         return;
     pthread_mutex_lock(&keeper->lock);
     keeper->stop = true;
     pthread_cond_signal(&keeper->stopped);
     pthread_mutex_unlock(&keeper->lock);
     pthread_join(keeper->thread, NULL);
-    pthread_cond_destroy(&keeper->stopped);
-    pthread_mutex_destroy(&keeper->lock);
-    talloc_free(keeper);
+    keeper->runs = false;
 }

@@ -15,8 +15,9 @@
 
 #include "postgres/pg_state.h"
 
-/* Creates the state about nodes, in talloc context engine. NULL: no memory. */
-struct pg_nodes *pg_nodes_create(struct pg_engine *engine);
+/* Creates the state about nodes and the keeper, without its thread, in talloc
+ * context engine. False: no memory. */
+bool pg_lease_create(struct pg_engine *engine);
 
 /* Copies what was last read about the nodes. False: nothing yet. Any thread. */
 bool pg_nodes_known(struct pg_engine *engine, struct kx_cluster *cluster_out);
@@ -39,13 +40,16 @@ enum kx_status pg_nodes_accept_lost(struct pg_engine *engine, bool dry_run,
 /* Ends the acceptance of a loss. Statuses of pg_conn_finish. */
 enum kx_status pg_nodes_forget_lost(struct pg_engine *engine);
 
-/* Creates missing tables; with `upgrade`, also converts tables of an older
- * format. KX_OK; KX_BAD_DIRECTORY: the database cannot be used, or without
- * `upgrade` has an older format; KX_UNREACHABLE; KX_NO_MEMORY; KX_FAILED. */
+/* Connects the keeper, and creates missing tables; with `upgrade`, also
+ * converts tables of an older format. KX_OK; KX_BAD_DIRECTORY: the database
+ * cannot be used, such as through a pooler that is not in session mode, or
+ * without `upgrade` has an older format; KX_UNREACHABLE; KX_NO_MEMORY;
+ * KX_FAILED. */
 enum kx_status pg_lease_make_tables(struct pg_engine *engine, bool upgrade,
                                     struct kx_fault *fault);
 
-/* Takes the lease if it has expired, and learns the position. KX_OK:
+/* Takes the lease if it has expired and the keeper is connected to the same
+ * server as the engine, and learns the position. KX_OK:
  * *holder_out is this process; KX_IN_USE: *holder_out has the lease or may take
  * it; otherwise statuses of pg_conn_finish. */
 enum kx_status pg_lease_take(struct pg_engine *engine,
@@ -76,14 +80,16 @@ void pg_lease_release(struct pg_engine *engine);
 
 /* The thread that renews the lease, on its own connection, so that neither a
  * long batch nor a slow statement of the writer delays a renewal. While the
- * process is frozen, or cut off from the database, nothing is renewed. */
+ * process is frozen, or cut off from the database, nothing is renewed. The
+ * connection is there before the lease is taken: until then it writes this
+ * node's row, on the thread that looks at the lease. */
 struct pg_keeper;
 
-/* Starts the thread, in the talloc context of the engine, which must have the
- * lease. NULL: no memory or no thread. */
-struct pg_keeper *pg_keeper_start(struct pg_engine *engine);
+/* Starts the thread. The engine must have the lease. False: no thread. */
+bool pg_keeper_start(struct pg_keeper *keeper);
 
-/* Ends the thread after a renewal that is in progress. NULL is allowed. */
+/* Ends the thread, if it runs, after a renewal that is in progress. NULL is
+ * allowed. */
 void pg_keeper_stop(struct pg_keeper *keeper);
 
 #endif

@@ -108,7 +108,7 @@ const char *const pg_sql_look =
     ", coalesce((SELECT log.id FROM kindex.log WHERE log.batch = m.batch), "
     "''), (SELECT count(*) FROM kindex.log WHERE log.batch = $1::int8 AND "
     "$2::text <> '' AND log.id <> $2::text), " CLOCK
-    ", m.at_ms, m.format FROM kindex.lease AS l JOIN "
+    ", m.at_ms, m.format, " PG_UNSAFE " FROM kindex.lease AS l JOIN "
     "kindex.meta AS m USING (one)";
 
 const char *const pg_sql_begin_epoch =
@@ -121,7 +121,7 @@ const char *const pg_sql_renew =
     "'1 millisecond' WHERE one = 1 AND holder = $1::text AND " LOST
     " = 0 AND (SELECT format FROM kindex.meta) = " PG_FORMAT_TEXT
     " RETURNING (SELECT batch FROM kindex.meta), " CLOCK
-    ", (SELECT at_ms FROM kindex.meta)";
+    ", (SELECT at_ms FROM kindex.meta), " PG_UNSAFE;
 
 const char *const pg_sql_release =
     "UPDATE kindex.lease SET until = '1970-01-01', holder = $2::text, pid = "

@@ -66,6 +66,15 @@ const char *pg_sql_text(enum pg_statement statement);
  * string each; the last element is NULL. */
 extern const char *const pg_sql_schema[];
 
+/* An expression: the setting with which a crash of the database's machine could
+ * lose what was acknowledged, or an empty text. */
+#define PG_UNSAFE                                                              \
+    "CASE 'off' WHEN current_setting('fsync') THEN 'fsync is off, so that a "  \
+    "crash of its machine could lose acknowledged commits; turn it on' WHEN "  \
+    "current_setting('full_page_writes') THEN 'full_page_writes is off, so "   \
+    "that a crash of its machine could lose acknowledged commits; turn it "    \
+    "on' ELSE '' END"
+
 /* ---- The lease ---- */
 
 /* One row: the format of the tables, and how many of the PG_LATER_TABLES tables
@@ -82,7 +91,7 @@ extern const char *const pg_sql_format;
  * lost, and whether that was accepted; the id that log has for the batch of
  * meta, or NULL; whether log has another id than $2 for the batch $1; the
  * database's time and that of the last batch, in ms since 1970; the format of
- * the tables. */
+ * the tables; PG_UNSAFE. */
 extern const char *const pg_sql_look;
 
 /* Writes the epoch of the lease of the process $1 to meta. Returns epoch and
@@ -90,7 +99,8 @@ extern const char *const pg_sql_look;
 extern const char *const pg_sql_begin_epoch;
 
 /* pg_sql_renew renews the lease of the process $1 for $2 ms. It returns the
- * batch of meta, the database's time and that of the last batch; or no row if
+ * batch of meta, the database's time and that of the last batch,
+ * PG_UNSAFE; or no row if
  * another process has the lease, batches are lost, or the tables have another
  * format. pg_sql_release ends the lease at once, with $2 as holder. */
 extern const char *const pg_sql_renew;

@@ -37,6 +37,8 @@ struct pg_engine {
     bool applying;                      /* a transaction is open */
     enum pg_outcome outcome;
     char id[UUID_SIZE]; /* of the batch that was sent */
+    atomic_bool unsafe; /* settings of the database could lose commits: none is
+                         * applied, and the lease is not renewed */
     atomic_bool failed;
 };
 

@@ -2,14 +2,20 @@
  * comes after the address. */
 #include "postgres/pg_target.h"
 
+#include <arpa/inet.h>
 #include <postgresql/libpq-fe.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
-enum { PASSWORD_MAX = 1024 };
+enum {
+    PASSWORD_MAX = 1024,
+    CONNECT_MS = 3000, /* unless the address has a connect_timeout */
+    CONNECT_SECONDS_MAX = 3600
+};
 
 static void add(struct pg_target *target, const char *name, const char *value)
 {
@@ -17,11 +23,9 @@ static void add(struct pg_target *target, const char *name, const char *value)
     target->values[target->count++] = value;
 }
 
-/* libpq gives up a server that does not answer within seconds. */
 static void add_defaults(struct pg_target *target)
 {
     add(target, "fallback_application_name", "kindex");
-    add(target, "connect_timeout", "3");
     add(target, "keepalives_idle", "2");
     add(target, "keepalives_interval", "1");
     add(target, "keepalives_count", "3");
@@ -40,13 +44,24 @@ static const char *value_of(const PQconninfoOption *list, const char *name)
     return NULL;
 }
 
-/* Returns whether a host is the directory of a socket, or on this machine. */
+/* Returns whether a host is the directory of a socket, or on this machine. A
+ * name that only looks like an address, such as 127.example.org, is not. */
 static bool is_local(const char *host, size_t size)
 {
-    return size == 0 || *host == '/' || *host == '@' ||
-           (size == 9 && memcmp(host, "localhost", 9) == 0) ||
-           (size > 4 && memcmp(host, "127.", 4) == 0) ||
-           (size == 3 && memcmp(host, "::1", 3) == 0);
+    char text[INET6_ADDRSTRLEN];
+    struct in_addr four;
+    struct in6_addr six;
+    if (size == 0 || *host == '/' || *host == '@')
+        return true;
+    if (size >= sizeof text)
+        return false;
+    memcpy(text, host, size);
+    text[size] = '\0';
+    if (inet_pton(AF_INET, text, &four) == 1)
+        return ntohl(four.s_addr) >> 24 == 127;
+    if (inet_pton(AF_INET6, text, &six) == 1)
+        return IN6_IS_ADDR_LOOPBACK(&six);
+    return strcmp(text, "localhost") == 0;
 }
 
 /* Checks every host in a comma-separated list; an empty list is this machine.
@@ -89,6 +104,100 @@ static enum kx_status check(const PQconninfoOption *list, bool insecure,
     return KX_OK;
 }
 
+/* ---- Hosts -------------------------------------------------------------- */
+
+/* Returns the n-th element of a list with commas, NULL if it is empty or
+ * missing; the only element if `shared`. */
+static const char *element(void *mem, const char *list, size_t n, bool shared)
+{
+    if (list == NULL)
+        return NULL;
+    bool single = strchr(list, ',') == NULL;
+    for (; n > 0 && !(single && shared); n--) {
+        list = strchr(list, ',');
+        if (list == NULL)
+            return NULL;
+        list++;
+    }
+    size_t size = strcspn(list, ",");
+    return size > 0 ? talloc_strndup(mem, list, size) : NULL;
+}
+
+static size_t elements(const char *list)
+{
+    size_t count = 1;
+    for (; list != NULL && *list != '\0'; list++)
+        count += *list == ',';
+    return count;
+}
+
+static bool is_given(const char *list)
+{
+    return list != NULL && *list != '\0';
+}
+
+/* Sets the number of hosts. libpq counts the addresses, or the names if no
+ * address is given. */
+static enum kx_status count_hosts(const PQconninfoOption *list,
+                                  struct pg_target *target,
+                                  struct kx_fault *fault)
+{
+    const char *names = value_of(list, "host");
+    const char *addresses = value_of(list, "hostaddr");
+    size_t ports = elements(value_of(list, "port"));
+    size_t count = elements(is_given(addresses) ? addresses : names);
+    if (count > PG_HOSTS_MAX)
+        return kx_fail(fault, KX_BAD_DIRECTORY,
+                       "--engine has %zu hosts; at most %d are possible", count,
+                       (int)PG_HOSTS_MAX);
+    if ((is_given(names) && elements(names) != count) ||
+        (ports != 1 && ports != count))
+        return kx_fail(fault, KX_BAD_DIRECTORY,
+                       "--engine does not have as many ports, or addresses, "
+                       "as hosts");
+    target->host_count = count;
+    return KX_OK;
+}
+
+static enum kx_status list_hosts(void *mem, const PQconninfoOption *list,
+                                 struct pg_target *target,
+                                 struct kx_fault *fault)
+{
+    const char *names = value_of(list, "host");
+    const char *addresses = value_of(list, "hostaddr");
+    const char *ports = value_of(list, "port");
+    const char *timeout = value_of(list, "connect_timeout");
+    enum kx_status status = count_hosts(list, target, fault);
+    if (status != KX_OK)
+        return status;
+    for (size_t i = 0; i < target->host_count; i++)
+        target->hosts[i] =
+            (struct pg_host){.name = element(mem, names, i, false),
+                             .address = element(mem, addresses, i, false),
+                             .port = element(mem, ports, i, true)};
+    int seconds = timeout != NULL ? atoi(timeout) : 0;
+    target->connect_ms = seconds > 0 && seconds < CONNECT_SECONDS_MAX
+                             ? seconds * 1000
+                             : CONNECT_MS;
+    return KX_OK;
+}
+
+static int finish_servers(struct pg_servers *servers)
+{
+    pthread_mutex_destroy(&servers->lock);
+    return 0;
+}
+
+static struct pg_servers *create_servers(void *mem)
+{
+    struct pg_servers *servers = talloc_zero(mem, struct pg_servers);
+    if (servers == NULL)
+        return NULL;
+    pthread_mutex_init(&servers->lock, NULL);
+    talloc_set_destructor(servers, finish_servers);
+    return servers;
+}
+
 /* Reads the first line of the file. */
 static enum kx_status read_password(void *mem, const char *path,
                                     struct pg_target *target,
@@ -129,7 +238,12 @@ enum kx_status pg_target_read(void *mem, const struct kx_options *options,
     add_defaults(target_out);
     enum kx_status status =
         check(list, options->engine_insecure, target_out, fault);
+    if (status == KX_OK)
+        status = list_hosts(mem, list, target_out, fault);
     PQconninfoFree(list);
+    target_out->servers = create_servers(mem);
+    if (target_out->servers == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
     add(target_out, "dbname", options->engine);
     if (status == KX_OK && options->engine_password_file != NULL)
         status = read_password(mem, options->engine_password_file, target_out,

@@ -284,6 +284,8 @@ static enum kx_status ask(struct pg_view *view,
     *rows_out = NULL;
     if (!fresh && view->conn->libpq == NULL)
         return KX_UNREACHABLE;
+    if (begins(view))
+        pg_conn_follow(view->conn);
     enum kx_status status = ask_once(view, question, rows_out);
     if (status == KX_UNREACHABLE && fresh && view->conn->libpq == NULL) {
         view->begun = false;

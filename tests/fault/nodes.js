@@ -18,12 +18,17 @@
 // promoted; the nodes are told to accept that. KX_NODES_UNFENCED=1 is for a program
 // without fence: takes the constraint away that would still refuse a batch whose
 // number was used.
+// KX_NODES_COUNT: how many nodes, 3 without it. KX_NODES_MUTE=1: the first host of the
+// address takes connections and never answers, as a frozen machine does; the lease may
+// change only when a fault has struck its holder.
 'use strict';
 const { execFile, execFileSync } = require('node:child_process');
+const { once } = require('node:events');
+const net = require('node:net');
 const { promisify } = require('node:util');
 const { Databases } = require('./nodes_databases.js');
 const { Cable } = require('./nodes_network.js');
-const { FleetNode, activeOf, freePort, soon } = require('./nodes_fleet.js');
+const { FleetNode, activeOf, epochOf, freePort, soon } = require('./nodes_fleet.js');
 const { entriesUnder, pause } = require('./server.js');
 const { randomFrom } = require('./random.js');
 const { announce, linesOf, seedOf } = require('./report.js');
@@ -37,13 +42,27 @@ const seed = seedOf(seedText);
 const random = randomFrom(seed);
 const asynchronous = process.env.KX_NODES_ASYNC === '1';
 const [primary, standby, ...settings] = (process.env.KX_NODES_PAIR ?? '').split(' ');
+const mute = process.env.KX_NODES_MUTE === '1';
+const names = ['one', 'two', 'three', 'four', 'five', 'six']
+  .slice(0, Number(process.env.KX_NODES_COUNT ?? 3));
 const databases = primary !== '' ?
   new Databases(primary, standby, settings, asynchronous) : undefined;
 const faults = (process.env.KX_NODES_FAULTS ?? 'kill,freeze,stop,standby').split(',');
 
+// The address of the database, for nodes.
+let address = engine;
+
+// Puts a host before the others that takes connections and never answers.
+async function addMute() {
+  const listener = net.createServer((client) => client.on('error', () => {}))
+    .listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  address = `${engine.replace('host=', 'host=127.0.0.1,')}&port=${listener.address().port},5432`;
+}
+
 class Node extends FleetNode {
   constructor(name, listen, forward, number) {
-    super(program, name, listen, engine.replace('%', number), ['--forward', forward]);
+    super(program, name, listen, address.replace('%', number), ['--forward', forward]);
   }
 
   // In a network where it can be cut off.
@@ -231,6 +250,13 @@ function some(what, list) {
     [`${list.length} ${what}: ${list.slice(0, 5).join(', ')}`];
 }
 
+// A slow machine may cost a node its lease now and then: twice as many changes are allowed.
+function changesOf(figures) {
+  const changes = mute ? epochOf(engine) - figures.epoch : 0;
+  return changes > 2 * figures.rounds ?
+    [`${changes} changes of the lease for ${figures.rounds} faults`] : [];
+}
+
 // Returns what is wrong.
 async function check(nodes, clients) {
   const entries = await list(nodes, ['entries']);
@@ -253,7 +279,7 @@ async function check(nodes, clients) {
     ...some('reads have a position that was not there yet', reads.early),
     ...some('sums are wrong', wrongSums.map(({ number, sent, acked: least }) =>
       `${number} has ${sums.get(number)} of ${least} to ${sent}`)),
-    ...(reads.byStandbys.size >= nodes.length - 1 ? [] :
+    ...(reads.byStandbys.size >= 2 ? [] :
       [new Error(`only ${[...reads.byStandbys]} answered reads as standbys`)]),
   ];
 }
@@ -268,22 +294,26 @@ async function run(nodes, clients, figures) {
   for (const node of nodes) node.launch();
   for (const node of nodes) await node.settled();
   if (process.env.KX_NODES_UNFENCED === '1') unfence();
+  if (mute) figures.epoch = epochOf(engine);
   const working = clients.flatMap((client) =>
     [work(nodes, client), readOwn(nodes, client)]);
   for (figures.rounds = 0; figures.rounds < Number(roundsText); figures.rounds++) {
     await strike(nodes, faults[figures.rounds % faults.length], figures);
     await pause(random(300));
   }
+  const changes = changesOf(figures);
   until.stopped = true;
   await Promise.all(working);
   await Promise.all(underWay);
-  return check(nodes, clients);
+  return [...changes, ...await check(nodes, clients)];
 }
 
 async function main() {
   announce(seed, program, roundsText, engine);
+  if (mute) await addMute();
   const nodes = [];
-  for (const [name, forward] of [['one', 'redirect'], ['two', 'proxy'], ['three', 'proxy']]) {
+  for (const name of names) {
+    const forward = name === 'one' ? 'redirect' : 'proxy';
     const number = nodes.length + 1;
     nodes.push(process.env.KX_NODES_CUT === '1' ?
       Node.within(await Cable.make(number), name, forward, number) :

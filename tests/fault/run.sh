@@ -24,8 +24,8 @@ fault-server | fault-nodes) groups=${form#fault-} ;;
 esac
 parts=0
 case $form in
-fault*) commits=3000 kills=30 builds=12 moves=15 cuts=5 repeats=12 step=17 nth=17 shaken=47 flips=14 rounds=4 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 severed=2 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 ;;
-prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 ;;
+fault*) commits=3000 kills=30 builds=12 moves=15 cuts=5 repeats=12 step=17 nth=17 shaken=47 flips=14 rounds=4 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 mutes=3 severed=2 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 ;;
+prove) commits=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 mutes=20 severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 ;;
 esac
 
 # part NAME COMMAND...: runs one test beside at most $lanes - 1 others, each with servers
@@ -164,7 +164,6 @@ slow() (
     . tests/lib/postgres.sh
     place=$(mktemp -d)
     export KX_POSTGRES=$place/postgres
-    postgres_options+=(-c fsync=on)
     trap 'postgres_stop; rm -rf "$place"' EXIT
     chmod 711 "$place" && install -m 644 "$work/slow_disk.so" "$place" &&
         postgres_new "$KX_POSTGRES" &&
@@ -357,6 +356,12 @@ nodes_parts() {
         KX_NODES_ASYNC=1 KX_NODES_FAULTS=promote bash -c "nodes_pair $program 1 synchronous_standby_names="'
     part 'a COMMIT that does not wait for the disk is found' bash -c 'finds_flaw env \
         KX_NODES_ASYNC=1 KX_NODES_FAULTS=database bash -c "nodes_pair $work/trusting/kindex 3 synchronous_commit=off"'
+    for count in 3 6; do
+        part "$count nodes with a mute host before their database" env KX_NODES_MUTE=1 \
+            KX_NODES_FAULTS=kill KX_NODES_COUNT=$count bash -c "nodes $program $mutes"
+    done
+    part 'a node that waits for a mute host is found' bash -c 'finds_flaw env KX_NODES_MUTE=1 \
+        KX_NODES_FAULTS=kill bash -c "nodes $work/waiting/kindex 3"'
     if unshare --net ip link set lo up 2>"$work/unshare"; then
         part "the active node cut off $severed times" \
             unshare --net bash -c "nodes_cut $program $severed"

@@ -224,10 +224,54 @@ wanted='use a newer one' refused --engine "$address"
 is 'the exit status' $? 1
 postgres_query store 'UPDATE kindex.meta SET format = 2'
 
-test_case 'a database that acknowledges before it syncs is refused'
-postgres_query store 'ALTER ROLE kindex SET synchronous_commit = off'
-wanted='synchronous_commit is off' refused --engine "$address"
+# settings COMMAND: by a reload, as an operator or a failover tool does
+settings() {
+    postgres_query store "ALTER SYSTEM $1"
+    postgres_query store 'SELECT pg_reload_conf()' >"$work/null"
+}
+# syncs: what synchronous_commit is in the sessions of the writer, by its last commit
+test_case 'synchronous_commit is set for the session, whatever the role or a reload says'
+postgres_query store "CREATE TABLE public.commits AS SELECT ''::text AS setting WHERE false;
+    CREATE FUNCTION note_setting() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
+    INSERT INTO public.commits VALUES (current_setting(''synchronous_commit'')); RETURN NEW; END';
+    CREATE TRIGGER note_setting AFTER INSERT ON kindex.log FOR EACH ROW
+    EXECUTE FUNCTION note_setting(); ALTER ROLE kindex SET synchronous_commit = off"
+serve
+settings 'SET synchronous_commit = off'
+request PUT /kv/people/7 '{"name":"Gil","age":3}'
+expect 200
 postgres_query store 'ALTER ROLE kindex RESET synchronous_commit'
+stop_server
+settings 'SET synchronous_commit = remote_apply'
+serve
+request PUT /kv/people/7 '{"name":"Gil","age":3}'
+expect 200
+stop_server
+settings 'RESET synchronous_commit'
+is 'the settings of commits' "$(postgres_query store 'SELECT DISTINCT setting
+    FROM public.commits ORDER BY 1' | paste -sd ' ')" 'on remote_apply'
+postgres_query store 'DROP TRIGGER note_setting ON kindex.log; DROP FUNCTION note_setting;
+    DROP TABLE public.commits'
+
+for setting in fsync full_page_writes; do
+    test_case "a database with $setting off is refused"
+    settings "SET $setting = off"
+    wanted="$setting is off" refused --engine "$address"
+    settings "RESET $setting"
+
+    test_case "$setting is turned off by a reload: nothing is acknowledged until it is on again"
+    serve
+    settings "SET $setting = off"
+    until_status 503 PUT /kv/people/8 '{"name":"Hal","age":4}'
+    until_status 503 GET /kv/people/7
+    expect 503 no-active-node
+    is 'what the log says' "$(grep -c "event=database .*$setting is off" "$log")" 1
+    settings "RESET $setting"
+    until_status 200 GET /kv/people/7
+    request PUT /kv/people/8 '{"name":"Hal","age":4}'
+    [ "$status" = 201 ] || expect 200
+    stop_server
+done
 
 test_case 'so is one that can only be read'
 postgres_query store 'ALTER DATABASE store SET default_transaction_read_only = on'
@@ -237,7 +281,13 @@ PGOPTIONS='-c default_transaction_read_only=off' postgres_query store \
 
 test_case 'an address with a password, or of another machine without TLS, is refused'
 wanted='--engine-password-file' refused --engine postgresql://kindex:secret@127.0.0.1/store
-wanted='use sslmode=verify-full' refused --engine 'postgresql://kindex@192.0.2.1/store?sslmode=require'
+for host in 192.0.2.1 127.example.org 127.0.0.1.example.org; do
+    wanted='use sslmode=verify-full' refused --engine "postgresql://kindex@$host/store?sslmode=require"
+done
+
+test_case 'so is one with more hosts than ports, or too many'
+wanted='as many ports' refused --engine 'postgresql:///store?host=/tmp,/tmp,/tmp&port=1,2'
+wanted='has 9 hosts' refused --engine 'postgresql:///store?host=/tmp,/tmp,/tmp,/tmp,/tmp,/tmp,/tmp,/tmp,/tmp'
 
 test_case 'the password is read from a file'
 echo secret >"$work/password"

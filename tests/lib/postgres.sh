@@ -1,6 +1,6 @@
 # A PostgreSQL for the tests: a cluster in a new directory, without
-# TCP, which no other cluster of the machine has to do with. It does not sync,
-# because only its process dies in tests, not the machine.
+# TCP, which no other cluster of the machine has to do with. It syncs, because
+# Kindex refuses a database that does not.
 #
 #   postgres_start DIRECTORY     makes and starts it; sets and exports KX_POSTGRES
 #   postgres_new DIRECTORY       makes it
@@ -9,7 +9,7 @@
 #   postgres_database NAME       makes a new database, and the same
 
 . "$(dirname "${BASH_SOURCE[0]}")/../../deploy/postgres.sh"
-postgres_options=(-c fsync=off -c shared_buffers=16MB -c max_connections=200)
+postgres_options=(-c shared_buffers=16MB -c max_connections=200)
 
 postgres_start() {
     [ -n "$(postgres_programs)" ] || {

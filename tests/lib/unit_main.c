@@ -1,5 +1,5 @@
-/* The main function of a unit test whose tests are all made by TEST and TEST_WITH. It is
- * weak: a test may have its own. */
+/* The main function of a unit test whose tests are all made by TEST and
+ * TEST_WITH. It is weak: a test may have its own. */
 #include "unit.h"
 
 enum { TESTS_MAX = 64 };
