@@ -45,6 +45,7 @@ test('an index is declared in descending order, and with entries that have no va
   await page.key('i');
   await page.getByText('Choose an index').waitFor();
   await page.key('n');
+  await page.locator('input[name=line]:focus').waitFor();
   await page.keyboard.type('users /city:desc /name');
   assert.equal(await page.locator('input[name=indexName]').inputValue(), 'users_by_city_name');
   await page.locator('input[name=nulls]').check();
@@ -66,6 +67,7 @@ test('totals are declared, read with counts and sums, and changed', () => withCo
   const press = (name) => page.getByRole('button', { name, exact: true }).click();
   const declare = async (line, sums) => {
     await page.key('n');
+    await page.locator('input[name=line]:focus').waitFor();
     await page.keyboard.type(line);
     await page.locator('select[name=store]').selectOption('aggregate');
     await page.locator('input[name=sums]').fill(sums);
@@ -383,6 +385,7 @@ test('making the first token signs in with it, and closing asks before its text 
   await page.getByText('You use me').waitFor();
   // What was copied closes without a question.
   await page.key('n');
+  await page.locator('#new-token').waitFor();
   await page.type('other');
   await page.key('Enter');
   await page.locator('#secret pre').selectText();
