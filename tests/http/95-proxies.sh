@@ -19,14 +19,14 @@ lines_of() {
     sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$readme" | sed "/^\`\`\`/d; /ssl_certificate/d; s/127\.0\.0\.1:4512/$direct/; $2"
 }
 
-answers() {
+is_up() {
     curl --silent --output "$work/null" --unix-socket "$work/$1.sock" "$url/livez"
 }
 
 begin_proxy() {
     "${@:2}" >"$work/$1.log" 2>&1 &
     proxy=$!
-    wait_until answers "$1" || cat "$work/$1.log"
+    wait_until is_up "$1" || cat "$work/$1.log"
     through=(--unix-socket "$work/$1.sock")
 }
 
