@@ -24,6 +24,14 @@
     }                                                                          \
     static void name(void **state __attribute__((unused)))
 
+/* A line of a file whose tests share what one setup makes before the first. */
+#define TESTS_SHARE(begin, finish)                                             \
+    __attribute__((constructor)) static void share(void)                       \
+    {                                                                          \
+        unit_share(begin, finish);                                             \
+    }
+
+void unit_share(CMFixtureFunction begin, CMFixtureFunction finish);
 void unit_add(const char *name, int line, CMUnitTestFunction test,
               CMFixtureFunction begin, CMFixtureFunction finish);
 

@@ -10,6 +10,8 @@ static struct {
     struct CMUnitTest tests[TESTS_MAX];
     int lines[TESTS_MAX];
     size_t count;
+    CMFixtureFunction begin;
+    CMFixtureFunction finish;
 } unit;
 
 void unit_add(const char *name, int line, CMUnitTestFunction test,
@@ -26,7 +28,14 @@ void unit_add(const char *name, int line, CMUnitTestFunction test,
     unit.lines[at] = line;
 }
 
+void unit_share(CMFixtureFunction begin, CMFixtureFunction finish)
+{
+    unit.begin = begin;
+    unit.finish = finish;
+}
+
 int main(void)
 {
-    return _cmocka_run_group_tests("tests", unit.tests, unit.count, NULL, NULL);
+    return _cmocka_run_group_tests("tests", unit.tests, unit.count, unit.begin,
+                                   unit.finish);
 }

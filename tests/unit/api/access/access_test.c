@@ -4,9 +4,8 @@
 #include "http/service.h"
 #include "unit.h"
 
-static void credential_read_accepts_made_token(void **state)
+TEST(credential_read_accepts_made_token)
 {
-    (void)state;
     struct credential made, other, read;
     struct kx_token token = {.fixed = false};
     char text[CREDENTIAL_SIZE + 1];
@@ -25,9 +24,8 @@ static void credential_read_accepts_made_token(void **state)
 }
 
 /* The digest is SHA-256 of the secret's bytes, here 32 zeros. */
-static void credential_digest_matches_known_value(void **state)
+TEST(credential_digest_matches_known_value)
 {
-    (void)state;
     static const uint8_t begin[] = {0x66, 0x68, 0x7a, 0xad, 0xf8, 0x62};
     struct credential read;
     assert_true(
@@ -38,9 +36,8 @@ static void credential_digest_matches_known_value(void **state)
     assert_memory_equal(read.digest, begin, sizeof begin);
 }
 
-static void credential_read_rejects_other_texts(void **state)
+TEST(credential_read_rejects_other_texts)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "kindex_",
@@ -61,7 +58,7 @@ static void credential_read_rejects_other_texts(void **state)
             fail_msg("%s", texts[i]);
 }
 
-static void token_rate_limits_requests_of_each_minute(void **state)
+TEST(token_rate_limits_requests_of_each_minute)
 {
     const struct options options = {.token_rate = 3};
     struct service service = {.options = &options};
@@ -85,13 +82,4 @@ static void token_rate_limits_requests_of_each_minute(void **state)
     talloc_free_children(*state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(credential_read_accepts_made_token),
-        cmocka_unit_test(credential_digest_matches_known_value),
-        cmocka_unit_test(credential_read_rejects_other_texts),
-        cmocka_unit_test(token_rate_limits_requests_of_each_minute),
-    };
-    return cmocka_run_group_tests(tests, memory_open, memory_close);
-}
+TESTS_SHARE(memory_open, memory_close)

@@ -12,7 +12,7 @@ static void begin(void)
     pthread_mutex_init(&tickets.lock, NULL);
 }
 
-static void a_ticket_is_good_once(void **state)
+TEST(a_ticket_is_good_once)
 {
     struct backup_ticket taken;
     (void)state;
@@ -29,7 +29,7 @@ static void a_ticket_is_good_once(void **state)
         backup_tickets_take(&tickets, kx_text(ticket.text), 2000, &taken));
 }
 
-static void a_ticket_ends(void **state)
+TEST(a_ticket_ends)
 {
     struct backup_ticket taken;
     (void)state;
@@ -42,7 +42,7 @@ static void a_ticket_ends(void **state)
     assert_string_equal(taken.token, "");
 }
 
-static void other_texts_are_no_tickets(void **state)
+TEST(other_texts_are_no_tickets)
 {
     struct backup_ticket taken;
     (void)state;
@@ -61,7 +61,7 @@ static void other_texts_are_no_tickets(void **state)
         backup_tickets_take(&tickets, kx_text(ticket.text), 2000, &taken));
 }
 
-static void places_of_used_and_of_old_tickets_are_free_again(void **state)
+TEST(places_of_used_and_of_old_tickets_are_free_again)
 {
     struct backup_ticket taken;
     (void)state;
@@ -77,15 +77,4 @@ static void places_of_used_and_of_old_tickets_are_free_again(void **state)
     assert_int_equal(
         backup_tickets_make(&tickets, "", 1000 + BACKUP_TICKET_MS, &ticket),
         KX_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ticket_is_good_once),
-        cmocka_unit_test(a_ticket_ends),
-        cmocka_unit_test(other_texts_are_no_tickets),
-        cmocka_unit_test(places_of_used_and_of_old_tickets_are_free_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,9 +52,8 @@ static double tens(enum history_series series, int64_t step)
     return value(HISTORY_TEN_SECONDS, series, step);
 }
 
-static void each_series_has_a_name(void **state)
+TEST(each_series_has_a_name)
 {
-    (void)state;
     assert_int_equal(HISTORY_SERIES, 24);
     for (int i = 0; i < HISTORY_SERIES; i++)
         for (int j = 0; j < i; j++)
@@ -62,9 +61,8 @@ static void each_series_has_a_name(void **state)
                                     history_name((enum history_series)j));
 }
 
-static void counters_become_rates_and_gauges_stay(void **state)
+TEST(counters_become_rates_and_gauges_stay)
 {
-    (void)state;
     begin();
     sample.values[HISTORY_REQUESTS] = 50;
     sample.values[HISTORY_ENTRIES] = 7;
@@ -80,7 +78,7 @@ static void counters_become_rates_and_gauges_stay(void **state)
     assert_true(tens(HISTORY_REQUESTS, 2) == 0.952);
 }
 
-static void a_minute_is_a_mean_of_its_own_samples(void **state)
+TEST(a_minute_is_a_mean_of_its_own_samples)
 {
     int64_t first;
     (void)state;
@@ -96,9 +94,8 @@ static void a_minute_is_a_mean_of_its_own_samples(void **state)
     assert_true(tens(HISTORY_COMMITS, 6) == 3);
 }
 
-static void quantiles_are_of_the_step(void **state)
+TEST(quantiles_are_of_the_step)
 {
-    (void)state;
     begin();
     size_t bucket = 5;
     double low = (double)kx_bucket_bound(KX_TIMES, bucket - 1) / 1e6;
@@ -119,7 +116,7 @@ static void quantiles_are_of_the_step(void **state)
     assert_true(isfinite(tens(HISTORY_REQUEST_P99, 4)));
 }
 
-static void what_was_not_sampled_is_unknown(void **state)
+TEST(what_was_not_sampled_is_unknown)
 {
     int64_t first;
     (void)state;
@@ -139,7 +136,7 @@ static void what_was_not_sampled_is_unknown(void **state)
     assert_true(tens(HISTORY_CONNECTIONS, 5) == 0);
 }
 
-static void the_oldest_points_make_room(void **state)
+TEST(the_oldest_points_make_room)
 {
     int64_t first;
     (void)state;
@@ -156,7 +153,7 @@ static void the_oldest_points_make_room(void **state)
     assert_int_equal(range(HISTORY_MINUTE, &first), 60);
 }
 
-static void since_leaves_out_what_is_known(void **state)
+TEST(since_leaves_out_what_is_known)
 {
     static const struct {
         int64_t since_ms;
@@ -177,7 +174,7 @@ static void since_leaves_out_what_is_known(void **state)
     }
 }
 
-static void a_clock_that_is_set_back_forgets_the_future(void **state)
+TEST(a_clock_that_is_set_back_forgets_the_future)
 {
     int64_t first;
     (void)state;
@@ -190,19 +187,4 @@ static void a_clock_that_is_set_back_forgets_the_future(void **state)
     assert_true(isnan(tens(HISTORY_ENTRIES, 4)));
     assert_true(tens(HISTORY_ENTRIES, 5) == 0);
     assert_int_equal(range(HISTORY_TEN_SECONDS, &first), 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_series_has_a_name),
-        cmocka_unit_test(counters_become_rates_and_gauges_stay),
-        cmocka_unit_test(a_minute_is_a_mean_of_its_own_samples),
-        cmocka_unit_test(quantiles_are_of_the_step),
-        cmocka_unit_test(what_was_not_sampled_is_unknown),
-        cmocka_unit_test(the_oldest_points_make_room),
-        cmocka_unit_test(since_leaves_out_what_is_known),
-        cmocka_unit_test(a_clock_that_is_set_back_forgets_the_future),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

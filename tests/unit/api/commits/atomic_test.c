@@ -10,7 +10,7 @@ static bool read(const char *text, void *memory, struct atomic *atomic,
     return atomic_read(kx_text(text), atomic, error);
 }
 
-static void a_document_becomes_a_commit(void **state)
+TEST_WITH(a_document_becomes_a_commit, memory_open, memory_close)
 {
     static const char TEXT[] =
         "{\"checks\":[{\"key\":[\"a\"],\"versionstamp\":null},"
@@ -132,7 +132,7 @@ static const struct {
      PROBLEM_BAD_VALUE, "/mutations/0"},
 };
 
-static void other_documents_are_refused_with_a_pointer(void **state)
+TEST_WITH(other_documents_are_refused_with_a_pointer, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct atomic atomic;
@@ -157,7 +157,7 @@ static char *many(const char *name, const char *one, size_t count, void *memory)
     return talloc_strdup_append_buffer(text, "]}");
 }
 
-static void a_commit_has_its_limits(void **state)
+TEST_WITH(a_commit_has_its_limits, memory_open, memory_close)
 {
     static const char MUTATION_ONE[] = "{\"type\":\"delete\",\"key\":[1]}";
     static const char CHECK_ONE[] = "{\"key\":[1],\"versionstamp\":null}";
@@ -175,18 +175,4 @@ static void a_commit_has_its_limits(void **state)
                       *state, &atomic, &error));
     assert_int_equal(error.code, PROBLEM_COMMIT_TOO_LARGE);
     talloc_free_children(*state);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_document_becomes_a_commit,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(
-            other_documents_are_refused_with_a_pointer, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(a_commit_has_its_limits, memory_open,
-                                        memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,9 +38,8 @@ static void listens_on(const struct options *options, const char *expected)
     assert_string_equal(texts, expected);
 }
 
-static void every_option_is_optional(void **state)
+TEST(every_option_is_optional)
 {
-    (void)state;
     struct options options;
     char *words[] = {"serve", NULL};
     assert_true(read_line(&options, 1, words));
@@ -54,9 +53,8 @@ static void every_option_is_optional(void **state)
     assert_null(options.port_file);
 }
 
-static void sizes_and_durations_accept_units(void **state)
+TEST(sizes_and_durations_accept_units)
 {
-    (void)state;
     static const struct {
         const char *flag, *value;
         size_t offset;
@@ -83,9 +81,8 @@ static void sizes_and_durations_accept_units(void **state)
     }
 }
 
-static void options_reject_values_of_wrong_type(void **state)
+TEST(options_reject_values_of_wrong_type)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"--cache", ""},
         {"--cache", "lots"},
@@ -109,9 +106,8 @@ static void options_reject_values_of_wrong_type(void **state)
     }
 }
 
-static void listen_takes_numeric_host_and_port(void **state)
+TEST(listen_takes_numeric_host_and_port)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *addresses; /* NULL: it is none */
@@ -151,9 +147,8 @@ static void listen_takes_numeric_host_and_port(void **state)
     }
 }
 
-static void listen_addresses_come_from_one_source(void **state)
+TEST(listen_addresses_come_from_one_source)
 {
-    (void)state;
     struct options options;
     char *words[] = {
         "serve", "--listen", "8080", "--listen", "[::1]:1, 192.0.2.1:2", NULL};
@@ -171,9 +166,8 @@ static void listen_addresses_come_from_one_source(void **state)
 }
 
 /* The rule that needs a token looks at each of them. */
-static void addresses_open_finds_first_non_loopback_address(void **state)
+TEST(addresses_open_finds_first_non_loopback_address)
 {
-    (void)state;
     struct options options;
     char *words[] = {"serve", "--listen", "4512,0.0.0.0:4513", "--insecure",
                      NULL};
@@ -182,9 +176,8 @@ static void addresses_open_finds_first_non_loopback_address(void **state)
     assert_ptr_equal(addresses_open(&options.listen), &options.listen.all[2]);
 }
 
-static void flag_overrides_variable_overrides_default(void **state)
+TEST(flag_overrides_variable_overrides_default)
 {
-    (void)state;
     struct options options;
     setenv("KINDEX_VALUE_MAX", "2MiB", 1);
     setenv("KINDEX_BODY_MAX", "3MiB", 1);
@@ -200,9 +193,8 @@ static void flag_overrides_variable_overrides_default(void **state)
     assert_int_equal(options.body_max, 3 << 20);
 }
 
-static void variable_is_named_after_its_flag(void **state)
+TEST(variable_is_named_after_its_flag)
 {
-    (void)state;
     size_t count;
     const struct option_row *table = options_table(&count);
     for (size_t i = 0; i < count; i++) {
@@ -214,9 +206,8 @@ static void variable_is_named_after_its_flag(void **state)
     }
 }
 
-static void unknown_options_are_refused(void **state)
+TEST(unknown_options_are_refused)
 {
-    (void)state;
     struct options options;
     assert_false(read_one(&options, "--unknown", NULL));
     assert_false(read_one(&options, "--port", "8080")); /* --port-file */
@@ -226,20 +217,4 @@ static void unknown_options_are_refused(void **state)
     assert_false(read_one(&options, "--insecure=1", NULL));
     assert_true(read_one(&options, "--help", NULL));
     assert_true(options.help);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_option_is_optional),
-        cmocka_unit_test(sizes_and_durations_accept_units),
-        cmocka_unit_test(options_reject_values_of_wrong_type),
-        cmocka_unit_test(listen_takes_numeric_host_and_port),
-        cmocka_unit_test(listen_addresses_come_from_one_source),
-        cmocka_unit_test(addresses_open_finds_first_non_loopback_address),
-        cmocka_unit_test(flag_overrides_variable_overrides_default),
-        cmocka_unit_test(variable_is_named_after_its_flag),
-        cmocka_unit_test(unknown_options_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,7 +290,7 @@ static void try_query(struct world *world, bool advice, struct try_count *tally)
         try_advice(world, &query, asked, tally);
 }
 
-static void requests_find_what_is_asked_for(void **state)
+TEST_WITH(requests_find_what_is_asked_for, begin, finish)
 {
     struct world world = {.story = *state,
                           .seed = random_seed("explain_random_test")};
@@ -313,13 +313,4 @@ static void requests_find_what_is_asked_for(void **state)
     assert_true(tally.by_entries > 20);
     assert_true(tally.advised > 50);
     assert_true(tally.merged + tally.in_turn > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(requests_find_what_is_asked_for, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

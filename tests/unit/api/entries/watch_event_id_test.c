@@ -4,7 +4,7 @@
 
 #include <talloc.h>
 
-static void what_is_written_is_read_back(void **state)
+TEST(what_is_written_is_read_back)
 {
     const uint64_t stamps[] = {1, 0, WATCH_EVENT_ID_NOTHING,
                                0x123456789abcdef0};
@@ -22,7 +22,7 @@ static void what_is_written_is_read_back(void **state)
     kx_buffer_free(&out);
 }
 
-static void anything_else_is_refused(void **state)
+TEST(anything_else_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -47,13 +47,4 @@ static void anything_else_is_refused(void **state)
         assert_false(watch_event_id_read(kx_text(texts[i]), read, 2));
     assert_true(
         watch_event_id_read(kx_text("-,00000000000000010000"), read, 2));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read_back),
-        cmocka_unit_test(anything_else_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,9 +57,8 @@ static void end(struct story *story)
     talloc_free_children(story->request.memory);
 }
 
-static void a_target_has_a_path_and_a_query(void **state)
+TEST(a_target_has_a_path_and_a_query)
 {
-    (void)state;
     static const char *const cases[][3] = {
         {"/kv/a", "/kv/a", ""},
         {"/kv/a?", "/kv/a", ""},
@@ -75,7 +74,7 @@ static void a_target_has_a_path_and_a_query(void **state)
     }
 }
 
-static void a_request_without_a_row_is_answered(void **state)
+TEST(a_request_without_a_row_is_answered)
 {
     static const struct {
         enum method method;
@@ -98,7 +97,7 @@ static void a_request_without_a_row_is_answered(void **state)
     }
 }
 
-static void pages_of_other_sites_may_only_read(void **state)
+TEST(pages_of_other_sites_may_only_read)
 {
     static const struct {
         enum method method;
@@ -133,7 +132,7 @@ static void pages_of_other_sites_may_only_read(void **state)
     }
 }
 
-static void each_route_limits_its_body(void **state)
+TEST(each_route_limits_its_body)
 {
     static const struct {
         enum method method;
@@ -182,13 +181,4 @@ static int remove_store(void **state)
     return memory_close(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_target_has_a_path_and_a_query),
-        cmocka_unit_test(a_request_without_a_row_is_answered),
-        cmocka_unit_test(pages_of_other_sites_may_only_read),
-        cmocka_unit_test(each_route_limits_its_body),
-    };
-    return cmocka_run_group_tests(tests, open_store, remove_store);
-}
+TESTS_SHARE(open_store, remove_store)

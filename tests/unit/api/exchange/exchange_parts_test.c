@@ -70,9 +70,8 @@ static size_t stored(void)
     return test_count(&house->test, &all) - 2; /* those of the house */
 }
 
-static void parts_are_made_as_they_are_sent(void **state)
+TEST_WITH(parts_are_made_as_they_are_sent, begin_house, finish_house)
 {
-    (void)state;
     struct exchange *exchange = send_lines();
     assert_next(exchange, "{\"lines\":1000,");
     assert_int_equal(stored(), FIRST);
@@ -85,9 +84,9 @@ static void parts_are_made_as_they_are_sent(void **state)
     assert_ends(exchange);
 }
 
-static void one_that_waits_when_the_server_stops_says_so(void **state)
+TEST_WITH(one_that_waits_when_the_server_stops_says_so, begin_house,
+          finish_house)
 {
-    (void)state;
     struct exchange *exchange = send_lines();
     assert_next(exchange, "{\"lines\":1000,");
     assert_parks(exchange);
@@ -98,9 +97,8 @@ static void one_that_waits_when_the_server_stops_says_so(void **state)
     assert_int_equal(stored(), FIRST);
 }
 
-static void one_that_is_abandoned_says_so(void **state)
+TEST_WITH(one_that_is_abandoned_says_so, begin_house, finish_house)
 {
-    (void)state;
     struct exchange *exchange = send_lines();
     assert_next(exchange, "{\"lines\":1000,");
     assert_parks(exchange);
@@ -111,9 +109,8 @@ static void one_that_is_abandoned_says_so(void **state)
     assert_int_equal(stored(), FIRST);
 }
 
-static void one_without_memory_says_so(void **state)
+TEST_WITH(one_without_memory_says_so, begin_house, finish_house)
 {
-    (void)state;
     struct exchange *exchange = send_lines();
     assert_next(exchange, "{\"lines\":1000,");
     assert_parks(exchange);
@@ -124,9 +121,9 @@ static void one_without_memory_says_so(void **state)
     assert_int_equal(stored(), FIRST);
 }
 
-static void one_whose_client_is_gone_stores_nothing_more(void **state)
+TEST_WITH(one_whose_client_is_gone_stores_nothing_more, begin_house,
+          finish_house)
 {
-    (void)state;
     struct exchange *exchange = send_lines();
     assert_next(exchange, "{\"lines\":1000,");
     assert_parks(exchange);
@@ -138,33 +135,11 @@ static void one_whose_client_is_gone_stores_nothing_more(void **state)
     assert_int_equal(stored(), FIRST);
 }
 
-static void a_first_part_with_a_problem_is_a_whole_reply(void **state)
+TEST_WITH(a_first_part_with_a_problem_is_a_whole_reply, begin_house,
+          finish_house)
 {
-    (void)state;
     struct exchange *exchange =
         start(METHOD_POST, "/bulk", kx_text("{}\n{}"), EXCHANGE_REPLY);
     assert_null(exchange->parts);
     assert_reply(exchange, 400, "\"line\":1");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(parts_are_made_as_they_are_sent,
-                                        begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(
-            one_that_waits_when_the_server_stops_says_so, begin_house,
-            finish_house),
-        cmocka_unit_test_setup_teardown(one_that_is_abandoned_says_so,
-                                        begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(one_without_memory_says_so, begin_house,
-                                        finish_house),
-        cmocka_unit_test_setup_teardown(
-            one_whose_client_is_gone_stores_nothing_more, begin_house,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            a_first_part_with_a_problem_is_a_whole_reply, begin_house,
-            finish_house),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /* The kept one is as a new one is: all that the request has set is reset. */
-static void nothing_of_a_request_is_left_to_the_next(void **state)
+TEST_WITH(nothing_of_a_request_is_left_to_the_next, begin_house, finish_house)
 {
     static struct request empty;
     (void)state;
@@ -23,14 +23,4 @@ static void nothing_of_a_request_is_left_to_the_next(void **state)
                         offsetof(struct request, commit));
     assert_int_equal(talloc_total_blocks(empty.memory), 1);
     exchange_end(next);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            nothing_of_a_request_is_left_to_the_next, begin_house,
-            finish_house),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

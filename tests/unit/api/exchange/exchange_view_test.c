@@ -12,7 +12,7 @@ static struct exchange *get(const char *target, enum exchange_next next)
     return start(METHOD_GET, target, kx_slice(NULL, 0), next);
 }
 
-static void what_needs_no_view_is_answered(void **state)
+TEST_WITH(what_needs_no_view_is_answered, begin_house, finish_house)
 {
     struct view *view = &house->test.store->view;
     (void)state;
@@ -26,7 +26,7 @@ static void what_needs_no_view_is_answered(void **state)
     assert_int_equal(house->ready, 0);
 }
 
-static void what_needs_one_goes_on_when_it_can_have_it(void **state)
+TEST_WITH(what_needs_one_goes_on_when_it_can_have_it, begin_house, finish_house)
 {
     static const struct {
         const char *target;
@@ -62,7 +62,8 @@ static void what_needs_one_goes_on_when_it_can_have_it(void **state)
     view_apply_cancel(view);
 }
 
-static void a_list_that_is_a_stream_waits_for_its_chunks(void **state)
+TEST_WITH(a_list_that_is_a_stream_waits_for_its_chunks, begin_house,
+          finish_house)
 {
     struct view *view = &house->test.store->view;
     char chunk[512];
@@ -85,7 +86,7 @@ static void a_list_that_is_a_stream_waits_for_its_chunks(void **state)
 }
 
 /* Its client is gone: the writer need not wait for it. */
-static void one_that_is_forsaken_owes_nothing(void **state)
+TEST_WITH(one_that_is_forsaken_owes_nothing, begin_house, finish_house)
 {
     struct view *view = &house->test.store->view;
     (void)state;
@@ -101,7 +102,8 @@ static void one_that_is_forsaken_owes_nothing(void **state)
 
 /* It may write everything and read nothing. What its commit reads depends on
  * the declared indexes. */
-static void the_rights_of_a_commit_are_looked_up_in_one(void **state)
+TEST_WITH(the_rights_of_a_commit_are_looked_up_in_one, begin_house,
+          finish_house)
 {
     struct view *view = &house->test.store->view;
     (void)state;
@@ -118,7 +120,7 @@ static void the_rights_of_a_commit_are_looked_up_in_one(void **state)
 }
 
 /* Bounds in an index depend on its declaration. */
-static void a_removal_by_an_index_waits_for_one(void **state)
+TEST_WITH(a_removal_by_an_index_waits_for_one, begin_house, finish_house)
 {
     struct view *view = &house->test.store->view;
     (void)state;
@@ -133,7 +135,7 @@ static void a_removal_by_an_index_waits_for_one(void **state)
 }
 
 /* With all rights nothing has to be looked up before the commit. */
-static void an_entry_named_by_a_value_needs_none(void **state)
+TEST_WITH(an_entry_named_by_a_value_needs_none, begin_house, finish_house)
 {
     static const char TEXT[] =
         "{\"checks\":[{\"by\":{\"index\":\"none\",\"value\":[\"x\"]},"
@@ -153,7 +155,7 @@ static void an_entry_named_by_a_value_needs_none(void **state)
 }
 
 /* A value in each of many results, which are more than is written in a turn. */
-static void many_results_are_written_in_turns(void **state)
+TEST_WITH(many_results_are_written_in_turns, begin_house, finish_house)
 {
     enum { RESULTS = 8, SIZE = 200000 };
     struct kx_buffer body;
@@ -182,30 +184,4 @@ static void many_results_are_written_in_turns(void **state)
     assert_true(reply_bytes(&exchange->reply).size > RESULTS * SIZE);
     assert_int_equal(kx_json_check(reply_bytes(&exchange->reply), NULL), KX_OK);
     assert_reply(exchange, 200, "\"results\":[{\"key\":[\"r\"]");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_needs_no_view_is_answered,
-                                        begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(
-            what_needs_one_goes_on_when_it_can_have_it, begin_house,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            a_list_that_is_a_stream_waits_for_its_chunks, begin_house,
-            finish_house),
-        cmocka_unit_test_setup_teardown(one_that_is_forsaken_owes_nothing,
-                                        begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(
-            the_rights_of_a_commit_are_looked_up_in_one, begin_house,
-            finish_house),
-        cmocka_unit_test_setup_teardown(a_removal_by_an_index_waits_for_one,
-                                        begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(an_entry_named_by_a_value_needs_none,
-                                        begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(many_results_are_written_in_turns,
-                                        begin_house, finish_house),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,9 +32,8 @@ static char *query_of_values(void)
     return talloc_asprintf_append(query, "]}}");
 }
 
-static void each_index_has_a_turn(void **state)
+TEST_WITH(each_index_has_a_turn, begin_house, finish_house)
 {
-    (void)state;
     declare_indexes();
     struct exchange *exchange = start(
         METHOD_POST, "/explain", kx_text(query_of_values()), EXCHANGE_PARK);
@@ -53,11 +52,4 @@ static void each_index_has_a_turn(void **state)
     assert_reply(exchange, 200, "\"index\":\"i0\"");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_index_has_a_turn, begin_house,
-                                        finish_house),
-    };
-    return cmocka_run_group_tests(tests, memory_open, memory_close);
-}
+TESTS_SHARE(memory_open, memory_close)

@@ -82,7 +82,7 @@ static const char *text_of_entry(int i)
 
 /* Keys, those without an entry between them, and pages. A commit after the view
  * is not shown. */
-static void it_is_what_it_would_be_at_once(void **state)
+TEST_WITH(it_is_what_it_would_be_at_once, begin_house, finish_house)
 {
     char *asked = talloc_strdup(house->mem, "{\"keys\":[");
     char *expected = talloc_strdup(house->mem, "{\"entries\":[");
@@ -156,9 +156,8 @@ static void put_undefined(void)
 
 /* The value takes few bytes, and its text many: only when it is written does
  * the reply turn out to be too large. */
-static void its_text_is_bounded_as_well(void **state)
+TEST_WITH(its_text_is_bounded_as_well, begin_house, finish_house)
 {
-    (void)state;
     put_large(0, 'a');
     put_large(1, 'b');
     put_undefined();
@@ -169,15 +168,4 @@ static void its_text_is_bounded_as_well(void **state)
     while (exchange->phase != EXCHANGE_READY)
         exchange_loop_turns(&house->queue);
     assert_reply(exchange, 413, "\"limit\":16777216");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_is_what_it_would_be_at_once,
-                                        begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(its_text_is_bounded_as_well,
-                                        begin_house, finish_house),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

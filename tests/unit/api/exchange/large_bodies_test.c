@@ -79,9 +79,8 @@ static struct exchange *send_row(size_t i, size_t size, enum exchange_next next)
                  padded(WRITES[i].body, size), next);
 }
 
-static void a_large_body_is_not_read_on_the_loop(void **state)
+TEST_WITH(a_large_body_is_not_read_on_the_loop, begin_house, finish_house)
 {
-    (void)state;
     for (unsigned i = 0; i < ALL; i++) {
         struct exchange *exchange =
             send_row(i, BODY_ON_LOOP_MAX + 1, EXCHANGE_PARK);
@@ -93,9 +92,8 @@ static void a_large_body_is_not_read_on_the_loop(void **state)
 }
 
 /* Every route that takes such bodies has a row above. */
-static void every_route_with_a_body_is_asked(void **state)
+TEST_WITH(every_route_with_a_body_is_asked, begin_house, finish_house)
 {
-    (void)state;
     for (size_t i = 0; i < ROUTES.count; i++) {
         const struct route *route = &ROUTES.rows[i];
         bool found = route->body == BODY_NONE || route->body == BODY_KEYS;
@@ -111,9 +109,8 @@ static void every_route_with_a_body_is_asked(void **state)
     }
 }
 
-static void a_small_body_is_read_on_the_loop(void **state)
+TEST_WITH(a_small_body_is_read_on_the_loop, begin_house, finish_house)
 {
-    (void)state;
     struct exchange *exchange =
         start(METHOD_POST, "/get",
               padded("{\"keys\":[[\"b\"]]}", BODY_ON_LOOP_MAX), EXCHANGE_REPLY);
@@ -169,9 +166,9 @@ static int begin_notes(void **state)
     return result;
 }
 
-static void work_on_a_large_body_has_another_thread_and_no_reader(void **state)
+TEST_WITH(work_on_a_large_body_has_another_thread_and_no_reader, begin_notes,
+          finish_house)
 {
-    (void)state;
     struct exchange *exchange = start(
         METHOD_POST, "/note", padded("", BODY_ON_LOOP_MAX + 1), EXCHANGE_PARK);
     wait_for_ready(1);
@@ -182,7 +179,8 @@ static void work_on_a_large_body_has_another_thread_and_no_reader(void **state)
     assert_true(pthread_equal(seen.thread[2], pthread_self()));
 }
 
-static void a_section_after_the_work_waits_for_its_view(void **state)
+TEST_WITH(a_section_after_the_work_waits_for_its_view, begin_notes,
+          finish_house)
 {
     struct view *view = &house->test.store->view;
     (void)state;
@@ -198,35 +196,13 @@ static void a_section_after_the_work_waits_for_its_view(void **state)
     assert_true(seen.reader[2]);
 }
 
-static void a_request_whose_client_leaves_during_its_work_ends(void **state)
+TEST_WITH(a_request_whose_client_leaves_during_its_work_ends, begin_notes,
+          finish_house)
 {
-    (void)state;
     struct exchange *exchange = start(
         METHOD_POST, "/note", padded("", BODY_ON_LOOP_MAX + 1), EXCHANGE_PARK);
     exchange_cancel(exchange);
     wait_for_ready(1);
     exchange_end(exchange);
     assert_int_equal(house->queue.awaited, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_large_body_is_not_read_on_the_loop,
-                                        begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(every_route_with_a_body_is_asked,
-                                        begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(a_small_body_is_read_on_the_loop,
-                                        begin_house, finish_house),
-        cmocka_unit_test_setup_teardown(
-            work_on_a_large_body_has_another_thread_and_no_reader, begin_notes,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            a_section_after_the_work_waits_for_its_view, begin_notes,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            a_request_whose_client_leaves_during_its_work_ends, begin_notes,
-            finish_house),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

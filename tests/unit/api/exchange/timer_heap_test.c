@@ -18,7 +18,7 @@ static uint64_t next_time(const struct alarm *alarms)
     return next;
 }
 
-static void the_next_one_is_always_known(void **state)
+TEST(the_next_one_is_always_known)
 {
     static struct alarm all[COUNT];
     struct timer_heap alarms = {.first = NULL};
@@ -39,7 +39,7 @@ static void the_next_one_is_always_known(void **state)
 }
 
 /* As a loop does it: the first is taken and set again, later. */
-static void all_have_their_turn_in_order(void **state)
+TEST(all_have_their_turn_in_order)
 {
     static struct alarm all[COUNT];
     struct timer_heap alarms = {.first = NULL};
@@ -57,7 +57,7 @@ static void all_have_their_turn_in_order(void **state)
     assert_int_equal(now, 10 * COUNT - 1);
 }
 
-static void one_that_is_not_set_can_be_taken_back(void **state)
+TEST(one_that_is_not_set_can_be_taken_back)
 {
     struct timer_heap alarms = {.first = NULL};
     struct alarm alarm = {.link = NULL};
@@ -67,14 +67,4 @@ static void one_that_is_not_set_can_be_taken_back(void **state)
     timer_heap_clear(&alarms, &alarm);
     timer_heap_clear(&alarms, &alarm);
     assert_null(alarms.first);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_next_one_is_always_known),
-        cmocka_unit_test(all_have_their_turn_in_order),
-        cmocka_unit_test(one_that_is_not_set_can_be_taken_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,9 +68,9 @@ static int finish_totals(void **state)
     return finish_house(state);
 }
 
-static void a_copy_from_before_the_expiry_is_not_current(void **state)
+TEST_WITH(a_copy_from_before_the_expiry_is_not_current, begin_totals,
+          finish_totals)
 {
-    (void)state;
     const char *before = get(NULL, 200, "{\"count\":2}");
     assert_non_null(before);
     assert_string_equal(get(before, 304, ""), before);
@@ -83,14 +83,4 @@ static void a_copy_from_before_the_expiry_is_not_current(void **state)
     while ((after = get(before, 200, "{\"count\":1}")) == NULL)
         usleep(1000);
     assert_string_equal(get(after, 304, ""), after);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_copy_from_before_the_expiry_is_not_current, begin_totals,
-            finish_totals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

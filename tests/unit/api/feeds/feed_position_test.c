@@ -4,7 +4,7 @@
 
 #include <talloc.h>
 
-static void what_is_written_is_read_back(void **state)
+TEST(what_is_written_is_read_back)
 {
     static const struct {
         struct feed_position position;
@@ -29,7 +29,7 @@ static void what_is_written_is_read_back(void **state)
     }
 }
 
-static void anything_else_is_refused(void **state)
+TEST(anything_else_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -58,10 +58,8 @@ static bool is_gone(uint64_t stamp, uint64_t began)
     return feed_position_is_gone(&position, &changes);
 }
 
-static void
-a_position_is_gone_when_a_removal_after_it_may_be_missing(void **state)
+TEST(a_position_is_gone_when_a_removal_after_it_may_be_missing)
 {
-    (void)state;
     assert_true(is_gone(9, 0));
     assert_false(is_gone(10, 0));
     assert_false(is_gone(20, 0));
@@ -69,21 +67,8 @@ a_position_is_gone_when_a_removal_after_it_may_be_missing(void **state)
     assert_false(is_gone(0, 10));
 }
 
-static void so_is_one_that_no_commit_has_reached(void **state)
+TEST(so_is_one_that_no_commit_has_reached)
 {
-    (void)state;
     assert_true(is_gone(21, 0));
     assert_true(is_gone(1, 21));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read_back),
-        cmocka_unit_test(anything_else_is_refused),
-        cmocka_unit_test(
-            a_position_is_gone_when_a_removal_after_it_may_be_missing),
-        cmocka_unit_test(so_is_one_that_no_commit_has_reached),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

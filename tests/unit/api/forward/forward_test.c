@@ -37,9 +37,8 @@ static const char *header_of(const struct exchange *exchange, const char *name)
     return NULL;
 }
 
-static void each_method_is_answered(void **state)
+TEST_WITH(each_method_is_answered, begin_nodes, finish_nodes)
 {
-    (void)state;
     expect(METHOD_PUT, "/kv/x/a%2Fb", "{\"n\":1}", 201, "");
     expect(METHOD_GET, "/kv/x/a%2Fb", "", 200, "{\"n\":1}");
     expect(METHOD_PUT, "/kv/x/a%2Fb", "{\"n\":2}", 200, "");
@@ -50,9 +49,8 @@ static void each_method_is_answered(void **state)
     assert_int_equal(house->service.counters.forwarded[FORWARDED_ANSWERED], 7);
 }
 
-static void headers_are_those_of_the_answer(void **state)
+TEST_WITH(headers_are_those_of_the_answer, begin_nodes, finish_nodes)
 {
-    (void)state;
     struct exchange *exchange = ask(METHOD_PUT, "/kv/a", kx_text("1"));
     const char *etag = talloc_strdup(house->mem, header_of(exchange, "ETag"));
     assert_reply(exchange, 201, "");
@@ -70,7 +68,7 @@ static void headers_are_those_of_the_answer(void **state)
     assert_reply(exchange, 200, "1");
 }
 
-static void bodies_of_each_size_go_both_ways(void **state)
+TEST_WITH(bodies_of_each_size_go_both_ways, begin_nodes, finish_nodes)
 {
     static const size_t SIZES[] = {1, 4096, 64 * 1024, 64 * 1024 + 1, MANY};
     (void)state;
@@ -90,7 +88,7 @@ static void bodies_of_each_size_go_both_ways(void **state)
     assert_reply(ask(METHOD_PUT, "/kv/b", NOTHING), 400, "bad-json");
 }
 
-static void a_head_has_the_length_and_no_body(void **state)
+TEST_WITH(a_head_has_the_length_and_no_body, begin_nodes, finish_nodes)
 {
     static const size_t SIZES[] = {1, MANY};
     (void)state;
@@ -131,9 +129,8 @@ static const char *come(struct exchange *exchange, const char *until)
     }
 }
 
-static void a_watch_sends_what_happens(void **state)
+TEST_WITH(a_watch_sends_what_happens, begin_nodes, finish_nodes)
 {
-    (void)state;
     exchange_end(ask(METHOD_PUT, "/kv/w", kx_text("1")));
     struct exchange *watch = ask(METHOD_GET, "/watch?key=w", NOTHING);
     assert_int_equal(watch->reply.status, 200);
@@ -148,9 +145,9 @@ static void a_watch_sends_what_happens(void **state)
     exchange_end(watch);
 }
 
-static void a_list_is_whole_and_its_client_sets_the_pace(void **state)
+TEST_WITH(a_list_is_whole_and_its_client_sets_the_pace, begin_nodes,
+          finish_nodes)
 {
-    (void)state;
     for (int n = 0; n < 8; n++) {
         char key[24];
         snprintf(key, sizeof key, "/kv/l/%d", n);
@@ -172,9 +169,8 @@ static void a_list_is_whole_and_its_client_sets_the_pace(void **state)
     exchange_end(exchange);
 }
 
-static void a_client_that_is_gone_ends_it(void **state)
+TEST_WITH(a_client_that_is_gone_ends_it, begin_nodes, finish_nodes)
 {
-    (void)state;
     struct exchange *exchange =
         start(METHOD_PUT, "/kv/g", kx_text("1"), EXCHANGE_PARK);
     exchange_cancel(exchange);
@@ -187,9 +183,8 @@ static void a_client_that_is_gone_ends_it(void **state)
     work();
 }
 
-static void what_has_hopped_does_not_again(void **state)
+TEST_WITH(what_has_hopped_does_not_again, begin_nodes, finish_nodes)
 {
-    (void)state;
     house->hop = "1";
     struct exchange *exchange =
         start(METHOD_GET, "/kv/a", NOTHING, EXCHANGE_REPLY);
@@ -197,9 +192,8 @@ static void what_has_hopped_does_not_again(void **state)
     assert_reply(exchange, 503, "no-active-node");
 }
 
-static void without_an_active_node_that_is_said(void **state)
+TEST_WITH(without_an_active_node_that_is_said, begin_nodes, finish_nodes)
 {
-    (void)state;
     know(NULL);
     struct exchange *exchange =
         start(METHOD_PUT, "/kv/a", kx_text("1"), EXCHANGE_REPLY);
@@ -212,7 +206,7 @@ static void without_an_active_node_that_is_said(void **state)
                      1);
 }
 
-static void what_is_answered_by_a_close_may_be_done(void **state)
+TEST_WITH(what_is_answered_by_a_close_may_be_done, begin_nodes, finish_nodes)
 {
     struct rude_peer peer = {.unanswered = 2};
     (void)state;
@@ -236,7 +230,8 @@ static void assert_no_content(enum method method)
 }
 
 /* libcurl would send it once more by itself, as it does with the GET. */
-static void a_write_is_sent_once_over_a_kept_connection(void **state)
+TEST_WITH(a_write_is_sent_once_over_a_kept_connection, begin_nodes,
+          finish_nodes)
 {
     struct rude_peer writes = {.answered = 1, .unanswered = 1};
     struct rude_peer reads = {.answered = 1, .unanswered = 2};
@@ -253,18 +248,16 @@ static void a_write_is_sent_once_over_a_kept_connection(void **state)
     assert_int_equal(reads.seen, 3);
 }
 
-static void connections_are_kept(void **state)
+TEST_WITH(connections_are_kept, begin_nodes, finish_nodes)
 {
-    (void)state;
     for (int n = 0; n < 20; n++)
         expect(METHOD_PUT, "/kv/k", "1", n == 0 ? 201 : 200, "");
     assert_int_equal(nodes->service.counters.connections_accepted, 1);
 }
 
-static void
-when_another_node_becomes_active_the_former_is_given_up(void **state)
+TEST_WITH(when_another_node_becomes_active_the_former_is_given_up, begin_nodes,
+          finish_nodes)
 {
-    (void)state;
     struct exchange *watch = ask(METHOD_GET, "/watch?key=w", NOTHING);
     come(watch, "event:");
     know("http://127.0.0.1:1");
@@ -272,9 +265,8 @@ when_another_node_becomes_active_the_former_is_given_up(void **state)
     exchange_end(watch);
 }
 
-static void more_than_may_be_are_refused(void **state)
+TEST_WITH(more_than_may_be_are_refused, begin_nodes, finish_nodes)
 {
-    (void)state;
     nodes->forward->lasting += FORWARD_LASTING_MAX;
     struct exchange *exchange =
         start(METHOD_GET, "/watch?key=w", NOTHING, EXCHANGE_REPLY);
@@ -287,9 +279,8 @@ static void more_than_may_be_are_refused(void **state)
     assert_int_equal(house->service.counters.forwarded[FORWARDED_REFUSED], 2);
 }
 
-static void a_watch_ends_when_its_node_stops(void **state)
+TEST_WITH(a_watch_ends_when_its_node_stops, begin_nodes, finish_nodes)
 {
-    (void)state;
     struct exchange *watch = ask(METHOD_GET, "/watch?key=w", NOTHING);
     come(watch, "event:");
     house->service.stopping = true;
@@ -314,9 +305,9 @@ int __wrap_epoll_ctl(int epoll_fd, int change, int fd,
     return -1;
 }
 
-static void only_what_needs_a_socket_that_cannot_be_watched_ends(void **state)
+TEST_WITH(only_what_needs_a_socket_that_cannot_be_watched_ends, begin_nodes,
+          finish_nodes)
 {
-    (void)state;
     struct exchange *watch = ask(METHOD_GET, "/watch?key=w", NOTHING);
     come(watch, "event:");
     watches_fail = true;
@@ -338,7 +329,7 @@ static void *fill(void *memory)
 }
 
 /* From each allocation of the request's memory on, all fail. */
-static void a_request_without_memory_is_answered(void **state)
+TEST_WITH(a_request_without_memory_is_answered, begin_nodes, finish_nodes)
 {
     size_t refused = 0;
     bool done = false;
@@ -360,31 +351,4 @@ static void a_request_without_memory_is_answered(void **state)
         assert_int_equal(nodes->forward->requests, 0);
     }
     assert_true(refused > 10);
-}
-
-#define TEST(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, begin_nodes, finish_nodes)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(each_method_is_answered),
-        TEST(headers_are_those_of_the_answer),
-        TEST(bodies_of_each_size_go_both_ways),
-        TEST(a_head_has_the_length_and_no_body),
-        TEST(a_watch_sends_what_happens),
-        TEST(a_list_is_whole_and_its_client_sets_the_pace),
-        TEST(a_client_that_is_gone_ends_it),
-        TEST(what_has_hopped_does_not_again),
-        TEST(without_an_active_node_that_is_said),
-        TEST(what_is_answered_by_a_close_may_be_done),
-        TEST(a_write_is_sent_once_over_a_kept_connection),
-        TEST(connections_are_kept),
-        TEST(when_another_node_becomes_active_the_former_is_given_up),
-        TEST(more_than_may_be_are_refused),
-        TEST(a_watch_ends_when_its_node_stops),
-        TEST(only_what_needs_a_socket_that_cannot_be_watched_ends),
-        TEST(a_request_without_memory_is_answered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "http/host_name.h"
 #include "unit.h"
 
-static void a_name_or_an_address_is_a_host(void **state)
+TEST(a_name_or_an_address_is_a_host)
 {
     static const char *const VALID[] = {
         "a",          "localhost", "kindex.test:4512", "127.0.0.1:80",
@@ -15,7 +15,7 @@ static void a_name_or_an_address_is_a_host(void **state)
             fail_msg("%s", VALID[i]);
 }
 
-static void other_texts_are_not(void **state)
+TEST(other_texts_are_not)
 {
     static const char *const INVALID[] = {
         "",     ":",     ":80",   "a,b",  "a b",    "a/b", "a:b",
@@ -27,13 +27,4 @@ static void other_texts_are_not(void **state)
         if (host_name_is_valid(kx_text(INVALID[i])))
             fail_msg("%s", INVALID[i]);
     assert_false(host_name_is_valid(kx_slice("a\0b", 3)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_or_an_address_is_a_host),
-        cmocka_unit_test(other_texts_are_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
 #include "http/prefer.h"
 #include "unit.h"
 
-static void seconds_are_found_among_other_preferences(void **state)
+TEST(seconds_are_found_among_other_preferences)
 {
-    (void)state;
     assert_int_equal(prefer_wait("wait=10"), 10);
     assert_int_equal(prefer_wait("respond-async, wait=5"), 5);
     assert_int_equal(prefer_wait("WAIT = 7 , handling=strict"), 7);
@@ -13,15 +12,14 @@ static void seconds_are_found_among_other_preferences(void **state)
     assert_int_equal(prefer_wait("x,,wait=3"), 3);
 }
 
-static void there_is_a_longest_wait(void **state)
+TEST(there_is_a_longest_wait)
 {
-    (void)state;
     assert_int_equal(prefer_wait("wait=60"), PREFER_WAIT_MAX);
     assert_int_equal(prefer_wait("wait=61"), PREFER_WAIT_MAX);
     assert_int_equal(prefer_wait("wait=99999999999999999999"), PREFER_WAIT_MAX);
 }
 
-static void what_is_no_preference_to_wait_is_none(void **state)
+TEST(what_is_no_preference_to_wait_is_none)
 {
     static const char *const texts[] = {
         "",          "wait",    "wait=",    "wait=-1",        "wait=1x",
@@ -33,9 +31,8 @@ static void what_is_no_preference_to_wait_is_none(void **state)
         assert_int_equal(prefer_wait(texts[i]), 0);
 }
 
-static void other_preferences_are_there_or_not(void **state)
+TEST(other_preferences_are_there_or_not)
 {
-    (void)state;
     assert_true(prefer_has("server-timing", "server-timing"));
     assert_true(prefer_has("wait=5, Server-Timing ;x", "server-timing"));
     assert_false(prefer_has("server-timings", "server-timing"));
@@ -43,7 +40,7 @@ static void other_preferences_are_there_or_not(void **state)
     assert_false(prefer_has(NULL, "server-timing"));
 }
 
-static void a_preference_has_one_value_or_another(void **state)
+TEST(a_preference_has_one_value_or_another)
 {
     static const char *const said[] = {
         "return=representation", "wait=5, return = representation",
@@ -64,16 +61,4 @@ static void a_preference_has_one_value_or_another(void **state)
         assert_true(prefer_says(said[i], "return", "representation"));
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         assert_false(prefer_says(other[i], "return", "representation"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seconds_are_found_among_other_preferences),
-        cmocka_unit_test(there_is_a_longest_wait),
-        cmocka_unit_test(other_preferences_are_there_or_not),
-        cmocka_unit_test(a_preference_has_one_value_or_another),
-        cmocka_unit_test(what_is_no_preference_to_wait_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,9 +21,8 @@ static void body_is(struct story *story, const char *wanted)
     kx_buffer_free(&story->reply.body);
 }
 
-static void each_code_is_whole_and_unique(void **state)
+TEST(each_code_is_whole_and_unique)
 {
-    (void)state;
     for (int i = 0; i < PROBLEM_COUNT; i++) {
         const struct problem_row *row = problem_row((enum problem_code)i);
         enum problem_code found;
@@ -36,7 +35,7 @@ static void each_code_is_whole_and_unique(void **state)
     assert_false(problem_find(kx_text("no-such-code"), &none));
 }
 
-static void each_document_is_valid_json(void **state)
+TEST(each_document_is_valid_json)
 {
     for (int i = 0; i < PROBLEM_COUNT; i++) {
         struct kx_buffer body;
@@ -48,7 +47,7 @@ static void each_document_is_valid_json(void **state)
     }
 }
 
-static void a_problem_replaces_the_reply(void **state)
+TEST(a_problem_replaces_the_reply)
 {
     struct story story = begin(*state);
     kx_add_text(&story.reply.body, "half of an answer");
@@ -65,7 +64,7 @@ static void a_problem_replaces_the_reply(void **state)
             "later.\"}");
 }
 
-static void members_follow_the_document(void **state)
+TEST(members_follow_the_document)
 {
     struct story story = begin(*state);
     problem(&story.request, &story.reply, PROBLEM_KEY_NOT_FOUND, "None.");
@@ -78,7 +77,7 @@ static void members_follow_the_document(void **state)
                     "\"d\":18446744073709551615}");
 }
 
-static void a_fault_shows_where_it_is(void **state)
+TEST(a_fault_shows_where_it_is)
 {
     struct story story = begin(*state);
     struct kx_fault fault;
@@ -94,7 +93,7 @@ static void a_fault_shows_where_it_is(void **state)
     kx_buffer_free(&story.reply.body);
 }
 
-static void a_cleared_fault_shows_nothing_of_what_was_in_memory(void **state)
+TEST(a_cleared_fault_shows_nothing_of_what_was_in_memory)
 {
     struct story story = begin(*state);
     struct kx_fault fault;
@@ -107,16 +106,15 @@ static void a_cleared_fault_shows_nothing_of_what_was_in_memory(void **state)
     kx_buffer_free(&story.reply.body);
 }
 
-static void each_status_has_a_code(void **state)
+TEST(each_status_has_a_code)
 {
-    (void)state;
     assert_int_equal(problem_of(KX_UNKNOWN), PROBLEM_COMMIT_UNKNOWN);
     assert_int_equal(problem_of(KX_ABSENT), PROBLEM_KEY_NOT_FOUND);
     for (int status = KX_OK; status <= KX_FAILED; status++)
         assert_true(problem_of((enum kx_status)status) < PROBLEM_COUNT);
 }
 
-static void a_formatted_header_lives_with_the_request(void **state)
+TEST(a_formatted_header_lives_with_the_request)
 {
     struct story story = begin(*state);
     reply_headerf(&story.request, &story.reply, "ETag", "\"%s\"", "abc");
@@ -124,17 +122,4 @@ static void a_formatted_header_lives_with_the_request(void **state)
     talloc_free((void *)story.reply.headers[0].value);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_code_is_whole_and_unique),
-        cmocka_unit_test(each_document_is_valid_json),
-        cmocka_unit_test(a_problem_replaces_the_reply),
-        cmocka_unit_test(members_follow_the_document),
-        cmocka_unit_test(a_fault_shows_where_it_is),
-        cmocka_unit_test(a_cleared_fault_shows_nothing_of_what_was_in_memory),
-        cmocka_unit_test(each_status_has_a_code),
-        cmocka_unit_test(a_formatted_header_lives_with_the_request),
-    };
-    return cmocka_run_group_tests(tests, memory_open, memory_close);
-}
+TESTS_SHARE(memory_open, memory_close)

@@ -55,9 +55,8 @@ static const struct {
 
 static struct service SERVICE = {.routes = &ROUTES};
 
-static void each_path_finds_its_row(void **state)
+TEST(each_path_finds_its_row)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct request request = {.service = &SERVICE,
                                   .method = CASES[i].method,
@@ -75,9 +74,8 @@ static void each_path_finds_its_row(void **state)
     }
 }
 
-static void a_path_names_its_methods(void **state)
+TEST(a_path_names_its_methods)
 {
-    (void)state;
     char allow[128];
     struct request request = {.service = &SERVICE, .path = kx_text("/list")};
     route_allow(&request, allow, sizeof allow);
@@ -93,9 +91,8 @@ static void a_path_names_its_methods(void **state)
     assert_string_equal(allow, "");
 }
 
-static void methods_have_their_case(void **state)
+TEST(methods_have_their_case)
 {
-    (void)state;
     assert_int_equal(method_parse("PATCH"), METHOD_PATCH);
     assert_int_equal(method_parse("patch"), METHOD_OTHER);
     assert_int_equal(method_parse("BREW"), METHOD_OTHER);
@@ -104,9 +101,8 @@ static void methods_have_their_case(void **state)
                          method);
 }
 
-static void only_routes_that_write_have_the_flag_commits(void **state)
+TEST(only_routes_that_write_have_the_flag_commits)
 {
-    (void)state;
     const struct route *rows = ROUTES.rows;
     for (size_t i = 0; i < ROUTES.count; i++) {
         bool writes =
@@ -117,15 +113,4 @@ static void only_routes_that_write_have_the_flag_commits(void **state)
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(rows[i].operation, rows[k].operation);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_path_finds_its_row),
-        cmocka_unit_test(a_path_names_its_methods),
-        cmocka_unit_test(methods_have_their_case),
-        cmocka_unit_test(only_routes_that_write_have_the_flag_commits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "http/timing.h"
 #include "unit.h"
 
-static void phases_of_a_commit_are_between_its_milestones(void **state)
+TEST(phases_of_a_commit_are_between_its_milestones)
 {
     struct timing timing;
     (void)state;
@@ -23,7 +23,7 @@ static void phases_of_a_commit_are_between_its_milestones(void **state)
     assert_int_equal(timing.phases[PHASE_HANDLE], timing.total_ns - 100);
 }
 
-static void a_refused_commit_was_neither_applied_nor_flushed(void **state)
+TEST(a_refused_commit_was_neither_applied_nor_flushed)
 {
     struct timing timing;
     (void)state;
@@ -38,7 +38,7 @@ static void a_refused_commit_was_neither_applied_nor_flushed(void **state)
     assert_int_equal(timing.phases[PHASE_PLAN], 20);
 }
 
-static void waiting_for_news_does_not_count(void **state)
+TEST(waiting_for_news_does_not_count)
 {
     struct timing timing;
     (void)state;
@@ -53,7 +53,7 @@ static void waiting_for_news_does_not_count(void **state)
     assert_int_equal(timing.phases[PHASE_HANDLE], timing.total_ns);
 }
 
-static void the_header_names_what_took_time(void **state)
+TEST(the_header_names_what_took_time)
 {
     char text[TIMING_TEXT_MAX];
     struct timing timing = {.total_ns = 1500000};
@@ -65,7 +65,7 @@ static void the_header_names_what_took_time(void **state)
                         "total;dur=1.500, handle;dur=0.500, flush;dur=1.000");
 }
 
-static void the_longest_header_fits(void **state)
+TEST(the_longest_header_fits)
 {
     char text[TIMING_TEXT_MAX];
     struct timing timing = {.total_ns = UINT64_MAX / 10};
@@ -75,16 +75,4 @@ static void the_longest_header_fits(void **state)
     timing_text(&timing, text);
     assert_non_null(strstr(text, "stream;dur="));
     assert_true(strlen(text) < sizeof text - 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_of_a_commit_are_between_its_milestones),
-        cmocka_unit_test(a_refused_commit_was_neither_applied_nor_flushed),
-        cmocka_unit_test(waiting_for_news_does_not_count),
-        cmocka_unit_test(the_header_names_what_took_time),
-        cmocka_unit_test(the_longest_header_fits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

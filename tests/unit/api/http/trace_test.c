@@ -34,7 +34,7 @@ static struct request read_headers(struct headers *headers)
     return request;
 }
 
-static void an_identifier_is_short_and_plain(void **state)
+TEST(an_identifier_is_short_and_plain)
 {
     static const char *const bad[] = {"",         "a b", "a\"", "a=b", "a\nb",
                                       "\xc3\xa4", "a/b", "a,b", " a"};
@@ -51,7 +51,7 @@ static void an_identifier_is_short_and_plain(void **state)
     assert_true(trace_is_request_id(text));
 }
 
-static void a_trace_is_read_as_the_standard_says(void **state)
+TEST(a_trace_is_read_as_the_standard_says)
 {
     struct trace trace = {.named = false};
     bool sampled = false;
@@ -66,7 +66,7 @@ static void a_trace_is_read_as_the_standard_says(void **state)
     assert_true(sampled);
 }
 
-static void a_later_version_may_have_more(void **state)
+TEST(a_later_version_may_have_more)
 {
     struct trace trace;
     bool sampled;
@@ -78,7 +78,7 @@ static void a_later_version_may_have_more(void **state)
         trace_parse("00-" TRACE "-" SPAN "-01-what", &trace, &sampled));
 }
 
-static void what_is_no_trace_is_left_alone(void **state)
+TEST(what_is_no_trace_is_left_alone)
 {
     static const char *const bad[] = {
         "",
@@ -104,7 +104,7 @@ static void what_is_no_trace_is_left_alone(void **state)
     }
 }
 
-static void a_request_is_known_by_what_its_client_calls_it(void **state)
+TEST(a_request_is_known_by_what_its_client_calls_it)
 {
     struct headers both = {"mine", "00-" TRACE "-" SPAN "-00", NULL};
     struct headers trace = {"not mine!", "00-" TRACE "-" SPAN "-01", NULL};
@@ -119,7 +119,7 @@ static void a_request_is_known_by_what_its_client_calls_it(void **state)
     assert_true(request.trace.timing);
 }
 
-static void a_request_without_a_name_gets_one(void **state)
+TEST(a_request_without_a_name_gets_one)
 {
     struct headers none = {NULL, "nothing", "server-timing"};
     char first[TRACE_REQUEST_ID_MAX + 1];
@@ -132,17 +132,4 @@ static void a_request_without_a_name_gets_one(void **state)
     assert_string_equal(trace_request_id(&request), first);
     request = read_headers(&none);
     assert_string_not_equal(trace_request_id(&request), first);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_identifier_is_short_and_plain),
-        cmocka_unit_test(a_trace_is_read_as_the_standard_says),
-        cmocka_unit_test(a_later_version_may_have_more),
-        cmocka_unit_test(what_is_no_trace_is_left_alone),
-        cmocka_unit_test(a_request_is_known_by_what_its_client_calls_it),
-        cmocka_unit_test(a_request_without_a_name_gets_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 /* The same document as that of every other error. */
-static void answer_to_each_fault_is_a_problem_document(void **state)
+TEST(answer_to_each_fault_is_a_problem_document)
 {
     char answer[FRAMING_ANSWER_MAX];
     (void)state;
@@ -43,12 +43,4 @@ static void answer_to_each_fault_is_a_problem_document(void **state)
                                            expected.size)));
         talloc_free(memory);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answer_to_each_fault_is_a_problem_document),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static int end(void **state)
 
 /* In the program, too, these are ours and not the library's: a block keeps what
  * was in it. */
-static void pool_reset_does_not_clear_memory(void **state)
+TEST_WITH(pool_reset_does_not_clear_memory, make, end)
 {
     char *block = MHD_pool_reset(*state, NULL, 0, SIZE);
     memset(block, 'x', SIZE);
@@ -30,7 +30,7 @@ static void pool_reset_does_not_clear_memory(void **state)
     assert_int_equal(block[SIZE - 1], 'x');
 }
 
-static void pool_blocks_of_both_ends_never_overlap(void **state)
+TEST_WITH(pool_blocks_of_both_ends_never_overlap, make, end)
 {
     assert_int_equal(MHD_pool_get_free(*state), SIZE);
     char *first = MHD_pool_allocate(*state, 1, false);
@@ -51,7 +51,7 @@ static void pool_blocks_of_both_ends_never_overlap(void **state)
 }
 
 /* What it has to do with, the library then asks of the front. */
-static void pool_try_alloc_reports_missing_bytes(void **state)
+TEST_WITH(pool_try_alloc_reports_missing_bytes, make, end)
 {
     size_t missing = 7;
     char *start = MHD_pool_allocate(*state, 160, false);
@@ -70,7 +70,7 @@ static void pool_try_alloc_reports_missing_bytes(void **state)
     assert_ptr_equal(MHD_pool_try_alloc(*state, 90, &missing), start + 128);
 }
 
-static void pool_resizes_last_block_in_place(void **state)
+TEST_WITH(pool_resizes_last_block_in_place, make, end)
 {
     char *first = MHD_pool_allocate(*state, 32, false);
     char *block = MHD_pool_reallocate(*state, NULL, 0, 40);
@@ -92,7 +92,7 @@ static void pool_resizes_last_block_in_place(void **state)
 
 /* The library has read the beginning of its buffer; it continues with the
  * remainder. */
-static void pool_resizes_remainder_of_last_block_in_place(void **state)
+TEST_WITH(pool_resizes_remainder_of_last_block_in_place, make, end)
 {
     char *block = MHD_pool_allocate(*state, 100, false);
     char *rest = block + 37;
@@ -102,7 +102,7 @@ static void pool_resizes_remainder_of_last_block_in_place(void **state)
     assert_int_equal(MHD_pool_get_free(*state), SIZE - 48);
 }
 
-static void pool_copies_other_block_when_it_grows(void **state)
+TEST_WITH(pool_copies_other_block_when_it_grows, make, end)
 {
     char *block = MHD_pool_allocate(*state, 30, false);
     char *other = MHD_pool_allocate(*state, 16, false);
@@ -118,7 +118,7 @@ static void pool_copies_other_block_when_it_grows(void **state)
     assert_int_equal(other[15], 'o');
 }
 
-static void pool_reset_keeps_beginning_of_one_block(void **state)
+TEST_WITH(pool_reset_keeps_beginning_of_one_block, make, end)
 {
     char *block = MHD_pool_allocate(*state, 100, false);
     MHD_pool_allocate(*state, 50, true);
@@ -133,32 +133,9 @@ static void pool_reset_keeps_beginning_of_one_block(void **state)
     assert_int_equal(MHD_pool_get_free(*state), SIZE - 80);
 }
 
-static void pool_create_fails_without_memory(void **state)
+TEST(pool_create_fails_without_memory)
 {
-    (void)state;
     assert_null(MHD_pool_create(SIZE_MAX));
     assert_null(MHD_pool_create(SIZE_MAX - 20));
     MHD_pool_destroy(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pool_reset_does_not_clear_memory, make,
-                                        end),
-        cmocka_unit_test_setup_teardown(pool_blocks_of_both_ends_never_overlap,
-                                        make, end),
-        cmocka_unit_test_setup_teardown(pool_try_alloc_reports_missing_bytes,
-                                        make, end),
-        cmocka_unit_test_setup_teardown(pool_resizes_last_block_in_place, make,
-                                        end),
-        cmocka_unit_test_setup_teardown(
-            pool_resizes_remainder_of_last_block_in_place, make, end),
-        cmocka_unit_test_setup_teardown(pool_copies_other_block_when_it_grows,
-                                        make, end),
-        cmocka_unit_test_setup_teardown(pool_reset_keeps_beginning_of_one_block,
-                                        make, end),
-        cmocka_unit_test(pool_create_fails_without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

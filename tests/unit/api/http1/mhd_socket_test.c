@@ -111,7 +111,7 @@ static void client_has(const struct pair *pair, int status)
     client_has_text(pair, status, "");
 }
 
-static void recv_passes_valid_requests(void **state)
+TEST_WITH(recv_passes_valid_requests, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     gives(pair, NULL, EAGAIN);
@@ -126,7 +126,7 @@ static void recv_passes_valid_requests(void **state)
 
 #define PART "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhal"
 
-static void end_within_body_is_reported_as_reset(void **state)
+TEST_WITH(end_within_body_is_reported_as_reset, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     say(pair, GOOD PART);
@@ -138,7 +138,7 @@ static void end_within_body_is_reported_as_reset(void **state)
 }
 
 /* The library, which waits for a sign, is given one: its side is shut down. */
-static void end_that_arrives_with_part_of_body_is_noticed(void **state)
+TEST_WITH(end_that_arrives_with_part_of_body_is_noticed, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     char byte;
@@ -150,7 +150,7 @@ static void end_that_arrives_with_part_of_body_is_noticed(void **state)
     gives(pair, NULL, ECONNRESET);
 }
 
-static void faulty_request_is_answered_and_input_drained(void **state)
+TEST_WITH(faulty_request_is_answered_and_input_drained, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     say(pair, BAD GOOD);
@@ -162,7 +162,8 @@ static void faulty_request_is_answered_and_input_drained(void **state)
     gives(pair, NULL, ECONNRESET);
 }
 
-static void faulty_request_is_answered_after_earlier_requests(void **state)
+TEST_WITH(faulty_request_is_answered_after_earlier_requests, open_pair,
+          close_pair)
 {
     const struct pair *pair = *state;
     say(pair, GOOD GOOD BAD GOOD);
@@ -178,7 +179,8 @@ static void faulty_request_is_answered_after_earlier_requests(void **state)
     gives(pair, NULL, EAGAIN);
 }
 
-static void faulty_request_is_not_answered_on_closed_socket(void **state)
+TEST_WITH(faulty_request_is_not_answered_on_closed_socket, open_pair,
+          close_pair)
 {
     const struct pair *pair = *state;
     say(pair, GOOD BAD);
@@ -190,7 +192,7 @@ static void faulty_request_is_not_answered_on_closed_socket(void **state)
 }
 
 /* A sign for the library: its socket can be read, and is at its end. */
-static void client_that_has_gone_is_reported_to_library(void **state)
+TEST_WITH(client_that_has_gone_is_reported_to_library, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     say(pair, GOOD BAD);
@@ -202,7 +204,7 @@ static void client_that_has_gone_is_reported_to_library(void **state)
     client_has(pair, 400);
 }
 
-static void draining_stops_at_its_limit(void **state)
+TEST_WITH(draining_stops_at_its_limit, open_pair, close_pair)
 {
     static const char zeros[60000];
     const struct pair *pair = *state;
@@ -220,7 +222,7 @@ static void draining_stops_at_its_limit(void **state)
     gives(pair, NULL, ECONNRESET);
 }
 
-static void peeks_and_unregistered_sockets_pass_through(void **state)
+TEST_WITH(peeks_and_unregistered_sockets_pass_through, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     char bytes[100];
@@ -237,7 +239,7 @@ static void peeks_and_unregistered_sockets_pass_through(void **state)
     assert_int_equal(__wrap_recv(-1, bytes, sizeof bytes, 0), -1);
 }
 
-static void reopened_socket_starts_new_stream(void **state)
+TEST_WITH(reopened_socket_starts_new_stream, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     say(pair, "GET /");
@@ -249,7 +251,7 @@ static void reopened_socket_starts_new_stream(void **state)
     gives(pair, GOOD, 0);
 }
 
-static void socket_closed_by_library_is_unregistered(void **state)
+TEST_WITH(socket_closed_by_library_is_unregistered, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     int fd = dup(pair->server);
@@ -266,7 +268,7 @@ static int open_late_pair(void **state)
     return failed;
 }
 
-static void slow_head_is_answered_408(void **state)
+TEST_WITH(slow_head_is_answered_408, open_late_pair, close_pair)
 {
     const struct pair *pair = *state;
     mhd_socket_settle();
@@ -280,7 +282,7 @@ static void slow_head_is_answered_408(void **state)
     gives(pair, NULL, ECONNRESET);
 }
 
-static void slow_body_is_answered_408(void **state)
+TEST_WITH(slow_body_is_answered_408, open_late_pair, close_pair)
 {
     const struct pair *pair = *state;
     say(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n1");
@@ -289,7 +291,7 @@ static void slow_body_is_answered_408(void **state)
     client_has_text(pair, 408, "(--body-timeout)");
 }
 
-static void stalled_body_is_answered_408_when_cut(void **state)
+TEST_WITH(stalled_body_is_answered_408_when_cut, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     say(pair, PART);
@@ -300,7 +302,7 @@ static void stalled_body_is_answered_408_when_cut(void **state)
 
 /* Settling continues as long as a deadline has expired: only those of the
  * others may be so short. */
-static void deadline_waits_for_answers_to_earlier_requests(void **state)
+TEST_WITH(deadline_waits_for_answers_to_earlier_requests, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     http1_deadline_start(60000, 60000);
@@ -359,7 +361,7 @@ static size_t send_as_library(const struct pair *pair, struct iovec *parts,
 }
 
 /* The client reads less at a time than the lines, or the body, have. */
-static void lines_stand_before_blank_line(void **state)
+TEST_WITH(lines_stand_before_blank_line, open_pair, close_pair)
 {
     static const char start[] = "HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n";
     static char lines[LINES], body[BODY], got[REPLY_ROOM];
@@ -395,7 +397,7 @@ static void take(void *receiver, const struct connection *connection)
 }
 
 /* The library shuts it down and closes it, and neither happens. */
-static void transferred_socket_stays_open(void **state)
+TEST_WITH(transferred_socket_stays_open, open_pair, close_pair)
 {
     const struct pair *pair = *state;
     struct connection connection;
@@ -413,50 +415,4 @@ static void transferred_socket_stays_open(void **state)
     assert_int_equal(write(pair->server, "more", 4), 4);
     char bytes[8];
     assert_int_equal(read(pair->client, bytes, sizeof bytes), 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(end_within_body_is_reported_as_reset,
-                                        open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(
-            end_that_arrives_with_part_of_body_is_noticed, open_pair,
-            close_pair),
-        cmocka_unit_test_setup_teardown(recv_passes_valid_requests, open_pair,
-                                        close_pair),
-        cmocka_unit_test_setup_teardown(
-            faulty_request_is_answered_and_input_drained, open_pair,
-            close_pair),
-        cmocka_unit_test_setup_teardown(
-            faulty_request_is_answered_after_earlier_requests, open_pair,
-            close_pair),
-        cmocka_unit_test_setup_teardown(
-            faulty_request_is_not_answered_on_closed_socket, open_pair,
-            close_pair),
-        cmocka_unit_test_setup_teardown(
-            client_that_has_gone_is_reported_to_library, open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(draining_stops_at_its_limit, open_pair,
-                                        close_pair),
-        cmocka_unit_test_setup_teardown(
-            peeks_and_unregistered_sockets_pass_through, open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(reopened_socket_starts_new_stream,
-                                        open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(
-            socket_closed_by_library_is_unregistered, open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(slow_head_is_answered_408,
-                                        open_late_pair, close_pair),
-        cmocka_unit_test_setup_teardown(slow_body_is_answered_408,
-                                        open_late_pair, close_pair),
-        cmocka_unit_test_setup_teardown(stalled_body_is_answered_408_when_cut,
-                                        open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(
-            deadline_waits_for_answers_to_earlier_requests, open_pair,
-            close_pair),
-        cmocka_unit_test_setup_teardown(lines_stand_before_blank_line,
-                                        open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(transferred_socket_stays_open,
-                                        open_pair, close_pair),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

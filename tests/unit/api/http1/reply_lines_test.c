@@ -20,27 +20,16 @@ static bool has_lines(const char *value, const char *expected)
     return !failed;
 }
 
-static void each_header_has_a_line(void **state)
+TEST(each_header_has_a_line)
 {
-    (void)state;
     assert_true(
         has_lines("/kv/a", "Content-Type: text/plain\r\nLocation: /kv/a\r\n"));
     assert_true(has_lines("", "Content-Type: text/plain\r\nLocation: \r\n"));
 }
 
-static void value_with_line_break_is_rejected(void **state)
+TEST(value_with_line_break_is_rejected)
 {
-    (void)state;
     assert_false(has_lines("/\r\nSet-Cookie: a", ""));
     assert_false(has_lines("/\n", ""));
     assert_false(has_lines("\r", ""));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_header_has_a_line),
-        cmocka_unit_test(value_with_line_break_is_rejected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

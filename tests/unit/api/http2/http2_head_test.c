@@ -34,9 +34,8 @@ static void expect_head(const char *const *fields, bool valid)
         fail_msg("%s ... is %s", fields[0], found ? "valid" : "malformed");
 }
 
-static void head_must_have_its_pseudo_fields(void **state)
+TEST(head_must_have_its_pseudo_fields)
 {
-    (void)state;
     expect_head(HEAD(GET), true);
     expect_head(HEAD(":path:/", ":method:GET", ":scheme:https"), true);
     expect_head(HEAD(":method:GET", ":scheme:http", ":path:/", "host:h"), true);
@@ -60,7 +59,7 @@ static void expect_field(const char *field, enum http2_field expected)
         fail_msg("%s: %d, not %d", field, (int)verdict, (int)expected);
 }
 
-static void unknown_or_repeated_pseudo_field_is_malformed(void **state)
+TEST(unknown_or_repeated_pseudo_field_is_malformed)
 {
     struct http2_message message = {.seen = 0};
     (void)state;
@@ -75,7 +74,7 @@ static void unknown_or_repeated_pseudo_field_is_malformed(void **state)
                      HTTP2_FIELD_MALFORMED);
 }
 
-static void invalid_value_of_pseudo_field_is_malformed(void **state)
+TEST(invalid_value_of_pseudo_field_is_malformed)
 {
     static const char *const BAD[] = {
         ":method:",         ":method:G T", ":scheme:",        ":scheme:a b",
@@ -92,9 +91,8 @@ static void invalid_value_of_pseudo_field_is_malformed(void **state)
     assert_int_equal(take(&message, HEAD(":authority:")), HTTP2_FIELD_VALID);
 }
 
-static void connection_fields_are_malformed(void **state)
+TEST(connection_fields_are_malformed)
 {
-    (void)state;
     expect_field("connection:close", HTTP2_FIELD_MALFORMED);
     expect_field("keep-alive:5", HTTP2_FIELD_MALFORMED);
     expect_field("proxy-connection:close", HTTP2_FIELD_MALFORMED);
@@ -108,15 +106,14 @@ static void connection_fields_are_malformed(void **state)
     expect_field("upgrades:h2c", HTTP2_FIELD_VALID);
 }
 
-static void uppercase_field_name_is_malformed(void **state)
+TEST(uppercase_field_name_is_malformed)
 {
-    (void)state;
     expect_field("Accept:*/*", HTTP2_FIELD_MALFORMED);
     expect_field("a B:c", HTTP2_FIELD_MALFORMED);
     expect_field("accept:*/*", HTTP2_FIELD_VALID);
 }
 
-static void invalid_character_in_regular_field_is_answered(void **state)
+TEST(invalid_character_in_regular_field_is_answered)
 {
     struct http2_message message = {.seen = 0};
     (void)state;
@@ -134,7 +131,7 @@ static void invalid_character_in_regular_field_is_answered(void **state)
         HTTP2_FIELD_BAD_TEXT);
 }
 
-static void repeated_host_is_malformed(void **state)
+TEST(repeated_host_is_malformed)
 {
     struct http2_message message = {.seen = 0};
     (void)state;
@@ -142,7 +139,7 @@ static void repeated_host_is_malformed(void **state)
                      HTTP2_FIELD_MALFORMED);
 }
 
-static void pseudo_field_in_trailers_is_malformed(void **state)
+TEST(pseudo_field_in_trailers_is_malformed)
 {
     struct http2_message message = {.seen = 0};
     (void)state;
@@ -153,9 +150,8 @@ static void pseudo_field_in_trailers_is_malformed(void **state)
                      HTTP2_FIELD_MALFORMED);
 }
 
-static void content_length_must_be_one_number(void **state)
+TEST(content_length_must_be_one_number)
 {
-    (void)state;
     expect_field("content-length:0", HTTP2_FIELD_VALID);
     expect_field("content-length:9223372036854775807", HTTP2_FIELD_VALID);
     expect_field("content-length:9223372036854775808", HTTP2_FIELD_MALFORMED);
@@ -169,7 +165,7 @@ static void content_length_must_be_one_number(void **state)
         HTTP2_FIELD_MALFORMED);
 }
 
-static void body_must_match_content_length(void **state)
+TEST(body_must_match_content_length)
 {
     struct http2_message message = {.seen = 0};
     (void)state;
@@ -188,21 +184,4 @@ static void body_must_match_content_length(void **state)
     take(&message, HEAD("content-length:0"));
     assert_true(http2_message_end(&message));
     assert_false(http2_message_body(&message, 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(head_must_have_its_pseudo_fields),
-        cmocka_unit_test(unknown_or_repeated_pseudo_field_is_malformed),
-        cmocka_unit_test(invalid_value_of_pseudo_field_is_malformed),
-        cmocka_unit_test(connection_fields_are_malformed),
-        cmocka_unit_test(uppercase_field_name_is_malformed),
-        cmocka_unit_test(invalid_character_in_regular_field_is_answered),
-        cmocka_unit_test(repeated_host_is_malformed),
-        cmocka_unit_test(pseudo_field_in_trailers_is_malformed),
-        cmocka_unit_test(content_length_must_be_one_number),
-        cmocka_unit_test(body_must_match_content_length),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static const struct {
     {"/", "7b", ""},
 };
 
-static void what_is_wrong_is_said_in_plain_text(void **state)
+TEST_WITH(what_is_wrong_is_said_in_plain_text, begin_calls, finish_calls)
 {
     struct story *story = *state;
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
@@ -71,7 +71,7 @@ static struct kx_slice repeated(void *mem, const char *hex, size_t count)
     return kx_buffer_slice(&all);
 }
 
-static void numbers_of_parts_are_limited(void **state)
+TEST_WITH(numbers_of_parts_are_limited, begin_calls, finish_calls)
 {
     static const struct {
         const char *path;
@@ -94,7 +94,7 @@ static void numbers_of_parts_are_limited(void **state)
 
 /* Half a million parts of two bytes each must not become a hundred times as
  * much memory. */
-static void a_small_body_cannot_take_much_memory(void **state)
+TEST_WITH(a_small_body_cannot_take_much_memory, begin_calls, finish_calls)
 {
     struct story *story = *state;
     static const char *const fields[] = {"1200", "0a00", "1a00", "7a00",
@@ -107,17 +107,4 @@ static void a_small_body_cannot_take_much_memory(void **state)
         assert_true(talloc_total_size(story->mem) - before < 8 << 20);
         talloc_free_children(story->mem);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_wrong_is_said_in_plain_text,
-                                        begin_calls, finish_calls),
-        cmocka_unit_test_setup_teardown(numbers_of_parts_are_limited,
-                                        begin_calls, finish_calls),
-        cmocka_unit_test_setup_teardown(a_small_body_cannot_take_much_memory,
-                                        begin_calls, finish_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

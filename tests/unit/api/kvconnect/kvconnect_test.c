@@ -107,12 +107,14 @@ static void replay(struct story *story, const char *client)
     json_decref(all);
 }
 
-static void deno_is_answered_as_it_was_by_its_own_server(void **state)
+TEST_WITH(deno_is_answered_as_it_was_by_its_own_server, begin_calls,
+          finish_calls)
 {
     replay(*state, "deno");
 }
 
-static void node_is_answered_as_it_was_by_its_own_server(void **state)
+TEST_WITH(node_is_answered_as_it_was_by_its_own_server, begin_calls,
+          finish_calls)
 {
     replay(*state, "node");
 }
@@ -160,7 +162,7 @@ static void set_large(struct story *story)
 }
 
 /* The reply shows what was there when it was read. */
-static void a_large_reply_is_written_after_its_view(void **state)
+TEST_WITH(a_large_reply_is_written_after_its_view, begin_calls, finish_calls)
 {
     static const char hex[] = "0a0d0a0302610012040261 00ff180a"
                               "0a0f0a0302620012040262 00ff180a2001"
@@ -204,7 +206,7 @@ static void a_large_reply_is_written_after_its_view(void **state)
 
 /* ---- Versions and databases --------------------------------------------- */
 
-static void the_highest_common_version_is_spoken(void **state)
+TEST_WITH(the_highest_common_version_is_spoken, begin_calls, finish_calls)
 {
     static const char *const cases[][3] = {
         {"", "{\"version\":1,", "\"url\":\"http://kv.test:4512/v2\""},
@@ -227,7 +229,7 @@ static void the_highest_common_version_is_spoken(void **state)
     }
 }
 
-static void another_database_or_version_is_refused(void **state)
+TEST_WITH(another_database_or_version_is_refused, begin_calls, finish_calls)
 {
     struct story *story = *state;
     struct kx_slice empty = kx_slice(NULL, 0);
@@ -244,7 +246,7 @@ static void another_database_or_version_is_refused(void **state)
     call_headers[0] = call_headers[1] = NULL;
 }
 
-static void a_store_keeps_its_name(void **state)
+TEST_WITH(a_store_keeps_its_name, begin_calls, finish_calls)
 {
     struct story *story = *state;
     char id[64];
@@ -259,7 +261,7 @@ static void a_store_keeps_its_name(void **state)
 
 /* Recorded requests with some bytes changed: every answer is a good or a 4xx
  * one. */
-static void damaged_requests_are_answered(void **state)
+TEST_WITH(damaged_requests_are_answered, begin_calls, finish_calls)
 {
     struct story *story = *state;
     uint64_t seed = random_seed("kvconnect");
@@ -283,27 +285,4 @@ static void damaged_requests_are_answered(void **state)
         talloc_free_children(story->mem);
     }
     json_decref(all);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            deno_is_answered_as_it_was_by_its_own_server, begin_calls,
-            finish_calls),
-        cmocka_unit_test_setup_teardown(
-            node_is_answered_as_it_was_by_its_own_server, begin_calls,
-            finish_calls),
-        cmocka_unit_test_setup_teardown(a_large_reply_is_written_after_its_view,
-                                        begin_calls, finish_calls),
-        cmocka_unit_test_setup_teardown(the_highest_common_version_is_spoken,
-                                        begin_calls, finish_calls),
-        cmocka_unit_test_setup_teardown(another_database_or_version_is_refused,
-                                        begin_calls, finish_calls),
-        cmocka_unit_test_setup_teardown(a_store_keeps_its_name, begin_calls,
-                                        finish_calls),
-        cmocka_unit_test_setup_teardown(damaged_requests_are_answered,
-                                        begin_calls, finish_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

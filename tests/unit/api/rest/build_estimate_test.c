@@ -25,9 +25,8 @@ static struct kx_index_info at(double seconds)
     return info;
 }
 
-static void from_the_first_tenth_on_the_estimate_is_right(void **state)
+TEST(from_the_first_tenth_on_the_estimate_is_right)
 {
-    (void)state;
     double all = READ_S + WRITE_S;
     for (double share = 0.1; share < 0.95; share += 0.05) {
         struct kx_index_info info = at(all * share);
@@ -38,9 +37,8 @@ static void from_the_first_tenth_on_the_estimate_is_right(void **state)
     }
 }
 
-static void a_paused_build_has_no_estimate(void **state)
+TEST(a_paused_build_has_no_estimate)
 {
-    (void)state;
     struct kx_index_info info = at(10);
     assert_true(indexjson_eta(&info) > 0);
     info.paused = true;
@@ -62,20 +60,10 @@ static double percent_at(void *memory, double seconds)
     return percent;
 }
 
-static void the_percentage_is_that_of_the_time(void **state)
+TEST(the_percentage_is_that_of_the_time)
 {
     for (double share = 0.1; share < 0.95; share += 0.1) {
         double percent = percent_at(*state, (READ_S + WRITE_S) * share);
         assert_true(percent > 100 * share - 5 && percent < 100 * share + 5);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_the_first_tenth_on_the_estimate_is_right),
-        cmocka_unit_test(a_paused_build_has_no_estimate),
-        cmocka_unit_test(the_percentage_is_that_of_the_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

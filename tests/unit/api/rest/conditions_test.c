@@ -44,7 +44,7 @@ static const struct {
     {TAG_1, TAG_2, ONE, true},
 };
 
-static void conditions_hold_as_http_says(void **state)
+TEST_WITH(conditions_hold_as_http_says, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct conditions conditions;
@@ -61,20 +61,10 @@ static void conditions_hold_as_http_says(void **state)
     }
 }
 
-static void an_etag_is_the_versionstamp_in_quotes(void **state)
+TEST(an_etag_is_the_versionstamp_in_quotes)
 {
     char text[ETAG_SIZE + 1];
     (void)state;
     etag_write(ONE, text);
     assert_string_equal(text, TAG_1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(conditions_hold_as_http_says,
-                                        memory_open, memory_close),
-        cmocka_unit_test(an_etag_is_the_versionstamp_in_quotes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

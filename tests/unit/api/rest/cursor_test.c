@@ -15,7 +15,7 @@ static struct kx_slice position(void)
                     12);
 }
 
-static void a_cursor_gives_its_position_back(void **state)
+TEST_WITH(a_cursor_gives_its_position_back, memory_open, memory_close)
 {
     struct kx_buffer text, back;
     struct input_error error;
@@ -29,7 +29,7 @@ static void a_cursor_gives_its_position_back(void **state)
     kx_buffer_free(&back);
 }
 
-static void a_cursor_is_of_one_list(void **state)
+TEST_WITH(a_cursor_is_of_one_list, memory_open, memory_close)
 {
     struct kx_range others[3] = {USERS, USERS, USERS};
     struct kx_buffer text, back;
@@ -52,7 +52,7 @@ static void a_cursor_is_of_one_list(void **state)
     kx_buffer_free(&back);
 }
 
-static void a_changed_cursor_is_refused(void **state)
+TEST_WITH(a_changed_cursor_is_refused, memory_open, memory_close)
 {
     struct kx_buffer text, back;
     struct input_error error;
@@ -75,17 +75,4 @@ static void a_changed_cursor_is_refused(void **state)
     assert_int_equal(back.size, 0);
     kx_buffer_free(&text);
     kx_buffer_free(&back);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_cursor_gives_its_position_back,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(a_cursor_is_of_one_list, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(a_changed_cursor_is_refused,
-                                        memory_open, memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

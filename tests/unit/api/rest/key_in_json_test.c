@@ -3,7 +3,7 @@
 #include "rest/key_text.h"
 #include "unit.h"
 
-static void taken_keys_come_back(void **state)
+TEST_WITH(taken_keys_come_back, memory_open, memory_close)
 {
     static const char *const KEYS[] = {
         "[]",
@@ -54,7 +54,7 @@ static const struct {
     {"[\"\\ud800\"]", PROBLEM_BAD_JSON, ""},
 };
 
-static void other_keys_are_refused(void **state)
+TEST_WITH(other_keys_are_refused, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct kx_buffer key;
@@ -68,15 +68,4 @@ static void other_keys_are_refused(void **state)
                      error.pointer, error.detail);
         kx_buffer_free(&key);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(taken_keys_come_back, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(other_keys_are_refused, memory_open,
-                                        memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

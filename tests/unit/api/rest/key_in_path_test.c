@@ -50,7 +50,7 @@ static const struct {
     {"=\"x\"", "[\"x\"]", "x"},
 };
 
-static void paths_are_keys_and_come_back(void **state)
+TEST_WITH(paths_are_keys_and_come_back, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct kx_buffer key, expected, back;
@@ -114,7 +114,7 @@ static const struct {
     {"=%22%5Cud800%22", PROBLEM_BAD_KEY, "JSON string"},
 };
 
-static void other_paths_are_refused(void **state)
+TEST_WITH(other_paths_are_refused, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct kx_buffer key;
@@ -182,7 +182,7 @@ static void add_nasty_part(uint64_t *seed, struct kx_buffer *key)
     kx_buffer_free(&text);
 }
 
-static void nasty_keys_survive(void **state)
+TEST_WITH(nasty_keys_survive, memory_open, memory_close)
 {
     uint64_t seed = random_seed("path_test");
     for (int round = 0; round < 20000; round++) {
@@ -203,17 +203,4 @@ static void nasty_keys_survive(void **state)
         kx_buffer_free(&path);
         kx_buffer_free(&back);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(paths_are_keys_and_come_back,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(other_paths_are_refused, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(nasty_keys_survive, memory_open,
-                                        memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static bool read(const char *text, void *memory, struct query_params *query,
     return query_params_read(kx_text(text), ALLOWED, memory, query, error);
 }
 
-static void parameters_are_split_raw_and_decoded_once(void **state)
+TEST_WITH(parameters_are_split_raw_and_decoded_once, memory_open, memory_close)
 {
     struct query_params query;
     struct input_error error;
@@ -25,7 +25,8 @@ static void parameters_are_split_raw_and_decoded_once(void **state)
     talloc_free_children(*state);
 }
 
-static void unknown_and_repeated_parameters_are_refused(void **state)
+TEST_WITH(unknown_and_repeated_parameters_are_refused, memory_open,
+          memory_close)
 {
     struct query_params query;
     struct input_error error;
@@ -42,7 +43,7 @@ static void unknown_and_repeated_parameters_are_refused(void **state)
     talloc_free_children(*state);
 }
 
-static void limits_are_whole_numbers_of_a_page(void **state)
+TEST_WITH(limits_are_whole_numbers_of_a_page, memory_open, memory_close)
 {
     static const struct {
         const char *text;
@@ -73,7 +74,7 @@ static void limits_are_whole_numbers_of_a_page(void **state)
     talloc_free_children(*state);
 }
 
-static void flags_are_true_or_false(void **state)
+TEST_WITH(flags_are_true_or_false, memory_open, memory_close)
 {
     static const struct {
         const char *text;
@@ -120,7 +121,8 @@ static const struct {
     {"prefix=[null]", NULL},
 };
 
-static void keys_come_as_path_or_json_and_are_never_guessed(void **state)
+TEST_WITH(keys_come_as_path_or_json_and_are_never_guessed, memory_open,
+          memory_close)
 {
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
         struct query_params query;
@@ -141,24 +143,4 @@ static void keys_come_as_path_or_json_and_are_never_guessed(void **state)
         assert_string_equal(json.data, KEYS[i].key);
     }
     talloc_free_children(*state);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            parameters_are_split_raw_and_decoded_once, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(
-            unknown_and_repeated_parameters_are_refused, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(limits_are_whole_numbers_of_a_page,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(flags_are_true_or_false, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(
-            keys_come_as_path_or_json_and_are_never_guessed, memory_open,
-            memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static void same_bytes(const char *query, struct kx_slice bytes,
         fail_msg("%s: %s is not %s", query, text, expected);
 }
 
-static void selections_are_ranges(void **state)
+TEST_WITH(selections_are_ranges, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct selector selector;
@@ -64,7 +64,7 @@ static void selections_are_ranges(void **state)
     talloc_free_children(*state);
 }
 
-static void other_selections_are_refused(void **state)
+TEST_WITH(other_selections_are_refused, memory_open, memory_close)
 {
     static const char *const REFUSED[] = {
         "start=a",
@@ -89,7 +89,7 @@ static void other_selections_are_refused(void **state)
     talloc_free_children(*state);
 }
 
-static void a_resumed_range_follows_its_position(void **state)
+TEST_WITH(a_resumed_range_follows_its_position, memory_open, memory_close)
 {
     struct selector selector;
     struct input_error error;
@@ -108,7 +108,7 @@ static void a_resumed_range_follows_its_position(void **state)
     talloc_free_children(*state);
 }
 
-static void a_range_is_never_left(void **state)
+TEST_WITH(a_range_is_never_left, memory_open, memory_close)
 {
     struct selector selector;
     struct input_error error;
@@ -126,7 +126,7 @@ static void a_range_is_never_left(void **state)
 
 /* A cursor is checked for its list, so only a damaged or foreign one has a
  * position that the list does not have. */
-static void a_cursor_continues_within_its_list(void **state)
+TEST_WITH(a_cursor_continues_within_its_list, memory_open, memory_close)
 {
     static const struct {
         struct kx_slice position;
@@ -158,21 +158,4 @@ static void a_cursor_continues_within_its_list(void **state)
         assert_true(kx_equal(error.parameter, kx_text("cursor")));
     }
     talloc_free_children(*state);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(selections_are_ranges, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(other_selections_are_refused,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(a_resumed_range_follows_its_position,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(a_range_is_never_left, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(a_cursor_continues_within_its_list,
-                                        memory_open, memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static const struct {
     {"1s ", 0},
 };
 
-static void times_have_a_number_and_a_unit(void **state)
+TEST(times_have_a_number_and_a_unit)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct input_error error;
         int64_t ms = 0;
@@ -44,7 +43,7 @@ static void times_have_a_number_and_a_unit(void **state)
     }
 }
 
-static void ulids_grow_whatever_the_clock_does(void **state)
+TEST(ulids_grow_whatever_the_clock_does)
 {
     static const int64_t TIMES[] = {1000, 1000, 1000, 900, 2000, 1999, 2000};
     char before[ULID_SIZE] = {0};
@@ -59,7 +58,7 @@ static void ulids_grow_whatever_the_clock_does(void **state)
     kx_clock_set(0);
 }
 
-static void a_ulid_begins_with_its_time(void **state)
+TEST(a_ulid_begins_with_its_time)
 {
     char ulid[ULID_SIZE];
     (void)state;
@@ -67,14 +66,4 @@ static void a_ulid_begins_with_its_time(void **state)
     ulid_next(ulid);
     assert_memory_equal(ulid, "01ARYZ6S41", 10);
     kx_clock_set(0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_have_a_number_and_a_unit),
-        cmocka_unit_test(ulids_grow_whatever_the_clock_does),
-        cmocka_unit_test(a_ulid_begins_with_its_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

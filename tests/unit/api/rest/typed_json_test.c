@@ -42,7 +42,7 @@ static bool take(const char *json, void *memory, struct kx_value *value,
     return entryjson_read_typed(kx_text(json), memory, value, error);
 }
 
-static void typed_values_are_stored_in_their_encoding(void **state)
+TEST_WITH(typed_values_are_stored_in_their_encoding, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct kx_value value;
@@ -56,7 +56,7 @@ static void typed_values_are_stored_in_their_encoding(void **state)
     talloc_free_children(*state);
 }
 
-static void other_typed_values_are_refused(void **state)
+TEST_WITH(other_typed_values_are_refused, memory_open, memory_close)
 {
     static const char *const REFUSED[] = {
         "1",
@@ -111,7 +111,7 @@ static void shows(const struct kx_value *value, bool plain, const char *json,
     kx_buffer_free(&out);
 }
 
-static void values_are_shown_plain_where_json_can(void **state)
+TEST_WITH(values_are_shown_plain_where_json_can, memory_open, memory_close)
 {
     struct kx_value json = {.encoding = KX_JSON, .data = kx_text("0.10")};
     struct kx_value count = {.encoding = KX_LE64,
@@ -127,7 +127,7 @@ static void values_are_shown_plain_where_json_can(void **state)
           *state);
 }
 
-static void a_pointer_is_shown_as_its_parts(void **state)
+TEST_WITH(a_pointer_is_shown_as_its_parts, memory_open, memory_close)
 {
     struct kx_buffer parts;
     struct kx_value pointer = {.encoding = KX_POINTER};
@@ -147,20 +147,4 @@ static void a_pointer_is_shown_as_its_parts(void **state)
           "{\"type\":\"bigint\",\"value\":\"7\"}]}",
           *state);
     kx_buffer_free(&parts);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            typed_values_are_stored_in_their_encoding, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(other_typed_values_are_refused,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(values_are_shown_plain_where_json_can,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(a_pointer_is_shown_as_its_parts,
-                                        memory_open, memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ enum kx_status __wrap_s3_send(struct s3 *s3, struct s3_request *request,
     return KX_OK;
 }
 
-static void list_skips_names_that_need_escapes(void **state)
+TEST(list_skips_names_that_need_escapes)
 {
     struct kx_fault fault = {.detail = ""};
     struct s3 *s3 = talloc_zero(*state, struct s3);
@@ -61,7 +61,7 @@ static void list_skips_names_that_need_escapes(void **state)
     talloc_free(s3);
 }
 
-static void a_list_without_end_is_an_error(void **state)
+TEST(a_list_without_end_is_an_error)
 {
     struct kx_fault fault = {.detail = ""};
     struct s3 *s3 = talloc_zero(*state, struct s3);
@@ -75,11 +75,4 @@ static void a_list_without_end_is_an_error(void **state)
     talloc_free(s3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(list_skips_names_that_need_escapes),
-        cmocka_unit_test(a_list_without_end_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, memory_open, memory_close);
-}
+TESTS_SHARE(memory_open, memory_close)

@@ -115,7 +115,7 @@ static void remove_all(void)
     pieces[0].end = pieces[1].end = pieces[2].end = 0;
 }
 
-static void pieces_get_passes_each_byte_once(void **state)
+TEST(pieces_get_passes_each_byte_once)
 {
     assert_int_equal(read_beside(*state, 0, nothing), KX_OK);
     assert_string_equal(got, "abcdefghijklmno");
@@ -126,7 +126,7 @@ static void pieces_get_passes_each_byte_once(void **state)
 }
 
 /* The second list has the first piece as it is then. */
-static void pieces_get_finds_removed_piece_in_longer_first_piece(void **state)
+TEST(pieces_get_finds_removed_piece_in_longer_first_piece)
 {
     assert_int_equal(read_beside(*state, 1, replace_by_one), KX_OK);
     assert_string_equal(got, "abcdefghijklmnopqrst");
@@ -137,11 +137,4 @@ static void pieces_get_finds_removed_piece_in_longer_first_piece(void **state)
     assert_int_equal(lists, 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_get_passes_each_byte_once),
-        cmocka_unit_test(pieces_get_finds_removed_piece_in_longer_first_piece),
-    };
-    return cmocka_run_group_tests(tests, memory_open, memory_close);
-}
+TESTS_SHARE(memory_open, memory_close)

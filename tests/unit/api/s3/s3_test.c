@@ -29,7 +29,7 @@ static enum kx_status read_settings(void *mem, const char *archive,
     return status;
 }
 
-static void settings_reject_names_that_need_escapes(void **state)
+TEST_WITH(settings_reject_names_that_need_escapes, memory_open, memory_close)
 {
     static const char *const BAD[] = {
         "s3://",           "s3://ab",         "s3:///x",
@@ -53,7 +53,7 @@ static void settings_reject_names_that_need_escapes(void **state)
     talloc_free(mem);
 }
 
-static void settings_are_read_from_environment(void **state)
+TEST_WITH(settings_are_read_from_environment, memory_open, memory_close)
 {
     struct s3_settings settings;
     void *mem = talloc_new(*state);
@@ -89,7 +89,7 @@ static void settings_are_read_from_environment(void **state)
     talloc_free(mem);
 }
 
-static void xml_finds_elements_by_tag(void **state)
+TEST(xml_finds_elements_by_tag)
 {
     struct kx_slice rest = kx_text("<a><b>1</b><bc>x</bc><b></b></a><b>2");
     struct kx_slice content;
@@ -112,15 +112,14 @@ static void xml_finds_elements_by_tag(void **state)
     assert_false(s3_xml_text(kx_slice(NULL, 0), "k", text, 8));
 }
 
-static void xml_reads_times(void **state)
+TEST(xml_reads_times)
 {
-    (void)state;
     assert_int_equal(s3_xml_time("2026-11-27T23:00:00.250Z"), 1795820400250);
     assert_int_equal(s3_xml_time("2026-11-27T23:00:00Z"), 1795820400000);
     assert_int_equal(s3_xml_time("yesterday"), INT64_MAX);
 }
 
-static void pieces_join_into_object_up_to_first_gap(void **state)
+TEST_WITH(pieces_join_into_object_up_to_first_gap, memory_open, memory_close)
 {
     static const struct s3_listed OBJECTS[] = {
         {"base-1", 5, 1},
@@ -149,19 +148,4 @@ static void pieces_join_into_object_up_to_first_gap(void **state)
     assert_true(s3_grows("s3://b/log.0000000001.tail"));
     assert_false(s3_grows("s3://b/log.0000000001.zst"));
     s3_list_end(&list);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(settings_reject_names_that_need_escapes,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(settings_are_read_from_environment,
-                                        memory_open, memory_close),
-        cmocka_unit_test(xml_finds_elements_by_tag),
-        cmocka_unit_test(xml_reads_times),
-        cmocka_unit_test_setup_teardown(pieces_join_into_object_up_to_first_gap,
-                                        memory_open, memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

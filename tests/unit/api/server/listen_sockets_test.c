@@ -64,9 +64,8 @@ static void has(size_t loops, size_t addresses)
     }
 }
 
-static void a_free_port_is_the_same_for_all(void **state)
+TEST(a_free_port_is_the_same_for_all)
 {
-    (void)state;
     struct addresses two = of("127.0.0.1:0,127.0.0.2:0");
     assert_true(opens(&two, 1));
     has(1, 2);
@@ -76,9 +75,8 @@ static void a_free_port_is_the_same_for_all(void **state)
     listen_sockets_close(&sockets);
 }
 
-static void another_one_is_chosen_when_it_is_taken_elsewhere(void **state)
+TEST(another_one_is_chosen_when_it_is_taken_elsewhere)
 {
-    (void)state;
     struct addresses two = of("127.0.0.1:0,127.0.0.2:0");
     taken = 3;
     assert_true(opens(&two, 1));
@@ -93,9 +91,8 @@ static void another_one_is_chosen_when_it_is_taken_elsewhere(void **state)
     taken = 0;
 }
 
-static void a_port_that_was_asked_for_is_tried_once(void **state)
+TEST(a_port_that_was_asked_for_is_tried_once)
 {
-    (void)state;
     struct addresses two = of("127.0.0.1:0,127.0.0.2:1");
     taken = 1;
     assert_false(opens(&two, 1));
@@ -106,10 +103,8 @@ static void a_port_that_was_asked_for_is_tried_once(void **state)
 }
 
 /* TEST-NET-1 (RFC 5737) belongs to no machine. */
-static void
-an_address_that_the_machine_lacks_is_left_out_if_it_may_be(void **state)
+TEST(an_address_that_the_machine_lacks_is_left_out_if_it_may_be)
 {
-    (void)state;
     struct addresses some = of("192.0.2.1:0,127.0.0.1:0");
     assert_false(opens(&some, 1));
     assert_int_equal(errno, EADDRNOTAVAIL);
@@ -123,9 +118,8 @@ an_address_that_the_machine_lacks_is_left_out_if_it_may_be(void **state)
     assert_int_equal(errno, EADDRNOTAVAIL);
 }
 
-static void the_sockets_of_a_loop_are_given_away(void **state)
+TEST(the_sockets_of_a_loop_are_given_away)
 {
-    (void)state;
     struct addresses two = of("127.0.0.1:0,127.0.0.2:0");
     assert_true(opens(&two, 2));
     struct socket_set set = listen_sockets_take(&sockets, 1);
@@ -135,17 +129,4 @@ static void the_sockets_of_a_loop_are_given_away(void **state)
     assert_int_not_equal(port_of(set.fds[0]), 0);
     socket_set_close(&set);
     assert_int_equal(close(set.fds[1]), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_free_port_is_the_same_for_all),
-        cmocka_unit_test(another_one_is_chosen_when_it_is_taken_elsewhere),
-        cmocka_unit_test(a_port_that_was_asked_for_is_tried_once),
-        cmocka_unit_test(
-            an_address_that_the_machine_lacks_is_left_out_if_it_may_be),
-        cmocka_unit_test(the_sockets_of_a_loop_are_given_away),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static void has_got(int fd, const char *text)
         assert_string_equal(got, text);
 }
 
-static void a_socket_in_the_file_system_gets_it(void **state)
+TEST(a_socket_in_the_file_system_gets_it)
 {
     char name[64];
     (void)state;
@@ -54,7 +54,7 @@ static void a_socket_in_the_file_system_gets_it(void **state)
     unlink(name);
 }
 
-static void an_abstract_socket_gets_it(void **state)
+TEST(an_abstract_socket_gets_it)
 {
     char name[64];
     (void)state;
@@ -65,7 +65,7 @@ static void an_abstract_socket_gets_it(void **state)
     close(fd);
 }
 
-static void without_a_supervisor_nothing_happens(void **state)
+TEST(without_a_supervisor_nothing_happens)
 {
     static const char *const NAMES[] = {"", "relative", "/nowhere/at/all",
                                         "@nobody-listens-here"};
@@ -85,14 +85,4 @@ static void without_a_supervisor_nothing_happens(void **state)
     sd_notify_send("READY=1");
     has_got(fd, NULL);
     close(fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_socket_in_the_file_system_gets_it),
-        cmocka_unit_test(an_abstract_socket_gets_it),
-        cmocka_unit_test(without_a_supervisor_nothing_happens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@ static uint64_t count_all(const struct kx_histogram *histogram)
     return count;
 }
 
-static void histogram_bound_belongs_to_its_bucket(void **state)
+TEST(histogram_bound_belongs_to_its_bucket)
 {
-    (void)state;
     for (size_t i = 0; kx_bucket_bound(KX_TIMES, i) != UINT64_MAX; i++) {
         struct kx_histogram histogram = {.sum = 0};
         uint64_t bound = kx_bucket_bound(KX_TIMES, i);
@@ -27,9 +26,8 @@ static void histogram_bound_belongs_to_its_bucket(void **state)
     }
 }
 
-static void histogram_bounds_grow_and_end_within_the_buckets(void **state)
+TEST(histogram_bounds_grow_and_end_within_the_buckets)
 {
-    (void)state;
     for (enum kx_scale scale = KX_TIMES; scale <= KX_SIZES; scale++) {
         size_t i = 0;
         for (; kx_bucket_bound(scale, i) != UINT64_MAX; i++)
@@ -41,8 +39,7 @@ static void histogram_bounds_grow_and_end_within_the_buckets(void **state)
     assert_int_equal(kx_bucket_bound(KX_SIZES, 12), 4096);
 }
 
-static void
-histogram_counts_values_above_all_bounds_in_last_bucket(void **state)
+TEST(histogram_counts_values_above_all_bounds_in_last_bucket)
 {
     struct kx_histogram histogram = {.sum = 0};
     (void)state;
@@ -63,7 +60,7 @@ static void *add_many(void *closure)
     return NULL;
 }
 
-static void histogram_loses_no_count_of_concurrent_threads(void **state)
+TEST(histogram_loses_no_count_of_concurrent_threads)
 {
     struct kx_histogram histogram = {.sum = 0};
     pthread_t threads[THREADS];
@@ -78,16 +75,4 @@ static void histogram_loses_no_count_of_concurrent_threads(void **state)
         pthread_join(threads[i], NULL);
     assert_int_equal(count_all(&histogram), THREADS * ADDED);
     assert_int_equal(histogram.sum, THREADS * sum);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(histogram_bound_belongs_to_its_bucket),
-        cmocka_unit_test(histogram_bounds_grow_and_end_within_the_buckets),
-        cmocka_unit_test(
-            histogram_counts_values_above_all_bounds_in_last_bucket),
-        cmocka_unit_test(histogram_loses_no_count_of_concurrent_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

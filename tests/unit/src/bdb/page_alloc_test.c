@@ -40,9 +40,8 @@ static bool is_block(const void *memory)
     return at >= first && at < first + RANGE + RANGE / 2;
 }
 
-static void page_blocks_are_adjacent_and_aligned(void **state)
+TEST(page_blocks_are_adjacent_and_aligned)
 {
-    (void)state;
     uint8_t *blocks[HELD];
     for (int i = 0; i < HELD; i++) {
         blocks[i] = page_alloc_take(WITH_HEADER);
@@ -57,9 +56,8 @@ static void page_blocks_are_adjacent_and_aligned(void **state)
     }
 }
 
-static void freed_page_blocks_are_reused(void **state)
+TEST(freed_page_blocks_are_reused)
 {
-    (void)state;
     void *block = page_alloc_take(WITH_HEADER);
     page_alloc_give(block);
     assert_ptr_equal(page_alloc_take(BETWEEN), block);
@@ -67,9 +65,8 @@ static void freed_page_blocks_are_reused(void **state)
 }
 
 /* Under the sanitizers free() of anything else ends the program. */
-static void page_alloc_leaves_other_sizes_to_malloc(void **state)
+TEST(page_alloc_leaves_other_sizes_to_malloc)
 {
-    (void)state;
     static const size_t sizes[] = {1, 300, PAGE_BYTES, BETWEEN + 1, 3 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         void *memory = page_alloc_take(sizes[i]);
@@ -79,9 +76,8 @@ static void page_alloc_leaves_other_sizes_to_malloc(void **state)
     }
 }
 
-static void page_block_may_be_resized(void **state)
+TEST(page_block_may_be_resized)
 {
-    (void)state;
     char *text = page_alloc_resize(NULL, WITH_HEADER);
     assert_ptr_equal(text, first);
     strcpy(text, "kept");
@@ -102,9 +98,8 @@ static void page_block_may_be_resized(void **state)
     page_alloc_give(NULL);
 }
 
-static void page_alloc_uses_malloc_beyond_its_range(void **state)
+TEST(page_alloc_uses_malloc_beyond_its_range)
 {
-    (void)state;
     static uint8_t *blocks[MORE_THAN_RANGE];
     size_t cut = 0;
     for (int i = 0; i < MORE_THAN_RANGE; i++) {
@@ -137,9 +132,8 @@ static void *take_and_give(void *argument)
     return NULL;
 }
 
-static void threads_share_the_page_range(void **state)
+TEST(threads_share_the_page_range)
 {
-    (void)state;
     pthread_t threads[THREADS];
     int numbers[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -152,9 +146,8 @@ static void threads_share_the_page_range(void **state)
 }
 
 /* Has the kernel taken the advice? Nothing is asked of one that knows none. */
-static void page_range_is_advised_for_huge_pages(void **state)
+TEST(page_range_is_advised_for_huge_pages)
 {
-    (void)state;
     char line[512];
     bool there = false;
     bool advised = false;
@@ -175,9 +168,8 @@ static void page_range_is_advised_for_huge_pages(void **state)
 }
 
 /* What would have been the next block has become one. */
-static void store_allocates_cache_pages_as_blocks(void **state)
+TEST(store_allocates_cache_pages_as_blocks)
 {
-    (void)state;
     struct test_store test;
     void *next = page_alloc_take(WITH_HEADER);
     assert_true(is_block(next));
@@ -189,17 +181,4 @@ static void store_allocates_cache_pages_as_blocks(void **state)
     test_store_remove(&test);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(page_blocks_are_adjacent_and_aligned),
-        cmocka_unit_test(freed_page_blocks_are_reused),
-        cmocka_unit_test(page_alloc_leaves_other_sizes_to_malloc),
-        cmocka_unit_test(page_block_may_be_resized),
-        cmocka_unit_test(page_alloc_uses_malloc_beyond_its_range),
-        cmocka_unit_test(threads_share_the_page_range),
-        cmocka_unit_test(page_range_is_advised_for_huge_pages),
-        cmocka_unit_test(store_allocates_cache_pages_as_blocks),
-    };
-    return cmocka_run_group_tests(tests, reserve, NULL);
-}
+TESTS_SHARE(reserve, NULL)

@@ -89,14 +89,14 @@ static void build_beside_commits(struct story *s)
     }
 }
 
-static void what_exceeds_the_memory_is_sorted_on_disk(void **state)
+TEST_WITH(what_exceeds_the_memory_is_sorted_on_disk, begin, finish)
 {
     struct story *s = *state;
     build_beside_commits(s);
     assert_true(atomic_load(&files) > 0);
 }
 
-static void without_a_place_on_the_disk_it_is_built_in_passes(void **state)
+TEST_WITH(without_a_place_on_the_disk_it_is_built_in_passes, begin, finish)
 {
     struct story *s = *state;
     s->test.store->writer.build.directory = "/nowhere";
@@ -104,7 +104,7 @@ static void without_a_place_on_the_disk_it_is_built_in_passes(void **state)
 }
 
 /* Otherwise commits would be refused while it is built. */
-static void the_space_that_commits_leave_free_is_not_used(void **state)
+TEST_WITH(the_space_that_commits_leave_free_is_not_used, begin, finish)
 {
     struct story *s = *state;
     s->test.store->writer.build.disk_floor = UINT64_MAX / 2;
@@ -113,7 +113,7 @@ static void the_space_that_commits_leave_free_is_not_used(void **state)
 }
 
 /* Otherwise it could fill the disk again, and never end. */
-static void after_a_full_disk_it_is_built_in_passes(void **state)
+TEST_WITH(after_a_full_disk_it_is_built_in_passes, begin, finish)
 {
     struct story *s = *state;
     s->test.store->writer.build.memory = MEMORY;
@@ -126,19 +126,4 @@ static void after_a_full_disk_it_is_built_in_passes(void **state)
                  "\"fields\":[\"/n\"]}");
     assert_int_equal(until_ready(s, "one").entries, ENTRIES);
     assert_int_equal(atomic_load(&files), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            what_exceeds_the_memory_is_sorted_on_disk, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            without_a_place_on_the_disk_it_is_built_in_passes, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            the_space_that_commits_leave_free_is_not_used, begin, finish),
-        cmocka_unit_test_setup_teardown(after_a_full_disk_it_is_built_in_passes,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

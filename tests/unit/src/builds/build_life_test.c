@@ -96,7 +96,7 @@ static void let_go_together(struct story *s, const char *const *names,
         assert_int_equal(commits[i].status, KX_OK);
 }
 
-static void builds_of_the_same_entries_share_one_scan(void **state)
+TEST_WITH(builds_of_the_same_entries_share_one_scan, begin, finish)
 {
     static const char *const names[] = {"one", "two", "part", "all"};
     struct story *s = *state;
@@ -120,7 +120,7 @@ static void builds_of_the_same_entries_share_one_scan(void **state)
 
 /* The first is in the middle of its way when the others begin: these take the
  * rest of it along, and then begin at the beginning. */
-static void an_index_that_joins_later_begins_where_the_scan_is(void **state)
+TEST_WITH(an_index_that_joins_later_begins_where_the_scan_is, begin, finish)
 {
     static const char *const names[] = {"late", "later"};
     struct story *s = *state;
@@ -160,7 +160,7 @@ static void pass_time_without_clock(struct story *s)
         test_set(&s->test, s->mem, "[\"other\"]", "1");
 }
 
-static void a_throttled_build_goes_by_the_clock(void **state)
+TEST_WITH(a_throttled_build_goes_by_the_clock, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(NOON_MS);
@@ -181,7 +181,7 @@ static void a_throttled_build_goes_by_the_clock(void **state)
     assert_int_equal(look(s, "slow").entries, COMMIT);
 }
 
-static void news_are_told_once_and_can_be_given_up(void **state)
+TEST_WITH(news_are_told_once_and_can_be_given_up, begin, finish)
 {
     struct story *s = *state;
     bool told = false;
@@ -236,7 +236,7 @@ static void nothing_is_left(struct story *s)
 }
 
 /* In the middle of its build, when its progress is about other keys. */
-static void of_an_index_dropped_while_it_is_built_nothing_is_left(void **state)
+TEST_WITH(of_an_index_dropped_while_it_is_built_nothing_is_left, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(NOON_MS);
@@ -250,7 +250,7 @@ static void of_an_index_dropped_while_it_is_built_nothing_is_left(void **state)
 }
 
 /* The one that would have replaced it goes, too, in the middle of its build. */
-static void nor_of_one_dropped_while_it_becomes_unique(void **state)
+TEST_WITH(nor_of_one_dropped_while_it_becomes_unique, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
@@ -302,7 +302,7 @@ static void expire_many(struct story *s, int64_t at_ms)
 
 /* The waiting entry has a conflict row after the one that expires. It then gets
  * the value, and the conflict is resolved. */
-static void a_value_goes_to_the_entry_that_waited_for_it(void **state)
+TEST_WITH(a_value_goes_to_the_entry_that_waited_for_it, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
@@ -333,7 +333,7 @@ static void a_value_goes_to_the_entry_that_waited_for_it(void **state)
                      KX_OK);
 }
 
-static void samples_of_what_is_skipped_are_few_and_stored(void **state)
+TEST_WITH(samples_of_what_is_skipped_are_few_and_stored, begin, finish)
 {
     struct story *s = *state;
     fill(s, COMMIT);
@@ -355,7 +355,7 @@ static void samples_of_what_is_skipped_are_few_and_stored(void **state)
 /* The adopting index has read all its entries and removes hand-kept ones
  * without an entry. Another index that has joined its scan in the middle, and
  * continues before that point, must not move it back to the entries. */
-static void a_build_leaves_an_adoption_where_it_is(void **state)
+TEST_WITH(a_build_leaves_an_adoption_where_it_is, begin, finish)
 {
     enum { FIRST = 2000 };
     struct story *s = *state;
@@ -384,30 +384,4 @@ static void a_build_leaves_an_adoption_where_it_is(void **state)
     assert_int_equal(figures.entries, ENTRIES + 1); /* and that of together.h */
     assert_int_equal(look(s, "u_by_n").entries, ENTRIES);
     assert_int_equal(look(s, "beside").entries, ENTRIES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_build_leaves_an_adoption_where_it_is,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            builds_of_the_same_entries_share_one_scan, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            an_index_that_joins_later_begins_where_the_scan_is, begin, finish),
-        cmocka_unit_test_setup_teardown(a_throttled_build_goes_by_the_clock,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(news_are_told_once_and_can_be_given_up,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            of_an_index_dropped_while_it_is_built_nothing_is_left, begin,
-            finish),
-        cmocka_unit_test_setup_teardown(
-            nor_of_one_dropped_while_it_becomes_unique, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_value_goes_to_the_entry_that_waited_for_it, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            samples_of_what_is_skipped_are_few_and_stored, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

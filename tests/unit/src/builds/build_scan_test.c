@@ -72,7 +72,7 @@ static size_t indexes_of_a_scan(struct story *s, struct index *leader)
 }
 
 /* The first ones have more than 128 MiB together; the others wait. */
-static void copies_of_large_entries_are_not_gathered_for_all(void **state)
+TEST_WITH(copies_of_large_entries_are_not_gathered_for_all, begin, finish)
 {
     struct story *s = *state;
     struct index *indexes[INDEXES];
@@ -84,7 +84,7 @@ static void copies_of_large_entries_are_not_gathered_for_all(void **state)
 }
 
 /* With 64 MiB beside them. */
-static void more_memory_takes_more_of_them(void **state)
+TEST_WITH(more_memory_takes_more_of_them, begin, finish)
 {
     struct story *s = *state;
     struct index *first = NULL;
@@ -98,7 +98,7 @@ static void more_memory_takes_more_of_them(void **state)
 }
 
 /* A step is short also when the rows are large. */
-static void large_rows_go_to_the_disk_in_many_steps(void **state)
+TEST_WITH(large_rows_go_to_the_disk_in_many_steps, begin, finish)
 {
     struct story *s = *state;
     struct build_set *set = build_set_create(&s->test.store->writer);
@@ -116,17 +116,4 @@ static void large_rows_go_to_the_disk_in_many_steps(void **state)
     assert_true(steps >= bytes / (2 * JOB_BYTES_MAX));
     assert_int_equal(build_rows_gathered(rows), ELEMENTS);
     talloc_free(set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            copies_of_large_entries_are_not_gathered_for_all, begin, finish),
-        cmocka_unit_test_setup_teardown(more_memory_takes_more_of_them, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(large_rows_go_to_the_disk_in_many_steps,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

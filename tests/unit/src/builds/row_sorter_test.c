@@ -39,7 +39,7 @@ static size_t take_all(struct row_sorter *sorter, struct given *taken)
 }
 
 /* Keys that differ early, late, only in length, or not at all. */
-static void rows_come_out_in_order(void **state)
+TEST(rows_come_out_in_order)
 {
     static const char *const middles[] = {"", "a", "ab", "abcdefghi", "b"};
     uint64_t seed = random_seed("sorter");
@@ -64,7 +64,7 @@ static void rows_come_out_in_order(void **state)
     talloc_free(taken);
 }
 
-static void of_no_rows_none_comes(void **state)
+TEST(of_no_rows_none_comes)
 {
     struct row_sorter *sorter = row_sorter_create(*state, 3);
     struct row_write write;
@@ -74,7 +74,7 @@ static void of_no_rows_none_comes(void **state)
     talloc_free(sorter);
 }
 
-static void a_row_is_copied(void **state)
+TEST(a_row_is_copied)
 {
     struct row_sorter *sorter = row_sorter_create(*state, 1);
     struct row_write write;
@@ -101,7 +101,7 @@ static void look_at_block(const void *block, int depth, int max_depth,
 
 /* As talloc gives none of more than 256 MiB, a sorter could otherwise not use
  * the memory that --build-memory allows. */
-static void no_block_grows_with_the_rows(void **state)
+TEST(no_block_grows_with_the_rows)
 {
     struct row_sorter *sorter = row_sorter_create(*state, 0);
     struct row_write write;
@@ -116,13 +116,4 @@ static void no_block_grows_with_the_rows(void **state)
     talloc_free(sorter);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_come_out_in_order),
-        cmocka_unit_test(of_no_rows_none_comes),
-        cmocka_unit_test(a_row_is_copied),
-        cmocka_unit_test(no_block_grows_with_the_rows),
-    };
-    return cmocka_run_group_tests(tests, memory_open, memory_close);
-}
+TESTS_SHARE(memory_open, memory_close)

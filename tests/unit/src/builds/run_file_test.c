@@ -51,7 +51,7 @@ static uint64_t add_run(struct run_file *file, void *mem, uint64_t *seed)
     return sum;
 }
 
-static void runs_are_merged(void **state)
+TEST(runs_are_merged)
 {
     uint64_t seed = random_seed("runs");
     struct run_file *file = run_file_create(*state, directory);
@@ -81,7 +81,7 @@ static void runs_are_merged(void **state)
     talloc_free(file);
 }
 
-static void of_no_runs_no_row_comes(void **state)
+TEST(of_no_runs_no_row_comes)
 {
     struct run_file *file = run_file_create(*state, directory);
     struct kx_slice key;
@@ -109,7 +109,7 @@ static int descriptor(void)
 
 /* One bit is changed on the disk, in turn in several places; or the end of the
  * file is lost. */
-static void what_was_not_written_is_not_read(void **state)
+TEST(what_was_not_written_is_not_read)
 {
     for (int place = 0; place < 40; place++) {
         uint64_t seed = 5;
@@ -137,7 +137,7 @@ static void what_was_not_written_is_not_read(void **state)
     }
 }
 
-static void nothing_is_left_in_the_directory(void **state)
+TEST(nothing_is_left_in_the_directory)
 {
     uint64_t seed = 5;
     struct run_file *file = run_file_create(*state, directory);
@@ -152,13 +152,4 @@ static void nothing_is_left_in_the_directory(void **state)
     assert_null(run_file_create(*state, "/nowhere/at/all"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_are_merged),
-        cmocka_unit_test(of_no_runs_no_row_comes),
-        cmocka_unit_test(what_was_not_written_is_not_read),
-        cmocka_unit_test(nothing_is_left_in_the_directory),
-    };
-    return cmocka_run_group_tests(tests, begin, finish);
-}
+TESTS_SHARE(begin, finish)

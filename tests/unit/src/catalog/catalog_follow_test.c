@@ -72,7 +72,7 @@ static struct kx_buffer read_row(struct story *s, struct followed *followed,
     return row;
 }
 
-static void following_catalog_has_counts_of_the_view(void **state)
+TEST_WITH(following_catalog_has_counts_of_the_view, begin, finish)
 {
     struct story *s = *state;
     struct followed followed = prepare(s);
@@ -92,7 +92,7 @@ static void following_catalog_has_counts_of_the_view(void **state)
     end(s, &followed);
 }
 
-static void following_catalog_hides_index_built_with_other_rules(void **state)
+TEST_WITH(following_catalog_hides_index_built_with_other_rules, begin, finish)
 {
     struct story *s = *state;
     struct followed followed = prepare(s);
@@ -112,7 +112,7 @@ static void following_catalog_hides_index_built_with_other_rules(void **state)
     end(s, &followed);
 }
 
-static void following_catalog_rejects_another_format(void **state)
+TEST_WITH(following_catalog_rejects_another_format, begin, finish)
 {
     struct story *s = *state;
     struct followed followed = prepare(s);
@@ -127,18 +127,4 @@ static void following_catalog_rejects_another_format(void **state)
     assert_int_equal(go_on(s, &followed), KX_OK);
     assert_int_equal(followed.catalog->count, 1);
     end(s, &followed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            following_catalog_has_counts_of_the_view, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            following_catalog_hides_index_built_with_other_rules, begin,
-            finish),
-        cmocka_unit_test_setup_teardown(
-            following_catalog_rejects_another_format, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

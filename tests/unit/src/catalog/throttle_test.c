@@ -2,7 +2,7 @@
 #include "catalog/throttle.h"
 #include "unit.h"
 
-static void throttle_without_limit_allows_everything(void **state)
+TEST(throttle_without_limit_allows_everything)
 {
     struct throttle pace = {.paused = false};
     (void)state;
@@ -13,7 +13,7 @@ static void throttle_without_limit_allows_everything(void **state)
     assert_int_equal(throttle_due_ms(&pace, 5000), 5000);
 }
 
-static void paused_throttle_is_never_due(void **state)
+TEST(paused_throttle_is_never_due)
 {
     struct throttle pace = {.paused = true, .per_second = 10};
     (void)state;
@@ -38,16 +38,15 @@ static size_t work(struct throttle *pace, int64_t from_ms, int64_t to_ms)
     return done;
 }
 
-static void throttle_allows_its_limit_per_second(void **state)
+TEST(throttle_allows_its_limit_per_second)
 {
-    (void)state;
     for (uint32_t rate = 1; rate <= 1000000; rate *= 10) {
         struct throttle pace = {.per_second = rate};
         assert_int_equal(work(&pace, 100000, 110000), 10 * rate);
     }
 }
 
-static void throttle_continues_after_clock_was_set_back(void **state)
+TEST(throttle_continues_after_clock_was_set_back)
 {
     struct throttle pace = {.per_second = 100};
     (void)state;
@@ -57,7 +56,7 @@ static void throttle_continues_after_clock_was_set_back(void **state)
     assert_int_equal(throttle_allowance(&pace, 1000), 10);
 }
 
-static void throttles_are_equal_if_their_limits_are(void **state)
+TEST(throttles_are_equal_if_their_limits_are)
 {
     struct throttle one = {.per_second = 100};
     struct throttle other = {.per_second = 100, .next_ms = 77};
@@ -65,16 +64,4 @@ static void throttles_are_equal_if_their_limits_are(void **state)
     assert_true(throttle_equal(&one, &other));
     other.paused = true;
     assert_false(throttle_equal(&one, &other));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(throttle_without_limit_allows_everything),
-        cmocka_unit_test(paused_throttle_is_never_due),
-        cmocka_unit_test(throttle_allows_its_limit_per_second),
-        cmocka_unit_test(throttle_continues_after_clock_was_set_back),
-        cmocka_unit_test(throttles_are_equal_if_their_limits_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

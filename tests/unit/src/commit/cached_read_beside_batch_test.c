@@ -140,7 +140,7 @@ static int begin_stops(void **state)
     return begin(state);
 }
 
-static void what_is_cached_is_read_as_it_was(void **state)
+TEST_WITH(what_is_cached_is_read_as_it_was, begin_stops, finish)
 {
     struct story *s = *state;
     struct stopped_commit change;
@@ -165,7 +165,7 @@ static void what_is_cached_is_read_as_it_was(void **state)
     assert_int_equal(flush, 0);
 }
 
-static void an_expired_entry_is_not_seen(void **state)
+TEST_WITH(an_expired_entry_is_not_seen, begin_stops, finish)
 {
     struct story *s = *state;
     struct stopped_commit change;
@@ -182,7 +182,7 @@ static void an_expired_entry_is_not_seen(void **state)
 
 /* Only the table can tell that there is no entry: it opens with the end, and
  * then those are answered that wait for it. */
-static void what_is_not_cached_can_be_waited_for(void **state)
+TEST_WITH(what_is_not_cached_can_be_waited_for, begin_stops, finish)
 {
     struct story *s = *state;
     struct stopped_commit change;
@@ -206,7 +206,7 @@ static void what_is_not_cached_can_be_waited_for(void **state)
 }
 
 /* Its catalog may not be looked at while it changes. */
-static void a_change_of_an_index_lets_nobody_look(void **state)
+TEST_WITH(a_change_of_an_index_lets_nobody_look, begin_stops, finish)
 {
     struct story *s = *state;
     struct kx_commit declare = {
@@ -228,19 +228,4 @@ static void a_change_of_an_index_lets_nobody_look(void **state)
     assert_true(waits);
     assert_int_equal(look->fault.status, KX_OK);
     assert_true(kx_equal(look->entry.value.data, kx_text("1")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_cached_is_read_as_it_was,
-                                        begin_stops, finish),
-        cmocka_unit_test_setup_teardown(an_expired_entry_is_not_seen,
-                                        begin_stops, finish),
-        cmocka_unit_test_setup_teardown(what_is_not_cached_can_be_waited_for,
-                                        begin_stops, finish),
-        cmocka_unit_test_setup_teardown(a_change_of_an_index_lets_nobody_look,
-                                        begin_stops, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void run_together(struct story *s, struct sent *sent, int count,
 
 /* The third is refused for what the second would have stored, the first for
  * what has been stored long since. */
-static void a_refusal_does_not_show_what_was_not_stored(void **state)
+TEST_WITH(a_refusal_does_not_show_what_was_not_stored, begin, finish)
 {
     struct story *s = *state;
     struct sent sent[3];
@@ -109,7 +109,7 @@ static const char *const BY_N =
 
 /* Index entries are written without reading what is there. What a commit would
  * have removed is there for the next one, if the first is refused, or dry. */
-static void a_commit_that_is_taken_back_removes_nothing(void **state)
+TEST_WITH(a_commit_that_is_taken_back_removes_nothing, begin, finish)
 {
     struct story *s = *state;
     struct sent sent[3];
@@ -137,7 +137,7 @@ static void a_commit_that_is_taken_back_removes_nothing(void **state)
 }
 
 /* What commits read is held in memory until their batch is flushed, too. */
-static void a_batch_ends_when_it_has_read_much(void **state)
+TEST_WITH(a_batch_ends_when_it_has_read_much, begin, finish)
 {
     enum { COUNT = 40, SIZE = 1000000, BATCH_UNITS_MAX = 20000000 };
     struct story *s = *state;
@@ -161,7 +161,7 @@ static void a_batch_ends_when_it_has_read_much(void **state)
 }
 
 /* A patch that is refused changes nothing, but the batch has waited for it. */
-static void a_batch_ends_when_its_commits_have_cost_much(void **state)
+TEST_WITH(a_batch_ends_when_its_commits_have_cost_much, begin, finish)
 {
     enum {
         COUNT = 12,
@@ -268,7 +268,7 @@ enum kx_status __wrap_env_flush(struct env *env)
     return atomic_load(&flushes_fail) ? KX_FAILED : __real_env_flush(env);
 }
 
-static void an_index_is_seen_when_it_is_on_disk(void **state)
+TEST_WITH(an_index_is_seen_when_it_is_on_disk, begin, finish)
 {
     struct story *s = *state;
     seen.story = s;
@@ -284,7 +284,7 @@ static void an_index_is_seen_when_it_is_on_disk(void **state)
 
 /* Once in vain: a change that perhaps is not on disk is not seen at all. While
  * the index is paused it stays in every step. */
-static void a_change_of_an_index_is_seen_when_it_is_on_disk(void **state)
+TEST_WITH(a_change_of_an_index_is_seen_when_it_is_on_disk, begin, finish)
 {
     static const struct {
         enum kx_command_kind kind;
@@ -319,7 +319,7 @@ static void a_change_of_an_index_is_seen_when_it_is_on_disk(void **state)
 }
 
 /* One of two is repaired, the other removed. */
-static void what_is_taken_over_is_seen_when_it_is_on_disk(void **state)
+TEST_WITH(what_is_taken_over_is_seen_when_it_is_on_disk, begin, finish)
 {
     static const char *const keys[TAKEN] = {"[\"by_n\",1,1]", "[\"by_n\",9,9]"};
     struct story *s = *state;
@@ -347,25 +347,4 @@ static void what_is_taken_over_is_seen_when_it_is_on_disk(void **state)
     assert_int_equal(taken.early, 0);
     assert_string_equal(test_list(&s->test, s->mem, "[\"by_n\"]"),
                         "[\"by_n\",1,1] [1]|");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_refusal_does_not_show_what_was_not_stored, begin, finish),
-        cmocka_unit_test_setup_teardown(an_index_is_seen_when_it_is_on_disk,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_change_of_an_index_is_seen_when_it_is_on_disk, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_commit_that_is_taken_back_removes_nothing, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            what_is_taken_over_is_seen_when_it_is_on_disk, begin, finish),
-        cmocka_unit_test_setup_teardown(a_batch_ends_when_it_has_read_much,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_batch_ends_when_its_commits_have_cost_much, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

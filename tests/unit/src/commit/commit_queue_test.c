@@ -118,7 +118,7 @@ static int tear_down(void **state)
     return finish(state);
 }
 
-static void put_waits_only_for_the_long_commit_that_has_begun(void **state)
+TEST_WITH(put_waits_only_for_the_long_commit_that_has_begun, set_up, tear_down)
 {
     struct clients *c = *state;
     struct sent long_ones[LONG_COMMITS];
@@ -135,7 +135,8 @@ static void put_waits_only_for_the_long_commit_that_has_begun(void **state)
     assert_in_order(long_ones, LONG_COMMITS);
 }
 
-static void put_waits_for_one_long_commit_whose_cost_is_unknown(void **state)
+TEST_WITH(put_waits_for_one_long_commit_whose_cost_is_unknown, set_up,
+          tear_down)
 {
     struct clients *c = *state;
     struct sent long_ones[LONG_COMMITS];
@@ -151,7 +152,7 @@ static void put_waits_for_one_long_commit_whose_cost_is_unknown(void **state)
     assert_true(waited_for(&other, long_ones, LONG_COMMITS) <= 1);
 }
 
-static void each_of_many_clients_waits_for_one_long_commit(void **state)
+TEST_WITH(each_of_many_clients_waits_for_one_long_commit, set_up, tear_down)
 {
     enum { CLIENTS = 200 };
     struct clients *c = *state;
@@ -173,7 +174,7 @@ static void each_of_many_clients_waits_for_one_long_commit(void **state)
 
 /* A queue without a writer. After a commit of 25 turns, 32 commits of clients
  * that the queue has never seen wait at any time. */
-static void endless_new_clients_keep_nobody_waiting(void **state)
+TEST_WITH(endless_new_clients_keep_nobody_waiting, set_up, tear_down)
 {
     enum { TURNS = 25, WAITING = 32, MOST = (TURNS + 2) * (WAITING + 1) };
     struct clients *c = *state;
@@ -206,7 +207,7 @@ static void endless_new_clients_keep_nobody_waiting(void **state)
     commit_queue_finish(&queue);
 }
 
-static void client_that_was_idle_shares_with_one_that_was_not(void **state)
+TEST_WITH(client_that_was_idle_shares_with_one_that_was_not, set_up, tear_down)
 {
     struct clients *c = *state;
     struct sent *before = talloc_array(c, struct sent, PUTS);
@@ -232,7 +233,8 @@ static void client_that_was_idle_shares_with_one_that_was_not(void **state)
     assert_in_order(busy, PUTS);
 }
 
-static void client_without_a_turn_yet_is_served_when_it_is_alone(void **state)
+TEST_WITH(client_without_a_turn_yet_is_served_when_it_is_alone, set_up,
+          tear_down)
 {
     struct clients *c = *state;
     struct sent sent[3];
@@ -243,7 +245,7 @@ static void client_without_a_turn_yet_is_served_when_it_is_alone(void **state)
     assert_in_order(sent, 3);
 }
 
-static void client_may_fill_half_of_the_queue(void **state)
+TEST_WITH(client_may_fill_half_of_the_queue, set_up, tear_down)
 {
     struct clients *c = *state;
     struct sent sent[4];
@@ -263,29 +265,4 @@ static void client_may_fill_half_of_the_queue(void **state)
     wait_all(c, &other, 1);
     put(c, &sent[0], &c->a);
     wait_all(c, sent, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            put_waits_only_for_the_long_commit_that_has_begun, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(
-            put_waits_for_one_long_commit_whose_cost_is_unknown, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(
-            each_of_many_clients_waits_for_one_long_commit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(endless_new_clients_keep_nobody_waiting,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            client_that_was_idle_shares_with_one_that_was_not, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(
-            client_without_a_turn_yet_is_served_when_it_is_alone, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(client_may_fill_half_of_the_queue,
-                                        set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

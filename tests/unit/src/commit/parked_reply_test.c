@@ -42,7 +42,7 @@ static void is_let_go(struct story *s)
     assert_int_equal(reply.status, KX_OK);
 }
 
-static void by_the_commit_that_parked_it(void **state)
+TEST_WITH(by_the_commit_that_parked_it, begin, finish)
 {
     struct story *s = *state;
     park_by_batch(s, 1);
@@ -50,7 +50,7 @@ static void by_the_commit_that_parked_it(void **state)
     is_let_go(s);
 }
 
-static void when_entries_expire(void **state)
+TEST_WITH(when_entries_expire, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(1000000);
@@ -63,7 +63,7 @@ static void when_entries_expire(void **state)
 
 /* The commit that lets the build go is a batch, and then the build makes one.
  */
-static void when_an_index_is_built(void **state)
+TEST_WITH(when_an_index_is_built, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit declare = {
@@ -83,24 +83,11 @@ static void when_an_index_is_built(void **state)
     is_let_go(s);
 }
 
-static void when_a_dropped_index_is_freed(void **state)
+TEST_WITH(when_a_dropped_index_is_freed, begin, finish)
 {
     struct story *s = *state;
     test_declare_by_n(&s->test, s->mem);
     park_by_batch(s, 2);
     assert_int_equal(test_drop(&s->test, s->mem, "by_n"), KX_OK);
     is_let_go(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(by_the_commit_that_parked_it, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(when_entries_expire, begin, finish),
-        cmocka_unit_test_setup_teardown(when_an_index_is_built, begin, finish),
-        cmocka_unit_test_setup_teardown(when_a_dropped_index_is_freed, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

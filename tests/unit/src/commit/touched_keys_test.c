@@ -11,7 +11,7 @@ static struct net_change change(char *text, size_t size, int n)
     return (struct net_change){.key = kx_text(text)};
 }
 
-static void noted_keys_are_found_and_few_others(void **state)
+TEST(noted_keys_are_found_and_few_others)
 {
     struct touched_keys *touched = touched_keys_create(*state);
     char text[32];
@@ -32,10 +32,4 @@ static void noted_keys_are_found_and_few_others(void **state)
     talloc_free(touched);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noted_keys_are_found_and_few_others),
-    };
-    return cmocka_run_group_tests(tests, memory_open, memory_close);
-}
+TESTS_SHARE(memory_open, memory_close)

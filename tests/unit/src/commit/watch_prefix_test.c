@@ -34,7 +34,7 @@ static const char *taken(struct story *s, struct waiter *waiter)
     return (const char *)text.data;
 }
 
-static void keys_with_more_parts_are_collected(void **state)
+TEST_WITH(keys_with_more_parts_are_collected, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -56,7 +56,7 @@ static void keys_with_more_parts_are_collected(void **state)
     assert_string_equal(taken(s, &waiter), "");
 }
 
-static void the_empty_prefix_is_that_of_all(void **state)
+TEST_WITH(the_empty_prefix_is_that_of_all, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter all;
@@ -70,7 +70,7 @@ static void the_empty_prefix_is_that_of_all(void **state)
 }
 
 /* The longest key there can be, with prefixes of all of its parts. */
-static void each_prefix_of_a_long_key_is_noted(void **state)
+TEST_WITH(each_prefix_of_a_long_key_is_noted, begin, finish_watches)
 {
     enum { PARTS = KX_KEY_MAX / 2 };
     struct story *s = *state;
@@ -95,7 +95,7 @@ static void each_prefix_of_a_long_key_is_noted(void **state)
     assert_non_null(strstr(taken(s, &last), "\"\""));
 }
 
-static void each_kind_of_change_is_collected_once(void **state)
+TEST_WITH(each_kind_of_change_is_collected_once, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -111,7 +111,7 @@ static void each_kind_of_change_is_collected_once(void **state)
     assert_string_equal(taken(s, &waiter), "[\"a\",1]|");
 }
 
-static void entries_of_an_index_are_collected(void **state)
+TEST_WITH(entries_of_an_index_are_collected, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -128,7 +128,7 @@ static void entries_of_an_index_are_collected(void **state)
 }
 
 /* Anything under any prefix: it is not looked at which. */
-static void an_index_that_comes_or_goes_is_anything(void **state)
+TEST_WITH(an_index_that_comes_or_goes_is_anything, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -151,7 +151,7 @@ static void set_number(struct story *s, int number)
     test_set(&s->test, s->mem, key, "1");
 }
 
-static void so_many_are_kept_and_not_one_more(void **state)
+TEST_WITH(so_many_are_kept_and_not_one_more, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -172,7 +172,7 @@ static void so_many_are_kept_and_not_one_more(void **state)
 }
 
 /* A watch without space for more keys is told to list. */
-static void all_watches_together_have_a_limit(void **state)
+TEST_WITH(all_watches_together_have_a_limit, begin, finish_watches)
 {
     enum { WATCHES = 300, KEYS = 120, KEY_BYTES = 1904 };
     struct story *s = *state;
@@ -195,7 +195,7 @@ static void all_watches_together_have_a_limit(void **state)
     }
 }
 
-static void long_keys_are_fewer(void **state)
+TEST_WITH(long_keys_are_fewer, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -213,29 +213,4 @@ static void long_keys_are_fewer(void **state)
         test_set(&s->test, s->mem, key, "1");
     }
     assert_null(taken(s, &waiter));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(keys_with_more_parts_are_collected,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(the_empty_prefix_is_that_of_all, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(each_prefix_of_a_long_key_is_noted,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(each_kind_of_change_is_collected_once,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(entries_of_an_index_are_collected,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(an_index_that_comes_or_goes_is_anything,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(so_many_are_kept_and_not_one_more,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(long_keys_are_fewer, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(all_watches_together_have_a_limit,
-                                        begin, finish_watches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 
-static void each_kind_of_change_is_told(void **state)
+TEST_WITH(each_kind_of_change_is_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -23,7 +23,7 @@ static void each_kind_of_change_is_told(void **state)
     is_told(s, &waiter);
 }
 
-static void what_is_told_is_on_disk(void **state)
+TEST_WITH(what_is_told_is_on_disk, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -42,7 +42,7 @@ static void what_is_told_is_on_disk(void **state)
     assert_int_equal(entry.stamp, 1);
 }
 
-static void other_keys_are_not_told(void **state)
+TEST_WITH(other_keys_are_not_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -54,7 +54,7 @@ static void other_keys_are_not_told(void **state)
     is_not_told(s, &waiter);
 }
 
-static void a_refused_commit_is_not_told(void **state)
+TEST_WITH(a_refused_commit_is_not_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -66,7 +66,7 @@ static void a_refused_commit_is_not_told(void **state)
     is_not_told(s, &waiter);
 }
 
-static void many_changes_are_one_for_who_is_slow(void **state)
+TEST_WITH(many_changes_are_one_for_who_is_slow, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -78,7 +78,7 @@ static void many_changes_are_one_for_who_is_slow(void **state)
     is_not_told(s, &waiter);
 }
 
-static void a_ticket_is_answered_or_taken_back(void **state)
+TEST_WITH(a_ticket_is_answered_or_taken_back, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -94,7 +94,7 @@ static void a_ticket_is_answered_or_taken_back(void **state)
     assert_false(kx_watch_cancel(s->test.store, &waiter.ticket));
 }
 
-static void a_commit_is_one_change(void **state)
+TEST_WITH(a_commit_is_one_change, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -116,7 +116,7 @@ static void a_commit_is_one_change(void **state)
     is_not_told(s, &waiter);
 }
 
-static void all_who_watch_a_key_are_told(void **state)
+TEST_WITH(all_who_watch_a_key_are_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiters[3];
@@ -144,7 +144,7 @@ static void all_who_watch_a_key_are_told(void **state)
     assert_int_equal(figures.watches, 0);
 }
 
-static void the_key_that_a_stamp_completes_is_told(void **state)
+TEST_WITH(the_key_that_a_stamp_completes_is_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter whole;
@@ -164,7 +164,7 @@ static void the_key_that_a_stamp_completes_is_told(void **state)
     is_not_told(s, &stem);
 }
 
-static void a_deleted_range_is_told(void **state)
+TEST_WITH(a_deleted_range_is_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -182,7 +182,7 @@ static void a_deleted_range_is_told(void **state)
     is_told(s, &waiter);
 }
 
-static void an_expired_entry_is_told(void **state)
+TEST_WITH(an_expired_entry_is_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -200,7 +200,7 @@ static const char *const BY_EMAIL =
     "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
     "\"unique\":true}";
 
-static void entries_of_an_index_are_told(void **state)
+TEST_WITH(entries_of_an_index_are_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -215,7 +215,7 @@ static void entries_of_an_index_are_told(void **state)
     is_told(s, &waiter);
 }
 
-static void entries_that_become_readable_are_told(void **state)
+TEST_WITH(entries_that_become_readable_are_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -232,7 +232,7 @@ static void entries_that_become_readable_are_told(void **state)
 }
 
 /* Nothing is written after the migration. */
-static void entries_that_get_another_form_are_told(void **state)
+TEST_WITH(entries_that_get_another_form_are_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -260,7 +260,7 @@ static const char *email_of(void *mem, int n)
 }
 
 /* They show what they showed before. */
-static void the_steps_of_a_migration_are_not_told(void **state)
+TEST_WITH(the_steps_of_a_migration_are_not_told, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -306,7 +306,7 @@ static void *write_numbers(void *argument)
 }
 
 /* It would wait for ever if one change got lost at the wrong moment. */
-static void the_last_of_many_changes_is_seen(void **state)
+TEST_WITH(the_last_of_many_changes_is_seen, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -343,7 +343,7 @@ static void next_in_place(unsigned *number, char *json, size_t size)
 
 /* The table of places counts to 255; with one topic more in one it must still
  * know that there are some, when most of them have gone. */
-static void one_of_many_in_a_place_is_told(void **state)
+TEST_WITH(one_of_many_in_a_place_is_told, begin, finish_watches)
 {
     enum { MANY = 256 };
     struct story *s = *state;
@@ -363,7 +363,7 @@ static void one_of_many_in_a_place_is_told(void **state)
 }
 
 /* A key that is watched again after its last watch has ended. */
-static void a_key_is_watched_by_one_after_the_other(void **state)
+TEST_WITH(a_key_is_watched_by_one_after_the_other, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -375,47 +375,4 @@ static void a_key_is_watched_by_one_after_the_other(void **state)
     assert_int_equal(wait_for(&waiter), KX_OK);
     test_set(&s->test, s->mem, "[\"a\"]", "1");
     is_told(s, &waiter);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_kind_of_change_is_told, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(what_is_told_is_on_disk, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(other_keys_are_not_told, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(a_refused_commit_is_not_told, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(many_changes_are_one_for_who_is_slow,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(a_ticket_is_answered_or_taken_back,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(a_commit_is_one_change, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(all_who_watch_a_key_are_told, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(the_key_that_a_stamp_completes_is_told,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(a_deleted_range_is_told, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(an_expired_entry_is_told, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(entries_of_an_index_are_told, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(entries_that_become_readable_are_told,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(entries_that_get_another_form_are_told,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(the_steps_of_a_migration_are_not_told,
-                                        begin, finish_watches),
-        cmocka_unit_test_setup_teardown(the_last_of_many_changes_is_seen, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(one_of_many_in_a_place_is_told, begin,
-                                        finish_watches),
-        cmocka_unit_test_setup_teardown(a_key_is_watched_by_one_after_the_other,
-                                        begin, finish_watches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

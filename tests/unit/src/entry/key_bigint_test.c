@@ -45,7 +45,7 @@ static enum kx_status there_and_back(const char *text, struct kx_buffer *out)
     return KX_OK;
 }
 
-static void decimals_come_back_in_their_shortest_form(void **state)
+TEST_WITH(decimals_come_back_in_their_shortest_form, memory_open, memory_close)
 {
     static const struct {
         const char *text;
@@ -82,7 +82,7 @@ static void decimals_come_back_in_their_shortest_form(void **state)
     }
 }
 
-static void other_texts_are_no_bigints(void **state)
+TEST_WITH(other_texts_are_no_bigints, memory_open, memory_close)
 {
     static const char *const texts[] = {
         "",   "-",   "--1", "+1",  "1n",  "1.0",      "1e3", "0x1f",
@@ -99,7 +99,7 @@ static void other_texts_are_no_bigints(void **state)
     kx_buffer_free(&out);
 }
 
-static void a_magnitude_has_at_most_255_bytes(void **state)
+TEST_WITH(a_magnitude_has_at_most_255_bytes, memory_open, memory_close)
 {
     struct kx_buffer out;
     char text[1000] = "-";
@@ -122,7 +122,7 @@ static void a_magnitude_has_at_most_255_bytes(void **state)
     kx_buffer_free(&out);
 }
 
-static void a_part_with_a_long_magnitude_is_refused(void **state)
+TEST_WITH(a_part_with_a_long_magnitude_is_refused, memory_open, memory_close)
 {
     uint8_t bytes[300];
     struct kx_buffer key;
@@ -140,7 +140,7 @@ static void a_part_with_a_long_magnitude_is_refused(void **state)
     kx_buffer_free(&key);
 }
 
-static void leading_zeros_of_a_magnitude_do_not_count(void **state)
+TEST_WITH(leading_zeros_of_a_magnitude_do_not_count, memory_open, memory_close)
 {
     static const uint8_t bytes[300] = {[298] = 1, [299] = 0};
     struct kx_part part = {.type = KX_BIGINT, .bytes = kx_slice(bytes, 300)};
@@ -160,7 +160,7 @@ static void leading_zeros_of_a_magnitude_do_not_count(void **state)
     kx_buffer_free(&key);
 }
 
-static void random_decimals_survive(void **state)
+TEST_WITH(random_decimals_survive, memory_open, memory_close)
 {
     uint64_t seed = random_seed("bigint");
     for (int i = 0; i < 3000; i++) {
@@ -179,25 +179,4 @@ static void random_decimals_survive(void **state)
                      (const char *)out.data);
         kx_buffer_free(&out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            decimals_come_back_in_their_shortest_form, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(other_texts_are_no_bigints, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(a_magnitude_has_at_most_255_bytes,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(a_part_with_a_long_magnitude_is_refused,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(
-            leading_zeros_of_a_magnitude_do_not_count, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(random_decimals_survive, memory_open,
-                                        memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static bool same_part(const struct kx_part *a, const struct kx_part *b)
            memcmp(&a->number, &b->number, sizeof(a->number)) == 0;
 }
 
-static void what_is_decoded_is_what_was_encoded(void **state)
+TEST_WITH(what_is_decoded_is_what_was_encoded, memory_open, memory_close)
 {
     uint64_t seed = random_seed("key");
     struct kx_buffer encoded;
@@ -126,7 +126,7 @@ static int compare_keys(const struct random_key *a, const struct random_key *b)
     return (a->count > b->count) - (a->count < b->count);
 }
 
-static void encodings_sort_as_their_parts_do(void **state)
+TEST_WITH(encodings_sort_as_their_parts_do, memory_open, memory_close)
 {
     uint64_t seed = random_seed("key");
     struct kx_buffer encoded[2];
@@ -159,7 +159,7 @@ static void walk_copy(struct kx_slice bytes, struct kx_buffer *again)
     free(copy);
 }
 
-static void a_cut_key_is_read_to_its_end_at_most(void **state)
+TEST_WITH(a_cut_key_is_read_to_its_end_at_most, memory_open, memory_close)
 {
     uint64_t seed = random_seed("key");
     struct kx_buffer encoded;
@@ -176,7 +176,7 @@ static void a_cut_key_is_read_to_its_end_at_most(void **state)
     kx_buffer_free(&again);
 }
 
-static void a_changed_key_is_read_to_its_end_at_most(void **state)
+TEST_WITH(a_changed_key_is_read_to_its_end_at_most, memory_open, memory_close)
 {
     static const uint8_t likely[] = {0,    0xff, 0x01, 0x02, 0x0b, 0x0c, 0x13,
                                      0x14, 0x15, 0x1c, 0x1d, 0x21, 0x26, 0x80};
@@ -197,20 +197,4 @@ static void a_changed_key_is_read_to_its_end_at_most(void **state)
     }
     kx_buffer_free(&encoded);
     kx_buffer_free(&again);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_decoded_is_what_was_encoded,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(encodings_sort_as_their_parts_do,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(a_cut_key_is_read_to_its_end_at_most,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(
-            a_changed_key_is_read_to_its_end_at_most, memory_open,
-            memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

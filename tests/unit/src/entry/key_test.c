@@ -79,7 +79,7 @@ static void add_vector(struct kx_buffer *key, const json_t *vector)
     assert_false(key->failed);
 }
 
-static void each_vector_is_encoded_as_deno_does(void **state)
+TEST_WITH(each_vector_is_encoded_as_deno_does, memory_open, memory_close)
 {
     size_t i;
     json_t *vector;
@@ -100,7 +100,7 @@ static void each_vector_is_encoded_as_deno_does(void **state)
     }
 }
 
-static void vectors_sort_as_deno_lists_them(void **state)
+TEST_WITH(vectors_sort_as_deno_lists_them, memory_open, memory_close)
 {
     struct kx_buffer keys[100];
     int ranks[100];
@@ -158,7 +158,7 @@ static bool is_vector_part(const struct kx_part *part, json_t *expected,
     return same;
 }
 
-static void each_vector_is_decoded_to_its_parts(void **state)
+TEST_WITH(each_vector_is_decoded_to_its_parts, memory_open, memory_close)
 {
     size_t i;
     json_t *vector;
@@ -184,7 +184,7 @@ static void each_vector_is_decoded_to_its_parts(void **state)
     }
 }
 
-static void a_nan_has_one_form_for_each_sign(void **state)
+TEST_WITH(a_nan_has_one_form_for_each_sign, memory_open, memory_close)
 {
     static const struct {
         uint64_t bits;
@@ -208,7 +208,8 @@ static void a_nan_has_one_form_for_each_sign(void **state)
     }
 }
 
-static void text_that_is_not_utf8_is_refused_and_leaves_no_trace(void **state)
+TEST_WITH(text_that_is_not_utf8_is_refused_and_leaves_no_trace, memory_open,
+          memory_close)
 {
     static const char *const texts[] = {"\xff", "a\xc0\x80", "\xed\xa0\x80",
                                         "caf\xe9", "abcdefgh\x80"};
@@ -228,7 +229,7 @@ static void text_that_is_not_utf8_is_refused_and_leaves_no_trace(void **state)
     kx_buffer_free(&key);
 }
 
-static void when_memory_is_used_up_a_key_says_so(void **state)
+TEST_WITH(when_memory_is_used_up_a_key_says_so, memory_open, memory_close)
 {
     struct kx_buffer key;
     kx_buffer_init(&key, *state);
@@ -243,9 +244,8 @@ static void when_memory_is_used_up_a_key_says_so(void **state)
     kx_buffer_free(&key);
 }
 
-static void encodings_that_are_no_keys_are_refused(void **state)
+TEST(encodings_that_are_no_keys_are_refused)
 {
-    (void)state;
     static const struct {
         const char *why;
         const char *bytes;
@@ -300,9 +300,8 @@ static void encodings_that_are_no_keys_are_refused(void **state)
     }
 }
 
-static void a_wrong_part_is_named_by_number_and_byte(void **state)
+TEST(a_wrong_part_is_named_by_number_and_byte)
 {
-    (void)state;
     struct kx_fault fault;
     kx_key_check(kx_slice("\x02"
                           "a\0\x26\x28",
@@ -315,9 +314,8 @@ static void a_wrong_part_is_named_by_number_and_byte(void **state)
 /* Deno's decoder accepts these forms of bigints and NaNs, although its encoder
  * never makes them. In a new key they are an error: the key would have the text
  * of another key. */
-static void other_encodings_are_read_but_not_accepted(void **state)
+TEST(other_encodings_are_read_but_not_accepted)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t size;
@@ -358,7 +356,7 @@ static void other_encodings_are_read_but_not_accepted(void **state)
     }
 }
 
-static void both_signs_of_a_nan_have_a_text(void **state)
+TEST(both_signs_of_a_nan_have_a_text)
 {
     static const struct {
         const char *encoded;
@@ -384,7 +382,7 @@ static void both_signs_of_a_nan_have_a_text(void **state)
     }
 }
 
-static void a_key_has_at_most_2048_bytes(void **state)
+TEST_WITH(a_key_has_at_most_2048_bytes, memory_open, memory_close)
 {
     for (size_t size = 2046; size <= 2050; size++) {
         struct kx_buffer key;
@@ -402,7 +400,7 @@ static void a_key_has_at_most_2048_bytes(void **state)
     }
 }
 
-static void the_longest_part_fits_the_reader(void **state)
+TEST_WITH(the_longest_part_fits_the_reader, memory_open, memory_close)
 {
     static const uint8_t zeros[4096];
     for (size_t size = 2040; size <= 4096; size++) {
@@ -424,7 +422,7 @@ static void the_longest_part_fits_the_reader(void **state)
     }
 }
 
-static void an_empty_part_may_be_null(void **state)
+TEST_WITH(an_empty_part_may_be_null, memory_open, memory_close)
 {
     struct kx_buffer key;
     kx_buffer_init(&key, *state);
@@ -437,7 +435,7 @@ static void an_empty_part_may_be_null(void **state)
     kx_buffer_free(&key);
 }
 
-static void a_part_size_is_that_of_the_first_part(void **state)
+TEST_WITH(a_part_size_is_that_of_the_first_part, memory_open, memory_close)
 {
     struct kx_buffer key;
     kx_buffer_init(&key, *state);
@@ -458,35 +456,4 @@ static void a_part_size_is_that_of_the_first_part(void **state)
     kx_buffer_free(&key);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(each_vector_is_encoded_as_deno_does,
-                                    memory_open, memory_close),
-    cmocka_unit_test_setup_teardown(vectors_sort_as_deno_lists_them,
-                                    memory_open, memory_close),
-    cmocka_unit_test_setup_teardown(each_vector_is_decoded_to_its_parts,
-                                    memory_open, memory_close),
-    cmocka_unit_test_setup_teardown(a_nan_has_one_form_for_each_sign,
-                                    memory_open, memory_close),
-    cmocka_unit_test_setup_teardown(
-        text_that_is_not_utf8_is_refused_and_leaves_no_trace, memory_open,
-        memory_close),
-    cmocka_unit_test_setup_teardown(when_memory_is_used_up_a_key_says_so,
-                                    memory_open, memory_close),
-    cmocka_unit_test(encodings_that_are_no_keys_are_refused),
-    cmocka_unit_test(a_wrong_part_is_named_by_number_and_byte),
-    cmocka_unit_test(other_encodings_are_read_but_not_accepted),
-    cmocka_unit_test(both_signs_of_a_nan_have_a_text),
-    cmocka_unit_test_setup_teardown(a_key_has_at_most_2048_bytes, memory_open,
-                                    memory_close),
-    cmocka_unit_test_setup_teardown(the_longest_part_fits_the_reader,
-                                    memory_open, memory_close),
-    cmocka_unit_test_setup_teardown(an_empty_part_may_be_null, memory_open,
-                                    memory_close),
-    cmocka_unit_test_setup_teardown(a_part_size_is_that_of_the_first_part,
-                                    memory_open, memory_close),
-};
-
-int main(void)
-{
-    return cmocka_run_group_tests(tests, vectors_open, vectors_close);
-}
+TESTS_SHARE(vectors_open, vectors_close)

@@ -37,7 +37,7 @@ static void there_and_back(void *mem, const struct record *record)
     kx_buffer_free(&bytes);
 }
 
-static void each_size_is_read(void **state)
+TEST_WITH(each_size_is_read, memory_open, memory_close)
 {
     enum { VALUES = 10 };
     static const uint8_t value[VALUES] = "0123456789";
@@ -60,11 +60,4 @@ static void each_size_is_read(void **state)
                     record.media_type = kx_slice(value, size / 2);
                 there_and_back(*state, &record);
             }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(
-        each_size_is_read, memory_open, memory_close)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static bool equal(const struct kx_value *a, const struct kx_value *b)
     return equal;
 }
 
-static void json_numbers_are_combined(void **state)
+TEST_WITH(json_numbers_are_combined, all_memory_open, all_memory_close)
 {
     static const struct {
         enum kx_mutation_type type;
@@ -105,7 +105,8 @@ static void json_numbers_are_combined(void **state)
     kx_buffer_free(&out);
 }
 
-static void a_u64_wraps_and_is_compared_without_a_sign(void **state)
+TEST_WITH(a_u64_wraps_and_is_compared_without_a_sign, all_memory_open,
+          all_memory_close)
 {
     static const struct {
         enum kx_mutation_type type;
@@ -143,7 +144,8 @@ static void a_u64_wraps_and_is_compared_without_a_sign(void **state)
     talloc_free(memory);
 }
 
-static void types_that_do_not_go_together_are_named(void **state)
+TEST_WITH(types_that_do_not_go_together_are_named, all_memory_open,
+          all_memory_close)
 {
     void *memory = talloc_new(*state);
     struct kx_value one = u64(memory, 1);
@@ -191,7 +193,8 @@ static void types_that_do_not_go_together_are_named(void **state)
     talloc_free(memory);
 }
 
-static void a_sum_that_is_not_finite_is_refused(void **state)
+TEST_WITH(a_sum_that_is_not_finite_is_refused, all_memory_open,
+          all_memory_close)
 {
     struct kx_value large = json("1.5e308");
     struct kx_value result;
@@ -208,7 +211,7 @@ static void a_sum_that_is_not_finite_is_refused(void **state)
     kx_buffer_free(&out);
 }
 
-static void every_type_has_a_name(void **state)
+TEST_WITH(every_type_has_a_name, all_memory_open, all_memory_close)
 {
     const struct {
         struct kx_value value;
@@ -229,7 +232,8 @@ static void every_type_has_a_name(void **state)
         assert_string_equal(value_type_text(&types[i].value), types[i].text);
 }
 
-static void values_are_equal_within_their_encoding(void **state)
+TEST_WITH(values_are_equal_within_their_encoding, all_memory_open,
+          all_memory_close)
 {
     void *memory = talloc_new(*state);
     struct kx_value one = u64(memory, 1);
@@ -265,7 +269,8 @@ static void assert_shown_as(struct kx_buffer *key, const char *text,
     assert_true(equal(&a, &a));
 }
 
-static void a_pointer_equals_the_json_it_is_shown_as(void **state)
+TEST_WITH(a_pointer_equals_the_json_it_is_shown_as, all_memory_open,
+          all_memory_close)
 {
     struct kx_buffer key;
     kx_buffer_init(&key, *state);
@@ -300,7 +305,8 @@ static void a_pointer_equals_the_json_it_is_shown_as(void **state)
     kx_buffer_free(&key);
 }
 
-static void pointers_are_equal_when_their_parts_are(void **state)
+TEST_WITH(pointers_are_equal_when_their_parts_are, all_memory_open,
+          all_memory_close)
 {
     struct kx_buffer keys[2];
     kx_buffer_init(&keys[0], *state);
@@ -317,7 +323,7 @@ static void pointers_are_equal_when_their_parts_are(void **state)
     kx_buffer_free(&keys[1]);
 }
 
-static void without_memory_nothing_is_combined(void **state)
+TEST_WITH(without_memory_nothing_is_combined, all_memory_open, all_memory_close)
 {
     struct kx_value one = u64(*state, 1);
     struct kx_value number = json("1");
@@ -342,30 +348,4 @@ static void without_memory_nothing_is_combined(void **state)
     }
     all_memory_limit(*state, 0);
     talloc_free_children(*state);
-}
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(json_numbers_are_combined, all_memory_open,
-                                    all_memory_close),
-    cmocka_unit_test_setup_teardown(a_u64_wraps_and_is_compared_without_a_sign,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(types_that_do_not_go_together_are_named,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(a_sum_that_is_not_finite_is_refused,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(every_type_has_a_name, all_memory_open,
-                                    all_memory_close),
-    cmocka_unit_test_setup_teardown(values_are_equal_within_their_encoding,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(a_pointer_equals_the_json_it_is_shown_as,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(pointers_are_equal_when_their_parts_are,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(without_memory_nothing_is_combined,
-                                    all_memory_open, all_memory_close),
-};
-
-int main(void)
-{
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

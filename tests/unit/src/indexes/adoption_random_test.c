@@ -386,7 +386,7 @@ static void close_world(struct world *world)
     talloc_free(world);
 }
 
-static void hand_kept_entries_become_those_of_the_index(void **state)
+TEST(hand_kept_entries_become_those_of_the_index)
 {
     struct world *world = open_world();
     (void)state;
@@ -404,7 +404,7 @@ static void hand_kept_entries_become_those_of_the_index(void **state)
 }
 
 /* Each wrong entry and each lost stamp must be seen. */
-static void the_comparison_sees_what_is_wrong(void **state)
+TEST(the_comparison_sees_what_is_wrong)
 {
     struct world *world = open_world();
     (void)state;
@@ -426,13 +426,4 @@ static void the_comparison_sees_what_is_wrong(void **state)
         assert_false(stamps_are_kept(world, shape));
     }
     close_world(world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_kept_entries_become_those_of_the_index),
-        cmocka_unit_test(the_comparison_sees_what_is_wrong),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static uint64_t count(struct story *s, enum kx_adopted kind)
     return count;
 }
 
-static void a_pointer_that_deno_wrote_is_right(void **state)
+TEST_WITH(a_pointer_that_deno_wrote_is_right, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -60,7 +60,7 @@ static void a_pointer_that_deno_wrote_is_right(void **state)
                         "[\"by_email\",\"a@x\"] [\"ada\"]|");
 }
 
-static void of_several_owners_the_one_that_is_named_has_it(void **state)
+TEST_WITH(of_several_owners_the_one_that_is_named_has_it, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -76,7 +76,7 @@ static void of_several_owners_the_one_that_is_named_has_it(void **state)
                         "[\"by_email\",\"same\"] [2]|");
 }
 
-static void an_expired_one_is_as_none(void **state)
+TEST_WITH(an_expired_one_is_as_none, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -104,7 +104,7 @@ static void an_expired_one_is_as_none(void **state)
 }
 
 /* The row in the expiry table of what was taken over must do no harm. */
-static void what_is_kept_expires_with_its_entry(void **state)
+TEST_WITH(what_is_kept_expires_with_its_entry, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -128,7 +128,7 @@ static void what_is_kept_expires_with_its_entry(void **state)
     assert_int_equal(info.entries, 0);
 }
 
-static void there_may_be_nothing_but_entries_to_remove(void **state)
+TEST_WITH(there_may_be_nothing_but_entries_to_remove, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -143,7 +143,7 @@ static void there_may_be_nothing_but_entries_to_remove(void **state)
 }
 
 /* All that is there, be it twice what one job takes. */
-static void many_are_taken_over_in_steps(void **state)
+TEST_WITH(many_are_taken_over_in_steps, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -232,7 +232,7 @@ static void adopt_in_steps(struct story *s)
 
 /* One scan has taken entries over, a later one finds what may not be left
  * out. What was taken over stays what it is until the index is ready. */
-static void a_failed_adoption_continues_with_what_it_has(void **state)
+TEST_WITH(a_failed_adoption_continues_with_what_it_has, begin, finish)
 {
     enum { USERS = 4200 };
     struct story *s = *state;
@@ -265,25 +265,4 @@ static void a_failed_adoption_continues_with_what_it_has(void **state)
     assert_int_equal(info.entries, USERS + 1);
     assert_int_equal(count(s, KX_KEPT), USERS - 1);
     assert_int_equal(test_stamp(&s->test, s->mem, "[\"by_email\",2]"), stamp);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_pointer_that_deno_wrote_is_right,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            of_several_owners_the_one_that_is_named_has_it, begin, finish),
-        cmocka_unit_test_setup_teardown(an_expired_one_is_as_none, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(what_is_kept_expires_with_its_entry,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            there_may_be_nothing_but_entries_to_remove, begin, finish),
-        cmocka_unit_test_setup_teardown(many_are_taken_over_in_steps, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            a_failed_adoption_continues_with_what_it_has, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

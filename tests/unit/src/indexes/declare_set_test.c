@@ -87,7 +87,7 @@ static void expect_all(const struct kx_index_set *set)
     expect(set, 5, "gone", KX_INDEX_DROPPED);
 }
 
-static void every_kind_of_change_is_one_commit(void **state)
+TEST_WITH(every_kind_of_change_is_one_commit, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_set result = {.prune = true};
@@ -120,7 +120,7 @@ static void every_kind_of_change_is_one_commit(void **state)
 }
 
 /* The commit takes one versionstamp, or none if there is nothing to do. */
-static void it_takes_one_versionstamp(void **state)
+TEST_WITH(it_takes_one_versionstamp, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_set result = {0};
@@ -134,7 +134,7 @@ static void it_takes_one_versionstamp(void **state)
     assert_int_equal(again.stamp, before + 1);
 }
 
-static void a_refusal_names_the_declaration_and_changes_nothing(void **state)
+TEST_WITH(a_refusal_names_the_declaration_and_changes_nothing, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_set result = {.prune = true};
@@ -170,7 +170,7 @@ static void a_refusal_names_the_declaration_and_changes_nothing(void **state)
 }
 
 /* Dropped indexes take their places until their rows are freed. */
-static void there_are_no_more_indexes_than_a_store_can_have(void **state)
+TEST_WITH(there_are_no_more_indexes_than_a_store_can_have, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_set result = {.prune = true};
@@ -193,7 +193,7 @@ static void there_are_no_more_indexes_than_a_store_can_have(void **state)
     assert_int_equal(test_index(&s->test, "i254", &info), KX_OK);
 }
 
-static void only_what_may_be_dropped_is_dropped(void **state)
+TEST_WITH(only_what_may_be_dropped_is_dropped, begin, finish)
 {
     struct story *s = *state;
     struct kx_slice names[] = {kx_text("gone"), kx_text("none")};
@@ -205,21 +205,4 @@ static void only_what_may_be_dropped_is_dropped(void **state)
     assert_int_equal(result.planned_count, 1);
     expect(&result, 0, "gone", KX_INDEX_DROPPED);
     assert_int_equal(test_index(&s->test, "same", &info), KX_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_kind_of_change_is_one_commit,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(it_takes_one_versionstamp, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            a_refusal_names_the_declaration_and_changes_nothing, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            there_are_no_more_indexes_than_a_store_can_have, begin, finish),
-        cmocka_unit_test_setup_teardown(only_what_may_be_dropped_is_dropped,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

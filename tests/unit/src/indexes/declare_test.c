@@ -76,7 +76,7 @@ static struct kx_commit declaration_of(struct story *s, const char *text)
 
 /* Nothing is freed between the drop and the declaration, and no commit waits
  * until a thousand rows have been looked at. */
-static void a_name_is_free_at_once(void **state)
+TEST_WITH(a_name_is_free_at_once, begin, finish)
 {
     struct story *s = *state;
     build_big(s);
@@ -90,7 +90,7 @@ static void a_name_is_free_at_once(void **state)
 }
 
 /* Unless a client has written there meanwhile. */
-static void a_dropped_name_may_be_used_again(void **state)
+TEST_WITH(a_dropped_name_may_be_used_again, begin, finish)
 {
     struct story *s = *state;
     build_big(s);
@@ -109,7 +109,7 @@ static void a_dropped_name_may_be_used_again(void **state)
 }
 
 /* The rows of the one come before the entries of the other. */
-static void the_entries_of_an_index_are_passed_over(void **state)
+TEST_WITH(the_entries_of_an_index_are_passed_over, begin, finish)
 {
     struct story *s = *state;
     build_big(s);
@@ -118,16 +118,4 @@ static void the_entries_of_an_index_are_passed_over(void **state)
     assert_int_equal(commit.status, KX_OK);
     assert_in_range(atomic_load(&declaring), 1, 10);
     until_ready(s, "all");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_name_is_free_at_once, begin, finish),
-        cmocka_unit_test_setup_teardown(a_dropped_name_may_be_used_again, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(the_entries_of_an_index_are_passed_over,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ static void fill_entries(struct story *s)
         usleep(1000);
 }
 
-static void every_part_can_change(void **state)
+TEST_WITH(every_part_can_change, begin, finish)
 {
     struct story *s = *state;
     fill_entries(s);
@@ -108,7 +108,7 @@ static void every_part_can_change(void **state)
 
 /* Both forms have entries under the same keys, of the same and of other
  * entries; they come and go by themselves. */
-static void both_forms_are_kept_right(void **state)
+TEST_WITH(both_forms_are_kept_right, begin, finish)
 {
     struct story *s = *state;
     fill_entries(s);
@@ -126,7 +126,7 @@ static void both_forms_are_kept_right(void **state)
 }
 
 /* Built entries lie among those of the old form, and go with the migration. */
-static void a_migration_is_taken_back(void **state)
+TEST_WITH(a_migration_is_taken_back, begin, finish)
 {
     struct story *s = *state;
     fill_entries(s);
@@ -145,7 +145,7 @@ static void a_migration_is_taken_back(void **state)
 }
 
 /* From entries to totals, to other totals of the same groups, and back. */
-static void totals_can_change(void **state)
+TEST_WITH(totals_can_change, begin, finish)
 {
     struct story *s = *state;
     fill_entries(s);
@@ -175,7 +175,7 @@ static struct kx_changes changes_of(struct story *s)
 }
 
 /* Tombstones are those of the old form: history begins with the new one. */
-static void changes_are_told_from_the_switch_on(void **state)
+TEST_WITH(changes_are_told_from_the_switch_on, begin, finish)
 {
     struct story *s = *state;
     fill_entries(s);
@@ -207,7 +207,7 @@ static void changes_are_told_from_the_switch_on(void **state)
 }
 
 /* The old form stays until the last conflict is resolved. */
-static void duplicates_stop_it(void **state)
+TEST_WITH(duplicates_stop_it, begin, finish)
 {
     struct story *s = *state;
     fill_entries(s);
@@ -231,20 +231,4 @@ static void duplicates_stop_it(void **state)
     put(s, "[\"u\",2]", "{\"a\":2,\"b\":3}");
     end_patch(s, "[\"i\",1] [\"x\",3]|[\"i\",2] [1]|[\"i\",3] [2]|");
     patch(s, "{\"unique\":false,\"fields\":[\"/a\"]}", before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_part_can_change, begin, finish),
-        cmocka_unit_test_setup_teardown(both_forms_are_kept_right, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(a_migration_is_taken_back, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(totals_can_change, begin, finish),
-        cmocka_unit_test_setup_teardown(changes_are_told_from_the_switch_on,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(duplicates_stop_it, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

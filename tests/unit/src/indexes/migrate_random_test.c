@@ -296,7 +296,7 @@ static void step(struct world *world)
     compare(world);
 }
 
-static void an_index_is_right_whatever_it_becomes(void **state)
+TEST(an_index_is_right_whatever_it_becomes)
 {
     struct world *world = talloc_zero(NULL, struct world);
     world->seed = random_seed("migrate_random_test");
@@ -328,12 +328,4 @@ static void an_index_is_right_whatever_it_becomes(void **state)
     kx_clock_set(0);
     test_store_remove(&world->test);
     talloc_free(world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_index_is_right_whatever_it_becomes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,7 +99,7 @@ static void fill(struct story *s, const char *declaration)
     set(s, "[\"u\",2]", "{\"e\":\"b\",\"n\":2}");
 }
 
-static void pointers_become_values_and_pointers_again(void **state)
+TEST_WITH(pointers_become_values_and_pointers_again, begin, finish)
 {
     struct story *s = *state;
     fill(s, POINTERS);
@@ -120,7 +120,7 @@ static void pointers_become_values_and_pointers_again(void **state)
 
 /* What it shows, its stamps and what it takes from clients go by the old form,
  * until the switch. */
-static void until_the_switch_the_old_form_is_the_one(void **state)
+TEST_WITH(until_the_switch_the_old_form_is_the_one, begin, finish)
 {
     struct story *s = *state;
     fill(s, POINTERS);
@@ -141,7 +141,7 @@ static void until_the_switch_the_old_form_is_the_one(void **state)
     assert_int_equal(set(s, "[\"i\",\"a\"]", "1"), KX_INDEX_OWNED_KEY);
 }
 
-static void a_unique_index_becomes_another_and_back(void **state)
+TEST_WITH(a_unique_index_becomes_another_and_back, begin, finish)
 {
     struct story *s = *state;
     fill(s, POINTERS);
@@ -162,7 +162,7 @@ static void a_unique_index_becomes_another_and_back(void **state)
 
 /* Duplicates stop it: the old form stays, new duplicates are refused, and after
  * the last one is resolved it continues by itself. */
-static void duplicates_stop_a_migration_until_they_are_resolved(void **state)
+TEST_WITH(duplicates_stop_a_migration_until_they_are_resolved, begin, finish)
 {
     struct story *s = *state;
     struct kx_conflict conflict;
@@ -187,7 +187,7 @@ static void duplicates_stop_a_migration_until_they_are_resolved(void **state)
                                             "[2]|[\"i\",\"c\"] [3]|");
 }
 
-static void an_index_with_conflicts_can_cease_to_be_unique(void **state)
+TEST_WITH(an_index_with_conflicts_can_cease_to_be_unique, begin, finish)
 {
     struct story *s = *state;
     set(s, "[\"u\",1]", "{\"e\":\"a\"}");
@@ -206,7 +206,7 @@ static void an_index_with_conflicts_can_cease_to_be_unique(void **state)
 }
 
 /* Both kinds of migration. Afterwards nothing of it is left. */
-static void a_migration_is_taken_back(void **state)
+TEST_WITH(a_migration_is_taken_back, begin, finish)
 {
     struct story *s = *state;
     static const char *const patches[] = {"{\"store\":\"value\"}",
@@ -230,7 +230,7 @@ static void a_migration_is_taken_back(void **state)
     assert_int_equal(set(s, "[\"u\",3]", "{\"e\":\"a\"}"), KX_OK);
 }
 
-static void an_index_is_dropped_while_it_migrates(void **state)
+TEST_WITH(an_index_is_dropped_while_it_migrates, begin, finish)
 {
     struct story *s = *state;
     static const char *const patches[] = {"{\"store\":\"value\"}",
@@ -248,7 +248,7 @@ static void an_index_is_dropped_while_it_migrates(void **state)
     }
 }
 
-static void a_migration_continues_after_a_restart(void **state)
+TEST_WITH(a_migration_continues_after_a_restart, begin, finish)
 {
     struct story *s = *state;
     static const char *const patches[] = {"{\"store\":\"value\"}",
@@ -271,7 +271,7 @@ static void a_migration_continues_after_a_restart(void **state)
                         "[\"i\",\"b\",2] {\"e\":\"b\",\"n\":3}|");
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST_WITH(what_cannot_be_is_refused, begin, finish)
 {
     struct story *s = *state;
     assert_int_equal(patch(s, "{\"unique\":false}"), KX_INDEX_ABSENT);
@@ -313,7 +313,7 @@ static void declare_in_vain(struct story *s, const char *more)
 }
 
 /* What stands for it would not know of the hand-kept entries. */
-static void a_failed_index_that_takes_entries_over_stays_it(void **state)
+TEST_WITH(a_failed_index_that_takes_entries_over_stays_it, begin, finish)
 {
     struct story *s = *state;
     set(s, "[\"i\",\"zzz\"]", "\"mine\"");
@@ -332,7 +332,7 @@ static void wait_migration(struct story *s, enum kx_index_state wanted)
 }
 
 /* As one of `store` does. */
-static void a_failed_migration_of_unique_restarts(void **state)
+TEST_WITH(a_failed_migration_of_unique_restarts, begin, finish)
 {
     struct story *s = *state;
     enum kx_index_state index = KX_INDEX_BUILDING;
@@ -354,7 +354,7 @@ static void a_failed_migration_of_unique_restarts(void **state)
 }
 
 /* The place in a list of an entry whose index key changes with `unique`. */
-static void a_list_continues_after_the_same_entry(void **state)
+TEST_WITH(a_list_continues_after_the_same_entry, begin, finish)
 {
     struct story *s = *state;
     static const char *const patches[] = {"{\"unique\":false}",
@@ -381,35 +381,4 @@ static void a_list_continues_after_the_same_entry(void **state)
         assert_int_equal(kx_scan_next(s->test.reader, &entry), KX_END);
         kx_read_end(s->test.reader);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            pointers_become_values_and_pointers_again, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            until_the_switch_the_old_form_is_the_one, begin, finish),
-        cmocka_unit_test_setup_teardown(a_unique_index_becomes_another_and_back,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            duplicates_stop_a_migration_until_they_are_resolved, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            an_index_with_conflicts_can_cease_to_be_unique, begin, finish),
-        cmocka_unit_test_setup_teardown(a_migration_is_taken_back, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(an_index_is_dropped_while_it_migrates,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_migration_continues_after_a_restart,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            a_failed_index_that_takes_entries_over_stays_it, begin, finish),
-        cmocka_unit_test_setup_teardown(a_failed_migration_of_unique_restarts,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_list_continues_after_the_same_entry,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static size_t see_rest(struct recount *recount)
     return count;
 }
 
-static void each_group_is_given_once(void **state)
+TEST_WITH(each_group_is_given_once, begin, finish)
 {
     struct story *s = *state;
     struct index *index = declare(s);
@@ -80,7 +80,7 @@ static void each_group_is_given_once(void **state)
     recount_end(&s->test.store->writer, index);
 }
 
-static void groups_that_go_and_come_are_no_obstacle(void **state)
+TEST_WITH(groups_that_go_and_come_are_no_obstacle, begin, finish)
 {
     struct story *s = *state;
     struct index *index = declare(s);
@@ -96,15 +96,4 @@ static void groups_that_go_and_come_are_no_obstacle(void **state)
     change(s, recount, GROUPS, true);
     assert_int_equal(see_rest(recount), GROUPS - 3 - 1 + 2);
     recount_end(&s->test.store->writer, index);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_group_is_given_once, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(groups_that_go_and_come_are_no_obstacle,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

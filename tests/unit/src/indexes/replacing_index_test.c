@@ -76,7 +76,7 @@ static void wait_for(struct story *s, enum kx_index_state wanted)
 /* The first migration leaves rows, which the second one overwrites. A reader
  * that reads them in between, under the name that the old index still has, must
  * not bring them back into the cache. */
-static void what_a_reader_saw_of_old_rows_is_forgotten(void **state)
+TEST_WITH(what_a_reader_saw_of_old_rows_is_forgotten, begin, finish)
 {
     struct story *s = *state;
     assert_int_equal(
@@ -101,13 +101,4 @@ static void what_a_reader_saw_of_old_rows_is_forgotten(void **state)
     set(s, "[\"u\",4]", "{\"e\":\"a\"}", KX_UNIQUE_VIOLATION);
     kx_reader_close(between);
     between = NULL;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            what_a_reader_saw_of_old_rows_is_forgotten, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,7 @@ static bool is_dropping(struct story *s)
     return dropping;
 }
 
-static void no_step_reads_many_large_entries(void **state)
+TEST_WITH(no_step_reads_many_large_entries, begin, finish)
 {
     struct story *s = *state;
     for (int n = 0; n < ENTRIES; n++)
@@ -210,7 +210,7 @@ static void declare_elements(struct story *s)
         usleep(1000);
 }
 
-static void no_step_expires_many_index_entries(void **state)
+TEST_WITH(no_step_expires_many_index_entries, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -228,7 +228,7 @@ static void no_step_expires_many_index_entries(void **state)
     assert_in_range(atomic_load(&most_rows), ELEMENTS, STEP_ROWS);
 }
 
-static void no_step_verifies_many_index_entries(void **state)
+TEST_WITH(no_step_verifies_many_index_entries, begin, finish)
 {
     struct story *s = *state;
     declare_elements(s);
@@ -248,7 +248,7 @@ static const char *number(void *mem, int n)
 
 /* The first two entries have the first and the last place in the index; between
  * them lie those that were written since it was declared. */
-static void no_step_of_a_slow_build_reads_the_whole_index(void **state)
+TEST_WITH(no_step_of_a_slow_build_reads_the_whole_index, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info = {.done = 0};
@@ -278,7 +278,7 @@ static void no_step_of_a_slow_build_reads_the_whole_index(void **state)
 }
 
 /* All of them have one value of an index that was declared to be unique. */
-static void no_step_searches_a_group_of_conflicts_for_each(void **state)
+TEST_WITH(no_step_searches_a_group_of_conflicts_for_each, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
@@ -300,21 +300,4 @@ static void no_step_searches_a_group_of_conflicts_for_each(void **state)
     while (is_busy(s) || atomic_load(&most_reads) == 0)
         usleep(1000);
     assert_in_range(atomic_load(&most_reads), 1, 4 * GROUP);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_step_expires_many_index_entries,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            no_step_of_a_slow_build_reads_the_whole_index, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            no_step_searches_a_group_of_conflicts_for_each, begin, finish),
-        cmocka_unit_test_setup_teardown(no_step_verifies_many_index_entries,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(no_step_reads_many_large_entries, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 enum { ENTRIES = 3000 };
 
-static void nothing_is_found_where_nothing_was_planted(void **state)
+TEST_WITH(nothing_is_found_where_nothing_was_planted, begin, finish)
 {
     struct story *s = *state;
     static const char *const names[] = {"u", "n", "v", "f"};
@@ -17,7 +17,7 @@ static void nothing_is_found_where_nothing_was_planted(void **state)
     }
 }
 
-static void nothing_is_found_while_entries_are_written(void **state)
+TEST_WITH(nothing_is_found_while_entries_are_written, begin, finish)
 {
     struct story *s = *state;
     fill(s, ENTRIES);
@@ -37,7 +37,7 @@ static void nothing_is_found_while_entries_are_written(void **state)
 
 /* The report is there after a restart, and a verification under way continues.
  */
-static void a_verification_outlives_the_process(void **state)
+TEST_WITH(a_verification_outlives_the_process, begin, finish)
 {
     struct story *s = *state;
     fill(s, ENTRIES);
@@ -57,7 +57,7 @@ static void a_verification_outlives_the_process(void **state)
     same_key(s, &found.samples[KX_MISSING][0].key, "[\"p\",7]");
 }
 
-static void a_repair_is_a_commit(void **state)
+TEST_WITH(a_repair_is_a_commit, begin, finish)
 {
     struct story *s = *state;
     struct kx_stats before;
@@ -71,7 +71,7 @@ static void a_repair_is_a_commit(void **state)
     assert_true(after.flushes > before.flushes);
 }
 
-static void only_an_index_that_is_ready_is_verified(void **state)
+TEST_WITH(only_an_index_that_is_ready_is_verified, begin, finish)
 {
     struct story *s = *state;
     assert_int_equal(begin_verification(s, "u", false), KX_INDEX_ABSENT);
@@ -82,20 +82,4 @@ static void only_an_index_that_is_ready_is_verified(void **state)
                  "{\"name\":\"w\",\"prefix\":[\"q\"],\"fields\":[\"/a\"],"
                  "\"unique\":true}");
     assert_int_equal(begin_verification(s, "w", false), KX_INDEX_NOT_READY);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            nothing_is_found_where_nothing_was_planted, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            nothing_is_found_while_entries_are_written, begin, finish),
-        cmocka_unit_test_setup_teardown(a_verification_outlives_the_process,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_repair_is_a_commit, begin, finish),
-        cmocka_unit_test_setup_teardown(only_an_index_that_is_ready_is_verified,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

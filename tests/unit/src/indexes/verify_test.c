@@ -69,7 +69,7 @@ static void find_and_repair(struct story *s, const char *index,
     assert_int_equal(info.entries, entries);
 }
 
-static void a_missing_entry_is_found_and_made(void **state)
+TEST_WITH(a_missing_entry_is_found_and_made, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -87,7 +87,7 @@ static void a_missing_entry_is_found_and_made(void **state)
 }
 
 /* What the first attempt had counted is not counted twice. */
-static void a_repair_that_failed_is_done_again(void **state)
+TEST_WITH(a_repair_that_failed_is_done_again, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -100,7 +100,7 @@ static void a_repair_that_failed_is_done_again(void **state)
     expect(&found, 1, 0, 0, 0);
 }
 
-static void a_dangling_entry_is_found_and_removed(void **state)
+TEST_WITH(a_dangling_entry_is_found_and_removed, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -115,7 +115,7 @@ static void a_dangling_entry_is_found_and_removed(void **state)
 }
 
 /* The entry was deleted without the index. */
-static void an_entry_that_lost_its_primary_is_removed(void **state)
+TEST_WITH(an_entry_that_lost_its_primary_is_removed, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -130,7 +130,7 @@ static void an_entry_that_lost_its_primary_is_removed(void **state)
     expect(&found, 0, 1, 0, 0);
 }
 
-static void a_stale_entry_is_found_and_repaired(void **state)
+TEST_WITH(a_stale_entry_is_found_and_repaired, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -153,7 +153,7 @@ static void a_stale_entry_is_found_and_repaired(void **state)
 }
 
 /* A copy that is right, but has the versionstamp of an older one. */
-static void a_wrong_versionstamp_is_stale(void **state)
+TEST_WITH(a_wrong_versionstamp_is_stale, begin, finish)
 {
     struct story *s = *state;
     fill(s, 20);
@@ -172,7 +172,7 @@ static void a_wrong_versionstamp_is_stale(void **state)
 
 /* One row, two faults: it leads to an entry that has another value, and the one
  * that has this value lacks it. */
-static void a_row_that_leads_to_another_entry_is_repaired(void **state)
+TEST_WITH(a_row_that_leads_to_another_entry_is_repaired, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -184,7 +184,7 @@ static void a_row_that_leads_to_another_entry_is_repaired(void **state)
     expect(&found, 1, 0, 1, 0);
 }
 
-static void a_row_that_is_no_record_is_repaired(void **state)
+TEST_WITH(a_row_that_is_no_record_is_repaired, begin, finish)
 {
     struct story *s = *state;
     fill(s, 20);
@@ -198,7 +198,7 @@ static void a_row_that_is_no_record_is_repaired(void **state)
 }
 
 /* A client's entry under the name of the index. */
-static void a_foreign_entry_is_removed(void **state)
+TEST_WITH(a_foreign_entry_is_removed, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -211,7 +211,7 @@ static void a_foreign_entry_is_removed(void **state)
     expect(&found, 0, 1, 0, 0);
 }
 
-static void two_entries_with_one_value_are_shown_and_left(void **state)
+TEST_WITH(two_entries_with_one_value_are_shown_and_left, begin, finish)
 {
     struct story *s = *state;
     fill(s, 20);
@@ -228,7 +228,7 @@ static void two_entries_with_one_value_are_shown_and_left(void **state)
 }
 
 /* More than the samples have room for, and more than one job looks at. */
-static void all_are_counted_and_some_are_shown(void **state)
+TEST_WITH(all_are_counted_and_some_are_shown, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -239,33 +239,4 @@ static void all_are_counted_and_some_are_shown(void **state)
     find_and_repair(s, "n", before, &found);
     expect(&found, 9, 0, 0, 0);
     assert_int_equal(found.sample_counts[KX_MISSING], KX_SAMPLES_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_missing_entry_is_found_and_made,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_repair_that_failed_is_done_again,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_dangling_entry_is_found_and_removed,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            an_entry_that_lost_its_primary_is_removed, begin, finish),
-        cmocka_unit_test_setup_teardown(a_stale_entry_is_found_and_repaired,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_wrong_versionstamp_is_stale, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            a_row_that_leads_to_another_entry_is_repaired, begin, finish),
-        cmocka_unit_test_setup_teardown(a_row_that_is_no_record_is_repaired,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_foreign_entry_is_removed, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            two_entries_with_one_value_are_shown_and_left, begin, finish),
-        cmocka_unit_test_setup_teardown(all_are_counted_and_some_are_shown,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

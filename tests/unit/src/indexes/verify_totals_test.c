@@ -49,7 +49,7 @@ static void find_and_repair(struct story *s, const char *before,
     assert_int_equal(info.entries, 4);
 }
 
-static void right_totals_are_right(void **state)
+TEST_WITH(right_totals_are_right, begin, finish)
 {
     struct story *s = *state;
     fill_totals(s, 50);
@@ -59,7 +59,7 @@ static void right_totals_are_right(void **state)
 }
 
 /* Groups x (50 entries), 0, 1 and 2. */
-static void wrong_totals_are_found_and_repaired(void **state)
+TEST_WITH(wrong_totals_are_found_and_repaired, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -74,7 +74,7 @@ static void wrong_totals_are_found_and_repaired(void **state)
     assert_int_equal(found.samples[KX_STALE][0].key.size, 0);
 }
 
-static void a_group_too_many_or_missing_is_repaired(void **state)
+TEST_WITH(a_group_too_many_or_missing_is_repaired, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -88,7 +88,7 @@ static void a_group_too_many_or_missing_is_repaired(void **state)
     same_key(s, &found.samples[KX_DANGLING][0].index_key, "[\"g\",7]");
 }
 
-static void what_is_no_row_of_the_index_is_removed(void **state)
+TEST_WITH(what_is_no_row_of_the_index_is_removed, begin, finish)
 {
     struct story *s = *state;
     fill_totals(s, 50);
@@ -123,7 +123,7 @@ static void compare_with_new(struct story *s)
 
 /* Wrong totals are found among others that change meanwhile: groups come,
  * change and go. */
-static void totals_are_repaired_while_entries_are_written(void **state)
+TEST_WITH(totals_are_repaired_while_entries_are_written, begin, finish)
 {
     struct story *s = *state;
     fill_totals(s, ENTRIES);
@@ -154,7 +154,7 @@ static void totals_are_repaired_while_entries_are_written(void **state)
 }
 
 /* What is computed is in memory: it begins again. */
-static void after_a_restart_it_begins_again(void **state)
+TEST_WITH(after_a_restart_it_begins_again, begin, finish)
 {
     struct story *s = *state;
     fill_totals(s, ENTRIES);
@@ -181,7 +181,7 @@ static const char *long_value(void *mem, int n)
 }
 
 /* The groups need more than RECOUNT_BYTES_MAX: each part finds its own. */
-static void many_groups_are_compared_in_parts(void **state)
+TEST_WITH(many_groups_are_compared_in_parts, begin, finish)
 {
     struct story *s = *state;
     assert_int_equal(test_declare(&s->test, s->mem, totals), KX_OK);
@@ -201,24 +201,4 @@ static void many_groups_are_compared_in_parts(void **state)
     assert_true(found.done >= 3 * LONG_GROUPS - 3); /* two passes, and rows */
     found = verify(s, "g", false);
     expect(&found, 0, 0, 0, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(right_totals_are_right, begin, finish),
-        cmocka_unit_test_setup_teardown(wrong_totals_are_found_and_repaired,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_group_too_many_or_missing_is_repaired,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(what_is_no_row_of_the_index_is_removed,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            totals_are_repaired_while_entries_are_written, begin, finish),
-        cmocka_unit_test_setup_teardown(after_a_restart_it_begins_again, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(many_groups_are_compared_in_parts,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

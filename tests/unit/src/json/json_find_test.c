@@ -13,7 +13,7 @@ static void assert_is(struct kx_slice found, const char *expected)
                  expected);
 }
 
-static void a_value_is_known_by_its_first_byte(void **state)
+TEST_WITH(a_value_is_known_by_its_first_byte, all_memory_open, all_memory_close)
 {
     static const struct {
         const char *text;
@@ -35,7 +35,7 @@ static const char document[] =
     "\"deep\":{\"x\\\"}\":[{\"y\":[[ ],{ }]} ,-1.5e3]},"
     "\"nul\\u0000\":14,\"prefixed\":15,\"prefix\":16,\"last\":\"}\\\"\\\\\"} ";
 
-static void pointers_find_what_the_rfc_says(void **state)
+TEST_WITH(pointers_find_what_the_rfc_says, all_memory_open, all_memory_close)
 {
     static const char *const found[][2] = {
         {"/foo", "[\"bar\", \"baz\"]"},
@@ -75,7 +75,7 @@ static void pointers_find_what_the_rfc_says(void **state)
     assert_is(value, "42");
 }
 
-static void what_is_not_there_is_not_found(void **state)
+TEST_WITH(what_is_not_there_is_not_found, all_memory_open, all_memory_close)
 {
     static const char *const absent[] = {
         "/foo/2",  "/foo/-",   "/foo/00",
@@ -94,7 +94,8 @@ static void what_is_not_there_is_not_found(void **state)
     assert_is(value, "untouched");
 }
 
-static void a_walk_gives_names_and_values_as_they_stand(void **state)
+TEST_WITH(a_walk_gives_names_and_values_as_they_stand, all_memory_open,
+          all_memory_close)
 {
     static const char *const members[][2] = {
         {"\"a\"", "1"}, {"\"\\u0062\"", "[ {} ]"}, {"\"\"", "\"x,}\""}};
@@ -124,7 +125,7 @@ static void a_walk_gives_names_and_values_as_they_stand(void **state)
     assert_false(kx_json_iterate(kx_text("\"[]\""), &iter));
 }
 
-static void escapes_are_read_and_written(void **state)
+TEST_WITH(escapes_are_read_and_written, all_memory_open, all_memory_close)
 {
     static const struct {
         const char *token;
@@ -160,7 +161,7 @@ static void escapes_are_read_and_written(void **state)
     kx_buffer_free(&out);
 }
 
-static void equality_is_that_of_values(void **state)
+TEST_WITH(equality_is_that_of_values, all_memory_open, all_memory_close)
 {
     static const struct {
         const char *a;
@@ -206,7 +207,7 @@ static void equality_is_that_of_values(void **state)
     }
 }
 
-static void numbers_are_equal_exactly_by_their_decimal_values(void **state)
+TEST(numbers_are_equal_exactly_by_their_decimal_values)
 {
     static const struct {
         const char *a;
@@ -233,7 +234,7 @@ static void numbers_are_equal_exactly_by_their_decimal_values(void **state)
     }
 }
 
-static void big_objects_are_equal_in_any_order(void **state)
+TEST_WITH(big_objects_are_equal_in_any_order, all_memory_open, all_memory_close)
 {
     enum { MEMBERS = 50000 };
     struct kx_buffer a;
@@ -258,7 +259,7 @@ static void big_objects_are_equal_in_any_order(void **state)
     kx_buffer_free(&b);
 }
 
-static void equality_needs_no_memory(void **state)
+TEST_WITH(equality_needs_no_memory, all_memory_open, all_memory_close)
 {
     struct kx_buffer a;
     struct kx_buffer b;
@@ -344,7 +345,8 @@ static void compare_equality(const struct kx_buffer *text, json_t *json)
     free(dump);
 }
 
-static void every_path_of_random_texts_is_found(void **state)
+TEST_WITH(every_path_of_random_texts_is_found, all_memory_open,
+          all_memory_close)
 {
     uint64_t seed = random_seed("json_find");
     struct kx_buffer text;
@@ -367,7 +369,8 @@ static void every_path_of_random_texts_is_found(void **state)
     kx_buffer_free(&search.pointer);
 }
 
-static void random_texts_are_equal_when_jansson_says_so(void **state)
+TEST_WITH(random_texts_are_equal_when_jansson_says_so, all_memory_open,
+          all_memory_close)
 {
     uint64_t seed = random_seed("json_equal");
     struct kx_buffer text[2];
@@ -395,33 +398,4 @@ static void random_texts_are_equal_when_jansson_says_so(void **state)
     assert_true(equal > 50);
     kx_buffer_free(&text[0]);
     kx_buffer_free(&text[1]);
-}
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(a_value_is_known_by_its_first_byte,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(pointers_find_what_the_rfc_says,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(what_is_not_there_is_not_found,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(a_walk_gives_names_and_values_as_they_stand,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(escapes_are_read_and_written,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test(numbers_are_equal_exactly_by_their_decimal_values),
-    cmocka_unit_test_setup_teardown(equality_is_that_of_values, all_memory_open,
-                                    all_memory_close),
-    cmocka_unit_test_setup_teardown(big_objects_are_equal_in_any_order,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(every_path_of_random_texts_is_found,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(random_texts_are_equal_when_jansson_says_so,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(equality_needs_no_memory, all_memory_open,
-                                    all_memory_close),
-};
-
-int main(void)
-{
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void merge(void *memory, const char *target, const char *patch,
     kx_buffer_free(&out);
 }
 
-static void the_examples_of_rfc_7396(void **state)
+TEST_WITH(the_examples_of_rfc_7396, all_memory_open, all_memory_close)
 {
     static const char *const examples[][3] = {
         {"{\"a\":\"b\"}", "{\"a\":\"c\"}", ">{\"a\":\"c\"}"},
@@ -42,7 +42,7 @@ static void the_examples_of_rfc_7396(void **state)
         merge(*state, examples[i][0], examples[i][1], examples[i][2]);
 }
 
-static void what_is_untouched_keeps_its_bytes(void **state)
+TEST_WITH(what_is_untouched_keeps_its_bytes, all_memory_open, all_memory_close)
 {
     static const char *const cases[][3] = {
         {"{ \"a\" : 1.0 ,\n \"b\":2 }", "{}", ">{ \"a\" : 1.0 ,\n \"b\":2 }"},
@@ -96,7 +96,8 @@ static json_t *load(const struct kx_buffer *text)
     return json;
 }
 
-static void random_patches_do_what_a_naive_merge_does(void **state)
+TEST_WITH(random_patches_do_what_a_naive_merge_does, all_memory_open,
+          all_memory_close)
 {
     uint64_t seed = random_seed("json_merge");
     struct kx_buffer target;
@@ -127,7 +128,8 @@ static void random_patches_do_what_a_naive_merge_does(void **state)
     kx_buffer_free(&result);
 }
 
-static void big_objects_are_merged_in_the_time_of_sorting(void **state)
+TEST_WITH(big_objects_are_merged_in_the_time_of_sorting, all_memory_open,
+          all_memory_close)
 {
     enum { MEMBERS = 60000 };
     struct kx_buffer target;
@@ -153,7 +155,7 @@ static void big_objects_are_merged_in_the_time_of_sorting(void **state)
     kx_buffer_free(&result);
 }
 
-static void without_memory_a_merge_fails(void **state)
+TEST_WITH(without_memory_a_merge_fails, all_memory_open, all_memory_close)
 {
     struct kx_slice patch = kx_text("{\"0\":0,\"1\":0,\"2\":0,\"3\":0,"
                                     "\"4\":0,\"5\":0,\"6\":0,\"7\":0,"
@@ -172,23 +174,4 @@ static void without_memory_a_merge_fails(void **state)
     assert_true(out.failed);
     all_memory_limit(*state, 0);
     kx_buffer_free(&out);
-}
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(the_examples_of_rfc_7396, all_memory_open,
-                                    all_memory_close),
-    cmocka_unit_test_setup_teardown(what_is_untouched_keeps_its_bytes,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(random_patches_do_what_a_naive_merge_does,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(
-        big_objects_are_merged_in_the_time_of_sorting, all_memory_open,
-        all_memory_close),
-    cmocka_unit_test_setup_teardown(without_memory_a_merge_fails,
-                                    all_memory_open, all_memory_close),
-};
-
-int main(void)
-{
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,8 @@
 #include "json/json_names.h"
 #include "json/json_scan.h"
 
-static void a_repeated_name_is_refused_however_it_is_written(void **state)
+TEST_WITH(a_repeated_name_is_refused_however_it_is_written, all_memory_open,
+          all_memory_close)
 {
     static const char sentence[] =
         "the object already has a member of this name";
@@ -46,7 +47,8 @@ static void add_object(struct kx_buffer *out, const char *format,
     kx_add_text(out, "}");
 }
 
-static void big_objects_are_checked_whatever_their_names(void **state)
+TEST_WITH(big_objects_are_checked_whatever_their_names, all_memory_open,
+          all_memory_close)
 {
     static const char *const formats[] = {"%u", "\\u0061%u",
                                           "head5678-%08u-tail5678"};
@@ -100,7 +102,8 @@ static bool add_collision(struct kx_buffer *out, unsigned number)
     return true;
 }
 
-static void names_made_to_collide_are_told_apart(void **state)
+TEST_WITH(names_made_to_collide_are_told_apart, all_memory_open,
+          all_memory_close)
 {
     struct kx_buffer text;
     struct kx_fault fault;
@@ -125,7 +128,8 @@ static void names_made_to_collide_are_told_apart(void **state)
     kx_buffer_free(&text);
 }
 
-static void a_name_repeated_in_front_of_another_fault_comes_first(void **state)
+TEST_WITH(a_name_repeated_in_front_of_another_fault_comes_first,
+          all_memory_open, all_memory_close)
 {
     struct kx_buffer text;
     struct kx_fault fault;
@@ -139,7 +143,8 @@ static void a_name_repeated_in_front_of_another_fault_comes_first(void **state)
     kx_buffer_free(&text);
 }
 
-static void without_memory_nothing_is_said_about_a_text(void **state)
+TEST_WITH(without_memory_nothing_is_said_about_a_text, all_memory_open,
+          all_memory_close)
 {
     static const char *const formats[] = {"%u", "\\u0061%u"};
     struct kx_buffer text[2];
@@ -168,25 +173,4 @@ static void without_memory_nothing_is_said_about_a_text(void **state)
     all_memory_limit(*state, 0);
     kx_buffer_free(&text[0]);
     kx_buffer_free(&text[1]);
-}
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(
-        a_repeated_name_is_refused_however_it_is_written, all_memory_open,
-        all_memory_close),
-    cmocka_unit_test_setup_teardown(
-        big_objects_are_checked_whatever_their_names, all_memory_open,
-        all_memory_close),
-    cmocka_unit_test_setup_teardown(names_made_to_collide_are_told_apart,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(
-        a_name_repeated_in_front_of_another_fault_comes_first, all_memory_open,
-        all_memory_close),
-    cmocka_unit_test_setup_teardown(without_memory_nothing_is_said_about_a_text,
-                                    all_memory_open, all_memory_close),
-};
-
-int main(void)
-{
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,9 +19,8 @@ static uint64_t to_bits(double number)
     return bits;
 }
 
-static void numbers_are_written_as_javascript_writes_them(void **state)
+TEST(numbers_are_written_as_javascript_writes_them)
 {
-    (void)state;
     for (size_t i = 0; i < number_case_count; i++) {
         char text[32];
         size_t size = kx_number_text(from_bits(number_cases[i].bits), text);
@@ -30,9 +29,8 @@ static void numbers_are_written_as_javascript_writes_them(void **state)
     }
 }
 
-static void javascript_texts_read_back_exactly(void **state)
+TEST(javascript_texts_read_back_exactly)
 {
-    (void)state;
     for (size_t i = 0; i < number_case_count; i++) {
         double number = 7;
         assert_true(kx_number_parse(kx_text(number_cases[i].text), &number));
@@ -41,9 +39,8 @@ static void javascript_texts_read_back_exactly(void **state)
     }
 }
 
-static void random_numbers_survive_a_round_trip(void **state)
+TEST(random_numbers_survive_a_round_trip)
 {
-    (void)state;
     uint64_t seed = random_seed("number");
     for (int i = 0; i < 50000; i++) {
         double number = from_bits(random_next(&seed));
@@ -74,9 +71,8 @@ static int significant_digits(const char *text)
     return last;
 }
 
-static void no_shorter_text_would_do(void **state)
+TEST(no_shorter_text_would_do)
 {
-    (void)state;
     uint64_t seed = random_seed("number");
     for (int i = 0; i < 5000; i++) {
         double number = from_bits(random_next(&seed));
@@ -94,9 +90,8 @@ static void no_shorter_text_would_do(void **state)
     }
 }
 
-static void json_numbers_are_read(void **state)
+TEST(json_numbers_are_read)
 {
-    (void)state;
     static const struct {
         const char *text;
         double number;
@@ -138,9 +133,8 @@ static void json_numbers_are_read(void **state)
     }
 }
 
-static void other_texts_are_refused(void **state)
+TEST(other_texts_are_refused)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "-",
@@ -208,7 +202,7 @@ static double long_number(void *memory, const char *head, char digit,
     return number;
 }
 
-static void texts_of_any_length_are_read(void **state)
+TEST_WITH(texts_of_any_length_are_read, memory_open, memory_close)
 {
     static const char three_halves[] = "9007199254740993";
     assert_true(long_number(*state, "1.", '0', 100000, "") == 1);
@@ -223,9 +217,8 @@ static void texts_of_any_length_are_read(void **state)
                 9007199254740994);
 }
 
-static void what_is_not_finite_has_javascript_names(void **state)
+TEST(what_is_not_finite_has_javascript_names)
 {
-    (void)state;
     char text[32];
     assert_int_equal(kx_number_text(NAN, text), 3);
     assert_string_equal(text, "NaN");
@@ -235,20 +228,4 @@ static void what_is_not_finite_has_javascript_names(void **state)
     assert_string_equal(text, "Infinity");
     kx_number_text(-INFINITY, text);
     assert_string_equal(text, "-Infinity");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_written_as_javascript_writes_them),
-        cmocka_unit_test(javascript_texts_read_back_exactly),
-        cmocka_unit_test(random_numbers_survive_a_round_trip),
-        cmocka_unit_test(no_shorter_text_would_do),
-        cmocka_unit_test(json_numbers_are_read),
-        cmocka_unit_test(other_texts_are_refused),
-        cmocka_unit_test_setup_teardown(texts_of_any_length_are_read,
-                                        memory_open, memory_close),
-        cmocka_unit_test(what_is_not_finite_has_javascript_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

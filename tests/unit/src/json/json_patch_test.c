@@ -25,7 +25,7 @@ static enum json_patch_result apply(void *memory, const char *target,
     return result;
 }
 
-static void white_space_around_the_value_stays(void **state)
+TEST(white_space_around_the_value_stays)
 {
     assert_int_equal(apply(*state, " { \"a\" : [ 1 , 2 ] } ",
                            "[{\"op\":\"remove\",\"path\":\"/a/0\"}]", UNITS,
@@ -33,7 +33,7 @@ static void white_space_around_the_value_stays(void **state)
                      JSON_PATCH_DONE);
 }
 
-static void indexes_are_exact(void **state)
+TEST(indexes_are_exact)
 {
     static const char *const paths[] = {"/01", "/3", "/-1", "/1e0", "/"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
@@ -45,7 +45,7 @@ static void indexes_are_exact(void **state)
     }
 }
 
-static void words_may_have_escapes(void **state)
+TEST(words_may_have_escapes)
 {
     assert_int_equal(
         apply(*state, "{\"a\":1}",
@@ -82,7 +82,7 @@ static uint64_t units_of(void *memory, size_t size, const char *operations,
     return charge.spent;
 }
 
-static void each_operation_pays_for_what_it_passes(void **state)
+TEST(each_operation_pays_for_what_it_passes)
 {
     enum { SMALL = 100, LARGE = 100100, DIFFERENCE = LARGE - SMALL };
     static const struct {
@@ -114,7 +114,7 @@ static void each_operation_pays_for_what_it_passes(void **state)
     }
 }
 
-static void what_is_nested_is_paid_for_once_a_level(void **state)
+TEST(what_is_nested_is_paid_for_once_a_level)
 {
     static const char flat[] = "[{\"op\":\"test\",\"path\":\"/x\",\"value\":"
                                "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}]";
@@ -126,7 +126,7 @@ static void what_is_nested_is_paid_for_once_a_level(void **state)
     assert_true(many - one >= (LEVELS - 1) * BYTES);
 }
 
-static void a_sum_pays_for_its_digits(void **state)
+TEST(a_sum_pays_for_its_digits)
 {
     enum { DIGITS = 10000, PASSES = 4 };
     char target[DIGITS + 20];
@@ -143,7 +143,7 @@ static void a_sum_pays_for_its_digits(void **state)
     kx_buffer_free(&out);
 }
 
-static void a_patch_ends_where_its_budget_does(void **state)
+TEST(a_patch_ends_where_its_budget_does)
 {
     static const char two[] = "[{\"op\":\"set\",\"path\":\"/a\",\"value\":1},"
                               "{\"op\":\"set\",\"path\":\"/a\",\"value\":2}]";
@@ -173,7 +173,7 @@ static void a_patch_ends_where_its_budget_does(void **state)
     kx_buffer_free(&out);
 }
 
-static void memory_that_runs_out_is_told(void **state)
+TEST(memory_that_runs_out_is_told)
 {
     static const char all[] =
         "[{\"op\":\"add\",\"path\":\"/b\",\"value\":[1]},"
@@ -198,17 +198,4 @@ static void memory_that_runs_out_is_told(void **state)
     assert_int_equal(result, JSON_PATCH_DONE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(white_space_around_the_value_stays),
-        cmocka_unit_test(indexes_are_exact),
-        cmocka_unit_test(words_may_have_escapes),
-        cmocka_unit_test(each_operation_pays_for_what_it_passes),
-        cmocka_unit_test(what_is_nested_is_paid_for_once_a_level),
-        cmocka_unit_test(a_sum_pays_for_its_digits),
-        cmocka_unit_test(a_patch_ends_where_its_budget_does),
-        cmocka_unit_test(memory_that_runs_out_is_told),
-    };
-    return cmocka_run_group_tests(tests, all_memory_open, all_memory_close);
-}
+TESTS_SHARE(all_memory_open, all_memory_close)

@@ -26,7 +26,7 @@ static void project(void *memory, const char *text, const char *const *paths,
     kx_buffer_free(&out);
 }
 
-static void members_are_found_and_nested(void **state)
+TEST_WITH(members_are_found_and_nested, all_memory_open, all_memory_close)
 {
     static const struct {
         const char *text;
@@ -57,7 +57,7 @@ static void members_are_found_and_nested(void **state)
         project(*state, cases[i].text, cases[i].paths, cases[i].expected);
 }
 
-static void typed_values_stay_typed(void **state)
+TEST_WITH(typed_values_stay_typed, all_memory_open, all_memory_close)
 {
     static const char text[] =
         "{\"type\":\"object\",\"value\":{\"n\":{\"type\":\"number\","
@@ -80,7 +80,7 @@ static void typed_values_stay_typed(void **state)
     kx_buffer_free(&out);
 }
 
-static void pointers_are_told_from_others(void **state)
+TEST(pointers_are_told_from_others)
 {
     static const char *const valid[] = {"", "/", "/a/b", "/~0~1", "//"};
     static const char *const wrong[] = {"a", "/~", "/~2", "/a~", "#/a"};
@@ -94,9 +94,8 @@ static void pointers_are_told_from_others(void **state)
     assert_false(kx_pointer_valid(kx_slice(long_one, KX_POINTER_MAX + 1)));
 }
 
-static void a_pointer_covers_what_it_leads_to(void **state)
+TEST(a_pointer_covers_what_it_leads_to)
 {
-    (void)state;
     assert_true(kx_pointer_covers(kx_text("/a"), kx_text("/a")));
     assert_true(kx_pointer_covers(kx_text("/a"), kx_text("/a/b")));
     assert_true(kx_pointer_covers(kx_text(""), kx_text("/a")));
@@ -122,7 +121,7 @@ static json_t *pick(json_t *whole, json_t *wanted)
     return picked;
 }
 
-static void it_is_what_a_naive_walk_finds(void **state)
+TEST_WITH(it_is_what_a_naive_walk_finds, all_memory_open, all_memory_close)
 {
     static const char *const paths[] = {"/a", "/b/a", "/b/e", "/~0/"};
     uint64_t seed = random_seed("json_project_test");
@@ -152,19 +151,4 @@ static void it_is_what_a_naive_walk_finds(void **state)
         kx_buffer_free(&out);
     }
     json_decref(wanted);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(members_are_found_and_nested,
-                                        all_memory_open, all_memory_close),
-        cmocka_unit_test_setup_teardown(typed_values_stay_typed,
-                                        all_memory_open, all_memory_close),
-        cmocka_unit_test(pointers_are_told_from_others),
-        cmocka_unit_test(a_pointer_covers_what_it_leads_to),
-        cmocka_unit_test_setup_teardown(it_is_what_a_naive_walk_finds,
-                                        all_memory_open, all_memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

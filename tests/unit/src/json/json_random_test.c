@@ -60,7 +60,8 @@ static void compare(struct kx_slice text)
     json_decref(second_compare(text));
 }
 
-static void jansson_takes_and_refuses_the_same_texts(void **state)
+TEST_WITH(jansson_takes_and_refuses_the_same_texts, all_memory_open,
+          all_memory_close)
 {
     uint64_t seed = random_seed("json_random");
     struct kx_buffer text[2];
@@ -79,14 +80,4 @@ static void jansson_takes_and_refuses_the_same_texts(void **state)
     }
     kx_buffer_free(&text[0]);
     kx_buffer_free(&text[1]);
-}
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(jansson_takes_and_refuses_the_same_texts,
-                                    all_memory_open, all_memory_close),
-};
-
-int main(void)
-{
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

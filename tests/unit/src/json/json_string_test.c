@@ -5,7 +5,7 @@
 
 /* Each byte at each place of a text of each length, up to more than two of the
  * blocks in which texts are looked through. */
-static void a_byte_is_escaped_wherever_it_is(void **state)
+TEST_WITH(a_byte_is_escaped_wherever_it_is, all_memory_open, all_memory_close)
 {
     enum { LONGEST = 36 };
     uint8_t text[LONGEST];
@@ -30,11 +30,4 @@ static void a_byte_is_escaped_wherever_it_is(void **state)
                                     text + at + 1, size - at - 1);
             }
     kx_buffer_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(
-        a_byte_is_escaped_wherever_it_is, all_memory_open, all_memory_close)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "all_memory.h"
 #include "json_exact.h"
 
-static void valid_texts_are_taken(void **state)
+TEST_WITH(valid_texts_are_taken, all_memory_open, all_memory_close)
 {
     static const char *const texts[] = {
         "{}",
@@ -64,7 +64,8 @@ static void check_wrong(const struct wrong *wrong, size_t count)
     }
 }
 
-static void wrong_structure_is_refused_where_it_begins(void **state)
+TEST_WITH(wrong_structure_is_refused_where_it_begins, all_memory_open,
+          all_memory_close)
 {
     static const struct wrong wrong[] = {
         {"", 0, "line 1, column 1: expected a value, but the text ends"},
@@ -112,7 +113,8 @@ static void wrong_structure_is_refused_where_it_begins(void **state)
     check_wrong(wrong, sizeof(wrong) / sizeof(wrong[0]));
 }
 
-static void wrong_strings_are_refused_where_they_go_wrong(void **state)
+TEST_WITH(wrong_strings_are_refused_where_they_go_wrong, all_memory_open,
+          all_memory_close)
 {
     static const struct wrong wrong[] = {
         {"\"abc", 4,
@@ -152,7 +154,8 @@ static void wrong_strings_are_refused_where_they_go_wrong(void **state)
     check_wrong(wrong, sizeof(wrong) / sizeof(wrong[0]));
 }
 
-static void wrong_numbers_and_literals_are_refused(void **state)
+TEST_WITH(wrong_numbers_and_literals_are_refused, all_memory_open,
+          all_memory_close)
 {
     static const char large[] = "the number is too large for a double";
     static const struct wrong wrong[] = {
@@ -187,7 +190,8 @@ static void wrong_numbers_and_literals_are_refused(void **state)
     }
 }
 
-static void the_length_of_a_number_decides_only_with_its_exponent(void **state)
+TEST_WITH(the_length_of_a_number_decides_only_with_its_exponent,
+          all_memory_open, all_memory_close)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, *state);
@@ -213,7 +217,7 @@ static void add_repeated(struct kx_buffer *out, const char *text,
         kx_add_text(out, text);
 }
 
-static void sixty_four_levels_are_enough(void **state)
+TEST_WITH(sixty_four_levels_are_enough, all_memory_open, all_memory_close)
 {
     struct kx_buffer text;
     struct kx_fault fault;
@@ -242,7 +246,7 @@ static void sixty_four_levels_are_enough(void **state)
     kx_buffer_free(&text);
 }
 
-static void no_beginning_of_a_text_is_a_text(void **state)
+TEST_WITH(no_beginning_of_a_text_is_a_text, all_memory_open, all_memory_close)
 {
     struct kx_slice text =
         kx_text("{\"a\":[1.5e3,\"x\\n\\u00e9\\ud83d\\ude00 é😀\",true,null],"
@@ -257,28 +261,4 @@ static void no_beginning_of_a_text_is_a_text(void **state)
         assert_true(fault.offset <= size && fault.offset + 8 > size);
     }
     assert_int_equal(kx_json_check(kx_slice(NULL, 0), NULL), KX_BAD_JSON);
-}
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(valid_texts_are_taken, all_memory_open,
-                                    all_memory_close),
-    cmocka_unit_test_setup_teardown(wrong_structure_is_refused_where_it_begins,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(
-        wrong_strings_are_refused_where_they_go_wrong, all_memory_open,
-        all_memory_close),
-    cmocka_unit_test_setup_teardown(wrong_numbers_and_literals_are_refused,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(
-        the_length_of_a_number_decides_only_with_its_exponent, all_memory_open,
-        all_memory_close),
-    cmocka_unit_test_setup_teardown(sixty_four_levels_are_enough,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(no_beginning_of_a_text_is_a_text,
-                                    all_memory_open, all_memory_close),
-};
-
-int main(void)
-{
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static void expect_refused(struct story *s, struct kx_commit *commit)
 
 /* ---- Index entries ------------------------------------------------------ */
 
-static void an_entry_with_too_many_index_entries_is_refused(void **state)
+TEST_WITH(an_entry_with_too_many_index_entries_is_refused, begin, finish)
 {
     struct story *s = *state;
     declare_each(s, 0, PASSING);
@@ -100,7 +100,7 @@ static void an_entry_with_too_many_index_entries_is_refused(void **state)
 }
 
 /* Each index has one entry only, but folds 600 KB. */
-static void folding_counts_for_the_budget(void **state)
+TEST_WITH(folding_counts_for_the_budget, begin, finish)
 {
     enum { INDEXES = 10, TEXTS = 1000, LETTERS = 300 };
     struct story *s = *state;
@@ -125,7 +125,7 @@ static void folding_counts_for_the_budget(void **state)
     expect_refused(s, &commit);
 }
 
-static void an_entry_within_the_budget_is_stored_and_replaced(void **state)
+TEST_WITH(an_entry_within_the_budget_is_stored_and_replaced, begin, finish)
 {
     struct story *s = *state;
     declare_each(s, 0, FITTING);
@@ -136,7 +136,7 @@ static void an_entry_within_the_budget_is_stored_and_replaced(void **state)
     expect_entries(s, "i0", ELEMENTS);
 }
 
-static void deletion_of_one_entry_has_no_budget(void **state)
+TEST_WITH(deletion_of_one_entry_has_no_budget, begin, finish)
 {
     struct story *s = *state;
     store_beyond(s);
@@ -154,7 +154,7 @@ static void deletion_of_one_entry_has_no_budget(void **state)
     expect_entries(s, "i39", 0);
 }
 
-static void expiry_of_one_entry_has_no_budget(void **state)
+TEST_WITH(expiry_of_one_entry_has_no_budget, begin, finish)
 {
     struct story *s = *state;
     int64_t now_ms = kx_now_ms();
@@ -177,7 +177,7 @@ static void expiry_of_one_entry_has_no_budget(void **state)
     assert_null(test_get(&s->test, s->mem, "[\"u\",1]"));
 }
 
-static void a_build_fails_at_an_entry_that_no_commit_could_store(void **state)
+TEST_WITH(a_build_fails_at_an_entry_that_no_commit_could_store, begin, finish)
 {
     struct story *s = *state;
     test_set(&s->test, s->mem, "[\"u\",1]", tags(s->mem, 1));
@@ -211,7 +211,7 @@ static void a_build_fails_at_an_entry_that_no_commit_could_store(void **state)
 
 /* ---- Ranges ------------------------------------------------------------- */
 
-static void a_deletion_of_a_range_ends_early(void **state)
+TEST_WITH(a_deletion_of_a_range_ends_early, begin, finish)
 {
     enum { ENTRIES = 25 };
     struct story *s = *state;
@@ -240,7 +240,7 @@ static void a_deletion_of_a_range_ends_early(void **state)
 }
 
 /* The position passes them, so that such a range comes to its end. */
-static void a_range_ends_early_where_it_finds_nothing(void **state)
+TEST_WITH(a_range_ends_early_where_it_finds_nothing, begin, finish)
 {
     enum { EXPIRED = 160, SIZE = 1000000 };
     struct story *s = *state;
@@ -300,7 +300,7 @@ static const char *late_number(void *mem, int n)
 }
 
 /* Each is cheap by itself. */
-static void a_patch_of_a_range_ends_early_with_its_position(void **state)
+TEST_WITH(a_patch_of_a_range_ends_early_with_its_position, begin, finish)
 {
     enum { ENTRIES = 200, OPERATIONS = 400 };
     struct story *s = *state;
@@ -330,7 +330,7 @@ static void a_patch_of_a_range_ends_early_with_its_position(void **state)
     assert_true(commits > 2);
 }
 
-static void an_entry_of_a_range_that_is_too_expensive_is_named(void **state)
+TEST_WITH(an_entry_of_a_range_that_is_too_expensive_is_named, begin, finish)
 {
     enum { OPERATIONS = 50000 };
     struct story *s = *state;
@@ -351,7 +351,7 @@ static void an_entry_of_a_range_that_is_too_expensive_is_named(void **state)
 
 /* ---- Other work --------------------------------------------------------- */
 
-static void patches_of_one_commit_share_its_budget(void **state)
+TEST_WITH(patches_of_one_commit_share_its_budget, begin, finish)
 {
     struct story *s = *state;
     const char *large =
@@ -370,7 +370,7 @@ static void patches_of_one_commit_share_its_budget(void **state)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-static void conditions_on_values_share_the_budget(void **state)
+TEST_WITH(conditions_on_values_share_the_budget, begin, finish)
 {
     struct story *s = *state;
     struct kx_where *where;
@@ -394,7 +394,7 @@ static void conditions_on_values_share_the_budget(void **state)
 }
 
 /* With this many indexes, whose entries all change. */
-static void what_kv_connect_permits_fits(void **state)
+TEST_WITH(what_kv_connect_permits_fits, begin, finish)
 {
     enum { INDEXES = 20, REPLACED = 9 };
     struct story *s = *state;
@@ -425,25 +425,4 @@ static void what_kv_connect_permits_fits(void **state)
         assert_int_equal(test_commit(&s->test, &commit), KX_OK);
     }
     expect_entries(s, "i19", MUTATIONS);
-}
-
-int main(void)
-{
-#define STORY(name) cmocka_unit_test_setup_teardown(name, begin, finish)
-    const struct CMUnitTest tests[] = {
-        STORY(an_entry_with_too_many_index_entries_is_refused),
-        STORY(folding_counts_for_the_budget),
-        STORY(an_entry_within_the_budget_is_stored_and_replaced),
-        STORY(deletion_of_one_entry_has_no_budget),
-        STORY(expiry_of_one_entry_has_no_budget),
-        STORY(a_build_fails_at_an_entry_that_no_commit_could_store),
-        STORY(a_deletion_of_a_range_ends_early),
-        STORY(a_range_ends_early_where_it_finds_nothing),
-        STORY(a_patch_of_a_range_ends_early_with_its_position),
-        STORY(an_entry_of_a_range_that_is_too_expensive_is_named),
-        STORY(patches_of_one_commit_share_its_budget),
-        STORY(conditions_on_values_share_the_budget),
-        STORY(what_kv_connect_permits_fits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

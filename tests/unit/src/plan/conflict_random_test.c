@@ -327,7 +327,7 @@ static void close_world(struct world *world)
     talloc_free(world);
 }
 
-static void groups_are_those_of_the_data(void **state)
+TEST(groups_are_those_of_the_data)
 {
     struct world *world = open_world("conflict_random_test");
     (void)state;
@@ -351,7 +351,7 @@ static void groups_are_those_of_the_data(void **state)
 /* Twenty thousand entries in pairs of one value, some of them written while the
  * index is built: without a change of the value, with a new one, and deleted.
  */
-static void writes_during_the_build_change_nothing_that_is_right(void **state)
+TEST(writes_during_the_build_change_nothing_that_is_right)
 {
     struct world *world = open_world("conflict_random_test");
     struct kx_index_info info;
@@ -411,7 +411,7 @@ static void writes_during_the_build_change_nothing_that_is_right(void **state)
 
 /* The comparison itself: it must see one owner too few, one too many, and a
  * violation that is let pass. */
-static void the_comparison_sees_what_is_wrong(void **state)
+TEST(the_comparison_sees_what_is_wrong)
 {
     struct world *world = open_world("conflict_random_test");
     (void)state;
@@ -435,14 +435,4 @@ static void the_comparison_sees_what_is_wrong(void **state)
     world->model.value[0] = -1;
     assert_true(violates(world, &after));
     close_world(world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_are_those_of_the_data),
-        cmocka_unit_test(writes_during_the_build_change_nothing_that_is_right),
-        cmocka_unit_test(the_comparison_sees_what_is_wrong),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

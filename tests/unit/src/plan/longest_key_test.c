@@ -30,7 +30,7 @@ static size_t count_all(struct story *s, bool reverse)
 }
 
 /* Bounds of a list by index are longer than any key by the index's name. */
-static void a_bound_behind_the_name_of_an_index(void **state)
+TEST_WITH(a_bound_behind_the_name_of_an_index, begin, finish)
 {
     struct story *s = *state;
     struct kx_entry entry;
@@ -65,7 +65,7 @@ static void a_bound_behind_the_name_of_an_index(void **state)
 /* Entries under the longest keys with one value, the longest that a unique
  * index named "i" can have: the row of the second owner is the longest of all.
  */
-static void the_longest_conflict_row(void **state)
+TEST_WITH(the_longest_conflict_row, begin, finish)
 {
     struct story *s = *state;
     const char *value =
@@ -87,15 +87,4 @@ static void the_longest_conflict_row(void **state)
     assert_int_equal(count_all(s, true), 3);
     assert_int_equal(test_drop(&s->test, s->mem, "i"), KX_OK);
     assert_int_equal(count_all(s, true), 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_bound_behind_the_name_of_an_index,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(the_longest_conflict_row, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static const char *tagged(void *mem, int n)
 
 /* ---- Each entry once ---------------------------------------------------- */
 
-static void an_entry_that_moves_in_its_index_is_patched_once(void **state)
+TEST_WITH(an_entry_that_moves_in_its_index_is_patched_once, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_N);
@@ -86,7 +86,7 @@ static void an_entry_that_moves_in_its_index_is_patched_once(void **state)
         "[\"by_n\",14,4] [4]|");
 }
 
-static void an_entry_with_several_rows_is_patched_once(void **state)
+TEST_WITH(an_entry_with_several_rows_is_patched_once, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_TAG);
@@ -99,7 +99,7 @@ static void an_entry_with_several_rows_is_patched_once(void **state)
 }
 
 /* The row of "b" is the first one of what the patch has left. */
-static void an_entry_that_loses_its_first_row_is_patched_once(void **state)
+TEST_WITH(an_entry_that_loses_its_first_row_is_patched_once, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_TAG);
@@ -115,7 +115,7 @@ static void an_entry_that_loses_its_first_row_is_patched_once(void **state)
 }
 
 /* The rows of "b" and "c" come in later commits than those of "a". */
-static void so_it_is_in_parts(void **state)
+TEST_WITH(so_it_is_in_parts, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_TAG);
@@ -136,7 +136,7 @@ static void so_it_is_in_parts(void **state)
 }
 
 /* A row before the range does not count as the first one. */
-static void a_range_within_the_rows_of_an_entry(void **state)
+TEST_WITH(a_range_within_the_rows_of_an_entry, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_TAG);
@@ -159,7 +159,7 @@ static void a_range_within_the_rows_of_an_entry(void **state)
 
 /* The entries of an index change with theirs only, and an entry that has
  * expired is absent. */
-static void rows_of_indexes_and_expired_entries_are_passed_over(void **state)
+TEST_WITH(rows_of_indexes_and_expired_entries_are_passed_over, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_N);
@@ -178,7 +178,7 @@ static void rows_of_indexes_and_expired_entries_are_passed_over(void **state)
     assert_int_equal(send(&s->test, patch), KX_INDEX_OWNED_KEY);
 }
 
-static void a_touch_of_a_range_takes_any_value(void **state)
+TEST_WITH(a_touch_of_a_range_takes_any_value, begin, finish)
 {
     struct story *s = *state;
     struct patch *patch = make_patch(s->mem, NULL, "");
@@ -217,7 +217,7 @@ static const char *large(void *mem, int n)
 }
 
 /* 40 MiB, of which a commit reads and writes what its budget has. */
-static void large_entries_are_patched_in_parts(void **state)
+TEST_WITH(large_entries_are_patched_in_parts, begin, finish)
 {
     enum {
         COUNT = 44,
@@ -240,7 +240,7 @@ static void large_entries_are_patched_in_parts(void **state)
                         8);
 }
 
-static void a_dry_patch_counts_in_parts_and_changes_nothing(void **state)
+TEST_WITH(a_dry_patch_counts_in_parts_and_changes_nothing, begin, finish)
 {
     struct story *s = *state;
     test_fill(&s->test, "u", 1, 3, numbered);
@@ -264,7 +264,7 @@ static void expect_refusal(struct story *s, struct patch *patch,
     assert_string_equal(test_list(&s->test, s->mem, "[]"), before);
 }
 
-static void one_entry_that_refuses_refuses_all_and_is_named(void **state)
+TEST_WITH(one_entry_that_refuses_refuses_all_and_is_named, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_N);
@@ -285,7 +285,7 @@ static void one_entry_that_refuses_refuses_all_and_is_named(void **state)
         KX_PATH_ABSENT, "[\"u\",1]");
 }
 
-static void a_unique_index_refuses_as_it_does_one_patch(void **state)
+TEST_WITH(a_unique_index_refuses_as_it_does_one_patch, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem,
@@ -300,7 +300,7 @@ static void a_unique_index_refuses_as_it_does_one_patch(void **state)
                    KX_UNIQUE_VIOLATION, "[\"u\",2]");
 }
 
-static void an_index_that_is_not_there_is_named(void **state)
+TEST_WITH(an_index_that_is_not_there_is_named, begin, finish)
 {
     struct story *s = *state;
     struct patch *patch = make_patch(s->mem, "none", ADD_1);
@@ -353,7 +353,7 @@ static const char *zero(void *mem, int n)
     return "{\"n\":0}";
 }
 
-static void no_update_is_lost_beside_other_writes(void **state)
+TEST_WITH(no_update_is_lost_beside_other_writes, begin, finish)
 {
     struct story *s = *state;
     struct patching_client clients[CLIENTS];
@@ -373,36 +373,4 @@ static void no_update_is_lost_beside_other_writes(void **state)
         assert_string_equal(test_get(&s->test, s->mem,
                                      talloc_asprintf(s->mem, "[\"u\",%d]", n)),
                             whole);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            an_entry_that_moves_in_its_index_is_patched_once, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            an_entry_with_several_rows_is_patched_once, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            an_entry_that_loses_its_first_row_is_patched_once, begin, finish),
-        cmocka_unit_test_setup_teardown(so_it_is_in_parts, begin, finish),
-        cmocka_unit_test_setup_teardown(a_range_within_the_rows_of_an_entry,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            rows_of_indexes_and_expired_entries_are_passed_over, begin, finish),
-        cmocka_unit_test_setup_teardown(a_touch_of_a_range_takes_any_value,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(large_entries_are_patched_in_parts,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_dry_patch_counts_in_parts_and_changes_nothing, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            one_entry_that_refuses_refuses_all_and_is_named, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_unique_index_refuses_as_it_does_one_patch, begin, finish),
-        cmocka_unit_test_setup_teardown(an_index_that_is_not_there_is_named,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(no_update_is_lost_beside_other_writes,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void wait_built(struct story *s)
     }
 }
 
-static void entries_follow_their_owner(void **state)
+TEST_WITH(entries_follow_their_owner, begin, finish)
 {
     struct story *s = *state;
     declare(s, BY_EMAIL);
@@ -63,7 +63,7 @@ static void entries_follow_their_owner(void **state)
     assert_string_equal(list(s, "[\"by_email\"]"), "");
 }
 
-static void a_copy_follows_every_change(void **state)
+TEST_WITH(a_copy_follows_every_change, begin, finish)
 {
     struct story *s = *state;
     declare(s, COPY_BY_EMAIL);
@@ -78,7 +78,7 @@ static uint64_t stamp_of(struct story *s, const char *key)
     return test_stamp(&s->test, s->mem, key);
 }
 
-static void a_pointer_keeps_its_stamp_while_its_field_does(void **state)
+TEST_WITH(a_pointer_keeps_its_stamp_while_its_field_does, begin, finish)
 {
     struct story *s = *state;
     declare(s, BY_EMAIL);
@@ -89,7 +89,7 @@ static void a_pointer_keeps_its_stamp_while_its_field_does(void **state)
     assert_int_not_equal(stamp_of(s, "[\"users\",\"u1\"]"), first);
 }
 
-static void a_duplicate_is_refused_with_both_keys(void **state)
+TEST_WITH(a_duplicate_is_refused_with_both_keys, begin, finish)
 {
     struct story *s = *state;
     declare(s, BY_EMAIL);
@@ -118,7 +118,7 @@ static void a_duplicate_is_refused_with_both_keys(void **state)
                         "[\"by_email\",\"a@x\"] [\"u1\"]|");
 }
 
-static void unique_values_can_be_swapped(void **state)
+TEST_WITH(unique_values_can_be_swapped, begin, finish)
 {
     struct story *s = *state;
     declare(s, BY_EMAIL);
@@ -139,7 +139,7 @@ static void unique_values_can_be_swapped(void **state)
                         "[\"by_email\",\"a\"] [2]|[\"by_email\",\"b\"] [1]|");
 }
 
-static void hand_kept_entries_must_agree(void **state)
+TEST_WITH(hand_kept_entries_must_agree, begin, finish)
 {
     struct story *s = *state;
     declare(s, BY_EMAIL);
@@ -185,7 +185,7 @@ static void set_until(struct story *s, const char *key, const char *value,
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-static void an_expired_owner_frees_its_unique_value(void **state)
+TEST_WITH(an_expired_owner_frees_its_unique_value, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(1000000);
@@ -200,7 +200,7 @@ static void an_expired_owner_frees_its_unique_value(void **state)
                         "[\"by_email\",\"a\"] [2]|[\"by_email\",\"c\"] [3]|");
 }
 
-static void a_build_indexes_what_was_there(void **state)
+TEST_WITH(a_build_indexes_what_was_there, begin, finish)
 {
     struct story *s = *state;
     char key[64];
@@ -241,7 +241,7 @@ static void a_build_indexes_what_was_there(void **state)
     assert_int_equal(count, 100);
 }
 
-static void a_build_over_duplicates_is_conflicted_until_mended(void **state)
+TEST_WITH(a_build_over_duplicates_is_conflicted_until_mended, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -261,7 +261,7 @@ static void a_build_over_duplicates_is_conflicted_until_mended(void **state)
                         "[\"by_email\",\"a\"] [1]|[\"by_email\",\"b\"] [2]|");
 }
 
-static void a_dropped_index_is_gone_at_once(void **state)
+TEST_WITH(a_dropped_index_is_gone_at_once, begin, finish)
 {
     struct story *s = *state;
     char key[32];
@@ -293,7 +293,7 @@ static enum kx_status set_claiming(struct story *s, bool of_index)
     return test_commit(&s->test, &commit);
 }
 
-static void rights_hold_only_while_the_key_stays_what_it_was(void **state)
+TEST_WITH(rights_hold_only_while_the_key_stays_what_it_was, begin, finish)
 {
     struct story *s = *state;
     assert_int_equal(set_claiming(s, true), KX_BUSY);
@@ -306,7 +306,7 @@ static void rights_hold_only_while_the_key_stays_what_it_was(void **state)
     assert_int_equal(set_claiming(s, false), KX_OK);
 }
 
-static void declaring_again_is_harmless_or_refused(void **state)
+TEST_WITH(declaring_again_is_harmless_or_refused, begin, finish)
 {
     struct story *s = *state;
     declare(s, BY_COLOR);
@@ -333,7 +333,7 @@ static void declaring_again_is_harmless_or_refused(void **state)
         KX_BAD_INDEX);
 }
 
-static void range_deletes_take_index_entries_along(void **state)
+TEST_WITH(range_deletes_take_index_entries_along, begin, finish)
 {
     struct story *s = *state;
     declare(s, BY_EMAIL);
@@ -351,7 +351,7 @@ static void range_deletes_take_index_entries_along(void **state)
     assert_string_equal(list(s, "[]"), "");
 }
 
-static void indexes_outlive_the_process(void **state)
+TEST_WITH(indexes_outlive_the_process, begin, finish)
 {
     struct story *s = *state;
     declare(s, BY_EMAIL);
@@ -365,7 +365,7 @@ static void indexes_outlive_the_process(void **state)
                         "[\"by_email\",\"a\"] [1]|[\"by_email\",\"b\"] [3]|");
 }
 
-static void depth_limits_what_is_covered(void **state)
+TEST_WITH(depth_limits_what_is_covered, begin, finish)
 {
     struct story *s = *state;
     declare(s, "{\"name\":\"at2\",\"prefix\":[\"o\"],\"depth\":2,"
@@ -375,41 +375,4 @@ static void depth_limits_what_is_covered(void **state)
     set(s, "[\"o\",1,2,3]", "{\"x\":1}");
     set(s, "[\"o\\u0000b\",1,2]", "{\"x\":1}");
     assert_string_equal(list(s, "[\"at2\"]"), "[\"at2\",1,1,2] [1,2]|");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(entries_follow_their_owner, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(a_copy_follows_every_change, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            a_pointer_keeps_its_stamp_while_its_field_does, begin, finish),
-        cmocka_unit_test_setup_teardown(a_duplicate_is_refused_with_both_keys,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(unique_values_can_be_swapped, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(hand_kept_entries_must_agree, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(an_expired_owner_frees_its_unique_value,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_build_indexes_what_was_there, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            a_build_over_duplicates_is_conflicted_until_mended, begin, finish),
-        cmocka_unit_test_setup_teardown(a_dropped_index_is_gone_at_once, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            rights_hold_only_while_the_key_stays_what_it_was, begin, finish),
-        cmocka_unit_test_setup_teardown(declaring_again_is_harmless_or_refused,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(range_deletes_take_index_entries_along,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(indexes_outlive_the_process, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(depth_limits_what_is_covered, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static enum kx_status add_one(struct story *s, const char *key, uint8_t digest,
     return test_commit(&s->test, commit);
 }
 
-static void a_commit_that_comes_again_is_applied_once(void **state)
+TEST_WITH(a_commit_that_comes_again_is_applied_once, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -58,7 +58,7 @@ static void a_commit_that_comes_again_is_applied_once(void **state)
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "2");
 }
 
-static void an_outcome_is_there_when_the_store_is_opened_again(void **state)
+TEST_WITH(an_outcome_is_there_when_the_store_is_opened_again, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -71,7 +71,7 @@ static void an_outcome_is_there_when_the_store_is_opened_again(void **state)
     assert_true(second.stamp == first.stamp);
 }
 
-static void another_commit_under_the_key_is_refused(void **state)
+TEST_WITH(another_commit_under_the_key_is_refused, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -83,7 +83,7 @@ static void another_commit_under_the_key_is_refused(void **state)
 }
 
 /* Until its time, which a test can set. */
-static void an_outcome_is_forgotten_after_its_time(void **state)
+TEST_WITH(an_outcome_is_forgotten_after_its_time, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -126,7 +126,7 @@ static bool is_stored(struct story *s, const char *key)
 }
 
 /* More than one job takes. */
-static void rows_past_their_time_are_removed(void **state)
+TEST_WITH(rows_past_their_time_are_removed, begin, finish)
 {
     struct story *s = *state;
     enum { KEYS = 300 };
@@ -169,7 +169,7 @@ static enum kx_status set_user(struct story *s, const char *key,
     return test_commit(&s->test, commit);
 }
 
-static void a_refusal_is_kept_with_all_that_it_tells(void **state)
+TEST_WITH(a_refusal_is_kept_with_all_that_it_tells, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -205,7 +205,7 @@ static void a_refusal_is_kept_with_all_that_it_tells(void **state)
 
 /* Both are planned in the order of their submission, most often in one batch.
  */
-static void a_commit_that_comes_twice_at_once_is_applied_once(void **state)
+TEST_WITH(a_commit_that_comes_twice_at_once_is_applied_once, begin, finish)
 {
     struct story *s = *state;
     enum { COMMITS = 50 };
@@ -234,7 +234,7 @@ static void a_commit_that_comes_twice_at_once_is_applied_once(void **state)
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "1");
 }
 
-static void keys_that_the_caller_makes_are_those_of_the_first(void **state)
+TEST_WITH(keys_that_the_caller_makes_are_those_of_the_first, begin, finish)
 {
     struct story *s = *state;
     const char *keys[] = {"[\"made\",1]", "[\"made\",2]"};
@@ -256,7 +256,7 @@ static void keys_that_the_caller_makes_are_those_of_the_first(void **state)
 /* ---- Outcomes as bytes -------------------------------------------------- */
 
 /* Bytes that are cut off or changed are refused or read, never more. */
-static void bytes_that_are_no_outcome_are_refused(void **state)
+TEST_WITH(bytes_that_are_no_outcome_are_refused, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -274,9 +274,8 @@ static void bytes_that_are_no_outcome_are_refused(void **state)
     }
 }
 
-static void only_what_would_come_again_is_definite(void **state)
+TEST(only_what_would_come_again_is_definite)
 {
-    (void)state;
     assert_true(outcome_is_definite(KX_OK));
     assert_true(outcome_is_definite(KX_CHECK_FAILED));
     assert_true(outcome_is_definite(KX_OUT_OF_BOUNDS));
@@ -289,7 +288,7 @@ static void only_what_would_come_again_is_definite(void **state)
 }
 
 /* Each commit is given back what it was given, as far as that is known. */
-static void values_beyond_the_room_of_an_outcome_are_omitted(void **state)
+TEST_WITH(values_beyond_the_room_of_an_outcome_are_omitted, begin, finish)
 {
     enum { SIZE = KX_OUTCOME_VALUES_MAX / 2, COUNT = 4 };
     struct story *s = *state;
@@ -332,7 +331,7 @@ static void values_beyond_the_room_of_an_outcome_are_omitted(void **state)
     }
 }
 
-static void an_outcome_has_a_size_that_values_do_not_change(void **state)
+TEST_WITH(an_outcome_has_a_size_that_values_do_not_change, begin, finish)
 {
     struct story *s = *state;
     struct kx_result result = {.asked = true, .present = true};
@@ -365,7 +364,7 @@ static uint64_t stored_bytes(struct story *s)
 }
 
 /* Whether an outcome is found or presumed to be absent. */
-static void a_sender_has_a_quota(void **state)
+TEST_WITH(a_sender_has_a_quota, begin, finish)
 {
     enum { MOST = 100 };
     struct story *s = *state;
@@ -394,7 +393,7 @@ static void a_sender_has_a_quota(void **state)
     assert_int_equal(add_one(s, "a/more", 1, &commit), KX_RETRY_QUOTA);
 }
 
-static void expired_outcomes_release_their_bytes(void **state)
+TEST_WITH(expired_outcomes_release_their_bytes, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit commit;
@@ -413,28 +412,4 @@ static void expired_outcomes_release_their_bytes(void **state)
     test_set(&s->test, s->mem, "[\"other\"]", "1"); /* wakes the writer */
     while (stored_bytes(s) > 0)
         usleep(1000);
-}
-
-int main(void)
-{
-#define STORY(test) cmocka_unit_test_setup_teardown(test, begin, finish)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            values_beyond_the_room_of_an_outcome_are_omitted, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            an_outcome_has_a_size_that_values_do_not_change, begin, finish),
-        STORY(a_sender_has_a_quota),
-        STORY(expired_outcomes_release_their_bytes),
-        STORY(a_commit_that_comes_again_is_applied_once),
-        STORY(an_outcome_is_there_when_the_store_is_opened_again),
-        STORY(another_commit_under_the_key_is_refused),
-        STORY(an_outcome_is_forgotten_after_its_time),
-        STORY(rows_past_their_time_are_removed),
-        STORY(a_refusal_is_kept_with_all_that_it_tells),
-        STORY(a_commit_that_comes_twice_at_once_is_applied_once),
-        STORY(keys_that_the_caller_makes_are_those_of_the_first),
-        STORY(bytes_that_are_no_outcome_are_refused),
-        cmocka_unit_test(only_what_would_come_again_is_definite),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static const char *one(void *mem, int n)
 }
 
 /* Two indexes come before the entries, and one after them. */
-static void index_entries_of_a_deleted_range(void **state)
+TEST_WITH(index_entries_of_a_deleted_range, begin, finish)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
@@ -108,7 +108,7 @@ static size_t count_seen(struct story *s, bool reverse)
 }
 
 /* Nothing of it is freed for the time being. */
-static void index_entries_that_nobody_sees(void **state)
+TEST_WITH(index_entries_that_nobody_sees, begin, finish)
 {
     enum { FEW = 64 };
     struct story *s = *state;
@@ -133,7 +133,7 @@ static void index_entries_that_nobody_sees(void **state)
 
 /* A client's entry lies after the rows of a dropped index, which are looked at
  * one by one then. */
-static void a_scan_yields_where_there_is_nothing_to_see(void **state)
+TEST_WITH(a_scan_yields_where_there_is_nothing_to_see, begin, finish)
 {
     enum { HIDDEN = 2500, PIECE = 1000 };
     struct story *s = *state;
@@ -166,7 +166,7 @@ static void a_scan_yields_where_there_is_nothing_to_see(void **state)
 }
 
 /* Of large entries little may be wanted, but all of them is read. */
-static void a_scan_yields_where_entries_are_large(void **state)
+TEST_WITH(a_scan_yields_where_entries_are_large, begin, finish)
 {
     enum { SIZE = 1 << 20, LARGE = 12, PER_YIELD = 4 };
     struct story *s = *state;
@@ -202,19 +202,4 @@ static void a_scan_yields_where_entries_are_large(void **state)
         assert_in_range(entries[0], PER_YIELD, PER_YIELD + 1);
         assert_in_range(entries[1], PER_YIELD, PER_YIELD + 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(index_entries_that_nobody_sees, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            a_scan_yields_where_there_is_nothing_to_see, begin, finish),
-        cmocka_unit_test_setup_teardown(a_scan_yields_where_entries_are_large,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(index_entries_of_a_deleted_range, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static uint64_t rows_written(struct story *s, const char *name)
     return info.writes;
 }
 
-static void a_touch_moves_no_row(void **state)
+TEST_WITH(a_touch_moves_no_row, begin, finish)
 {
     struct story *s = *state;
     assert_int_equal(test_declare(&s->test, s->mem, BY_COLOR), KX_OK);
@@ -39,12 +39,4 @@ static void a_touch_moves_no_row(void **state)
     /* Without another time nothing is written. */
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
     assert_int_equal(rows_written(s, "by_color"), before + 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_touch_moves_no_row, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

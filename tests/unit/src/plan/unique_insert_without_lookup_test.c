@@ -104,7 +104,7 @@ static void assert_entries(struct story *s, const char *entries)
     assert_int_equal(info.entries, count);
 }
 
-static void new_values_are_not_looked_for(void **state)
+TEST_WITH(new_values_are_not_looked_for, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -117,7 +117,7 @@ static void new_values_are_not_looked_for(void **state)
                       "[\"by_mail\",\"c\"] [3]|");
 }
 
-static void only_who_wants_a_used_value_is_refused(void **state)
+TEST_WITH(only_who_wants_a_used_value_is_refused, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -139,7 +139,7 @@ static void only_who_wants_a_used_value_is_refused(void **state)
 
 /* Nothing of the presumption is left when the batch is applied, but the entry
  * that it would have been wrong about. */
-static void what_comes_and_goes_in_one_batch_is_found_out_too(void **state)
+TEST_WITH(what_comes_and_goes_in_one_batch_is_found_out_too, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -155,7 +155,7 @@ static void what_comes_and_goes_in_one_batch_is_found_out_too(void **state)
     assert_entries(s, "[\"by_mail\",\"a\"] [1]|");
 }
 
-static void nothing_is_left_of_what_came_and_went(void **state)
+TEST_WITH(nothing_is_left_of_what_came_and_went, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -169,7 +169,7 @@ static void nothing_is_left_of_what_came_and_went(void **state)
 
 /* The second commit is refused for "b", when it has presumed that "a" is new:
  * the third must not take that over. */
-static void the_presumption_of_a_refused_commit_is_forgotten(void **state)
+TEST_WITH(the_presumption_of_a_refused_commit_is_forgotten, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -188,7 +188,7 @@ static void the_presumption_of_a_refused_commit_is_forgotten(void **state)
 }
 
 /* The first is in the way of the second only as long as "a" seems to be new. */
-static void a_refusal_for_what_was_presumed_is_forgotten(void **state)
+TEST_WITH(a_refusal_for_what_was_presumed_is_forgotten, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -204,7 +204,7 @@ static void a_refusal_for_what_was_presumed_is_forgotten(void **state)
 }
 
 /* Nothing is stored, so nothing would find out. */
-static void a_dry_commit_looks(void **state)
+TEST_WITH(a_dry_commit_looks, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -214,7 +214,7 @@ static void a_dry_commit_looks(void **state)
     assert_int_equal(insertions, 0);
 }
 
-static void the_value_of_an_expired_entry_is_free(void **state)
+TEST_WITH(the_value_of_an_expired_entry_is_free, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -229,7 +229,7 @@ static void the_value_of_an_expired_entry_is_free(void **state)
 }
 
 /* Where values are often used already, a look is cheaper. */
-static void after_a_mistake_batches_look_for_a_while(void **state)
+TEST_WITH(after_a_mistake_batches_look_for_a_while, begin, finish)
 {
     struct story *s = *state;
     set_up(s);
@@ -246,28 +246,4 @@ static void after_a_mistake_batches_look_for_a_while(void **state)
     }
     assert_int_equal(insertions, 1);
     assert_int_equal(refusals, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(new_values_are_not_looked_for, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(only_who_wants_a_used_value_is_refused,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            what_comes_and_goes_in_one_batch_is_found_out_too, begin, finish),
-        cmocka_unit_test_setup_teardown(nothing_is_left_of_what_came_and_went,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            the_presumption_of_a_refused_commit_is_forgotten, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_refusal_for_what_was_presumed_is_forgotten, begin, finish),
-        cmocka_unit_test_setup_teardown(a_dry_commit_looks, begin, finish),
-        cmocka_unit_test_setup_teardown(the_value_of_an_expired_entry_is_free,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            after_a_mistake_batches_look_for_a_while, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static struct kx_slice name(char *text, int i)
     return kx_text(text);
 }
 
-static void a_key_has_the_highest_number_it_was_given(void **state)
+TEST_WITH(a_key_has_the_highest_number_it_was_given, memory_open, memory_close)
 {
     struct key_hash_set *set = key_hash_set_create(*state);
     assert_int_equal(key_hash_set_get(set, kx_text("a")), 0);
@@ -25,7 +25,7 @@ static void a_key_has_the_highest_number_it_was_given(void **state)
     talloc_free(set);
 }
 
-static void many_keys_are_told_apart(void **state)
+TEST_WITH(many_keys_are_told_apart, memory_open, memory_close)
 {
     char text[32];
     struct key_hash_set *set = key_hash_set_create(*state);
@@ -39,7 +39,7 @@ static void many_keys_are_told_apart(void **state)
     talloc_free(set);
 }
 
-static void it_says_when_it_is_full(void **state)
+TEST_WITH(it_says_when_it_is_full, memory_open, memory_close)
 {
     char text[32];
     struct key_hash_set *set = key_hash_set_create(*state);
@@ -51,18 +51,4 @@ static void it_says_when_it_is_full(void **state)
     assert_int_equal(key_hash_set_put(set, name(text, 7), 3), KX_OK);
     assert_int_equal(key_hash_set_get(set, name(text, 7)), 3);
     talloc_free(set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_key_has_the_highest_number_it_was_given, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(many_keys_are_told_apart, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(it_says_when_it_is_full, memory_open,
-                                        memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

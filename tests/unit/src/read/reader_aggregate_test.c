@@ -118,7 +118,7 @@ static void write_one(struct story *s, uint64_t *seed)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-static void both_are_what_a_scan_gives(void **state)
+TEST_WITH(both_are_what_a_scan_gives, begin, finish)
 {
     struct story *s = *state;
     uint64_t seed = random_seed("reader_aggregate_test");
@@ -139,7 +139,7 @@ static void both_are_what_a_scan_gives(void **state)
 }
 
 /* Other ranges, and indexes that hold something else. */
-static void a_count_is_held_for_the_very_prefix_only(void **state)
+TEST_WITH(a_count_is_held_for_the_very_prefix_only, begin, finish)
 {
     struct story *s = *state;
     uint64_t count;
@@ -158,7 +158,7 @@ static void a_count_is_held_for_the_very_prefix_only(void **state)
     assert_int_equal(held(s, range, &count), KX_ABSENT);
 }
 
-static void an_index_without_totals_is_refused(void **state)
+TEST_WITH(an_index_without_totals_is_refused, begin, finish)
 {
     struct story *s = *state;
     struct kx_range range = {.count_only = false};
@@ -174,16 +174,4 @@ static void an_index_without_totals_is_refused(void **state)
         kx_aggregate(s->test.reader, kx_text("m"), &range, &totals, &fault),
         KX_INDEX_ABSENT);
     kx_read_end(s->test.reader);
-}
-
-#define ON_STORE(test) cmocka_unit_test_setup_teardown(test, begin, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ON_STORE(both_are_what_a_scan_gives),
-        ON_STORE(a_count_is_held_for_the_very_prefix_only),
-        ON_STORE(an_index_without_totals_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static size_t scan(struct story *s, const char *index, struct kx_range range)
 
 /* Opened again the store has no records in memory: each is looked up in the
  * table, next to the last one or wherever it is. */
-static void each_entry_is_found_in_any_order(void **state)
+TEST_WITH(each_entry_is_found_in_any_order, begin, finish)
 {
     struct story *s = *state;
     struct kx_range back = {.reverse = true};
@@ -119,7 +119,7 @@ static void each_entry_is_found_in_any_order(void **state)
     }
 }
 
-static void copies_and_counts_look_nothing_up(void **state)
+TEST_WITH(copies_and_counts_look_nothing_up, begin, finish)
 {
     struct story *s = *state;
     struct kx_range all = {.reverse = false};
@@ -150,7 +150,7 @@ static void fold(struct story *s, const char *index, const char *parts,
     assert_string_equal((const char *)text.data, expected);
 }
 
-static void parts_are_folded_as_the_fields_are(void **state)
+TEST_WITH(parts_are_folded_as_the_fields_are, begin, finish)
 {
     struct story *s = *state;
     struct kx_buffer out;
@@ -167,17 +167,4 @@ static void parts_are_folded_as_the_fields_are(void **state)
                                    test_key(s->mem, "[\"A\"]"), &out),
                      KX_INDEX_ABSENT);
     kx_read_end(s->test.reader);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_entry_is_found_in_any_order, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(copies_and_counts_look_nothing_up,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(parts_are_folded_as_the_fields_are,
-                                        begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

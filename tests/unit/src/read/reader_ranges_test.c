@@ -241,7 +241,7 @@ static void compare_pages(struct story *s, void *mem, struct kx_ranges *ranges,
     assert_int_equal(count, expected);
 }
 
-static void lists_agree_with_a_model(void **state)
+TEST_WITH(lists_agree_with_a_model, begin, finish)
 {
     struct story *s = *state;
     static const size_t PAGES[] = {1, 7, 100, PLACES};
@@ -265,7 +265,7 @@ static void lists_agree_with_a_model(void **state)
 }
 
 /* What was read of the ranges is bounded by what is shown. */
-static void a_page_of_a_merge_reads_little(void **state)
+TEST_WITH(a_page_of_a_merge_reads_little, begin, finish)
 {
     struct story *s = *state;
     struct kx_reads reads = {0};
@@ -291,7 +291,7 @@ static void a_page_of_a_merge_reads_little(void **state)
     kx_reader_count(s->test.reader, NULL);
 }
 
-static void what_cannot_be_scanned_is_told(void **state)
+TEST_WITH(what_cannot_be_scanned_is_told, begin, finish)
 {
     struct story *s = *state;
     struct kx_fault fault;
@@ -316,17 +316,4 @@ static void what_cannot_be_scanned_is_told(void **state)
     kx_read_end(s->test.reader);
     assert_false(kx_ranges_find(&ranges, kx_text("")));
     assert_false(kx_ranges_find(&ranges, kx_text("\x02\x02")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lists_agree_with_a_model, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(a_page_of_a_merge_reads_little, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(what_cannot_be_scanned_is_told, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static void until_removed(struct story *s, uint64_t count)
     }
 }
 
-static void what_has_expired_is_taken_off(void **state)
+TEST_WITH(what_has_expired_is_taken_off, begin_totals, finish)
 {
     struct story *s = *state;
     expire_later(s, 1);
@@ -133,7 +133,7 @@ static void what_has_expired_is_taken_off(void **state)
     assert_true(last_read.stamp > stamp);
 }
 
-static void a_group_of_expired_entries_is_not_shown(void **state)
+TEST_WITH(a_group_of_expired_entries_is_not_shown, begin_totals, finish)
 {
     struct story *s = *state;
     expire_later(s, -1);
@@ -143,7 +143,7 @@ static void a_group_of_expired_entries_is_not_shown(void **state)
     assert_string_equal(scanned(s, true), "KX_END");
 }
 
-static void so_many_are_taken_off_and_more_are_not(void **state)
+TEST_WITH(so_many_are_taken_off_and_more_are_not, begin_totals, finish)
 {
     struct story *s = *state;
     for (int n = 0; n < DUE_MAX; n += KX_MUTATIONS_MAX) {
@@ -196,8 +196,8 @@ static const char *tags(void *mem, int n)
 
 /* Of those that will expire it overwrites one, removes one and leaves one; and
  * it has many rows. */
-static void
-views_between_slices_take_off_what_the_batch_overwrites(void **state)
+TEST_WITH(views_between_slices_take_off_what_the_batch_overwrites, begin_totals,
+          finish)
 {
     struct story *s = *state;
     struct kx_mutation list[2 + LARGE] = {0};
@@ -229,17 +229,4 @@ views_between_slices_take_off_what_the_batch_overwrites(void **state)
     assert_shown(s, "{\"count\":3,\"sum\":{\"\":\"26\"}}");
     kx_clock_set(LATER_MS);
     assert_shown(s, "{\"count\":2,\"sum\":{\"\":\"25\"}}");
-}
-
-#define TOTALS(test) cmocka_unit_test_setup_teardown(test, begin_totals, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TOTALS(what_has_expired_is_taken_off),
-        TOTALS(a_group_of_expired_entries_is_not_shown),
-        TOTALS(so_many_are_taken_off_and_more_are_not),
-        TOTALS(views_between_slices_take_off_what_the_batch_overwrites),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

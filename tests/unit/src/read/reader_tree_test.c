@@ -106,7 +106,7 @@ static struct kx_slice extend(void *mem, struct kx_slice key, uint8_t byte)
     return kx_buffer_slice(&buffer);
 }
 
-static void walks_agree_with_a_scan(void **state)
+TEST_WITH(walks_agree_with_a_scan, begin, finish)
 {
     struct story *s = *state;
     static struct model_child model[KEYS];
@@ -143,7 +143,7 @@ static const char *of_one(void *mem, int n)
 
 /* Children of very different sizes: few rows are read of each, and an estimate
  * is of the right size. */
-static void large_children_are_estimated(void **state)
+TEST_WITH(large_children_are_estimated, begin, finish)
 {
     struct story *s = *state;
     static const int SIZES[] = {3, 9000, 40, 700, 31, 12000};
@@ -169,14 +169,4 @@ static void large_children_are_estimated(void **state)
     kx_reader_count(s->test.reader, NULL);
     kx_read_end(s->test.reader);
     assert_in_range(reads.entries, 6, 6 * 33);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(walks_agree_with_a_scan, begin, finish),
-        cmocka_unit_test_setup_teardown(large_children_are_estimated, begin,
-                                        finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,8 @@ static struct lower_table *read_table(void *memory)
     return table;
 }
 
-static void every_code_point_is_lowered_as_in_javascript(void **state)
+TEST_WITH(every_code_point_is_lowered_as_in_javascript, all_memory_open,
+          all_memory_close)
 {
     struct lower_table *table = read_table(*state);
     struct kx_buffer out;
@@ -87,7 +88,7 @@ static void every_code_point_is_lowered_as_in_javascript(void **state)
     talloc_free(table);
 }
 
-static void a_sigma_that_ends_a_word_is_final(void **state)
+TEST_WITH(a_sigma_that_ends_a_word_is_final, all_memory_open, all_memory_close)
 {
     static const char *const texts[][2] = {
         {"Σ", "σ"},
@@ -132,7 +133,7 @@ static void a_sigma_that_ends_a_word_is_final(void **state)
         assert_folds(*state, FOLD_LOWER, texts[i][0], texts[i][1]);
 }
 
-static void lower_case_of_words(void **state)
+TEST_WITH(lower_case_of_words, all_memory_open, all_memory_close)
 {
     assert_folds(*state, FOLD_LOWER, "", "");
     assert_folds(*state, FOLD_LOWER, "Ada@Example.ORG [@`{~",
@@ -143,7 +144,8 @@ static void lower_case_of_words(void **state)
     assert_folds(*state, FOLD_NONE, "Straße A\u030a", "Straße A\u030a");
 }
 
-static void case_folding_makes_alike_what_reads_alike(void **state)
+TEST_WITH(case_folding_makes_alike_what_reads_alike, all_memory_open,
+          all_memory_close)
 {
     static const char *const texts[][2] = {
         {"", ""},
@@ -162,7 +164,7 @@ static void case_folding_makes_alike_what_reads_alike(void **state)
         assert_folds(*state, FOLD_CASEFOLD, texts[i][0], texts[i][1]);
 }
 
-static void what_no_key_can_hold_takes_no_time(void **state)
+TEST_WITH(what_no_key_can_hold_takes_no_time, all_memory_open, all_memory_close)
 {
     struct kx_buffer text;
     struct kx_buffer out;
@@ -182,13 +184,12 @@ static void what_no_key_can_hold_takes_no_time(void **state)
     kx_buffer_free(&out);
 }
 
-static void the_rules_have_a_version(void **state)
+TEST_WITH(the_rules_have_a_version, all_memory_open, all_memory_close)
 {
-    (void)state;
     assert_int_equal(strncmp(casefold_unicode_version(), "15.", 3), 0);
 }
 
-static void without_memory_a_fold_fails(void **state)
+TEST_WITH(without_memory_a_fold_fails, all_memory_open, all_memory_close)
 {
     static const enum fold folds[] = {FOLD_NONE, FOLD_LOWER, FOLD_CASEFOLD};
     all_memory_limit(*state, 1);
@@ -200,27 +201,4 @@ static void without_memory_a_fold_fails(void **state)
         kx_buffer_free(&out);
     }
     all_memory_limit(*state, 0);
-}
-
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(
-        every_code_point_is_lowered_as_in_javascript, all_memory_open,
-        all_memory_close),
-    cmocka_unit_test_setup_teardown(a_sigma_that_ends_a_word_is_final,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(lower_case_of_words, all_memory_open,
-                                    all_memory_close),
-    cmocka_unit_test_setup_teardown(case_folding_makes_alike_what_reads_alike,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(what_no_key_can_hold_takes_no_time,
-                                    all_memory_open, all_memory_close),
-    cmocka_unit_test_setup_teardown(the_rules_have_a_version, all_memory_open,
-                                    all_memory_close),
-    cmocka_unit_test_setup_teardown(without_memory_a_fold_fails,
-                                    all_memory_open, all_memory_close),
-};
-
-int main(void)
-{
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static const char *canonical_of(void *mem, const char *text)
                           declaration->text.size);
 }
 
-static void there_is_one_canonical_form(void **state)
+TEST_WITH(there_is_one_canonical_form, all_memory_open, all_memory_close)
 {
     void *mem = talloc_new(*state);
     assert_string_equal(canonical_of(mem, full), canonical);
@@ -40,7 +40,8 @@ static void there_is_one_canonical_form(void **state)
     talloc_free(mem);
 }
 
-static void random_forms_are_read_as_they_are_written(void **state)
+TEST_WITH(random_forms_are_read_as_they_are_written, all_memory_open,
+          all_memory_close)
 {
     uint64_t seed = random_seed("declaration_test");
     for (size_t i = 0; i < 2000; i++) {
@@ -75,7 +76,8 @@ static char *spoil(void *mem, uint64_t *seed, const char *text)
     }
 }
 
-static void spoilt_declarations_are_refused_or_read(void **state)
+TEST_WITH(spoilt_declarations_are_refused_or_read, all_memory_open,
+          all_memory_close)
 {
     uint64_t seed = random_seed("declaration_test");
     size_t read_count = 0;
@@ -107,7 +109,7 @@ static void spoilt_declarations_are_refused_or_read(void **state)
 }
 
 /* With ever more memory, until it suffices. */
-static void memory_may_run_out_anywhere(void **state)
+TEST_WITH(memory_may_run_out_anywhere, all_memory_open, all_memory_close)
 {
     enum kx_status status = KX_NO_MEMORY;
     size_t refused = 0;
@@ -124,7 +126,8 @@ static void memory_may_run_out_anywhere(void **state)
     assert_true(refused > 10);
 }
 
-static void an_extraction_may_run_out_of_memory(void **state)
+TEST_WITH(an_extraction_may_run_out_of_memory, all_memory_open,
+          all_memory_close)
 {
     void *all = talloc_new(*state);
     struct declaration *declaration;
@@ -157,22 +160,4 @@ static void an_extraction_may_run_out_of_memory(void **state)
     }
     assert_true(refused > 5);
     talloc_free(all);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(there_is_one_canonical_form,
-                                        all_memory_open, all_memory_close),
-        cmocka_unit_test_setup_teardown(
-            random_forms_are_read_as_they_are_written, all_memory_open,
-            all_memory_close),
-        cmocka_unit_test_setup_teardown(spoilt_declarations_are_refused_or_read,
-                                        all_memory_open, all_memory_close),
-        cmocka_unit_test_setup_teardown(memory_may_run_out_anywhere,
-                                        all_memory_open, all_memory_close),
-        cmocka_unit_test_setup_teardown(an_extraction_may_run_out_of_memory,
-                                        all_memory_open, all_memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static const char *number(void *mem, const char *token, size_t scale)
     return (const char *)out.data;
 }
 
-static void numbers_get_the_decimals_of_the_scale(void **state)
+TEST(numbers_get_the_decimals_of_the_scale)
 {
     void *mem = talloc_new(*state);
     assert_string_equal(number(mem, "17.5", 2), "17.50");
@@ -37,7 +37,7 @@ static void numbers_get_the_decimals_of_the_scale(void **state)
     talloc_free(mem);
 }
 
-static void other_values_are_told_apart(void **state)
+TEST(other_values_are_told_apart)
 {
     void *mem = talloc_new(*state);
     assert_string_equal(number(mem, "1.005", 2), "too many digits");
@@ -69,7 +69,7 @@ static const char *add(void *mem, const char *totals, const char *more,
     return (const char *)out.data;
 }
 
-static void totals_are_added_and_taken_off(void **state)
+TEST(totals_are_added_and_taken_off)
 {
     void *mem = talloc_new(*state);
     assert_string_equal(add(mem, "", "{\"count\":1}", false), "{\"count\":1}");
@@ -85,7 +85,7 @@ static void totals_are_added_and_taken_off(void **state)
     talloc_free(mem);
 }
 
-static void damaged_totals_are_no_totals(void **state)
+TEST(damaged_totals_are_no_totals)
 {
     static const char *const damaged[] = {
         "{}",
@@ -108,7 +108,7 @@ static void damaged_totals_are_no_totals(void **state)
 }
 
 /* A sum of random numbers equals the one of 64-bit integers. */
-static void sums_of_many_numbers_are_exact(void **state)
+TEST(sums_of_many_numbers_are_exact)
 {
     uint64_t seed = random_seed("totals_test");
     int64_t sum = 0;
@@ -129,16 +129,4 @@ static void sums_of_many_numbers_are_exact(void **state)
              sum < 0 ? "-" : "", llabs(sum) / 100, llabs(sum) % 100);
     assert_string_equal(totals, want);
     talloc_free(mem);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_get_the_decimals_of_the_scale),
-        cmocka_unit_test(other_values_are_told_apart),
-        cmocka_unit_test(totals_are_added_and_taken_off),
-        cmocka_unit_test(damaged_totals_are_no_totals),
-        cmocka_unit_test(sums_of_many_numbers_are_exact),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static uint8_t *read_catalog(struct story *s, size_t *size_out)
     return bytes;
 }
 
-static void recovery_pages_lists_changed_pages(void **state)
+TEST_WITH(recovery_pages_lists_changed_pages, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -121,7 +121,7 @@ static void recovery_pages_lists_changed_pages(void **state)
     test_store_open(&s->test);
 }
 
-static void recovery_pages_stops_when_callback_returns_false(void **state)
+TEST_WITH(recovery_pages_stops_when_callback_returns_false, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_changed(s);
@@ -149,7 +149,7 @@ static size_t pages_in_memory(int fd, size_t size)
 }
 
 /* In a directory on the disk: files in memory are never out of it. */
-static void recovery_prefetch_brings_pages_into_memory(void **state)
+TEST_WITH(recovery_prefetch_brings_pages_into_memory, begin, finish)
 {
     struct story *s = *state;
     test_store_remove(&s->test);
@@ -185,7 +185,7 @@ static void recovery_prefetch_brings_pages_into_memory(void **state)
 
 /* Flips bytes of a copy of the log: only its own bytes are read then.
  */
-static void recovery_prefetch_survives_a_damaged_log(void **state)
+TEST_WITH(recovery_prefetch_survives_a_damaged_log, begin, finish)
 {
     struct story *s = *state;
     uint64_t seed = random_seed("recovery_prefetch");
@@ -218,19 +218,4 @@ static void recovery_prefetch_survives_a_damaged_log(void **state)
     test_remove(copy);
     env_close(env);
     test_store_open(&s->test);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(recovery_pages_lists_changed_pages,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            recovery_pages_stops_when_callback_returns_false, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            recovery_prefetch_brings_pages_into_memory, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            recovery_prefetch_survives_a_damaged_log, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static uint64_t log_to_read(struct env *env)
     return bytes;
 }
 
-static void recovery_cost_counts_log_bytes_that_recovery_reads(void **state)
+TEST_WITH(recovery_cost_counts_log_bytes_that_recovery_reads, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -104,7 +104,7 @@ static void recovery_cost_counts_log_bytes_that_recovery_reads(void **state)
 }
 
 /* As many bytes of log, but few pages. */
-static void recovery_cost_of_writes_to_one_place_is_low(void **state)
+TEST_WITH(recovery_cost_of_writes_to_one_place_is_low, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -114,8 +114,8 @@ static void recovery_cost_of_writes_to_one_place_is_low(void **state)
     close_env(s, env);
 }
 
-static void
-recovery_cost_of_scattered_writes_is_high_until_checkpoint(void **state)
+TEST_WITH(recovery_cost_of_scattered_writes_is_high_until_checkpoint, begin,
+          finish)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -133,7 +133,7 @@ recovery_cost_of_scattered_writes_is_high_until_checkpoint(void **state)
 
 /* A checkpoint that is not complete does not help: what comes meanwhile counts
  * before. */
-static void recovery_cost_includes_writes_during_checkpoint(void **state)
+TEST_WITH(recovery_cost_includes_writes_during_checkpoint, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -143,7 +143,7 @@ static void recovery_cost_includes_writes_during_checkpoint(void **state)
 }
 
 /* Once a second the whole cache would be looked through for nothing. */
-static void recovery_cost_of_idle_store_is_not_computed(void **state)
+TEST_WITH(recovery_cost_of_idle_store_is_not_computed, begin, finish)
 {
     struct story *s = *state;
     struct env *env = open_filled(s);
@@ -159,7 +159,7 @@ static void recovery_cost_of_idle_store_is_not_computed(void **state)
     close_env(s, env);
 }
 
-static void store_writes_checkpoint_when_recovery_is_costly(void **state)
+TEST_WITH(store_writes_checkpoint_when_recovery_is_costly, begin, finish)
 {
     struct story *s = *state;
     test_store_close(&s->test);
@@ -175,24 +175,4 @@ static void store_writes_checkpoint_when_recovery_is_costly(void **state)
         assert_int_equal(test_set(&s->test, s->mem, key, value), KX_OK);
     }
     test_wait_for_checkpoint(&s->test);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            recovery_cost_counts_log_bytes_that_recovery_reads, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            recovery_cost_of_writes_to_one_place_is_low, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            recovery_cost_of_scattered_writes_is_high_until_checkpoint, begin,
-            finish),
-        cmocka_unit_test_setup_teardown(
-            recovery_cost_includes_writes_during_checkpoint, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            recovery_cost_of_idle_store_is_not_computed, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            store_writes_checkpoint_when_recovery_is_costly, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

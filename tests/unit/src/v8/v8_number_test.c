@@ -164,7 +164,8 @@ static void assert_sum(const struct sum *sum, size_t n, void *memory)
         fail_msg("sum %zu: %s", n, fault.detail);
 }
 
-static void sums_combine_numbers_written_by_javascript(void **state)
+TEST_WITH(sums_combine_numbers_written_by_javascript, all_memory_open,
+          all_memory_close)
 {
     for (size_t i = 0; i < sizeof SUMS / sizeof *SUMS; i++) {
         void *memory = talloc_new(*state);
@@ -174,7 +175,7 @@ static void sums_combine_numbers_written_by_javascript(void **state)
 }
 
 /* A sum of so many bytes that it could not be read again is refused. */
-static void sum_of_bigints_is_limited_in_size(void **state)
+TEST_WITH(sum_of_bigints_is_limited_in_size, all_memory_open, all_memory_close)
 {
     void *memory = talloc_new(*state);
     struct kx_buffer bytes;
@@ -205,7 +206,8 @@ static void sum_of_bigints_is_limited_in_size(void **state)
     talloc_free(memory);
 }
 
-static void patch_applies_to_v8_values_that_json_can_carry(void **state)
+TEST_WITH(patch_applies_to_v8_values_that_json_can_carry, all_memory_open,
+          all_memory_close)
 {
     void *memory = talloc_new(*state);
     struct kx_buffer out;
@@ -231,7 +233,8 @@ static void patch_applies_to_v8_values_that_json_can_carry(void **state)
     talloc_free(memory);
 }
 
-static void values_compare_equal_across_encodings(void **state)
+TEST_WITH(values_compare_equal_across_encodings, all_memory_open,
+          all_memory_close)
 {
     static const struct {
         const char *a;
@@ -285,7 +288,8 @@ static void values_compare_equal_across_encodings(void **state)
 }
 
 /* A Deno value shown without memory is not shown wrongly. */
-static void v8_values_without_memory_are_not_equal_or_shown(void **state)
+TEST_WITH(v8_values_without_memory_are_not_equal_or_shown, all_memory_open,
+          all_memory_close)
 {
     void *memory = talloc_new(*state);
     struct kx_value a = value_of("v:ff106f22016149027b01", memory);
@@ -300,24 +304,4 @@ static void v8_values_without_memory_are_not_equal_or_shown(void **state)
     assert_int_equal(kx_v8_to_json(a.data, &out), KX_NO_MEMORY);
     all_memory_limit(*state, 0);
     talloc_free(memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            sums_combine_numbers_written_by_javascript, all_memory_open,
-            all_memory_close),
-        cmocka_unit_test_setup_teardown(sum_of_bigints_is_limited_in_size,
-                                        all_memory_open, all_memory_close),
-        cmocka_unit_test_setup_teardown(
-            patch_applies_to_v8_values_that_json_can_carry, all_memory_open,
-            all_memory_close),
-        cmocka_unit_test_setup_teardown(values_compare_equal_across_encodings,
-                                        all_memory_open, all_memory_close),
-        cmocka_unit_test_setup_teardown(
-            v8_values_without_memory_are_not_equal_or_shown, all_memory_open,
-            all_memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

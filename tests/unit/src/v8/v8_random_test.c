@@ -66,7 +66,7 @@ static void damage(uint64_t *seed, struct kx_buffer *bytes,
 
 /* The bytes lie at the end of a block of their own, so that the sanitizer sees
  * each access after them. */
-static void damaged_v8_values_are_read_safely(void **state)
+TEST_WITH(damaged_v8_values_are_read_safely, memory_open, memory_close)
 {
     uint64_t seed = random_seed("v8_random_test");
     json_t *file = vectors_load("value-vectors.json");
@@ -92,13 +92,4 @@ static void damaged_v8_values_are_read_safely(void **state)
     kx_buffer_free(&bytes);
     kx_buffer_free(&other);
     json_decref(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(damaged_v8_values_are_read_safely,
-                                        memory_open, memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "entry/v8_json.h"
 #include "vectors.h"
 
-static void v8_check_rejects_damaged_values(void **state)
+TEST_WITH(v8_check_rejects_damaged_values, memory_open, memory_close)
 {
     static const struct {
         const char *hex;
@@ -81,7 +81,7 @@ static struct kx_slice nested(struct kx_buffer *out, size_t depth)
 }
 
 /* A text that JSON would not take back is not shown as JSON. */
-static void v8_value_depth_is_limited(void **state)
+TEST_WITH(v8_value_depth_is_limited, memory_open, memory_close)
 {
     struct kx_buffer bytes;
     struct kx_buffer out;
@@ -106,7 +106,7 @@ static void v8_value_depth_is_limited(void **state)
 
 /* [x0] in which x0 = [x1, x1], x1 = [x2, x2] ...: 2^40 elements in 300 bytes.
  */
-static void references_cannot_make_a_text_endless(void **state)
+TEST_WITH(references_cannot_make_a_text_endless, memory_open, memory_close)
 {
     enum { LEVELS = 40 };
     bool plain;
@@ -201,7 +201,7 @@ static struct kx_slice fields_of(const struct kx_buffer *bytes,
     return text;
 }
 
-static void own_members_are_found_beside_references(void **state)
+TEST_WITH(own_members_are_found_beside_references, memory_open, memory_close)
 {
     static const struct {
         size_t times;
@@ -232,7 +232,7 @@ static void own_members_are_found_beside_references(void **state)
 }
 
 /* {s: an array with one element at each multiple of `gap`, n: "x"} */
-static void own_members_are_found_beside_holes(void **state)
+TEST_WITH(own_members_are_found_beside_holes, memory_open, memory_close)
 {
     static const size_t gaps[] = {2, 500, 2000, 4096, 4097, 100000};
     enum { ELEMENTS = 40 };
@@ -263,21 +263,4 @@ static void own_members_are_found_beside_holes(void **state)
         kx_buffer_free(&bytes);
         kx_buffer_free(&out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(v8_check_rejects_damaged_values,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(v8_value_depth_is_limited, memory_open,
-                                        memory_close),
-        cmocka_unit_test_setup_teardown(references_cannot_make_a_text_endless,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(own_members_are_found_beside_references,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(own_members_are_found_beside_holes,
-                                        memory_open, memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

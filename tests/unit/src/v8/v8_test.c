@@ -97,7 +97,7 @@ static void assert_shown(struct run *run)
                  (const char *)shown.data);
 }
 
-static void v8_values_are_shown_in_json(void **state)
+TEST_WITH(v8_values_are_shown_in_json, memory_open, memory_close)
 {
     assert_int_equal(each_vector(*state, assert_shown), 250);
 }
@@ -145,7 +145,7 @@ static void assert_again(struct run *run)
     kx_buffer_free(&expected);
 }
 
-static void json_of_v8_value_reads_back_as_same_value(void **state)
+TEST_WITH(json_of_v8_value_reads_back_as_same_value, memory_open, memory_close)
 {
     assert_int_equal(each_vector(*state, assert_again), 250);
 }
@@ -167,7 +167,7 @@ static void assert_for_deno(struct run *run)
     assert_bytes(run, "for Deno", value.data, kx_buffer_slice(&run->again));
 }
 
-static void deno_reads_what_node_writes(void **state)
+TEST_WITH(deno_reads_what_node_writes, memory_open, memory_close)
 {
     assert_int_equal(each_vector(*state, assert_for_deno), 250);
 }
@@ -183,7 +183,7 @@ static void assert_for_node(struct run *run)
     assert_bytes(run, "for Node", value.data, kx_buffer_slice(&run->bytes));
 }
 
-static void node_reads_what_deno_writes(void **state)
+TEST_WITH(node_reads_what_deno_writes, memory_open, memory_close)
 {
     assert_int_equal(each_vector(*state, assert_for_node), 250);
 }
@@ -205,7 +205,7 @@ static void assert_normal(struct kx_buffer *scratch, const char *given,
 }
 
 /* Objects are numbered again when a typed array of Node's becomes two. */
-static void references_find_their_objects(void **state)
+TEST_WITH(references_find_their_objects, memory_open, memory_close)
 {
     struct kx_buffer hex;
     kx_buffer_init(&hex, *state);
@@ -246,7 +246,8 @@ void *__wrap_memmove(void *to, const void *from, size_t size)
 }
 
 /* Each is the cause of the one around it, whose stack comes after it. */
-static void errors_in_each_other_are_not_moved_one_by_one(void **state)
+TEST_WITH(errors_in_each_other_are_not_moved_one_by_one, memory_open,
+          memory_close)
 {
     enum { ERRORS = 900, STACK = 100 };
     struct kx_buffer value;
@@ -298,7 +299,7 @@ static void add_times(struct kx_buffer *out, const char *text, int times)
 }
 
 /* Not once for each of its arrays and objects. */
-static void deep_json_text_is_encoded_in_few_passes(void **state)
+TEST_WITH(deep_json_text_is_encoded_in_few_passes, memory_open, memory_close)
 {
     enum { DEPTH = 31, ELEMENTS = 1000 };
     struct kx_buffer json;
@@ -336,7 +337,7 @@ static void deep_json_text_is_encoded_in_few_passes(void **state)
 
 /* ---- Fields ------------------------------------------------------------- */
 
-static void fields_are_found_in_values_of_javascript(void **state)
+TEST_WITH(fields_are_found_in_values_of_javascript, memory_open, memory_close)
 {
     static const struct {
         const char *hex;
@@ -387,30 +388,4 @@ static void fields_are_found_in_values_of_javascript(void **state)
     }
     kx_buffer_free(&hex);
     kx_buffer_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(v8_values_are_shown_in_json,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(
-            json_of_v8_value_reads_back_as_same_value, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(deno_reads_what_node_writes,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(node_reads_what_deno_writes,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(references_find_their_objects,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(deep_json_text_is_encoded_in_few_passes,
-                                        memory_open, memory_close),
-        cmocka_unit_test_setup_teardown(
-            errors_in_each_other_are_not_moved_one_by_one, memory_open,
-            memory_close),
-        cmocka_unit_test_setup_teardown(
-            fields_are_found_in_values_of_javascript, memory_open,
-            memory_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

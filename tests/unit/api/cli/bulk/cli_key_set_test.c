@@ -10,7 +10,7 @@ static struct kx_slice key_of(int number, char text[32])
     return kx_slice(text, (size_t)snprintf(text, 32, "key %d", number));
 }
 
-static void key_set_returns_first_note_of_key(void **state)
+TEST(key_set_returns_first_note_of_key)
 {
     struct cli_key_set keys;
     (void)state;
@@ -36,7 +36,7 @@ static void key_set_returns_first_note_of_key(void **state)
 }
 
 /* The keys of earlier rounds, cleared since, are not found. */
-static void key_set_finds_and_clears_many_keys(void **state)
+TEST(key_set_finds_and_clears_many_keys)
 {
     struct cli_key_set keys;
     char text[32];
@@ -56,7 +56,7 @@ static void key_set_finds_and_clears_many_keys(void **state)
     cli_key_set_end(&keys);
 }
 
-static void key_set_is_full_before_a_batch_overflows_it(void **state)
+TEST(key_set_is_full_before_a_batch_overflows_it)
 {
     struct cli_key_set keys;
     char text[32];
@@ -73,7 +73,7 @@ static void key_set_is_full_before_a_batch_overflows_it(void **state)
 }
 
 /* Those of before a clearing do not come along. */
-static void key_set_keeps_its_keys_when_it_grows(void **state)
+TEST(key_set_keeps_its_keys_when_it_grows)
 {
     struct cli_key_set keys;
     char text[32];
@@ -93,15 +93,4 @@ static void key_set_keeps_its_keys_when_it_grows(void **state)
         assert_non_null(cli_key_set_note(&keys, key_of(n, text), 0));
     assert_null(cli_key_set_note(&keys, kx_text("old"), 1));
     cli_key_set_end(&keys);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(key_set_returns_first_note_of_key),
-        cmocka_unit_test(key_set_finds_and_clears_many_keys),
-        cmocka_unit_test(key_set_is_full_before_a_batch_overflows_it),
-        cmocka_unit_test(key_set_keeps_its_keys_when_it_grows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

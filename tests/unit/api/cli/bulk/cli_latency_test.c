@@ -23,7 +23,7 @@ static uint64_t random_time(uint64_t *state)
     return *state >> (24 + *state % 40);
 }
 
-static void latency_quantile_error_is_at_most_one_32nd(void **state)
+TEST(latency_quantile_error_is_at_most_one_32nd)
 {
     static const double SHARES[] = {0, 0.01, 0.5, 0.9, 0.99, 0.999, 1};
     static struct cli_latency latency;
@@ -46,7 +46,7 @@ static void latency_quantile_error_is_at_most_one_32nd(void **state)
     assert_int_equal(cli_latency_within(&latency, 1), times[TIMES - 1]);
 }
 
-static void latency_counts_short_times_exactly(void **state)
+TEST(latency_counts_short_times_exactly)
 {
     static struct cli_latency latency;
     (void)state;
@@ -57,7 +57,7 @@ static void latency_counts_short_times_exactly(void **state)
     assert_int_equal(cli_latency_within(&latency, 1), 63);
 }
 
-static void latency_counts_times_of_every_magnitude(void **state)
+TEST(latency_counts_times_of_every_magnitude)
 {
     static struct cli_latency latency;
     (void)state;
@@ -70,14 +70,4 @@ static void latency_counts_times_of_every_magnitude(void **state)
     }
     cli_latency_add(&latency, UINT64_MAX);
     assert_int_equal(latency.most_us, UINT64_C(7) * 24 * 3600 * 1000000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latency_quantile_error_is_at_most_one_32nd),
-        cmocka_unit_test(latency_counts_short_times_exactly),
-        cmocka_unit_test(latency_counts_times_of_every_magnitude),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void expect_none(struct input *input)
     assert_false(cli_lines_next(&input->lines, &line));
 }
 
-static void lines_returns_line_once_its_end_has_arrived(void **state)
+TEST(lines_returns_line_once_its_end_has_arrived)
 {
     struct input input;
     (void)state;
@@ -70,7 +70,7 @@ static void lines_returns_line_once_its_end_has_arrived(void **state)
     end(&input);
 }
 
-static void lines_accepts_last_line_without_end(void **state)
+TEST(lines_accepts_last_line_without_end)
 {
     struct input input;
     (void)state;
@@ -85,7 +85,7 @@ static void lines_accepts_last_line_without_end(void **state)
     end(&input);
 }
 
-static void lines_returns_line_that_was_put_back(void **state)
+TEST(lines_returns_line_that_was_put_back)
 {
     struct input input;
     struct kx_slice line;
@@ -102,7 +102,7 @@ static void lines_returns_line_that_was_put_back(void **state)
     end(&input);
 }
 
-static void lines_joins_line_longer_than_one_read(void **state)
+TEST(lines_joins_line_longer_than_one_read)
 {
     struct input input;
     static char piece[LONG_LINE / 10 + 1];
@@ -123,7 +123,7 @@ static void lines_joins_line_longer_than_one_read(void **state)
     end(&input);
 }
 
-static void lines_reports_unreadable_input(void **state)
+TEST(lines_reports_unreadable_input)
 {
     struct input input;
     (void)state;
@@ -133,16 +133,4 @@ static void lines_reports_unreadable_input(void **state)
     assert_int_equal(errno, EBADF);
     close(input.ends[1]);
     end(&input);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_returns_line_once_its_end_has_arrived),
-        cmocka_unit_test(lines_accepts_last_line_without_end),
-        cmocka_unit_test(lines_returns_line_that_was_put_back),
-        cmocka_unit_test(lines_joins_line_longer_than_one_read),
-        cmocka_unit_test(lines_reports_unreadable_input),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@ static struct metrics_scrape read_text(void *memory, const char *text)
     return scrape;
 }
 
-static void scrape_sums_samples_by_name_and_labels(void **state)
+TEST(scrape_sums_samples_by_name_and_labels)
 {
-    (void)state;
     void *memory = talloc_new(NULL);
     struct metrics_scrape scrape = read_text(memory, TEXT);
     assert_int_equal(scrape.count, 10);
@@ -39,7 +38,7 @@ static void scrape_sums_samples_by_name_and_labels(void **state)
     talloc_free(memory);
 }
 
-static void scrape_rejects_invalid_lines(void **state)
+TEST(scrape_rejects_invalid_lines)
 {
     static const char *const bad[] = {"a", "a x", "a 1x", "<html> </html>",
                                       "a{b=\"c\"} "};
@@ -53,9 +52,8 @@ static void scrape_rejects_invalid_lines(void **state)
     talloc_free(memory);
 }
 
-static void scrape_subtract_leaves_increase_of_counters(void **state)
+TEST(scrape_subtract_leaves_increase_of_counters)
 {
-    (void)state;
     void *memory = talloc_new(NULL);
     struct metrics_scrape before = read_text(
         memory, "a_total{x=\"1\"} 5\na_total{x=\"2\"} 5\ng 9\nh_count 3\n");
@@ -71,9 +69,8 @@ static void scrape_subtract_leaves_increase_of_counters(void **state)
     talloc_free(memory);
 }
 
-static void scrape_quantile_interpolates_between_bounds(void **state)
+TEST(scrape_quantile_interpolates_between_bounds)
 {
-    (void)state;
     void *memory = talloc_new(NULL);
     struct metrics_scrape scrape = read_text(memory, TEXT);
     assert_true(metrics_scrape_quantile(&scrape, "h", "", 0.1) == 0.5);
@@ -92,9 +89,8 @@ static void scrape_quantile_interpolates_between_bounds(void **state)
     talloc_free(memory);
 }
 
-static void scrape_quantile_covers_all_series_with_labels(void **state)
+TEST(scrape_quantile_covers_all_series_with_labels)
 {
-    (void)state;
     void *memory = talloc_new(NULL);
     struct metrics_scrape scrape =
         read_text(memory, "h_bucket{r=\"a\",s=\"1\",le=\"1\"} 1\n"
@@ -106,16 +102,4 @@ static void scrape_quantile_covers_all_series_with_labels(void **state)
     assert_true(metrics_scrape_quantile(&scrape, "h", "r=\"a\",", 1) == 1);
     assert_true(metrics_scrape_quantile(&scrape, "h", "r=\"a\",", 0.5) == 0.5);
     talloc_free(memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scrape_sums_samples_by_name_and_labels),
-        cmocka_unit_test(scrape_rejects_invalid_lines),
-        cmocka_unit_test(scrape_subtract_leaves_increase_of_counters),
-        cmocka_unit_test(scrape_quantile_interpolates_between_bounds),
-        cmocka_unit_test(scrape_quantile_covers_all_series_with_labels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
