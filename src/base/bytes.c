@@ -84,6 +84,16 @@ bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
     return true;
 }
 
+bool kx_slice_copy(const void *mem, struct kx_slice bytes,
+                   struct kx_slice *copy_out)
+{
+    void *data = NULL;
+    if (bytes.size > 0)
+        data = talloc_memdup(mem, bytes.data, bytes.size);
+    *copy_out = kx_slice(data, data == NULL ? 0 : bytes.size);
+    return copy_out->size == bytes.size;
+}
+
 void kx_buffer_fit(struct kx_buffer *buffer)
 {
     if (buffer->size == 0)

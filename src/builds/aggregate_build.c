@@ -1,7 +1,7 @@
 /* Building aggregate indexes, in key order and small steps. To add an entry
  * twice would be wrong, so a step stores the totals of what it has read
  * together with the place up to which it has read, in one transaction. Commits
- * keep the totals right up to that place (plan_aggregate.c), and leave the
+ * keep the totals right up to that place (plan_index.c), and leave the
  * entries after it to the next steps. */
 #include "builds/aggregate_build.h"
 
@@ -11,9 +11,8 @@
 #include "commit/job.h"
 #include "commit/store_counters.h"
 #include "engine/engine.h"
-#include "plan/plan_aggregate.h"
+#include "plan/plan_index.h"
 #include "plan/plan_cost.h"
-#include "plan/plan_refuse.h"
 
 /* One step. Everything is allocated in the plan. */
 struct aggregate_step {

@@ -6,7 +6,7 @@
 
 #include "catalog/row_form.h"
 #include "commit/job.h"
-#include "plan/plan_refuse.h"
+#include "plan/plan_cost.h"
 
 /* The stretch of keys to read next: those greater than `from` and less than
  * `to`. */

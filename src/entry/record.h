@@ -58,8 +58,8 @@ struct kx_slice record_owner(const struct record *record, struct kx_slice key);
 /* True if the bytes begin the record of an index entry. */
 bool record_of_index(struct kx_slice bytes);
 
-/* A tombstone does not expire: it is there until it is removed, since what its
- * absence means is noted in the same batch (plan_tombstone.c). */
+/* A tombstone does not expire for readers: it is there until it is removed,
+ * since the same batch notes what its absence means (plan_index.c). */
 static inline bool record_expired(const struct record *record, int64_t now_ms)
 {
     return record->expires_at_ms != 0 && record->expires_at_ms <= now_ms &&

@@ -14,7 +14,6 @@
 #include "commit/view.h"
 #include "indexes/declare.h"
 #include "plan/plan_cost.h"
-#include "plan/plan_refuse.h"
 
 static enum kx_status fail(struct kx_commit *commit, enum kx_status status,
                            const char *format, const struct index *index)

@@ -103,6 +103,11 @@ static inline void kx_add_text(struct kx_buffer *buffer, const char *text)
     kx_add(buffer, text, strlen(text));
 }
 
+/* Copies bytes to memory under mem (a talloc context). False if memory ran out:
+ * *copy_out is then empty. */
+bool kx_slice_copy(const void *mem, struct kx_slice bytes,
+                   struct kx_slice *copy_out);
+
 /* The contents of the buffer, valid until the next addition. */
 static inline struct kx_slice kx_buffer_slice(const struct kx_buffer *buffer)
 {

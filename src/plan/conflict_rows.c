@@ -1,11 +1,16 @@
 /* Conflict rows, through the overlay of the plan. Rows in the table are found
  * by a scan, minus the rows that the plan has removed. Rows that only the plan
- * has are remembered in a conflict set: a write during the build may meet a
- * conflict that the build has not reached yet. */
+ * has are remembered in a set: a write during the build may meet a conflict
+ * that the build has not reached yet. */
 #include "plan/conflict_rows.h"
 
+#include <talloc.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(group) ((group)->lost = true)
+#include <uthash.h>
+
 #include "engine/engine.h"
-#include "plan/conflict_set.h"
 
 bool conflict_rows_possible(const struct plan *plan, const struct index *index)
 {
@@ -34,6 +39,103 @@ bool conflict_rows_match(struct kx_slice key)
     return name < key.size && key.data[name] == CONFLICT_ROWS_MARK;
 }
 
+/* ---- Rows that only the plan has -----------------------------------------
+ * The plan's own changes are in no order, so a hash keeps a list of rows for
+ * each value. */
+
+/* The rows of one value. */
+struct group {
+    UT_hash_handle hh;
+    struct kx_slice value;
+    struct kx_slice *keys;
+    size_t count;
+    size_t capacity;
+    bool lost; /* the hash had no memory for it */
+};
+
+struct conflict_set {
+    struct group *groups;
+};
+
+static int free_groups(struct conflict_set *set)
+{
+    HASH_CLEAR(hh, set->groups);
+    return 0;
+}
+
+static struct conflict_set *create_set(void *mem)
+{
+    struct conflict_set *set = talloc_zero(mem, struct conflict_set);
+    if (set != NULL)
+        talloc_set_destructor(set, free_groups);
+    return set;
+}
+
+static struct group *find_group(const struct conflict_set *set,
+                                struct kx_slice value)
+{
+    struct group *group;
+    HASH_FIND(hh, set->groups, value.data, (unsigned)value.size, group);
+    return group;
+}
+
+static struct group *add_group(struct conflict_set *set, struct kx_slice value)
+{
+    struct group *group = talloc_zero(set, struct group);
+    if (group == NULL)
+        return NULL;
+    if (kx_slice_copy(group, value, &group->value))
+        HASH_ADD_KEYPTR(hh, set->groups, group->value.data,
+                        (unsigned)group->value.size, group);
+    else
+        group->lost = true;
+    if (group->lost) {
+        talloc_free(group);
+        return NULL;
+    }
+    return group;
+}
+
+static bool make_room(struct group *group)
+{
+    if (group->count < group->capacity)
+        return true;
+    size_t capacity = group->capacity * 2 + 4;
+    struct kx_slice *keys =
+        talloc_realloc(group, group->keys, struct kx_slice, (unsigned)capacity);
+    if (keys == NULL)
+        return false;
+    group->keys = keys;
+    group->capacity = capacity;
+    return true;
+}
+
+static bool add_to_set(struct conflict_set *set, struct kx_slice key,
+                       size_t value_size)
+{
+    struct kx_slice value = kx_slice(key.data, value_size);
+    struct group *group = find_group(set, value);
+    if (group == NULL)
+        group = add_group(set, value);
+    if (group == NULL || !make_room(group) ||
+        !kx_slice_copy(group, key, &group->keys[group->count]))
+        return false;
+    group->count++;
+    return true;
+}
+
+static const struct kx_slice *rows_in_set(const struct conflict_set *set,
+                                          struct kx_slice value,
+                                          size_t *count_out)
+{
+    const struct group *group = find_group(set, value);
+    *count_out = group != NULL ? group->count : 0;
+    return group != NULL ? group->keys : NULL;
+}
+
+/* ---- Rows of the table and of the plan ------------------------------------
+ */
+
 /* What the conflict row's key has in the overlay; the key is in plan->value.
  * KX_OK, KX_ABSENT, errors. */
 static enum kx_status look_up(struct plan *plan, const struct index *index,
@@ -56,9 +158,9 @@ static enum kx_status look_up(struct plan *plan, const struct index *index,
 static bool remember(struct plan *plan, struct kx_slice key, size_t value_size)
 {
     if (plan->conflict_set == NULL)
-        plan->conflict_set = conflict_set_create(plan);
+        plan->conflict_set = create_set(plan);
     return plan->conflict_set != NULL &&
-           conflict_set_add(plan->conflict_set, key, value_size);
+           add_to_set(plan->conflict_set, key, value_size);
 }
 
 enum kx_status conflict_rows_put(struct plan *plan, struct index *index,
@@ -140,7 +242,7 @@ static enum kx_status search_set(struct plan *plan, const struct index *index,
     const struct kx_slice *first = NULL;
     const struct kx_slice *keys =
         plan->conflict_set != NULL
-            ? conflict_set_of(plan->conflict_set, value, &count)
+            ? rows_in_set(plan->conflict_set, value, &count)
             : NULL;
     for (size_t i = 0; i < count; i++) {
         if (first != NULL && kx_compare(keys[i], *first) >= 0)

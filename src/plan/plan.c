@@ -9,7 +9,13 @@
 
 #include <talloc.h>
 
+#include "engine/engine.h"
+#include "plan/plan_check.h"
 #include "plan/plan_cost.h"
+#include "plan/plan_index.h"
+#include "plan/plan_mutate.h"
+#include "plan/plan_range.h"
+#include "plan/plan_read.h"
 #include "plan/plan_retry.h"
 
 struct plan *plan_create(const struct plan_base *base)
@@ -23,7 +29,7 @@ struct plan *plan_create(const struct plan_base *base)
     plan->now_ms = kx_now_ms();
     plan->stamp = base->catalog->stamp;
     plan->value_max = base->value_max;
-    plan->presumes = false;
+    plan->optimistic = false;
     plan->conflict_set = NULL;
     plan->retries = NULL;
     plan->view = base->view;
@@ -49,6 +55,124 @@ struct plan *plan_create(const struct plan_base *base)
     kx_buffer_init(&plan->group_totals, plan);
     kx_buffer_init(&plan->joined, plan);
     return plan;
+}
+
+/* ---- Counts ------------------------------------------------------------- */
+
+/* There is room for all indexes and the clients: an index is in a list once. */
+static void add_delta(struct count_delta *list, size_t *count,
+                      struct count_delta delta)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (list[i].index == delta.index) {
+            list[i].entries += delta.entries;
+            list[i].conflicts += delta.conflicts;
+            list[i].writes += delta.writes;
+            if (delta.history > list[i].history)
+                list[i].history = delta.history;
+            for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
+                list[i].adopted[kind] += delta.adopted[kind];
+            return;
+        }
+    }
+    list[(*count)++] = delta;
+}
+
+/* Kept separately for each commit until it holds: a refused commit must not
+ * count. */
+void plan_count(struct plan *plan, struct index *index, int64_t entries)
+{
+    struct count_delta delta = {.index = index, .entries = entries};
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_count_conflicts(struct plan *plan, struct index *index,
+                          int64_t conflicts)
+{
+    struct count_delta delta = {.index = index, .conflicts = conflicts};
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_count_write(struct plan *plan, struct index *index)
+{
+    struct count_delta delta = {.index = index, .writes = 1};
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_count_forgotten(struct plan *plan, struct index *index,
+                          uint64_t stamp)
+{
+    struct count_delta delta = {
+        .index = index, .entries = -1, .writes = 1, .history = stamp};
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_count_adopted(struct plan *plan, struct index *index,
+                        enum kx_adopted kind)
+{
+    struct count_delta delta = {.index = index};
+    delta.adopted[kind] = 1;
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_counts_keep(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->delta_count; i++)
+        add_delta(plan->totals, &plan->total_count, plan->deltas[i]);
+}
+
+/* The index is ready then, unless it is to replace another: that is a job's
+ * work. */
+bool plan_delta_resolves(const struct count_delta *delta)
+{
+    return delta->index != NULL && delta->conflicts < 0 &&
+           delta->index->conflicts == 0 && delta->index->replaces == 0;
+}
+
+bool plan_resolves(const struct plan *plan)
+{
+    size_t i = 0;
+    while (plan != NULL && i < plan->total_count &&
+           !plan_delta_resolves(&plan->totals[i]))
+        i++;
+    return plan != NULL && i < plan->total_count;
+}
+
+/* ---- Prefetching -------------------------------------------------------- */
+
+enum { PREFETCH_KEYS = 1024 /* of commits, about, at a time */ };
+
+static void add(struct kx_slice *keys, size_t *count, struct kx_slice key)
+{
+    if (key.size != 0 && *count < PREFETCH_KEYS)
+        keys[(*count)++] = key;
+}
+
+/* A mutation that names its entry by a value has no key yet. */
+static void add_keys(const struct kx_commit *commit, struct kx_slice *keys,
+                     size_t *count)
+{
+    for (size_t i = 0; i < commit->check_count; i++)
+        if (!kx_check_of_range(&commit->checks[i]))
+            add(keys, count, commit->checks[i].key);
+    for (size_t i = 0; i < commit->mutation_count; i++)
+        if (!kx_mutates_range(&commit->mutations[i]))
+            add(keys, count, commit->mutations[i].key);
+}
+
+size_t plan_prefetch_commits(struct plan *plan,
+                             const struct kx_commit *const *commits,
+                             size_t count)
+{
+    struct kx_slice *keys = talloc_array(NULL, struct kx_slice, PREFETCH_KEYS);
+    size_t key_count = 0;
+    size_t i = 0;
+    for (; keys != NULL && i < count && key_count < PREFETCH_KEYS; i++)
+        if (commits[i]->command.kind == KX_WRITE)
+            add_keys(commits[i], keys, &key_count);
+    overlay_prefetch(plan->overlay, keys, key_count);
+    talloc_free(keys);
+    return i;
 }
 
 /* What was stored must go away again, however many index entries it has. */
@@ -104,7 +228,7 @@ static enum kx_status check_claims(struct plan *plan)
 
 /* In order: each sees what those before it have left, so a key may be set,
  * patched and summed in one commit. Keys that belong to an index are left to
- * plan_owned.c, which compares at the end. */
+ * plan_check_index_keys, which compares at the end. */
 static enum kx_status mutate_all(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;
@@ -127,7 +251,7 @@ static enum kx_status mutate_all(struct plan *plan)
 
 static enum kx_status plan_steps(struct plan *plan)
 {
-    enum kx_status status = plan_find_all(plan);
+    enum kx_status status = plan_find_keys(plan);
     if (status == KX_OK)
         status = plan_check_all(plan);
     exempt_deletion(plan);
@@ -140,7 +264,7 @@ static enum kx_status plan_steps(struct plan *plan)
     if (status == KX_OK)
         status = plan_find_kept(plan);
     if (status == KX_OK)
-        status = plan_owned_all(plan);
+        status = plan_check_index_keys(plan);
     return status == KX_OK ? plan_results_fill(plan, KX_RETURN_NEW) : status;
 }
 

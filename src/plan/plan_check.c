@@ -1,10 +1,122 @@
-/* Comparing a commit's checks with the entries. The comparison continues after
- * a failed check, so that the refusal lists every failed check with what was
+/* Compares a commit's checks with the entries: their versionstamps, conditions
+ * on their values, and the entries of a range. The comparison continues after a
+ * failed check, so that the refusal lists every failed check with what was
  * found. */
+#include "plan/plan_check.h"
+
 #include <talloc.h>
 
-#include "plan/plan.h"
 #include "plan/plan_cost.h"
+#include "plan/plan_read.h"
+#include "schema/declaration_parse.h"
+#include "schema/predicate.h"
+#include "schema/where.h"
+
+/* ---- Values ------------------------------------------------------------- */
+
+/* Tells the condition that does not hold, and what is at its path. */
+static enum kx_status tell(const struct plan *plan,
+                           const struct condition *condition,
+                           struct kx_slice document,
+                           struct kx_failed_check *failed)
+{
+    struct kx_buffer text;
+    struct kx_slice token;
+    kx_buffer_init(&text, plan->commit->memory);
+    declaration_write_condition(condition, &text);
+    failed->condition = kx_buffer_slice(&text);
+    if (text.failed)
+        return KX_NO_MEMORY;
+    if (document.size > 0 && kx_json_find(document, condition->path, &token) &&
+        token.size <= KX_FOUND_MAX &&
+        !kx_slice_copy(plan->commit->memory, token, &failed->found))
+        return KX_NO_MEMORY;
+    return KX_CHECK_FAILED;
+}
+
+static enum kx_status check_value(struct plan *plan,
+                                  const struct kx_check *check,
+                                  struct kx_failed_check *failed)
+{
+    struct record record;
+    struct kx_slice document = kx_slice(NULL, 0);
+    const struct declaration *conditions = check->where->conditions;
+    const struct condition *condition = &conditions->where[0];
+    bool named = check->by == NULL || check->key.size > 0;
+    enum kx_status status =
+        named ? plan_read(plan, check->key, &record) : KX_ABSENT;
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (status == KX_OK) {
+        struct kx_value value = record_value(&record, check->key);
+        failed->actual = record.stamp;
+        plan->before.decoded.charge = &plan->charge;
+        status =
+            index_document_of_value(&plan->before.decoded, &value, &document);
+        if (status == KX_OK)
+            status =
+                predicate_holds(conditions, document, &plan->before.scratch,
+                                &plan->charge, &condition);
+    }
+    return status == KX_ABSENT ? tell(plan, condition, document, failed)
+                               : status;
+}
+
+/* ---- Ranges ------------------------------------------------------------- */
+
+/* As in a list of the range: if all of it belongs to an index that cannot be
+ * read, the commit is refused. */
+static enum kx_status check_owner(struct plan *plan,
+                                  const struct kx_check *check)
+{
+    const struct index *owner = catalog_owner(plan->catalog, check->start);
+    bool within = owner != NULL && catalog_ends_under(owner, check->end);
+    return within && !index_shown(owner)
+               ? plan_refuse_unready(plan_refusal(plan), owner)
+               : KX_OK;
+}
+
+/* KX_CHECK_FAILED with the entry if it is one that must not be there. */
+static enum kx_status look(const struct plan *plan,
+                           const struct kx_check *check, struct kx_slice key,
+                           struct kx_slice bytes,
+                           struct kx_failed_check *failed)
+{
+    struct record record;
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    if (!catalog_show(plan->catalog, &record, plan->now_ms) ||
+        (check->condition == KX_RANGE_AT_MOST &&
+         record.stamp <= check->stamps[0]))
+        return KX_OK;
+    failed->actual = record.stamp;
+    return kx_slice_copy(plan->commit->memory, key, &failed->key)
+               ? KX_CHECK_FAILED
+               : KX_NO_MEMORY;
+}
+
+/* Reads the table, not the overlay, in which nothing has changed yet. */
+static enum kx_status check_range(struct plan *plan,
+                                  const struct kx_check *check,
+                                  struct kx_failed_check *failed)
+{
+    enum kx_status status = check_owner(plan, check);
+    if (status == KX_OK)
+        status = engine_range_begin(plan->range, check->start, check->end);
+    while (status == KX_OK) {
+        struct kx_slice key;
+        struct kx_slice bytes;
+        status = engine_range_next(plan->range, &key, &bytes);
+        if (status == KX_OK)
+            status = plan_pass_row(plan, bytes);
+        if (status == KX_OK)
+            status = look(plan, check, key, bytes, failed);
+    }
+    engine_range_end(plan->range);
+    return status == KX_END ? KX_OK : status;
+}
+
+/* ---- Stamps ------------------------------------------------------------- */
 
 static bool one_of(const struct kx_check *check, uint64_t stamp)
 {
@@ -70,8 +182,8 @@ static enum kx_status check_one(struct plan *plan, const struct kx_check *check,
                                 struct kx_failed_check *failed)
 {
     if (kx_check_of_range(check))
-        return plan_check_range(plan, check, failed);
-    return check->condition == KX_MEETS ? plan_check_value(plan, check, failed)
+        return check_range(plan, check, failed);
+    return check->condition == KX_MEETS ? check_value(plan, check, failed)
                                         : check_stamp(plan, check, failed);
 }
 

@@ -1,10 +1,13 @@
-/* The cost of index entries follows plan_index.c: the same keys are made again
- * in each of its passes, and what changes is a row with its bytes. It need not
+/* The budget of a commit, and what an entry costs with its index entries.
+ *
+ * The cost of index entries follows plan_index.c: each of its passes makes the
+ * same keys again, and what changes is a row with its bytes. The cost need not
  * be exact: a change that turns out more expensive is carried out all the same.
  */
 #include "plan/plan_cost.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum {
     ROW_HEAD = 40,  /* bytes of a row without key, owner and value */
@@ -260,4 +263,30 @@ enum kx_status plan_cost_entry(const struct plan_load *load,
     if (status != KX_OK)
         return status;
     return cost.units > load->budget ? KX_COMMIT_TOO_LARGE : KX_OK;
+}
+
+/* ---- Refusals of background work ----------------------------------------- */
+
+/* The key is named last: a long one is cut. */
+enum kx_status plan_refuse_entry(struct kx_fault *fault, void *mem,
+                                 struct kx_slice key, struct kx_slice why)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, mem);
+    kx_key_to_json(key, &text);
+    return kx_fail(fault, KX_NOT_INDEXABLE,
+                   "an entry cannot be indexed, because %.*s: %.*s",
+                   (int)why.size, (const char *)why.data, (int)text.size,
+                   (const char *)text.data);
+}
+
+enum kx_status plan_refuse_entry_cost(struct kx_fault *fault, void *mem,
+                                      struct kx_slice key, uint64_t budget)
+{
+    char why[120];
+    snprintf(why, sizeof why,
+             "to store it with its index entries costs more than the %" PRIu64
+             " units of a commit",
+             budget);
+    return plan_refuse_entry(fault, mem, key, kx_text(why));
 }

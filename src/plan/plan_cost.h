@@ -44,4 +44,12 @@ enum kx_status plan_cost_entry(const struct plan_load *load,
                                struct extract *scratch, struct kx_slice key,
                                const struct record *record);
 
+/* Describes an entry that background work on an index cannot pass, and why. mem
+ * is a talloc context. Returns KX_NOT_INDEXABLE. */
+enum kx_status plan_refuse_entry(struct kx_fault *fault, void *mem,
+                                 struct kx_slice key, struct kx_slice why);
+/* The same for an entry that costs more than the budget of a commit. */
+enum kx_status plan_refuse_entry_cost(struct kx_fault *fault, void *mem,
+                                      struct kx_slice key, uint64_t budget);
+
 #endif

@@ -1,20 +1,406 @@
-/* Keeping index entries in step with the entries they are taken from.
+/* Keeps indexes in step with the entries that a commit changes: index entries,
+ * tombstones and totals. */
+#include "plan/plan_index.h"
+
+#include <talloc.h>
+
+#include "catalog/row_form.h"
+#include "engine/engine.h"
+#include "plan/conflict_rows.h"
+#include "plan/plan_adopt.h"
+#include "plan/plan_cost.h"
+#include "plan/plan_read.h"
+#include "schema/totals.h"
+
+/* ---- Refusals ------------------------------------------------------------ */
+
+/* A value that is used already. */
+struct duplicate {
+    const struct index *index;
+    struct kx_slice index_key; /* of the index entry */
+    struct kx_slice owner; /* the entry that has it: a key without the prefix */
+    struct kx_slice attempted; /* key of the entry that claims it */
+};
+
+/* A set with the stamp as suffix names the keys with one more part, which is a
+ * stamp. */
+static bool names(const struct kx_mutation *mutation, struct kx_slice key)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    uint64_t stamp;
+    size_t size = mutation->key.size;
+    if (!mutation->suffix_stamp)
+        return kx_equal(mutation->key, key);
+    if (!kx_starts_with(key, mutation->key))
+        return false;
+    struct kx_slice rest = kx_slice(key.data + size, key.size - size);
+    kx_key_read(&reader, rest);
+    return kx_part_size(rest) == rest.size &&
+           kx_key_next(&reader, &part) == KX_OK && part.type == KX_STRING &&
+           kx_stamp_parse(part.bytes, &stamp);
+}
+
+/* The last mutation that names the key; 0 when no mutation names it (a range).
+ */
+static size_t mutation_of(const struct kx_commit *commit, struct kx_slice key)
+{
+    size_t i = commit->mutation_count;
+    while (i > 1 && !names(&commit->mutations[i - 1], key))
+        i--;
+    return i == 0 ? 0 : i - 1;
+}
+
+static enum kx_status describe_duplicate(struct kx_commit *commit)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    struct kx_buffer text;
+    kx_buffer_init(&text, commit->memory);
+    kx_key_to_json(refusal->index_value, &text);
+    kx_add_text(&text, " for the entry ");
+    kx_key_to_json(refusal->existing_key, &text);
+    return kx_fail(&refusal->fault, KX_UNIQUE_VIOLATION,
+                   "index %s already has %.*s", refusal->index, (int)text.size,
+                   (const char *)text.data);
+}
+
+static enum kx_status refuse_duplicate(struct kx_commit *commit,
+                                       const struct duplicate *duplicate)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    const struct declaration *declaration = duplicate->index->declaration;
+    struct kx_slice index_key = duplicate->index_key;
+    size_t skip = declaration->name_key.size;
+    plan_name_index(refusal, duplicate->index);
+    refusal->mutation = mutation_of(commit, duplicate->attempted);
+    struct kx_buffer value;
+    kx_buffer_init(&value, commit->memory);
+    extract_lookup_values(
+        declaration, kx_slice(index_key.data + skip, index_key.size - skip),
+        &value);
+    refusal->index_value = kx_buffer_slice(&value);
+    kx_slice_copy(commit->memory, duplicate->attempted,
+                  &refusal->attempted_key);
+    struct kx_buffer existing;
+    kx_buffer_init(&existing, commit->memory);
+    kx_add_slice(&existing, declaration->prefix);
+    kx_add_slice(&existing, duplicate->owner);
+    refusal->existing_key = kx_buffer_slice(&existing);
+    return describe_duplicate(commit);
+}
+
+static enum kx_status refuse_unindexable(struct kx_commit *commit,
+                                         const struct index *index,
+                                         const struct extract *extract)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    struct kx_buffer detail;
+    struct kx_buffer field;
+    kx_buffer_init(&detail, commit->memory);
+    kx_buffer_init(&field, commit->memory);
+    extract_describe(extract, &detail, &field);
+    plan_name_index(refusal, index);
+    refusal->mutation = mutation_of(commit, extract->key);
+    kx_slice_copy(commit->memory, extract->key, &refusal->attempted_key);
+    refusal->field = kx_buffer_slice(&field);
+    return kx_fail(&refusal->fault, KX_NOT_INDEXABLE, "index %s: %.*s",
+                   refusal->index, (int)detail.size, (const char *)detail.data);
+}
+
+static void prefetch_rows(struct plan *plan)
+{
+    size_t before = plan->before.count;
+    size_t count = before + plan->now.count;
+    if (count < 2 || !engine_prefetches(plan->view))
+        return;
+    struct kx_slice *keys =
+        talloc_array(NULL, struct kx_slice, (unsigned)count);
+    if (keys == NULL)
+        return;
+    for (size_t n = 0; n < count; n++)
+        keys[n] = n < before ? extract_key(&plan->before, n)
+                             : extract_key(&plan->now, n - before);
+    overlay_prefetch(plan->overlay, keys, count);
+    talloc_free(keys);
+}
+
+/* ---- Tombstones ----------------------------------------------------------
+ * A tombstone is a row of an index of changes that says that an entry is gone,
+ * or is no longer in the index. It has the key that the entry had there, with
+ * the versionstamp of the removal in place of its own, so it comes after all
+ * that a reader of the index has seen before.
  *
+ * When a tombstone expires it is removed, and the same batch raises the index's
+ * history to its stamp. So a reader that has seen everything up to a stamp
+ * knows whether a removal after it may be missing. */
+
+/* The versionstamp as the last part of a key before the owner: a string. */
+enum { STAMP_PART = 1 + KX_STAMP_DIGITS + 1 };
+
+/* The fields before the versionstamp, with the name. */
+static struct kx_slice head_of(const struct extract *extract, size_t n)
+{
+    return kx_slice(extract_key(extract, n).data,
+                    extract->keys[n].owner_at - STAMP_PART);
+}
+
+static bool has_head(const struct extract *extract, struct kx_slice head)
+{
+    for (size_t n = 0; n < extract->count; n++)
+        if (kx_equal(head_of(extract, n), head))
+            return true;
+    return false;
+}
+
+/* An index that is built to replace this one may have a row there. */
+static enum kx_status put_tombstone_row(struct plan *plan,
+                                        const struct index *index,
+                                        struct kx_slice key,
+                                        struct kx_slice bytes)
+{
+    return catalog_shares_rows(plan->catalog, index)
+               ? plan_row_put(plan, index, key, bytes)
+               : overlay_put_unread(plan->overlay, key, bytes);
+}
+
+/* No row of the index has this key before: its stamp was not given yet. */
+static enum kx_status put_tombstone(struct plan *plan, struct index *index,
+                                    size_t n)
+{
+    char digits[KX_STAMP_DIGITS];
+    struct kx_slice head = head_of(&plan->before, n);
+    struct kx_slice old = extract_key(&plan->before, n);
+    size_t owner_at = plan->before.keys[n].owner_at;
+    struct record row = {.encoding = KX_JSON,
+                         .stamp = plan->stamp,
+                         .expires_at_ms =
+                             plan->now_ms + index->declaration->tombstones_ms,
+                         .index = index->id,
+                         .owner_at = (uint16_t)owner_at,
+                         .deleted = true,
+                         .odd = index->form.shows_odd};
+    kx_stamp_text(plan->stamp, digits);
+    plan->key.size = plan->record.size = 0;
+    kx_add_slice(&plan->key, head);
+    kx_key_add_string(&plan->key, kx_slice(digits, sizeof digits));
+    kx_add(&plan->key, old.data + owner_at, old.size - owner_at);
+    record_write(&row, &plan->record);
+    if (plan->key.failed || plan->record.failed)
+        return KX_NO_MEMORY;
+    plan_count(plan, index, 1);
+    plan_count_write(plan, index);
+    return put_tombstone_row(plan, index, kx_buffer_slice(&plan->key),
+                             kx_buffer_slice(&plan->record));
+}
+
+/* The history of an index that replaces another begins when it does. */
+static enum kx_status leave_tombstone(struct plan *plan, struct index *index,
+                                      size_t n)
+{
+    if (index->declaration->tombstones_ms == 0 || index->replaces != 0 ||
+        has_head(&plan->now, head_of(&plan->before, n)))
+        return KX_OK;
+    return put_tombstone(plan, index, n);
+}
+
+bool plan_leaves_tombstone(const struct plan *plan, struct kx_slice key)
+{
+    for (size_t i = 0; i < plan->catalog->count; i++) {
+        const struct index *index = plan->catalog->indexes[i];
+        if (index->declaration->tombstones_ms != 0 && index_maintained(index) &&
+            declaration_covers(index->declaration, key))
+            return true;
+    }
+    return false;
+}
+
+/* Of a dropped index the drop removes the rows. */
+static enum kx_status forget(struct plan *plan, struct kx_slice key,
+                             int64_t expires_at_ms)
+{
+    struct record row;
+    enum kx_status status = overlay_record(plan->overlay, key, &row);
+    if (status != KX_OK)
+        return status == KX_ABSENT ? KX_OK : status;
+    catalog_pick_row(plan->catalog, &row);
+    struct index *index = catalog_by_id(plan->catalog, row.index);
+    if (!row.deleted || row.expires_at_ms != expires_at_ms || index == NULL)
+        return KX_OK;
+    plan_count_forgotten(plan, index, row.stamp);
+    return plan_row_put(plan, index, key, kx_slice(NULL, 0));
+}
+
+enum kx_status plan_forget(struct plan *plan, struct kx_slice key,
+                           int64_t expires_at_ms)
+{
+    plan->delta_count = 0;
+    enum kx_status status = forget(plan, key, expires_at_ms);
+    if (status != KX_OK) {
+        overlay_undo(plan->overlay);
+        return status;
+    }
+    overlay_keep(plan->overlay);
+    plan_counts_keep(plan);
+    return KX_OK;
+}
+
+/* ---- Totals --------------------------------------------------------------
+ * A row of an aggregate index counts every entry that is stored, also one that
+ * has expired: the removal of that entry changes the row, and readers leave the
+ * entry out until then (read/reader_totals.c).
+ *
+ * While such an index is built, its rows hold what the build has read so far. A
+ * commit that changes an entry which the build has yet to read leaves them as
+ * they are. */
+
+/* The row that the index has for this group; KX_ABSENT, and no totals: there is
+ * none, or one that a dropped index of the same name has left. */
+static enum kx_status find_group(struct plan *plan, const struct index *index,
+                                 struct kx_slice group, struct record *row_out)
+{
+    enum kx_status status = overlay_record(plan->overlay, group, row_out);
+    if (status == KX_OK && row_form_of(row_out, index->id))
+        return KX_OK;
+    *row_out = (struct record){.index = 0};
+    return status == KX_OK ? KX_ABSENT : status;
+}
+
+static enum kx_status put_group(struct plan *plan, const struct index *index,
+                                struct kx_slice group, struct kx_slice totals)
+{
+    struct record row = {.encoding = KX_JSON,
+                         .stamp = plan->stamp,
+                         .index = index->id,
+                         .value = totals};
+    plan->record.size = 0;
+    record_write(&row, &plan->record);
+    return plan->record.failed ? KX_NO_MEMORY
+                               : plan_row_put(plan, index, group,
+                                              kx_buffer_slice(&plan->record));
+}
+
+/* A row that is damaged or missing is left to verification: it must not keep
+ * the entry from being removed. */
+enum kx_status plan_aggregate_add(struct plan *plan, struct index *index,
+                                  struct kx_slice group, struct kx_slice totals,
+                                  bool negate)
+{
+    struct record row;
+    uint64_t count = 0;
+    charge_add(&plan->charge, 1, CHARGE_READ); /* adding up numbers as texts */
+    enum kx_status status = find_group(plan, index, group, &row);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    bool is_new = status == KX_ABSENT;
+    kx_buffer_clear(&plan->group_totals);
+    status = totals_add(row.value, totals, negate, &plan->group_totals, &count);
+    if (status != KX_OK)
+        return status == KX_NO_MEMORY ? status : KX_OK;
+    if (is_new || count == 0)
+        plan_count(plan, index, is_new ? 1 : -1);
+    plan_count_write(plan, index);
+    return count == 0 ? plan_row_put(plan, index, group, kx_slice(NULL, 0))
+                      : put_group(plan, index, group,
+                                  kx_buffer_slice(&plan->group_totals));
+}
+
+static enum kx_status add_all(struct plan *plan, struct index *index,
+                              const struct extract *extract, bool negate)
+{
+    enum kx_status status = KX_OK;
+    for (size_t n = 0; status == KX_OK && n < extract->count; n++)
+        status = plan_aggregate_add(plan, index, extract_key(extract, n),
+                                    extract_totals(extract), negate);
+    return status;
+}
+
+/* Is what the entry adds still the same, under the same keys? */
+static bool is_same(const struct extract *a, const struct extract *b)
+{
+    if (a->count != b->count || !kx_equal(extract_totals(a), extract_totals(b)))
+        return false;
+    size_t n = 0;
+    while (n < a->count && kx_equal(extract_key(a, n), extract_key(b, n)))
+        n++;
+    return n == a->count;
+}
+
+/* Has the build of the index read this entry, or would it have? */
+static bool has_read(const struct index *index, struct kx_slice key)
+{
+    const struct build_progress *build = &index->build;
+    return index->state != KX_INDEX_BUILDING ||
+           kx_compare(key, row_position_key(&build->resume)) <= 0;
+}
+
+/* Makes the keys and totals of the entry as it was and as it is. An entry that
+ * could not be indexed when the index was declared is in no group. */
+static enum kx_status extract_both(struct plan *plan, const struct index *index,
+                                   const struct change *change)
+{
+    struct record record;
+    enum kx_status status = KX_OK;
+    plan->before.count = 0;
+    plan->now.count = 0;
+    if (plan_client_record(change->before, &record))
+        status = extract_keys(&plan->before, index->declaration, change->key,
+                              &record);
+    if (status == KX_NO_MEMORY || !plan_client_record(change->now, &record))
+        return status == KX_NOT_INDEXABLE ? KX_OK : status;
+    status = extract_keys(&plan->now, index->declaration, change->key, &record);
+    return status == KX_NOT_INDEXABLE
+               ? refuse_unindexable(plan->commit, index, &plan->now)
+               : status;
+}
+
+static enum kx_status update_totals(struct plan *plan, struct index *index,
+                                    const struct change *change)
+{
+    enum kx_status status = extract_both(plan, index, change);
+    if (status != KX_OK || is_same(&plan->before, &plan->now) ||
+        !has_read(index, change->key))
+        return status;
+    prefetch_rows(plan);
+    status = add_all(plan, index, &plan->before, true);
+    return status == KX_OK ? add_all(plan, index, &plan->now, false) : status;
+}
+
+static enum kx_status update_index_totals(struct plan *plan,
+                                          struct index *index, size_t count)
+{
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; status == KX_OK && i < count; i++) {
+        struct change change = overlay_change(plan->overlay, i);
+        if (declaration_covers(index->declaration, change.key))
+            status = update_totals(plan, index, &change);
+        if (status == KX_OK)
+            status = plan_afford(plan);
+    }
+    return status;
+}
+
+static enum kx_status update_all_totals(struct plan *plan, size_t count)
+{
+    const struct catalog *catalog = plan->catalog;
+    enum kx_status status = KX_OK;
+    for (size_t n = 0; status == KX_OK && n < catalog->count; n++) {
+        struct index *index = catalog->indexes[n];
+        if (declaration_aggregates(index->declaration) &&
+            index_maintained(index))
+            status = update_index_totals(plan, index, count);
+    }
+    return status;
+}
+
+/* ---- Index entries -------------------------------------------------------
  * Only differences of an entry's index keys (extract.c) before and after the
- * commit are written; those that become wrong are removed before any is added,
+ * commit are written. Those that become wrong are removed before any is added,
  * so that two entries can swap a unique value in one commit.
  *
  * An index entry belongs to the entry that made it, its owner. In a unique
- * index the key alone does not tell the owner: once an owner has expired
- * another entry may have taken the value over, while the expired one is still
+ * index the key alone does not tell the owner: after an owner has expired
+ * another entry may have taken its value, while the expired one is still
  * stored. So an index entry is removed only if its owner is still the same. */
-#include "plan/plan_adopt.h"
-#include "plan/plan_aggregate.h"
-#include "plan/plan_cost.h"
-#include "plan/conflict_rows.h"
-#include "schema/extract.h"
-#include "catalog/row_form.h"
-#include "plan/plan_refuse.h"
 
 /* One changed entry and one index that covers it. before and now are set when
  * `had` and `has` are; their slices lie in the overlay. */
@@ -52,9 +438,10 @@ static bool needs_no_lookup(const struct plan *plan, const struct index *index)
  * several owners there may be a violation without a row. */
 static bool may_presume(const struct plan *plan, const struct index *index)
 {
-    return plan->presumes && !plan->commit->dry && index->declaration->unique &&
-           index->state == KX_INDEX_READY && index->form.target == NULL &&
-           !index_adopts(index) && !conflict_rows_possible(plan, index) &&
+    return plan->optimistic && !plan->commit->dry &&
+           index->declaration->unique && index->state == KX_INDEX_READY &&
+           index->form.target == NULL && !index_adopts(index) &&
+           !conflict_rows_possible(plan, index) &&
            !catalog_shares_rows(plan->catalog, index);
 }
 
@@ -96,7 +483,7 @@ static enum kx_status refuse(struct plan *plan, const struct effect *effect,
                                   .index_key = index_key,
                                   .owner = owner,
                                   .attempted = effect->key};
-    return plan_refuse_duplicate(plan->commit, &duplicate);
+    return refuse_duplicate(plan->commit, &duplicate);
 }
 
 /* The n-th index entry of plan->now. stamp: of the row as a pointer. */
@@ -245,7 +632,7 @@ static enum kx_status both_keys(struct plan *plan, const struct effect *effect)
         status =
             extract_keys(&plan->now, declaration, effect->key, &effect->now);
     if (!needs_no_lookup(plan, effect->index))
-        plan_prefetch_rows(plan);
+        prefetch_rows(plan);
     return status;
 }
 
@@ -275,13 +662,13 @@ static enum kx_status remove_old(struct plan *plan, const struct effect *effect)
         if (!keeps_key(plan, effect, &plan->now, key))
             status = remove_entry(plan, effect, n);
         if (status == KX_OK)
-            status = plan_tombstone(plan, effect->index, n);
+            status = leave_tombstone(plan, effect->index, n);
     }
     return status;
 }
 
-static enum kx_status settle_entry(struct plan *plan,
-                                   const struct effect *effect, size_t n)
+static enum kx_status write_entry(struct plan *plan,
+                                  const struct effect *effect, size_t n)
 {
     struct kx_slice key = extract_key(&plan->now, n);
     if (!keeps_key(plan, effect, &plan->before, key))
@@ -299,9 +686,9 @@ static enum kx_status add_new(struct plan *plan, const struct effect *effect)
         return KX_OK;
     enum kx_status status = both_keys(plan, effect);
     if (status == KX_NOT_INDEXABLE)
-        return plan_refuse_unindexable(plan->commit, effect->index, &plan->now);
+        return refuse_unindexable(plan->commit, effect->index, &plan->now);
     for (size_t n = 0; status == KX_OK && n < plan->now.count; n++) {
-        status = settle_entry(plan, effect, n);
+        status = write_entry(plan, effect, n);
         if (status == KX_OK)
             status = plan_afford(plan);
     }
@@ -433,5 +820,5 @@ enum kx_status plan_index_update(struct plan *plan)
         status = each_effect(plan, count, promote);
     if (status == KX_OK)
         status = each_effect(plan, count, add_new);
-    return status == KX_OK ? plan_aggregate_all(plan, count) : status;
+    return status == KX_OK ? update_all_totals(plan, count) : status;
 }

@@ -1,9 +1,18 @@
-/* Carrying out one mutation of one entry on the overlay. */
-#include "plan/plan.h"
-#include "plan/plan_cost.h"
+/* Carries out the mutations of single entries on the overlay, compares those on
+ * keys of an index with the index, and collects the entries that they return.
+ */
+#include "plan/plan_mutate.h"
+
+#include <talloc.h>
+
+#include "catalog/row_form.h"
 #include "engine/engine.h"
-#include "plan/plan_refuse.h"
 #include "entry/value.h"
+#include "json/json_equal.h"
+#include "plan/plan_cost.h"
+#include "plan/plan_read.h"
+
+/* ---- Mutations ---------------------------------------------------------- */
 
 /* Every entry that is written passes here. The record carries the stamp that
  * the commit will have if it holds. */
@@ -26,9 +35,9 @@ static enum kx_status store(struct plan *plan, struct kx_slice key,
     return overlay_put(plan->overlay, key, kx_buffer_slice(&plan->record));
 }
 
-enum kx_status plan_final_key(struct plan *plan,
-                              const struct kx_mutation *mutation,
-                              struct kx_slice *key_out)
+static enum kx_status final_key(struct plan *plan,
+                                const struct kx_mutation *mutation,
+                                struct kx_slice *key_out)
 {
     *key_out = mutation->key;
     if (!mutation->suffix_stamp)
@@ -55,6 +64,20 @@ static int64_t expiry(const struct kx_mutation *mutation,
     return stays ? record->expires_at_ms : mutation->expires_at_ms;
 }
 
+/* Keeps the present value (NULL: there is none) of a sum beyond its bounds,
+ * whose fault is written. Returns KX_OUT_OF_BOUNDS. */
+static enum kx_status refuse_bounds(struct kx_commit *commit,
+                                    const struct kx_value *stored)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    refusal->held = stored != NULL;
+    if (stored != NULL) {
+        refusal->holds.encoding = stored->encoding;
+        kx_slice_copy(commit->memory, stored->data, &refusal->holds.data);
+    }
+    return KX_OUT_OF_BOUNDS;
+}
+
 /* A sum is out of its bounds: KX_OK if it is to be passed over, which its
  * result tells. `present` is NULL where there is no number. */
 static enum kx_status leave_out(struct plan *plan,
@@ -63,7 +86,7 @@ static enum kx_status leave_out(struct plan *plan,
 {
     struct kx_commit *commit = plan->commit;
     if (mutation->bounds == NULL || mutation->bounds->out != KX_OUT_SKIP)
-        return plan_refuse_bounds(commit, present);
+        return refuse_bounds(commit, present);
     if (commit->results != NULL)
         commit->results[mutation - commit->mutations].skipped = true;
     return KX_OK;
@@ -118,7 +141,7 @@ static enum kx_status set(struct plan *plan, const struct kx_mutation *mutation)
 {
     struct kx_slice key;
     struct record record;
-    enum kx_status status = plan_final_key(plan, mutation, &key);
+    enum kx_status status = final_key(plan, mutation, &key);
     if (status != KX_OK)
         return status;
     if (mutation->ttl_of == KX_TTL_ALWAYS)
@@ -166,4 +189,279 @@ enum kx_status plan_mutate(struct plan *plan,
         break;
     }
     return KX_FAILED;
+}
+
+/* ---- Keys of indexes ----------------------------------------------------
+ * A program that keeps its indexes by hand may continue to do so: its write
+ * must equal the index's own entry after the commit, and then nothing remains
+ * to be done. */
+
+/* The entry that the index holds under one of its keys: KX_OK, KX_ABSENT,
+ * errors. A hand-kept entry that is not taken over yet counts as held. */
+static enum kx_status held_entry(struct plan *plan, const struct index *index,
+                                 struct kx_slice key, struct kx_entry *held_out)
+{
+    struct record record;
+    enum kx_status status = overlay_record(plan->overlay, key, &record);
+    if (status != KX_OK)
+        return status;
+    if (row_form_of(&record, index->id))
+        row_form_show(index, &record);
+    else if (record.index != 0 || !index_adopts(index))
+        return KX_ABSENT;
+    record_show(&record, key, held_out);
+    return record_expired(&record, plan->now_ms) ? KX_ABSENT : KX_OK;
+}
+
+/* A set must carry exactly the indexed value, a delete must name a key that the
+ * index does not hold (NULL); anything else is refused. KX_OK, KX_ABSENT,
+ * KX_NO_MEMORY. */
+static enum kx_status agrees(const struct plan *plan,
+                             const struct kx_mutation *mutation,
+                             const struct kx_entry *held)
+{
+    bool same = mutation->type == KX_DELETE && held == NULL;
+    if (mutation->type == KX_SET && held != NULL && !mutation->suffix_stamp &&
+        value_equal(&held->value, &mutation->value, plan, &same) != KX_OK)
+        return KX_NO_MEMORY;
+    return same ? KX_OK : KX_ABSENT;
+}
+
+/* JSON, also that of V8 values, is passed once for each of its levels. */
+static void charge_equality(struct plan *plan, const struct kx_value *a,
+                            const struct kx_value *b)
+{
+    size_t levels =
+        a->encoding == KX_JSON ? json_depth(a->data) + 1 : KX_JSON_DEPTH_MAX;
+    if (!kx_equal(a->data, b->data))
+        charge_add(&plan->charge, 2 * levels * (a->data.size + b->data.size),
+                   CHARGE_PASSED);
+}
+
+static const char *what_is_held(const struct kx_mutation *mutation, bool held)
+{
+    if (!held)
+        return "nothing";
+    return mutation->type == KX_DELETE ? "a value" : "another value";
+}
+
+/* The key is named last: a long one is cut. */
+static enum kx_status describe_owned(struct kx_commit *commit,
+                                     const struct kx_mutation *mutation)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    struct kx_buffer key;
+    kx_buffer_init(&key, commit->memory);
+    kx_key_to_json(mutation->key, &key);
+    return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
+                   "the key belongs to index %s, which holds %s there after "
+                   "this commit: %.*s",
+                   refusal->index, what_is_held(mutation, refusal->held),
+                   (int)key.size, (const char *)key.data);
+}
+
+/* The index holds `held` (NULL: nothing) under the key of a mutation. Returns
+ * KX_INDEX_OWNED_KEY. */
+static enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
+                                   const struct index *index,
+                                   const struct kx_entry *held)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    plan_name_index(refusal, index);
+    refusal->mutation = mutation;
+    kx_slice_copy(commit->memory, commit->mutations[mutation].key,
+                  &refusal->attempted_key);
+    refusal->held = held != NULL;
+    if (held != NULL) {
+        refusal->holds.encoding = held->value.encoding;
+        kx_slice_copy(commit->memory, held->value.data, &refusal->holds.data);
+        kx_slice_copy(commit->memory, held->value.media_type,
+                      &refusal->holds.media_type);
+    }
+    return describe_owned(commit, &commit->mutations[mutation]);
+}
+
+static enum kx_status check_index_key(struct plan *plan, size_t n,
+                                      const struct index *index)
+{
+    const struct kx_mutation *mutation = &plan->commit->mutations[n];
+    struct kx_entry entry;
+    enum kx_status status = held_entry(plan, index, mutation->key, &entry);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    const struct kx_entry *held = status == KX_OK ? &entry : NULL;
+    if (held != NULL)
+        charge_equality(plan, &held->value, &mutation->value);
+    if (plan_afford(plan) != KX_OK)
+        return KX_COMMIT_TOO_LARGE;
+    status = agrees(plan, mutation, held);
+    return status == KX_ABSENT ? refuse_owned(plan->commit, n, index, held)
+                               : status;
+}
+
+/* A range passes over index entries by itself (plan_range.c). */
+enum kx_status plan_check_index_keys(struct plan *plan)
+{
+    const struct kx_commit *commit = plan->commit;
+    if (plan->catalog->count == 0)
+        return KX_OK;
+    for (size_t i = 0; i < commit->mutation_count; i++) {
+        if (kx_mutates_range(&commit->mutations[i]))
+            continue;
+        const struct index *index =
+            catalog_owner(plan->catalog, commit->mutations[i].key);
+        if (index == NULL)
+            continue;
+        enum kx_status status = check_index_key(plan, i, index);
+        if (status != KX_OK)
+            return status;
+    }
+    return KX_OK;
+}
+
+/* ---- Results ------------------------------------------------------------
+ * Returned entries are copied into the commit's memory while it is planned, so
+ * what is too large is refused before anything is stored, and the answer needs
+ * no second read. */
+
+/* Its result tells whether it did. */
+static bool may_skip(const struct kx_mutation *mutation)
+{
+    return mutation->bounds != NULL && mutation->bounds->out == KX_OUT_SKIP;
+}
+
+static bool asks(const struct kx_commit *commit)
+{
+    for (size_t i = 0; i < commit->mutation_count; i++)
+        if (commit->mutations[i].returns != KX_RETURN_NOTHING ||
+            may_skip(&commit->mutations[i]))
+            return true;
+    return false;
+}
+
+void plan_results_drop(struct kx_commit *commit)
+{
+    talloc_free(commit->results);
+    commit->results = NULL;
+}
+
+enum kx_status plan_results_begin(struct plan *plan)
+{
+    struct kx_commit *commit = plan->commit;
+    plan->result_bytes = 0;
+    plan_results_drop(commit); /* of a plan that was made before */
+    if (!asks(commit))
+        return KX_OK;
+    commit->results = talloc_zero_array(commit->memory, struct kx_result,
+                                        commit->mutation_count);
+    return commit->results == NULL ? KX_NO_MEMORY
+                                   : plan_results_fill(plan, KX_RETURN_OLD);
+}
+
+static bool copy(const struct kx_commit *commit, struct kx_slice *slice)
+{
+    return kx_slice_copy(commit->results, *slice, slice);
+}
+
+static bool copy_entry(const struct kx_commit *commit, struct kx_entry *entry)
+{
+    return copy(commit, &entry->key) && copy(commit, &entry->value.data) &&
+           copy(commit, &entry->value.media_type);
+}
+
+/* The size of the last result does not count, so one always goes. */
+static enum kx_status check_size(struct plan *plan,
+                                 const struct kx_entry *entry)
+{
+    if (plan->result_bytes > KX_COMMIT_RESULTS_MAX)
+        return kx_fail(&plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
+                       "the entries that the commit returns have more than %d "
+                       "bytes; nothing was changed",
+                       KX_COMMIT_RESULTS_MAX);
+    plan->result_bytes += entry->key.size + entry->value.data.size;
+    return KX_OK;
+}
+
+/* The stamp of a dry run is not its own. */
+static void hide_stamp(const struct plan *plan,
+                       const struct kx_mutation *mutation,
+                       struct kx_entry *entry)
+{
+    if (!plan->commit->dry)
+        return;
+    entry->key = mutation->key;
+    if (entry->stamp == plan->stamp)
+        entry->stamp = 0;
+}
+
+static enum kx_status fill(struct plan *plan,
+                           const struct kx_mutation *mutation,
+                           struct kx_result *result)
+{
+    struct record record;
+    struct kx_slice key;
+    enum kx_status status = final_key(plan, mutation, &key);
+    if (status == KX_OK)
+        status = plan_read(plan, key, &record);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    result->asked = true;
+    result->present = status == KX_OK;
+    result->entry.key = key;
+    if (result->present)
+        record_show(&record, key, &result->entry);
+    hide_stamp(plan, mutation, &result->entry);
+    status = check_size(plan, &result->entry);
+    if (status == KX_OK && !copy_entry(plan->commit, &result->entry))
+        status = KX_NO_MEMORY;
+    return status;
+}
+
+enum kx_status plan_results_fill(struct plan *plan, enum kx_return state)
+{
+    struct kx_commit *commit = plan->commit;
+    for (size_t i = 0; commit->results != NULL && i < commit->mutation_count;
+         i++) {
+        if (commit->mutations[i].returns != state)
+            continue;
+        commit->refusal.mutation = i;
+        enum kx_status status =
+            fill(plan, &commit->mutations[i], &commit->results[i]);
+        if (status != KX_OK)
+            return status;
+    }
+    return KX_OK;
+}
+
+/* A versionstamp belongs to one state of an entry. Anything else that the key
+ * has by now leaves the value omitted. */
+static enum kx_status read_again(struct plan *plan, struct kx_result *result)
+{
+    struct record record;
+    struct kx_entry *entry = &result->entry;
+    enum kx_status status = plan_read(plan, entry->key, &record);
+    if (status != KX_OK)
+        return status == KX_NO_MEMORY ? status : KX_OK;
+    struct kx_entry shown;
+    record_show(&record, entry->key, &shown);
+    if (shown.stamp != entry->stamp)
+        return KX_OK;
+    entry->value = shown.value;
+    result->omitted = false;
+    return copy(plan->commit, &entry->value.data) &&
+                   copy(plan->commit, &entry->value.media_type)
+               ? KX_OK
+               : KX_NO_MEMORY;
+}
+
+enum kx_status plan_results_read_again(struct plan *plan)
+{
+    struct kx_commit *commit = plan->commit;
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; status == KX_OK && commit->results != NULL &&
+                       i < commit->mutation_count;
+         i++)
+        if (commit->results[i].omitted)
+            status = read_again(plan, &commit->results[i]);
+    return status;
 }

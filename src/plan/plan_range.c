@@ -1,14 +1,15 @@
-/* Changes of the entries of a range, in the order of their keys or of an index.
+/* Changes the entries of a range, in the order of their keys or of an index.
  * The range is read from the table, not from the overlay, in which nothing has
  * changed yet: such a commit begins its batch. Expired entries are left to
  * expiry and do not count. */
-#include "catalog/row_form.h"
-#include "plan/plan.h"
+#include "plan/plan_range.h"
 
 #include <talloc.h>
 
+#include "catalog/row_form.h"
 #include "plan/plan_cost.h"
-#include "plan/plan_refuse.h"
+#include "plan/plan_mutate.h"
+#include "plan/plan_read.h"
 
 struct range_walk {
     struct plan *plan;
@@ -19,7 +20,7 @@ struct range_walk {
     struct kx_buffer row;  /* the present row of the table */
     struct kx_buffer key;  /* of the entry for which it stands */
     struct kx_buffer last; /* the row before */
-    uint64_t owed;         /* units for the index entries of what has changed */
+    uint64_t index_units;  /* units for the index entries of what has changed */
 };
 
 static struct kx_slice name_of(const struct range_walk *walk)
@@ -124,7 +125,7 @@ static enum kx_status next_entry(struct range_walk *walk)
 static bool is_spent(const struct range_walk *walk)
 {
     const struct charge *charge = &walk->plan->charge;
-    return charge->spent + walk->owed > charge->most;
+    return charge->spent + walk->index_units > charge->most;
 }
 
 /* The range has passed the row: it continues after it. */
@@ -161,6 +162,12 @@ static enum kx_status is_first(struct range_walk *walk)
     return status;
 }
 
+/* Names the entry of the range that has refused the mutation. */
+static void name_entry(struct kx_commit *commit, struct kx_slice key)
+{
+    kx_slice_copy(commit->memory, key, &commit->refusal.attempted_key);
+}
+
 static enum kx_status patch_entry(struct range_walk *walk)
 {
     struct kx_commit *commit = walk->plan->commit;
@@ -171,7 +178,7 @@ static enum kx_status patch_entry(struct range_walk *walk)
     mutation.key = kx_buffer_slice(&walk->key);
     status = plan_mutate(walk->plan, &mutation);
     if (status != KX_OK)
-        plan_refuse_of_range(commit, mutation.key);
+        name_entry(commit, mutation.key);
     return status;
 }
 
@@ -185,18 +192,18 @@ static enum kx_status afford_entry(struct range_walk *walk)
     size_t count = overlay_change_count(plan->overlay);
     struct change change = overlay_change(plan->overlay, count - 1);
     enum kx_status status = plan_cost_change(plan, &change, &units);
-    walk->owed += units;
+    walk->index_units += units;
     if (status != KX_OK || !is_spent(walk))
         return status;
     if (count > 1) {
-        walk->owed -= units;
+        walk->index_units -= units;
         overlay_undo_last(plan->overlay);
         return KX_AGAIN;
     }
     if (walk->mutation->type == KX_DELETE_RANGE)
         return KX_OK;
-    plan_refuse_of_range(plan->commit, kx_buffer_slice(&walk->key));
-    plan->charge.spent += walk->owed;
+    name_entry(plan->commit, kx_buffer_slice(&walk->key));
+    plan->charge.spent += walk->index_units;
     return plan_afford(plan);
 }
 
@@ -277,6 +284,18 @@ static enum kx_status change_all(struct range_walk *walk)
     return status == KX_END ? KX_OK : status;
 }
 
+/* Returns KX_INDEX_OWNED_KEY. */
+static enum kx_status refuse_range(struct kx_commit *commit,
+                                   const struct index *index)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    plan_name_index(refusal, index);
+    return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
+                   "the range lies within the entries of index %s, which "
+                   "change only with their primary entries",
+                   refusal->index);
+}
+
 /* A wider range may hold index entries, too; they are passed over. Only a range
  * that holds nothing else is refused. */
 static enum kx_status check_range(struct plan *plan,
@@ -285,7 +304,7 @@ static enum kx_status check_range(struct plan *plan,
     const struct index *index = catalog_owner(plan->catalog, mutation->key);
     if (index == NULL || !catalog_ends_under(index, mutation->end))
         return KX_OK;
-    return plan_refuse_range(plan->commit, index);
+    return refuse_range(plan->commit, index);
 }
 
 static enum kx_status find_index(struct plan *plan,
@@ -294,9 +313,9 @@ static enum kx_status find_index(struct plan *plan,
 {
     if (mutation->by == NULL)
         return check_range(plan, mutation);
-    enum kx_status status = plan_by_index(plan, mutation->by, index_out);
+    enum kx_status status = plan_find_index(plan, mutation->by, index_out);
     if (status == KX_OK && declaration_aggregates((*index_out)->declaration))
-        return plan_refuse_range(plan->commit, *index_out);
+        return refuse_range(plan->commit, *index_out);
     if (status == KX_OK)
         plan_refusal(plan)->by = NULL;
     return status;

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "catalog/retry_rows.h"
 #include "plan/outcome.h"
+#include "plan/plan_mutate.h"
 
 /* An outcome that was added. */
 struct added {
@@ -96,7 +97,7 @@ static enum kx_status read_row(const struct plan *plan, struct retry_set *set,
                           set->hash, added);
     if (added != NULL)
         return retry_row_read(added->row, row_out) ? KX_OK : KX_FAILED;
-    return plan->presumes ? KX_ABSENT : read_stored(plan, set, row_out);
+    return plan->optimistic ? KX_ABSENT : read_stored(plan, set, row_out);
 }
 
 /* There is no outcome, or it is presumed so: KX_ABSENT if another one may be
@@ -113,7 +114,7 @@ static enum kx_status check_quota(struct plan *plan, struct retry_set *set,
         return status;
     if (retry_usage_now(usage) < plan->outcome_quota)
         return KX_ABSENT;
-    if (plan->presumes)
+    if (plan->optimistic)
         status = read_stored(plan, set, row_out);
     else
         status = KX_ABSENT;
@@ -244,7 +245,7 @@ static bool add(struct plan *plan, const struct kx_commit *commit)
     if (added->lost || !add_usage(plan, set, retry->key))
         return false;
     set->writes[set->count++] =
-        (struct row_write){.type = plan->presumes ? ROW_INSERT : ROW_PUT,
+        (struct row_write){.type = plan->optimistic ? ROW_INSERT : ROW_PUT,
                            .table = TABLE_CATALOG,
                            .key = added->key,
                            .value = added->row};

@@ -14,6 +14,7 @@
 #include "commit/settle.h"
 #include "commit/store_counters.h"
 #include "engine/engine.h"
+#include "plan/plan_index.h"
 
 /* The due rows of the catalog are in the order of time, so the first one says
  * when there is work. A due row has the keys of all outcomes of its batch, and

@@ -186,7 +186,7 @@ static enum kx_status try_batch(struct writer *writer, struct kx_commit *list,
         return list->status = kx_fail(&list->refusal.fault, KX_NO_MEMORY,
                                       "no memory for this commit");
     enum kx_status status = KX_OK;
-    plan->presumes = writer->cautious == 0;
+    plan->optimistic = writer->cautious == 0;
     size_t count = plan_batch(writer, plan, list);
     writer->settle->times.planned_ns = kx_monotonic_ns();
     struct batch batch = {.plan = plan, .stamp = plan->stamp};

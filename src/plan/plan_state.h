@@ -1,0 +1,104 @@
+/* The state of a plan, for the files that plan, extend or apply it. Writer
+ * thread only. */
+#ifndef PLAN_STATE_H
+#define PLAN_STATE_H
+
+#include <stdio.h>
+
+#include "catalog/catalog.h"
+#include "plan/overlay.h"
+#include "schema/extract.h"
+
+struct conflict_set;
+struct engine_range;
+struct retry_set;
+
+/* How the counts of an index change. */
+struct count_delta {
+    struct index *index; /* NULL: clients' entries */
+    int64_t entries;
+    int64_t conflicts; /* conflict rows */
+    int64_t writes;    /* rows put or removed */
+    uint64_t history;  /* stamp of the last tombstone that expired, or 0 */
+    uint64_t adopted[KX_ADOPTED_KINDS];
+};
+
+/* One for each batch. It is the talloc parent of the overlay and the scratch
+ * buffers. The store keeps it until the next batch, since the view (view.h)
+ * points to its keys. */
+struct plan {
+    struct catalog *catalog;
+    struct overlay *overlay;
+    struct engine_range *range; /* for changes of ranges */
+    int64_t now_ms;             /* the time of the whole batch */
+    uint64_t stamp;             /* the last one given, this batch included */
+    size_t value_max;
+    bool optimistic; /* new values of unique indexes, and keys of idempotency,
+                      * are assumed to be absent */
+    struct conflict_set *conflict_set; /* conflict rows put so far, or NULL */
+    struct retry_set *retries;         /* outcomes to store, or NULL */
+    struct engine_view *view;          /* the writer's */
+    struct kx_commit *commit;          /* being planned */
+    struct charge charge;              /* what the commit costs */
+    uint64_t budget;                   /* what one commit may cost */
+    uint64_t units;                    /* cost of the commits before */
+    uint64_t outcome_quota;            /* bytes of the outcomes of one sender */
+    size_t result_bytes;               /* of entries that the commit returns */
+    struct kx_buffer key;              /* scratch of the steps */
+    struct extract before;             /* index entries of a changed entry */
+    struct extract now;
+    struct kx_buffer record;
+    struct kx_buffer value;
+    struct kx_buffer group_totals; /* of a row of an aggregate index */
+    struct kx_buffer joined;       /* a row of two indexes */
+    struct count_delta deltas[KX_INDEXES_MAX + 1]; /* of the present commit */
+    size_t delta_count;
+    struct count_delta totals[KX_INDEXES_MAX + 1]; /* of the kept commits */
+    size_t total_count;
+};
+
+/* ---- Counts --------------------------------------------------------------
+ * Kept for the present commit, and added to the plan's when it holds. */
+
+/* Adds to the number of entries of an index (NULL: of the clients). */
+void plan_count(struct plan *plan, struct index *index, int64_t entries);
+/* Adds to the number of conflict rows. */
+void plan_count_conflicts(struct plan *plan, struct index *index,
+                          int64_t conflicts);
+/* Counts a row of the index that is put or removed. */
+void plan_count_write(struct plan *plan, struct index *index);
+/* Counts a tombstone with this stamp that is removed: the index's history
+ * begins after it. */
+void plan_count_forgotten(struct plan *plan, struct index *index,
+                          uint64_t stamp);
+/* Counts a hand-kept entry that the index has taken over. */
+void plan_count_adopted(struct plan *plan, struct index *index,
+                        enum kx_adopted kind);
+/* The present commit holds: adds its counts to the plan's. */
+void plan_counts_keep(struct plan *plan);
+
+/* ---- Helpers ------------------------------------------------------------- */
+
+/* Reads the record of a client's entry. False if the bytes are not one: a key
+ * without a row, a row of an index, also of one that was dropped, or damage. */
+static inline bool plan_client_record(struct kx_slice bytes,
+                                      struct record *record_out)
+{
+    return record_read(bytes, record_out) && record_out->index == 0;
+}
+
+/* The refusal of the present commit. */
+static inline struct kx_refusal *plan_refusal(struct plan *plan)
+{
+    return &plan->commit->refusal;
+}
+
+/* Names the index that refuses a commit. */
+static inline void plan_name_index(struct kx_refusal *refusal,
+                                   const struct index *index)
+{
+    snprintf(refusal->index, sizeof refusal->index, "%s",
+             index->declaration->name_text);
+}
+
+#endif
