@@ -34,7 +34,7 @@ struct value_work {
  * it: KX_PATH_ABSENT, KX_TEST_FAILED, KX_TYPE_MISMATCH, KX_NUMBER_RANGE,
  * KX_BAD_VALUE, KX_JSON_TOO_DEEP, KX_COMMIT_TOO_LARGE (the charge has passed
  * its budget), or KX_OUT_OF_BOUNDS for its sum: the result is then the number
- * at the path, or has no bytes if there is none. */
+ * at the path, or has no bytes without a number. */
 enum kx_status value_combine(const struct kx_mutation *mutation,
                              const struct kx_value *stored,
                              const struct value_work *work,

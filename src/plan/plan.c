@@ -59,68 +59,6 @@ struct plan *plan_create(const struct plan_base *base)
 
 /* ---- Counts ------------------------------------------------------------- */
 
-/* There is room for all indexes and the clients: an index is in a list once. */
-static void add_delta(struct count_delta *list, size_t *count,
-                      struct count_delta delta)
-{
-    for (size_t i = 0; i < *count; i++) {
-        if (list[i].index == delta.index) {
-            list[i].entries += delta.entries;
-            list[i].conflicts += delta.conflicts;
-            list[i].writes += delta.writes;
-            if (delta.history > list[i].history)
-                list[i].history = delta.history;
-            for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
-                list[i].adopted[kind] += delta.adopted[kind];
-            return;
-        }
-    }
-    list[(*count)++] = delta;
-}
-
-/* Kept separately for each commit until it holds: a refused commit must not
- * count. */
-void plan_count(struct plan *plan, struct index *index, int64_t entries)
-{
-    struct count_delta delta = {.index = index, .entries = entries};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_conflicts(struct plan *plan, struct index *index,
-                          int64_t conflicts)
-{
-    struct count_delta delta = {.index = index, .conflicts = conflicts};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_write(struct plan *plan, struct index *index)
-{
-    struct count_delta delta = {.index = index, .writes = 1};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_forgotten(struct plan *plan, struct index *index,
-                          uint64_t stamp)
-{
-    struct count_delta delta = {
-        .index = index, .entries = -1, .writes = 1, .history = stamp};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_adopted(struct plan *plan, struct index *index,
-                        enum kx_adopted kind)
-{
-    struct count_delta delta = {.index = index};
-    delta.adopted[kind] = 1;
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_counts_keep(struct plan *plan)
-{
-    for (size_t i = 0; i < plan->delta_count; i++)
-        add_delta(plan->totals, &plan->total_count, plan->deltas[i]);
-}
-
 /* The index is ready then, unless it is to replace another: that is a job's
  * work. */
 bool plan_delta_resolves(const struct count_delta *delta)

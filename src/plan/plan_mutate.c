@@ -64,7 +64,7 @@ static int64_t expiry(const struct kx_mutation *mutation,
     return stays ? record->expires_at_ms : mutation->expires_at_ms;
 }
 
-/* Keeps the present value (NULL: there is none) of a sum beyond its bounds,
+/* Keeps the present value (NULL: no number) of a sum beyond its bounds,
  * whose fault is written. Returns KX_OUT_OF_BOUNDS. */
 static enum kx_status refuse_bounds(struct kx_commit *commit,
                                     const struct kx_value *stored)

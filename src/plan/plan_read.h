@@ -29,7 +29,7 @@ enum kx_status plan_row_find(struct plan *plan, const struct index *index,
 enum kx_status plan_row_put(struct plan *plan, const struct index *index,
                             struct kx_slice key, struct kx_slice bytes);
 /* *removed_out: whether the commit has removed the row or, while both indexes
- * can have rows, whether there is none. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+ * can have rows, whether no row is there. KX_OK, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status plan_row_removed(struct plan *plan, const struct index *index,
                                 struct kx_slice key, bool *removed_out);
 
