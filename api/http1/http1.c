@@ -19,12 +19,10 @@
 #include "http/router.h"
 
 enum {
-    KEY_TEXT_MAX = 7 * KX_KEY_MAX,      /* the longest: "=false/" for each truth
-                                         * value */
-    REPLY_MEMORY = KEY_TEXT_MAX + 2048, /* of a connection, in addition to the
-                                         * request's headers: a Location and
-                                         * others */
-    HEADER_MEMORY = 64,     /* kept by the library for each header */
+    BODY_MEMORY = 16 * 1024, /* of a connection, in addition to the request's
+                              * headers: for pieces of bodies, and for the
+                              * library's part of a reply's head */
+    HEADER_MEMORY = 64,      /* kept by the library for each header */
     STREAM_BLOCK = 1024,    /* allocated for each stream, used only for HTTP/1.0
                              */
     SIZED_BLOCK = 16 * 1024 /* used for each stream whose size is known */
@@ -165,6 +163,7 @@ static bool add_headers(struct exchange *exchange,
 {
     struct kx_buffer *head = &exchange->head;
     reply_lines_add(head, &exchange->reply);
+    kx_add_text(head, "\r\n");
     if (head->failed)
         return false;
     mhd_socket_add_lines(descriptor_of(exchange->request.connection),
@@ -394,13 +393,12 @@ static void on_connection(void *closure, struct MHD_Connection *connection,
         connection_end(http1->queue->service, &accepted);
 }
 
-/* Returns the memory for the largest head that framing.h accepts and the head
- * of any reply, without which the library could not send the reply. Unused
- * memory is not touched. */
+/* Returns the memory for the largest head that framing.h accepts and for what
+ * follows. Unused memory is not touched. */
 static size_t connection_memory(const struct options *options)
 {
     return options->headers_max + HEADER_MEMORY * options->header_count_max +
-           REPLY_MEMORY;
+           BODY_MEMORY;
 }
 
 /* Starts the library without threads or a listening socket of its own. */

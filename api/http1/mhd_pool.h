@@ -1,7 +1,7 @@
 /* The memory of a connection of libmicrohttpd 0.9.75: a range that is used from
  * both ends and emptied after each request. The library's own pool fills the
- * range with zeros each time, 16 KiB for a request of 200 bytes, which is up to
- * a seventh of the cost of a GET. The library does not depend on the zeros,
+ * range with zeros each time, 18 KiB or more for a request of 200 bytes: 0.5 us
+ * of the 8.8 of a GET, and memory for each idle connection. The library does not depend on the zeros,
  * because a new range has none either.
  *
  * These names are the library's own. The library is linked statically, and the

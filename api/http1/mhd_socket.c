@@ -161,29 +161,30 @@ static ssize_t transmit(struct mhd_socket *socket, const struct iovec *parts,
     return sent;
 }
 
-/* Sends the lines before the blank line, which ends the library's head: the
- * first of its parts. The library is told how many of its own bytes were sent;
- * none with EAGAIN, when only lines were. */
+/* Sends the lines in place of the blank line at the end of the library's head,
+ * which is the first of its parts. The library is told that the blank line is
+ * sent when all lines are, and gets EAGAIN if only a part of them was. */
 static ssize_t transmit_lines(struct mhd_socket *socket,
                               const struct iovec *head,
                               const struct iovec *body, int flags)
 {
     struct kx_slice *lines = &socket->lines;
-    size_t before = head->iov_len - strlen("\r\n");
+    const size_t blank = strlen("\r\n"), before = head->iov_len - blank;
     const struct iovec parts[] = {
         {.iov_base = head->iov_base, .iov_len = before},
         {.iov_base = (void *)lines->data, .iov_len = lines->size},
-        {.iov_base = (char *)head->iov_base + before, .iov_len = 2},
         *body,
     };
     ssize_t sent = transmit(socket, parts, sizeof parts / sizeof *parts, flags);
     if (sent < 0 || (size_t)sent < before)
         return sent;
-    size_t taken = (size_t)sent - before < lines->size ? (size_t)sent - before
-                                                       : lines->size;
+    size_t after = (size_t)sent - before;
+    size_t taken = after < lines->size ? after : lines->size;
     *lines = kx_slice(lines->data + taken, lines->size - taken);
-    if ((size_t)sent > taken)
-        return sent - (ssize_t)taken;
+    if (lines->size == 0)
+        return (ssize_t)(before + blank + after - taken);
+    if (before > 0)
+        return (ssize_t)before;
     errno = EAGAIN;
     return -1;
 }

@@ -40,9 +40,10 @@ bool mhd_socket_close(int fd, struct connection *connection_out);
 struct client_usage *mhd_socket_client(int fd);
 /* Returns how many bytes were sent on the socket. */
 uint64_t mhd_socket_sent(int fd);
-/* Adds header lines, each with its CR LF, to the head that the library sends
- * next on the socket. Call it before the library has a reply to send. The lines
- * must live until the head is sent or the socket is closed. */
+/* Adds header lines and the blank line after them, each with its CR LF, to the
+ * head that the library sends next on the socket. Call it before the library
+ * has a reply to send. The lines must live until the head is sent or the socket
+ * is closed. */
 void mhd_socket_add_lines(int fd, struct kx_slice lines);
 /* Ends a socket whose client stalls while others need the memory it holds: an
  * incomplete request is answered 408, a reply breaks off. The library then
@@ -76,9 +77,9 @@ int mhd_socket_timeout_ms(void);
  * that owns the socket. */
 ssize_t __wrap_recv(int fd, void *buffer, size_t size, int flags);
 /* Replace send(2), sendmsg(2) and shutdown(2). They use the TLS of a registered
- * socket if it has one, and send the lines of mhd_socket_add_lines before the
- * blank line that ends the library's head. Called on the thread that owns the
- * socket. */
+ * socket if it has one, and send the lines of mhd_socket_add_lines in place of
+ * the blank line that ends the library's head. Called on the thread that owns
+ * the socket. */
 ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
 int __wrap_shutdown(int fd, int how);
