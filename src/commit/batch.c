@@ -2,7 +2,7 @@
  *
  * The rows of entries are gathered before view_apply_begin, so that readers are
  * kept out only while rows are written. After it, the rows of a large batch are
- * applied slice by slice, except the last slice (batch_slices.c). Then the
+ * applied slice by slice, except the last slice. Then the
  * catalog in memory changes, because its rows are written from it; then the
  * remaining rows are applied; then cache and lists follow. When the transaction
  * fails, the catalog gets its old values back before views are let in: no view
@@ -11,17 +11,725 @@
 #include "commit/batch.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <talloc.h>
 
-#include "commit/batch_catalog.h"
-#include "commit/batch_rows.h"
-#include "commit/batch_slices.h"
-#include "commit/store_counters.h"
+#include "base/arena.h"
 #include "commit/index_news.h"
+#include "commit/store_counters.h"
 #include "commit/touched_keys.h"
 #include "commit/view.h"
 #include "commit/watch.h"
+#include "engine/engine.h"
 #include "plan/plan_retry.h"
+
+/* ---- Rows --------------------------------------------------------------- */
+
+/* The rows while they are gathered. Keys and values point into the plan's
+ * overlay, or lie in mem. `failed` is tested once, before they are applied. */
+struct rows {
+    void *mem;
+    struct row_write *list;
+    size_t count;
+    size_t capacity;
+    size_t applied; /* of the first, in slices, before the others */
+    bool failed;
+};
+
+static void add_row(struct rows *rows, struct row_write write)
+{
+    if (rows->count == rows->capacity) {
+        size_t capacity = rows->capacity * 2 + 64;
+        struct row_write *list = talloc_realloc(
+            rows->mem, rows->list, struct row_write, (unsigned)capacity);
+        if (list == NULL) {
+            rows->failed = true;
+            return;
+        }
+        rows->list = list;
+        rows->capacity = capacity;
+    }
+    rows->list[rows->count++] = write;
+}
+
+/* When a client's entry expires, or a tombstone is to be removed; 0: never, or
+ * no entry. Other index entries have no row in the expiry table: they are
+ * removed with the entry that they belong to. */
+static int64_t expiry_of(struct kx_slice bytes)
+{
+    struct record record;
+    if (!record_read(bytes, &record) || (record.index != 0 && !record.deleted))
+        return 0;
+    return record.expires_at_ms;
+}
+
+/* Big endian, so that the first row of the table is the next to expire. The row
+ * of a tombstone has a value: the row that it names may be gone with its index.
+ */
+static void add_expiry_row(struct rows *rows, enum row_write_type type,
+                           int64_t expires_at_ms,
+                           const struct net_change *change)
+{
+    struct kx_slice key = change->key;
+    uint8_t *bytes = talloc_size(rows->mem, 8 + key.size);
+    if (bytes == NULL) {
+        rows->failed = true;
+        return;
+    }
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)((uint64_t)expires_at_ms >> (56 - 8 * i));
+    memcpy(bytes + 8, key.data, key.size);
+    bool tombstone = type == ROW_PUT && record_of_index(change->now);
+    add_row(rows, (struct row_write){.type = type,
+                                     .table = TABLE_EXPIRY,
+                                     .key = kx_slice(bytes, 8 + key.size),
+                                     .value = kx_text(tombstone ? "t" : "")});
+}
+
+/* A presumption is tested by an insertion, even of an entry that the batch
+ * removes again. */
+static void add_entry_rows(struct rows *rows, const struct net_change *change)
+{
+    struct row_write write = {.type = change->presumed ? ROW_INSERT : ROW_PUT,
+                              .table = TABLE_ENTRIES,
+                              .key = change->key,
+                              .value = change->now};
+    if (change->presumed || change->now.size != 0)
+        add_row(rows, write);
+    write.type = ROW_DELETE;
+    if (change->now.size == 0)
+        add_row(rows, write);
+}
+
+/* The rows that one changed key needs. A key that the batch both made and
+ * removed needs no row. A removed key that was never read may be stored, and is
+ * deleted in any case. If the batch fails, next_expiry_ms may be too early,
+ * which costs only one look-up. */
+static void add_change(struct writer *writer, struct rows *rows,
+                       const struct net_change *change)
+{
+    if (change->now.size == 0 && change->stored.size == 0 && !change->unread)
+        return;
+    add_entry_rows(rows, change);
+    int64_t before = expiry_of(change->stored);
+    int64_t now = expiry_of(change->now);
+    if (before == now)
+        return;
+    if (before != 0)
+        add_expiry_row(rows, ROW_DELETE, before, change);
+    if (now != 0)
+        add_expiry_row(rows, ROW_PUT, now, change);
+    if (now != 0 && now < writer->next_expiry_ms)
+        writer->next_expiry_ms = now;
+}
+
+/* A row of the catalog, if there was memory to make it. */
+static void add_made(struct rows *rows, bool made,
+                     const struct row_write *write)
+{
+    if (made)
+        add_row(rows, *write);
+    else
+        rows->failed = true;
+}
+
+static void add_index_row(struct rows *rows, const struct index *index)
+{
+    struct row_write write;
+    bool made = catalog_index_write(rows->mem, index, &write);
+    add_made(rows, made, &write);
+}
+
+static bool adopts(const struct count_delta *delta)
+{
+    return delta->adopted[KX_KEPT] != 0 || delta->adopted[KX_MENDED] != 0;
+}
+
+/* The catalog rows of the indexes that the plan has made ready, and of those
+ * that have taken over hand-kept entries. */
+static void add_index_rows(struct rows *rows, const struct plan *plan)
+{
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
+        if (plan_delta_resolves(&plan->totals[i]) || adopts(&plan->totals[i]))
+            add_index_row(rows, plan->totals[i].index);
+}
+
+static void add_removal(struct rows *rows, const struct index *index)
+{
+    struct row_write write;
+    bool made = catalog_index_removal(rows->mem, index, &write);
+    add_made(rows, made, &write);
+}
+
+/* The facts, with the last stamp and the counts, are part of every batch: after
+ * a crash they agree with the clients' entries in the table. */
+static void add_facts(struct rows *rows, const struct catalog *catalog)
+{
+    struct row_write write;
+    bool made = catalog_facts_write(rows->mem, catalog, &write);
+    add_made(rows, made, &write);
+}
+
+/* As with entries, next_expiry_ms may be too early if the batch fails. */
+static void add_outcomes(struct writer *writer, struct rows *rows,
+                         struct plan *plan)
+{
+    size_t count = 0;
+    const struct row_write *writes = NULL;
+    if (!plan_retry_rows(plan, &writes, &count))
+        rows->failed = true;
+    for (size_t i = 0; i < count; i++)
+        add_row(rows, writes[i]);
+    if (plan_retry_due_ms(plan) < writer->next_expiry_ms)
+        writer->next_expiry_ms = plan_retry_due_ms(plan);
+}
+
+/* The rows of the indexes that one action concerns. */
+static void add_action(struct rows *rows, const struct batch *batch)
+{
+    if (batch->action == CATALOG_FORGET)
+        add_removal(rows, batch->index);
+    else if (batch->action != CATALOG_KEEP && batch->action != CATALOG_PROGRESS)
+        add_index_row(rows, batch->index);
+    if (batch->other != NULL)
+        add_index_row(rows, batch->other);
+}
+
+/* Adds the rows of the catalog as it is in memory now. */
+static void batch_rows_add_catalog(struct rows *rows,
+                                   const struct catalog *catalog,
+                                   const struct batch *batch)
+{
+    add_action(rows, batch);
+    for (size_t i = 0; i < batch->also_count; i++)
+        add_action(rows, &batch->also[i]);
+    add_index_rows(rows, batch->plan);
+    add_facts(rows, catalog);
+}
+
+/* Adds the rows of the keys that the batch's plan has changed (net, in key
+ * order), and then those that the batch itself lists. */
+static void batch_rows_add(struct rows *rows, struct writer *writer,
+                           const struct batch *batch,
+                           const struct net_change *net, size_t net_count)
+{
+    for (size_t i = 0; i < net_count; i++)
+        add_change(writer, rows, &net[i]);
+    for (size_t i = 0; i < batch->write_count; i++)
+        add_row(rows, batch->writes[i]);
+    if (batch->plan != NULL && plan_retry_any(batch->plan))
+        add_outcomes(writer, rows, batch->plan);
+}
+
+/* ---- Slices of a large batch ---------------------------------------------
+ *
+ * Views that get in between two slices see the before image in place of the
+ * applied rows, and so the state before the batch. Everything that can refuse
+ * the batch is found before the first slice: undoing many rows takes as long as
+ * applying them, and no view gets in meanwhile. */
+
+enum {
+    SLICE_ROWS = 1024,  /* some milliseconds */
+    SLICED_MIN = 10240, /* changes; more than a batch of small commits has, for
+                         * which the reading would cost more than it gains */
+    SETTLED_BYTES_MAX = 64 << 20 /* kept of what is read; changes beyond that
+                                  * are one slice */
+};
+
+/* Bytes of a row's key in the expiry table before that of the entry. */
+enum { EXPIRY_TIME = 8 };
+
+/* The table's rows beside the changes, which are gone through in key order. */
+struct row_walk {
+    struct engine_range *range;
+    struct arena *arena;
+    bool begun;
+    bool ended;          /* no row is left */
+    struct kx_slice key; /* the first row not below the last change */
+    struct kx_slice stored;
+    uint32_t gap; /* in front of it */
+};
+
+/* Goes to the first row that is not below the key. The rows that are passed, or
+ * the change to which the last one belongs, end a gap. */
+static enum kx_status reach(struct row_walk *walk, struct kx_slice key)
+{
+    if (walk->begun && (walk->ended || kx_compare(walk->key, key) >= 0))
+        return KX_OK;
+    enum kx_status status =
+        engine_range_seek(walk->range, key, &walk->key, &walk->stored);
+    walk->begun = true;
+    walk->ended = status == KX_END;
+    walk->gap++;
+    return walk->ended ? KX_OK : status;
+}
+
+/* Reads the stored row of a change, and sets its gap. The copy lives as long as
+ * the plan, because the view points to the change. KX_NO_MEMORY: the change is
+ * not settled. */
+static enum kx_status settle(struct row_walk *walk, struct net_change *change)
+{
+    enum kx_status status = reach(walk, change->key);
+    if (status != KX_OK)
+        return status;
+    bool found = !walk->ended && kx_equal(walk->key, change->key);
+    walk->gap += found;
+    change->gap = walk->gap;
+    if (!change->unread)
+        return KX_OK;
+    if (found && change->presumed)
+        return KX_CHECK_FAILED;
+    change->stored = kx_slice(NULL, 0);
+    if (found) {
+        void *copy =
+            arena_copy(walk->arena, walk->stored.data, walk->stored.size);
+        if (copy == NULL)
+            return KX_NO_MEMORY;
+        change->stored = kx_slice(copy, walk->stored.size);
+    }
+    change->unread = false;
+    change->presumed = false;
+    return KX_OK;
+}
+
+/* Before view_apply_begin: reads the table's rows under the keys of a large
+ * batch (net, in key order) that were not read so far. Does nothing for a small
+ * batch. *settled_out: so many of the first changes are completely read. KX_OK,
+ * or KX_CHECK_FAILED: a key was presumed absent and is not; KX_FAILED. */
+static enum kx_status batch_settle(struct engine_range *range,
+                                   struct plan *plan, struct net_change *net,
+                                   size_t net_count, size_t *settled_out)
+{
+    struct arena arena;
+    struct row_walk walk = {.range = range, .arena = &arena};
+    enum kx_status status = KX_OK;
+    size_t bytes = 0;
+    size_t count = 0;
+    *settled_out = 0;
+    if (net_count < SLICED_MIN)
+        return KX_OK;
+    arena_init(&arena, plan);
+    status = plan_retry_settle(plan);
+    while (status == KX_OK && count < net_count && bytes <= SETTLED_BYTES_MAX) {
+        struct net_change *change = &net[count];
+        bool unread = change->unread;
+        status = settle(&walk, change);
+        if (status != KX_OK)
+            break;
+        bytes += unread ? change->stored.size : 0;
+        count++;
+    }
+    engine_range_end(range);
+    *settled_out = count;
+    return status == KX_NO_MEMORY ? KX_OK : status;
+}
+
+static struct kx_slice key_of(const struct row_write *row)
+{
+    size_t skip = row->table == TABLE_EXPIRY ? EXPIRY_TIME : 0;
+    return kx_slice(row->key.data + skip, row->key.size - skip);
+}
+
+/* After view_apply_begin: the rows of the entries table from number `begin` on,
+ * below `end`, were applied. With `keep` the cache takes the new records, else
+ * it only forgets the old ones. */
+static void batch_note_rows(struct writer *writer, const struct rows *rows,
+                            size_t begin, size_t end, bool keep)
+{
+    for (size_t i = begin; i < end; i++) {
+        const struct row_write *row = &rows->list[i];
+        if (row->table != TABLE_ENTRIES)
+            continue;
+        bool clients = !record_of_index(row->value);
+        if (clients || row->type != ROW_INSERT)
+            record_cache_update(writer->base.cache, row->key,
+                                keep ? row->value : kx_slice(NULL, 0),
+                                keep && clients);
+        if (clients && row->type == ROW_PUT &&
+            writer->base.catalog->dropping_count > 0)
+            catalog_note_written(writer->base.catalog, row->key);
+        writer->removed_rows += row->type == ROW_DELETE;
+    }
+}
+
+/* After view_apply_begin: applies the rows of settled changes, except the last
+ * slice of them, and lets views in after each slice; sets rows->applied. The
+ * rows become part of the transaction that the next txn_apply ends. KX_OK, or
+ * as txn_apply_part. */
+static enum kx_status batch_apply_slices(struct writer *writer,
+                                         struct rows *rows,
+                                         const struct net_change *net,
+                                         size_t settled)
+{
+    enum kx_status status = KX_OK;
+    while (status == KX_OK && settled > 0 &&
+           rows->count - rows->applied > SLICE_ROWS) {
+        struct engine_batch slice = {.writes = &rows->list[rows->applied],
+                                     .count = SLICE_ROWS,
+                                     .order = ROWS_NEIGHBOURS};
+        size_t last = before_image_lower_bound(
+            net, settled, key_of(&slice.writes[SLICE_ROWS - 1]));
+        if (last == settled)
+            break;
+        view_cast(writer->view, net, last + 1);
+        status = engine_apply_part(writer->base.engine, &slice);
+        batch_note_rows(writer, rows, rows->applied, rows->applied + SLICE_ROWS,
+                        false);
+        rows->applied += SLICE_ROWS;
+        view_open(writer->view);
+        view_close(writer->view);
+    }
+    return status;
+}
+
+/* ---- The catalog in memory -----------------------------------------------
+ *
+ * It takes the values of a batch before its rows are written from it, and gets
+ * the old ones back when the rows cannot be written. */
+
+/* What an index was before. */
+struct former_index {
+    enum kx_index_state state;
+    struct declaration *declaration;
+    struct row_form form;
+    uint32_t replaces;
+    uint64_t entries;
+    uint64_t conflicts;
+    struct build_progress build;
+    struct throttle pace;
+};
+
+/* The catalog's former values. Only the indexes that the batch names are filled
+ * in. The plan's counts are not here: batch_catalog_restore subtracts them;
+ * values that are swapped with the batch are swapped back. */
+struct former {
+    uint64_t stamp;
+    struct former_index index;
+    struct former_index other;
+};
+
+/* A migration that has failed is forgotten when another begins. */
+static struct index *failed_successor(const struct catalog *catalog,
+                                      const struct index *index)
+{
+    struct index *successor = catalog_successor(catalog, index);
+    return successor != NULL && successor->state == KX_INDEX_FAILED ? successor
+                                                                    : NULL;
+}
+
+/* The index that is dropped together with the batch's action: the replaced one,
+ * or one that would have replaced it or has failed to; or NULL. */
+static struct index *batch_catalog_other(const struct catalog *catalog,
+                                         const struct batch *batch)
+{
+    if (batch->action == CATALOG_DROP)
+        return catalog_successor(catalog, batch->index);
+    if (batch->action == CATALOG_FORM)
+        return failed_successor(catalog, batch->index);
+    if (batch->action == CATALOG_ADD && batch->index->replaces != 0)
+        return failed_successor(catalog,
+                                catalog_by_id(catalog, batch->index->replaces));
+    if (batch->action == CATALOG_ADD)
+        return catalog_find(catalog, batch->index->declaration->name);
+    if (batch->action == CATALOG_BUILD && batch->state == KX_INDEX_READY &&
+        batch->index->replaces != 0)
+        return catalog_by_id(catalog, batch->index->replaces);
+    return NULL;
+}
+
+static void note_action(const struct catalog *catalog, struct batch *batch)
+{
+    batch->other = batch_catalog_other(catalog, batch);
+    batch->before = batch->index != NULL ? batch->index->state : KX_INDEX_READY;
+}
+
+void batch_catalog_note(const struct catalog *catalog, struct batch *batch)
+{
+    note_action(catalog, batch);
+    for (size_t i = 0; i < batch->also_count; i++)
+        note_action(catalog, &batch->also[i]);
+}
+
+/* Adds the plan's counts, or with sign -1 subtracts them again. (A history that
+ * begins later than need be does no harm.) */
+static void add_counts(struct catalog *catalog, const struct plan *plan,
+                       int sign)
+{
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++) {
+        const struct count_delta *delta = &plan->totals[i];
+        struct index *index = delta->index;
+        if (index == NULL) {
+            catalog->entries += (uint64_t)(delta->entries * sign);
+            continue;
+        }
+        index->entries += (uint64_t)(delta->entries * sign);
+        index->conflicts += (uint64_t)(delta->conflicts * sign);
+        if (delta->history > index->history)
+            index->history = delta->history;
+        atomic_fetch_add(&index->usage.writes,
+                         (uint64_t)(delta->writes * sign));
+        for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
+            index->adoption.counts[kind] +=
+                delta->adopted[kind] * (uint64_t)sign;
+    }
+}
+
+/* An index whose last conflicts the plan has removed changes its state; the
+ * second call, with the states swapped, changes it back. */
+static void turn(const struct plan *plan, enum kx_index_state from,
+                 enum kx_index_state to)
+{
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
+        if (plan_delta_resolves(&plan->totals[i]) &&
+            plan->totals[i].index->state == from)
+            plan->totals[i].index->state = to;
+}
+
+/* Swaps the adoption counts of the job with those of the index; a second call
+ * swaps them back. */
+static void swap_adoption(const struct batch *batch)
+{
+    if (batch->adoption == NULL)
+        return;
+    struct kx_adoption other = *batch->adoption;
+    *batch->adoption = batch->index->adoption;
+    batch->index->adoption = other;
+}
+
+static void swap_verification(struct batch *batch)
+{
+    struct verify_report *other = batch->index->verification;
+    batch->index->verification = batch->verification;
+    batch->verification = other;
+}
+
+static void note(const struct index *index, struct former_index *former_out)
+{
+    former_out->state = index->state;
+    former_out->declaration = index->declaration;
+    former_out->form = index->form;
+    former_out->replaces = index->replaces;
+    former_out->entries = index->entries;
+    former_out->conflicts = index->conflicts;
+    former_out->build = index->build;
+    former_out->pace = index->pace;
+}
+
+static void put_back(struct index *index, const struct former_index *former)
+{
+    index->state = former->state;
+    index->declaration = former->declaration;
+    index->form = former->form;
+    index->replaces = former->replaces;
+    index->entries = former->entries;
+    index->conflicts = former->conflicts;
+    index->build = former->build;
+    index->pace = former->pace;
+}
+
+/* From now on its build progress counts the freed entries. */
+static void begin_drop(struct index *index)
+{
+    index->state = KX_INDEX_DROPPING;
+    index->build = (struct build_progress){.done = 0};
+}
+
+static void set_failure(struct index *index, const struct batch *batch)
+{
+    if (batch->failure != NULL)
+        snprintf(index->failure, sizeof index->failure, "%s", batch->failure);
+}
+
+static void set_build(struct index *index, const struct batch *batch)
+{
+    index->state = batch->state;
+    index->build = batch->build;
+    set_failure(index, batch);
+}
+
+static void set_pace(struct index *index, const struct batch *batch)
+{
+    index->pace = batch->pace;
+    index->build.run_started_ns = 0;
+}
+
+static void set_form(struct index *index, const struct batch *batch)
+{
+    index->declaration = batch->declaration;
+    index->form = batch->form;
+    index->build = batch->build;
+    set_failure(index, batch);
+}
+
+/* (The last index id stays raised after a failure; an unused id does no
+ * harm.) */
+static void act(struct catalog *catalog, struct batch *batch)
+{
+    switch (batch->action) {
+    case CATALOG_ADD:
+        catalog->last_id = batch->index->id;
+        batch->index->history = catalog->stamp;
+        break;
+    case CATALOG_DROP:
+        begin_drop(batch->index);
+        break;
+    case CATALOG_BUILD:
+        set_build(batch->index, batch);
+        break;
+    case CATALOG_PROGRESS:
+        batch->index->build = batch->build;
+        break;
+    case CATALOG_AGAIN:
+        batch->index->history = catalog->stamp;
+        set_build(batch->index, batch);
+        set_pace(batch->index, batch);
+        break;
+    case CATALOG_PACE:
+        set_pace(batch->index, batch);
+        break;
+    case CATALOG_FORM:
+        set_form(batch->index, batch);
+        break;
+    case CATALOG_VERIFY:
+        swap_verification(batch);
+        break;
+    case CATALOG_KEEP:
+    case CATALOG_FORGET:
+        break;
+    }
+}
+
+static void change_one(struct catalog *catalog, struct batch *batch,
+                       struct former *former_out)
+{
+    struct index *index = batch->index;
+    former_out->stamp = catalog->stamp;
+    if (batch->stamp != 0)
+        catalog->stamp = batch->stamp;
+    if (index != NULL)
+        note(index, &former_out->index);
+    add_counts(catalog, batch->plan, 1);
+    turn(batch->plan, KX_INDEX_CONFLICTED, KX_INDEX_READY);
+    if (index == NULL)
+        return;
+    index->entries += (uint64_t)batch->index_entries;
+    index->conflicts += (uint64_t)batch->index_conflicts;
+    catalog->entries += (uint64_t)batch->entries;
+    swap_adoption(batch);
+    act(catalog, batch);
+    if (batch->other == NULL)
+        return;
+    note(batch->other, &former_out->other);
+    begin_drop(batch->other);
+    if (batch->action != CATALOG_BUILD)
+        return;
+    index->form.changed_stamp = catalog->stamp;
+    index->history = catalog->stamp;
+    index->replaces = 0;
+}
+
+/* Gives the catalog the batch's values, also those of batch->other, and those
+ * of batch->also. No lists change: batch_catalog_restore undoes all of it.
+ * former_out has one element, and one more for each of batch->also. */
+static void batch_catalog_change(struct catalog *catalog, struct batch *batch,
+                                 struct former *former_out)
+{
+    change_one(catalog, batch, former_out);
+    for (size_t i = 0; i < batch->also_count; i++)
+        change_one(catalog, &batch->also[i], former_out + 1 + i);
+}
+
+/* Undoes change_one in the reverse order: the plan's counts of an index were
+ * added before the batch's own values. */
+static void restore_one(struct catalog *catalog, struct batch *batch,
+                        const struct former *former)
+{
+    struct index *index = batch->index;
+    if (index != NULL) {
+        if (batch->other != NULL)
+            put_back(batch->other, &former->other);
+        if (batch->action == CATALOG_VERIFY)
+            swap_verification(batch);
+        swap_adoption(batch);
+        catalog->entries -= (uint64_t)batch->entries;
+    }
+    turn(batch->plan, KX_INDEX_READY, KX_INDEX_CONFLICTED);
+    add_counts(catalog, batch->plan, -1);
+    if (index != NULL)
+        put_back(index, &former->index);
+    catalog->stamp = former->stamp;
+}
+
+static void batch_catalog_restore(struct catalog *catalog, struct batch *batch,
+                                  const struct former *former)
+{
+    for (size_t i = batch->also_count; i > 0; i--)
+        restore_one(catalog, &batch->also[i - 1], &former[i]);
+    restore_one(catalog, batch, former);
+}
+
+static void rearrange_one(struct catalog *catalog, const struct batch *batch)
+{
+    if (batch->action == CATALOG_ADD)
+        catalog_add(catalog, batch->index);
+    else if (batch->action == CATALOG_DROP)
+        catalog_drop(catalog, batch->index);
+    else if (batch->action == CATALOG_FORGET)
+        catalog_forget(catalog, batch->index);
+    if (batch->other != NULL)
+        catalog_drop(catalog, batch->other);
+}
+
+/* The changes that cannot be undone, after the rows are in the tables: indexes
+ * move between the lists, or the index is freed. */
+static void batch_catalog_rearrange(struct catalog *catalog,
+                                    const struct batch *batch)
+{
+    rearrange_one(catalog, batch);
+    for (size_t i = 0; i < batch->also_count; i++)
+        rearrange_one(catalog, &batch->also[i]);
+}
+
+/* ---- Watches ------------------------------------------------------------ */
+
+/* Have a name's keys become readable, or stopped being readable? */
+static bool changes_view(const struct batch *batch)
+{
+    switch (batch->action) {
+    case CATALOG_KEEP:
+    case CATALOG_FORGET:
+    case CATALOG_PROGRESS:
+    case CATALOG_PACE:
+    case CATALOG_VERIFY:
+        return false;
+    case CATALOG_ADD:
+    case CATALOG_DROP:
+        return true;
+    case CATALOG_FORM:
+        /* Only the step that shows the new form dates it. */
+        return batch->stamp != 0 && batch->form.changed_stamp == batch->stamp;
+    case CATALOG_BUILD:
+    case CATALOG_AGAIN:
+        break;
+    }
+    return batch->state != batch->before;
+}
+
+/* Rows of an index that is not readable yet are not reported. That it has
+ * become readable is. */
+static void tell_watches(struct watch_set *set, const struct batch *batch,
+                         const struct rows *rows)
+{
+    bool all = changes_view(batch) || plan_resolves(batch->plan);
+    for (size_t i = 0; !all && i < batch->also_count; i++)
+        all = changes_view(&batch->also[i]);
+    if (all)
+        watch_note_all(set);
+    else if (!batch->new_index_rows)
+        watch_note(set, rows->list, rows->count);
+}
+
+/* ---- Applying ----------------------------------------------------------- */
 
 enum {
     PLAN_KEPT_MAX = 16 << 20 /* bytes of a plan that stays until the next */
@@ -134,11 +842,8 @@ static enum kx_status apply_rest(struct writer *writer, struct rows *rows,
 static void announce(struct writer *writer, const struct batch *batch,
                      const struct rows *rows)
 {
-    bool resolved = plan_resolves(batch->plan);
-    if (resolved)
-        watch_note_all(writer->watches);
-    watch_batch(writer->watches, batch, rows->list, rows->count);
-    if (resolved || batch->action != CATALOG_KEEP)
+    tell_watches(writer->watches, batch, rows);
+    if (batch->action != CATALOG_KEEP || plan_resolves(batch->plan))
         index_news_note(writer->news);
 }
 

@@ -62,6 +62,9 @@ struct batch {
     enum kx_index_state before; /* that `index` was in */
 };
 
+/* Sets `other` and `before` of the batch and of batch->also. */
+void batch_catalog_note(const struct catalog *catalog, struct batch *batch);
+
 /* Applies the batch. KX_OK: it is visible, and on disk after the next flush;
  * *number_out is the argument for view_flushed; the store keeps the plan until
  * the next batch or batch_release. Otherwise nothing has changed, except with

@@ -3,6 +3,8 @@
  * moves the commits into lists of their clients, which need no lock. */
 #include "commit/commit_queue.h"
 
+#include <stdbool.h>
+
 #include "base/charge.h"
 #include "base/cond_wait.h"
 #include "engine/engine.h"
@@ -12,13 +14,14 @@ void commit_queue_init(struct commit_queue *queue)
     pthread_mutex_init(&queue->lock, NULL);
     pthread_cond_init(&queue->work, NULL);
     pthread_cond_init(&queue->returned, NULL);
-    commit_delay_init(&queue->delay);
+    pthread_cond_init(&queue->enough, NULL);
     STAILQ_INIT(&queue->clients);
     queue->working = true;
 }
 
 void commit_queue_finish(struct commit_queue *queue)
 {
+    pthread_cond_destroy(&queue->enough);
     pthread_cond_destroy(&queue->returned);
     pthread_cond_destroy(&queue->work);
     pthread_mutex_destroy(&queue->lock);
@@ -91,7 +94,9 @@ static bool enqueue(struct commit_queue *queue, struct kx_commit *commit)
         queue->last->next = commit;
     queue->last = commit;
     count_add(queue, commit, 1);
-    commit_delay_look(&queue->delay, commit_queue_count(queue));
+    if (commit_queue_count(queue) == COMMIT_DELAY_COMMITS &&
+        atomic_load(&queue->delaying))
+        pthread_cond_signal(&queue->enough);
     return only;
 }
 
@@ -129,6 +134,49 @@ static void wait_returned(struct commit_queue *queue)
 {
     while (queue->borrowed)
         pthread_cond_wait(&queue->returned, &queue->lock);
+}
+
+/* ---- Waiting for more commits --------------------------------------------
+ *
+ * Correctness does not depend on it: a wait that is cut short, or that takes
+ * its whole time, only makes another batch. */
+
+static bool is_enough(const struct commit_queue *queue)
+{
+    return commit_queue_count(queue) >= COMMIT_DELAY_COMMITS ||
+           queue->last_count >= COMMIT_DELAY_COMMITS ||
+           atomic_load(&queue->expecting) == 0;
+}
+
+/* Inside the lock, which is released while it waits; the queue is not empty.
+ * commit_queue_expect_end stores `expecting`, then loads `delaying`; the writer
+ * stores `delaying`, then loads `expecting`. So at least one sees the other. */
+static void wait_for_more(struct commit_queue *queue)
+{
+    uint64_t until_ns = queue->first->times.submitted_ns + COMMIT_DELAY_NS;
+    atomic_store(&queue->delaying, true);
+    while (!is_enough(queue) &&
+           cond_wait_until(&queue->enough, &queue->lock, until_ns))
+        ;
+    atomic_store(&queue->delaying, false);
+    queue->last_count = commit_queue_count(queue);
+}
+
+void commit_queue_expect(struct commit_queue *queue)
+{
+    atomic_fetch_add(&queue->expecting, 1);
+}
+
+/* The lock keeps the signal from coming between the writer's last test and its
+ * wait. */
+void commit_queue_expect_end(struct commit_queue *queue)
+{
+    if (atomic_fetch_sub(&queue->expecting, 1) != 1 ||
+        !atomic_load(&queue->delaying))
+        return;
+    pthread_mutex_lock(&queue->lock);
+    pthread_cond_signal(&queue->enough);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 /* ---- Turns -------------------------------------------------------------- */
@@ -254,8 +302,7 @@ bool commit_queue_take(struct commit_queue *queue, uint64_t until_ns)
         wait_returned(queue);
     }
     if (!waiting && queue->first != NULL)
-        commit_delay_wait(&queue->delay, &queue->lock, &queue->count,
-                          queue->first->times.submitted_ns);
+        wait_for_more(queue);
     queue->working = true;
     struct kx_commit *first = queue->first;
     queue->first = NULL;

@@ -8,18 +8,29 @@
  * has been planned and its cost is known, so a turn may exceed these units by
  * one commit; its client then has no turn in as many rounds as it took turns. A
  * client that has nothing waiting collects no turns. So a commit waits for at
- * most one long commit of each other client. */
+ * most one long commit of each other client.
+ *
+ * The writer may wait for more commits before it begins a small batch. A flush
+ * costs the processor the same for one commit as for many; among many reads,
+ * commits arrive one by one, and each would get its own flush. So while threads
+ * have work at hand that may bring commits, and the previous batch was small as
+ * well, the writer waits for COMMIT_DELAY_COMMITS commits, but at most
+ * COMMIT_DELAY_NS from the first one. Larger batches form by themselves during
+ * the flush of the previous one. */
 #ifndef COMMIT_QUEUE_H
 #define COMMIT_QUEUE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
 
-#include "commit/commit_delay.h"
 #include "kindex/commit.h"
 
 struct engine;
 
 enum {
+    COMMIT_DELAY_COMMITS = 8,
+    COMMIT_DELAY_NS = 500000,
     COMMIT_TURN_UNITS = 1000000, /* about 1 ms */
     COMMIT_LONG_UNITS = 20000000 /* of a commit that is long, and of the commits
                                   * after which a batch is closed: 20 ms */
@@ -33,20 +44,23 @@ struct commit_queue {
     pthread_mutex_t lock;
     pthread_cond_t work;     /* for the writer: something is in the queue */
     pthread_cond_t returned; /* for the writer: its work is its own again */
+    pthread_cond_t enough;   /* for the writer: it need not wait for more */
     bool stopping;
     bool working;            /* the writer is at work, on commits or jobs */
     bool borrowed;           /* another thread does its work */
     struct kx_commit *first; /* submitted since the writer last looked, in
                               * order; or NULL */
     struct kx_commit *last;
-    struct commit_delay delay; /* its header says which thread uses what */
     /* Any thread. */
-    atomic_uint count; /* commits that wait, here and in the clients */
+    atomic_uint count;     /* commits that wait, here and in the clients */
+    atomic_uint expecting; /* threads with work at hand */
+    atomic_bool delaying;  /* the writer waits for more; set under `lock` */
     /* Of the thread that does the writer's work. */
     STAILQ_HEAD(, kx_client) clients; /* that have commits waiting */
     size_t client_count;
     size_t left; /* of them, from the first on: not yet served in this round */
     uint64_t round;
+    uint32_t last_count;      /* commits that were taken the last time */
     struct kx_client unnamed; /* of commits without a client */
 };
 
@@ -61,6 +75,11 @@ enum kx_status commit_queue_submit(struct commit_queue *queue,
 
 /* How many commits wait: those that the writer has begun do not. Any thread. */
 uint32_t commit_queue_count(const struct commit_queue *queue);
+
+/* The calling thread has work at hand that may bring commits; it no longer has
+ * (kx_commits_expected and kx_commits_done). */
+void commit_queue_expect(struct commit_queue *queue);
+void commit_queue_expect_end(struct commit_queue *queue);
 
 /* From now on no commit is accepted, and the writer is to stop when the queue
  * is empty. Any thread. */

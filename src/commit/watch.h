@@ -2,14 +2,14 @@
  * tickets of their watches are answered with the next answers. The answer says
  * that something has changed, not what, so nothing has to be kept for a slow
  * reader. A watch of a prefix also collects the changed keys, but a bounded
- * number of them (dirty_keys.h). */
+ * number of them. */
 #ifndef WATCH_H
 #define WATCH_H
 
 #include "engine/engine.h"
+#include "kindex.h"
 
 struct watch_set;
-struct batch;
 
 /* Under talloc context mem; no watch may be open when that is freed. NULL when
  * memory ran out. */
@@ -22,9 +22,6 @@ void watch_note(struct watch_set *set, const struct row_write *rows,
 /* The state of an index has changed, and with it the readable keys: all watches
  * will be answered. */
 void watch_note_all(struct watch_set *set);
-/* A batch was applied, as these rows: calls one of the two above, as needed. */
-void watch_batch(struct watch_set *set, const struct batch *batch,
-                 const struct row_write *rows, size_t count);
 
 /* The tickets to be answered now, linked by next, in front of `list`. The
  * changes that were noted are on disk. */

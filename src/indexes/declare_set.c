@@ -9,7 +9,6 @@
 #include <talloc.h>
 
 #include "commit/batch.h"
-#include "commit/batch_catalog.h"
 #include "indexes/declare.h"
 #include "indexes/migrate.h"
 #include "read/declare_preview.h"

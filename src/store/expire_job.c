@@ -3,7 +3,7 @@
  * entries.
  *
  * TABLE_EXPIRY has a row for each entry that expires, in the order of time.
- * batch_rows.c keeps it consistent with the entries, so the first row says when
+ * batch.c keeps it consistent with the entries, so the first row says when
  * there is work: until then the writer does not read the table. */
 #include "store/expire_job.h"
 

@@ -47,12 +47,12 @@ enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
 
 void kx_commits_expected(struct kx_store *store)
 {
-    commit_delay_expect(&store->queue.delay);
+    commit_queue_expect(&store->queue);
 }
 
 void kx_commits_done(struct kx_store *store)
 {
-    commit_delay_done(&store->queue.delay, &store->queue.lock);
+    commit_queue_expect_end(&store->queue);
 }
 
 /* ---- Waiting ------------------------------------------------------------ */

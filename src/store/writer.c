@@ -31,7 +31,7 @@
 enum {
     /* A batch takes the waiting commits, up to a number and a cost: under load
      * it grows by itself while the previous one is flushed; otherwise see
-     * commit_delay.h. */
+     * commit_queue.h. */
     BATCH_COMMITS_MAX = 4096,
     BATCH_UNITS_MAX = COMMIT_LONG_UNITS,
     COMMAND_UNITS = 5000000, /* charged for a command, which has a batch and a

@@ -4,7 +4,7 @@
  */
 #include "store.h"
 
-#include "commit/batch_slices.h"
+#include "commit/batch.h"
 
 enum { ENTRIES = 24, NEW = 8, TAGS = 450, SCANS = 40 };
 

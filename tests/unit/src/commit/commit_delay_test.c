@@ -75,7 +75,7 @@ static int watched(void **state)
     struct story *s = *state;
     sem_init(&waiting.begun, 0, 0);
     waiting.late = false;
-    waiting.cond = &s->test.store->queue.delay.enough;
+    waiting.cond = &s->test.store->queue.enough;
     return failed;
 }
 
