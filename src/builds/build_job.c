@@ -36,7 +36,7 @@ static enum kx_status write_rows(struct writer *writer, struct build_rows *rows,
     if (status == KX_OK && count != 0)
         status = build_merge_rows(writer, mem, &batch, count);
     if (status == KX_OK && batch.write_count != 0)
-        status = index_adopts(batch.index) ? job_settle(writer, &batch)
+        status = index_adopts(batch.index) ? job_apply_visible(writer, &batch)
                                            : job_apply(writer, &batch);
     talloc_free(mem);
     return status;

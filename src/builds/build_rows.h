@@ -24,8 +24,8 @@ struct build_window {
 };
 
 /* No rows of this index yet, allocated in mem. NULL: memory ran out.
- * writer->touched must be there as long as the rows, and from now on have the
- * keys that commits change. */
+ * writer->changed_keys must be there as long as the rows, and from now on have
+ * the keys that commits change. */
 struct build_rows *build_rows_create(void *mem, struct writer *writer,
                                      struct index *index);
 

@@ -3,12 +3,12 @@
 
 #include <talloc.h>
 
-#include "commit/touched_keys.h"
+#include "commit/changed_keys.h"
 
-/* The touched keys go with the set. */
+/* The changed keys are a child of the set. */
 static int leave_writer(struct build_set *set)
 {
-    set->writer->touched = NULL;
+    set->writer->changed_keys = NULL;
     return 0;
 }
 
@@ -18,9 +18,9 @@ struct build_set *build_set_create(struct writer *writer)
     if (set == NULL)
         return NULL;
     set->writer = writer;
-    writer->touched = touched_keys_create(set);
+    writer->changed_keys = changed_keys_create(set);
     talloc_set_destructor(set, leave_writer);
-    if (writer->touched != NULL)
+    if (writer->changed_keys != NULL)
         return set;
     talloc_free(set);
     return NULL;

@@ -11,7 +11,7 @@ struct build_set {
     size_t count;
 };
 
-/* An empty one, with writer->touched. NULL: memory ran out. Freed by
+/* An empty one, with writer->changed_keys. NULL: memory ran out. Freed by
  * talloc_free, with the rows. */
 struct build_set *build_set_create(struct writer *writer);
 

@@ -12,7 +12,7 @@
 
 #include "catalog/row_form.h"
 #include "commit/job.h"
-#include "commit/touched_keys.h"
+#include "commit/changed_keys.h"
 
 enum { STEP_POOL_BYTES = 256 << 10 }; /* for the rows of a step */
 
@@ -110,7 +110,7 @@ static enum kx_status freshen(struct build_rows *rows, struct row_write *row)
         kx_add_slice(&rows->key, record_owner(&record, row->key));
     if (rows->key.failed)
         return KX_NO_MEMORY;
-    return touched_keys_may_have(rows->writer->touched,
+    return changed_keys_may_have(rows->writer->changed_keys,
                                  kx_buffer_slice(&rows->key))
                ? make_again(rows, row)
                : KX_OK;

@@ -1,13 +1,17 @@
-/* From a planned batch to one transaction.
+/* Turns a planned batch into one transaction. One file because the steps share
+ * the batch's rows and the old values of the catalog:
  *
- * The rows of entries are gathered before view_apply_begin, so that readers are
- * kept out only while rows are written. After it, the rows of a large batch are
- * applied slice by slice, except the last slice. Then the
- * catalog in memory changes, because its rows are written from it; then the
- * remaining rows are applied; then cache and lists follow. When the transaction
- * fails, the catalog gets its old values back before views are let in: no view
- * ever sees a state that was not applied. Glances continue until the rows are
- * applied, unless the batch changes a part of the catalog that they read. */
+ * 1. The rows of entries are gathered before view_apply_begin, so that readers
+ *    are kept out only while rows are written.
+ * 2. The rows of a large batch are applied slice by slice, except the last
+ *    slice.
+ * 3. The catalog in memory changes, because its rows are written from it.
+ * 4. The remaining rows are applied, then cache and lists follow.
+ *
+ * If the transaction fails, the catalog gets its old values back before views
+ * are let in, so no view ever sees a state that was not applied. Peeks continue
+ * until the rows are applied, unless the batch changes a part of the catalog
+ * that they read. */
 #include "commit/batch.h"
 
 #include <malloc.h>
@@ -15,9 +19,9 @@
 #include <talloc.h>
 
 #include "base/arena.h"
-#include "commit/index_news.h"
+#include "commit/index_waiters.h"
 #include "commit/store_counters.h"
-#include "commit/touched_keys.h"
+#include "commit/changed_keys.h"
 #include "commit/view.h"
 #include "commit/watch.h"
 #include "engine/engine.h"
@@ -25,14 +29,14 @@
 
 /* ---- Rows --------------------------------------------------------------- */
 
-/* The rows while they are gathered. Keys and values point into the plan's
- * overlay, or lie in mem. `failed` is tested once, before they are applied. */
+/* The rows of one batch. Keys and values point into the plan's overlay, or lie
+ * in mem. `failed` (no memory) is tested once, before the rows are applied. */
 struct rows {
     void *mem;
     struct row_write *list;
     size_t count;
     size_t capacity;
-    size_t applied; /* of the first, in slices, before the others */
+    size_t applied; /* number of leading rows that slices have applied */
     bool failed;
 };
 
@@ -86,8 +90,8 @@ static void add_expiry_row(struct rows *rows, enum row_write_type type,
                                      .value = kx_text(tombstone ? "t" : "")});
 }
 
-/* A presumption is tested by an insertion, even of an entry that the batch
- * removes again. */
+/* An insertion tests the assumption that the key is absent, even if the batch
+ * removes the entry again. */
 static void add_entry_rows(struct rows *rows, const struct net_change *change)
 {
     struct row_write write = {.type = change->presumed ? ROW_INSERT : ROW_PUT,
@@ -101,8 +105,8 @@ static void add_entry_rows(struct rows *rows, const struct net_change *change)
         add_row(rows, write);
 }
 
-/* The rows that one changed key needs. A key that the batch both made and
- * removed needs no row. A removed key that was never read may be stored, and is
+/* Adds the rows of one changed key. A key that the batch both made and removed
+ * needs no row. A removed key that was never read may be stored, so it is
  * deleted in any case. If the batch fails, next_expiry_ms may be too early,
  * which costs only one look-up. */
 static void add_change(struct writer *writer, struct rows *rows,
@@ -123,7 +127,7 @@ static void add_change(struct writer *writer, struct rows *rows,
         writer->next_expiry_ms = now;
 }
 
-/* A row of the catalog, if there was memory to make it. */
+/* Adds a row of the catalog; `made` is false if memory ran out. */
 static void add_made(struct rows *rows, bool made,
                      const struct row_write *write)
 {
@@ -145,8 +149,8 @@ static bool adopts(const struct count_delta *delta)
     return delta->adopted[KX_KEPT] != 0 || delta->adopted[KX_MENDED] != 0;
 }
 
-/* The catalog rows of the indexes that the plan has made ready, and of those
- * that have taken over hand-kept entries. */
+/* Adds the catalog rows of the indexes that the plan has made ready, or that
+ * have adopted hand-kept entries in it. */
 static void add_index_rows(struct rows *rows, const struct plan *plan)
 {
     for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
@@ -184,7 +188,7 @@ static void add_outcomes(struct writer *writer, struct rows *rows,
         writer->next_expiry_ms = plan_retry_due_ms(plan);
 }
 
-/* The rows of the indexes that one action concerns. */
+/* Adds the catalog rows of the indexes that one action concerns. */
 static void add_action(struct rows *rows, const struct batch *batch)
 {
     if (batch->action == CATALOG_FORGET)
@@ -196,20 +200,19 @@ static void add_action(struct rows *rows, const struct batch *batch)
 }
 
 /* Adds the rows of the catalog as it is in memory now. */
-static void batch_rows_add_catalog(struct rows *rows,
-                                   const struct catalog *catalog,
-                                   const struct batch *batch)
+static void add_catalog_rows(struct rows *rows, const struct catalog *catalog,
+                             const struct batch *batch)
 {
     add_action(rows, batch);
-    for (size_t i = 0; i < batch->also_count; i++)
-        add_action(rows, &batch->also[i]);
+    for (size_t i = 0; i < batch->part_count; i++)
+        add_action(rows, &batch->parts[i]);
     add_index_rows(rows, batch->plan);
     add_facts(rows, catalog);
 }
 
 /* Adds the rows of the keys that the batch's plan has changed (net, in key
  * order), and then those that the batch itself lists. */
-static void batch_rows_add(struct rows *rows, struct writer *writer,
+static void add_batch_rows(struct rows *rows, struct writer *writer,
                            const struct batch *batch,
                            const struct net_change *net, size_t net_count)
 {
@@ -232,14 +235,14 @@ enum {
     SLICE_ROWS = 1024,  /* some milliseconds */
     SLICED_MIN = 10240, /* changes; more than a batch of small commits has, for
                          * which the reading would cost more than it gains */
-    SETTLED_BYTES_MAX = 64 << 20 /* kept of what is read; changes beyond that
-                                  * are one slice */
+    REPLACED_BYTES_MAX = 64 << 20 /* kept of replaced rows; the changes beyond
+                                   * are one slice */
 };
 
 /* Bytes of a row's key in the expiry table before that of the entry. */
 enum { EXPIRY_TIME = 8 };
 
-/* The table's rows beside the changes, which are gone through in key order. */
+/* A walk through the table in key order, beside the changes of a batch. */
 struct row_walk {
     struct engine_range *range;
     struct arena *arena;
@@ -247,11 +250,11 @@ struct row_walk {
     bool ended;          /* no row is left */
     struct kx_slice key; /* the first row not below the last change */
     struct kx_slice stored;
-    uint32_t gap; /* in front of it */
+    uint32_t gap; /* number of the gap in front of that row */
 };
 
-/* Goes to the first row that is not below the key. The rows that are passed, or
- * the change to which the last one belongs, end a gap. */
+/* Goes to the first row that is not below the key. Rows that the walk passes
+ * end a gap, and so does the change to which the last row belongs. */
 static enum kx_status reach(struct row_walk *walk, struct kx_slice key)
 {
     if (walk->begun && (walk->ended || kx_compare(walk->key, key) >= 0))
@@ -264,10 +267,11 @@ static enum kx_status reach(struct row_walk *walk, struct kx_slice key)
     return walk->ended ? KX_OK : status;
 }
 
-/* Reads the stored row of a change, and sets its gap. The copy lives as long as
- * the plan, because the view points to the change. KX_NO_MEMORY: the change is
- * not settled. */
-static enum kx_status settle(struct row_walk *walk, struct net_change *change)
+/* Reads the row that a change replaces, and sets its gap. The copy lives as
+ * long as the plan, because the view points to the change. KX_NO_MEMORY: the
+ * change is as it was. */
+static enum kx_status read_replaced(struct row_walk *walk,
+                                    struct net_change *change)
 {
     enum kx_status status = reach(walk, change->key);
     if (status != KX_OK)
@@ -292,35 +296,38 @@ static enum kx_status settle(struct row_walk *walk, struct net_change *change)
     return KX_OK;
 }
 
-/* Before view_apply_begin: reads the table's rows under the keys of a large
- * batch (net, in key order) that were not read so far. Does nothing for a small
- * batch. *settled_out: so many of the first changes are completely read. KX_OK,
- * or KX_CHECK_FAILED: a key was presumed absent and is not; KX_FAILED. */
-static enum kx_status batch_settle(struct engine_range *range,
-                                   struct plan *plan, struct net_change *net,
-                                   size_t net_count, size_t *settled_out)
+/* Before view_apply_begin: reads the rows that the changes of a large batch
+ * (net, in key order) replace, unless the plan has read them. Does nothing for
+ * a small batch. *read_out: number of leading changes whose rows are known.
+ * KX_OK; KX_CHECK_FAILED: a key that the plan assumed to be absent is not;
+ * KX_FAILED. */
+static enum kx_status read_all_replaced(struct engine_range *range,
+                                        struct plan *plan,
+                                        struct net_change *net,
+                                        size_t net_count, size_t *read_out)
 {
     struct arena arena;
     struct row_walk walk = {.range = range, .arena = &arena};
     enum kx_status status = KX_OK;
     size_t bytes = 0;
     size_t count = 0;
-    *settled_out = 0;
+    *read_out = 0;
     if (net_count < SLICED_MIN)
         return KX_OK;
     arena_init(&arena, plan);
     status = plan_retry_settle(plan);
-    while (status == KX_OK && count < net_count && bytes <= SETTLED_BYTES_MAX) {
+    while (status == KX_OK && count < net_count &&
+           bytes <= REPLACED_BYTES_MAX) {
         struct net_change *change = &net[count];
         bool unread = change->unread;
-        status = settle(&walk, change);
+        status = read_replaced(&walk, change);
         if (status != KX_OK)
             break;
         bytes += unread ? change->stored.size : 0;
         count++;
     }
     engine_range_end(range);
-    *settled_out = count;
+    *read_out = count;
     return status == KX_NO_MEMORY ? KX_OK : status;
 }
 
@@ -330,11 +337,10 @@ static struct kx_slice key_of(const struct row_write *row)
     return kx_slice(row->key.data + skip, row->key.size - skip);
 }
 
-/* After view_apply_begin: the rows of the entries table from number `begin` on,
- * below `end`, were applied. With `keep` the cache takes the new records, else
- * it only forgets the old ones. */
-static void batch_note_rows(struct writer *writer, const struct rows *rows,
-                            size_t begin, size_t end, bool keep)
+/* After view_apply_begin: the rows [begin, end) were applied, so the cache
+ * forgets their old records, and with `keep` takes the new ones. */
+static void note_rows(struct writer *writer, const struct rows *rows,
+                      size_t begin, size_t end, bool keep)
 {
     for (size_t i = begin; i < end; i++) {
         const struct row_write *row = &rows->list[i];
@@ -352,29 +358,27 @@ static void batch_note_rows(struct writer *writer, const struct rows *rows,
     }
 }
 
-/* After view_apply_begin: applies the rows of settled changes, except the last
- * slice of them, and lets views in after each slice; sets rows->applied. The
- * rows become part of the transaction that the next txn_apply ends. KX_OK, or
- * as txn_apply_part. */
-static enum kx_status batch_apply_slices(struct writer *writer,
-                                         struct rows *rows,
-                                         const struct net_change *net,
-                                         size_t settled)
+/* After view_apply_begin: applies the rows of the first `read` changes, except
+ * the last slice of them, lets views in after each slice, and sets
+ * rows->applied. The rows become part of the transaction that the next
+ * engine_apply ends. KX_OK, or an error of the engine. */
+static enum kx_status apply_slices(struct writer *writer, struct rows *rows,
+                                   const struct net_change *net, size_t read)
 {
     enum kx_status status = KX_OK;
-    while (status == KX_OK && settled > 0 &&
+    while (status == KX_OK && read > 0 &&
            rows->count - rows->applied > SLICE_ROWS) {
         struct engine_batch slice = {.writes = &rows->list[rows->applied],
                                      .count = SLICE_ROWS,
                                      .order = ROWS_NEIGHBOURS};
         size_t last = before_image_lower_bound(
-            net, settled, key_of(&slice.writes[SLICE_ROWS - 1]));
-        if (last == settled)
+            net, read, key_of(&slice.writes[SLICE_ROWS - 1]));
+        if (last == read)
             break;
-        view_cast(writer->view, net, last + 1);
+        view_set_before_image(writer->view, net, last + 1);
         status = engine_apply_part(writer->base.engine, &slice);
-        batch_note_rows(writer, rows, rows->applied, rows->applied + SLICE_ROWS,
-                        false);
+        note_rows(writer, rows, rows->applied, rows->applied + SLICE_ROWS,
+                  false);
         rows->applied += SLICE_ROWS;
         view_open(writer->view);
         view_close(writer->view);
@@ -387,8 +391,8 @@ static enum kx_status batch_apply_slices(struct writer *writer,
  * It takes the values of a batch before its rows are written from it, and gets
  * the old ones back when the rows cannot be written. */
 
-/* What an index was before. */
-struct former_index {
+/* The old values of an index. */
+struct index_before {
     enum kx_index_state state;
     struct declaration *declaration;
     struct row_form form;
@@ -399,13 +403,13 @@ struct former_index {
     struct throttle pace;
 };
 
-/* The catalog's former values. Only the indexes that the batch names are filled
- * in. The plan's counts are not here: batch_catalog_restore subtracts them;
- * values that are swapped with the batch are swapped back. */
-struct former {
+/* The old values of the catalog. Only the indexes that the batch names are
+ * filled in. Not here are the plan's counts, which restore_catalog subtracts,
+ * and the values that it swaps back with the batch. */
+struct catalog_before {
     uint64_t stamp;
-    struct former_index index;
-    struct former_index other;
+    struct index_before index;
+    struct index_before other;
 };
 
 /* A migration that has failed is forgotten when another begins. */
@@ -417,10 +421,11 @@ static struct index *failed_successor(const struct catalog *catalog,
                                                                     : NULL;
 }
 
-/* The index that is dropped together with the batch's action: the replaced one,
- * or one that would have replaced it or has failed to; or NULL. */
-static struct index *batch_catalog_other(const struct catalog *catalog,
-                                         const struct batch *batch)
+/* Returns the index that is dropped together with the batch's action: the one
+ * that it replaces, or one that would have replaced it or has failed to; or
+ * NULL. */
+static struct index *index_to_drop(const struct catalog *catalog,
+                                   const struct batch *batch)
 {
     if (batch->action == CATALOG_DROP)
         return catalog_successor(catalog, batch->index);
@@ -439,15 +444,15 @@ static struct index *batch_catalog_other(const struct catalog *catalog,
 
 static void note_action(const struct catalog *catalog, struct batch *batch)
 {
-    batch->other = batch_catalog_other(catalog, batch);
+    batch->other = index_to_drop(catalog, batch);
     batch->before = batch->index != NULL ? batch->index->state : KX_INDEX_READY;
 }
 
-void batch_catalog_note(const struct catalog *catalog, struct batch *batch)
+void batch_note_indexes(const struct catalog *catalog, struct batch *batch)
 {
     note_action(catalog, batch);
-    for (size_t i = 0; i < batch->also_count; i++)
-        note_action(catalog, &batch->also[i]);
+    for (size_t i = 0; i < batch->part_count; i++)
+        note_action(catalog, &batch->parts[i]);
 }
 
 /* Adds the plan's counts, or with sign -1 subtracts them again. (A history that
@@ -503,31 +508,31 @@ static void swap_verification(struct batch *batch)
     batch->verification = other;
 }
 
-static void note(const struct index *index, struct former_index *former_out)
+static void note(const struct index *index, struct index_before *before)
 {
-    former_out->state = index->state;
-    former_out->declaration = index->declaration;
-    former_out->form = index->form;
-    former_out->replaces = index->replaces;
-    former_out->entries = index->entries;
-    former_out->conflicts = index->conflicts;
-    former_out->build = index->build;
-    former_out->pace = index->pace;
+    before->state = index->state;
+    before->declaration = index->declaration;
+    before->form = index->form;
+    before->replaces = index->replaces;
+    before->entries = index->entries;
+    before->conflicts = index->conflicts;
+    before->build = index->build;
+    before->pace = index->pace;
 }
 
-static void put_back(struct index *index, const struct former_index *former)
+static void put_back(struct index *index, const struct index_before *before)
 {
-    index->state = former->state;
-    index->declaration = former->declaration;
-    index->form = former->form;
-    index->replaces = former->replaces;
-    index->entries = former->entries;
-    index->conflicts = former->conflicts;
-    index->build = former->build;
-    index->pace = former->pace;
+    index->state = before->state;
+    index->declaration = before->declaration;
+    index->form = before->form;
+    index->replaces = before->replaces;
+    index->entries = before->entries;
+    index->conflicts = before->conflicts;
+    index->build = before->build;
+    index->pace = before->pace;
 }
 
-/* From now on its build progress counts the freed entries. */
+/* While an index is dropped its build progress counts the freed entries. */
 static void begin_drop(struct index *index)
 {
     index->state = KX_INDEX_DROPPING;
@@ -600,14 +605,14 @@ static void act(struct catalog *catalog, struct batch *batch)
 }
 
 static void change_one(struct catalog *catalog, struct batch *batch,
-                       struct former *former_out)
+                       struct catalog_before *before)
 {
     struct index *index = batch->index;
-    former_out->stamp = catalog->stamp;
+    before->stamp = catalog->stamp;
     if (batch->stamp != 0)
         catalog->stamp = batch->stamp;
     if (index != NULL)
-        note(index, &former_out->index);
+        note(index, &before->index);
     add_counts(catalog, batch->plan, 1);
     turn(batch->plan, KX_INDEX_CONFLICTED, KX_INDEX_READY);
     if (index == NULL)
@@ -619,7 +624,7 @@ static void change_one(struct catalog *catalog, struct batch *batch,
     act(catalog, batch);
     if (batch->other == NULL)
         return;
-    note(batch->other, &former_out->other);
+    note(batch->other, &before->other);
     begin_drop(batch->other);
     if (batch->action != CATALOG_BUILD)
         return;
@@ -628,26 +633,26 @@ static void change_one(struct catalog *catalog, struct batch *batch,
     index->replaces = 0;
 }
 
-/* Gives the catalog the batch's values, also those of batch->other, and those
- * of batch->also. No lists change: batch_catalog_restore undoes all of it.
- * former_out has one element, and one more for each of batch->also. */
-static void batch_catalog_change(struct catalog *catalog, struct batch *batch,
-                                 struct former *former_out)
+/* Gives the catalog the values of the batch and its parts. No lists change, so
+ * restore_catalog can undo all of it. `before` has one element for the batch
+ * and one for each part. */
+static void change_catalog(struct catalog *catalog, struct batch *batch,
+                           struct catalog_before *before)
 {
-    change_one(catalog, batch, former_out);
-    for (size_t i = 0; i < batch->also_count; i++)
-        change_one(catalog, &batch->also[i], former_out + 1 + i);
+    change_one(catalog, batch, before);
+    for (size_t i = 0; i < batch->part_count; i++)
+        change_one(catalog, &batch->parts[i], before + 1 + i);
 }
 
 /* Undoes change_one in the reverse order: the plan's counts of an index were
  * added before the batch's own values. */
 static void restore_one(struct catalog *catalog, struct batch *batch,
-                        const struct former *former)
+                        const struct catalog_before *before)
 {
     struct index *index = batch->index;
     if (index != NULL) {
         if (batch->other != NULL)
-            put_back(batch->other, &former->other);
+            put_back(batch->other, &before->other);
         if (batch->action == CATALOG_VERIFY)
             swap_verification(batch);
         swap_adoption(batch);
@@ -656,16 +661,16 @@ static void restore_one(struct catalog *catalog, struct batch *batch,
     turn(batch->plan, KX_INDEX_READY, KX_INDEX_CONFLICTED);
     add_counts(catalog, batch->plan, -1);
     if (index != NULL)
-        put_back(index, &former->index);
-    catalog->stamp = former->stamp;
+        put_back(index, &before->index);
+    catalog->stamp = before->stamp;
 }
 
-static void batch_catalog_restore(struct catalog *catalog, struct batch *batch,
-                                  const struct former *former)
+static void restore_catalog(struct catalog *catalog, struct batch *batch,
+                            const struct catalog_before *before)
 {
-    for (size_t i = batch->also_count; i > 0; i--)
-        restore_one(catalog, &batch->also[i - 1], &former[i]);
-    restore_one(catalog, batch, former);
+    for (size_t i = batch->part_count; i > 0; i--)
+        restore_one(catalog, &batch->parts[i - 1], &before[i]);
+    restore_one(catalog, batch, before);
 }
 
 static void rearrange_one(struct catalog *catalog, const struct batch *batch)
@@ -680,19 +685,19 @@ static void rearrange_one(struct catalog *catalog, const struct batch *batch)
         catalog_drop(catalog, batch->other);
 }
 
-/* The changes that cannot be undone, after the rows are in the tables: indexes
- * move between the lists, or the index is freed. */
-static void batch_catalog_rearrange(struct catalog *catalog,
-                                    const struct batch *batch)
+/* Makes the changes that cannot be undone, after the rows are in the tables:
+ * indexes move between the lists, or the index is freed. */
+static void rearrange_catalog(struct catalog *catalog,
+                              const struct batch *batch)
 {
     rearrange_one(catalog, batch);
-    for (size_t i = 0; i < batch->also_count; i++)
-        rearrange_one(catalog, &batch->also[i]);
+    for (size_t i = 0; i < batch->part_count; i++)
+        rearrange_one(catalog, &batch->parts[i]);
 }
 
 /* ---- Watches ------------------------------------------------------------ */
 
-/* Have a name's keys become readable, or stopped being readable? */
+/* Have the keys of an index become readable, or stopped being readable? */
 static bool changes_view(const struct batch *batch)
 {
     switch (batch->action) {
@@ -715,14 +720,14 @@ static bool changes_view(const struct batch *batch)
     return batch->state != batch->before;
 }
 
-/* Rows of an index that is not readable yet are not reported. That it has
- * become readable is. */
+/* Watches are not told of rows of an index that is not readable yet, but that
+ * it has become readable. */
 static void tell_watches(struct watch_set *set, const struct batch *batch,
                          const struct rows *rows)
 {
     bool all = changes_view(batch) || plan_resolves(batch->plan);
-    for (size_t i = 0; !all && i < batch->also_count; i++)
-        all = changes_view(&batch->also[i]);
+    for (size_t i = 0; !all && i < batch->part_count; i++)
+        all = changes_view(&batch->parts[i]);
     if (all)
         watch_note_all(set);
     else if (!batch->new_index_rows)
@@ -735,9 +740,9 @@ enum {
     PLAN_KEPT_MAX = 16 << 20 /* bytes of a plan that stays until the next */
 };
 
-/* Rows that no reader can have asked for since build_merge.c made the cache
- * forget them. Rows of a successor can have been read, under the name that
- * still belongs to its predecessor. */
+/* True if no reader can have asked for the rows since build_merge.c made the
+ * cache forget them. Rows of a successor can have been read, under the name
+ * that still belongs to its predecessor. */
 static bool are_unread(const struct batch *batch)
 {
     return batch->new_index_rows && batch->index->replaces == 0;
@@ -750,8 +755,8 @@ static void publish(struct writer *writer, const struct rows *rows,
                     const struct batch *batch)
 {
     if (!are_unread(batch))
-        batch_note_rows(writer, rows, rows->applied, rows->count, true);
-    batch_catalog_rearrange(writer->base.catalog, batch);
+        note_rows(writer, rows, rows->applied, rows->count, true);
+    rearrange_catalog(writer->base.catalog, batch);
     if (batch->plan != NULL)
         atomic_fetch_add_explicit(&writer->counters->outcome_bytes,
                                   (uint64_t)plan_retry_bytes(batch->plan),
@@ -773,8 +778,8 @@ static enum kx_status flush_unseen(struct writer *writer)
     return status == KX_OK ? KX_OK : KX_UNKNOWN;
 }
 
-/* Does the batch change more of the catalog than its counts, which glances do
- * not read? */
+/* Does the batch change more of the catalog than its counts, which peeks do not
+ * read? */
 static bool changes_catalog(const struct batch *batch)
 {
     const struct plan *plan = batch->plan;
@@ -790,14 +795,15 @@ static bool changes_catalog(const struct batch *batch)
  * from it. The slices that were applied before belong to the same transaction.
  */
 static enum kx_status apply_last(struct writer *writer, struct rows *rows,
-                                 struct batch *batch, struct former *former)
+                                 struct batch *batch,
+                                 struct catalog_before *before)
 {
     enum row_order order =
         batch->plan == NULL ? ROWS_NEIGHBOURS : ROWS_SCATTERED;
     if (changes_catalog(batch))
         view_publish(writer->view);
-    batch_catalog_change(writer->base.catalog, batch, former);
-    batch_rows_add_catalog(rows, writer->base.catalog, batch);
+    change_catalog(writer->base.catalog, batch, before);
+    add_catalog_rows(rows, writer->base.catalog, batch);
     if (rows->failed) {
         engine_take_back(writer->base.engine);
         return KX_NO_MEMORY;
@@ -814,37 +820,37 @@ static enum kx_status apply_last(struct writer *writer, struct rows *rows,
 static enum kx_status apply_rest(struct writer *writer, struct rows *rows,
                                  struct batch *batch)
 {
-    struct former first; /* large: filled only as far as it is used */
-    struct former *former = &first;
-    if (batch->also_count > 0)
-        former = talloc_array(rows->mem, struct former,
-                              (unsigned)batch->also_count + 1);
-    if (former == NULL) {
+    struct catalog_before one; /* large: filled only as far as it is used */
+    struct catalog_before *before = &one;
+    if (batch->part_count > 0)
+        before = talloc_array(rows->mem, struct catalog_before,
+                              (unsigned)batch->part_count + 1);
+    if (before == NULL) {
         engine_take_back(writer->base.engine);
         return KX_NO_MEMORY;
     }
-    enum kx_status status = apply_last(writer, rows, batch, former);
+    enum kx_status status = apply_last(writer, rows, batch, before);
     if (status == KX_OK && batch->durable) {
-        batch_catalog_restore(writer->base.catalog, batch, former);
+        restore_catalog(writer->base.catalog, batch, before);
         status = flush_unseen(writer);
-        batch_catalog_change(writer->base.catalog, batch, former);
+        change_catalog(writer->base.catalog, batch, before);
     }
     view_publish(writer->view);
     if (status == KX_OK)
         publish(writer, rows, batch);
     else
-        batch_catalog_restore(writer->base.catalog, batch, former);
+        restore_catalog(writer->base.catalog, batch, before);
     return status;
 }
 
-/* Notes the batch for watches and waiters for index news. Their tickets are
- * answered later: those of watches with the next answers (watch.h). */
+/* Notes the batch for watches and for waiters for a change of an index. Their
+ * tickets are answered later. */
 static void announce(struct writer *writer, const struct batch *batch,
                      const struct rows *rows)
 {
     tell_watches(writer->watches, batch, rows);
     if (batch->action != CATALOG_KEEP || plan_resolves(batch->plan))
-        index_news_note(writer->news);
+        index_waiters_note(writer->waiters);
 }
 
 /* The previous plan is freed only when the view points to the keys of the new
@@ -853,7 +859,7 @@ enum kx_status batch_apply(struct writer *writer, struct batch *batch,
                            uint64_t *number_out)
 {
     struct rows rows = {.mem = talloc_new(NULL)};
-    batch_catalog_note(writer->base.catalog, batch);
+    batch_note_indexes(writer->base.catalog, batch);
     size_t net_count = 0;
     struct net_change *net =
         batch->plan ? overlay_net(batch->plan->overlay, &net_count) : NULL;
@@ -861,26 +867,26 @@ enum kx_status batch_apply(struct writer *writer, struct batch *batch,
         talloc_free(rows.mem);
         return KX_NO_MEMORY;
     }
-    size_t settled = 0;
-    enum kx_status status =
-        batch_settle(writer->base.range, batch->plan, net, net_count, &settled);
+    size_t read = 0;
+    enum kx_status status = read_all_replaced(writer->base.range, batch->plan,
+                                              net, net_count, &read);
     if (status != KX_OK) {
         talloc_free(rows.mem);
         return status;
     }
-    batch_rows_add(&rows, writer, batch, net, net_count);
+    add_batch_rows(&rows, writer, batch, net, net_count);
     struct engine_batch next = {.writes = rows.list, .count = rows.count};
     engine_prepare(writer->base.engine, &next);
     struct plan *last = writer->plan;
     view_apply_begin(writer->view);
     if (!rows.failed)
-        status = batch_apply_slices(writer, &rows, net, settled);
+        status = apply_slices(writer, &rows, net, read);
     if (status == KX_OK)
         status = apply_rest(writer, &rows, batch);
     if (status == KX_OK) {
         *number_out = view_apply_end(writer->view, net, net_count);
-        if (writer->touched != NULL)
-            touched_keys_note(writer->touched, net, net_count);
+        if (writer->changed_keys != NULL)
+            changed_keys_note(writer->changed_keys, net, net_count);
         for (struct change_listener *at = writer->listeners; at != NULL;
              at = at->next)
             at->note(at, net, net_count);
@@ -895,8 +901,7 @@ enum kx_status batch_apply(struct writer *writer, struct batch *batch,
     return status;
 }
 
-/* The allocator keeps the small pieces of a plan in its heaps: they are given
- * back to the system here. */
+/* malloc_trim gives the small pieces of a plan back to the system. */
 void batch_release(struct writer *writer)
 {
     if (writer->plan == NULL ||

@@ -1,13 +1,13 @@
-/* The parts that background jobs are made of. */
+/* Applying the batches of background jobs, and what to do if that fails. */
 #include "commit/job.h"
 
 #include <talloc.h>
 
 #include "engine/engine.h"
-#include "commit/settle.h"
+#include "commit/flush.h"
 #include "commit/view.h"
 
-enum { PAUSE_NS = 10000000 /* after a failure */ };
+enum { PAUSE_NS = 10000000 /* after a failure, to avoid a busy retry loop */ };
 
 bool job_remove(void *mem, struct batch *batch, enum table table,
                 struct kx_slice key)
@@ -33,7 +33,7 @@ enum kx_status job_apply(struct writer *writer, struct batch *batch)
          * But a reply that shows their range may have been parked just now. For
          * watches the expiry of an entry is a change. */
         view_flushed(writer->view, number);
-        settle_release(writer->settle);
+        flush_answer_waiting(writer->flush);
         return KX_OK;
     }
     job_failed(writer, "background-job", status);
@@ -59,7 +59,7 @@ static struct plan *plan_writes(struct writer *writer,
     return NULL;
 }
 
-enum kx_status job_settle(struct writer *writer, struct batch *batch)
+enum kx_status job_apply_visible(struct writer *writer, struct batch *batch)
 {
     uint64_t number = 0;
     enum kx_status status = KX_NO_MEMORY;
@@ -70,7 +70,7 @@ enum kx_status job_settle(struct writer *writer, struct batch *batch)
     if (batch->plan != NULL)
         status = batch_apply(writer, batch, &number);
     if (status == KX_OK) {
-        settle_batch(writer->settle, number);
+        flush_and_answer(writer->flush, number);
         return KX_OK;
     }
     job_failed(writer, "background-job", status);

@@ -1,17 +1,16 @@
-/* What the steps of background jobs have in common: which rows a step reads,
- * how many, and how its changes are applied. Writer thread only. */
+/* What the steps of background jobs share: which rows a step reads, how many,
+ * and how its changes are applied. Writer thread only. */
 #ifndef JOB_H
 #define JOB_H
 
 #include "commit/batch.h"
 
-/* Bytes of values that a step reads or writes; one more value may come on top.
- */
+/* Bytes of values after which a step ends. */
 enum { JOB_BYTES_MAX = 4 << 20 };
 
-/* May a step that has read so many rows by `range` read another? At most
- * `limit`, and fewer large ones: the time of the last step does not predict
- * theirs. */
+/* May a step that has read so many rows from `range` read another one? It may
+ * read `limit` rows, and fewer large ones, because the time of the last step
+ * does not predict theirs. */
 bool job_reads_on(const struct engine_range *range, size_t read, size_t limit);
 
 /* Adds the removal of a row to the batch's writes, which must have space for
@@ -19,17 +18,18 @@ bool job_reads_on(const struct engine_range *range, size_t read, size_t limit);
 bool job_remove(void *mem, struct batch *batch, enum table table,
                 struct kx_slice key);
 
-/* Applies a job's batch. KX_OK: the store owns its plan. Otherwise the plan is
- * freed, the failure is logged and the job is done again later. */
+/* Applies a job's batch of rows that no client can see. KX_OK: the store owns
+ * its plan. Otherwise the plan is freed, the failure is logged, and the job
+ * runs again later. */
 enum kx_status job_apply(struct writer *writer, struct batch *batch);
 
-/* The same for a batch without a plan whose writes are all of entries that
- * clients can read by key. Replies that show them wait until they are on disk,
- * as they are when it returns KX_OK. */
-enum kx_status job_settle(struct writer *writer, struct batch *batch);
+/* Applies and flushes a job's batch without a plan whose writes are all of
+ * entries that clients can read by key: replies that show them wait for the
+ * flush. KX_OK; otherwise as job_apply. */
+enum kx_status job_apply_visible(struct writer *writer, struct batch *batch);
 
-/* A job has failed and will be done again after a delay, to avoid a busy retry
- * loop. `job` is the event in the log. */
+/* A job has failed and will run again after a delay. `job` is the event in the
+ * log. */
 void job_failed(struct writer *writer, const char *job, enum kx_status status);
 
 #endif

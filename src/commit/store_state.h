@@ -6,8 +6,8 @@
 
 #include "commit/commit_queue.h"
 #include "commit/store_counters.h"
-#include "commit/index_news.h"
-#include "commit/settle.h"
+#include "commit/index_waiters.h"
+#include "commit/flush.h"
 #include "commit/view.h"
 #include "commit/writer_state.h"
 
@@ -21,8 +21,8 @@ struct kx_store {
                               * read inside a view */
     struct view view;
     struct commit_queue queue;
-    struct settle settle;
-    struct index_news news;
+    struct flush flush;
+    struct index_waiters waiters;
     struct store_counters counters;
     struct writer writer;
     atomic_int backups; /* being made */

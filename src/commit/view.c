@@ -42,22 +42,24 @@ void view_finish(struct view *view)
     pthread_rwlock_destroy(&view->lock);
 }
 
-/* Most views find it set, and do not write: the cache line stays shared. */
-static void seek(struct view *view)
+/* Most views find `requested` set and do not write: the cache line stays
+ * shared.
+ */
+static void note_request(struct view *view)
 {
-    if (!atomic_load_explicit(&view->sought, memory_order_relaxed))
-        atomic_store_explicit(&view->sought, true, memory_order_relaxed);
+    if (!atomic_load_explicit(&view->requested, memory_order_relaxed))
+        atomic_store_explicit(&view->requested, true, memory_order_relaxed);
 }
 
 void view_enter(struct view *view)
 {
-    seek(view);
+    note_request(view);
     pthread_rwlock_rdlock(&view->lock);
 }
 
 bool view_try_enter(struct view *view)
 {
-    seek(view);
+    note_request(view);
     return pthread_rwlock_tryrdlock(&view->lock) == 0;
 }
 
@@ -78,18 +80,18 @@ bool view_enter_or_park(struct view *view, struct kx_ticket *ticket)
     return true;
 }
 
-/* A call after the writer has stopped waiting finds `owed` at 0. True: it was
- * the last try that is owed. */
+/* Returns true if this was the last retry that the writer waits for. After the
+ * writer has stopped waiting `retries` is 0. */
 static bool count_try(struct view *view)
 {
-    unsigned owed = atomic_load(&view->owed);
-    while (owed > 0 &&
-           !atomic_compare_exchange_weak(&view->owed, &owed, owed - 1))
+    unsigned count = atomic_load(&view->retries);
+    while (count > 0 &&
+           !atomic_compare_exchange_weak(&view->retries, &count, count - 1))
         ;
-    return owed == 1;
+    return count == 1;
 }
 
-void view_tried(struct view *view)
+void view_try_done(struct view *view)
 {
     if (!count_try(view))
         return;
@@ -98,9 +100,9 @@ void view_tried(struct view *view)
     pthread_mutex_unlock(&view->tries);
 }
 
-/* The lock is released before `waiting` is looked at, and a waiting thread
- * tries after it is counted there: so it gets in, or is woken. A thread that
- * has waited owes one try for each opening. */
+/* The writer releases the lock before it reads `waiting`, and a waiting thread
+ * tries after it is counted there: so it gets in or is woken. A thread that
+ * waits is counted in `retries` once for each opening. */
 bool view_enter_until(struct view *view, uint64_t until_ns)
 {
     if (view_try_enter(view))
@@ -127,7 +129,7 @@ static void wake_waiting(struct view *view)
     if (atomic_load(&view->waiting) == 0)
         return;
     pthread_mutex_lock(&view->tries);
-    atomic_fetch_add(&view->owed, atomic_load(&view->waiting));
+    atomic_fetch_add(&view->retries, atomic_load(&view->waiting));
     view->openings++;
     pthread_cond_broadcast(&view->opened);
     pthread_mutex_unlock(&view->tries);
@@ -135,18 +137,19 @@ static void wake_waiting(struct view *view)
 
 static void wait_for_tries(struct view *view)
 {
-    if (atomic_load_explicit(&view->owed, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&view->retries, memory_order_relaxed) == 0)
         return;
     uint64_t until_ns = kx_monotonic_ns() + TRIES_NS;
     pthread_mutex_lock(&view->tries);
-    while (atomic_load(&view->owed) > 0 &&
+    while (atomic_load(&view->retries) > 0 &&
            cond_wait_until(&view->tried, &view->tries, until_ns))
         ;
     pthread_mutex_unlock(&view->tries);
-    atomic_store(&view->owed, 0);
+    atomic_store(&view->retries, 0);
 }
 
-/* The list has the last ticket first; the result has the first one first. */
+/* Returns the parked tickets in the order of their arrival; the list has them
+ * in reverse. */
 static struct kx_ticket *take_parked(struct view *view, unsigned *count_out)
 {
     struct kx_ticket *list = NULL;
@@ -168,24 +171,24 @@ void view_leave(struct view *view)
     pthread_rwlock_unlock(&view->lock);
 }
 
-void view_glance_begin(struct view *view)
+void view_peek_begin(struct view *view)
 {
     pthread_rwlock_rdlock(&view->memory);
 }
 
-bool view_glance_try(struct view *view)
+bool view_peek_try(struct view *view)
 {
     return pthread_rwlock_tryrdlock(&view->memory) == 0;
 }
 
-void view_glance_end(struct view *view)
+void view_peek_end(struct view *view)
 {
     pthread_rwlock_unlock(&view->memory);
 }
 
-/* The usual case on a store that is mostly read: no search in the keys. A flush
- * that ends just now may be missed; then the reply asks to be parked, and is
- * told that the flush is done. */
+/* The usual case on a store that is mostly read, without a search in the keys.
+ * If a flush that ends at this moment is missed, the reply asks to be parked
+ * and is told that the flush is done. */
 static bool nothing_in_flight(const struct view *view)
 {
     return view->key_count == 0 ||
@@ -215,7 +218,7 @@ uint64_t view_pending_range(const struct view *view, struct kx_slice start,
 
 void view_apply_begin(struct view *view)
 {
-    atomic_store_explicit(&view->sought, false, memory_order_relaxed);
+    atomic_store_explicit(&view->requested, false, memory_order_relaxed);
     view_close(view);
 }
 
@@ -226,8 +229,8 @@ void view_publish(struct view *view)
     view->publishing = true;
 }
 
-void view_cast(struct view *view, const struct net_change *changes,
-               size_t count)
+void view_set_before_image(struct view *view, const struct net_change *changes,
+                           size_t count)
 {
     view->before_image =
         (struct before_image){.changes = changes, .count = count};
@@ -241,7 +244,7 @@ void view_open(struct view *view)
     struct kx_ticket *list = take_parked(view, &count);
     if (list == NULL)
         return;
-    atomic_fetch_add(&view->owed, count);
+    atomic_fetch_add(&view->retries, count);
     view->answer(view->answer_context, list);
 }
 
@@ -276,13 +279,13 @@ void view_apply_cancel(struct view *view)
     if (view->publishing)
         pthread_rwlock_unlock(&view->memory);
     view->publishing = false;
-    view_cast(view, NULL, 0);
+    view_set_before_image(view, NULL, 0);
     view_open(view);
 }
 
-bool view_sought(const struct view *view)
+bool view_was_requested(const struct view *view)
 {
-    return atomic_load_explicit(&view->sought, memory_order_relaxed);
+    return atomic_load_explicit(&view->requested, memory_order_relaxed);
 }
 
 void view_flushed(struct view *view, uint64_t batch)

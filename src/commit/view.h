@@ -1,16 +1,16 @@
-/* Keeps readers and the applying of a batch apart, and knows which keys are
- * applied but not on disk yet.
+/* Keeps readers out while a batch is applied, and knows which keys are applied
+ * but not on disk yet.
  *
  * A view (view_enter to view_leave) sees one state of the store. A batch is
- * applied while no view is open, then flushed while views are open. Until it is
- * flushed, a reply that shows one of its keys must be kept back. A batch of
- * many rows is applied in slices, between which views get in: in place of the
- * rows that are already in the tables they see the before image.
+ * applied while no view is open, then flushed while views are open. Until the
+ * flush, a reply that shows one of the batch's keys must be kept back. A batch
+ * of many rows is applied in slices, between which views get in: these see the
+ * before image in place of the rows that are already in the tables.
  *
- * A glance (view_glance_begin to view_glance_end) sees only memory: the catalog
+ * A peek (view_peek_begin to view_peek_end) sees only memory: the catalog
  * without its counts, the cache and the keys in flight. These change at the
- * very end of the applying (view_publish to view_apply_end), so until then a
- * glance sees the previous state, which is on disk. */
+ * very end (view_publish to view_apply_end), so until then a peek sees the
+ * previous state, which is on disk. */
 #ifndef VIEW_H
 #define VIEW_H
 
@@ -23,18 +23,18 @@
 
 struct view {
     pthread_rwlock_t lock;
-    pthread_rwlock_t memory; /* of glances; taken after `lock` */
-    bool publishing;         /* the writer has `memory`; its own */
+    pthread_rwlock_t memory; /* of peeks; taken after `lock` */
+    bool publishing;         /* the writer has `memory`; used by it alone */
     /* Tickets of callers that want a view and cannot wait for it, linked by
-     * next. NULL: views may be entered; `closed` ends the list while they may
-     * not. */
+     * next. While views may be entered it is NULL, otherwise the list ends with
+     * `closed`. */
     _Atomic(struct kx_ticket *) parked;
     struct kx_ticket closed;
     kx_answer_fn *answer; /* tells them that views may be entered */
     void *answer_context;
-    atomic_uint owed;      /* answered ones that have not tried again */
+    atomic_uint retries;   /* callers that were told and have not retried yet */
     pthread_mutex_t tries; /* guards what follows */
-    pthread_cond_t tried;  /* `owed` is 0 */
+    pthread_cond_t tried;  /* `retries` is 0 */
     pthread_cond_t opened; /* `openings` has grown */
     uint64_t openings;     /* that threads waited for (view_enter_until) */
     atomic_uint waiting;   /* these threads; changed inside */
@@ -44,80 +44,81 @@ struct view {
     const struct net_change *keys; /* of the batch `applied`, in key order */
     size_t key_count;
     struct before_image before_image; /* of the batch that is being applied */
-    atomic_bool sought; /* a view, since the last view_apply_begin */
+    atomic_bool requested; /* a view was, since the last view_apply_begin */
 };
 
-/* KX_OK or KX_NO_MEMORY. answer: called by the writer, when views may be
- * entered again, with the tickets that view_enter_or_park has parked, in the
- * order in which they came. finish: no view may be open. */
+/* KX_OK or KX_NO_MEMORY. When views may be entered again, the writer calls
+ * `answer` with the tickets that view_enter_or_park has parked, in the order of
+ * their arrival. finish: no view may be open. */
 enum kx_status view_init(struct view *view, kx_answer_fn *answer,
                          void *answer_context);
 void view_finish(struct view *view);
 
-/* A view, on any thread; leave on the same one. Waits while a batch is being
- * applied, never for a flush. A thread has one view at a time: a second one
- * inside it could wait for a writer that waits for the first. */
+/* Enters and leaves a view, on any thread but both on the same one. Waits while
+ * a batch is being applied, never for a flush. A thread must have only one view
+ * at a time: a second one could wait for a writer that waits for the first. */
 void view_enter(struct view *view);
 void view_leave(struct view *view);
 
 /* Enters a view if that needs no waiting, else returns false. */
 bool view_try_enter(struct view *view);
 
-/* The same, but waits until then (kx_monotonic_ns) before it returns false.
- * Each opening between two batches is tried, and the writer waits a moment for
- * that as for parked callers. */
+/* Enters a view, or returns false at until_ns (kx_monotonic_ns). Tries each
+ * time that the writer lets views in, and the writer waits a moment for that
+ * try as it does for parked callers. */
 bool view_enter_until(struct view *view, uint64_t until_ns);
 
-/* As view_try_enter. If false, the ticket will be answered when another try is
- * worth it. After that try, or when no try will follow, view_tried is called
- * once. The writer waits a moment for that before it keeps views out again, so
- * that parked callers get in between two batches, or two slices of one. */
+/* As view_try_enter. On false the ticket is answered when the caller should
+ * retry. The caller then calls view_try_done() exactly once: after the retry,
+ * or when it gives up. The writer waits a moment for that call before it keeps
+ * views out again, so that parked callers get in between two batches or two
+ * slices. */
 bool view_enter_or_park(struct view *view, struct kx_ticket *ticket);
-void view_tried(struct view *view);
+void view_try_done(struct view *view);
 
-/* Waits while a batch is published, which takes some microseconds, but for a
- * batch that changes more of the catalog than its counts also while it is
- * applied. try: does not wait, but returns false. */
-void view_glance_begin(struct view *view);
-bool view_glance_try(struct view *view);
-void view_glance_end(struct view *view);
+/* Begins and ends a peek. begin waits while a batch is published, which takes
+ * some microseconds, and if the batch changes more of the catalog than its
+ * counts also while it is applied. try returns false instead of waiting. */
+void view_peek_begin(struct view *view);
+bool view_peek_try(struct view *view);
+void view_peek_end(struct view *view);
 
-/* Inside a view or glance: the number of the flush to wait for when the key, or
- * any key of [start, end), is not on disk yet; else 0. An empty end means no
- * bound. */
+/* Inside a view or peek: returns the number of the flush to wait for if the
+ * key, or any key of [start, end), is not on disk yet; else 0. An empty end
+ * means no bound. */
 uint64_t view_pending_key(const struct view *view, struct kx_slice key);
 uint64_t view_pending_range(const struct view *view, struct kx_slice start,
                             struct kx_slice end);
 
-/* The writer only: no view is open between begin and end, and no glance between
+/* The writer only. No view is open between begin and end, and no peek between
  * publish and end. begin waits for the open views; new ones wait until end. A
- * second publish does nothing. end needs a publish before it. It publishes the
- * keys, in key order, which must live until the next end, and gives the batch
- * its number. */
+ * second publish does nothing. end must follow a publish; it publishes the
+ * keys, in key order, which must live until the next end, and returns the
+ * number of the batch. */
 void view_apply_begin(struct view *view);
 void view_publish(struct view *view);
 uint64_t view_apply_end(struct view *view, const struct net_change *keys,
                         size_t count);
-/* The keys that the last end has published are no longer pointed to. The batch
- * must be on disk. Waits for the open views, as begin does. */
+/* Drops the keys that the last end has published. The batch must be on disk.
+ * Waits for the open views, as begin does. */
 void view_forget_keys(struct view *view);
-/* Instead of end, when nothing was applied. */
+/* Called instead of end when nothing was applied. */
 void view_apply_cancel(struct view *view);
-/* Between begin and publish, for a batch some of whose rows are in the tables
- * and not committed: views that get in see these keys as the before image has
- * them (engine/before_image.h). The changes must live until end or cancel,
- * which removes the before image. */
-void view_cast(struct view *view, const struct net_change *changes,
-               size_t count);
-/* Between two slices of it: open lets the waiting views in, close waits until
- * these have ended and keeps new ones out again. */
+/* Between begin and publish, when some rows of the batch are in the tables and
+ * not committed: views that get in see the old values of these changes
+ * (engine/before_image.h). The changes must live until end or cancel, which
+ * removes the before image. */
+void view_set_before_image(struct view *view, const struct net_change *changes,
+                           size_t count);
+/* Between two slices: open lets the waiting views in, close waits until they
+ * have ended and keeps new ones out again. */
 void view_open(struct view *view);
 void view_close(struct view *view);
-/* Was a view sought since begin? A caller that asks at this very moment may be
- * missed. */
-bool view_sought(const struct view *view);
-/* The batch is on disk, and all before it: replies that show it may be sent.
- * Called by the writer; is_flushed by any thread. */
+/* Did anybody enter a view, or try to, since begin? May miss a caller that
+ * tries at this moment. */
+bool view_was_requested(const struct view *view);
+/* The batch and all before it are on disk, so replies that show them may be
+ * sent. Called by the writer; view_is_flushed by any thread. */
 void view_flushed(struct view *view, uint64_t batch);
 bool view_is_flushed(struct view *view, uint64_t batch);
 

@@ -12,10 +12,10 @@ struct build_scan;
 struct build_set;
 struct commit_queue;
 struct store_counters;
-struct index_news;
-struct settle;
+struct index_waiters;
+struct flush;
 struct tokens;
-struct touched_keys;
+struct changed_keys;
 struct view;
 struct watch_set;
 
@@ -33,19 +33,19 @@ struct writer {
     pthread_t thread;
     struct plan_base base; /* of the plans: env, cache, catalog, range */
     struct view *view;
-    struct settle *settle;
+    struct flush *flush;
     struct commit_queue *queue;
     struct watch_set *watches;
-    struct index_news *news;
+    struct index_waiters *waiters;
     struct store_counters *counters;
     struct tokens *tokens;
     bool unpaced; /* kx_options */
     /* Batches. */
     struct plan *plan;      /* of the last one: view points into it */
-    unsigned cautious;      /* batches left that must not presume (plan.h) */
+    unsigned pessimistic;   /* batches left without optimistic assumptions */
     int64_t next_expiry_ms; /* no entry, and no outcome, expires before this */
     uint64_t removed_rows;  /* of entries, since compact_job_reset */
-    struct touched_keys *touched;      /* keys changed during builds, or NULL */
+    struct changed_keys *changed_keys; /* during builds, or NULL */
     struct change_listener *listeners; /* recounts (indexes/recount.h) */
     /* Jobs. */
     size_t job_size;              /* entries per step */

@@ -89,7 +89,7 @@ static void add_change(struct set_plan *plan, const struct batch *batch)
     struct catalog *after = plan->after;
     struct batch *change = &plan->changes[plan->count];
     *change = *batch;
-    batch_catalog_note(after, change);
+    batch_note_indexes(after, change);
     if (change->other != NULL)
         take_out(after, change->other);
     if (batch->action == CATALOG_DROP)
@@ -233,8 +233,8 @@ static enum kx_status apply(struct set_plan *plan, uint64_t *number_out)
 {
     if (plan->count == 0)
         return KX_OK;
-    plan->changes[0].also = plan->changes + 1;
-    plan->changes[0].also_count = plan->count - 1;
+    plan->changes[0].parts = plan->changes + 1;
+    plan->changes[0].part_count = plan->count - 1;
     enum kx_status status =
         batch_apply(plan->writer, &plan->changes[0], number_out);
     if (status != KX_OK)

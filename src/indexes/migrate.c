@@ -10,7 +10,7 @@
 
 #include "catalog/row_source.h"
 #include "commit/job.h"
-#include "commit/settle.h"
+#include "commit/flush.h"
 #include "commit/view.h"
 #include "indexes/declare.h"
 #include "plan/plan_cost.h"
@@ -451,7 +451,7 @@ static enum kx_status apply(struct sweep *sweep)
     if (status != KX_OK)
         return status;
     view_flushed(sweep->writer->view, number);
-    settle_release(sweep->writer->settle);
+    flush_answer_waiting(sweep->writer->flush);
     if (switches)
         kx_log(KX_LOG_INFO, "index-migrated", "index=%s entries=%" PRIu64,
                index->declaration->name_text, index->entries);

@@ -73,7 +73,7 @@ static enum kx_status finish_adopt(struct sweep *sweep, enum kx_status status)
     if (status == KX_END && sweep->batch.write_count == 0)
         return end_adoption(sweep);
     return status == KX_OK || status == KX_END
-               ? job_settle(sweep->writer, &sweep->batch)
+               ? job_apply_visible(sweep->writer, &sweep->batch)
                : status;
 }
 

@@ -10,7 +10,7 @@
 #include "catalog/row_form.h"
 #include "catalog/row_source.h"
 #include "commit/job.h"
-#include "commit/settle.h"
+#include "commit/flush.h"
 #include "entry/value.h"
 #include "indexes/recount.h"
 
@@ -664,7 +664,7 @@ static enum kx_status apply(struct verify *job)
     batch->stamp = job->plan->stamp;
     enum kx_status status = batch_apply(writer, batch, &number);
     if (status == KX_OK)
-        settle_batch(writer->settle, number);
+        flush_and_answer(writer->flush, number);
     else
         talloc_free(job->plan);
     return status;

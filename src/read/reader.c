@@ -99,7 +99,7 @@ struct kx_disk_reads kx_disk_reads(const struct kx_store *store)
 
 void kx_read_tried(struct kx_store *store)
 {
-    view_tried(&store->view);
+    view_try_done(&store->view);
 }
 
 void kx_read_release(struct kx_reader *reader)
@@ -316,19 +316,19 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
 }
 
 /* A read without a view. KX_AGAIN: a view is necessary. */
-static enum kx_status glance(struct kx_reader *reader, struct kx_slice key,
-                             struct kx_buffer *record,
-                             struct kx_entry *entry_out, struct kx_fault *fault)
+static enum kx_status peek(struct kx_reader *reader, struct kx_slice key,
+                           struct kx_buffer *record, struct kx_entry *entry_out,
+                           struct kx_fault *fault)
 {
     if (!reader->confined)
-        view_glance_begin(&reader->store->view);
-    else if (!view_glance_try(&reader->store->view))
+        view_peek_begin(&reader->store->view);
+    else if (!view_peek_try(&reader->store->view))
         return KX_AGAIN;
     begin(reader);
     reader->cache_only = true;
     enum kx_status status = kx_read(reader, key, record, entry_out, fault);
     reader->cache_only = false;
-    view_glance_end(&reader->store->view);
+    view_peek_end(&reader->store->view);
     return status;
 }
 
@@ -338,7 +338,7 @@ uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
 {
     if (!reader->held &&
         (reader->confined || !view_try_enter(&reader->store->view))) {
-        fault->status = glance(reader, key, record, entry_out, fault);
+        fault->status = peek(reader, key, record, entry_out, fault);
         return reader->flush;
     }
     begin(reader);

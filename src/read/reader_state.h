@@ -77,7 +77,7 @@ enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
                             struct index **index_out, struct kx_fault *fault);
 
 /* The record under key if a client may see it; it lies in `bytes`. KX_OK,
- * KX_ABSENT, KX_AGAIN (a glance, and it is not cached), KX_NO_MEMORY,
+ * KX_ABSENT, KX_AGAIN (a peek, and it is not cached), KX_NO_MEMORY,
  * KX_FAILED. */
 enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *bytes,

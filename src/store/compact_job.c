@@ -143,10 +143,10 @@ static enum kx_status compact(struct compaction *compaction,
     view_apply_begin(compaction->view);
     uint64_t began_ns = kx_monotonic_ns();
     enum kx_status status = compact_rows(compaction->env, TABLE_ENTRIES, step);
-    bool sought = view_sought(compaction->view);
+    bool requested = view_was_requested(compaction->view);
     view_apply_cancel(compaction->view);
     uint64_t now_ns = kx_monotonic_ns();
-    if (sought)
+    if (requested)
         compaction->pause_until_ns = now_ns + PAUSE * (now_ns - began_ns);
     return status;
 }

@@ -11,7 +11,7 @@
 
 #include "catalog/retry_rows.h"
 #include "commit/job.h"
-#include "commit/settle.h"
+#include "commit/flush.h"
 #include "commit/store_counters.h"
 #include "engine/engine.h"
 #include "plan/plan_index.h"
@@ -248,7 +248,7 @@ static enum kx_status apply(struct writer *writer, struct batch *batch)
     if (!plan_changes(batch->plan))
         return job_apply(writer, batch);
     batch->stamp = batch->plan->stamp;
-    return job_settle(writer, batch);
+    return job_apply_visible(writer, batch);
 }
 
 /* The expiry row is removed in the same batch as its entry. On failure both

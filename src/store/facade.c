@@ -60,23 +60,23 @@ void kx_commits_done(struct kx_store *store)
 enum kx_status kx_wait(struct kx_store *store, uint64_t number,
                        struct kx_ticket *ticket)
 {
-    return settle_park(&store->settle, number, ticket);
+    return flush_wait(&store->flush, number, ticket);
 }
 
 uint64_t kx_news(struct kx_store *store)
 {
-    return index_news_count(&store->news);
+    return index_waiters_news(&store->waiters);
 }
 
 enum kx_status kx_news_wait(struct kx_store *store, uint64_t seen,
                             struct kx_ticket *ticket)
 {
-    return index_news_wait(&store->news, seen, ticket);
+    return index_waiters_add(&store->waiters, seen, ticket);
 }
 
 bool kx_news_cancel(struct kx_store *store, struct kx_ticket *ticket)
 {
-    return index_news_cancel(&store->news, ticket);
+    return index_waiters_remove(&store->waiters, ticket);
 }
 
 enum kx_status kx_watch_open(struct kx_store *store,

@@ -120,9 +120,9 @@ static void size_next(struct writer *writer, uint64_t began_ns)
 {
     uint64_t now_ns = kx_monotonic_ns();
     uint64_t took_ns = now_ns - began_ns + 1;
-    if (writer->settle->times.applied_ns >= began_ns)
+    if (writer->flush->times.applied_ns >= began_ns)
         took_ns -=
-            writer->settle->times.flushed_ns - writer->settle->times.applied_ns;
+            writer->flush->times.flushed_ns - writer->flush->times.applied_ns;
     uint64_t size = writer->job_size * step_ns(writer, now_ns) / took_ns;
     if (size > writer->job_size * 2)
         size = writer->job_size * 2;

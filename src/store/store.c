@@ -65,10 +65,10 @@ static void init_writer(struct kx_store *store)
     if (store->options.engine == NULL)
         writer->build.disk_floor = store->options.disk_floor;
     writer->view = &store->view;
-    writer->settle = &store->settle;
+    writer->flush = &store->flush;
     writer->queue = &store->queue;
     writer->watches = store->watches;
-    writer->news = &store->news;
+    writer->waiters = &store->waiters;
     writer->counters = &store->counters;
     writer->tokens = store->tokens;
     writer->unpaced = store->options.unpaced;
@@ -82,15 +82,15 @@ static void init_modules(struct kx_store *store)
     void *context = store->options.answer_context;
     store->queue = (struct commit_queue){.engine = store->engine,
                                          .max = store->options.queue_max};
-    store->settle = (struct settle){.engine = store->engine,
-                                    .view = &store->view,
-                                    .watches = store->watches,
-                                    .counters = &store->counters,
-                                    .answer = answer,
-                                    .answer_context = context};
+    store->flush = (struct flush){.engine = store->engine,
+                                  .view = &store->view,
+                                  .watches = store->watches,
+                                  .counters = &store->counters,
+                                  .answer = answer,
+                                  .answer_context = context};
     commit_queue_init(&store->queue);
-    settle_init(&store->settle);
-    index_news_init(&store->news, answer, context);
+    flush_init(&store->flush);
+    index_waiters_init(&store->waiters, answer, context);
     init_writer(store);
     atomic_store(&store->counters.stamp, store->catalog->stamp);
     atomic_store(&store->counters.stored, store->catalog->stamp);
@@ -167,8 +167,8 @@ static void finish_modules(struct kx_store *store)
     build_job_end(&store->writer);
     talloc_free(store->writer.plan);
     view_finish(&store->view);
-    index_news_finish(&store->news);
-    settle_finish(&store->settle);
+    index_waiters_finish(&store->waiters);
+    flush_finish(&store->flush);
     commit_queue_finish(&store->queue);
 }
 

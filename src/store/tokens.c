@@ -10,7 +10,7 @@
 #include <talloc.h>
 
 #include "commit/batch.h"
-#include "commit/index_news.h"
+#include "commit/index_waiters.h"
 #include "engine/engine.h"
 #include "catalog/token.h"
 #include "commit/watch.h"
@@ -369,7 +369,7 @@ static enum kx_status may_add(const struct tokens *tokens,
 static void wake_all(struct writer *writer)
 {
     watch_note_all(writer->watches);
-    index_news_note(writer->news);
+    index_waiters_note(writer->waiters);
 }
 
 void tokens_add(struct writer *writer, struct kx_commit *commit,

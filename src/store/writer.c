@@ -21,9 +21,9 @@
 #include "plan/plan_retry.h"
 #include "store/job_scheduler.h"
 #include "indexes/migrate.h"
-#include "commit/index_news.h"
+#include "commit/index_waiters.h"
 #include "commit/commit_queue.h"
-#include "commit/settle.h"
+#include "commit/flush.h"
 #include "store/compact_job.h"
 #include "store/tokens.h"
 #include "indexes/verify.h"
@@ -41,7 +41,8 @@ enum {
     ALONE_BYTES_MAX = 4 << 20, /* of the commit's values, for each index that
                                 * reads them */
     ALONE_PATCH_MAX = 1024,    /* bytes of its operations on a value */
-    CAUTIOUS_BATCHES = 64,     /* without assumptions, after one proved wrong */
+    PESSIMISTIC_BATCHES = 64,  /* without optimistic assumptions, after one
+                                * proved wrong */
     JOB_SIZE = 256,            /* entries of the first background job */
     IDLE_WAIT_MS = 1000 /* between two looks of an idle writer at the clock */
 };
@@ -186,9 +187,9 @@ static enum kx_status try_batch(struct writer *writer, struct kx_commit *list,
         return list->status = kx_fail(&list->refusal.fault, KX_NO_MEMORY,
                                       "no memory for this commit");
     enum kx_status status = KX_OK;
-    plan->optimistic = writer->cautious == 0;
+    plan->optimistic = writer->pessimistic == 0;
     size_t count = plan_batch(writer, plan, list);
-    writer->settle->times.planned_ns = kx_monotonic_ns();
+    writer->flush->times.planned_ns = kx_monotonic_ns();
     struct batch batch = {.plan = plan, .stamp = plan->stamp};
     bool changes = plan_changes(plan);
     if (changes)
@@ -210,10 +211,10 @@ static void write_entries(struct writer *writer, struct kx_commit *list,
 {
     enum kx_status status = try_batch(writer, list, number_out);
     if (status == KX_CHECK_FAILED) {
-        writer->cautious = CAUTIOUS_BATCHES;
+        writer->pessimistic = PESSIMISTIC_BATCHES;
         status = try_batch(writer, list, number_out);
-    } else if (writer->cautious > 0) {
-        writer->cautious--;
+    } else if (writer->pessimistic > 0) {
+        writer->pessimistic--;
     }
     if (status != KX_OK)
         fail_all(list, status);
@@ -237,7 +238,7 @@ static command_fn *const COMMANDS[] = {
 static void run_batch(struct writer *writer, struct kx_commit *list)
 {
     uint64_t number = 0;
-    writer->settle->times =
+    writer->flush->times =
         (struct kx_milestones){.begun_ns = kx_monotonic_ns()};
     if (list->command.kind == KX_WRITE) {
         write_entries(writer, list, &number);
@@ -246,11 +247,11 @@ static void run_batch(struct writer *writer, struct kx_commit *list)
         commit_queue_charge(writer->queue, list, COMMAND_UNITS);
     }
     if (number != 0) {
-        enum kx_status status = settle_flush(writer->settle, number);
+        enum kx_status status = flush_batch(writer->flush, number);
         if (status != KX_OK)
             fail_all(list, status);
     }
-    settle_answer(writer->settle, list);
+    flush_answer(writer->flush, list);
 }
 
 /* Values are read by each index; operations may pass the whole value. */
@@ -303,7 +304,7 @@ enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
         !commit_queue_borrow(&store->queue, commit))
         return commit_queue_submit(&store->queue, commit);
     if (!is_short(writer, commit)) {
-        commit_queue_give_back(&store->queue, writer->news->due);
+        commit_queue_give_back(&store->queue, writer->waiters->due);
         return commit_queue_submit(&store->queue, commit);
     }
     commit->next = NULL;
@@ -313,7 +314,7 @@ enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
     run_batch(writer, commit);
     /* Wakes the writer if a job is due earlier, or if there is news. */
     commit_queue_give_back(&store->queue, writer->next_expiry_ms < expiry_ms ||
-                                              writer->news->due);
+                                              writer->waiters->due);
     return KX_OK;
 }
 
@@ -346,7 +347,7 @@ static void *run(void *argument)
     while (commit_queue_take(&store->queue, sleep_limit_ns(store, more))) {
         run_next_batch(&store->writer);
         more = job_scheduler_run(store);
-        index_news_tell(&store->news, !more);
+        index_waiters_answer(&store->waiters, !more);
     }
     return NULL;
 }

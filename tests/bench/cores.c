@@ -23,8 +23,8 @@ static void *views(void *unused)
 static void *cached(void *unused)
 {
     for (int i = 0; i < TIMES; i++) {
-        view_glance_begin(&view);
-        view_glance_end(&view);
+        view_peek_begin(&view);
+        view_peek_end(&view);
     }
     return unused;
 }

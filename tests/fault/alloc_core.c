@@ -46,7 +46,7 @@ static bool try_point(struct world *world, const struct operation *operation,
 {
     void *mem = world->mem = talloc_new(NULL);
     /* Values are presumed to be new each time. */
-    world->test.store->writer.cautious = 0;
+    world->test.store->writer.pessimistic = 0;
     alloc_arm(attempt.point, world->persistent);
     enum kx_status status = operation->run(world);
     size_t failed = alloc_disarm();

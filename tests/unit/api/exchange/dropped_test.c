@@ -75,7 +75,7 @@ static void assert_nothing_left(const struct request_row *row)
 {
     struct view *view = &house->test.store->view;
     if (house->queue.awaited != 0 || house->queue.in_flight != 0 ||
-        atomic_load(&view->owed) != 0)
+        atomic_load(&view->retries) != 0)
         fail_msg("%s", row->target);
     view_apply_begin(view); /* no view was left open */
     view_apply_cancel(view);

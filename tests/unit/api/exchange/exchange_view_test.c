@@ -57,7 +57,7 @@ TEST_WITH(what_needs_one_goes_on_when_it_can_have_it, begin_house, finish_house)
     for (size_t i = 0; i < READS; i++)
         assert_reply(exchanges[i], reads[i].status, reads[i].text);
     assert_int_equal(house->queue.awaited, 0);
-    assert_int_equal(atomic_load(&view->owed), 0);
+    assert_int_equal(atomic_load(&view->retries), 0);
     view_apply_begin(view); /* no view was left open */
     view_apply_cancel(view);
 }
@@ -97,7 +97,7 @@ TEST_WITH(one_that_is_forsaken_owes_nothing, begin_house, finish_house)
     view_apply_cancel(view);
     wait_for_ready(1);
     exchange_end(exchange);
-    assert_int_equal(atomic_load(&view->owed), 0);
+    assert_int_equal(atomic_load(&view->retries), 0);
 }
 
 /* It may write everything and read nothing. What its commit reads depends on

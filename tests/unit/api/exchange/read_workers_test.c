@@ -69,7 +69,7 @@ static void what_needs_rows_goes_on_when_a_view_can_be_had(void **state)
     for (size_t i = 0; i < READS; i++)
         assert_reply(exchanges[i], reads[i].status, reads[i].text);
     assert_int_equal(house->queue.awaited, 0);
-    assert_int_equal(atomic_load(&view->owed), 0);
+    assert_int_equal(atomic_load(&view->retries), 0);
     view_apply_begin(view); /* no view was left open */
     view_apply_cancel(view);
 }

@@ -146,7 +146,7 @@ static void what_waits_for_a_view_is_read_by_either(void **state)
     view_apply_cancel(view);
     wait_for_ready(2);
     assert_entry(parked, (FEW + 1) * STEP);
-    assert_int_equal(atomic_load(&view->owed), 0);
+    assert_int_equal(atomic_load(&view->retries), 0);
 }
 
 /* A disk answers at last, unlike a database. */

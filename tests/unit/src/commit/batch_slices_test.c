@@ -13,10 +13,12 @@ enum { COMPARED_MAX = 1000, WORDS = 400 };
 
 void __real_view_close(struct view *view);
 void __wrap_view_close(struct view *view);
-void __real_view_cast(struct view *view, const struct net_change *changes,
-                      size_t count);
-void __wrap_view_cast(struct view *view, const struct net_change *changes,
-                      size_t count);
+void __real_view_set_before_image(struct view *view,
+                                  const struct net_change *changes,
+                                  size_t count);
+void __wrap_view_set_before_image(struct view *view,
+                                  const struct net_change *changes,
+                                  size_t count);
 enum kx_status __real_txn_apply(struct env *env, const struct row_write *writes,
                                 size_t count, enum row_order order);
 enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
@@ -153,11 +155,12 @@ void __wrap_view_close(struct view *view)
     __real_view_close(view);
 }
 
-void __wrap_view_cast(struct view *view, const struct net_change *changes,
-                      size_t count)
+void __wrap_view_set_before_image(struct view *view,
+                                  const struct net_change *changes,
+                                  size_t count)
 {
     if (!without_before_image)
-        __real_view_cast(view, changes, count);
+        __real_view_set_before_image(view, changes, count);
 }
 
 enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,

@@ -82,7 +82,7 @@ static void the_parked_are_told_in_their_order(void **state)
         assert_ptr_equal(answers->order[n], &answers->tickets[n]);
     for (size_t n = 0; n < 3; n++) {
         assert_true(enter(answers, n));
-        view_tried(&answers->view);
+        view_try_done(&answers->view);
         view_leave(&answers->view);
     }
 }
@@ -93,7 +93,7 @@ static void between_slices_they_are_told_too(void **state)
     struct net_change change = {.key = kx_text("k"), .stored = kx_text("old")};
     struct kx_slice stored;
     view_apply_begin(&answers->view);
-    view_cast(&answers->view, &change, 1);
+    view_set_before_image(&answers->view, &change, 1);
     assert_false(enter(answers, 0));
     view_open(&answers->view);
     assert_int_equal(answers->count, 1);
@@ -101,7 +101,7 @@ static void between_slices_they_are_told_too(void **state)
     assert_true(
         before_image_find(&answers->view.before_image, kx_text("k"), &stored));
     assert_true(kx_equal(stored, kx_text("old")));
-    view_tried(&answers->view);
+    view_try_done(&answers->view);
     view_leave(&answers->view);
     view_close(&answers->view);
     assert_false(enter(answers, 0));
@@ -118,16 +118,16 @@ static void the_writer_waits_for_those_it_has_told(void **state)
     assert_false(enter(answers, 0));
     assert_false(enter(answers, 1));
     view_apply_cancel(&answers->view);
-    view_tried(&answers->view);
+    view_try_done(&answers->view);
     assert_int_equal(waits, 0);
     view_apply_begin(&answers->view);
     assert_int_equal(waits, 1);
     view_apply_cancel(&answers->view);
-    view_tried(&answers->view); /* too late: it counts for no other caller */
+    view_try_done(&answers->view); /* too late: it counts for no other caller */
     view_apply_begin(&answers->view);
     assert_false(enter(answers, 0));
     view_apply_cancel(&answers->view);
-    view_tried(&answers->view);
+    view_try_done(&answers->view);
     view_apply_begin(&answers->view);
     assert_int_equal(waits, 1);
     view_apply_cancel(&answers->view);

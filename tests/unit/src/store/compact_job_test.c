@@ -44,7 +44,7 @@ static void begin_step(int step)
     seen.began_ns[step] = kx_monotonic_ns();
     assert_int_equal(pthread_create(&seen.readers[step], NULL, read_once, NULL),
                      0);
-    while (!view_sought(&seen.store->view))
+    while (!view_was_requested(&seen.store->view))
         sched_yield();
 }
 

@@ -1,5 +1,5 @@
 /* Every key that was noted is found, and few others are. */
-#include "commit/touched_keys.h"
+#include "commit/changed_keys.h"
 
 #include "unit.h"
 
@@ -13,21 +13,21 @@ static struct net_change change(char *text, size_t size, int n)
 
 TEST(noted_keys_are_found_and_few_others)
 {
-    struct touched_keys *touched = touched_keys_create(*state);
+    struct changed_keys *touched = changed_keys_create(*state);
     char text[32];
     size_t others = 0;
     assert_non_null(touched);
     for (int n = 0; n < KEYS; n++) {
         struct net_change one = change(text, sizeof text, n);
-        assert_false(n == 0 && touched_keys_may_have(touched, one.key));
-        touched_keys_note(touched, &one, 1);
+        assert_false(n == 0 && changed_keys_may_have(touched, one.key));
+        changed_keys_note(touched, &one, 1);
     }
     for (int n = 0; n < KEYS; n++)
         assert_true(
-            touched_keys_may_have(touched, change(text, sizeof text, n).key));
+            changed_keys_may_have(touched, change(text, sizeof text, n).key));
     for (int n = KEYS; n < 3 * KEYS; n++)
         others +=
-            touched_keys_may_have(touched, change(text, sizeof text, n).key);
+            changed_keys_may_have(touched, change(text, sizeof text, n).key);
     assert_true(others < 20);
     talloc_free(touched);
 }
