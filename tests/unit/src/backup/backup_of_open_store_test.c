@@ -1,5 +1,5 @@
-/* Backups of an open store, restored: how many at a time, and files that become
- * shorter and longer while they are copied. */
+/* A backup of an open store whose files become shorter and longer while they
+ * are copied. */
 #include <sys/stat.h>
 
 #include "backup/backup.h"
@@ -33,26 +33,6 @@ static void fill(struct test_store *test, void *mem)
     set_many(test, mem, "large", LARGE, LARGE_BYTES);
 }
 
-TEST(number_of_concurrent_backups_is_limited)
-{
-    struct test_store test;
-    struct kx_fault fault;
-    struct kx_backup *backups[KX_BACKUPS_MAX + 1];
-    test_store_new(&test);
-    for (int i = 0; i < KX_BACKUPS_MAX; i++)
-        assert_int_equal(kx_backup_begin(test.store, NULL, &backups[i], &fault),
-                         KX_OK);
-    assert_int_equal(
-        kx_backup_begin(test.store, NULL, &backups[KX_BACKUPS_MAX], &fault),
-        KX_BUSY);
-    talloc_free(backups[0]);
-    assert_int_equal(kx_backup_begin(test.store, NULL, &backups[0], &fault),
-                     KX_OK);
-    for (int i = 0; i < KX_BACKUPS_MAX; i++)
-        talloc_free(backups[i]);
-    test_store_remove(&test);
-}
-
 static off_t length(const struct test_store *test)
 {
     char path[100];
@@ -76,8 +56,6 @@ static void cut(struct test_store *test, void *mem, bool again)
     if (again)
         set_many(test, mem, "large", LARGE, LARGE_BYTES);
 }
-
-enum { NEVER = -1 };
 
 /* Makes a backup, and cuts the file before the given step; the number of its
  * steps. */
@@ -111,73 +89,6 @@ static void move_to(struct test_store *test, const char *directory)
     test_store_remove(test);
     memcpy(test->directory, directory, strlen(directory) + 1);
     test_store_open(test);
-}
-
-TEST(backup_of_open_store_restores_its_entries)
-{
-    struct test_store test;
-    struct kx_fault fault;
-    char path[100], restored[100];
-    uint64_t stamp;
-    void *mem = talloc_new(*state);
-    test_store_new(&test);
-    fill(&test, mem);
-    snprintf(path, sizeof path, "%s.backup", test.directory);
-    snprintf(restored, sizeof restored, "%s.restored", test.directory);
-    save(&test, mem, path, NEVER, &stamp);
-    struct kx_restore restore = {.source = path, .directory = restored};
-    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
-    assert_int_equal(stamp, 2);
-    assert_int_equal(restore.stamp, 2);
-    assert_int_equal(kx_restore(&restore, &fault), KX_BAD_DIRECTORY);
-    move_to(&test, restored);
-    assert_non_null(test_get(&test, mem, "[\"small\",99]"));
-    assert_int_equal(test_set(&test, mem, "[1]", "1"), KX_OK);
-    test_store_remove(&test);
-    unlink(path);
-    talloc_free(mem);
-}
-
-/* The first versionstamp that a store gives which is restored at that time. */
-static uint64_t first_stamp(void *mem, const char *path, int64_t now_ms)
-{
-    struct test_store test;
-    struct kx_fault fault;
-    char restored[100];
-    test_store_new(&test);
-    snprintf(restored, sizeof restored, "%s.restored", test.directory);
-    struct kx_restore restore = {.source = path, .directory = restored};
-    kx_clock_set(now_ms);
-    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
-    move_to(&test, restored);
-    assert_int_equal(test_set(&test, mem, "[1]", "1"), KX_OK);
-    uint64_t stamp = test_stamp(&test, mem, "[1]");
-    test_store_remove(&test);
-    kx_clock_set(0);
-    return stamp;
-}
-
-TEST(restores_of_one_backup_use_different_versionstamps)
-{
-    static const int64_t SECOND_MS = 1000, NOW_MS = 1700000000000;
-    struct test_store test;
-    char path[100];
-    uint64_t stamp;
-    void *mem = talloc_new(*state);
-    test_store_new(&test);
-    fill(&test, mem);
-    snprintf(path, sizeof path, "%s.backup", test.directory);
-    save(&test, mem, path, NEVER, &stamp);
-    test_store_remove(&test);
-    uint64_t first = first_stamp(mem, path, NOW_MS);
-    uint64_t second = first_stamp(mem, path, NOW_MS + SECOND_MS);
-    assert_true(first > UINT64_C(1) << 40);
-    assert_true(second >= first + (1 << 19)); /* what a second has room for */
-    assert_true(second < UINT64_C(1) << 53);
-    uint64_t behind = first_stamp(mem, path, -1);
-    assert_int_equal(behind, (UINT64_C(1) << 40) + stamp + 1);
-    unlink(path);
-    talloc_free(mem);
 }
 
 static size_t size_of(struct test_store *test, void *mem, const char *name,

@@ -83,79 +83,6 @@ static enum kx_status take_back(struct story *s, const char *id)
     return test_commit(&s->test, &commit);
 }
 
-TEST_WITH(tokens_outlive_the_process, begin, finish)
-{
-    struct story *s = *state;
-    const struct kx_grant narrow = {.scopes = KX_MAY_READ | KX_MAY_LIST,
-                                    .prefix = test_key(s->mem, "[\"a\",1]")};
-    struct kx_token admin = token_of(&ADMIN, 'a');
-    struct kx_token reader = token_of(&narrow, 'b');
-    reader.expires_at_ms = 7;
-    assert_false(kx_tokens_any(s->test.store));
-    assert_int_equal(add(s, &admin), KX_OK);
-    assert_int_equal(add(s, &reader), KX_OK);
-    test_store_close(&s->test);
-    test_store_open(&s->test);
-    assert_true(kx_tokens_any(s->test.store));
-    struct kx_token *token = kx_token_find(s->test.store, kx_text(reader.id));
-    assert_non_null(token);
-    assert_memory_equal(token->digest, reader.digest, sizeof reader.digest);
-    assert_int_equal(token->created_at_ms, 5);
-    assert_int_equal(token->expires_at_ms, 7);
-    assert_int_equal(token->grant_count, 1);
-    assert_int_equal(token->grants[0].scopes, narrow.scopes);
-    assert_true(kx_equal(token->grants[0].prefix, narrow.prefix));
-    assert_false(kx_token_is_whole(token, KX_MAY_READ));
-    kx_token_release(token);
-    token = kx_token_after(s->test.store, kx_slice(NULL, 0));
-    assert_string_equal(token->id, admin.id);
-    assert_true(kx_token_is_whole(token, KX_MAY_ADMIN));
-    kx_token_release(token);
-    token = kx_token_after(s->test.store, kx_text(admin.id));
-    assert_string_equal(token->id, reader.id);
-    kx_token_release(token);
-    assert_null(kx_token_after(s->test.store, kx_text(reader.id)));
-    assert_null(kx_token_find(s->test.store, kx_text("none")));
-}
-
-TEST_WITH(holder_of_revoked_token_sees_revocation, begin, finish)
-{
-    struct story *s = *state;
-    struct kx_token admin = token_of(&ADMIN, 'a');
-    struct kx_token other = token_of(&ADMIN, 'c');
-    assert_int_equal(add(s, &admin), KX_OK);
-    assert_int_equal(add(s, &other), KX_OK);
-    struct kx_token *held = kx_token_find(s->test.store, kx_text(other.id));
-    assert_false(atomic_load(&held->revoked));
-    assert_int_equal(take_back(s, other.id), KX_OK);
-    assert_true(atomic_load(&held->revoked));
-    assert_null(kx_token_find(s->test.store, kx_text(other.id)));
-    kx_token_release(held);
-    assert_int_equal(take_back(s, other.id), KX_TOKEN_ABSENT);
-    test_store_close(&s->test);
-    test_store_open(&s->test);
-    assert_null(kx_token_find(s->test.store, kx_text(other.id)));
-}
-
-TEST_WITH(revocation_answers_waiting_watches, begin, finish)
-{
-    struct story *s = *state;
-    struct kx_token admin = token_of(&ADMIN, 'a');
-    struct kx_token other = token_of(&ADMIN, 'c');
-    struct kx_slice key = test_key(s->mem, "[\"k\"]");
-    struct kx_watch *watch;
-    bool told = false;
-    struct kx_ticket ticket = {.owner = &told};
-    add(s, &admin);
-    add(s, &other);
-    assert_int_equal(kx_watch_open(s->test.store, &key, 1, s->mem, &watch),
-                     KX_OK);
-    assert_int_equal(kx_watch_wait(watch, &ticket), KX_OK);
-    assert_int_equal(take_back(s, other.id), KX_OK);
-    test_wait(&s->test, &told);
-    kx_watch_close(watch);
-}
-
 TEST_WITH(last_admin_token_cannot_be_revoked, begin, finish)
 {
     struct story *s = *state;
@@ -196,18 +123,6 @@ TEST_WITH(token_can_be_revoked_on_a_full_disk, begin, finish)
     test_store_close(&s->test);
     test_store_open(&s->test);
     assert_null(kx_token_find(s->test.store, kx_text(other.id)));
-}
-
-TEST_WITH(fixed_token_is_neither_stored_nor_revocable, begin, finish)
-{
-    struct story *s = *state;
-    struct kx_token admin = token_of(&ADMIN, 'a');
-    assert_int_equal(kx_token_fix(s->test.store, &admin), KX_OK);
-    assert_true(kx_tokens_any(s->test.store));
-    assert_int_equal(take_back(s, admin.id), KX_TOKEN_FIXED);
-    test_store_close(&s->test);
-    test_store_open(&s->test);
-    assert_false(kx_tokens_any(s->test.store));
 }
 
 /* The tokens of a process that only reads the rows, in a view of the present
