@@ -42,18 +42,6 @@ TEST_WITH(what_is_told_is_on_disk, begin, finish_watches)
     assert_int_equal(entry.stamp, 1);
 }
 
-TEST_WITH(other_keys_are_not_told, begin, finish_watches)
-{
-    struct story *s = *state;
-    struct waiter waiter;
-    open_waiter(s, &waiter, "[\"a\"]", NULL);
-    assert_int_equal(wait_for(&waiter), KX_OK);
-    test_set(&s->test, s->mem, "[\"b\"]", "1");
-    test_set(&s->test, s->mem, "[\"a\",1]", "1");
-    test_delete(&s->test, s->mem, "[\"a\"]");
-    is_not_told(s, &waiter);
-}
-
 TEST_WITH(a_refused_commit_is_not_told, begin, finish_watches)
 {
     struct story *s = *state;
@@ -63,18 +51,6 @@ TEST_WITH(a_refused_commit_is_not_told, begin, finish_watches)
     assert_int_equal(wait_for(&waiter), KX_OK);
     assert_int_equal(test_mutate(&s->test, s->mem, KX_SUM, "[\"a\"]", "1"),
                      KX_TYPE_MISMATCH);
-    is_not_told(s, &waiter);
-}
-
-TEST_WITH(many_changes_are_one_for_who_is_slow, begin, finish_watches)
-{
-    struct story *s = *state;
-    struct waiter waiter;
-    open_waiter(s, &waiter, "[\"a\"]", NULL);
-    for (int i = 0; i < 5; i++)
-        test_set(&s->test, s->mem, "[\"a\"]", "1");
-    assert_int_equal(wait_for(&waiter), KX_END);
-    assert_int_equal(wait_for(&waiter), KX_OK);
     is_not_told(s, &waiter);
 }
 
@@ -92,28 +68,6 @@ TEST_WITH(a_ticket_is_answered_or_taken_back, begin, finish_watches)
     test_set(&s->test, s->mem, "[\"a\"]", "2");
     is_told(s, &waiter);
     assert_false(kx_watch_cancel(s->test.store, &waiter.ticket));
-}
-
-TEST_WITH(a_commit_is_one_change, begin, finish_watches)
-{
-    struct story *s = *state;
-    struct waiter waiter;
-    struct kx_mutation mutations[] = {
-        {.type = KX_SET,
-         .key = test_key(s->mem, "[\"a\"]"),
-         .value = test_json("1")},
-        {.type = KX_SET,
-         .key = test_key(s->mem, "[\"b\"]"),
-         .value = test_json("1")},
-    };
-    struct kx_commit commit = {
-        .mutations = mutations, .mutation_count = 2, .memory = s->mem};
-    open_waiter(s, &waiter, "[\"a\"]", "[\"b\"]");
-    assert_int_equal(wait_for(&waiter), KX_OK);
-    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
-    is_told(s, &waiter);
-    assert_int_equal(wait_for(&waiter), KX_OK);
-    is_not_told(s, &waiter);
 }
 
 TEST_WITH(all_who_watch_a_key_are_told, begin, finish_watches)
@@ -182,38 +136,9 @@ TEST_WITH(a_deleted_range_is_told, begin, finish_watches)
     is_told(s, &waiter);
 }
 
-TEST_WITH(an_expired_entry_is_told, begin, finish_watches)
-{
-    struct story *s = *state;
-    struct waiter waiter;
-    kx_clock_set(1000000);
-    assert_int_equal(test_set_until(&s->test, s->mem, "[\"a\"]", 1000500),
-                     KX_OK);
-    open_waiter(s, &waiter, "[\"a\"]", NULL);
-    assert_int_equal(wait_for(&waiter), KX_OK);
-    kx_clock_set(1000500);
-    is_told(s, &waiter);
-    assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
-}
-
 static const char *const BY_EMAIL =
     "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
     "\"unique\":true}";
-
-TEST_WITH(entries_of_an_index_are_told, begin, finish_watches)
-{
-    struct story *s = *state;
-    struct waiter waiter;
-    assert_int_equal(test_declare(&s->test, s->mem, BY_EMAIL), KX_OK);
-    open_waiter(s, &waiter, "[\"by_email\",\"a@b.c\"]", NULL);
-    while (wait_for(&waiter) == KX_END)
-        continue;
-    test_set(&s->test, s->mem, "[\"users\",1]", "{\"email\":\"a@b.c\"}");
-    is_told(s, &waiter);
-    assert_int_equal(wait_for(&waiter), KX_OK);
-    test_set(&s->test, s->mem, "[\"users\",1]", "{\"email\":\"other\"}");
-    is_told(s, &waiter);
-}
 
 TEST_WITH(entries_that_become_readable_are_told, begin, finish_watches)
 {

@@ -75,116 +75,11 @@ static void wait_ready(struct story *s)
     }
 }
 
-static void wait_stopped(struct story *s, enum kx_index_state wanted)
-{
-    enum kx_index_state state;
-    enum kx_index_state migration = KX_INDEX_BUILDING;
-    while (migration == KX_INDEX_BUILDING) {
-        states(s, &state, &migration);
-        usleep(1000);
-    }
-    assert_int_equal(state, KX_INDEX_MIGRATING);
-    assert_int_equal(migration, wanted);
-}
-
-static uint64_t stamp_of(struct story *s, const char *key)
-{
-    return test_stamp(&s->test, s->mem, key);
-}
-
 static void fill(struct story *s, const char *declaration)
 {
     assert_int_equal(test_declare(&s->test, s->mem, declaration), KX_OK);
     set(s, "[\"u\",1]", "{\"e\":\"a\",\"n\":1}");
     set(s, "[\"u\",2]", "{\"e\":\"b\",\"n\":2}");
-}
-
-TEST_WITH(pointers_become_values_and_pointers_again, begin, finish)
-{
-    struct story *s = *state;
-    fill(s, POINTERS);
-    uint64_t first = stamp_of(s, "[\"i\",\"a\"]");
-    assert_int_equal(patch(s, "{\"store\":\"value\"}"), KX_OK);
-    wait_ready(s);
-    assert_string_equal(list(s, "[\"i\"]"),
-                        "[\"i\",\"a\"] {\"e\":\"a\",\"n\":1}|"
-                        "[\"i\",\"b\"] {\"e\":\"b\",\"n\":2}|");
-    uint64_t second = stamp_of(s, "[\"i\",\"a\"]");
-    assert_true(second > first);
-    assert_int_equal(patch(s, "{\"store\":null}"), KX_OK);
-    wait_ready(s);
-    assert_string_equal(list(s, "[\"i\"]"),
-                        "[\"i\",\"a\"] [1]|[\"i\",\"b\"] [2]|");
-    assert_true(stamp_of(s, "[\"i\",\"a\"]") > second);
-}
-
-/* What it shows, its stamps and what it takes from clients go by the old form,
- * until the switch. */
-TEST_WITH(until_the_switch_the_old_form_is_the_one, begin, finish)
-{
-    struct story *s = *state;
-    fill(s, POINTERS);
-    uint64_t first = stamp_of(s, "[\"i\",\"a\"]");
-    pause_index(s, true);
-    assert_int_equal(patch(s, "{\"store\":\"value\"}"), KX_OK);
-    expect_state(s, KX_INDEX_MIGRATING);
-    set(s, "[\"u\",1]", "{\"e\":\"a\",\"n\":7}");
-    assert_int_equal(stamp_of(s, "[\"i\",\"a\"]"), first);
-    assert_string_equal(list(s, "[\"i\"]"),
-                        "[\"i\",\"a\"] [1]|[\"i\",\"b\"] [2]|");
-    assert_int_equal(set(s, "[\"i\",\"a\"]", "1"), KX_OK);
-    assert_int_equal(set(s, "[\"i\",\"a\"]", "{\"e\":\"a\",\"n\":7}"),
-                     KX_INDEX_OWNED_KEY);
-    pause_index(s, false);
-    wait_ready(s);
-    assert_int_equal(set(s, "[\"i\",\"a\"]", "{\"e\":\"a\",\"n\":7}"), KX_OK);
-    assert_int_equal(set(s, "[\"i\",\"a\"]", "1"), KX_INDEX_OWNED_KEY);
-}
-
-TEST_WITH(a_unique_index_becomes_another_and_back, begin, finish)
-{
-    struct story *s = *state;
-    fill(s, POINTERS);
-    assert_int_equal(set(s, "[\"u\",3]", "{\"e\":\"a\"}"), KX_UNIQUE_VIOLATION);
-    assert_int_equal(patch(s, "{\"unique\":false}"), KX_OK);
-    wait_ready(s);
-    assert_int_equal(set(s, "[\"u\",3]", "{\"e\":\"a\"}"), KX_OK);
-    assert_string_equal(list(s, "[\"i\"]"),
-                        "[\"i\",\"a\",1] [1]|[\"i\",\"a\",3] [3]|"
-                        "[\"i\",\"b\",2] [2]|");
-    test_delete(&s->test, s->mem, "[\"u\",3]");
-    assert_int_equal(patch(s, "{\"unique\":true,\"store\":\"value\"}"), KX_OK);
-    wait_ready(s);
-    assert_string_equal(list(s, "[\"i\"]"),
-                        "[\"i\",\"a\"] {\"e\":\"a\",\"n\":1}|"
-                        "[\"i\",\"b\"] {\"e\":\"b\",\"n\":2}|");
-}
-
-/* Duplicates stop it: the old form stays, new duplicates are refused, and after
- * the last one is resolved it continues by itself. */
-TEST_WITH(duplicates_stop_a_migration_until_they_are_resolved, begin, finish)
-{
-    struct story *s = *state;
-    struct kx_conflict conflict;
-    struct kx_fault fault;
-    fill(s, MANY);
-    set(s, "[\"u\",3]", "{\"e\":\"a\"}");
-    const char *before = list(s, "[\"i\"]");
-    assert_int_equal(patch(s, "{\"unique\":true}"), KX_OK);
-    wait_stopped(s, KX_INDEX_CONFLICTED);
-    assert_string_equal(list(s, "[\"i\"]"), before);
-    assert_int_equal(set(s, "[\"u\",4]", "{\"e\":\"b\"}"), KX_UNIQUE_VIOLATION);
-    kx_read_begin(s->test.reader);
-    assert_int_equal(
-        kx_conflicts(s->test.reader, kx_text("i"), kx_slice(NULL, 0), &fault),
-        KX_OK);
-    assert_int_equal(kx_conflict_next(s->test.reader, &conflict), KX_OK);
-    assert_true(kx_equal(conflict.key, test_key(s->mem, "[\"u\",1]")));
-    kx_read_end(s->test.reader);
-    set(s, "[\"u\",3]", "{\"e\":\"c\"}");
-    wait_ready(s);
-    assert_string_equal(list(s, "[\"i\"]"), "[\"i\",\"a\"] [1]|[\"i\",\"b\"] "
-                                            "[2]|[\"i\",\"c\"] [3]|");
 }
 
 TEST_WITH(an_index_with_conflicts_can_cease_to_be_unique, begin, finish)
@@ -203,72 +98,6 @@ TEST_WITH(an_index_with_conflicts_can_cease_to_be_unique, begin, finish)
     wait_ready(s);
     assert_string_equal(list(s, "[\"i\"]"),
                         "[\"i\",\"a\",1] [1]|[\"i\",\"a\",2] [2]|");
-}
-
-/* Both kinds of migration. Afterwards nothing of it is left. */
-TEST_WITH(a_migration_is_taken_back, begin, finish)
-{
-    struct story *s = *state;
-    static const char *const patches[] = {"{\"store\":\"value\"}",
-                                          "{\"unique\":true}"};
-    fill(s, MANY);
-    const char *before = list(s, "[\"i\"]");
-    uint64_t first = stamp_of(s, "[\"i\",\"a\",1]");
-    assert_int_equal(undo(s), KX_NO_MIGRATION);
-    for (int i = 0; i < 2; i++) {
-        pause_index(s, true);
-        assert_int_equal(patch(s, patches[i]), KX_OK);
-        expect_state(s, KX_INDEX_MIGRATING);
-        set(s, "[\"u\",1]", "{\"e\":\"a\",\"n\":8}");
-        assert_int_equal(undo(s), KX_OK);
-        expect_state(s, KX_INDEX_READY);
-        assert_int_equal(undo(s), KX_NO_MIGRATION);
-        pause_index(s, false);
-        assert_string_equal(list(s, "[\"i\"]"), before);
-        assert_int_equal(stamp_of(s, "[\"i\",\"a\",1]"), first);
-    }
-    assert_int_equal(set(s, "[\"u\",3]", "{\"e\":\"a\"}"), KX_OK);
-}
-
-TEST_WITH(an_index_is_dropped_while_it_migrates, begin, finish)
-{
-    struct story *s = *state;
-    static const char *const patches[] = {"{\"store\":\"value\"}",
-                                          "{\"unique\":false}"};
-    for (int i = 0; i < 2; i++) {
-        fill(s, POINTERS);
-        wait_ready(s);
-        pause_index(s, true);
-        assert_int_equal(patch(s, patches[i]), KX_OK);
-        struct kx_commit commit = commit_of(s, KX_DROP_INDEX);
-        assert_int_equal(test_commit(&s->test, &commit), KX_OK);
-        assert_string_equal(list(s, "[\"i\"]"), "");
-        assert_int_equal(set(s, "[\"i\",\"a\"]", "\"mine\""), KX_OK);
-        test_delete(&s->test, s->mem, "[\"i\",\"a\"]");
-    }
-}
-
-TEST_WITH(a_migration_continues_after_a_restart, begin, finish)
-{
-    struct story *s = *state;
-    static const char *const patches[] = {"{\"store\":\"value\"}",
-                                          "{\"unique\":false}"};
-    fill(s, POINTERS);
-    for (int i = 0; i < 2; i++) {
-        pause_index(s, true);
-        assert_int_equal(patch(s, patches[i]), KX_OK);
-        const char *before = list(s, "[\"i\"]");
-        test_store_close(&s->test);
-        test_store_open(&s->test);
-        expect_state(s, KX_INDEX_MIGRATING);
-        assert_string_equal(list(s, "[\"i\"]"), before);
-        set(s, "[\"u\",2]", "{\"e\":\"b\",\"n\":3}");
-        pause_index(s, false);
-        wait_ready(s);
-    }
-    assert_string_equal(list(s, "[\"i\"]"),
-                        "[\"i\",\"a\",1] {\"e\":\"a\",\"n\":1}|"
-                        "[\"i\",\"b\",2] {\"e\":\"b\",\"n\":3}|");
 }
 
 TEST_WITH(what_cannot_be_is_refused, begin, finish)
