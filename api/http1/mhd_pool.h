@@ -1,8 +1,8 @@
 /* The memory of a connection of libmicrohttpd 0.9.75: a range that is used from
  * both ends and emptied after each request. The library's own pool fills the
  * range with zeros each time, 18 KiB or more for a request of 200 bytes: 0.5 us
- * of the 8.8 of a GET, and memory for each idle connection. The library does not depend on the zeros,
- * because a new range has none either.
+ * of the 8.8 of a GET, and memory for each idle connection. The library does
+ * not depend on the zeros, because a new range has none either.
  *
  * These names are the library's own. The library is linked statically, and the
  * linker leaves out the library's pool as long as every function that it calls

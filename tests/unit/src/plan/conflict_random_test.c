@@ -204,7 +204,7 @@ static void change(struct world *world, bool checked)
     struct kx_commit commit = {
         .mutations = mutations, .mutation_count = count, .memory = world->mem};
     bool refused = violates(world, &after);
-    world->test.store->writer.cautious =
+    world->test.store->writer.pessimistic =
         0; /* values are presumed to be new each time */
     enum kx_status status = test_commit(&world->test, &commit);
     if (checked)

@@ -137,7 +137,7 @@ static void run_commit(struct run *run)
     memcpy(run->data.before, run->data.slots, sizeof run->data.slots);
     plan_checks(run, &planned);
     plan_mutations(run, &planned);
-    run->test.store->writer.cautious =
+    run->test.store->writer.pessimistic =
         0; /* values are presumed to be new each time */
     enum kx_status status = test_commit(&run->test, &planned.commit);
     if (!foretold(run, &planned, status) && run->wrong[0] == '\0')
