@@ -10,7 +10,7 @@
 #include "plan/plan_read.h"
 #include "schema/declaration_parse.h"
 #include "schema/predicate.h"
-#include "schema/where.h"
+#include "schema/predicate.h"
 
 /* ---- Values ------------------------------------------------------------- */
 

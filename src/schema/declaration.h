@@ -3,8 +3,8 @@
 #ifndef DECLARATION_H
 #define DECLARATION_H
 
-#include "schema/casefold.h"
 #include "kindex.h"
+#include "schema/casefold.h"
 
 /* The version of the rules of extraction. It must be raised with every change
  * of the result for any value. Indexes that were built by other rules are then
@@ -128,6 +128,10 @@ enum kx_status declaration_parse(void *mem, struct kx_slice text,
 enum kx_status declaration_parse_stored(void *mem, struct kx_slice text,
                                         bool signed_zero,
                                         struct declaration **declaration_out);
+
+/* Appends the canonical JSON of a checked declaration to its text. KX_OK,
+ * KX_NO_MEMORY. */
+enum kx_status declaration_write(struct declaration *declaration);
 
 /* Appends the members in which two declarations differ, as text for users. */
 void declaration_difference(const struct declaration *have,

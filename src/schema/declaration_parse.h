@@ -1,5 +1,5 @@
-/* The parts of the declaration parser that its files share: the position in the
- * document, and objects read by a table of members. */
+/* Reads JSON documents by tables of members, and the members that declarations
+ * and queries share. */
 #ifndef DECLARATION_PARSE_H
 #define DECLARATION_PARSE_H
 
@@ -35,13 +35,12 @@ enum kx_status declaration_parse_bad(struct declaration_parse *parse,
                                      const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Moves the pointer to a member or an element of the current value, and back.
- * The result of `enter` is the argument of `leave`. */
+/* Moves the pointer of errors to a member or an element of the current value.
+ * Returns the former end of the pointer. */
 size_t declaration_parse_enter(struct declaration_parse *parse,
                                struct kx_slice name);
 size_t declaration_parse_enter_element(struct declaration_parse *parse,
                                        size_t number);
-void declaration_parse_leave(struct declaration_parse *parse, size_t end);
 
 /* Reads an object member by member. A member that is not in the table is
  * refused, with the nearest name that is. `what` names the object in that
@@ -55,11 +54,6 @@ enum kx_status declaration_parse_members(struct declaration_parse *parse,
 enum kx_status declaration_parse_text(struct declaration_parse *parse,
                                       struct kx_slice value,
                                       struct kx_slice *text_out);
-
-/* Reads a JSON Pointer into the declaration's memory. */
-enum kx_status declaration_parse_pointer(struct declaration_parse *parse,
-                                         struct kx_slice value,
-                                         struct kx_slice *pointer_out);
 
 enum kx_status declaration_parse_flag(struct declaration_parse *parse,
                                       struct kx_slice value, bool *flag_out);
@@ -79,13 +73,8 @@ enum kx_status declaration_parse_word(struct declaration_parse *parse,
 /* Fills the fault and returns KX_NO_MEMORY. */
 enum kx_status declaration_parse_no_memory(struct declaration_parse *parse);
 
-/* Reads the member `fold` of a field. */
-enum kx_status declaration_read_fold(struct declaration_parse *parse,
-                                     struct kx_slice value,
-                                     enum fold *fold_out);
-
-/* Members of a declaration that have their own files or are also members of a
- * query. The target of the first two is the declaration. */
+/* Read members of a declaration, most of which a query has as well. The target
+ * is the declaration. */
 declaration_member_fn declaration_read_prefix;
 declaration_member_fn declaration_read_depth;
 declaration_member_fn declaration_read_stored;
@@ -93,18 +82,9 @@ declaration_member_fn declaration_read_fields;
 declaration_member_fn declaration_read_store;
 declaration_member_fn declaration_read_where;
 declaration_member_fn declaration_read_tombstones;
-declaration_member_fn declaration_read_aggregate;
-
-/* Calls `read` for each element of an array of paths. */
-enum kx_status declaration_parse_elements(
-    struct declaration_parse *parse, struct kx_slice array,
-    enum kx_status (*read)(struct declaration_parse *, struct kx_slice));
 
 /* Refuses what an aggregate index cannot have as well: KX_OK, KX_BAD_INDEX. */
 enum kx_status declaration_check_aggregate(struct declaration_parse *parse);
-
-/* Refuses `each` for a part of the key: KX_BAD_INDEX. */
-enum kx_status declaration_no_array(struct declaration_parse *parse);
 
 /* No entry has key parts after the last one that `depth` allows. The first
  * function refuses fields with such a part; `member` is the name of the array
@@ -125,9 +105,5 @@ void declaration_write_aggregate(const struct declaration *declaration,
 /* Appends the member `tombstones`, if the declaration has it. */
 void declaration_write_tombstones(const struct declaration *declaration,
                                   struct kx_buffer *out);
-
-/* Appends the canonical JSON of a checked declaration to its text. KX_OK,
- * KX_NO_MEMORY. */
-enum kx_status declaration_write(struct declaration *declaration);
 
 #endif

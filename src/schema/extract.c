@@ -6,12 +6,19 @@
  * and after the element are computed once. */
 #include "schema/extract.h"
 
+#include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
 
+#include "entry/typed.h"
 #include "json/json_find.h"
 #include "schema/indexable.h"
 #include "schema/predicate.h"
+#include "schema/totals.h"
+
+static enum kx_status extract_record_totals(struct extract *extract);
 
 void extract_init(struct extract *extract, void *owner)
 {
@@ -27,7 +34,7 @@ void extract_init(struct extract *extract, void *owner)
 
 /* ---- Fields ------------------------------------------------------------- */
 
-/* Turns the part of field n, which begins at `at`, over if greater values come
+/* Complements the part of field n, which begins at `at`, if greater values come
  * first. */
 static enum kx_status in_order(const struct extract *extract, size_t n,
                                size_t at, struct kx_buffer *out)
@@ -69,7 +76,8 @@ static enum kx_status add_key_part(struct extract *extract, size_t n,
     return status == KX_OK ? in_order(extract, n, at, out) : status;
 }
 
-/* Only what is beyond ASCII takes time, and escapes, most of which are. */
+/* Charges only for text beyond ASCII and for escapes, most of which are beyond
+ * ASCII: other text takes hardly any time to fold. */
 static void charge_value(struct extract *extract, enum fold fold,
                          struct kx_slice token)
 {
@@ -159,7 +167,7 @@ static bool make_room(struct extract *extract)
 
 static bool is_passed_over(const struct extract *extract, struct kx_slice key)
 {
-    return extract->sought.size != 0 && !kx_equal(extract->sought, key);
+    return extract->only.size != 0 && !kx_equal(extract->only, key);
 }
 
 /* Keeps the bytes from `at` on as a key. The owner is the last `owner_size`
@@ -358,7 +366,7 @@ static void start(struct extract *extract,
     extract->declaration = declaration;
     extract->key = key;
     extract->record = record;
-    extract->sought = kx_slice(NULL, 0);
+    extract->only = kx_slice(NULL, 0);
     extract->document = kx_slice(NULL, 0);
     extract->bytes.size = 0;
     extract->stored.size = 0;
@@ -421,7 +429,284 @@ enum kx_status extract_one(struct extract *extract,
                            struct kx_slice index_key)
 {
     start(extract, declaration, key, record);
-    extract->sought = index_key;
+    extract->only = index_key;
     enum kx_status status = make_keys(extract);
     return status == KX_OK && extract->count == 0 ? KX_NOT_INDEXABLE : status;
+}
+
+/* ---- Look-ups --------------------------------------------------------------
+ */
+
+/* Values that a client gives or sees, and the parts of index keys that they
+ * are. */
+
+static struct kx_slice take_part(struct kx_slice *parts)
+{
+    struct kx_slice part = kx_slice(parts->data, kx_part_size(*parts));
+    *parts = kx_slice(parts->data + part.size, parts->size - part.size);
+    return part;
+}
+
+static enum kx_status add_part(const struct declaration *declaration, size_t n,
+                               struct kx_slice part, struct kx_buffer *key)
+{
+    size_t at = key->size;
+    if (n >= declaration->field_count)
+        return indexable_fold(part, FOLD_NONE, key);
+    const struct field *field = &declaration->fields[n];
+    enum kx_status status = indexable_fold(part, field->fold, key);
+    if (status != KX_OK || key->failed)
+        return status;
+    if (field_of_value(field) && !declaration->signed_zero)
+        indexable_unsign(key, at);
+    return field->descending ? indexable_descend(key, at) : KX_OK;
+}
+
+enum kx_status extract_lookup(const struct declaration *declaration,
+                              struct kx_slice parts, struct kx_buffer *key_out)
+{
+    enum kx_status status = KX_OK;
+    kx_buffer_clear(key_out);
+    kx_add_slice(key_out, declaration->name_key);
+    for (size_t n = 0; status == KX_OK && parts.size > 0; n++) {
+        struct kx_slice part = take_part(&parts);
+        if (part.size == 0)
+            return KX_BAD_KEY;
+        status = add_part(declaration, n, part, key_out);
+    }
+    return key_out->failed ? KX_NO_MEMORY : status;
+}
+
+void extract_lookup_values(const struct declaration *declaration,
+                           struct kx_slice parts, struct kx_buffer *out)
+{
+    for (size_t n = 0; n < declaration->field_count; n++) {
+        struct kx_slice part = take_part(&parts);
+        if (!declaration->fields[n].descending ||
+            indexable_ascend(part, out) == KX_BAD_KEY)
+            kx_add_slice(out, part);
+    }
+    kx_add_slice(out, parts);
+}
+
+/* ---- Records ---------------------------------------------------------------
+ */
+
+/* Projects the stored members of a V8 value that JSON cannot represent, through
+ * its typed form. KX_ABSENT if it has no typed form. */
+static enum kx_status project_typed(struct extract *extract, void *memory)
+{
+    const struct declaration *declaration = extract->declaration;
+    struct kx_buffer whole;
+    struct kx_buffer part;
+    struct kx_value value;
+    kx_buffer_init(&whole, memory);
+    kx_buffer_init(&part, memory);
+    enum kx_status status = typed_write(extract->record->value, &whole);
+    if (status != KX_OK)
+        return status == KX_NO_MEMORY ? status : KX_ABSENT;
+    kx_json_project_typed(kx_buffer_slice(&whole), declaration->stored,
+                          declaration->stored_count, &part);
+    if (part.failed)
+        return KX_NO_MEMORY;
+    if (part.size == 0)
+        return KX_ABSENT;
+    status = kx_value_from_typed(kx_buffer_slice(&part), memory, &value, NULL);
+    if (status != KX_OK)
+        return status;
+    extract->stored_encoding = value.encoding;
+    kx_add_slice(&extract->stored, value.data);
+    return KX_OK;
+}
+
+/* KX_ABSENT: the caller uses plain JSON. */
+static enum kx_status make_typed(struct extract *extract)
+{
+    if (extract->record->encoding != KX_V8 || extract->decoded.plain)
+        return KX_ABSENT;
+    void *memory = talloc_new(extract->stored.owner);
+    if (memory == NULL)
+        return KX_NO_MEMORY;
+    enum kx_status status = project_typed(extract, memory);
+    talloc_free(memory);
+    return status;
+}
+
+static enum kx_status make_stored(struct extract *extract)
+{
+    const struct declaration *declaration = extract->declaration;
+    struct kx_buffer *stored = &extract->stored;
+    extract->stored_encoding = KX_JSON;
+    enum kx_status status = KX_ABSENT;
+    charge_add(extract->charge,
+               declaration->stored_count * extract->document.size,
+               CHARGE_PASSED);
+    if (extract->document.size != 0)
+        status = make_typed(extract);
+    if (status == KX_ABSENT && extract->document.size != 0)
+        kx_json_project(extract->document, declaration->stored,
+                        declaration->stored_count, stored);
+    if (stored->size == 0)
+        kx_add_text(stored, "{}");
+    return stored->failed || status == KX_NO_MEMORY ? KX_NO_MEMORY : KX_OK;
+}
+
+enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
+                              struct record *record_out)
+{
+    const struct declaration *declaration = extract->declaration;
+    const struct record *record = extract->record;
+    size_t skip = declaration->prefix.size;
+    *record_out = (struct record){
+        .encoding = KX_POINTER,
+        .expires_at_ms = record->expires_at_ms,
+        .index = index,
+        .owner_at = extract->keys[n].owner_at,
+        .owner = kx_slice(extract->key.data + skip, extract->key.size - skip),
+    };
+    if (declaration->store == STORE_VALUE) {
+        record_out->encoding = record->encoding;
+        record_out->media_type = record->media_type;
+        record_out->value = record->value;
+    }
+    if (declaration_aggregates(declaration)) {
+        record_out->encoding = KX_JSON;
+        record_out->expires_at_ms = 0;
+        record_out->owner = kx_slice(NULL, 0);
+        record_out->value = extract_totals(extract);
+    }
+    if (declaration->store != STORE_FIELDS)
+        return KX_OK;
+    enum kx_status status = KX_OK;
+    if (extract->stored.size == 0)
+        status = make_stored(extract);
+    record_out->encoding = extract->stored_encoding;
+    record_out->value = kx_buffer_slice(&extract->stored);
+    return status;
+}
+
+/* ---- Totals ------------------------------------------------------------- */
+
+/* The number of a KvU64 counter: a sum of the whole value (an empty path). */
+static enum kx_status add_counter(const struct record *record, size_t scale,
+                                  struct kx_buffer *out)
+{
+    char digits[32];
+    uint64_t number;
+    memcpy(&number, record->value.data, sizeof number);
+    snprintf(digits, sizeof digits, "%" PRIu64, le64toh(number));
+    return totals_number(kx_text(digits), scale, out);
+}
+
+static enum kx_status add_sum(struct extract *extract, size_t n)
+{
+    const struct declared_sum *sum = &extract->declaration->sums[n];
+    const struct record *record = extract->record;
+    struct kx_buffer *out = &extract->stored;
+    struct kx_slice token;
+    enum kx_status status = KX_ABSENT;
+    kx_add_text(out, n == 0 ? ",\"sum\":{" : ",");
+    kx_json_escape(sum->path, out);
+    kx_add_text(out, ":\"");
+    if (record->encoding == KX_LE64 && sum->path.size == 0)
+        status = add_counter(record, sum->scale, out);
+    else if (extract->document.size != 0 &&
+             json_pointer_find(extract->document, sum->path, extract->charge,
+                               &token))
+        status = totals_number(token, sum->scale, out);
+    kx_add_byte(out, '"');
+    if (status == KX_OK || status == KX_NO_MEMORY)
+        return status;
+    return extract_obstructed(
+        extract, status == KX_ABSENT ? OBSTACLE_NO_NUMBER : OBSTACLE_DIGITS,
+        extract->declaration->field_count + n);
+}
+
+/* Makes the totals that an entry adds to each of its groups. Without one of the
+ * numbers it adds nothing: count and sums are of the same entries. KX_OK,
+ * KX_ABSENT with the obstacle, KX_NO_MEMORY. */
+static enum kx_status extract_record_totals(struct extract *extract)
+{
+    enum kx_status status = KX_OK;
+    size_t count = extract->declaration->sum_count;
+    kx_add_text(&extract->stored, "{\"count\":1");
+    for (size_t n = 0; status == KX_OK && n < count; n++)
+        status = add_sum(extract, n);
+    kx_add_text(&extract->stored, count == 0 ? "}" : "}}");
+    return extract->stored.failed ? KX_NO_MEMORY : status;
+}
+
+/* ---- Sentences ---------------------------------------------------------- */
+
+static const char *describe(enum obstacle obstacle)
+{
+    switch (obstacle) {
+    case OBSTACLE_NONE:
+    case OBSTACLE_TOO_MANY:
+        return "";
+    case OBSTACLE_MISSING:
+        return "there is nothing at ";
+    case OBSTACLE_TYPE:
+        return "null, an array or an object is at ";
+    case OBSTACLE_NO_ARRAY:
+        return "there is no array at ";
+    case OBSTACLE_NO_PART:
+        return "after the prefix the key has no part ";
+    case OBSTACLE_NO_NUMBER:
+        return "there is no number to sum up at ";
+    case OBSTACLE_DIGITS:
+        return "the sum has fewer decimals than the number, or the number too "
+               "many digits, at ";
+    case OBSTACLE_TOO_LONG:
+        return "the index key would be longer than a key may be";
+    }
+    return "";
+}
+
+/* Continues the sentence after the path. Equal elements are counted, too. */
+static void describe_elements(const struct extract *extract,
+                              struct kx_buffer *detail)
+{
+    char text[80];
+    snprintf(text, sizeof text,
+             " has %zu elements; a field with each has at most %d",
+             extract->element, KX_INDEX_ENTRIES_MAX);
+    kx_add_text(detail, text);
+}
+
+static void describe_sum(const struct extract *extract,
+                         struct kx_buffer *detail, struct kx_buffer *field_out)
+{
+    const struct declaration *declaration = extract->declaration;
+    size_t n = extract->field - declaration->field_count;
+    kx_add_slice(field_out, declaration->sums[n].path);
+    kx_json_escape(kx_buffer_slice(field_out), detail);
+}
+
+void extract_describe(const struct extract *extract, struct kx_buffer *detail,
+                      struct kx_buffer *field_out)
+{
+    const struct declaration *declaration = extract->declaration;
+    char number[24];
+    kx_add_text(detail, describe(extract->obstacle));
+    if (extract->obstacle == OBSTACLE_TOO_LONG)
+        return;
+    if (extract->field >= declaration->field_count) {
+        describe_sum(extract, detail, field_out);
+        return;
+    }
+    const struct field *field = &declaration->fields[extract->field];
+    if (field->key_part != 0) {
+        snprintf(number, sizeof number, "%zu", field->key_part);
+        kx_add_text(detail, number);
+        return;
+    }
+    kx_add_slice(field_out, field->path);
+    if (field->each && extract->obstacle == OBSTACLE_TYPE) {
+        snprintf(number, sizeof number, "/%zu", extract->element);
+        kx_add_text(field_out, number);
+    }
+    kx_json_escape(kx_buffer_slice(field_out), detail);
+    if (extract->obstacle == OBSTACLE_TOO_MANY)
+        describe_elements(extract, detail);
 }

@@ -5,9 +5,9 @@
 #define EXTRACT_H
 
 #include "base/charge.h"
+#include "entry/record.h"
 #include "schema/declaration.h"
 #include "schema/index_document.h"
-#include "entry/record.h"
 
 /* One index key: its position in the extraction's bytes, and the position of
  * the owner in the key (0 for a unique or aggregate index). */
@@ -24,11 +24,11 @@ enum obstacle {
     OBSTACLE_TYPE,      /* null, an array or an object */
     OBSTACLE_NO_ARRAY,  /* a field with each, but no array */
     OBSTACLE_NO_PART,   /* the key has no such part */
-    OBSTACLE_NO_NUMBER, /* what is to be summed up is no number */
-    OBSTACLE_DIGITS,    /* it has more decimals than the scale, or too many
-                         * digits */
-    OBSTACLE_TOO_LONG,  /* the index key would be too long */
-    OBSTACLE_TOO_MANY   /* an array has too many elements */
+    OBSTACLE_NO_NUMBER, /* a sum has a value that is not a number */
+    OBSTACLE_DIGITS, /* the number has more decimals than the scale, or too many
+                      * digits */
+    OBSTACLE_TOO_LONG, /* the index key would be too long */
+    OBSTACLE_TOO_MANY  /* an array has too many elements */
 };
 
 /* The index entries of one entry. The buffers are reused for one entry after
@@ -45,12 +45,12 @@ struct extract {
     enum obstacle obstacle; /* the first one, also if the entry is skipped */
     size_t field;           /* of the obstacle; from field_count on: a sum */
     size_t element; /* of the obstacle; OBSTACLE_TOO_MANY: their number */
-    struct charge *charge; /* pays for the bytes that are passed and the keys
-                            * that are made; NULL, as extract_init leaves it:
-                            * not counted */
+    struct charge *charge; /* pays for the bytes that are passed over and the
+                            * keys that are made; NULL, as extract_init leaves
+                            * it: not counted */
     /* Internal. */
     size_t capacity;
-    struct kx_slice sought;   /* the only key that is kept; size 0: keep all */
+    struct kx_slice only;     /* the only key that is kept; size 0: keep all */
     struct kx_slice document; /* size 0: the value has no members */
     struct index_document decoded; /* the document of a V8 value */
     struct kx_buffer scratch;      /* conditions; the key parts after `each` */
@@ -114,11 +114,6 @@ static inline void extract_as(struct extract *extract,
     extract->declaration = declaration;
     extract->stored.size = 0;
 }
-
-/* Makes the totals that an entry adds to each of its groups. Without one of the
- * numbers it adds nothing: count and sums are of the same entries. KX_OK,
- * KX_ABSENT with the obstacle, KX_NO_MEMORY. */
-enum kx_status extract_record_totals(struct extract *extract);
 
 /* Notes the first obstacle of an entry: KX_ABSENT. */
 static inline enum kx_status extract_obstructed(struct extract *extract,
