@@ -87,12 +87,6 @@ enum kx_status catalog_follow(void *mem, struct engine_view *view,
                               struct catalog_mark *mark,
                               struct kx_fault *fault);
 
-/* For catalog_follow. catalog_read_rows reads all rows except the format's into
- * an empty catalog, and returns KX_OK, KX_NO_MEMORY, KX_FAILED or
- * KX_UNREACHABLE; catalog_read_facts reads the counts from their row. */
-enum kx_status catalog_read_rows(struct catalog *catalog);
-void catalog_read_facts(struct catalog *catalog, struct kx_slice facts);
-
 /* Raises the versionstamp above `known` and above any that a lost or forgotten
  * state of this store may have used. It is on disk before the first commit.
  * Returns the statuses of engine_apply. Call before the writer starts. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
-#include "catalog/row_source.h"
+#include "catalog/row_form.h"
 #include "commit/job.h"
 #include "commit/flush.h"
 #include "commit/view.h"

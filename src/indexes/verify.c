@@ -8,7 +8,6 @@
 
 #include "base/arena.h"
 #include "catalog/row_form.h"
-#include "catalog/row_source.h"
 #include "commit/job.h"
 #include "commit/flush.h"
 #include "entry/value.h"
