@@ -438,8 +438,7 @@ enum kx_status catalog_load(void *mem, struct engine *engine,
     return KX_OK;
 }
 
-/* ---- Following -------------------------------------------------------------
- */
+/* ---- Following ---------------------------------------------------------- */
 
 /* A catalog that follows the rows of another process. The rows from "facts" to
  * those of the indexes are neighbours, so one scan shows whether the catalog

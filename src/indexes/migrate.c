@@ -295,8 +295,7 @@ void migrate_undo(struct writer *writer, struct kx_commit *commit,
     commit->stamp = writer->base.catalog->stamp;
 }
 
-/* ---- Rewriting the rows ---------------------------------------------------
- */
+/* ---- Rewriting the rows ------------------------------------------------- */
 
 /* One step. */
 struct migration {

@@ -32,8 +32,7 @@ struct verify {
     struct kx_buffer row; /* as it is stored */
 };
 
-/* ---- The beginning ---------------------------------------------------------
- */
+/* ---- The beginning ------------------------------------------------------ */
 
 bool verify_possible(const struct index *index)
 {
@@ -328,8 +327,7 @@ static enum kx_status compare_entry(struct verify *job, struct kx_slice key,
     return status == KX_NOT_INDEXABLE ? KX_OK : status;
 }
 
-/* ---- Totals ----------------------------------------------------------------
- */
+/* ---- Totals ------------------------------------------------------------- */
 
 /* Makes the right row of a group. */
 static enum kx_status make_totals(struct verify *job, struct kx_slice totals)
@@ -484,8 +482,7 @@ static enum kx_status next_pass(struct verify *job)
     return recount_next_part(job->totals) ? KX_OK : KX_END;
 }
 
-/* ---- Prefetch --------------------------------------------------------------
- */
+/* ---- Prefetch ----------------------------------------------------------- */
 
 /* The keys that the next comparisons will look up. */
 struct look_ups {

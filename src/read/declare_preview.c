@@ -6,14 +6,361 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
 
-#include "schema/extract.h"
-#include "read/entry_sample.h"
-#include "read/path_survey.h"
 #include "engine/engine.h"
+#include "schema/extract.h"
+
+/* ---- The sample --------------------------------------------------------- */
+
+/* A bounded sample of the entries with a prefix: all of them if they are few,
+ * otherwise runs of neighbours at places spread over their keys. */
+
+/* A sample blocks the writer, so its cost in bytes is limited, too. */
+enum { ENTRY_SAMPLE_MAX = 2000, ENTRY_SAMPLE_COST_MAX = 16 << 20 };
+
+/* Called with each sampled entry in key order, with none twice; the slices are
+ * valid until it returns. A result other than KX_OK ends the sample. */
+typedef enum kx_status entry_sample_fn(void *context, struct kx_slice key,
+                                       const struct record *record);
+
+struct sampling {
+    struct kx_slice prefix; /* encoded parts */
+    uint64_t total;         /* estimated number of entries */
+    entry_sample_fn *take;
+    void *context;
+    uint64_t cost; /* bytes read; `take` may add the cost of its work */
+    /* Result. */
+    bool all;      /* every entry was given */
+    uint64_t rows; /* read, those of indexes included */
+    double share;  /* of the table that these rows take; 0: unknown */
+};
+
+/* Where the runs of a sample begin: the first and the last key are read as long
+ * numbers, and the places lie evenly between them. If keys are not spread
+ * evenly, places coincide; a run then begins where the previous one ended. */
+
+enum { PLACES = 40, DIGITS = 8 };
+
+struct walk {
+    struct writer *writer;
+    struct sampling *sample;
+    int64_t now_ms;
+    struct kx_buffer start; /* of the next run */
+    struct kx_buffer end;   /* of the prefix */
+    struct kx_buffer first; /* key of the first row, and of the last */
+    struct kx_buffer last;
+};
+
+static enum kx_status give(struct walk *walk, struct kx_slice key,
+                           struct kx_slice bytes)
+{
+    struct record record;
+    struct sampling *sample = walk->sample;
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    if (record.index != 0 || record_expired(&record, walk->now_ms))
+        return KX_OK;
+    sample->cost += bytes.size;
+    return sample->take(sample->context, key, &record);
+}
+
+static bool exhausted(const struct walk *walk)
+{
+    return walk->sample->cost >= ENTRY_SAMPLE_COST_MAX;
+}
+
+/* Adds a run of so many rows that ended before `next`. */
+static void count_run(struct walk *walk, uint64_t rows, struct kx_slice next)
+{
+    struct sampling *sample = walk->sample;
+    sample->rows += rows;
+    sample->share += engine_share(walk->writer->base.view, TABLE_ENTRIES,
+                                  kx_buffer_slice(&walk->start), next);
+}
+
+/* Takes up to `count` rows from walk->start on, and moves it after the last
+ * one. KX_END: the range has ended. */
+static enum kx_status take_run(struct walk *walk, size_t count)
+{
+    struct engine_range *range = walk->writer->base.range;
+    struct kx_slice key = kx_slice(NULL, 0);
+    struct kx_slice bytes;
+    struct kx_buffer next;
+    kx_buffer_init(&next, walk->start.owner);
+    enum kx_status status = engine_range_begin(
+        range, kx_buffer_slice(&walk->start), kx_buffer_slice(&walk->end));
+    size_t i = 0;
+    for (; status == KX_OK && i < count && !exhausted(walk); i++) {
+        status = engine_range_next(range, &key, &bytes);
+        if (status == KX_OK)
+            status = give(walk, key, bytes);
+    }
+    if (status == KX_OK) {
+        kx_add_slice(&next, key);
+        kx_add_byte(&next, 0);
+    }
+    engine_range_end(range);
+    if (status == KX_OK && !next.failed)
+        count_run(walk, i, kx_buffer_slice(&next));
+    kx_buffer_free(&walk->start);
+    walk->start = next;
+    return next.failed ? KX_NO_MEMORY : status;
+}
+
+/* Replaces out by the first row's key, or the last's. */
+static enum kx_status find_end(struct walk *walk, bool reverse,
+                               struct kx_buffer *out)
+{
+    struct engine_range *range = walk->writer->base.range;
+    struct kx_slice key;
+    struct kx_slice bytes;
+    enum kx_status status =
+        engine_range_begin_either(range, kx_buffer_slice(&walk->start),
+                                  kx_buffer_slice(&walk->end), reverse);
+    if (status == KX_OK)
+        status = engine_range_next(range, &key, &bytes);
+    if (status == KX_OK)
+        kx_add_slice(out, key);
+    engine_range_end(range);
+    return status == KX_OK && out->failed ? KX_NO_MEMORY : status;
+}
+
+/* The bytes of a key from `at` on, as a number. */
+static uint64_t number_at(const struct kx_buffer *key, size_t at)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < DIGITS; i++)
+        number = number << 8 | (at + i < key->size ? key->data[at + i] : 0);
+    return number;
+}
+
+/* Moves walk->start forward to the n-th place, never back. */
+static void go_to(struct walk *walk, size_t n)
+{
+    size_t common = 0;
+    while (common < walk->first.size && common < walk->last.size &&
+           walk->first.data[common] == walk->last.data[common])
+        common++;
+    uint64_t from = number_at(&walk->first, common);
+    uint64_t to = number_at(&walk->last, common);
+    uint64_t place = from + (to - from) / PLACES * n;
+    uint8_t key[ROW_KEY_MAX + DIGITS];
+    if (common > ROW_KEY_MAX)
+        return;
+    memcpy(key, walk->first.data, common);
+    for (size_t i = 0; i < DIGITS; i++)
+        key[common + i] = (uint8_t)(place >> (56 - 8 * i));
+    struct kx_slice start = kx_slice(key, common + DIGITS);
+    if (kx_compare(start, kx_buffer_slice(&walk->start)) <= 0)
+        return;
+    walk->start.size = 0;
+    kx_add_slice(&walk->start, start);
+}
+
+static enum kx_status take_runs(struct walk *walk)
+{
+    enum kx_status status = find_end(walk, false, &walk->first);
+    if (status == KX_OK)
+        status = find_end(walk, true, &walk->last);
+    for (size_t n = 0; status == KX_OK && n < PLACES && !exhausted(walk); n++) {
+        go_to(walk, n);
+        status = walk->start.failed ? KX_NO_MEMORY
+                                    : take_run(walk, ENTRY_SAMPLE_MAX / PLACES);
+    }
+    return status;
+}
+
+/* Calls `take` with at most ENTRY_SAMPLE_MAX clients' entries that have not
+ * expired. KX_OK, the error of `take`, KX_NO_MEMORY, KX_FAILED. */
+static enum kx_status entry_sample_entries(struct writer *writer,
+                                           struct sampling *sample)
+{
+    void *mem = talloc_new(NULL);
+    struct walk walk = {
+        .writer = writer, .sample = sample, .now_ms = kx_now_ms()};
+    if (mem == NULL)
+        return KX_NO_MEMORY;
+    kx_buffer_init(&walk.start, mem);
+    kx_buffer_init(&walk.end, mem);
+    kx_buffer_init(&walk.first, mem);
+    kx_buffer_init(&walk.last, mem);
+    kx_add_slice(&walk.start, sample->prefix);
+    kx_add_byte(&walk.start, 0);
+    kx_add_slice(&walk.end, sample->prefix);
+    kx_add_byte(&walk.end, 0xff);
+    bool few = sample->total <= ENTRY_SAMPLE_MAX / 2;
+    enum kx_status status = KX_NO_MEMORY;
+    if (!walk.start.failed && !walk.end.failed)
+        status = few ? take_run(&walk, ENTRY_SAMPLE_MAX) : take_runs(&walk);
+    sample->all = few && status == KX_END;
+    talloc_free(mem);
+    return status == KX_END ? KX_OK : status;
+}
+
+/* ---- Paths -------------------------------------------------------------- */
+
+/* Which paths of a declaration occur in the sample, and the likely spelling of
+ * those that do not. */
+
+enum {
+    PATH_SURVEY_PATHS_MAX =
+        KX_FIELDS_MAX + KX_STORED_MAX + KX_SUMS_MAX + KX_WHERE_MAX
+};
+
+struct path_survey_path {
+    struct kx_slice path;
+    const char *role;      /* "the field" */
+    uint64_t found;        /* in so many documents */
+    struct kx_slice meant; /* the nearest member's name there, or empty */
+    size_t distance;
+};
+
+struct path_survey {
+    void *mem; /* talloc context of what is found */
+    uint64_t documents;
+    struct path_survey_path paths[PATH_SURVEY_PATHS_MAX];
+    size_t count;
+};
+
+/* A path that leads nowhere most often has a spelling error: it is compared
+ * with the members that the document has in its place. */
+
+/* The nearest name is looked for in so many documents only. */
+enum { COMPARED_MAX = 200, SHOWN = 120 };
+
+/* A path is named once, in the first of its roles. */
+static void watch(struct path_survey *survey, struct kx_slice path,
+                  const char *role)
+{
+    for (size_t i = 0; i < survey->count; i++)
+        if (kx_equal(survey->paths[i].path, path))
+            return;
+    survey->paths[survey->count++] = (struct path_survey_path){
+        .path = path, .role = role, .distance = KX_NEAR + 1};
+}
+
+/* Begins with all paths of a declaration, which must live as long. */
+static void path_survey_init(struct path_survey *survey, void *mem,
+                             const struct declaration *declaration)
+{
+    *survey = (struct path_survey){.mem = mem};
+    for (size_t i = 0; i < declaration->field_count; i++)
+        if (field_of_value(&declaration->fields[i]))
+            watch(survey, declaration->fields[i].path, "the field");
+    for (size_t i = 0; i < declaration->stored_count; i++)
+        watch(survey, declaration->stored[i], "the stored member");
+    for (size_t i = 0; i < declaration->sum_count; i++)
+        if (declaration->sums[i].path.size > 0) /* or it sums up counters */
+            watch(survey, declaration->sums[i].path, "the summed number");
+    for (size_t i = 0; i < declaration->where_count; i++)
+        if (declaration->where[i].comparison != WHERE_EXISTS)
+            watch(survey, declaration->where[i].path, "the condition's path");
+}
+
+/* The path without its last token, and that token. */
+static struct kx_slice parent_of(struct kx_slice path,
+                                 struct kx_slice *last_out)
+{
+    size_t at = path.size;
+    while (at > 0 && path.data[at - 1] != '/')
+        at--;
+    *last_out = kx_slice(path.data + at, path.size - at);
+    return kx_slice(path.data, at == 0 ? 0 : at - 1);
+}
+
+static void note_meant(struct path_survey *survey,
+                       struct path_survey_path *path, struct kx_slice name)
+{
+    struct kx_buffer copy;
+    kx_buffer_init(&copy, survey->mem);
+    kx_add_slice(&copy, name);
+    path->meant = kx_buffer_slice(&copy);
+}
+
+/* Names are compared as they are written, which is how they are shown. */
+static void compare_names(struct path_survey *survey,
+                          struct path_survey_path *path,
+                          struct kx_slice document)
+{
+    struct kx_slice last;
+    struct kx_slice object;
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    struct kx_slice parent = parent_of(path->path, &last);
+    if (path->path.size == 0 || !kx_json_find(document, parent, &object) ||
+        !kx_json_iterate(object, &iter) || !iter.object)
+        return;
+    while (kx_json_next(&iter, &name, &value)) {
+        struct kx_slice body = kx_slice(name.data + 1, name.size - 2);
+        if (memchr(body.data, '\\', body.size) == NULL &&
+            kx_resembles(last, body, &path->distance))
+            note_meant(survey, path, body);
+    }
+}
+
+/* Looks for them in one more document (checked JSON; size 0 for a value that
+ * has no members). Findings for which memory runs out are not noted. */
+static void path_survey_add(struct path_survey *survey,
+                            struct kx_slice document)
+{
+    struct kx_slice value;
+    survey->documents++;
+    for (size_t i = 0; document.size > 0 && i < survey->count; i++) {
+        struct path_survey_path *path = &survey->paths[i];
+        if (kx_json_find(document, path->path, &value))
+            path->found++;
+        else if (path->found == 0 && survey->documents <= COMPARED_MAX)
+            compare_names(survey, path, document);
+    }
+}
+
+/* Appends one more JSON string, formatted, to a list of them. */
+static void path_survey_note(struct kx_buffer *out, const char *format, ...)
+{
+    char text[KX_DETAIL_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (out->size > 0 && out->data[out->size - 1] != '[')
+        kx_add_byte(out, ',');
+    kx_json_escape(kx_text(text), out);
+}
+
+/* The name that was probably meant comes as a path that can be copied. */
+static void warn(const struct path_survey *survey,
+                 const struct path_survey_path *path, struct kx_buffer *out)
+{
+    struct kx_slice last;
+    struct kx_slice parent = parent_of(path->path, &last);
+    bool meant =
+        path->meant.size > 0 && path->meant.size < SHOWN && parent.size < SHOWN;
+    bool cut = path->path.size > SHOWN;
+    path_survey_note(out,
+                     "%s %.*s%s was found in none of the %" PRIu64
+                     " sampled entries%s%.*s%s%.*s%s",
+                     path->role, (int)(cut ? 0 : path->path.size),
+                     (const char *)path->path.data, cut ? "(a long path)" : "",
+                     survey->documents, meant ? "; did you mean " : "",
+                     (int)(meant ? parent.size : 0), (const char *)parent.data,
+                     meant ? "/" : "", (int)(meant ? path->meant.size : 0),
+                     (const char *)path->meant.data, meant ? "?" : "");
+}
+
+/* Appends a JSON string for each path that was found in no document, with
+ * commas between them and after what is in out. */
+static void path_survey_warn(const struct path_survey *survey,
+                             struct kx_buffer *out)
+{
+    for (size_t i = 0; survey->documents > 0 && i < survey->count; i++)
+        if (survey->paths[i].found == 0)
+            warn(survey, &survey->paths[i], out);
+}
 
 enum {
     KEYS_MAX = 20000, /* values of a unique index, or groups, to compare */
@@ -25,6 +372,8 @@ enum {
     DETAIL_SHOWN = 240,
     TEXT_MAX = 400 /* three keys, or a key and a detail */
 };
+
+/* ---- The preview -------------------------------------------------------- */
 
 /* A value of a unique index, or a group, and the entry that has it. */
 struct owned {

@@ -5,6 +5,7 @@
 #define DECLARE_PREVIEW_H
 
 #include "commit/writer_state.h"
+#include "schema/declaration.h"
 
 /* The estimated number of clients' entries with keys in [start, end), at least
  * one. */

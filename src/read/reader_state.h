@@ -1,10 +1,13 @@
-/* What the reader's files share. A reader belongs to one thread. */
+/* The state of a reader, and what its files call of each other. A reader
+ * belongs to one thread. */
 #ifndef READER_STATE_H
 #define READER_STATE_H
 
 #include "engine/engine.h"
 #include "commit/store_state.h"
+#include "kindex/ranges.h"
 #include "kindex/tree.h"
+#include "schema/extract.h"
 
 /* The position in a list of conflicts. */
 struct conflict_group {
@@ -13,6 +16,33 @@ struct conflict_group {
     bool found;            /* an entry of the group is known */
     bool open;             /* and was returned */
     bool waits; /* the row at the scan's position was not returned yet */
+};
+
+/* A range of a merge. */
+struct merge_source {
+    struct engine_range *rows;
+    struct kx_buffer start; /* bounds in the table of what is left */
+    struct kx_buffer end;
+    size_t number;
+    bool begun;
+    bool ended;
+    struct kx_slice key; /* of the next row, valid until rows are asked again */
+    struct kx_slice bytes;
+};
+
+struct reader_ranges {
+    struct kx_ranges *ranges;
+    bool overlap;          /* an entry may have several places */
+    size_t at;             /* the number of the range of the last row */
+    struct kx_slice after; /* in this range; empty: from its beginning */
+    struct kx_buffer record;
+    struct extract extract;
+    /* A merge. */
+    struct merge_source *sources;
+    struct merge_source **order; /* those that have a row, next one first */
+    size_t left;                 /* number of them */
+    bool taken;                  /* the row of the first was taken */
+    size_t skip;                 /* bytes of the name of the index */
 };
 
 struct kx_reader {
@@ -119,9 +149,10 @@ enum kx_status reader_show(struct kx_reader *reader, struct kx_slice key,
  * should return KX_AGAIN? */
 bool reader_gives_up(const struct kx_reader *reader, int passed);
 
-/* Ends the scan of several ranges. True: they were merged, and what was seen is
- * noted; else the last of them is open still, as one scan. */
-bool reader_ranges_end(struct kx_reader *reader);
+/* Frees the list of several ranges, if there is one. Ends the scans of a merge
+ * and notes what they have seen. If the ranges are scanned one after another,
+ * the present scan stays open. */
+void reader_ranges_end(struct kx_reader *reader);
 
 /* Can the range of entries be scanned? KX_OK; KX_INDEX_NOT_READY: it lies
  * within the entries of an index that is not ready. */

@@ -19,7 +19,7 @@ const char *casefold_unicode_version(void)
     return utf8proc_unicode_version();
 }
 
-/* ---- The context of a final sigma ------------------------------ */
+/* ---- The context of a final sigma --------------------------------------- */
 
 struct interval {
     int32_t first;

@@ -181,8 +181,7 @@ static enum kx_status check_whole(struct declaration_parse *parse)
     return status == KX_OK ? declaration_check_fields(parse, "fields") : status;
 }
 
-/* ---- The canonical text ----------------------------------------------------
- */
+/* ---- The canonical text ------------------------------------------------- */
 
 /* The canonical JSON of a declaration has its members in a fixed order, with
  * defaults, and values in one form, so that equal texts mean equal
@@ -333,8 +332,7 @@ enum kx_status declaration_write(struct declaration *declaration)
     return out.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* ---- Reading ---------------------------------------------------------------
- */
+/* ---- Reading ------------------------------------------------------------ */
 
 static enum kx_status read_text(void *mem, struct kx_slice text,
                                 bool signed_zero,

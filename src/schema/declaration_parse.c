@@ -33,8 +33,7 @@ enum kx_status declaration_parse_no_memory(struct declaration_parse *parse)
     return kx_fail(parse->fault, KX_NO_MEMORY, "no memory");
 }
 
-/* ---- The position in the document ------------------------------------------
- */
+/* ---- The position in the document --------------------------------------- */
 
 /* A name that does not fit is left out: the pointer is then of the object
  * around it. */
@@ -287,8 +286,7 @@ static enum kx_status parse_elements(
     return status;
 }
 
-/* ---- The member fields -----------------------------------------------------
- */
+/* ---- The member fields -------------------------------------------------- */
 
 /* A field being read. */
 struct field_draft {
@@ -438,8 +436,7 @@ enum kx_status declaration_read_fields(struct declaration_parse *parse,
     return parse_elements(parse, value, read_field);
 }
 
-/* ---- The member aggregate of store -----------------------------------------
- */
+/* ---- The member aggregate of store -------------------------------------- */
 
 /* A sum being read. */
 struct sum_draft {
@@ -584,8 +581,7 @@ void declaration_write_aggregate(const struct declaration *declaration,
     kx_add_text(out, declaration->sum_count == 0 ? "}}" : "]}}");
 }
 
-/* ---- The member store ------------------------------------------------------
- */
+/* ---- The member store --------------------------------------------------- */
 
 /* Takes the first reference token, with ~0 and ~1 as they are, from a JSON
  * Pointer that is not empty. */
@@ -674,8 +670,7 @@ enum kx_status declaration_read_store(struct declaration_parse *parse,
     return status;
 }
 
-/* ---- The member where ------------------------------------------------------
- */
+/* ---- The member where --------------------------------------------------- */
 
 /* A condition is {"path":"/age","ge":18,"lt":65}; `where` is one or an array.
  * Each comparison in it is one condition, and all must hold. An operand is kept
@@ -942,8 +937,7 @@ enum kx_status declaration_read_where(struct declaration_parse *parse,
     return status;
 }
 
-/* ---- The member tombstones -------------------------------------------------
- */
+/* ---- The member tombstones ---------------------------------------------- */
 
 /* The longest unit first. */
 static const struct period_unit {

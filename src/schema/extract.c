@@ -434,8 +434,7 @@ enum kx_status extract_one(struct extract *extract,
     return status == KX_OK && extract->count == 0 ? KX_NOT_INDEXABLE : status;
 }
 
-/* ---- Look-ups --------------------------------------------------------------
- */
+/* ---- Look-ups ----------------------------------------------------------- */
 
 /* Values that a client gives or sees, and the parts of index keys that they
  * are. */
@@ -489,8 +488,7 @@ void extract_lookup_values(const struct declaration *declaration,
     kx_add_slice(out, parts);
 }
 
-/* ---- Records ---------------------------------------------------------------
- */
+/* ---- Records ------------------------------------------------------------ */
 
 /* Projects the stored members of a V8 value that JSON cannot represent, through
  * its typed form. KX_ABSENT if it has no typed form. */

@@ -144,8 +144,7 @@ enum kx_status predicate_holds(const struct declaration *declaration,
     return KX_OK;
 }
 
-/* ---- Conditions without an index -------------------------------------------
- */
+/* ---- Conditions without an index ---------------------------------------- */
 
 static enum kx_status read_where(struct kx_where *where, struct kx_slice text,
                                  struct kx_fault *fault)
