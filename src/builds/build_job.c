@@ -1,21 +1,318 @@
-/* Building declared indexes from the present entries, in small steps: scans
- * (build_scan.h) gather the rows of several indexes, in memory and then on
- * disk; when an index has read all that it covers, its rows are written in key
- * order. A throttled build writes the rows of each scan, which is small, and so
- * does one that cannot use the disk. Then it stores how far it has come: after
- * a crash it continues there, and rows that are written twice change nothing.
- */
+/* Builds declared indexes from the present entries in small steps. Scans gather
+ * the rows of several indexes, in memory and then on disk. When an index has
+ * read all that it covers, its rows are written in key order. A throttled
+ * build, and one that cannot use the disk, writes the rows of each scan. A
+ * build stores its progress after its rows: after a crash it continues there,
+ * and rows that are written twice change nothing. */
 #include "builds/build_job.h"
 
 #include <inttypes.h>
 #include <talloc.h>
 
-#include "commit/store_counters.h"
-#include "commit/job.h"
-#include "builds/build_merge.h"
-#include "builds/build_scan.h"
-#include "builds/run_file.h"
 #include "base/file.h"
+#include "builds/build_rows.h"
+#include "builds/run_file.h"
+#include "builds/sweep.h"
+#include "commit/job.h"
+#include "commit/store_counters.h"
+#include "commit/changed_keys.h"
+
+/* ---- The rows of all indexes -------------------------------------------- */
+
+/* The touched keys are freed with the set. */
+static int leave_writer(struct build_set *set)
+{
+    set->writer->changed_keys = NULL;
+    return 0;
+}
+
+struct build_set *build_set_create(struct writer *writer)
+{
+    struct build_set *set = talloc_zero(NULL, struct build_set);
+    if (set == NULL)
+        return NULL;
+    set->writer = writer;
+    writer->changed_keys = changed_keys_create(set);
+    talloc_set_destructor(set, leave_writer);
+    if (writer->changed_keys != NULL)
+        return set;
+    talloc_free(set);
+    return NULL;
+}
+
+static size_t find(const struct build_set *set, const struct index *index)
+{
+    size_t n = 0;
+    while (n < set->count && build_rows_index(set->rows[n]) != index)
+        n++;
+    return n;
+}
+
+/* The rows of this index, made when they are missing; NULL: memory ran out. */
+static bool build_set_has(const struct build_set *set,
+                          const struct index *index)
+{
+    return find(set, index) < set->count;
+}
+
+static struct build_rows *build_set_rows(struct build_set *set,
+                                         struct index *index)
+{
+    size_t n = find(set, index);
+    if (n < set->count)
+        return set->rows[n];
+    struct build_rows *rows = build_rows_create(set, set->writer, index);
+    if (rows != NULL)
+        set->rows[set->count++] = rows;
+    return rows;
+}
+
+static void take_out(struct build_set *set, size_t n)
+{
+    talloc_free(set->rows[n]);
+    set->count--;
+    memmove(&set->rows[n], &set->rows[n + 1],
+            (set->count - n) * sizeof(struct build_rows *));
+}
+
+/* Frees these rows: they are stored, or will be gathered again. */
+static void build_set_end(struct build_set *set, const struct build_rows *rows)
+{
+    take_out(set, find(set, build_rows_index(rows)));
+}
+
+/* Frees the rows of indexes that are no longer being built. */
+static void build_set_prune(struct build_set *set)
+{
+    for (size_t n = set->count; n-- > 0;)
+        if (!index_gathers(build_rows_index(set->rows[n])))
+            take_out(set, n);
+}
+
+/* Bytes of memory that all of them take. */
+static size_t build_set_bytes(const struct build_set *set)
+{
+    size_t bytes = 0;
+    for (size_t n = 0; n < set->count; n++)
+        bytes += build_rows_bytes(set->rows[n]);
+    return bytes;
+}
+
+/* ---- Scans -------------------------------------------------------------- */
+
+/* The scan of builds, in steps, and which builds share it. A throttled build
+ * has a scan to itself: others would have to wait for it. */
+
+enum {
+    /* Beside the memory of builds. One entry may have much more than that in
+     * each index: the indexes that would add to it read this entry in another
+     * scan. */
+    SHARED_BYTES_MAX = 64 << 20
+};
+
+struct build_scan {
+    struct build_set *set;
+    struct writer *writer;
+    struct build_window window;
+    struct build_rows *parts[KX_INDEXES_MAX]; /* of the set */
+    size_t count;
+    bool free;    /* no index in it has a limit of pace */
+    size_t limit; /* of entries */
+    uint64_t entries;
+    size_t bytes_max;       /* of the set; a step stops there */
+    struct kx_buffer start; /* of the window */
+    struct kx_buffer end;
+    struct row_position position; /* at first the start of the window */
+    struct sweep sweep;
+};
+
+static bool joins(const struct index *index, const struct index *leader)
+{
+    return index_gathers(index) && throttle_free(&index->pace) &&
+           throttle_free(&leader->pace);
+}
+
+static bool add_rows(struct build_scan *scan, struct index *index)
+{
+    struct build_rows *rows = build_set_rows(scan->set, index);
+    if (rows != NULL && build_rows_join(rows, &scan->window))
+        scan->parts[scan->count++] = rows;
+    return rows != NULL;
+}
+
+/* Adds the rows of the leader, which are the first, and of every index that can
+ * be built together with it. */
+static bool add_all_rows(struct build_scan *scan, struct index *leader)
+{
+    const struct catalog *catalog = scan->writer->base.catalog;
+    bool added = add_rows(scan, leader);
+    for (size_t i = 0; added && i < catalog->count; i++)
+        if (catalog->indexes[i] != leader && joins(catalog->indexes[i], leader))
+            added = add_rows(scan, catalog->indexes[i]);
+    return added && scan->count > 0;
+}
+
+/* The bounds are copied: the leader's progress changes before the scan ends. */
+static bool set_window(struct build_scan *scan, struct index *leader)
+{
+    struct kx_slice from;
+    struct kx_slice to;
+    const struct build_rows *rows = build_set_rows(scan->set, leader);
+    kx_buffer_init(&scan->start, scan);
+    kx_buffer_init(&scan->end, scan);
+    if (rows == NULL)
+        return false;
+    build_rows_stretch(rows, &from, &to);
+    kx_add_slice(&scan->start, from);
+    kx_add_slice(&scan->end, to);
+    row_position_set(&scan->position, from);
+    scan->window =
+        (struct build_window){.start = kx_buffer_slice(&scan->start),
+                              .end = kx_buffer_slice(&scan->end),
+                              .stamp = scan->writer->base.catalog->stamp + 1,
+                              .now_ms = kx_now_ms()};
+    scan->sweep.prefix = scan->window.start;
+    scan->sweep.end = scan->window.end;
+    return !scan->start.failed && !scan->end.failed;
+}
+
+/* Takes out a part, which has read up to the position of the scan. */
+static void leave(struct build_scan *scan, size_t n, bool at_end)
+{
+    struct kx_slice none = kx_slice(NULL, 0);
+    build_rows_reach(scan->parts[n], row_position_key(&scan->position),
+                     at_end ? scan->window.end : none);
+    scan->count--;
+    memmove(&scan->parts[n], &scan->parts[n + 1],
+            (scan->count - n) * sizeof(struct build_rows *));
+}
+
+static enum kx_status add_to_all(struct build_scan *scan, struct kx_slice key,
+                                 const struct record *record)
+{
+    size_t bytes = build_set_bytes(scan->set);
+    size_t bytes_max = scan->writer->build.memory + SHARED_BYTES_MAX;
+    size_t i = 0;
+    while (i < scan->count) {
+        struct build_rows *rows = scan->parts[i];
+        if (i > 0 && bytes > bytes_max) {
+            leave(scan, i, false);
+            continue;
+        }
+        bytes -= build_rows_bytes(rows);
+        enum kx_status status = build_rows_add(rows, key, record);
+        if (status != KX_OK)
+            return status;
+        bytes += build_rows_bytes(rows);
+        i++;
+    }
+    return KX_OK;
+}
+
+static struct build_scan *scan_of(const struct sweep *sweep)
+{
+    return (struct build_scan *)((char *)sweep -
+                                 offsetof(struct build_scan, sweep));
+}
+
+static enum kx_status visit(struct sweep *sweep, struct kx_slice key,
+                            struct kx_slice bytes)
+{
+    struct build_scan *scan = scan_of(sweep);
+    struct record record;
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    scan->entries++;
+    return record.index == 0 ? add_to_all(scan, key, &record) : KX_OK;
+}
+
+static void stop(struct build_scan *scan, bool at_end)
+{
+    while (scan->count > 0)
+        leave(scan, scan->count - 1, at_end);
+}
+
+/* Stops it where it is, before it is freed; after KX_END that is done. */
+static void build_scan_stop(struct build_scan *scan)
+{
+    stop(scan, false);
+}
+
+static bool is_full(const struct sweep *sweep)
+{
+    const struct build_scan *scan = scan_of(sweep);
+    return scan->entries >= scan->limit ||
+           build_set_bytes(scan->set) >= scan->bytes_max;
+}
+
+static const struct sweep_policy scan_policy = {.visit = visit,
+                                                .full = is_full};
+
+struct build_scan *build_scan_create(struct build_set *set,
+                                     struct index *leader, size_t limit)
+{
+    struct build_scan *scan = talloc_zero(set, struct build_scan);
+    if (scan == NULL)
+        return NULL;
+    scan->set = set;
+    scan->writer = set->writer;
+    scan->limit = limit;
+    scan->free = throttle_free(&leader->pace);
+    sweep_prepare(&scan->sweep, &scan_policy, scan->writer, scan);
+    scan->sweep.position = &scan->position;
+    if (set_window(scan, leader) && add_all_rows(scan, leader))
+        return scan;
+    talloc_free(scan);
+    return NULL;
+}
+
+enum kx_status build_scan_read(struct build_scan *scan, size_t limit,
+                               size_t bytes_max)
+{
+    scan->bytes_max = bytes_max;
+    scan->sweep.limit = limit;
+    enum kx_status status = sweep_rows(&scan->sweep);
+    if (status == KX_END || (status == KX_OK && scan->entries >= scan->limit)) {
+        stop(scan, status == KX_END);
+        return KX_END;
+    }
+    return status;
+}
+
+/* Takes out the indexes that are no longer built, or whose pace no longer fits.
+ * Before build_set_prune. */
+static void build_scan_prune(struct build_scan *scan)
+{
+    for (size_t n = scan->count; n-- > 0;)
+        if (!index_gathers(build_rows_index(scan->parts[n])) ||
+            throttle_free(&build_rows_index(scan->parts[n])->pace) !=
+                scan->free)
+            leave(scan, n, false);
+}
+
+/* Does an index wait that could take part in another scan from here? */
+static bool build_scan_newcomer(const struct build_scan *scan)
+{
+    const struct catalog *catalog = scan->writer->base.catalog;
+    for (size_t i = 0; scan->free && scan->count > 0 && i < catalog->count; i++)
+        if (joins(catalog->indexes[i], build_rows_index(scan->parts[0])) &&
+            !build_set_has(scan->set, catalog->indexes[i]))
+            return true;
+    return false;
+}
+
+static size_t build_scan_indexes(const struct build_scan *scan)
+{
+    return scan->count;
+}
+
+/* How many indexes take part, and the number of entries that it has read. */
+static uint64_t build_scan_entries(const struct build_scan *scan)
+{
+    return scan->entries;
+}
+
+/* ---- Steps -------------------------------------------------------------- */
 
 enum {
     READS = 4,           /* entries are read in the time that one is written */
@@ -105,7 +402,7 @@ static enum kx_status fail_build(struct writer *writer, struct build_rows *rows)
 
 /* A throttled build that may continue comes first: its scan is small. Then the
  * oldest of the others, whose scan other indexes may share (build_scan.h). */
-struct index *build_job_next(const struct catalog *catalog)
+static struct index *build_job_next(const struct catalog *catalog)
 {
     int64_t now_ms = kx_now_ms();
     struct index *first = NULL;

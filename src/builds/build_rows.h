@@ -11,6 +11,7 @@
 #ifndef BUILD_ROWS_H
 #define BUILD_ROWS_H
 
+#include "commit/batch.h"
 #include "commit/store_state.h"
 
 struct build_rows;
@@ -95,5 +96,14 @@ size_t build_rows_bytes(const struct build_rows *rows);
 /* How far the build has come when these rows are stored. Valid as long as the
  * rows. */
 const struct build_progress *build_rows_progress(const struct build_rows *rows);
+
+/* Compares `count` rows of batch->index, which are in batch->writes in key
+ * order (and may be changed), with what is stored, and leaves there those to be
+ * written; fills write_count and the counts of the batch. Further owners of a
+ * unique value get conflict rows; an index that adopts takes over the hand-kept
+ * entries that it finds there. Memory is allocated in mem, which must live
+ * until the batch is applied. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status build_merge_rows(struct writer *writer, void *mem,
+                                struct batch *batch, size_t count);
 
 #endif

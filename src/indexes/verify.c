@@ -11,7 +11,7 @@
 #include "commit/job.h"
 #include "commit/flush.h"
 #include "entry/value.h"
-#include "indexes/recount.h"
+#include "indexes/expected_totals.h"
 
 enum { PREFETCH_KEYS = 1000 };
 
@@ -24,8 +24,8 @@ struct verify {
     int64_t entries;            /* added to the index's count */
     size_t looked_up;           /* rows of entries that were read so far */
     size_t looked_up_bytes;
-    size_t prefetched;      /* rows whose look-ups are prefetched */
-    struct recount *totals; /* of an aggregate index; NULL: any other */
+    size_t prefetched;              /* rows whose look-ups are prefetched */
+    struct expected_totals *totals; /* of an aggregate index; NULL: any other */
     struct row_source source;
     struct row_source other_source; /* of the present owner of a row */
     struct kx_buffer made;
@@ -90,7 +90,7 @@ static enum kx_status begin(struct writer *writer, struct kx_commit *commit,
     enum kx_status status = batch_apply(writer, &batch, number_out);
     talloc_free(batch.verification);
     if (status == KX_OK)
-        recount_end(writer, index);
+        expected_totals_end(writer, index);
     commit->created = status == KX_OK;
     return status;
 }
@@ -364,7 +364,7 @@ static bool is_right(const struct verify *job, const struct record *row,
 /* A row that cannot be read may be that of a group, which is found missing
  * afterwards. */
 static enum kx_status compare_totals_row(struct verify *job,
-                                         struct recount *recount,
+                                         struct expected_totals *expected,
                                          struct kx_slice key,
                                          struct kx_slice bytes)
 {
@@ -379,7 +379,7 @@ static enum kx_status compare_totals_row(struct verify *job,
         return KX_OK; /* of a dropped index of this name */
     job->next->report.done++;
     job->next->rows++;
-    struct kx_slice totals = recount_see(recount, key);
+    struct kx_slice totals = expected_totals_of(expected, key);
     if (totals.size == 0)
         return found_surplus(job, KX_DANGLING, key, no_key, -1);
     return is_right(job, &row, totals)
@@ -412,7 +412,7 @@ static enum kx_status compare_unseen_groups(struct verify *job)
     struct kx_slice totals;
     enum kx_status status = KX_OK;
     for (size_t i = 0; status == KX_OK && i < job->sweep.limit; i++) {
-        if (!recount_unseen(job->totals, &key, &totals))
+        if (!expected_totals_next_unseen(job->totals, &key, &totals))
             return KX_END;
         status = compare_unseen(job, key, totals);
     }
@@ -421,7 +421,7 @@ static enum kx_status compare_unseen_groups(struct verify *job)
 
 /* Whatever the last verification has found is found again unless it was
  * repaired. */
-static struct recount *begin_recount(struct verify *job)
+static struct expected_totals *begin_recount(struct verify *job)
 {
     struct verify_report *next = job->next;
     next->resume.size = 0;
@@ -432,7 +432,7 @@ static struct recount *begin_recount(struct verify *job)
         memset(next->report.sample_counts, 0,
                sizeof next->report.sample_counts);
     }
-    return recount_begin(job->sweep.writer, job->sweep.index);
+    return expected_totals_begin(job->sweep.writer, job->sweep.index);
 }
 
 /* Each part of the groups takes three passes: over the entries, over the rows
@@ -440,17 +440,18 @@ static struct recount *begin_recount(struct verify *job)
 static enum kx_status begin_totals(struct verify *job)
 {
     struct sweep *sweep = &job->sweep;
-    struct recount *recount = recount_find(sweep->writer, sweep->index);
-    if (recount == NULL || recount->lost)
-        recount = begin_recount(job);
-    if (recount == NULL)
+    struct expected_totals *expected =
+        expected_totals_find(sweep->writer, sweep->index);
+    if (expected == NULL || expected->lost)
+        expected = begin_recount(job);
+    if (expected == NULL)
         return KX_NO_MEMORY;
-    job->totals = recount;
-    if (recount->phase == RECOUNT_ENTRIES) {
+    job->totals = expected;
+    if (expected->pass == TOTALS_PASS_ENTRIES) {
         sweep->prefix = sweep->index->declaration->prefix;
-        sweep->position = &recount->read;
+        sweep->position = &expected->read;
     }
-    if (recount->phase != RECOUNT_UNSEEN)
+    if (expected->pass != TOTALS_PASS_UNSEEN)
         return KX_OK;
     enum kx_status status = compare_unseen_groups(job);
     sweep->limit = 0;
@@ -460,14 +461,14 @@ static enum kx_status begin_totals(struct verify *job)
 static enum kx_status visit_totals(struct verify *job, struct kx_slice key,
                                    struct kx_slice bytes)
 {
-    struct recount *recount = job->totals;
+    struct expected_totals *expected = job->totals;
     job->looked_up_bytes += bytes.size;
-    if (recount->phase == RECOUNT_ENTRIES) {
+    if (expected->pass == TOTALS_PASS_ENTRIES) {
         job->next->report.done++;
-        return recount_take(recount, job->sweep.index, key, bytes);
+        return expected_totals_read(expected, job->sweep.index, key, bytes);
     }
-    return recount_has_part(recount, key)
-               ? compare_totals_row(job, recount, key, bytes)
+    return expected_totals_has_part(expected, key)
+               ? compare_totals_row(job, expected, key, bytes)
                : KX_OK;
 }
 
@@ -475,11 +476,11 @@ static enum kx_status visit_totals(struct verify *job, struct kx_slice key,
 static enum kx_status next_pass(struct verify *job)
 {
     job->next->resume.size = 0;
-    if (job->totals->phase != RECOUNT_UNSEEN) {
-        job->totals->phase++;
+    if (job->totals->pass != TOTALS_PASS_UNSEEN) {
+        job->totals->pass++;
         return KX_OK;
     }
-    return recount_next_part(job->totals) ? KX_OK : KX_END;
+    return expected_totals_next_part(job->totals) ? KX_OK : KX_END;
 }
 
 /* ---- Prefetch ----------------------------------------------------------- */
@@ -684,7 +685,7 @@ static enum kx_status finish(struct sweep *sweep, enum kx_status status)
     bool running = job->next != NULL && index->verification->report.running;
     talloc_free(sweep->batch.verification);
     if (status != KX_OK || !running)
-        recount_end(sweep->writer, index);
+        expected_totals_end(sweep->writer, index);
     return status;
 }
 

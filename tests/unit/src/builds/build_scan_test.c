@@ -3,7 +3,6 @@
 #include "store.h"
 
 #include "builds/build_job.h"
-#include "builds/build_scan.h"
 #include "commit/job.h"
 
 enum { INDEXES = 6, ELEMENTS = 60, BYTES = 900000, LIMIT = 1000 };

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "builds/build_merge.h"
+#include "builds/build_rows.h"
 
 enum kx_status __real_build_merge_rows(struct kx_store *store, void *mem,
                                        struct batch *batch, size_t count);

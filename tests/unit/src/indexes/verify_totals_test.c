@@ -180,7 +180,8 @@ static const char *long_value(void *mem, int n)
     return text;
 }
 
-/* The groups need more than RECOUNT_BYTES_MAX: each part finds its own. */
+/* The groups need more than EXPECTED_TOTALS_BYTES_MAX: each part finds its own.
+ */
 TEST_WITH(many_groups_are_compared_in_parts, begin, finish)
 {
     struct story *s = *state;

@@ -1,10 +1,9 @@
-/* The groups of a recount that were not seen, one after the other, while
- * commits change them. The store has no commits meanwhile, so the test is the
- * writer. */
+/* The walk over the groups that were not seen, while commits change them. The
+ * store has no commits meanwhile, so the test acts as the writer. */
 #include "store.h"
 
 #include "commit/store_state.h"
-#include "indexes/recount.h"
+#include "indexes/expected_totals.h"
 
 enum { GROUPS = 40000 };
 
@@ -37,35 +36,38 @@ static struct kx_slice key(void *mem, int n)
     return test_key(mem, talloc_asprintf(mem, "[\"p\",%d]", n));
 }
 
-static struct recount *take_all(struct story *s, struct index *index)
+static struct expected_totals *take_all(struct story *s, struct index *index)
 {
-    struct recount *recount = recount_begin(&s->test.store->writer, index);
-    assert_non_null(recount);
+    struct expected_totals *expected =
+        expected_totals_begin(&s->test.store->writer, index);
+    assert_non_null(expected);
     for (int n = 0; n < GROUPS; n++) {
         void *mem = talloc_new(s->mem);
         assert_int_equal(
-            recount_take(recount, index, key(mem, n), entry(mem, n)), KX_OK);
+            expected_totals_read(expected, index, key(mem, n), entry(mem, n)),
+            KX_OK);
         talloc_free(mem);
     }
-    assert_int_equal(recount->bits, 0);
-    recount->phase = RECOUNT_UNSEEN;
-    return recount;
+    assert_int_equal(expected->bits, 0);
+    expected->pass = TOTALS_PASS_UNSEEN;
+    return expected;
 }
 
 /* An entry comes or goes. */
-static void change(struct story *s, struct recount *recount, int n, bool comes)
+static void change(struct story *s, struct expected_totals *expected, int n,
+                   bool comes)
 {
     struct net_change change = {.key = key(s->mem, n)};
     *(comes ? &change.now : &change.stored) = entry(s->mem, n);
-    recount->listener.note(&recount->listener, &change, 1);
-    assert_false(recount->lost);
+    expected->listener.note(&expected->listener, &change, 1);
+    assert_false(expected->lost);
 }
 
-static size_t see_rest(struct recount *recount)
+static size_t see_rest(struct expected_totals *expected)
 {
     struct kx_slice group, totals;
     size_t count = 0;
-    while (recount_unseen(recount, &group, &totals))
+    while (expected_totals_next_unseen(expected, &group, &totals))
         count++;
     return count;
 }
@@ -74,26 +76,26 @@ TEST_WITH(each_group_is_given_once, begin, finish)
 {
     struct story *s = *state;
     struct index *index = declare(s);
-    struct recount *recount = take_all(s, index);
-    assert_int_equal(see_rest(recount), GROUPS);
-    assert_int_equal(see_rest(recount), 0);
-    recount_end(&s->test.store->writer, index);
+    struct expected_totals *expected = take_all(s, index);
+    assert_int_equal(see_rest(expected), GROUPS);
+    assert_int_equal(see_rest(expected), 0);
+    expected_totals_end(&s->test.store->writer, index);
 }
 
 TEST_WITH(groups_that_go_and_come_are_no_obstacle, begin, finish)
 {
     struct story *s = *state;
     struct index *index = declare(s);
-    struct recount *recount = take_all(s, index);
+    struct expected_totals *expected = take_all(s, index);
     struct kx_slice group, totals;
     for (int n = 0; n < 3; n++)
-        assert_true(recount_unseen(recount, &group, &totals));
-    change(s, recount, 2, false);
-    change(s, recount, 0, false);
-    change(s, recount, 1, false);
-    change(s, recount, 5, false);
-    change(s, recount, 1, true);
-    change(s, recount, GROUPS, true);
-    assert_int_equal(see_rest(recount), GROUPS - 3 - 1 + 2);
-    recount_end(&s->test.store->writer, index);
+        assert_true(expected_totals_next_unseen(expected, &group, &totals));
+    change(s, expected, 2, false);
+    change(s, expected, 0, false);
+    change(s, expected, 1, false);
+    change(s, expected, 5, false);
+    change(s, expected, 1, true);
+    change(s, expected, GROUPS, true);
+    assert_int_equal(see_rest(expected), GROUPS - 3 - 1 + 2);
+    expected_totals_end(&s->test.store->writer, index);
 }
