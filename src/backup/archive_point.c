@@ -1,4 +1,4 @@
-/* Cuts the log of a restored directory after a mark (log_marks.h). */
+/* Cuts the log of a restored directory after a mark (log_files.h). */
 #include "backup/archive_point.h"
 
 #include <inttypes.h>
@@ -7,7 +7,6 @@
 
 #include "storage/log_end.h"
 #include "storage/log_files.h"
-#include "storage/log_marks.h"
 #include "backup/archive_names.h"
 #include "base/file.h"
 

@@ -3,7 +3,7 @@
 #define ARCHIVE_POINT_H
 
 #include "kindex.h"
-#include "storage/log_marks.h"
+#include "storage/log_files.h"
 
 struct archive_cut {
     const struct kx_restore *restore;

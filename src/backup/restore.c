@@ -15,7 +15,7 @@
 #include "backup/restore_files.h"
 #include "catalog/catalog.h"
 #include "storage/bdb_engine.h"
-#include "storage/format.h"
+#include "storage/directory.h"
 #include "storage/log_end.h"
 #include "base/file.h"
 #include "bdb/page_check.h"
@@ -66,7 +66,7 @@ static enum kx_status open_restored(void *mem, const char *directory,
                                   .fatal = true,
                                   .lock = lock};
     struct log_end log_end = {.directory = directory, .whole = true};
-    enum kx_status status = format_look(directory, fault);
+    enum kx_status status = directory_format_look(directory, fault);
     if (status == KX_OK)
         status = page_check_all(directory, fault);
     if (status == KX_OK)

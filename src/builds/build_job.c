@@ -348,7 +348,7 @@ static void log_built(const struct index *index)
 }
 
 /* The index has read everything. If it adopts, hand-kept entries without an
- * entry may be left, which the next job removes (adopt_job.c). */
+ * entry may be left, which the next job removes (removal_jobs.c). */
 static void complete(struct batch *batch, struct kx_adoption *adoption)
 {
     const struct index *index = batch->index;
@@ -401,7 +401,7 @@ static enum kx_status fail_build(struct writer *writer, struct build_rows *rows)
 }
 
 /* A throttled build that may continue comes first: its scan is small. Then the
- * oldest of the others, whose scan other indexes may share (build_scan.h). */
+ * oldest of the others, whose scan other indexes may share. */
 static struct index *build_job_next(const struct catalog *catalog)
 {
     int64_t now_ms = kx_now_ms();

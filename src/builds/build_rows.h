@@ -1,5 +1,5 @@
 /* The rows of one index that is built: they are gathered from the entries that
- * scans read (build_scan.h), sorted in memory, or on disk if they are many,
+ * scans read, sorted in memory, or on disk if they are many,
  * then taken in key order, so that each page of the index is written about
  * once. Commits continue meanwhile; a row whose owner they have changed is made
  * again. Writer thread only.

@@ -740,7 +740,7 @@ enum {
     PLAN_KEPT_MAX = 16 << 20 /* bytes of a plan that stays until the next */
 };
 
-/* True if no reader can have asked for the rows since build_merge.c made the
+/* True if no reader can have asked for the rows since build_merge_rows made the
  * cache forget them. Rows of a successor can have been read, under the name
  * that still belongs to its predecessor. */
 static bool are_unread(const struct batch *batch)

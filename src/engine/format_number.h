@@ -2,7 +2,7 @@
  * data directory. It is stored twice. The row "format" of the catalog says
  * which format the rows have (catalog/format_rows.h). The file "format" of a
  * data directory says which format a program must know to open the directory
- * (storage/format.h). */
+ * (storage/directory.h). */
 #ifndef FORMAT_NUMBER_H
 #define FORMAT_NUMBER_H
 

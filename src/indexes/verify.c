@@ -421,7 +421,7 @@ static enum kx_status compare_unseen_groups(struct verify *job)
 
 /* Whatever the last verification has found is found again unless it was
  * repaired. */
-static struct expected_totals *begin_recount(struct verify *job)
+static struct expected_totals *begin_expected(struct verify *job)
 {
     struct verify_report *next = job->next;
     next->resume.size = 0;
@@ -443,7 +443,7 @@ static enum kx_status begin_totals(struct verify *job)
     struct expected_totals *expected =
         expected_totals_find(sweep->writer, sweep->index);
     if (expected == NULL || expected->lost)
-        expected = begin_recount(job);
+        expected = begin_expected(job);
     if (expected == NULL)
         return KX_NO_MEMORY;
     job->totals = expected;

@@ -33,7 +33,7 @@ static void add_field(struct declaration *declaration, struct field field)
 static bool is_equal(const struct condition *condition)
 {
     return condition->comparison == WHERE_EQ &&
-           match_implied_needs_value(condition);
+           index_match_needs_value(condition);
 }
 
 /* One range can follow the equal fields if no order comes between them. */
@@ -90,7 +90,7 @@ static void add_where(struct declaration *declaration,
                       const struct declaration *asked, uint32_t left)
 {
     for (size_t i = 0; i < asked->where_count; i++)
-        if ((left >> i & 1) != 0 && match_implied_is_plain(&asked->where[i]))
+        if ((left >> i & 1) != 0 && index_match_is_plain(&asked->where[i]))
             declaration->where[declaration->where_count++] = asked->where[i];
 }
 

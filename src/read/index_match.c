@@ -141,6 +141,15 @@ static size_t match_values_longest(const struct kx_index_match *match)
  * them, but strings and bytes do not: between "a" and "b" lie "aa", "aaa" and
  * so on, and no string is the last. */
 
+/* Bounds of a range: encoded parts that follow the equal ones. */
+struct match_bounds {
+    struct kx_buffer low;  /* inclusive; empty: none */
+    struct kx_buffer high; /* exclusive; empty: none */
+    bool signed_zero;      /* a part of the key: -0 comes before 0 */
+    bool bounded;          /* by comparisons with operands of this type: */
+    enum kx_part_type type;
+};
+
 static bool read_part(struct kx_slice encoded, struct kx_key_reader *reader,
                       struct kx_part *part_out)
 {
@@ -484,7 +493,7 @@ static struct kx_slice match_bounds_join(void *mem, struct kx_slice prefix,
 /* What conditions imply: that another condition holds, or that a value exists.
  */
 
-bool match_implied_needs_value(const struct condition *condition)
+bool index_match_needs_value(const struct condition *condition)
 {
     if (condition->comparison == WHERE_NE ||
         condition->comparison == WHERE_EXISTS)
@@ -542,10 +551,10 @@ static bool implies(const struct condition *a, const struct condition *b)
 {
     bool exists = b->comparison == WHERE_EXISTS && b->exists;
     return same_values(a, b) || values_admitted(a, b) || bound_implies(a, b) ||
-           (exists && match_implied_needs_value(a));
+           (exists && index_match_needs_value(a));
 }
 
-bool match_implied_is_plain(const struct condition *condition)
+bool index_match_is_plain(const struct condition *condition)
 {
     return condition->key_part == 0 && condition->fold == FOLD_NONE &&
            !condition->each;
@@ -556,7 +565,7 @@ static bool match_implied(const struct condition *list, size_t count,
                           const struct condition *wanted)
 {
     for (size_t i = 0; i < count; i++)
-        if (match_implied_is_plain(&list[i]) &&
+        if (index_match_is_plain(&list[i]) &&
             kx_equal(list[i].path, wanted->path) && implies(&list[i], wanted))
             return true;
     return false;
@@ -570,7 +579,7 @@ static bool match_implied_value(const struct declaration *asked,
     for (size_t i = 0; i < asked->where_count; i++)
         if (asked->where[i].key_part == 0 && (each || !asked->where[i].each) &&
             kx_equal(asked->where[i].path, path) &&
-            match_implied_needs_value(&asked->where[i]))
+            index_match_needs_value(&asked->where[i]))
             return true;
     return false;
 }
@@ -924,7 +933,7 @@ static bool is_answered(struct matcher *matcher, size_t n)
     const struct condition *condition = &asked->where[n];
     if ((matcher->used >> n & 1) != 0)
         return true;
-    if (!match_implied_is_plain(condition))
+    if (!index_match_is_plain(condition))
         return false;
     bool own = match_implied(index->where, index->where_count, condition);
     matcher->partial |= own;

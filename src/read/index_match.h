@@ -25,29 +25,11 @@ size_t index_match_values(const struct declaration *asked);
 enum kx_status index_match_entries(void *mem, const struct kx_query *query,
                                    struct kx_index_match *match_out);
 
-/* ---- match_implied.c --------------------------------------------------------
- */
-
 /* Does the condition imply a value that can be indexed? */
-bool match_implied_needs_value(const struct condition *condition);
+bool index_match_needs_value(const struct condition *condition);
 
 /* Does the condition concern the unchanged value at its path: no key part, no
  * fold, no each? */
-bool match_implied_is_plain(const struct condition *condition);
-
-/* ---- match_values.c -------------------------------------------------------
- */
-
-/* ---- match_bounds.c -------------------------------------------------------
- */
-
-/* Bounds of a range: encoded parts that follow the equal ones. */
-struct match_bounds {
-    struct kx_buffer low;  /* inclusive; empty: none */
-    struct kx_buffer high; /* exclusive; empty: none */
-    bool signed_zero;      /* a part of the key: -0 comes before 0 */
-    bool bounded;          /* by comparisons with operands of this type: */
-    enum kx_part_type type;
-};
+bool index_match_is_plain(const struct condition *condition);
 
 #endif

@@ -234,7 +234,7 @@ const char *kx_mismatch_text(enum kx_mismatch mismatch)
 
 bool kx_query_condition_plain(const struct kx_query *query, size_t n)
 {
-    return match_implied_is_plain(&query->asked->where[n]);
+    return index_match_is_plain(&query->asked->where[n]);
 }
 
 static enum kx_status refuse_cost(const struct kx_query *query,

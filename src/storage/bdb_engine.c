@@ -11,7 +11,7 @@
 #include "bdb/range.h"
 #include "storage/env.h"
 #include "storage/env_state.h"
-#include "storage/log_marks.h"
+#include "storage/log_files.h"
 
 struct bdb_view {
     struct engine_view view; /* first, so that one pointer is both */

@@ -13,7 +13,7 @@ struct env;
 struct engine *bdb_engine(struct env *env);
 
 /* Makes a mark with the batch's stamp follow each batch in the log, from now on
- * (log_marks.h). Call before the writer starts. */
+ * (log_files.h). Call before the writer starts. */
 void bdb_engine_mark_batches(struct env *env);
 
 #endif

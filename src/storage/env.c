@@ -7,24 +7,25 @@
  * the last checkpoint. */
 #include "storage/env.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <talloc.h>
+#include <time.h>
 
-#include "bdb/ballast.h"
-#include "storage/init_marker.h"
-#include "storage/format.h"
-#include "bdb/checkpoint_throttle.h"
-#include "storage/log_files.h"
-#include "storage/recovery_prefetch.h"
-#include "storage/suspect.h"
 #include "base/file.h"
-#include "bdb/os_hooks.h"
-#include "bdb/page_check.h"
-#include "bdb/page_alloc.h"
-#include "bdb/page_prefetch.h"
+#include "bdb/ballast.h"
+#include "bdb/checkpoint_throttle.h"
 #include "bdb/log_prealloc.h"
+#include "bdb/os_hooks.h"
+#include "bdb/page_alloc.h"
+#include "bdb/page_check.h"
+#include "bdb/page_prefetch.h"
 #include "storage/env_state.h"
+#include "storage/directory.h"
+#include "storage/log_files.h"
+#include "storage/recovery.h"
 
 /* The log buffer holds a large batch, so that it is not written in pieces
  * before the flush. New log files are full of zeros (log_prealloc.h): a PUT
@@ -41,7 +42,7 @@ static void on_event(DB_ENV *db, u_int32_t event, void *info)
     struct env *env = db->app_private;
     int none = 0;
     if (event == DB_EVENT_PANIC)
-        suspect_mark(env_state(env)->disk.directory);
+        directory_suspect_mark(env_state(env)->disk.directory);
     if (event == DB_EVENT_PANIC && info != NULL)
         atomic_compare_exchange_strong(&env->error, &none, *(const int *)info);
     if (event == DB_EVENT_PANIC || event == DB_EVENT_WRITE_FAILED)
@@ -211,10 +212,11 @@ static int finish(struct env_state *state)
  * lost table is not always noticed. */
 static enum kx_status ensure_init_marker(struct env *env, const char *directory)
 {
-    if (init_marker_exists(directory, NULL) == KX_OK)
+    if (directory_complete_exists(directory, NULL) == KX_OK)
         return KX_OK;
     int error = env->db->txn_checkpoint(env->db, 0, 0, DB_FORCE);
-    if (error == 0 && !init_marker_write(directory) && !file_no_room(errno))
+    if (error == 0 && !directory_complete_write(directory) &&
+        !file_no_room(errno))
         error = errno;
     return bdb_status(env, error, "checkpoint");
 }
@@ -298,7 +300,7 @@ enum kx_status env_open(void *mem, const struct env_options *options,
         status = dir_lock_take(env, options->directory, &lock, fault);
     if (status == KX_OK) {
         ballast_give_if_full(options->directory, options->disk_floor);
-        status = format_guard(options->directory, fault);
+        status = directory_format_guard(options->directory, fault);
     }
     if (status != KX_OK) {
         talloc_free(env);
@@ -420,4 +422,69 @@ void env_fail(struct env *env)
 bool env_failed(const struct env *env)
 {
     return atomic_load(&env->failed) || has_lost_a_sync(env);
+}
+
+/* Statistics of the library's cache, and the sizes of its files. */
+
+static void read_cache(DB_ENV *db, struct env_stats *stats)
+{
+    DB_MPOOL_STAT *stat = NULL;
+    if (db->memp_stat(db, &stat, NULL, 0) != 0)
+        return;
+    stats->cache_hits = stat->st_cache_hit;
+    stats->cache_misses = stat->st_cache_miss;
+    stats->cache_bytes =
+        ((uint64_t)stat->st_gbytes << 30) + (uint64_t)stat->st_bytes;
+    stats->cache_dirty = stat->st_page_dirty;
+    stats->pages_written = stat->st_page_out;
+    stats->pages_evicted = stat->st_ro_evict + stat->st_rw_evict;
+    free(stat);
+}
+
+/* The library does not know checkpoints from before it was opened. */
+static void read_checkpoint(DB_ENV *db, struct env_stats *stats)
+{
+    DB_TXN_STAT *stat = NULL;
+    if (db->txn_stat(db, &stat, 0) != 0)
+        return;
+    time_t now = time(NULL);
+    if (stat->st_time_ckp != 0 && now > stat->st_time_ckp)
+        stats->checkpoint_age_s = (uint64_t)(now - stat->st_time_ckp);
+    free(stat);
+}
+
+static void add_file(struct env_stats *stats, const char *name, uint64_t bytes)
+{
+    for (int i = 0; i < TABLE_COUNT; i++)
+        if (strcmp(name, table_file((enum table)i)) == 0)
+            stats->table_bytes[i] = bytes;
+    if (strncmp(name, "log.", 4) == 0) {
+        stats->log_files++;
+        stats->log_bytes += bytes;
+    }
+}
+
+/* Skips a file that is removed meanwhile. */
+static void read_files(DB_ENV *db, struct env_stats *stats)
+{
+    const char *home = NULL;
+    if (db->get_home(db, &home) != 0 || home == NULL)
+        return;
+    DIR *directory = opendir(home);
+    const struct dirent *entry;
+    struct stat stat;
+    while (directory != NULL && (entry = readdir(directory)) != NULL)
+        if (fstatat(dirfd(directory), entry->d_name, &stat, 0) == 0)
+            add_file(stats, entry->d_name, (uint64_t)stat.st_size);
+    if (directory != NULL)
+        closedir(directory);
+}
+
+void env_stats_read(struct env *env, struct env_stats *stats_out)
+{
+    *stats_out = (struct env_stats){
+        .checkpoints = atomic_load(&env_state(env)->checkpoints)};
+    read_cache(env->db, stats_out);
+    read_checkpoint(env->db, stats_out);
+    read_files(env->db, stats_out);
 }

@@ -34,7 +34,7 @@ enum kx_status env_open(void *mem, const struct env_options *options,
 enum kx_status env_close(struct env *env);
 
 /* Applies `count` writes with txn_apply, whose statuses it returns, and appends
- * a witness to the log (log_witness.h). Writer only. */
+ * a witness to the log (log_end.h). Writer only. */
 enum kx_status env_apply(struct env *env, const struct row_write *writes,
                          size_t count, enum row_order order);
 

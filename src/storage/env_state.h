@@ -6,8 +6,8 @@
 
 #include "bdb/bdb.h"
 #include "storage/disk_guard.h"
-#include "storage/log_witness.h"
-#include "storage/recovery_cost.h"
+#include "storage/log_end.h"
+#include "storage/recovery.h"
 
 struct env_state {
     struct env env; /* first, so that one pointer is both */

@@ -4,6 +4,7 @@
 #ifndef LOG_FILES_H
 #define LOG_FILES_H
 
+#include "kindex.h"
 #include "storage/env.h"
 
 enum { LOG_NAME = 32 };
@@ -38,5 +39,75 @@ void log_files_keep_from(struct env *env, uint32_t number);
 /* Removes the files that are no longer needed. A file that cannot be removed is
  * tried again next time. Any thread. */
 void log_files_trim(struct env *env);
+
+/* A log file in memory, of a directory that need not be open. Its records are
+ * as the library writes them (its log format 19). The bytes are not on the
+ * heap, which would keep the memory. */
+struct log_file {
+    uint8_t *bytes; /* NULL: not read, or empty */
+    size_t size;
+};
+
+/* Offsets in a record. After the header come its type, its transaction, the
+ * transaction's previous record, and what records of the type have. */
+enum {
+    LOG_PREVIOUS_AT = 0, /* the place of the previous record */
+    LOG_LENGTH_AT = 4,   /* length of the whole record */
+    LOG_SUM_AT = 8,
+    LOG_HEADER = 12,
+    LOG_TYPE_AT = LOG_HEADER,
+    LOG_BODY_AT = 28,
+};
+
+/* Record types. A registration gives a file the number by which records refer
+ * to it; registrations of all open files precede a checkpoint. A checkpoint
+ * begins with the place where recovery begins. */
+enum { LOG_REGISTRATION = 2, LOG_CHECKPOINT = 11 };
+
+/* Reads the log file with this number. KX_OK; KX_DAMAGED: the file is missing
+ * or the disk cannot read it; KX_NO_MEMORY; KX_FAILED. log_file_drop frees the
+ * bytes; it is needed only after KX_OK. */
+enum kx_status log_file_read(const char *directory, uint32_t number,
+                             struct log_file *file, struct kx_fault *fault);
+void log_file_drop(struct log_file *file);
+
+static inline uint32_t log_number(const uint8_t *bytes)
+{
+    uint32_t number;
+    memcpy(&number, bytes, sizeof number);
+    return number;
+}
+
+/* Returns the length that the record at `at` states; 0 at the log's end, or if
+ * that cannot be a record. */
+static inline uint32_t log_record_length(const struct log_file *file, size_t at)
+{
+    if (at > file->size || file->size - at < LOG_HEADER)
+        return 0;
+    uint32_t length = log_number(file->bytes + at + LOG_LENGTH_AT);
+    return length <= LOG_HEADER || length > file->size - at ? 0 : length;
+}
+
+/* Marks in the log, one after each batch: the batch's last versionstamp and the
+ * time when it was applied. The log can be cut at a mark, so that the store is
+ * in the state of a versionstamp or a time. Recovery skips marks. */
+struct log_mark {
+    uint64_t stamp;       /* last versionstamp of the batch */
+    int64_t at_ms;        /* Unix time */
+    struct log_place end; /* of the mark's record: where the log can be cut */
+};
+
+/* Writes a mark after the batch that was applied last. Writer only. If the mark
+ * cannot be written, the log cannot be cut there. */
+void log_marks_write(struct env *env, const struct log_mark *mark);
+
+/* Called for each mark in order; returns false to stop. */
+typedef bool log_mark_fn(void *target, const struct log_mark *mark);
+
+/* Reads the marks in a directory that is not open, and calls `each` for them.
+ * KX_OK: to the log's end, or until `each` returned false; KX_DAMAGED;
+ * KX_NO_MEMORY. */
+enum kx_status log_marks_read(const char *directory, log_mark_fn *each,
+                              void *target, struct kx_fault *fault);
 
 #endif

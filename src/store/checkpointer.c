@@ -9,9 +9,9 @@
 #include "bdb/page_check.h"
 #include "storage/disk_guard.h"
 #include "storage/env.h"
-#include "storage/log_witness.h"
-#include "storage/recovery_cost.h"
-#include "storage/suspect.h"
+#include "storage/log_end.h"
+#include "storage/recovery.h"
+#include "storage/directory.h"
 
 enum { PAGES_A_TURN = 8192 /* checked per second: 32 MiB */ };
 
@@ -90,7 +90,7 @@ static void check_next_pages(struct checkpointer *checkpointer)
         return;
     kx_log(KX_LOG_ERROR, "damaged", "directory=%s detail=\"%s\"", directory,
            fault.detail);
-    suspect_mark(directory);
+    directory_suspect_mark(directory);
     env_fail(checkpointer->env);
 }
 

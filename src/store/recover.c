@@ -19,12 +19,9 @@
 #include "backup/object_dir.h"
 #include "backup/restore.h"
 #include "base/file.h"
-#include "storage/foreign.h"
-#include "storage/format.h"
-#include "storage/init_marker.h"
+#include "storage/directory.h"
 #include "storage/log_end.h"
 #include "storage/log_files.h"
-#include "storage/suspect.h"
 
 /* Finds damage that the library does not notice: the library recreates a
  * missing file, takes a damaged record for the end of the log, and takes the
@@ -173,7 +170,7 @@ static enum kx_status look_at_tables(const char *directory,
 {
     uint64_t sizes[TABLE_COUNT];
     bool later = false;
-    enum kx_status status = init_marker_exists(directory, fault);
+    enum kx_status status = directory_complete_exists(directory, fault);
     bool had_all = status == KX_OK;
     if (status == KX_ABSENT)
         status = KX_OK;
@@ -205,14 +202,15 @@ static enum kx_status dir_inspect(const struct kx_options *options,
                                   struct page_walk *walk,
                                   struct kx_fault *fault)
 {
-    uint64_t most =
-        suspect_exists(options->directory) ? UINT64_MAX : options->check_pages;
+    uint64_t most = directory_suspect_exists(options->directory)
+                        ? UINT64_MAX
+                        : options->check_pages;
     *walk = (struct page_walk){.tables = TABLE_COUNT};
     enum kx_status status = restore_broken_off(options->directory, fault);
     if (status == KX_OK)
         return kx_fail(fault, KX_DAMAGED, "a restore into it was interrupted");
     if (status == KX_ABSENT)
-        status = format_look(options->directory, fault);
+        status = directory_format_look(options->directory, fault);
     if (status != KX_OK) /* an unknown format is not damage */
         return status;
     status = look_at_tables(options->directory, fault);
@@ -426,7 +424,7 @@ static void look_at_the_rest_later(struct kx_store *store)
     struct page_walk *walk = store->unchecked;
     walk->shared = true;
     if (walk->tables == 0)
-        suspect_clear(store->options.directory);
+        directory_suspect_clear(store->options.directory);
 }
 
 /* The caller's fault may be NULL; this file needs a fault. */
@@ -436,7 +434,7 @@ enum kx_status recover_open(struct kx_store *store,
 {
     struct env_options locked = *options;
     struct kx_fault why = {.detail = ""};
-    enum kx_status status = foreign_look(&store->options, &why);
+    enum kx_status status = directory_foreign_look(&store->options, &why);
     if (status == KX_OK) {
         (void)file_make_parents(
             options->directory); /* dir_lock_take says why */

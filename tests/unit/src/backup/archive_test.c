@@ -10,7 +10,6 @@
 #include "backup/archive_restore.h"
 #include "backup/object_dir.h"
 #include "storage/log_files.h"
-#include "storage/log_marks.h"
 
 struct seen {
     size_t count;

@@ -12,7 +12,7 @@
 
 #include <db.h>
 
-#include "storage/log_marks.h"
+#include "storage/log_files.h"
 
 enum { READINGS_MAX = 1000, DESCRIPTORS_MAX = 100 };
 

@@ -6,7 +6,7 @@
 
 #include "bdb/page_check.h"
 #include "storage/log_files.h"
-#include "storage/recovery_prefetch.h"
+#include "storage/recovery.h"
 #include "store.h"
 
 enum {

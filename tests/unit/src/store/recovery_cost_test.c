@@ -2,7 +2,7 @@
  * bytes and pages, never by time. The Makefile puts __wrap_recovery_cost_now
  * where the core calls recovery_cost_now. */
 #include "bdb/bdb.h"
-#include "storage/recovery_cost.h"
+#include "storage/recovery.h"
 #include "store.h"
 #include "store/checkpointer.h"
 

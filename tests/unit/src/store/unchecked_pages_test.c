@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "bdb/page_check.h"
-#include "storage/suspect.h"
+#include "storage/directory.h"
 #include "store.h"
 
 enum {
@@ -136,12 +136,12 @@ TEST_WITH(background_check_finds_damage_beyond_the_first_pages, begin, finish)
         usleep(1000);
     assert_true(kx_store_failed(s->test.store));
     test_store_close(&s->test);
-    assert_true(suspect_exists(s->test.directory));
+    assert_true(directory_suspect_exists(s->test.directory));
     assert_refused(s);
     assert_refused(s);
     flip(s, "entries.db");
     test_store_open(&s->test);
-    assert_false(suspect_exists(s->test.directory));
+    assert_false(directory_suspect_exists(s->test.directory));
 }
 
 static void put_rows(struct story *s, struct env *env)
@@ -174,12 +174,12 @@ TEST_WITH(library_finds_damage_in_unchecked_page, begin, finish)
     env = test_env(&s->test, s->mem);
     assert_true(all_can_be_read(s, env));
     assert_int_equal(env_close(env), KX_OK);
-    assert_false(suspect_exists(s->test.directory));
+    assert_false(directory_suspect_exists(s->test.directory));
     flip(s, "catalog.db");
     env = test_env(&s->test, s->mem);
     assert_false(all_can_be_read(s, env));
     assert_int_not_equal(env_close(env), KX_OK);
-    assert_true(suspect_exists(s->test.directory));
+    assert_true(directory_suspect_exists(s->test.directory));
     flip(s, "catalog.db");
     test_store_open(&s->test);
 }
