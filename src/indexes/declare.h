@@ -5,18 +5,24 @@
 #define DECLARE_H
 
 #include "commit/batch.h"
-#include "commit/writer_state.h"
 
 /* Plans the declaration of an index, which has only its declaration. `catalog`
  * is the one that the index will be added to: the writer's, or a copy with
  * changes that belong to the same commit. KX_OK: the index is filled in, and
  * *batch_out is the change; KX_END: it is declared already. Otherwise the
  * commit's fault is set, as below. */
+enum kx_status declare_plan(struct writer *writer,
+                            const struct catalog *catalog,
+                            struct kx_commit *commit, struct index *index,
+                            struct batch *batch_out);
 /* Can the declaration be in the catalog: its size, and what its name and prefix
  * have in common with those of other indexes? KX_OK, KX_BAD_INDEX. */
 enum kx_status declare_check(const struct catalog *catalog,
                              const struct declaration *want,
                              struct kx_fault *fault);
+
+/* Does a failed index begin its build again when it is declared again? */
+bool declare_restarts(const struct catalog *catalog, const struct index *have);
 
 /* Carries out a KX_DECLARE_INDEX or KX_DROP_INDEX commit and sets its result;
  * *number_out is the batch to flush, unchanged when nothing was applied.
@@ -34,13 +40,5 @@ void declare_drop(struct writer *writer, struct kx_commit *commit,
  */
 void declare_throttle(struct writer *writer, struct kx_commit *commit,
                       uint64_t *number_out);
-
-/* Carries out a KX_DECLARE_INDEXES commit and sets its result; *number_out is
- * the batch to flush, unchanged when nothing was applied. Statuses: those of
- * KX_DECLARE_INDEX, and of KX_MIGRATE_INDEX for what is declared differently;
- * refusal.mutation is the number of the declaration. Nothing is changed unless
- * it is KX_OK. */
-void declare_set(struct writer *writer, struct kx_commit *commit,
-                 uint64_t *number_out);
 
 #endif

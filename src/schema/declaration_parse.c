@@ -1,6 +1,6 @@
 /* Reads the parts of a declaration: objects by tables of members, the JSON
  * Pointer that an error names, the few kinds of values, and the members that
- * are objects themselves. The file is long because each member has a few
+ * are objects themselves. One file because each member has a few
  * functions that only its table calls. */
 #include "schema/declaration_parse.h"
 

@@ -17,6 +17,7 @@
 #include "commit/batch.h"
 #include "engine/engine.h"
 #include "indexes/declare.h"
+#include "indexes/declare_set.h"
 #include "plan/plan_retry.h"
 #include "store/job_scheduler.h"
 #include "indexes/migrate.h"
