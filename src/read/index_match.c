@@ -3,9 +3,10 @@
  * from there on the entries come in the order of the remaining fields, and then
  * of their keys.
  *
- * Everything here is a pure function of a declaration and a query. One file
- * because one question, which rows a scan of the index must read, needs values,
- * bounds, implications and the order at the same time. */
+ * Everything here is a pure function of a declaration and a query.
+ *
+ * One file because one question, which rows a scan of the index must read,
+ * needs values, bounds, implications and the order at the same time. */
 #include "read/index_match.h"
 
 #include <math.h>
