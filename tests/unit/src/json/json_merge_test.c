@@ -1,9 +1,8 @@
-/* Merge patches: the examples of RFC 7396, what keeps its bytes, and a naive
- * merge of jansson's trees. */
-#include <jansson.h>
+/* Merge patches: the examples of RFC 7396, and what keeps its bytes. A model of
+ * them is in tests/fuzz/merge.c. */
 
 #include "all_memory.h"
-#include "random_json.h"
+#include "kindex.h"
 
 static void merge(void *memory, const char *target, const char *patch,
                   const char *expected)
@@ -66,66 +65,6 @@ TEST_WITH(what_is_untouched_keeps_its_bytes, all_memory_open, all_memory_close)
          ">{\"b\":4,\"a\":3,\"z\":1,\"y\":2}"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         merge(*state, cases[i][0], cases[i][1], cases[i][2]);
-}
-
-static json_t *naive_merge(json_t *target, json_t *patch)
-{
-    if (!json_is_object(patch))
-        return json_incref(patch);
-    json_t *result = json_is_object(target) ? json_copy(target) : json_object();
-    const char *name;
-    json_t *value;
-    json_object_foreach(patch, name, value)
-    {
-        if (json_is_null(value))
-            json_object_del(result, name);
-        else
-            json_object_set_new(
-                result, name,
-                naive_merge(json_object_get(result, name), value));
-    }
-    return result;
-}
-
-static json_t *load(const struct kx_buffer *text)
-{
-    json_error_t error;
-    json_t *json = json_loadb((const char *)text->data, text->size,
-                              JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
-    assert_non_null(json);
-    return json;
-}
-
-TEST_WITH(random_patches_do_what_a_naive_merge_does, all_memory_open,
-          all_memory_close)
-{
-    uint64_t seed = random_seed("json_merge");
-    struct kx_buffer target;
-    struct kx_buffer patch;
-    struct kx_buffer result;
-    kx_buffer_init(&target, *state);
-    kx_buffer_init(&patch, *state);
-    kx_buffer_init(&result, *state);
-    for (int i = 0; i < 3000; i++) {
-        target.size = patch.size = result.size = 0;
-        random_json(&seed, 4, &target);
-        random_json(&seed, 4, &patch);
-        kx_json_merge(kx_buffer_slice(&target), kx_buffer_slice(&patch),
-                      &result);
-        assert_int_equal(kx_json_check(kx_buffer_slice(&result), NULL), KX_OK);
-        json_t *trees[] = {load(&target), load(&patch), load(&result)};
-        json_t *expected = naive_merge(trees[0], trees[1]);
-        if (!json_equal(expected, trees[2]))
-            fail_msg("%.*s\n%.*s\n%.*s", (int)target.size, target.data,
-                     (int)patch.size, patch.data, (int)result.size,
-                     result.data);
-        json_decref(expected);
-        for (int n = 0; n < 3; n++)
-            json_decref(trees[n]);
-    }
-    kx_buffer_free(&target);
-    kx_buffer_free(&patch);
-    kx_buffer_free(&result);
 }
 
 TEST_WITH(big_objects_are_merged_in_the_time_of_sorting, all_memory_open,
