@@ -35,18 +35,24 @@ const char *const pg_server_end_holder =
 const char *const pg_server_lock_timeout =
     "SELECT set_config('lock_timeout', '1s', true)";
 
+/* One statement, so that meta gets the epoch of this lease only: the row of an
+ * earlier one, which this process took without learning it, may still be seen
+ * while another process changes it. */
 #define HOLD                                                                   \
-    "UPDATE kindex.lease SET epoch = epoch + 1, holder = $1::text, node = "    \
-    "$2::text, address = $3::text, until = clock_timestamp() + $4::int8 * "    \
-    "interval '1 millisecond', pid = pg_backend_pid(), pid_since = (SELECT "   \
-    "backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()) WHERE " \
-    "one = "
+    "WITH taken AS (UPDATE kindex.lease SET epoch = epoch + 1, holder = "      \
+    "$1::text, node = $2::text, address = $3::text, until = "                  \
+    "clock_timestamp() + $4::int8 * interval '1 millisecond', pid = "          \
+    "pg_backend_pid(), pid_since = (SELECT backend_start FROM "                \
+    "pg_stat_activity WHERE pid = pg_backend_pid()) WHERE one = "
+#define BEGIN_EPOCH                                                            \
+    " RETURNING epoch) UPDATE kindex.meta SET epoch = taken.epoch FROM taken " \
+    "WHERE meta.one = 1 RETURNING meta.epoch, meta.batch"
 
 const char *const pg_server_take =
     HOLD "(SELECT one FROM kindex.lease WHERE one = 1 AND until < "
          "clock_timestamp() AND NOT EXISTS (SELECT 1 FROM kindex.lost WHERE "
-         "accepted = 0) FOR UPDATE SKIP LOCKED)";
-const char *const pg_server_resume = HOLD "1 AND holder = $1::text";
+         "accepted = 0) FOR UPDATE SKIP LOCKED)" BEGIN_EPOCH;
+const char *const pg_server_resume = HOLD "1 AND holder = $1::text" BEGIN_EPOCH;
 
 const char *const pg_server_nodes =
     "SELECT m.epoch, m.batch, (CASE WHEN "

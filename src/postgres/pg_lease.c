@@ -432,15 +432,12 @@ static bool send_hold(struct pg_engine *engine, struct pg_conn *conn,
                       const char *sql)
 {
     struct pg_params params = {.count = 0};
-    struct pg_params holder = {.count = 0};
-    pg_params_bytes(&holder, kx_text(engine->holder));
     pg_params_bytes(&params, kx_text(engine->holder));
     pg_params_bytes(&params, kx_text(engine->node));
     pg_params_bytes(&params, kx_text(engine->address));
     pg_params_number(&params, KX_LEASE_MS);
     return pg_conn_text(conn, pg_server_lock_timeout, NULL) &&
-           pg_conn_text(conn, sql, &params) &&
-           pg_conn_text(conn, pg_sql_begin_epoch, &holder);
+           pg_conn_text(conn, sql, &params);
 }
 
 /* Sets the epoch, and *batch_out to the number of the last batch. KX_ABSENT:

@@ -111,11 +111,6 @@ const char *const pg_sql_look =
     ", m.at_ms, m.format, " PG_UNSAFE " FROM kindex.lease AS l JOIN "
     "kindex.meta AS m USING (one)";
 
-const char *const pg_sql_begin_epoch =
-    "UPDATE kindex.meta SET epoch = lease.epoch FROM kindex.lease WHERE "
-    "meta.one = 1 AND lease.one = 1 AND lease.holder = $1::text RETURNING "
-    "meta.epoch, meta.batch";
-
 const char *const pg_sql_renew =
     "UPDATE kindex.lease SET until = clock_timestamp() + $2::int8 * interval "
     "'1 millisecond' WHERE one = 1 AND holder = $1::text AND " LOST

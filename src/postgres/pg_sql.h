@@ -94,10 +94,6 @@ extern const char *const pg_sql_format;
  * the tables; PG_UNSAFE. */
 extern const char *const pg_sql_look;
 
-/* Writes the epoch of the lease of the process $1 to meta. Returns epoch and
- * batch, or no row. Waits for a batch that is being applied. */
-extern const char *const pg_sql_begin_epoch;
-
 /* pg_sql_renew renews the lease of the process $1 for $2 ms. It returns the
  * batch of meta, the database's time and that of the last batch,
  * PG_UNSAFE; or no row if

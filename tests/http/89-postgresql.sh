@@ -207,6 +207,54 @@ gives .name Gil GET /kv/people/7
 stop_server
 is 'its exit status' $? 0
 
+# settings COMMAND: by a reload, as an operator or a failover tool does
+settings() {
+    postgres_query store "ALTER SYSTEM $1"
+    postgres_query store 'SELECT pg_reload_conf()' >"$work/null"
+}
+
+# As in a failover: the COMMIT of a take waits for a standby until its session ends, so
+# the process does not learn of it; once its lease has expired, another one is taking it.
+waiting() { # for locks or a standby: waiting EVENT
+    [ "$(postgres_query store "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = 'store' AND '$1' IN (wait_event, wait_event_type)")" -gt 0 ]
+}
+has_expired() {
+    waiting Lock || [ "$(postgres_query store "SELECT count(*) FROM kindex.lease
+        WHERE until < clock_timestamp() - interval '1 second'")" = 1 ]
+}
+is_held() { [ -s "$work/held" ]; }
+is_quiet() {
+    [ "$(postgres_query store "SELECT count(*) FROM pg_stat_activity WHERE datname = 'store'
+        AND state <> 'idle' AND pid <> pg_backend_pid()")" = 0 ]
+}
+test_case 'a process that takes the lease again, beside another one, does not write its earlier epoch'
+settings "SET synchronous_standby_names = 'nowhere'"
+"$KINDEX" serve --listen 0 --engine "$address" 2>"$work/late" &
+late=$!
+wait_until waiting SyncRep
+mkfifo "$work/other"
+psql --no-psqlrc --quiet --tuples-only --no-align --host="$KX_POSTGRES" --username=kindex \
+    --dbname=store <"$work/other" >"$work/held" 2>&1 &
+exec 7>"$work/other"
+echo "SET synchronous_commit = local; BEGIN; UPDATE kindex.lease SET epoch = epoch + 1,
+    holder = 'another', node = 'another', until = clock_timestamp() + interval '1 hour';
+    UPDATE kindex.meta SET epoch = epoch + 1; SELECT 'held';" >&7
+wait_until waiting Lock
+postgres_query store "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE wait_event = 'SyncRep'" >"$work/null"
+settings 'RESET synchronous_standby_names'
+wait_until is_held
+wait_until has_expired
+echo 'COMMIT;' >&7
+exec 7>&-
+wait_until is_quiet
+is 'epochs of the lease and of meta' "$(postgres_query store 'SELECT lease.epoch - meta.epoch, holder
+    FROM kindex.lease JOIN kindex.meta USING (one)')" '0|another'
+kill "$late"
+wait "$late"
+postgres_query store "UPDATE kindex.lease SET until = '1970-01-01'"
+
 test_case 'tables of an earlier format are refused, until they are upgraded by a command; newer ones always'
 postgres_query store "ALTER TABLE kindex.meta ADD holder text NOT NULL DEFAULT '',
     ADD pid int4, ADD pid_since timestamptz, ADD node text, ADD address text, ADD until timestamptz"
@@ -224,11 +272,6 @@ wanted='use a newer one' refused --engine "$address"
 is 'the exit status' $? 1
 postgres_query store 'UPDATE kindex.meta SET format = 2'
 
-# settings COMMAND: by a reload, as an operator or a failover tool does
-settings() {
-    postgres_query store "ALTER SYSTEM $1"
-    postgres_query store 'SELECT pg_reload_conf()' >"$work/null"
-}
 # syncs: what synchronous_commit is in the sessions of the writer, by its last commit
 test_case 'synchronous_commit is set for the session, whatever the role or a reload says'
 postgres_query store "CREATE TABLE public.commits AS SELECT ''::text AS setting WHERE false;
