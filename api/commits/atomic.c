@@ -1,4 +1,4 @@
-/* POST /atomic: checks and mutations that hold together or not at all. */
+/* POST /atomic: checks and mutations, carried out together or not at all. */
 #include "commits/atomic.h"
 
 #include "rest/answer.h"
@@ -41,7 +41,7 @@ static void read_asked(struct request *request, void *arg)
     asked->good = read_request(request, &asked->error);
 }
 
-/* A value that was not kept for the repetition. */
+/* The stored outcome has not kept the value of this entry. */
 static void add_omitted(const struct kx_entry *entry, struct kx_buffer *out)
 {
     const struct shape shape = {.keys_only = true};
@@ -66,8 +66,8 @@ static void add_result(const struct kx_result *result, struct kx_buffer *out)
     }
 }
 
-/* Appends the next results, one for each mutation: null for those that asked
- * for none. False: there are more, for the next turn. */
+/* Appends the next results, one for each mutation: null if it asked for none.
+ * Returns false if more are left for the next turn. */
 static bool add_results(const struct kx_commit *commit, size_t *next,
                         struct kx_buffer *out)
 {
@@ -92,8 +92,8 @@ static void begin_reply(const struct kx_commit *commit, struct reply *reply)
         kx_add_text(&reply->body, ",\"dry\":true");
 }
 
-/* A dry run has no versionstamp of its own: null, not one that another commit
- * will get. */
+/* A dry run shows null as its versionstamp, because another commit will get the
+ * next one. */
 void atomic_commit(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;

@@ -23,9 +23,9 @@ struct bulk {
     struct stream stream;
     struct bulk_reader reader;
     struct input_error error; /* of a slice that cannot be read */
-    bool good;                /* it can */
-    size_t lines;             /* those at the beginning that are done */
-    size_t stored; /* of these, those that were entries or mutations */
+    bool good;                /* the slice can be read */
+    size_t lines;             /* leading lines that are done */
+    size_t stored;            /* entries and mutations in them */
 };
 
 static void add_done(const struct bulk *bulk, struct kx_buffer *out)
@@ -36,7 +36,7 @@ static void add_done(const struct bulk *bulk, struct kx_buffer *out)
     kx_add_text(out, text);
 }
 
-/* The problem is wrapped, as in a list. */
+/* Wraps the problem, as a list does. */
 static void add_refusal(struct stream *stream, struct kx_buffer *chunk)
 {
     const struct bulk *bulk = stream->state;
@@ -52,7 +52,7 @@ static void add_refusal(struct stream *stream, struct kx_buffer *chunk)
     kx_add_text(chunk, "}\n");
 }
 
-/* The outcomes of many commits are not stored. */
+/* Only the outcome of one commit can be stored. */
 static bool has_no_key(const struct request *request, struct input_error *error)
 {
     return request_header(request, "Idempotency-Key") == NULL ||
@@ -102,7 +102,7 @@ static void refuse_line(const struct bulk *bulk, struct request *request,
         problem_member_number(reply, "line", bulk->reader.number + 1);
 }
 
-/* It is the first line of the slice that is refused. */
+/* The refused line is the first of the slice. */
 static void name_line(struct reply *reply, const struct bulk *bulk)
 {
     problem_member_number(reply, "line", bulk->reader.lines[0].number);
@@ -123,7 +123,7 @@ static void make_commit(const struct bulk *bulk, struct request *request)
                                          .mutation_count = bulk->reader.count};
 }
 
-/* Has the caller rights on all keys, so that no line need be checked? */
+/* Has the caller all rights on all keys? Then no line needs a check. */
 static bool is_free(const struct request *request)
 {
     const struct kx_slice all = kx_slice(NULL, 0);
@@ -132,7 +132,7 @@ static bool is_free(const struct request *request)
 }
 
 /* Cuts the slice before the first line that the caller may not write. If that
- * is its first line, the reply says so. */
+ * is the first line of the slice, makes the reply that refuses it. */
 static void cut_to_allowed(struct request *request, struct reply *reply,
                            void *arg)
 {
@@ -186,8 +186,8 @@ static void refuse_slice(struct request *request, struct reply *reply,
     name_line(reply, arg);
 }
 
-/* Commits the slice, or as many of its lines as the core takes. False: the
- * reply says why none of them is stored. */
+/* Commits the slice, or as many of its lines as the core accepts. False: no
+ * line is stored, and the reply says why. */
 static bool commit_slice(struct bulk *bulk, struct request *request)
 {
     make_commit(bulk, request);
@@ -230,8 +230,8 @@ static void add_end(struct bulk *bulk, struct kx_buffer *out)
     kx_add_text(out, "}\n");
 }
 
-/* Stores the next lines in one commit, unless only blank lines are left, and
- * adds the answer. False: the reply says what is wrong. */
+/* Stores the next lines in one commit and adds the line that answers it, unless
+ * only blank lines are left. False: the reply says what is wrong. */
 static bool store_slice(struct bulk *bulk, struct request *request,
                         struct reply *reply)
 {

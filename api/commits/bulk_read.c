@@ -1,5 +1,6 @@
-/* A line is an entry as lists show it, or, if it has a member `type`, a
- * mutation as in POST /atomic. The last one may be the end of a list. */
+/* Reads the lines of POST /bulk. A line is an entry as lists show it, or, if it
+ * has a member `type`, a mutation as in POST /atomic. The last line may be the
+ * end of a list, {"end":true}. */
 #include "commits/bulk.h"
 
 #include <talloc.h>
@@ -22,7 +23,7 @@ bool bulk_read_begin(struct bulk_reader *reader, struct kx_slice body,
            reader->lines != NULL;
 }
 
-/* The next line without its end, which is one byte if it is there. */
+/* Returns the next line without its newline, which the last line may lack. */
 static struct kx_slice next_line(const struct bulk_reader *reader)
 {
     const uint8_t *start = reader->body.data + reader->at;
@@ -39,8 +40,8 @@ static bool is_blank(struct kx_slice line)
     return line.size == 0;
 }
 
-/* The detail of a fault begins with its place in the text, of which only the
- * column is right. */
+/* The detail of a fault begins with line and column in the text. The line is
+ * always 1 there, so it is removed. */
 static bool bad_json(struct kx_slice line, struct kx_fault *fault,
                      size_t number, struct input_error *error)
 {
@@ -75,7 +76,7 @@ static enum line_kind kind_of(struct kx_slice line)
     return end && !key ? END : ENTRY;
 }
 
-/* What a commit of many lines cannot give to one of them. */
+/* Refuses members that need a commit of their own. */
 static bool may_stand(const struct kx_mutation *mutation,
                       struct input_error *error)
 {

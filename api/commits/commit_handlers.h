@@ -1,4 +1,5 @@
-/* Handlers of commits, by file. All follow handler_fn in request.h. */
+/* Handlers of requests with many mutations, by file; see handler_fn in
+ * http/request.h. */
 #ifndef API_COMMIT_HANDLERS_H
 #define API_COMMIT_HANDLERS_H
 
@@ -11,8 +12,8 @@ handler_fn atomic_commit;
 
 /* ---- bulk.c ------------------------------------------------------------ */
 
-/* POST /bulk: lines with entries and mutations, in commits one after another,
- * each of which has a line in the reply. */
+/* POST /bulk: lines with entries and mutations, in one commit after another.
+ * The reply has a line for each commit. */
 handler_fn bulk_write;
 
 #endif
