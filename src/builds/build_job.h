@@ -5,16 +5,16 @@
 #include "builds/build_rows.h"
 #include "commit/writer_state.h"
 
-/* The rows of all indexes that are being built, and writer->changed_keys, the keys
- * that commits change since then. */
+/* The rows of all indexes that are being built, and writer->changed_keys, the
+ * keys that commits change since then. */
 struct build_set {
     struct writer *writer;
     struct build_rows *rows[KX_INDEXES_MAX];
     size_t count;
 };
 
-/* Creates an empty set and writer->changed_keys; talloc_free frees both, and the
- * rows. NULL: memory ran out. */
+/* Creates an empty set and writer->changed_keys; talloc_free frees both, and
+ * the rows. NULL: memory ran out. */
 struct build_set *build_set_create(struct writer *writer);
 
 /* One scan of a stretch of the entries for all indexes that are built from

@@ -1,9 +1,9 @@
 /* Declaring, dropping and throttling indexes. Each is one batch that changes
  * the catalog and nothing else: jobs build a new index that has entries to read
- * (build_job.c), and free the entries of a dropped one (removal_jobs.c). From the
- * batch on every write keeps a new index up to date. A declaration and a drop
- * are on disk before they are visible, so no reply that shows a name as taken
- * or free has to wait for a flush.
+ * (build_job.c), and free the entries of a dropped one (removal_jobs.c). From
+ * the batch on every write keeps a new index up to date. A declaration and a
+ * drop are on disk before they are visible, so no reply that shows a name as
+ * taken or free has to wait for a flush.
  *
  * The writer plans no entries meanwhile (a declaration is alone in its batch),
  * so what is found in the table here still holds when the batch is applied. */

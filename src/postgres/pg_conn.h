@@ -31,9 +31,9 @@ extern const char *const pg_server_end_holder;
 extern const char *const pg_server_lock_timeout;
 
 /* Take the lease for the process $1, of the node $2 with the address $3, for $4
- * ms, under a new epoch, which meta gets, too: if the lease has expired; resume:
- * if that process already has it. Return epoch and batch, or no row. Wait for a
- * batch that is being applied. */
+ * ms, under a new epoch, which meta gets, too: if the lease has expired;
+ * resume: if that process already has it. Return epoch and batch, or no row.
+ * Wait for a batch that is being applied. */
 extern const char *const pg_server_take;
 extern const char *const pg_server_resume;
 
