@@ -5,7 +5,6 @@
 #include "rest/body.h"
 #include "rest/conditions.h"
 #include "rest/entryjson.h"
-#include "rest/idempotency.h"
 #include "commits/commit_handlers.h"
 #include "rest/query_params.h"
 #include "rest/refusal.h"

@@ -17,8 +17,7 @@
 #include "rest/conditions.h"
 #include "rest/refusal.h"
 #include "rest/entryjson.h"
-#include "rest/idempotency.h"
-#include "rest/request_key.h"
+#include "rest/query_params.h"
 #include "rest/ttl.h"
 
 /* ---- Generated keys ----------------------------------------------------- */

@@ -16,7 +16,6 @@
 #include "rest/refusal.h"
 #include "rest/cursor.h"
 #include "rest/entryjson.h"
-#include "rest/idempotency.h"
 #include "rest/selector.h"
 
 /* The parsed request. */

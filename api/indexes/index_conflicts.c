@@ -8,7 +8,7 @@
 #include "indexes/index_find.h"
 #include "rest/cursor.h"
 #include "rest/refusal.h"
-#include "rest/request_key.h"
+#include "rest/query_params.h"
 
 enum { KEYS_MAX = KX_PAGE_MAX };
 

@@ -3,7 +3,6 @@
 #include "indexes/index_find.h"
 
 #include "access/access.h"
-#include "rest/request_key.h"
 #include "rest/query_params.h"
 #include "rest/refusal.h"
 #include "rest/indexjson.h"

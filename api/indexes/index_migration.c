@@ -8,7 +8,6 @@
 #include "indexes/index_wait.h"
 #include "indexes/index_find.h"
 #include "rest/query_params.h"
-#include "rest/request_key.h"
 
 struct migrating {
     enum kx_command_kind kind;

@@ -9,7 +9,6 @@
 #include "indexes/index_find.h"
 #include "rest/document.h"
 #include "rest/query_params.h"
-#include "rest/request_key.h"
 
 enum { PER_SECOND_MAX = 1000000000 };
 

@@ -10,7 +10,6 @@
 #include "indexes/index_find.h"
 #include "http/problem.h"
 #include "rest/query_params.h"
-#include "rest/request_key.h"
 
 /* Only counts are added, so the end is known for certain. */
 static double percent(const struct kx_verification *report)

@@ -15,7 +15,7 @@
 #include "rest/indexjson.h"
 #include "http/percent.h"
 #include "rest/refusal.h"
-#include "rest/request_key.h"
+#include "rest/query_params.h"
 
 /* The name is in the request's memory, where it outlives this call; an empty
  * one is for all indexes. */

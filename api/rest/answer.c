@@ -1,6 +1,6 @@
-/* Replies that several handlers give. Conditions of reads are decided here, on
- * the entry just read; those of writes go into the commit as checks instead
- * (see conditions.h), because only the writer sees them at the right moment. */
+/* Replies that several handlers give. The conditions of a read are compared
+ * here with the entry just read. The conditions of a write become checks of its
+ * commit (conditions.h), because only the writer can compare them in time. */
 #include "rest/answer.h"
 
 #include <inttypes.h>
@@ -31,7 +31,7 @@ const char *answer_key_text(const struct request *request, struct kx_slice key)
     return text.failed ? "" : (const char *)text.data;
 }
 
-/* The check's condition tells from which header it came. */
+/* True if the check came from If-Match, as its condition shows. */
 static bool is_if_match(const struct kx_check *check)
 {
     return check->condition == KX_IS_PRESENT ||
@@ -65,8 +65,9 @@ void answer_precondition(struct request *request, struct reply *reply,
         answer_etag(reply, stamp);
 }
 
-/* Bytes keep the media type that they were stored with. A browser must not take
- * them for another, nor run what is in them as if it came from the service. */
+/* Sends bytes with the media type that they were stored with. Browsers must not
+ * guess another type, nor run scripts in them with the rights of this origin.
+ */
 static void send_bytes(struct request *request, struct reply *reply,
                        const struct kx_value *value)
 {
@@ -99,8 +100,8 @@ void answer_value(struct request *request, struct reply *reply,
         reply->content_type = "application/vnd.kindex.typed+json";
 }
 
-/* 304: the client's copy is current. The body is made only for its length (RFC
- * 9110 section 8.6); the protocol side does not send it. */
+/* Answers 304: the client's copy is current. The body is not sent; it is made
+ * for its length (RFC 9110 section 8.6). */
 static void send_unchanged(struct request *request, struct reply *reply,
                            const struct kx_entry *entry,
                            const struct projection *fields)
@@ -110,8 +111,8 @@ static void send_unchanged(struct request *request, struct reply *reply,
     reply->content_type = NULL;
 }
 
-/* The reply in place of the value when a condition does not hold: 412 for
- * If-Match, 304 for If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). */
+/* Answers a condition that does not hold: 412 for If-Match, 304 for
+ * If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). */
 static void send_refusal(struct request *request, struct reply *reply,
                          const struct kx_entry *entry,
                          const struct projection *fields,
@@ -124,8 +125,8 @@ static void send_refusal(struct request *request, struct reply *reply,
     send_unchanged(request, reply, entry, fields);
 }
 
-/* Totals without an entry that has expired are not what a client has under that
- * versionstamp. */
+/* A reduced entry (totals without expired entries) may differ from what the
+ * client has under the same versionstamp, so it is never unchanged. */
 static bool holds(const struct kx_check *check, const struct kx_entry *entry)
 {
     return (entry->reduced && check->condition == KX_IS_NONE_OF) ||

@@ -1,7 +1,6 @@
-/* Reads the body of a request by its media type. Only the type decides, never
- * the contents, so that equal requests are always read alike. A body without a
- * telling type is taken for JSON; if it is not, the error says that this was
- * assumed. */
+/* Only the media type decides how a body is read, never its content. A body
+ * without a meaningful type is read as JSON; if it is not JSON, the error says
+ * that this was assumed. */
 #include "rest/body.h"
 
 #include <stdio.h>
@@ -10,7 +9,7 @@
 #include "http/router.h"
 #include "rest/entryjson.h"
 
-/* GUESSED: the client gave no telling type, so JSON is assumed. */
+/* GUESSED: the client gave no meaningful type, so JSON is assumed. */
 enum media {
     MEDIA_JSON,
     MEDIA_GUESSED,
@@ -83,8 +82,8 @@ static bool check_coding(const struct request *request,
     return false;
 }
 
-/* Has the text the form of a media type? A single word such as "json" has not.
- */
+/* True if the text has the form of a media type; a single word such as "json"
+ * has not. */
 static bool is_media_type(const char *text)
 {
     size_t size = strcspn(text, "/; \t");

@@ -1,17 +1,17 @@
-/* Cursors: opaque text that continues a list after its last page. A cursor has
- * the list to which it belongs and a checksum, but no state of the server. So
- * it stays valid after a restart, after writes, and when the entry before its
- * position was removed. The checksum finds accidents, such as a truncated copy;
- * it is not a protection against forgery. */
+/* Cursors: opaque texts with which a client continues a list after a page. A
+ * cursor names its list and a position, and the server keeps no state for it,
+ * so it stays valid after a restart, after writes, and if the entry at its
+ * position is removed. Its checksum finds accidents such as a truncated copy,
+ * not forgery.
+ */
 #ifndef API_CURSOR_H
 #define API_CURSOR_H
 
 #include "http/input_error.h"
 
 enum {
-    PAGE_LIMIT_DEFAULT = 100, /* of entries, or groups of them */
-    PAGE_BYTES_MAX = 4 << 20  /* after so many bytes a page ends early, with a
-                               * cursor */
+    PAGE_LIMIT_DEFAULT = 100, /* entries, or groups of entries */
+    PAGE_BYTES_MAX = 4 << 20  /* a page ends early after this many bytes */
 };
 
 /* A hash of all that decides which entries a list has and in which order (index
@@ -20,7 +20,7 @@ enum {
 uint64_t cursor_list(struct kx_slice index, const struct kx_range *range);
 
 /* Appends the cursor for the entries after `position` (kx_scan_position), as
- * base64url, which needs no escaping in a URL nor in JSON. */
+ * base64url, which needs no escaping in a URL or in JSON. */
 void cursor_write(uint64_t list, struct kx_slice position,
                   struct kx_buffer *out);
 
@@ -31,16 +31,17 @@ void cursor_write(uint64_t list, struct kx_slice position,
 bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
                  struct input_error *error);
 
-/* A page of what is not entries: groups of conflicts, access tokens. (page.h
- * has pages of entries.) */
+/* A page of groups of conflicts or access tokens. (Pages of entries are in
+ * entries/page.h.) */
 struct cursor_page {
-    size_t limit;           /* the caller's own, if the request has none */
-    uint64_t list;          /* of its cursors (cursor.h), set by the caller */
-    struct kx_buffer after; /* end of the last page, then of this one */
+    size_t limit;           /* set by the caller: the default */
+    uint64_t list;          /* set by the caller: the list of its cursors */
+    struct kx_buffer after; /* position of the previous page's end, then of this
+                             * page's */
 };
 
-/* Reads `limit` and `cursor`; other parameters are refused. False with the
- * error, also when memory ran out. */
+/* Reads `limit` and `cursor`; other parameters are errors. Returns false with
+ * the error. */
 bool cursor_page_read(struct request *request, struct cursor_page *paging,
                       struct input_error *error);
 

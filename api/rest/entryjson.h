@@ -1,30 +1,56 @@
 /* Entries as JSON: {"key":[...],"value":...,"versionstamp":"...",
- * "expiresAt":ms}; `typed` in place of `value` for values that JSON cannot
- * carry. Pages, streams and batches show entries in this form; a GET of one
- * entry shows its bare value (answer.h). When memory runs out, only out->failed
- * is set. */
+ * "expiresAt":ms}, with `typed` in place of `value` if JSON cannot represent
+ * it. Lists and watches show entries in this form; a GET of one entry shows its
+ * bare value (answer.h). Functions without a result set out->failed if memory
+ * runs out. */
 #ifndef API_ENTRYJSON_H
 #define API_ENTRYJSON_H
 
-#include "rest/projection.h"
+#include "rest/query_params.h"
+
+/* The members of values that a read asks for: ?fields=/name,/address/city, or
+ * the member `fields` of a document. An entry then shows an object of only
+ * these members, nested as in its value. Missing members are left out; a value
+ * that is not an object is shown as {}. Zeroed, it selects whole values. */
+struct projection {
+    struct kx_slice paths[KX_PROJECTION_MAX]; /* JSON Pointers */
+    size_t count;
+};
+
+/* Reads ?fields=, if it is given: pointers and names of members, separated by
+ * commas, or a JSON array of them. The paths lie in the query's memory. Returns
+ * false with PROBLEM_BAD_PARAMETER. */
+bool projection_read(const struct query_params *query,
+                     struct projection *fields_out, struct input_error *error);
+
+/* Reads a JSON array of pointers and names (checked text). The paths lie in
+ * memory. False with PROBLEM_BAD_REQUEST. */
+bool projection_read_array(struct kx_slice array, const void *memory,
+                           struct projection *fields_out,
+                           struct input_error *error);
+
+/* Appends the object with the selected members of a value. Returns true if it
+ * is plain JSON, false if it is typed or memory ran out. */
+bool projection_write(const struct projection *fields,
+                      const struct kx_value *value, struct kx_buffer *out);
 
 /* Which parts of an entry are shown; zeroed: all. */
 struct shape {
     bool keys_only;
     bool previews;  /* `kind`, `size` and `preview` in place of the value */
-    size_t preview; /* bytes of it at most; 0: no such member */
+    size_t preview; /* its bytes at most; 0: no member `preview` */
     struct projection fields;
 };
 
-/* Appends an entry. The bytes of a JSON value are put in as they are. */
+/* Appends an entry. The bytes of a JSON value are copied unchanged. */
 void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out);
 
 /* Appends the parts of an entry that shape selects. */
 void entryjson_write_shaped(const struct kx_entry *entry,
                             const struct shape *shape, struct kx_buffer *out);
 
-/* Appends the entry that stands for a missing key: value and versionstamp are
- * null. A stored null has a versionstamp. */
+/* Appends the entry of a key without an entry: value and versionstamp are null.
+ * (A stored null has a versionstamp.) */
 void entryjson_write_absent(struct kx_slice key, struct kx_buffer *out);
 
 /* Appends a versionstamp in quotes; null for 0. */

@@ -1,14 +1,15 @@
-/* Writes declared indexes as JSON. The total of a build is an estimate until
- * the build has ended, and entries are added and removed meanwhile. So `done`
- * can exceed the total; the percentage is kept within 100. */
+/* Writes declared indexes as JSON. The total of a running build is an estimate,
+ * and entries come and go meanwhile, so `done` may exceed the total; the
+ * percentage stays below 100. */
 #include "rest/indexjson.h"
 
 #include <stdio.h>
 
-/* A build reads the entries, then writes the index entries: its own, and before
- * them those of other indexes that it reads the entries for. Until these are
- * written one is estimated to take as long as to read an entry (20,000,000
- * entries, two indexes: 30 s to read and sort, 59 s to write). */
+/* A build reads the entries, then writes the index entries of all indexes that
+ * it reads for. Until the rate of writing is known, writing an index entry is
+ * estimated to take as long as reading an entry (20,000,000 entries, two
+ * indexes: 30 s to read and sort, 59 s to write). Returns the index entries for
+ * each entry read. */
 static double writing_for_reading(const struct kx_index_info *info)
 {
     return info->done == 0 ? 0 : (double)info->gathered / (double)info->done;
@@ -37,8 +38,7 @@ uint64_t indexjson_eta(const struct kx_index_info *info)
     return (uint64_t)(reading_seconds(info) + writing_seconds(info)) + 1;
 }
 
-/* The percentage of a running build: below 100 even if the estimate was too
- * low. */
+/* Returns the percentage of a running build, at most 99.9. */
 static double percent(const struct kx_index_info *info)
 {
     if (info->total == 0)
@@ -135,7 +135,7 @@ static void write_failure(const struct kx_index_info *info,
     kx_json_escape(kx_text(info->failure), out);
 }
 
-/* The member of a declaration with this name, which is in quotes. */
+/* Finds a member of the declaration by its name, which is in quotes. */
 static bool find_member(struct kx_slice declaration, struct kx_slice name,
                         struct kx_slice *value_out)
 {
@@ -145,8 +145,9 @@ static bool find_member(struct kx_slice declaration, struct kx_slice name,
     return kx_json_find(declaration, kx_text(pointer), value_out);
 }
 
-/* Writes the members of a that b has not or has otherwise: their values, or
- * null. Those that are always written are left out. */
+/* Writes the members of `a` that are missing from `b` or differ there: with
+ * their values, or as null. Skips the members that write_migration always
+ * writes. */
 static void write_others(struct kx_slice a, struct kx_slice b, bool values,
                          struct kx_buffer *out)
 {
@@ -267,7 +268,7 @@ static void write_counts(const struct kx_index_info *info,
         write_adoption(info->adoption, out);
 }
 
-/* The text of a failure names an entry. */
+/* The text of a failure names an entry, so it is shown only if `counted`. */
 static void write_state(const struct kx_index_info *info, bool counted,
                         struct kx_buffer *out)
 {

@@ -23,7 +23,7 @@ static bool added(enum kx_status status, struct kx_slice segment,
     return status == KX_OK || bad(error, segment, reason);
 }
 
-/* True when text begins with `start`; *rest_out is then the text after it. */
+/* True if the text begins with `start`; *rest_out is then the rest. */
 static bool after(struct kx_slice text, const char *start,
                   struct kx_slice *rest_out)
 {

@@ -1,6 +1,6 @@
 /* Keys as texts in requests: a JSON array of parts (in bodies, and as ?key=,
- * ?prefix= and so on), whose form kx_key_from_json defines; or a path, with one
- * segment for each part:
+ * ?prefix= and so on), as kx_key_from_json reads it, or a path with one segment
+ * for each part:
  *
  *   ada%20l       string (any text that does not begin with '=')
  *   =42  =-0  =Infinity  =NaN  =-NaN     number
@@ -16,9 +16,9 @@
 #include "http/input_error.h"
 
 /* Appends the encoded parts of a raw path ("users/=42", without a leading '/').
- * False with PROBLEM_BAD_KEY, PROBLEM_KEY_NUMBER_INEXACT, or when memory ran
- * out; the key may then hold some of the parts. Its length is not checked
- * here. */
+ * Returns false with PROBLEM_BAD_KEY or PROBLEM_KEY_NUMBER_INEXACT, or if
+ * memory ran out; the key may then hold some of the parts. The length is not
+ * checked. */
 bool key_text_from_path(struct kx_slice path, struct kx_buffer *key,
                         struct input_error *error);
 
@@ -32,14 +32,14 @@ void key_text_to_path(struct kx_slice key, struct kx_buffer *out);
 bool key_text_from_json(struct kx_slice array, struct kx_buffer *key,
                         struct input_error *error);
 
-/* The same for the key of an entry, which is allocated in memory. Further
- * errors: PROBLEM_BAD_KEY for a key without parts, and PROBLEM_KEY_TOO_LONG. */
+/* Reads the key of an entry, like key_text_from_json, into memory. A key
+ * without parts is PROBLEM_BAD_KEY; it may also be PROBLEM_KEY_TOO_LONG. */
 bool key_text_entry_from_json(struct kx_slice array, const void *memory,
                               struct kx_slice *key_out,
                               struct input_error *error);
 
-/* The same as key_text_from_json for a text that was not checked before.
- * Further errors: PROBLEM_BAD_JSON and PROBLEM_JSON_TOO_DEEP. */
+/* Reads unchecked text like key_text_from_json. Further errors:
+ * PROBLEM_BAD_JSON and PROBLEM_JSON_TOO_DEEP. */
 bool key_text_from_any_json(struct kx_slice text, struct kx_buffer *key,
                             struct input_error *error);
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <talloc.h>
 
-#include "rest/key_text.h"
 #include "http/percent.h"
+#include "rest/key_text.h"
 
 static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_KEY] = "key",
@@ -40,7 +40,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_CONSISTENCY] = "consistency",
 };
 
-/* Milliseconds: the last time that a Date of JavaScript can be. */
+/* The latest time of a JavaScript Date, in milliseconds. */
 static const size_t TIME_MAX = 8640000000000000;
 
 const char *query_params_name(enum parameter parameter)
@@ -67,8 +67,8 @@ static bool find(struct kx_slice name, enum parameter *parameter_out)
     return false;
 }
 
-/* Is the name probably a field of the entries: neither a parameter nor similar
- * to one? */
+/* True if the name is probably a field of the entries: not similar to a
+ * parameter. */
 static bool looks_like_field(struct kx_slice name,
                              const struct input_error *error)
 {
@@ -80,8 +80,7 @@ static bool looks_like_field(struct kx_slice name,
            !find(name, &parameter);
 }
 
-/* For a client that tries to select by a value in the entries: points out
- * indexes. */
+/* Points out indexes to a client that tries to select by a field. */
 static void point_to_indexes(struct kx_slice name, struct input_error *error)
 {
     size_t used = strlen(error->detail);
@@ -92,7 +91,8 @@ static void point_to_indexes(struct kx_slice name, struct input_error *error)
              kx_excerpt_size(name), (const char *)name.data);
 }
 
-/* Also one that has no meaning here. A watch selects nothing by its index. */
+/* Refuses a parameter that this route does not take. (A watch with an index
+ * selects nothing, so it gets no hint about indexes.) */
 static bool unknown(struct kx_slice name, const struct query_params *query,
                     struct input_error *error)
 {
@@ -149,7 +149,7 @@ static bool take(struct kx_slice name, struct kx_slice value,
     return !many || add_key(query, value, error);
 }
 
-/* "name=value", or a name alone. */
+/* Reads "name=value", or a name alone. */
 static bool take_pair(struct kx_slice pair, struct query_params *query,
                       struct input_error *error)
 {
@@ -231,7 +231,8 @@ static bool decode(struct kx_slice raw, struct kx_buffer *out)
     return percent_decode(raw, out);
 }
 
-/* Elsewhere a '+' is refused, because it is ambiguous: a plus by RFC 3986. */
+/* A '+' is a plus by RFC 3986 and a space in forms, so it is refused unless the
+ * text is clearly form-encoded. */
 bool query_params_text(const struct query_params *query,
                        enum parameter parameter, struct kx_buffer *out,
                        struct input_error *error)
@@ -271,8 +272,7 @@ bool query_params_flag(const struct query_params *query,
            bad(error, parameter, "takes true or false");
 }
 
-/* The error for a bad limit names the way to get more than one page on this
- * route. */
+/* The error says how to get more than one page on this route. */
 static bool bad_limit(const struct query_params *query, bool too_large,
                       struct input_error *error)
 {
@@ -324,7 +324,7 @@ bool query_params_limit(const struct query_params *query, size_t *limit_out,
     return true;
 }
 
-/* A whole number up to `most`; unchanged when it is not given. */
+/* Reads a whole number up to `most`; leaves *number_out if it is not given. */
 static bool read_whole(const struct query_params *query,
                        enum parameter parameter, size_t most,
                        size_t *number_out, struct input_error *error)
@@ -357,8 +357,8 @@ bool query_params_since(const struct query_params *query, int64_t *since_ms_out,
     return good;
 }
 
-/* Is the parameter the second of two words? It is the first one when it is not
- * given. */
+/* Sets *second_out if the parameter is the second of two words. The first one
+ * is the default. */
 static bool read_either(const struct query_params *query,
                         enum parameter parameter, const char *const words[2],
                         bool *second_out, struct input_error *error)
@@ -401,9 +401,10 @@ bool query_params_share(const struct query_params *query, double *share_out,
     return true;
 }
 
-/* Is a key in path syntax ambiguous? An encoded '/' or leading '=' can be a
- * character of a part, or a library may have encoded the whole text. A plain
- * '/' shows that it did not. */
+/* True if a key in path syntax is ambiguous: an encoded '/' or leading '=' may
+ * be a character of a part, or a library may have encoded the whole text. A
+ * plain
+ * '/' shows that none did. */
 static bool ambiguous(struct kx_slice raw)
 {
     if (raw.size < 3 || memchr(raw.data, '/', raw.size) != NULL)
@@ -448,4 +449,88 @@ bool query_params_key(const struct query_params *query,
         error->pointer[0] = '\0';
     }
     return done;
+}
+
+/* ---- The key of a request ----------------------------------------------- */
+
+/* An error names the parameter in place of a pointer into the array. */
+static bool read_parameter(const struct query_params *query,
+                           struct kx_buffer *key, struct input_error *error)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, query->memory);
+    bool done = query_params_text(query, PARAMETER_KEY, &text, error) &&
+                key_text_from_any_json(kx_buffer_slice(&text), key, error);
+    if (!done) {
+        if (error->code == PROBLEM_BAD_JSON)
+            input_error_set(error, PROBLEM_BAD_JSON,
+                            "The parameter key takes a JSON array, such as "
+                            "[\"users\",\"ada\"].");
+        error->parameter = kx_text(query_params_name(PARAMETER_KEY));
+        error->pointer[0] = '\0';
+    }
+    kx_buffer_free(&text);
+    return done;
+}
+
+/* Most requests have no query. For these only query_out->given is set, the only
+ * member that query_params_has reads. */
+bool request_key_read(const struct request *request, unsigned allowed,
+                      struct query_params *query_out, struct kx_buffer *key,
+                      struct input_error *error)
+{
+    query_out->given = 0;
+    if (request->query.size > 0 &&
+        !query_params_read(request->query, allowed | TAKES_KEY, request->memory,
+                           query_out, error))
+        return false;
+    if (!query_params_has(query_out, PARAMETER_KEY))
+        return !request->has_tail ||
+               key_text_from_path(request->tail, key, error);
+    if (request->has_tail)
+        return input_error_set(
+            error, PROBLEM_BAD_PARAMETER,
+            "The key is given twice: in the path and in ?key=.");
+    return read_parameter(query_out, key, error);
+}
+
+bool request_key(const struct request *request, unsigned allowed,
+                 struct query_params *query_out, struct kx_buffer *key,
+                 struct input_error *error)
+{
+    if (!request_key_read(request, allowed, query_out, key, error))
+        return false;
+    if (key->size == 0)
+        return input_error_set(error, PROBLEM_BAD_KEY, "The key has no parts.");
+    if (key->size > KX_KEY_MAX)
+        return input_error_set(
+            error, PROBLEM_KEY_TOO_LONG,
+            "The key has %zu encoded bytes; the limit is %d.", key->size,
+            KX_KEY_MAX);
+    return true;
+}
+
+bool request_key_index(const struct request *request, struct kx_buffer *name,
+                       struct input_error *error)
+{
+    kx_buffer_init(name, request->memory);
+    if (!percent_decode(request->argument, name))
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
+                               "The name of the index has a '%%' without two "
+                               "hexadecimal digits.");
+    return !name->failed || input_error_no_memory(error);
+}
+
+void request_key_header(struct request *request, struct reply *reply,
+                        const char *name, struct kx_slice key)
+{
+    struct kx_buffer address;
+    kx_buffer_init(&address, request->memory);
+    kx_add_text(&address, "/kv/");
+    key_text_to_path(key, &address);
+    kx_add_byte(&address, '\0');
+    if (address.failed)
+        reply->body.failed = true;
+    else
+        reply_header(reply, name, (const char *)address.data);
 }

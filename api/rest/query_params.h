@@ -1,6 +1,7 @@
-/* The query parameters of a request. Each handler names the set that it takes.
- * Other parameters and repeated ones are errors, because a mistyped ?revrse=1
- * must not be ignored. */
+/* The query parameters of a request, and its key. Each handler names the set of
+ * parameters that it takes. Other parameters and repeated ones are errors,
+ * because a misspelt ?revrse=1 must not be ignored. Functions with an error
+ * return false after setting it. */
 #ifndef API_QUERY_PARAMS_H
 #define API_QUERY_PARAMS_H
 
@@ -68,10 +69,8 @@ enum parameter_bit {
     TAKES_ORDER = 1 << PARAMETER_ORDER,
     TAKES_STEP = 1 << PARAMETER_STEP,
     TAKES_SINCE = 1 << PARAMETER_SINCE,
-    TAKES_CONSISTENCY = 1 << PARAMETER_CONSISTENCY, /* checked when it is read:
-                                                     * a node that has the
-                                                     * store needs it for
-                                                     * nothing */
+    TAKES_CONSISTENCY = 1 << PARAMETER_CONSISTENCY, /* checked here, used by
+                                                     * admission */
     TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 
@@ -87,20 +86,19 @@ struct query_params {
     size_t key_count;
 };
 
-/* Splits a raw query at its '&' and '='. Values stay raw slices of it, names
- * are decoded. False with PROBLEM_UNKNOWN_PARAMETER, or PROBLEM_BAD_PARAMETER
- * for one that is given twice. `allowed` is a set of enum parameter_bit. */
+/* Splits a raw query at '&' and '='. Values stay raw slices, names are decoded.
+ * `allowed` is a set of enum parameter_bit. Errors: PROBLEM_UNKNOWN_PARAMETER,
+ * and PROBLEM_BAD_PARAMETER for a repeated parameter. */
 bool query_params_read(struct kx_slice raw, unsigned allowed,
                        const void *memory, struct query_params *query_out,
                        struct input_error *error);
 
-/* Has the request no parameters? False with the error of query_params_read:
- * ignoring a parameter would suggest that it had an effect. */
+/* Refuses all parameters. */
 bool query_params_none(const struct request *request,
                        struct input_error *error);
 
-/* The same for a read whose selection is in its body: consistency is allowed.
- */
+/* Refuses all parameters except consistency, for a read whose selection is in
+ * its body. */
 bool query_params_read_only(const struct request *request,
                             struct input_error *error);
 
@@ -110,54 +108,81 @@ static inline bool query_params_has(const struct query_params *query,
     return (query->given >> parameter & 1) != 0;
 }
 
-/* Appends the decoded text of a given parameter, which is UTF-8. A '+' is a
- * space if the text begins with an escaped '[': then a program has written it,
- * which escapes a plus. Elsewhere it is refused, PROBLEM_BAD_PARAMETER. */
+/* Appends the decoded text, checked to be UTF-8, of a given parameter. A '+' is
+ * a space if the text begins with an escaped '[', since only a program that
+ * also escapes a plus writes that. Any other '+' is PROBLEM_BAD_PARAMETER. */
 bool query_params_text(const struct query_params *query,
                        enum parameter parameter, struct kx_buffer *out,
                        struct input_error *error);
 
 /* Reads true, false, 1, 0, or an empty text for true. A parameter that is not
- * given reads as false. */
+ * given is false. */
 bool query_params_flag(const struct query_params *query,
                        enum parameter parameter, bool *value_out,
                        struct input_error *error);
 
-/* limit: 1 to KX_PAGE_MAX; `*limit_out` is unchanged when it is not given. */
+/* The following functions leave *_out unchanged if the parameter is not given.
+ *
+ * limit: 1 to KX_PAGE_MAX. */
 bool query_params_limit(const struct query_params *query, size_t *limit_out,
                         struct input_error *error);
 
-/* preview: 0 to KX_PREVIEW_MAX; `*size_out` is unchanged when it is not
- * given. */
+/* preview: 0 to KX_PREVIEW_MAX. */
 bool query_params_preview(const struct query_params *query, size_t *size_out,
                           struct input_error *error);
 
-/* order: whether it is `merge`; else `concat`, also when it is not given. */
+/* order: true for `merge`, false for `concat`, the default. */
 bool query_params_order(const struct query_params *query, bool *merge_out,
                         struct input_error *error);
 
-/* step: whether it is `1m`; else `10s`, also when it is not given. */
+/* step: true for `1m`, false for `10s`, the default. */
 bool query_params_step(const struct query_params *query, bool *minutes_out,
                        struct input_error *error);
 
-/* since: Unix time in milliseconds; `*since_ms_out` is unchanged when it is not
- * given. */
+/* since: Unix time in milliseconds. */
 bool query_params_since(const struct query_params *query, int64_t *since_ms_out,
                         struct input_error *error);
 
-/* share: 0 to 1; `*share_out` is unchanged when it is not given. */
+/* share: 0 to 1. */
 bool query_params_share(const struct query_params *query, double *share_out,
                         struct input_error *error);
 
-/* Appends the parts of a given key parameter: a JSON array when it begins with
- * '[' (after decoding), else path syntax, taken raw as in a path. `%2F` alone
- * could be a '/' in a part or an encoded separator, and is an error. An empty
- * value is the key without parts. The error names the parameter. */
+/* Appends the parts of a given key parameter: a JSON array if it begins with
+ * '[' after decoding, otherwise path syntax, read raw as in a path. An
+ * ambiguous %2F (a '/' in a part, or an encoded separator) is an error. An
+ * empty value is the key without parts. The error names the parameter. */
 bool query_params_key(const struct query_params *query,
                       enum parameter parameter, struct kx_buffer *key,
                       struct input_error *error);
 
 /* The name of a parameter. */
 const char *query_params_name(enum parameter parameter);
+
+/* The key of a request is in its path, which is convenient to type, or in ?key=
+ * as a JSON array, for programs and for keys that are awkward in a path. A key
+ * in both places is PROBLEM_BAD_PARAMETER.
+ *
+ * Reads the query (the set `allowed`, and key) and appends the parts of the
+ * key. Without a key in the path and without ?key= the key is empty. */
+bool request_key_read(const struct request *request, unsigned allowed,
+                      struct query_params *query_out, struct kx_buffer *key,
+                      struct input_error *error);
+
+/* Reads a key, like request_key_read, that must have at least one part
+ * (PROBLEM_BAD_KEY) and be short enough to be written (PROBLEM_KEY_TOO_LONG).
+ */
+bool request_key(const struct request *request, unsigned allowed,
+                 struct query_params *query_out, struct kx_buffer *key,
+                 struct input_error *error);
+
+/* Sets *name to the decoded name of an index in the path, in the request's
+ * memory. Error: PROBLEM_BAD_REQUEST. */
+bool request_key_index(const struct request *request, struct kx_buffer *name,
+                       struct input_error *error);
+
+/* Adds a header with the address of the key's entry ("/kv/" and the canonical
+ * path), in the request's memory. Sets reply->body.failed if that runs out. */
+void request_key_header(struct request *request, struct reply *reply,
+                        const char *name, struct kx_slice key);
 
 #endif

@@ -1,7 +1,7 @@
-/* Makes bounds in the order of encoded keys. In that order a key is followed by
- * the keys that begin with it and have more parts. Every part begins with a tag
- * between 00 and ff, so "prefix 00" lies before all of them and "prefix ff"
- * after. */
+/* Makes bounds in the order of encoded keys. There a key is followed by the
+ * keys that begin with it and have more parts. The tag of a part is between 00
+ * and ff, so "prefix 00" is before all of these keys and "prefix ff" after
+ * them. */
 #include "rest/selector.h"
 
 #include <talloc.h>
@@ -70,7 +70,7 @@ static bool fold_key(struct selection *selection, struct kx_reader *reader,
 }
 
 /* Folds only by an index that the caller may list by: otherwise errors about
- * the folded key would tell a hidden index from a missing one. */
+ * the folded key would show whether a hidden index exists. */
 bool selection_fold(struct selection *selection, const struct request *request,
                     struct input_error *error)
 {
@@ -131,7 +131,7 @@ static bool within(struct kx_slice bound, struct kx_slice prefix,
     return false;
 }
 
-/* prefix and one more byte, in memory; false when memory ran out. */
+/* Makes the prefix with one more byte, in memory. False if memory ran out. */
 static bool extend(struct kx_slice prefix, uint8_t byte, const void *memory,
                    struct kx_slice *out)
 {
@@ -145,8 +145,8 @@ static bool extend(struct kx_slice prefix, uint8_t byte, const void *memory,
     return true;
 }
 
-/* The lower bound: the first key longer than the prefix, or, within an index,
- * the prefix itself. */
+/* Makes the lower bound: before the first key longer than the prefix or, within
+ * an index, the prefix itself. */
 static bool first_bound(const struct selection *selection,
                         struct kx_slice prefix, const void *memory,
                         struct kx_slice *out)
@@ -156,8 +156,8 @@ static bool first_bound(const struct selection *selection,
            extend(prefix, 0x00, memory, out);
 }
 
-/* The upper bound: after the last key longer than the prefix. Within an index
- * and without a prefix there is no bound. */
+/* Makes the upper bound: after the last key longer than the prefix. Within an
+ * index without a prefix there is no bound. */
 static bool last_bound(const struct selection *selection,
                        struct kx_slice prefix, const void *memory,
                        struct kx_slice *out)
@@ -167,8 +167,8 @@ static bool last_bound(const struct selection *selection,
     return selection->has_end || open || extend(prefix, 0xff, memory, out);
 }
 
-/* Refuses an end without parts: it would select nothing, and the core reads it
- * as no end. */
+/* Refuses an end without parts: it would select nothing, but for the store an
+ * empty end is no end. */
 static bool end_fits(const struct selection *selection,
                      struct input_error *error)
 {
@@ -179,7 +179,7 @@ static bool end_fits(const struct selection *selection,
     return false;
 }
 
-/* Do start and end lie within the prefix? */
+/* True if start and end lie within the prefix. */
 static bool keys_fit(const struct selection *selection, struct kx_slice prefix,
                      struct input_error *error)
 {

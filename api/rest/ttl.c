@@ -22,8 +22,8 @@ static int64_t unit_ms(struct kx_slice name)
     return 0;
 }
 
-/* Reads the leading digits. A number over the longest time is cut to some
- * number over it, which is refused as well. */
+/* Reads the leading digits. A number beyond the longest time may lose digits,
+ * but stays beyond it. */
 static size_t read_digits(struct kx_slice text, int64_t *number_out)
 {
     int64_t number = 0;
