@@ -44,7 +44,7 @@ $(BUILD)/%.o: %.c
 $(BUILD)/tests/%.o: INCLUDE += -Itests/lib
 $(EMBEDS): openapi.yaml $(BUILD)/openapi.json $(filter-out %.c %.h %.md %.png,$(wildcard api/console/*))
 $(DOORS) $(UNITAPI:$(BUILD)/%=$(BUILD)/tests/%.o): | $(MESSAGES).h
-$(BUILD)/api/admin/openapi.o: INCLUDE += -Wa,-I$(BUILD)
+$(BUILD)/api/admin/ops.o: INCLUDE += -Wa,-I$(BUILD)
 $(BUILD)/openapi.json: openapi.yaml deploy/yaml_to_json.c
 	@mkdir -p $(@D)
 	$(HOSTCC) $(STD) $(WARN) -O2 -o $(@D)/yaml_to_json deploy/yaml_to_json.c -lyaml

@@ -1,13 +1,177 @@
 /* Checks the bearer token of every request, and whether its grants have the
  * route's scope. */
-#include "access/access_state.h"
+#include "access/access.h"
 
+#include <gnutls/gnutls.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <strings.h>
+#include <sys/random.h>
 
+#include "access/access_state.h"
 #include "access/audit.h"
-#include "access/credential.h"
 #include "http/service.h"
+
+/* The limits of one token: requests in each minute of the clock, and concurrent
+ * streams. */
+
+enum { COUNT_REQUESTS, COUNT_STREAMS };
+enum { WINDOW_SECONDS = 60, NUMBER_BITS = 32 };
+
+static uint64_t now_seconds(void)
+{
+    return (uint64_t)kx_now_ms() / 1000;
+}
+
+/* The upper half of the counter is the number of the minute, the lower half the
+ * number of requests in it. */
+static uint64_t requests_of(uint64_t counter)
+{
+    return counter >> NUMBER_BITS == now_seconds() / WINDOW_SECONDS
+               ? counter & UINT32_MAX
+               : 0;
+}
+
+static uint64_t count_one(struct kx_token *token)
+{
+    atomic_uint_fast64_t *counter = &token->uses[COUNT_REQUESTS];
+    uint64_t window = now_seconds() / WINDOW_SECONDS << NUMBER_BITS;
+    uint_fast64_t before = atomic_load(counter);
+    uint64_t now;
+    do
+        now = before >> NUMBER_BITS == window >> NUMBER_BITS ? before + 1
+                                                             : window + 1;
+    while (!atomic_compare_exchange_weak(counter, &before, now));
+    return now & UINT32_MAX;
+}
+
+static unsigned seconds_left(void)
+{
+    return WINDOW_SECONDS - (unsigned)(now_seconds() % WINDOW_SECONDS);
+}
+
+/* draft-ietf-httpapi-ratelimit-headers. */
+static void add_headers(struct request *request, struct reply *reply,
+                        uint64_t left)
+{
+    uint64_t quota = request->service->options->token_rate;
+    reply_headerf(request, reply, "RateLimit", "\"default\";r=%llu;t=%u",
+                  (unsigned long long)left, seconds_left());
+    reply_headerf(request, reply, "RateLimit-Policy", "\"default\";q=%llu;w=%d",
+                  (unsigned long long)quota, WINDOW_SECONDS);
+}
+
+bool access_count(struct request *request, struct reply *reply)
+{
+    uint64_t quota = request->service->options->token_rate;
+    if (count_one(request->caller.token) <= quota)
+        return true;
+    problem(request, reply, PROBLEM_RATE_LIMITED,
+            "The token has sent more than %llu requests in this minute.",
+            (unsigned long long)quota);
+    problem_member_number(reply, "limit", quota);
+    reply->header_count = 0; /* the table's Retry-After is too long */
+    reply_headerf(request, reply, "Retry-After", "%u", seconds_left());
+    return false;
+}
+
+void access_quota(struct request *request, struct reply *reply)
+{
+    uint64_t quota = request->service->options->token_rate;
+    uint64_t used =
+        requests_of(atomic_load(&request->caller.token->uses[COUNT_REQUESTS]));
+    if (used >= quota / 2)
+        add_headers(request, reply, used < quota ? quota - used : 0);
+}
+
+void access_stream(struct request *request, struct reply *reply)
+{
+    uint64_t limit = request->service->options->token_streams;
+    atomic_uint_fast64_t *streams = &request->caller.token->uses[COUNT_STREAMS];
+    if (atomic_fetch_add(streams, 1) < limit) {
+        request->caller.streaming = true;
+        return;
+    }
+    atomic_fetch_sub(streams, 1);
+    problem(request, reply, PROBLEM_TOO_MANY_STREAMS,
+            "The token has %llu streams open.", (unsigned long long)limit);
+    problem_member_number(reply, "limit", limit);
+}
+
+void access_end_stream(struct request *request)
+{
+    if (request->caller.streaming)
+        atomic_fetch_sub(&request->caller.token->uses[COUNT_STREAMS], 1);
+}
+
+/* Makes and reads the texts of access tokens. The secret is 256 random bits, so
+ * its digest needs neither salt nor a slow hash. */
+
+static const char BEGIN[] = "kindex_";
+enum { BEGIN_SIZE = sizeof BEGIN - 1, ID_BYTES = KX_TOKEN_ID_SIZE / 2 };
+
+static bool is_digit(uint8_t byte)
+{
+    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f');
+}
+
+static bool has_form(struct kx_slice text)
+{
+    bool good = text.size == CREDENTIAL_SIZE &&
+                kx_starts_with(text, kx_text(BEGIN)) &&
+                text.data[BEGIN_SIZE + KX_TOKEN_ID_SIZE] == '_';
+    for (size_t i = 0; good && i < KX_TOKEN_ID_SIZE; i++)
+        good = is_digit(text.data[BEGIN_SIZE + i]);
+    return good;
+}
+
+bool credential_make(struct credential *credential_out, char *text)
+{
+    uint8_t random[ID_BYTES + CREDENTIAL_SECRET_SIZE];
+    struct kx_buffer secret;
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return false;
+    kx_hex_write(kx_slice(random, ID_BYTES), credential_out->id);
+    kx_buffer_init(&secret, NULL);
+    kx_base64_write(kx_slice(random + ID_BYTES, CREDENTIAL_SECRET_SIZE),
+                    &secret);
+    kx_sha256(kx_slice(random + ID_BYTES, CREDENTIAL_SECRET_SIZE),
+              credential_out->digest);
+    bool good = !secret.failed;
+    if (good)
+        snprintf(text, CREDENTIAL_SIZE + 1, "%s%s_%.*s", BEGIN,
+                 credential_out->id, (int)secret.size,
+                 (const char *)secret.data);
+    kx_buffer_free(&secret);
+    gnutls_memset(random, 0, sizeof random);
+    return good;
+}
+
+/* The decoded secret fits into `bytes`, so nothing is allocated: a lack of
+ * memory cannot make a valid token look invalid. */
+bool credential_read(struct kx_slice text, struct credential *credential_out)
+{
+    uint8_t bytes[CREDENTIAL_SIZE];
+    struct kx_buffer secret = {.data = bytes, .capacity = sizeof bytes};
+    size_t at = BEGIN_SIZE + KX_TOKEN_ID_SIZE + 1;
+    if (!has_form(text))
+        return false;
+    memcpy(credential_out->id, text.data + BEGIN_SIZE, KX_TOKEN_ID_SIZE);
+    credential_out->id[KX_TOKEN_ID_SIZE] = '\0';
+    bool good =
+        kx_base64_read(kx_slice(text.data + at, text.size - at), &secret) &&
+        secret.size == CREDENTIAL_SECRET_SIZE;
+    if (good)
+        kx_sha256(kx_buffer_slice(&secret), credential_out->digest);
+    return good;
+}
+
+bool credential_fits(const struct credential *credential,
+                     const struct kx_token *token)
+{
+    return gnutls_memcmp(credential->digest, token->digest,
+                         sizeof token->digest) == 0;
+}
 
 /* ---- Refusals ----------------------------------------------------------- */
 
@@ -44,13 +208,14 @@ static bool is_over(const struct kx_token *token)
 
 static bool are_any(const struct request *request)
 {
-    return request->caller.follows ? kx_follower_tokens_any(request->reader)
-                                   : kx_tokens_any(request->service->store);
+    return request->caller.standby_read
+               ? kx_follower_tokens_any(request->reader)
+               : kx_tokens_any(request->service->store);
 }
 
 static struct kx_token *look_up(const struct request *request, const char *id)
 {
-    return request->caller.follows
+    return request->caller.standby_read
                ? kx_follower_token(request->reader, kx_text(id))
                : kx_token_find(request->service->store, kx_text(id));
 }
@@ -135,14 +300,15 @@ bool access_holds(const struct request *request)
     if (caller->token != NULL)
         return !is_over(caller->token);
     return (request->route->scope <= SCOPE_OPTIONAL && !caller->ticket) ||
-           caller->elsewhere || (caller->follows && request->reader == NULL) ||
+           caller->forwarded ||
+           (caller->standby_read && request->reader == NULL) ||
            !are_any(request);
 }
 
 /* A standby learns that a token was revoked when it looks it up. */
 static void look_again(const struct request *request)
 {
-    if (request->caller.follows && request->caller.token != NULL)
+    if (request->caller.standby_read && request->caller.token != NULL)
         kx_token_release(look_up(request, request->caller.token->id));
 }
 
@@ -189,10 +355,10 @@ static bool is_denial(const struct reply *reply)
     return reply->status == 401 || reply->status == 403;
 }
 
-void access_settle(struct request *request, struct reply *reply)
+void access_finish(struct request *request, struct reply *reply)
 {
     const struct route *route = request->route;
-    if (request->caller.elsewhere)
+    if (request->caller.forwarded)
         return;
     if (route != NULL && request->caller.token != NULL) {
         check_asked(request, reply);

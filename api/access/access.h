@@ -12,6 +12,29 @@
 #define API_ACCESS_H
 
 #include "http/request.h"
+#include "kindex.h"
+
+enum {
+    CREDENTIAL_SECRET_SIZE = 32,                    /* random bytes */
+    CREDENTIAL_SIZE = 7 + KX_TOKEN_ID_SIZE + 1 + 43 /* bytes of the text */
+};
+
+struct credential {
+    char id[KX_TOKEN_ID_SIZE + 1];
+    uint8_t digest[KX_TOKEN_DIGEST_SIZE]; /* SHA-256 of the secret */
+};
+
+/* Creates a token and writes its text, with a NUL, to text (CREDENTIAL_SIZE + 1
+ * bytes). False if memory ran out or the system has no random bytes. */
+bool credential_make(struct credential *credential_out, char *text);
+
+/* Reads the text of a token. False if it has another form. */
+bool credential_read(struct kx_slice text, struct credential *credential_out);
+
+/* True if the credential has the secret of this token. Runs in constant time.
+ */
+bool credential_fits(const struct credential *credential,
+                     const struct kx_token *token);
 
 /* Finds the caller's token, counts the request, and checks that the token has
  * the route's scope for some keys. On false the request is refused, and reply
@@ -119,7 +142,7 @@ void access_asked(struct request *request);
 
 /* Counts the reply if it is a stream, adds headers about the token's limits,
  * and writes the audit log. Called last before a reply is sent. */
-void access_settle(struct request *request, struct reply *reply);
+void access_finish(struct request *request, struct reply *reply);
 
 /* Releases the token of a request that has ended. */
 void access_leave(struct request *request);

@@ -1,15 +1,48 @@
 /* Requests of operators and programs about the service itself. /livez is for
  * supervisors: it fails only when the process cannot answer, so restart it.
  * /readyz, which says whether to send it work, is in ready.c. */
-#include "admin/admin_handlers.h"
-
 #include <stdio.h>
 
-#include "rest/answer.h"
+#include "admin/admin_handlers.h"
 #include "admin/metrics.h"
-#include "admin/openapi.h"
-#include "rest/query_params.h"
 #include "http/service.h"
+#include "rest/answer.h"
+#include "rest/query_params.h"
+
+/* The assembler includes the files: openapi.yaml from the directory in which
+ * the compiler runs, openapi.json from the build directory. So no source is
+ * generated and no file is installed beside the program. */
+
+__asm__(".pushsection .rodata\n"
+        ".balign 16\n"
+        "openapi_yaml_start:\n"
+        ".incbin \"openapi.yaml\"\n"
+        "openapi_yaml_end:\n"
+        ".byte 0\n"
+        "openapi_json_start:\n"
+        ".incbin \"openapi.json\"\n"
+        "openapi_json_end:\n"
+        ".byte 0\n"
+        ".popsection\n");
+
+#define HIDDEN __attribute__((visibility("hidden")))
+extern const char openapi_yaml_start[] HIDDEN, openapi_yaml_end[] HIDDEN;
+extern const char openapi_json_start[] HIDDEN, openapi_json_end[] HIDDEN;
+
+/* openapi.yaml as it is in the source. */
+static struct kx_slice openapi_yaml(void)
+{
+    return kx_slice(openapi_yaml_start,
+                    (size_t)(openapi_yaml_end - openapi_yaml_start));
+}
+
+/* The same document as JSON, which the build makes from openapi.yaml
+ * (deploy/yaml_to_json.c). */
+static struct kx_slice openapi_json(void)
+{
+    return kx_slice(openapi_json_start,
+                    (size_t)(openapi_json_end - openapi_json_start));
+}
 
 /* A reply to a request without parameters. */
 static void constant(struct request *request, struct reply *reply,

@@ -335,7 +335,7 @@ static struct kx_slice find_meant(struct kx_slice name)
     return suggestion.name;
 }
 
-static void complain(const char *variable)
+static void warn_of(const char *variable)
 {
     char name[VARIABLE_MAX], meant[VARIABLE_MAX];
     snprintf(name, sizeof name, "%s", variable + sizeof PREFIX - 1);
@@ -359,6 +359,6 @@ void variables_check(void)
             continue;
         snprintf(variable, sizeof variable, "%.*s", (int)(equals - *at), *at);
         if (!is_read(variable) && !is_of_kubernetes(variable, equals + 1))
-            complain(variable);
+            warn_of(variable);
     }
 }

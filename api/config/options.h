@@ -14,7 +14,7 @@
 enum option_type {
     OPTION_TEXT,     /* a path */
     OPTION_LIST,     /* names, with commas */
-    OPTION_ORIGINS,  /* sites, with commas (origins.h) */
+    OPTION_ORIGINS,  /* sites, with commas (options_parse.c) */
     OPTION_SIZE,     /* bytes: 4096, 64KiB, 1MiB, 2G */
     OPTION_DURATION, /* milliseconds: 500ms, 60s, 5m, 1h */
     OPTION_NUMBER,

@@ -10,7 +10,7 @@
 #include "access/access.h"
 #include "entries/entry_handlers.h"
 #include "entries/explain.h"
-#include "http/prefer.h"
+#include "http/accept.h"
 #include "http/problem.h"
 #include "rest/answer.h"
 #include "rest/body.h"

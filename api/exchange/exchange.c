@@ -69,7 +69,7 @@ static enum exchange_next complete(struct exchange *exchange)
         say_position(exchange);
         node_settle(exchange);
     }
-    access_settle(&exchange->request, &exchange->reply);
+    access_finish(&exchange->request, &exchange->reply);
     if (exchange->committed && request_is_replayed(&exchange->request))
         reply_header(&exchange->reply, "Idempotency-Replayed", "true");
     cors_expose(&exchange->request, &exchange->reply);

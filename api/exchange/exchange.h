@@ -91,7 +91,7 @@ struct exchange {
     bool last;         /* the current chunk is the stream's last one */
     bool committed;    /* a commit of the handler has a result */
     bool begun;        /* the handler has read, or had a turn */
-    bool admitted;     /* by a follower: only for request.caller.follows */
+    bool admitted;     /* by a follower: only for request.caller.standby_read */
     bool owes_try;     /* kx_read_tried is to be called */
     bool memory_short; /* the handler was refused because of --bodies-max */
     uint64_t read_until_ns;  /* when the worker gives up */

@@ -45,10 +45,10 @@ static void run_handler(void *closure)
 {
     struct exchange *exchange = closure;
     struct request *request = &exchange->request;
-    handler_fn *handle = request->caller.elsewhere ? request->service->forward
+    handler_fn *handle = request->caller.forwarded ? request->service->forward
                                                    : request->route->handle;
     handle(request, &exchange->reply);
-    if (request->caller.follows && !exchange->admitted)
+    if (request->caller.standby_read && !exchange->admitted)
         request_read(request, no_section, NULL);
 }
 
@@ -165,7 +165,7 @@ static enum call_step read_step(struct exchange *exchange,
         return after_worker(exchange);
     if (!may_continue(exchange))
         return return_with(call, false);
-    if (request->caller.follows ||
+    if (request->caller.standby_read ||
         (exchange->queue->reads_beside && !request_is_on_standby(request)))
         return await_worker(exchange, call);
     if (request->reader != NULL && !exchange_hold_view(exchange))

@@ -50,7 +50,7 @@ static bool settle_chunk(struct exchange *exchange)
 /* True when the exchange is parked: also for the view that the chunk needs. */
 static bool make_chunk(struct exchange *exchange)
 {
-    bool views = !exchange->reply.stream->viewless;
+    bool views = !exchange->reply.stream->needs_no_view;
     if (views && exchange->queue->reads_beside)
         return exchange_await_read(exchange);
     if (views && !exchange_hold_view(exchange))
@@ -179,7 +179,7 @@ static bool may_show(const struct exchange *exchange)
 {
     const struct service *service = exchange->queue->service;
     const struct caller *caller = &exchange->request.caller;
-    return caller->elsewhere || caller->follows ||
+    return caller->forwarded || caller->standby_read ||
            (!kx_store_failed(service->store) && node_holds(service));
 }
 

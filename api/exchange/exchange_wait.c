@@ -137,6 +137,6 @@ void exchange_note_wait(struct exchange *exchange)
     else if (exchange->awaits == AWAITS_TURN || exchange->awaits == AWAITS_VIEW)
         timing_resume(timing, PHASE_TURNS);
     else if (exchange->awaits == AWAITS_NEWS &&
-             !exchange->request.caller.elsewhere)
+             !exchange->request.caller.forwarded)
         timing_resume(timing, PHASE_COUNT);
 }

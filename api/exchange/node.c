@@ -26,8 +26,8 @@ bool node_admit(struct request *request, struct reply *reply)
     struct service *service = request->service;
     if (node_is_local(request->route))
         return true;
-    request->caller.follows = node_follows(request);
-    if (request->caller.follows)
+    request->caller.standby_read = node_follows(request);
+    if (request->caller.standby_read)
         return true;
     if (request_header(request, NODE_HOP) != NULL) {
         problem(request, reply, PROBLEM_NO_ACTIVE_NODE,
@@ -46,7 +46,7 @@ bool node_admit(struct request *request, struct reply *reply)
     }
     if (service->options->forward == FORWARD_PROXY &&
         holder.address[0] != '\0') {
-        request->caller.elsewhere = true;
+        request->caller.forwarded = true;
         return true;
     }
     if (service->options->forward == FORWARD_REDIRECT &&

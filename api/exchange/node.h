@@ -10,10 +10,10 @@
 #define NODE_AFTER "Kindex-After" /* the position that a read must have */
 
 /* For a request on a standby, after its route is known: returns whether this
- * node answers it (a read with consistency=session or eventual: caller.follows
- * is set), or forwards it to the active node (--forward proxy;
- * caller.elsewhere is set). If not, the reply is complete: a redirect to the
- * active node (--forward redirect), or the problem no-active-node. */
+ * node answers it (a read with consistency=session or eventual:
+ * caller.standby_read is set), or forwards it to the active node (--forward
+ * proxy; caller.forwarded is set). If not, the reply is complete: a redirect to
+ * the active node (--forward redirect), or the problem no-active-node. */
 bool node_admit(struct request *request, struct reply *reply);
 
 enum {

@@ -32,7 +32,7 @@ static bool waits_for(const struct request *request)
 
 bool node_follows(const struct request *request)
 {
-    return !request->service->keyless &&
+    return !request->service->lacks_token_file &&
            (request->route->flags & READS_LEVEL) != 0 &&
            (has_pair(request->query, "consistency=eventual") ||
             waits_for(request)) &&

@@ -35,7 +35,7 @@ static void add_headers(struct exchange *exchange, bool slow)
         return;
     if (logged || request->trace.named || reply->status >= 400)
         reply_header(reply, "X-Request-Id", trace_request_id(request));
-    if ((slow || request->trace.timing) && !request->caller.elsewhere) {
+    if ((slow || request->trace.timing) && !request->caller.forwarded) {
         timing_text(&exchange->timing, exchange->server_timing);
         reply_header(reply, "Server-Timing", exchange->server_timing);
     }

@@ -135,10 +135,10 @@ static struct kx_reader *reader_for(struct worker *worker,
                                     const struct request *request)
 {
     const struct service *service = worker->service;
-    if (request->caller.follows)
+    if (request->caller.standby_read)
         return worker->follower != NULL ||
-                       kx_follower_open(service->joined, &worker->follower) ==
-                           KX_OK
+                       kx_follower_open(service->follower_store,
+                                        &worker->follower) == KX_OK
                    ? worker->follower
                    : NULL;
     return worker->reader != NULL ||
@@ -171,7 +171,7 @@ static void read_for(struct worker *worker, struct exchange *exchange)
         exchange->reply.body.failed = true;
         return;
     }
-    if (request->caller.follows)
+    if (request->caller.standby_read)
         node_follow(exchange, worker->serve);
     else
         worker->serve(exchange, hold_view(worker, exchange));

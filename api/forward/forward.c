@@ -1,6 +1,6 @@
-/* The request waits as a handler that waits for news, and a longer body becomes
- * a stream. While it waits the active node may
- * change: then the former one will not answer. */
+/* The handler that forwards: it waits for the answer like a handler that waits
+ * for news, and a long body becomes a stream. If the active node changes
+ * meanwhile, the previous node will not answer. */
 #include "forward/forward.h"
 
 #include "exchange/exchange.h"
@@ -8,10 +8,10 @@
 #include "http/problem.h"
 
 enum {
-    TRIES_MAX = 2 /* of what could not be sent */
+    TRIES_MAX = 2 /* of a request that could not be sent */
 };
 
-/* How often it is checked whether another node has become active. */
+/* The interval of checks whether another node has become active. */
 static const uint64_t LOOK_NS = 500 * KX_MS_NS;
 
 static void count(const struct request *request, enum forwarded result)
@@ -22,7 +22,7 @@ static void count(const struct request *request, enum forwarded result)
 
 /* ---- Giving up ---------------------------------------------------------- */
 
-/* Has another node become active? */
+/* True if another node has become active since. */
 static bool is_outdated(const struct transfer *transfer)
 {
     struct kx_holder holder;
@@ -30,7 +30,7 @@ static bool is_outdated(const struct transfer *transfer)
            holder.epoch != transfer->epoch;
 }
 
-/* Why nothing more is to be expected, or NULL. */
+/* Returns why no answer will come any more, or NULL. */
 static const char *reason_to_give_up(struct transfer *transfer)
 {
     uint64_t now_ns = kx_monotonic_ns();
@@ -57,7 +57,7 @@ static void refuse(struct request *request, struct reply *reply)
             "This node is a standby, and no node is active now.");
 }
 
-/* There is no answer, or not all of a short one. */
+/* Answers that the active node gave no complete answer. */
 static void fail(const struct transfer *transfer, struct reply *reply,
                  const char *why)
 {
@@ -82,9 +82,9 @@ static const char *failure_of(const struct transfer *transfer)
                                     : curl_easy_strerror(transfer->code);
 }
 
-/* A long body, piece by piece. What does not come whole is broken off; only a
- * watch may end at any time, and ends normally even if the active node was
- * killed: @deno/kv begins one again only then. */
+/* The stream's `next`: passes a long body on in pieces. An incomplete body is
+ * cut off. A watch ends normally at any time, even if the active node was
+ * killed, because @deno/kv restarts a watch only after a normal end. */
 static bool next(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out)
 {
@@ -107,8 +107,8 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
     return true;
 }
 
-/* Is the reply one whose body is made while it is sent? That of a HEAD, and a
- * 304, have none, but may tell its length. */
+/* True if the reply is a stream. Answers to HEAD and 304 have no body, but may
+ * state its length. */
 static bool is_stream(const struct transfer *transfer)
 {
     const struct forward_head *head = &transfer->head;
@@ -126,7 +126,7 @@ static void answer(struct transfer *transfer, struct reply *reply)
                                        .request = transfer->request,
                                        .state = transfer,
                                        .size = transfer->head.size,
-                                       .viewless = true,
+                                       .needs_no_view = true,
                                        .lasting = transfer->lasting};
     if (is_stream(transfer))
         reply->stream = &transfer->stream;
@@ -136,8 +136,8 @@ static void answer(struct transfer *transfer, struct reply *reply)
 
 /* ---- The request -------------------------------------------------------- */
 
-/* Sends it to the node that is active now, on the loop's own stack, which is
- * large enough for libcurl. Otherwise the reply says why not. */
+/* Sends the request to the active node, on the loop's own stack, which is large
+ * enough for libcurl. If that fails the reply says why. */
 static void send_it(struct request *request, struct reply *reply, void *arg)
 {
     struct transfer *transfer = arg;
@@ -150,7 +150,7 @@ static void send_it(struct request *request, struct reply *reply, void *arg)
         reply->body.failed = true;
 }
 
-/* NULL: the reply says why. */
+/* Returns NULL if the reply says why not. */
 static struct transfer *make_transfer(struct request *request,
                                       struct reply *reply)
 {
@@ -168,14 +168,14 @@ static struct transfer *make_transfer(struct request *request,
     return transfer;
 }
 
-/* May the request be sent once more? */
+/* True if the request may be sent once more: it was not sent before. */
 static bool may_retry(const struct transfer *transfer)
 {
     return transfer->ended && transfer->code != CURLE_OK &&
            transfer->sends == 0 && transfer->tries < TRIES_MAX;
 }
 
-/* Answers, or fails, if that can be told. */
+/* Answers if the answer, or its failure, is known. */
 static bool is_over(struct transfer *transfer, struct reply *reply)
 {
     const char *why = reason_to_give_up(transfer);

@@ -1,6 +1,6 @@
-/* libcurl says which sockets it waits for and until when; epoll and the loop do
- * the waiting. A source that is ready is only noted, because libcurl may close
- * other sockets while it handles one. */
+/* libcurl says which sockets to watch and until when; the loop waits by epoll.
+ * A ready source is only marked, because libcurl may close other sockets while
+ * it handles one. */
 #include "forward/forward_pool.h"
 
 #include <sys/epoll.h>
@@ -33,7 +33,7 @@ static void unmark(struct forward_socket *socket)
     socket->ready = false;
 }
 
-/* libcurl is about to close the socket, or does not wait for it any longer. */
+/* Called before libcurl closes the socket, or when it no longer watches it. */
 static void forget_socket(struct forward *forward,
                           struct forward_socket *socket)
 {
@@ -62,7 +62,7 @@ static uint32_t events_of(int what)
            ((what & CURL_POLL_OUT) != 0 ? (uint32_t)EPOLLOUT : 0);
 }
 
-/* False when the system has no memory left. */
+/* Returns false if the system is out of memory. */
 static bool set_events(struct forward *forward, struct forward_socket *socket,
                        int fd, int what)
 {
@@ -79,9 +79,9 @@ static bool set_events(struct forward *forward, struct forward_socket *socket,
     return false;
 }
 
-/* To tell libcurl that a socket cannot be watched (-1) would make all transfers
- * fail. The one that needs it ends in forward_run, where libcurl is not at
- * work. */
+/* Marks the transfer whose socket cannot be watched. (Returning -1 to libcurl
+ * would fail all transfers.) forward_run ends it outside libcurl's callbacks.
+ */
 static void fail(struct forward *forward, CURL *curl)
 {
     struct forward_call *call = NULL;
@@ -115,9 +115,9 @@ static int set_timer(CURLM *multi, long timeout_ms, void *closure)
     return 0;
 }
 
-/* ---- All of them -------------------------------------------------------- */
+/* ---- The connections of a loop ------------------------------------------ */
 
-/* The loop's part of a bound of the process. */
+/* Returns the loop's share of a limit of the process. */
 static long part_of(const struct forward *forward, long most)
 {
     long loops = (long)forward->queue->service->options->loops;
@@ -186,7 +186,7 @@ void forward_remove(struct forward *forward, struct forward_call *call)
     curl_multi_remove_handle(forward->multi, call->curl);
 }
 
-/* Takes note of the transfers that have ended. */
+/* Reports the ended transfers to their owners. */
 static void take_ended(struct forward *forward)
 {
     const struct CURLMsg *message;

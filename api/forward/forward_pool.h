@@ -1,5 +1,5 @@
-/* What the transfers of one event loop share: libcurl's multi handle, whose
- * sockets are sources of the loop's epoll. The loop's thread. */
+/* The connections of one event loop: libcurl's multi handle, whose sockets are
+ * sources of the loop's epoll. The loop's thread. */
 #ifndef API_FORWARD_POOL_H
 #define API_FORWARD_POOL_H
 
@@ -11,7 +11,7 @@
 
 /* A socket of libcurl. */
 struct forward_socket {
-    struct event_source source; /* first: it is the source */
+    struct event_source source; /* must be first */
     struct forward *forward;
     bool ready;
     TAILQ_ENTRY(forward_socket) order;
@@ -19,12 +19,12 @@ struct forward_socket {
 
 TAILQ_HEAD(forward_sockets, forward_socket);
 
-/* What libcurl works on; the first member of its owner. */
+/* A transfer as libcurl sees it; the first member of its owner. */
 struct forward_call {
-    CURL *curl; /* NULL: not with libcurl. Its CURLOPT_PRIVATE is the call */
-    /* libcurl is done with it, and no function of libcurl is running. */
+    CURL *curl; /* NULL: not added. CURLOPT_PRIVATE is the call */
+    /* Called when the transfer has ended, outside libcurl's callbacks. */
     void (*ended)(struct forward_call *call, CURLcode code);
-    bool failed; /* one of its sockets cannot be watched: it is about to end */
+    bool failed; /* a socket cannot be watched: forward_run ends the call */
     TAILQ_ENTRY(forward_call) order;
 };
 
@@ -38,13 +38,13 @@ struct forward {
     struct forward_sockets ready;
     struct forward_calls failed;
     size_t requests; /* transfers */
-    size_t lasting;  /* of them, those that may last for hours */
+    size_t lasting;  /* transfers that may last for hours */
 };
 
-/* May a further transfer begin? `lasting`: it may last for hours. */
+/* True if another transfer may begin; `lasting` if it may last for hours. */
 bool forward_has_room(const struct forward *forward, bool lasting);
-/* Gives a call to libcurl, and takes it back before or after its end. False
- * when memory ran out. */
+/* Adds a call to libcurl, or removes it before or after its end. forward_add
+ * returns false if memory ran out. */
 bool forward_add(struct forward *forward, struct forward_call *call);
 void forward_remove(struct forward *forward, struct forward_call *call);
 

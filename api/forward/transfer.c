@@ -1,16 +1,207 @@
-/* libcurl would send a request once more by itself when a kept connection
- * closes without an answer, which for a write may do it twice. The callback
- * before each sending (CURLOPT_PREREQFUNCTION) forbids that. */
+/* libcurl resends a request if a kept connection closes without an answer,
+ * which may apply a write twice. The callback before each sending
+ * (CURLOPT_PREREQFUNCTION) prevents that. */
 #include "forward/transfer.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
 #include <talloc.h>
 
 #include "exchange/exchange.h"
+#include "exchange/node.h"
 #include "http/router.h"
+#include "http/trace.h"
+
+/* ---- Headers ------------------------------------------------------------ */
+
+/* The request is sent with all headers that affect the answer. Of the answer
+ * all headers are passed on except those of the connection and those that this
+ * node adds. */
+
+/* Host is the client's, because an answer may contain it. This node checks the
+ * headers of browsers (Origin, Sec-Fetch-*) and adds the headers for them. */
+static const char *const SENT[] = {
+    "Accept",
+    "Accept-Encoding",
+    "Authorization",
+    "Content-Encoding",
+    "Content-Range",
+    "Content-Type",
+    "Host",
+    "Idempotency-Key",
+    "If-Match",
+    "If-None-Match",
+    "Last-Event-ID",
+    "Prefer",
+    "traceparent",
+    "tracestate",
+    "User-Agent",
+    "x-denokv-database-id",
+    "x-denokv-version",
+    "x-transaction-domain-id",
+};
+
+/* Not passed on from an answer. X-Request-Id is the one that was sent. */
+static const char *const DROPPED[] = {
+    "Connection",
+    "Cross-Origin-Resource-Policy",
+    "Date",
+    "Keep-Alive",
+    "Transfer-Encoding",
+    "Vary",
+    "Trailer",
+    "Upgrade",
+    "X-Request-Id",
+};
+
+enum {
+    OWN_HEADERS = 6 /* headers that this node may add: CORS, identifier */
+};
+
+static bool add_line(struct curl_slist **lines, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(*lines, line);
+    if (longer != NULL)
+        *lines = longer;
+    return longer != NULL;
+}
+
+/* libcurl writes an empty value as "Name;". */
+static bool add(struct curl_slist **lines, const char *name, const char *value,
+                const void *memory)
+{
+    char *line = *value == '\0'
+                     ? talloc_asprintf(memory, "%s;", name)
+                     : talloc_asprintf(memory, "%s: %s", name, value);
+    bool added = line != NULL && add_line(lines, line);
+    talloc_free(line);
+    return added;
+}
+
+static bool add_sent(struct request *request, struct curl_slist **lines)
+{
+    for (size_t i = 0; i < sizeof SENT / sizeof *SENT; i++) {
+        const char *value = request_header(request, SENT[i]);
+        if (value != NULL && !add(lines, SENT[i], value, request->memory))
+            return false;
+    }
+    return true;
+}
+
+/* "Name:" keeps libcurl from adding a header that the client did not send. */
+static bool leave_out(const struct request *request, struct curl_slist **lines,
+                      const char *name)
+{
+    char line[32];
+    snprintf(line, sizeof line, "%s:", name);
+    return request_header(request, name) != NULL || add_line(lines, line);
+}
+
+static bool add_all(struct request *request, struct curl_slist **lines)
+{
+    return add_sent(request, lines) && leave_out(request, lines, "Accept") &&
+           leave_out(request, lines, "Content-Type") &&
+           add_line(lines, "Expect:") && add_line(lines, NODE_HOP ": 1") &&
+           add(lines, "X-Request-Id", trace_request_id(request),
+               request->memory);
+}
+
+/* Returns the headers to send, as a list that the caller frees; NULL if memory
+ * ran out. */
+static struct curl_slist *forward_head_lines(struct request *request)
+{
+    struct curl_slist *lines = NULL;
+    if (add_all(request, &lines))
+        return lines;
+    curl_slist_free_all(lines);
+    return NULL;
+}
+
+static struct kx_slice trimmed(struct kx_slice text)
+{
+    while (text.size > 0 && text.data[text.size - 1] <= ' ')
+        text.size--;
+    while (text.size > 0 && text.data[0] <= ' ')
+        text = kx_slice(text.data + 1, text.size - 1);
+    return text;
+}
+
+static bool is_dropped(const char *name)
+{
+    for (size_t i = 0; i < sizeof DROPPED / sizeof *DROPPED; i++)
+        if (strcasecmp(name, DROPPED[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Keeps a header; its texts are the request's. */
+static bool keep(struct forward_head *head, const char *name, const char *value)
+{
+    if (strcasecmp(name, "Content-Type") == 0) {
+        head->content_type = value;
+        return true;
+    }
+    if (strcasecmp(name, "Content-Length") == 0) {
+        head->sized = true;
+        head->size = strtoull(value, NULL, 10);
+        return true;
+    }
+    head->chunked |= strcasecmp(name, "Transfer-Encoding") == 0;
+    if (is_dropped(name))
+        return true;
+    if (head->header_count + OWN_HEADERS >= REPLY_HEADERS_MAX)
+        return false;
+    head->headers[head->header_count++] = (struct header){name, value};
+    return true;
+}
+
+static bool take_field(struct forward_head *head, struct request *request,
+                       struct kx_slice line)
+{
+    const uint8_t *colon = memchr(line.data, ':', line.size);
+    if (colon == NULL)
+        return true;
+    size_t at = (size_t)(colon - line.data);
+    struct kx_slice value = trimmed(kx_slice(colon + 1, line.size - at - 1));
+    const char *name =
+        talloc_strndup(request->memory, (const char *)line.data, at);
+    const char *text =
+        talloc_strndup(request->memory, (const char *)value.data, value.size);
+    return name != NULL && text != NULL && keep(head, name, text);
+}
+
+/* Takes a line of the answer's head. A status below 200 is not the answer.
+ * Returns false if memory ran out, or there are more headers than a reply may
+ * have. */
+static bool forward_head_take(struct forward_head *head,
+                              struct request *request, struct kx_slice line)
+{
+    if (kx_starts_with(line, kx_text("HTTP/"))) {
+        const uint8_t *space = memchr(line.data, ' ', line.size);
+        *head = (struct forward_head){.status = 0};
+        if (space != NULL)
+            head->coming = atoi((const char *)space);
+        return true;
+    }
+    if (trimmed(line).size > 0)
+        return take_field(head, request, line);
+    if (head->coming >= 200)
+        head->status = head->coming;
+    return true;
+}
+
+void forward_head_reply(const struct forward_head *head, struct reply *reply)
+{
+    reply->status = head->status;
+    reply->content_type = head->content_type;
+    for (size_t i = 0; i < head->header_count; i++)
+        reply_header(reply, head->headers[i].name, head->headers[i].value);
+}
 
 enum {
     SENDS_MAX = 2,    /* of a request that may be repeated */
-    KEPT_SECONDS = 15 /* a connection that was idle for longer is not used: the
+    KEPT_SECONDS = 15 /* a connection idle for longer is not reused, since the
                        * active node may be about to close it */
 };
 
@@ -72,7 +263,7 @@ static void note_bytes(struct transfer *transfer)
     notify(transfer);
 }
 
-/* A connection is there, and the request is about to be sent. */
+/* Called on a connection before the request is sent. */
 static int allow_sending(void *closure, char *remote, char *local,
                          int remote_port, int local_port)
 {
@@ -99,7 +290,7 @@ static size_t take_line(char *data, size_t one, size_t size, void *closure)
     return size;
 }
 
-/* A full buffer stops the transfer, and so the active node, until its client
+/* A full buffer pauses the transfer, and so the active node, until the client
  * has taken some. */
 static size_t take_body(char *data, size_t one, size_t size, void *closure)
 {
@@ -117,8 +308,8 @@ static size_t take_body(char *data, size_t one, size_t size, void *closure)
 
 /* ---- Beginning and end -------------------------------------------------- */
 
-/* Ends what libcurl has of it; the connection is kept if the answer was taken
- * whole. */
+/* Removes the transfer from libcurl. The connection is kept if the answer was
+ * received whole. */
 static void release(struct transfer *transfer)
 {
     if (transfer->call.curl != NULL)
@@ -189,7 +380,7 @@ static bool set_target(CURL *curl, const struct request *request)
     return set;
 }
 
-/* A body lies in the exchange for as long as the transfer does. */
+/* The body stays in the exchange while the transfer runs. */
 static bool set_method(CURL *curl, const struct request *request)
 {
     if (request->method == METHOD_HEAD)
@@ -204,8 +395,8 @@ static bool set_method(CURL *curl, const struct request *request)
            set_text(curl, CURLOPT_CUSTOMREQUEST, method_name(request->method));
 }
 
-/* At least TLS 1.2, as this node's own. The node's certificate is for an active
- * node that accepts only clients that have one. */
+/* At least TLS 1.2, as for this node's clients. The certificate is for an
+ * active node that requires client certificates. */
 static bool set_tls(CURL *curl, const struct options *options)
 {
     return set_number(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2) &&

@@ -1,8 +1,12 @@
-/* The header Accept (RFC 9110 section 12.5.1), for routes with several forms:
- * GET /list is a page as one JSON document or a stream of NDJSON; GET
- * /indexes/{name} is one document or a stream of events. Weights (;q=) are not
- * compared: the first form in the header that the route makes and whose weight
- * is not 0 is taken. */
+/* The headers in which a client says what answer it prefers. Any thread.
+ *
+ * Accept (RFC 9110 section 12.5.1) is for routes with several forms: GET /list
+ * is a JSON document or a stream of NDJSON; GET /indexes/{name} is one document
+ * or a stream of events. Weights (;q=) are not compared: the first form that
+ * the route makes and whose weight is not 0 is chosen.
+ *
+ * Prefer (RFC 7240) has wishes that a server may ignore. The service knows
+ * `wait`, `server-timing` and `return=representation`. */
 #ifndef API_ACCEPT_H
 #define API_ACCEPT_H
 
@@ -11,8 +15,8 @@
 enum accept_form {
     FORM_JSON,
     FORM_NDJSON, /* named before JSON, or alone */
-    FORM_EVENTS, /* likewise */
-    FORM_OTHER   /* nothing that the service makes */
+    FORM_EVENTS, /* named before JSON, or alone */
+    FORM_OTHER   /* none that the service makes */
 };
 
 /* Members of a set of forms. */
@@ -22,12 +26,26 @@ enum {
     MAKES_EVENTS = 1 << FORM_EVENTS
 };
 
-/* The form, out of the set `makes`, for which a value of Accept asks. NULL and
- * "" ask for JSON. FORM_OTHER: none fits; the caller answers 406. */
+/* Returns the form of the set `makes` that the value of Accept asks for. NULL
+ * and
+ * "" ask for JSON. FORM_OTHER: no form fits; the caller answers 406. */
 enum accept_form accept_form(const char *accept, unsigned makes);
 
-/* Is the media range or coding in a value of Accept or Accept-Encoding, with a
- * weight other than 0? Wildcards do not count. NULL names nothing. */
+/* True if the value of Accept or Accept-Encoding has this media range or coding
+ * with a weight other than 0. Wildcards do not count. */
 bool accept_names(const char *accept, const char *name);
+
+enum { PREFER_WAIT_MAX = 60 /* seconds; a longer wait is cut to this */ };
+
+/* Returns the seconds of wait=N in the value of Prefer, at most
+ * PREFER_WAIT_MAX; 0 without it, or if prefer is NULL. */
+unsigned prefer_wait(const char *prefer);
+
+/* True if the header has the preference `name`, with or without a value. */
+bool prefer_has(const char *prefer, const char *name);
+
+/* True if the header has the preference `name` with this value, quoted or not.
+ */
+bool prefer_says(const char *prefer, const char *name, const char *value);
 
 #endif

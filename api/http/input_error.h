@@ -1,7 +1,7 @@
-/* The first error that a parser found in a request. Parsers know no reply, so
- * that they can be tested alone; the handler turns the error into a problem. By
- * convention every parser returns bool: false with the error set, and its
- * results are then undefined. */
+/* The first error that a parser found in a request. Parsers do not touch the
+ * reply, so they can be tested alone; the handler makes the error a problem. By
+ * convention a parser returns false after setting the error; its results are
+ * then undefined. */
 #ifndef API_INPUT_ERROR_H
 #define API_INPUT_ERROR_H
 
@@ -23,39 +23,37 @@ struct input_error {
     size_t offset;
 };
 
-/* Sets the error, with all optional members empty. A detail that is too long is
- * cut. The struct need not be initialised. Returns false, so that a parser can
- * return the call's result. */
+/* All functions that set an error return false, so that a parser can return
+ * their result.
+ *
+ * Sets the error, with all optional members empty. A long detail is truncated.
+ * The struct need not be initialized. */
 bool input_error_set(struct input_error *error, enum problem_code code,
                      const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Memory ran out: becomes 503, because the request is not at fault. Returns
- * false. */
+/* Memory ran out: becomes 503, because the request is not at fault. */
 bool input_error_no_memory(struct input_error *error);
 
-/* A fault of the core, with its pointer and the code for its status. Returns
- * false. */
+/* A fault of the store, with its pointer and the code for its status. */
 bool input_error_fault(struct input_error *error, const struct kx_fault *fault);
 
-/* The same for conditions outside of a declaration: the core calls what is
- * wrong with them a bad declaration. Returns false. */
+/* A fault in conditions outside a declaration: KX_BAD_INDEX, by which the store
+ * reports them, becomes PROBLEM_BAD_REQUEST. */
 bool input_error_condition(struct input_error *error,
                            const struct kx_fault *fault);
 
-/* A fault that kx_json_check found in text, with line and column. Returns
- * false. */
+/* A fault that kx_json_check found in the text, with line and column. */
 bool input_error_json(struct input_error *error, struct kx_slice text,
                       const struct kx_fault *fault);
 
-/* Adds a name (a constant, without characters to escape) that is allowed in
- * place of `given`. The nearest one becomes the suggestion, if it is near
- * enough to be a typing error. Call it after input_error_set. */
+/* Adds a name (a constant that needs no escaping) that is allowed in place of
+ * `given`. The most similar name becomes the suggestion, if it is similar
+ * enough for a typing error. Call it after input_error_set. */
 void input_error_offer(struct input_error *error, struct kx_slice given,
                        const char *name);
 
-/* Prepends "/name" or "/number" to the pointer, on the way out of a nested
- * parser. Return false. */
+/* Prepend "/name" or "/number" to the pointer when a nested parser returns. */
 bool input_error_in_member(struct input_error *error, const char *name);
 bool input_error_in_element(struct input_error *error, size_t number);
 

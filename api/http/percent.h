@@ -1,13 +1,13 @@
-/* Percent-encoding (RFC 3986) of texts with a length: %00 is an ordinary byte.
+/* Percent-encoding (RFC 3986). Texts have a length, so %00 is an ordinary byte.
  * '+' is a plus, not a space. Any thread. */
 #ifndef API_PERCENT_H
 #define API_PERCENT_H
 
 #include "kindex.h"
 
-/* Appends text with every %XX replaced by its byte. False when a '%' is not
- * followed by two hexadecimal digits; out then has what came before. The caller
- * checks whether the bytes are UTF-8. */
+/* Appends the text with every %XX replaced by its byte. Returns false if a '%'
+ * is not followed by two hexadecimal digits; out then has the text before it.
+ * The caller checks whether the bytes are UTF-8. */
 bool percent_decode(struct kx_slice text, struct kx_buffer *out);
 
 /* Appends text with everything but letters, digits and "-._~" escaped, so

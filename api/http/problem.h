@@ -1,8 +1,8 @@
-/* The catalogue of errors: from a stable code to HTTP status, title and hint,
+/* The catalogue of errors: the HTTP status, title and hint of each stable code,
  * and the application/problem+json document (RFC 9457) that a client gets.
- * Every error reply is made here: errors of parsers through input_error.h,
- * refusals of the core through refusal.h. Codes never change, because
- * programs depend on them. */
+ * Every error reply is made here: errors of parsers by input_error.h, refusals
+ * of the store by refusal.h. Codes never change, because programs depend on
+ * them. */
 #ifndef API_PROBLEM_H
 #define API_PROBLEM_H
 
@@ -91,30 +91,33 @@ struct problem_row {
     const char *retry_after; /* seconds, or NULL: no Retry-After header */
 };
 
-/* The row of a code; never NULL. */
+/* Returns the row of a code; never NULL. */
 const struct problem_row *problem_row(enum problem_code code);
 
-/* Finds a code by its text ("key-not-found"); false when no problem has it. */
+/* Finds a code by its text ("key-not-found"). Returns false if no problem has
+ * it.
+ */
 bool problem_find(struct kx_slice text, enum problem_code *code_out);
 
-/* The code for a status of the core. */
+/* Returns the code for a status of the store. */
 enum problem_code problem_of(enum kx_status status);
 
-/* Appends the whole document to body, without a reply: for streams and for
- * refused connections. Bytes of detail that are not UTF-8 are replaced by '?'.
- * Without a detail (NULL) the document describes the code in general. */
+/* Appends the whole document to body, without a reply: for streams and refused
+ * connections. Bytes of the detail that are not UTF-8 become '?'. If detail is
+ * NULL the document describes the code in general. */
 void problem_write(struct kx_buffer *body, enum problem_code code,
                    const char *detail);
 
-/* Makes the reply this problem: status, body, Retry-After. The reply's former
- * body, headers and stream are dropped; reply->flush is kept. detail states in
- * one sentence what was wrong, with the values concerned. */
+/* Makes the reply this problem: status, body, Retry-After. Discards the reply's
+ * previous body, headers and stream; keeps reply->flush. The detail says in one
+ * sentence what was wrong, with the values concerned. */
 void problem(struct request *request, struct reply *reply,
              enum problem_code code, const char *detail_format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same for a fault of the core, with its pointer and offset as members
- * where they are set. The details of internal failures go to the log only. */
+/* Makes the reply the problem of a fault of the store, with its pointer and
+ * offset as members if they are set. Details of internal failures go to the log
+ * only. */
 void problem_status(struct request *request, struct reply *reply,
                     const struct kx_fault *fault);
 

@@ -56,11 +56,11 @@ struct wait {
 struct caller {
     struct kx_token *token; /* NULL: none is needed */
     const char *origin;     /* of a page that may read the reply, or NULL */
-    bool elsewhere;         /* the active node checks its rights and answers */
-    bool ticket;            /* what it may do is what the maker of its ticket
-                             * may, although its route needs no token */
-    bool follows;           /* this node answers though it is a standby, on a
-                             * worker, whose reader is a follower */
+    bool forwarded;         /* the active node checks the rights and answers */
+    bool ticket;            /* it has the rights of the client that made its
+                             * ticket, although the route needs no token */
+    bool standby_read;      /* this node is a standby and answers itself, on a
+                             * worker whose reader is a follower */
     bool asked;             /* its rights on keys were checked */
     bool own_checks;        /* the commit's checks are the service's own */
     bool streaming;         /* counted among the token's streams */
@@ -111,8 +111,8 @@ static inline const char *request_header(const struct request *request,
     return absent ? NULL : request->header(request, name);
 }
 
-/* Does the section have its view? Only a route that needs no rows is run
- * without one. */
+/* True if the section has its view. Only request_peek runs a section without
+ * one. */
 static inline bool request_holds_view(const struct request *request)
 {
     return request->reader != NULL && kx_read_try_hold(request->reader);
@@ -128,35 +128,37 @@ typedef void section_fn(struct request *request, struct reply *reply,
 /* A part of a handler that takes long and does not read. */
 typedef void work_fn(struct request *request, void *arg);
 
-/* Each of these is for handlers only. False: the reply is complete. Meanwhile
- * the caller's token is checked again, unless a commit was made.
+/* Handlers only call these. If a call returns false, the reply is complete.
+ * After the wait the caller's token is checked again, unless a commit was made.
  *
- * Runs the section when there is a view: on the loop's thread, or on a worker
- * if the disk is slow or the rows are on another machine. */
+ * Runs the section in a view: on the loop's thread, or on a worker if the disk
+ * is slow or the rows are on another machine. */
 bool request_read(struct request *request, section_fn *section, void *arg);
-/* Runs the section without a view: it may only try kx_read_alone. It does not
- * run where the caller's rights depend on the catalog, or on a standby; what it
- * has not answered has to be read by request_read. */
+/* Runs the section without a view: it may only try kx_read_alone. Does nothing
+ * if the caller's rights depend on the catalog, or on a standby. If the reply
+ * is not complete afterwards, call request_read. */
 void request_peek(struct request *request, section_fn *section, void *arg);
-/* Runs the work: on another thread if the request's body is large. */
+/* Runs the work, on another thread if the request's body is large. */
 bool request_work(struct request *request, work_fn *work, void *arg);
 /* Submits request->commit, once the caller's rights on it are checked, and
  * waits until it is durable or refused, as commit.status then says. */
 bool request_commit(struct request *request);
 /* Waits until other requests had their turn. */
 bool request_turn(struct request *request);
-/* Waits until request->wait has ended, whose ticket the core has: for its news,
- * for its end, or until the server stops (service->stopping). */
+/* Waits until request->wait has ended: by news for its ticket, which the store
+ * has, at its end time, or because the server stops (service->stopping). */
 bool request_wait(struct request *request);
-/* Sends the body of the reply as a part of the stream, which has no `next`, and
- * waits until the client has taken it. The reply ends with the handler. */
+/* Sends the body of the reply as a chunk of the stream, which has no `next`,
+ * and waits until the client has taken it. The reply ends when the handler
+ * returns.
+ */
 bool request_send(struct request *request, struct stream *stream);
 /* Runs the section on the loop's own stack, without a view: for what must stay
  * on this thread and may need more stack than a fiber has. */
 void request_apart(struct request *request, section_fn *section, void *arg);
 
-/* Is the commit's result the outcome of an earlier request with the same
- * Idempotency-Key? */
+/* True if the commit's result is the outcome of an earlier request with the
+ * same Idempotency-Key. */
 static inline bool request_is_replayed(const struct request *request)
 {
     const struct kx_retry *retry = request->commit.retry;
@@ -209,31 +211,31 @@ void reply_headerf(struct request *request, struct reply *reply,
 
 /* A body that is made while it is being sent. */
 struct stream {
-    /* NULL: the handler sends the chunks (request_send). Else appends the next
-     * slice (some tens of kilobytes at most) to chunk and sets
-     * *flush_out as in struct reply: the chunk is kept back until that flush.
-     * Returns false if this was the last slice. A stream without news appends
-     * nothing. It is then called again after other requests had their turn, or,
-     * if it has set request->wait, when that wait has ended. */
+    /* NULL: the handler sends the chunks (request_send). Otherwise appends the
+     * next slice (at most some tens of kilobytes) to chunk and sets *flush_out:
+     * the chunk is held back until that flush, as in struct reply. Returns
+     * false if this was the last slice. A stream without news appends nothing;
+     * it is called again after other requests had their turn or, if it has set
+     * request->wait, when that wait has ended. */
     bool (*next)(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out);
-    /* Without `next`: a problem after the first part ends the stream, too. This
-     * function turns its document, which is the chunk, into the last one. */
+    /* Without `next`: a problem after the first chunk ends the stream. This
+     * function changes the chunk, which has the problem's document, into the
+     * last chunk. */
     void (*refused)(struct stream *stream, struct kx_buffer *chunk);
     struct request *request;
     void *state;
-    uint64_t size; /* bytes of all chunks, if that is known before; else 0 */
-    bool viewless; /* it never needs a view */
-    bool lasting;  /* it may last for hours: the connection may serve it alone
-                    * and end with it */
+    uint64_t size;      /* bytes of all chunks; 0: unknown */
+    bool needs_no_view; /* chunks are made without a view */
+    bool lasting;       /* may last for hours: the connection may serve only
+                         * this stream and end with it */
 };
 
 /* Does the work of a route; see the head of this file. */
 typedef void handler_fn(struct request *request, struct reply *reply);
 
-/* The right that the caller's token must have, once there are tokens
- * (access.h). Unless noted otherwise, the handler checks it for the keys
- * concerned. */
+/* The right that the caller's token must have (access.h). Unless noted
+ * otherwise, the handler checks it for the keys concerned. */
 enum scope {
     SCOPE_NONE,     /* no token is needed */
     SCOPE_OPTIONAL, /* no token is needed, but one that is sent must be valid */

@@ -18,32 +18,33 @@ struct role {
     bool shared; /* the store is in a database, for one of several nodes */
     char node[KX_NODE_MAX + 1]; /* the name of this one */
     uint64_t fenced; /* how often another node took the lease from this process,
-                      * before it began again as a standby */
+                      * which then restarted as a standby */
     atomic_uint_fast64_t takes; /* how often this process became active */
     /* Under `lock`. */
     pthread_mutex_t lock;
     struct kx_holder holder;
     uint64_t seen_ns;  /* kx_monotonic_ns */
-    uint64_t alive_ns; /* when a holder was seen last that lives; 0: never */
+    uint64_t alive_ns; /* when a live holder was last seen; 0: never */
 };
 
-/* name: NULL for that of the host. Before the loops start. */
+/* Initializes the role. If name is NULL the node has the name of its host. Call
+ * it before the loops start. */
 void role_init(struct role *role, bool shared, const char *name);
 
-/* Counts `fenced` for the same process after it has begun again. While no other
- * thread runs. */
+/* Passes `fenced`, plus one, to this process after its restart. Call it while
+ * no other thread runs. */
 void role_pass_on_fenced(const struct role *role);
 
-/* Notes what a look at the database has shown. Any thread. */
+/* Records the holder of the lease as read from the database. Any thread. */
 void role_see(struct role *role, const struct kx_holder *holder);
 
-/* Copies the node that is active as far as this one knows. False: no node is
- * known to live, because it has not renewed its lease, or the database has not
- * answered for KX_LEASE_MS. holder_out then has the last one. Any thread. */
+/* Copies the active node as far as this node knows. Returns false if no node is
+ * known to be alive: the lease was not renewed, or the database has not
+ * answered for KX_LEASE_MS; *holder_out is then the last holder. Any thread. */
 bool role_holder(struct role *role, struct kx_holder *holder_out);
 
-/* Returns whether the database has shown within the last `ms` that a node is
- * active. Any thread. */
+/* Returns true if the database has shown an active node within the last `ms`.
+ * Any thread. */
 bool role_saw_active(struct role *role, int ms);
 
 #endif

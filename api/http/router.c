@@ -111,9 +111,9 @@ static bool is_path(const struct route_table *table, struct kx_slice path)
     return false;
 }
 
-/* HEAD is handled as GET; the protocol side leaves out the body (RFC 9110
- * section 9.3.2). A POST to an unknown path is tried as "/", because a client
- * of KV Connect may be given any URL of the server to begin with. */
+/* HEAD is handled as GET; the protocol side omits the body (RFC 9110 section
+ * 9.3.2). A POST to an unknown path is tried as "/", because a client of KV
+ * Connect may be started with any URL of the server. */
 void route_find(struct request *request)
 {
     enum method method =
@@ -163,19 +163,19 @@ const char *route_accept_patch(const struct request *request)
     return NULL;
 }
 
-/* Usual paths of other services, and the path here that does the same. */
+/* Common paths of other services, and their equivalents here. */
 static const struct {
     const char *path;
     const char *here;
-} ELSEWHERE[] = {
+} EQUIVALENTS[] = {
     {"/health", "/readyz"},
     {"/healthz", "/readyz"},
     {"/docs", "/openapi.json"},
     {"/swagger.json", "/openapi.json"},
 };
 
-/* The nearest literal path of the table. The leading '/', which all paths have,
- * is not compared. */
+/* Returns the most similar literal path of the table. The leading '/' is not
+ * compared. */
 static struct kx_slice resembling(const struct route_table *table,
                                   struct kx_slice path)
 {
@@ -200,8 +200,8 @@ struct kx_slice route_meant(const struct route_table *table,
         return kx_slice(NULL, 0);
     if (path.data[path.size - 1] == '/' && is_path(table, shorter))
         return shorter;
-    for (size_t i = 0; i < sizeof ELSEWHERE / sizeof *ELSEWHERE; i++)
-        if (kx_equal(path, kx_text(ELSEWHERE[i].path)))
-            return kx_text(ELSEWHERE[i].here);
+    for (size_t i = 0; i < sizeof EQUIVALENTS / sizeof *EQUIVALENTS; i++)
+        if (kx_equal(path, kx_text(EQUIVALENTS[i].path)))
+            return kx_text(EQUIVALENTS[i].here);
     return resembling(table, path);
 }

@@ -1,8 +1,7 @@
-/* What all event loops of one server share. server.c makes it before the loops
- * start and frees it after they have ended. Meanwhile only counters,
- * `stopping`, `slow` and `role` change; these are atomic or have a lock. On a
- * standby (role.h) `store` is NULL until the loops have been told by `opened`.
- */
+/* What all event loops of a server share. server.c makes it before the loops
+ * start and frees it after they have ended. While loops run, only counters, the
+ * atomic flags, `slow` and `role` change; these are atomic or have a lock. On a
+ * standby (role.h) `store` is NULL until `opened` is set. */
 #ifndef API_SERVICE_H
 #define API_SERVICE_H
 
@@ -21,13 +20,12 @@ struct workers;
 
 enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
 
-/* What became of requests for the active node, which is another. */
+/* Results of requests that this node forwards to the active node. */
 enum forwarded {
     FORWARDED_ANSWERED,
-    FORWARDED_UNREACHABLE, /* not sent: there is no active node, or no way to it
-                            */
-    FORWARDED_UNANSWERED,  /* sent, and the answer did not come */
-    FORWARDED_REFUSED,     /* not sent, because too many were on their way */
+    FORWARDED_UNREACHABLE, /* not sent: no active node is known or reachable */
+    FORWARDED_UNANSWERED,  /* sent, but no answer came */
+    FORWARDED_REFUSED,     /* not sent: too many requests were in flight */
     FORWARDED_RESULTS
 };
 
@@ -56,32 +54,32 @@ struct counters {
 
 struct service {
     struct kx_store *store;
-    struct kx_store *joined; /* that followers read (kindex/node.h), from the
-                              * start on; NULL: a data directory */
-    bool keyless; /* a standby that lacks the file of --token-file: it answers
-                   * no reads itself, as it does not know whether a token is
-                   * needed. Set before the loops start */
+    struct kx_store *follower_store; /* read by followers (kindex/node.h); NULL
+                                      * with a data directory */
+    bool lacks_token_file; /* a standby without the file of --token-file does
+                            * not know whether a token is needed, so it answers
+                            * no reads. Set before the loops start */
     const struct options *options;
     const struct route_table *routes; /* all operations (server/routes.c) */
     struct address_limit *address_limit;
     struct tls_keyring *keyring; /* NULL: no TLS */
-    handler_fn *forward;         /* in place of the handler of a route, where
-                                  * the active node answers; NULL: there are
-                                  * no other nodes */
+    handler_fn *forward;         /* runs in place of a route's handler if the
+                                  * active node answers; NULL: no other nodes */
     struct backup_tickets *tickets;
     struct metrics_history *history; /* added to by the main thread */
     struct workers *workers;
     int64_t started_at_ms;
     bool closed;               /* every request needs an access token */
     atomic_bool opened;        /* `store` may be used */
-    atomic_bool stepping_down; /* the main thread is to give the lease up */
+    atomic_bool stepping_down; /* asks the main thread to release the lease */
     atomic_bool stopping;      /* /readyz answers 503 from now on */
     struct role role;
     struct counters counters;
     struct slow_log slow;
 };
 
-/* Did the request begin while this process was a standby? Its loop's thread. */
+/* True if the request began while this process was a standby. The loop's
+ * thread. */
 static inline bool request_is_on_standby(const struct request *request)
 {
     return request->reader == NULL && request->service->role.shared;

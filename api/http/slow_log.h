@@ -1,6 +1,6 @@
-/* The last slow requests, each with an account of its work. They are kept in
- * memory, without values. Their targets, which may contain keys, are shown to
- * administrators only (GET /slow). */
+/* The last slow requests, each with an account of its work, kept in memory
+ * without values. Targets may contain keys, so only administrators see them
+ * (GET /slow). */
 #ifndef API_SLOW_LOG_H
 #define API_SLOW_LOG_H
 
@@ -19,12 +19,12 @@ enum {
 
 struct route;
 
-/* The account of a request that has ended. */
+/* The account of a finished request. */
 struct account {
     int64_t ended_at_ms;
     const char *method;
     const struct route *route; /* NULL: there was none */
-    int status;                /* 0: the client was gone before the reply */
+    int status;                /* 0: the client disconnected before the reply */
     char token[KX_TOKEN_ID_SIZE + 1]; /* "": none was needed */
     struct trace trace;
     struct timing timing;
@@ -37,18 +37,18 @@ struct account {
     char advice[SLOW_LOG_ADVICE_MAX + 1]; /* JSON, or "" */
 };
 
-/* Made zero, with the lock initialised. */
+/* Zeroed, with the lock initialized. */
 struct slow_log {
     pthread_mutex_t lock; /* guards the other members */
     struct account kept[SLOW_LOG_KEPT_MAX];
     uint64_t count; /* of all; the last one is kept[(count - 1) % MAX] */
 };
 
-/* Copies the account to the place of the oldest one. Any thread. */
+/* Replaces the oldest account by a copy of this one. Any thread. */
 void slow_log_keep(struct slow_log *slow, const struct account *account);
 
-/* Copies the account of the n-th last request, counted from 0; false when there
- * are fewer. Any thread. */
+/* Copies the account of the n-th last request, counted from 0. Returns false if
+ * there are fewer. Any thread. */
 bool slow_log_last(struct slow_log *slow, size_t n,
                    struct account *account_out);
 

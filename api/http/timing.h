@@ -1,6 +1,6 @@
-/* The phases of a request's time. The waits are measured, and the remainder of
- * the whole time is the handler's. Waiting for news (request_wait) is what
- * the client asked for and does not count. */
+/* The phases of a request's time. Waits are measured; the remaining time is the
+ * handler's. Waiting for news (request_wait) does not count, since the client
+ * asked for it. */
 #ifndef API_TIMING_H
 #define API_TIMING_H
 
@@ -9,10 +9,10 @@
 enum request_phase {
     PHASE_HANDLE, /* the handler: reads, and makes commit and reply */
     PHASE_QUEUE,  /* the commit waits for the writer */
-    PHASE_PLAN,   /* it is planned, with its batch */
-    PHASE_APPLY,  /* and applied */
-    PHASE_FLUSH,  /* the disk, for its commit or for one that it shows */
-    PHASE_TURNS,  /* other requests, between its slices */
+    PHASE_PLAN,   /* the commit is planned, with its batch */
+    PHASE_APPLY,  /* the commit is applied */
+    PHASE_FLUSH,  /* waits for the disk: for its commit, or one that it shows */
+    PHASE_TURNS,  /* other requests have their turn between its slices */
     PHASE_STREAM, /* making the chunks of a stream */
     PHASE_COUNT
 };
@@ -29,18 +29,18 @@ struct timing {
 
 /* Starts the clock. */
 void timing_begin(struct timing *timing);
-/* The request is parked; then it continues, and `phase` is what it waited for.
- * PHASE_COUNT stands for news. */
+/* The request is parked, and continues after waiting for `phase`; PHASE_COUNT
+ * stands for news. */
 void timing_park(struct timing *timing);
 void timing_resume(struct timing *timing, enum request_phase phase);
-/* The reply is ready; times are those of its commit, or NULL. */
+/* The reply is ready. `times` are the milestones of its commit, or NULL. */
 void timing_end(struct timing *timing, const struct kx_milestones *times);
 
 /* The name of a phase, such as "flush". */
 const char *timing_name(enum request_phase phase);
 
-/* Writes the phases that took some time as the value of Server-Timing, with its
- * NUL (TIMING_TEXT_MAX bytes). */
+/* Writes the phases that took time as the value of Server-Timing, with its NUL,
+ * at most TIMING_TEXT_MAX bytes. */
 void timing_text(const struct timing *timing, char *out);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-#include "http/prefer.h"
+#include "http/accept.h"
 #include "http/service.h"
 
 enum {

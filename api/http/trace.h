@@ -1,7 +1,7 @@
 /* Identifies a request here and in the logs of other programs: by an
  * identifier, which the client sends (X-Request-Id) or the server makes, and by
- * the trace to which it belongs (traceparent, W3C Trace Context). A malformed
- * header is ignored: it is neither logged nor sent back. */
+ * its trace (traceparent, W3C Trace Context). A malformed header is ignored: it
+ * is neither logged nor sent back. */
 #ifndef API_TRACE_H
 #define API_TRACE_H
 
@@ -30,18 +30,18 @@ struct trace {
  * and for Prefer: server-timing. */
 void trace_read(struct request *request);
 
-/* Returns the request's identifier, which is part of the request: the client's,
- * else the id of its trace, else a new one. */
+/* Returns the identifier, which is stored in the request: the client's, or the
+ * id of its trace, or a new one. */
 const char *trace_request_id(struct request *request);
 
 /* Writes a new identifier (TRACE_NEW_ID_SIZE bytes). Any thread. */
 void trace_new_id(struct service *service, char *out);
 
-/* Is it 1 to TRACE_REQUEST_ID_MAX letters, digits and . _ - ? */
+/* True for 1 to TRACE_REQUEST_ID_MAX letters, digits and . _ - */
 bool trace_is_request_id(const char *text);
 
-/* Reads a traceparent; *sampled_out is its flag. False: it is malformed, and
- * trace is unchanged. */
+/* Reads a traceparent and its sampled flag. Returns false if it is malformed;
+ * the trace is then unchanged. */
 bool trace_parse(const char *text, struct trace *trace, bool *sampled_out);
 
 #endif

@@ -1,14 +1,13 @@
-/* Parks streams in the core until a watched key changes, and breaks silences.
- */
+/* Waits of watch streams for the store, and comments in long silences. */
 #include "http/watch_wait.h"
 
 enum { WAITING_BUFFER_MAX = 512 /* bytes that each stream keeps */ };
 
-/* Ends of waits are rounded up to a multiple of this, so that the loop wakes at
- * most fifty times a second for any number of streams. */
+/* Waits end at multiples of this, so that the loop wakes at most fifty times a
+ * second for any number of streams. */
 static const uint64_t TOGETHER_NS = 20000000;
 
-/* After so long without an event a comment is sent. */
+/* A comment is sent after this time without an event. */
 static const uint64_t SILENCE_NS = 15000000000;
 
 bool watch_wait(struct request *request, struct kx_watch *watch,
@@ -41,8 +40,8 @@ bool watch_silence_due(const struct watch_silence *silence)
     return kx_monotonic_ns() >= watch_silence_end(silence);
 }
 
-/* The first thing is how long a browser shall wait before it connects again:
- * it shows that the watch has begun. */
+/* The stream begins with the pause before a browser reconnects, which also
+ * shows that the watch has begun. */
 bool watch_silence_add(struct watch_silence *silence, struct kx_buffer *chunk)
 {
     if (silence->begun && !watch_silence_due(silence))

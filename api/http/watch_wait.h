@@ -1,14 +1,13 @@
-/* What the streams of watches share: their beginning, their waits for a change
- * of the keys that the client watches, and what is sent meanwhile. The
- * loop's thread. */
+/* What the streams of watches share: their beginning, the wait for a change of
+ * watched keys, and the comments sent meanwhile. The loop's thread. */
 #ifndef API_WATCH_WAIT_H
 #define API_WATCH_WAIT_H
 
 #include "http/request.h"
 
 /* Makes the request wait for the next change, or until until_ns (monotonic
- * clock), rounded up by a few hundredths of a second. False when there is a
- * change already. */
+ * clock), rounded up by at most 20 ms. Returns false if there is a change
+ * already. */
 bool watch_wait(struct request *request, struct kx_watch *watch,
                 uint64_t until_ns);
 
@@ -21,13 +20,13 @@ struct watch_silence {
     uint64_t sent_ns; /* when the last event was made (monotonic clock) */
 };
 
-/* Has it been silent for so long that something has to be sent? Proxies keep
- * the connection open then, and a client that is gone is noticed. */
+/* True if a comment is due after a long silence: it keeps proxies from closing
+ * the connection, and shows whether the client is gone. */
 bool watch_silence_due(const struct watch_silence *silence);
-/* When that will be. */
+/* Returns when the next comment is due (monotonic clock). */
 uint64_t watch_silence_end(const struct watch_silence *silence);
-/* Appends the beginning of the stream, or a comment if one is due; else false.
- */
+/* Appends the beginning of the stream, or a comment if one is due, and returns
+ * whether it did. */
 bool watch_silence_add(struct watch_silence *silence, struct kx_buffer *chunk);
 
 /* Frees the buffer if it is large, so that a long wait does not keep it. */

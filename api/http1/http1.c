@@ -12,7 +12,7 @@
 #include <talloc.h>
 
 #include "exchange/exchange.h"
-#include "http/host_name.h"
+#include "http/char_class.h"
 #include "http1/mhd_socket.h"
 #include "http1/http1_stream.h"
 #include "http1/reply_lines.h"

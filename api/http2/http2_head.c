@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <talloc.h>
 
-#include "http/host_name.h"
+#include "http/char_class.h"
 
 /* The characters of names and values are checked by functions of nghttp2, which
  * need no session. */

@@ -6,10 +6,6 @@
 
 #include "http/request.h"
 
-/* Has its state settled? That of a migration has, too, when it is conflicted:
- * it continues only when the conflicting entries have been changed. */
-bool index_settled(const struct kx_index_info *info);
-
 /* Appends the index to the body of the reply; first waits until its state has
  * settled, if the request prefers that (Prefer: wait=N), and says so. The
  * reply's status is still the caller's to set. False: the reply is complete.
@@ -17,10 +13,6 @@ bool index_settled(const struct kx_index_info *info);
  * handlers. */
 bool index_await(struct request *request, struct reply *reply,
                  struct kx_slice name, enum kx_index_state *state_out);
-
-/* Gives the request's wait ticket to the core: true until there is news after
- * `seen`, or the time until_ns is there. False: there is news already. */
-bool index_wait_news(struct request *request, uint64_t seen, uint64_t until_ns);
 
 /* A stream of server-sent events: the index now, and then after each change,
  * until its state has settled or it is gone; with an empty name all indexes

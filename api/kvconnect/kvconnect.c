@@ -1,15 +1,18 @@
-/* What the calls of the data path have in common: the headers that a client
- * sends with each, and entries and values as they are on the wire. */
+/* What the handlers share: the headers of a client, entries and values as they
+ * are on the wire; and the metadata exchange. */
 #include "kvconnect/kvconnect.h"
 
 #include <strings.h>
+#include <time.h>
 
+#include "access/access.h"
+#include "http/service.h"
 #include "kvconnect/datapath.pb-c.h"
 #include "kvconnect/protobuf.h"
+#include "rest/answer.h"
 #include "rest/query_params.h"
-#include "http/service.h"
 
-/* Version 1 has another name for the header, and none for the version. */
+/* Version 1 has another name for this header, and no version header. */
 static bool check_database(const struct request *request,
                            struct input_error *error)
 {
@@ -62,7 +65,7 @@ void kvconnect_stamp(unsigned field, uint64_t stamp, struct kx_buffer *out)
     protobuf_bytes(field, kx_slice(bytes, sizeof bytes), out);
 }
 
-/* Of a value that is made for JavaScript. */
+/* The encoding of a value from kx_value_for_js. */
 static unsigned encoding_of(const struct kx_value *value)
 {
     if (value->encoding == KX_LE64)
@@ -88,7 +91,7 @@ void kvconnect_writer_init(struct kvconnect_writer *writer,
     kx_buffer_init(&writer->scratch, memory);
 }
 
-/* The size is known beforehand: nothing has to be moved afterwards. */
+/* The size of the message is computed first, so that nothing is moved. */
 void kvconnect_entry(struct kvconnect_writer *writer, unsigned field,
                      const struct kx_entry *entry)
 {
@@ -134,4 +137,137 @@ bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
         return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "The value encoding %d is unknown.", encoding);
     }
+}
+
+/* ---- The metadata exchange ---------------------------------------------- */
+
+/* A client that opens the store learns which version to speak, the database's
+ * id and the address of its data path. @deno/kv rejects an answer with other
+ * members than these, a media type with parameters, or a time that does not end
+ * in Z. */
+
+/* Long, whenever the token expires: Deno asks again without a pause in the last
+ * ten seconds, by a clock that may be wrong. An expired token is refused
+ * anyway.
+ */
+enum { GOOD_FOR_SECONDS = 10 * 365 * 24 * 3600 };
+
+static const char UNSPOKEN[] =
+    "The metadata exchange of KV Connect takes "
+    "{\"supportedVersions\":[...]} with 1, 2 or 3 among the versions.";
+
+/* True for a request with a wrong address. */
+static bool is_stray(const struct request *request)
+{
+    return !kx_equal(request->path, kx_text("/"));
+}
+
+/* Returns the highest version that both speak; 0: none. */
+static int common_version(struct kx_slice versions)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice element;
+    double number;
+    int best = 0;
+    if (!kx_json_iterate(versions, &iter) || iter.object)
+        return 0;
+    while (kx_json_next(&iter, &name, &element))
+        for (int version = KVCONNECT_FIRST; version <= KVCONNECT_LAST;
+             version++)
+            if (kx_number_parse(element, &number) && number == version &&
+                version > best)
+                best = version;
+    return best;
+}
+
+/* A client of version 1 sends no body. */
+static bool negotiate(const struct request *request, int *version_out,
+                      struct input_error *error)
+{
+    struct kx_slice body = request->body;
+    struct kx_slice versions;
+    struct kx_fault fault = {0};
+    *version_out = KVCONNECT_FIRST;
+    if (body.size == 0 && !is_stray(request))
+        return true;
+    if (kx_json_check(body, &fault) != KX_OK)
+        return input_error_json(error, body, &fault);
+    if (kx_json_find(body, kx_text("/supportedVersions"), &versions))
+        *version_out = common_version(versions);
+    else
+        *version_out = 0;
+    return *version_out != 0 ||
+           input_error_set(error, PROBLEM_BAD_REQUEST, "%s", UNSPOKEN);
+}
+
+/* The address is relative, so that it is right for any host name and scheme;
+ * version 1 needs an absolute one. */
+static void add_endpoint(const struct request *request, int version,
+                         struct kx_buffer *out)
+{
+    const char *host = request_header(request, "Host");
+    struct kx_buffer url;
+    kx_buffer_init(&url, request->memory);
+    if (version == 1 && host != NULL) {
+        kx_add_text(&url,
+                    request->service->keyring != NULL ? "https://" : "http://");
+        kx_add_text(&url, host);
+    }
+    kx_add_text(&url, "/v2");
+    kx_json_escape(kx_buffer_slice(&url), out);
+    out->failed |= url.failed;
+}
+
+/* The token for the data path is the one that the client has; it must not be
+ * empty. */
+static void add_token(const struct request *request, struct kx_buffer *out)
+{
+    const char *given = access_bearer(request);
+    bool good =
+        given != NULL && *given != '\0' && kx_utf8_valid(kx_text(given));
+    kx_json_escape(kx_text(good ? given : "none"), out);
+}
+
+static void add_expiry(struct kx_buffer *out)
+{
+    char text[32];
+    struct tm tm;
+    time_t at = (time_t)(kx_now_ms() / 1000) + GOOD_FOR_SECONDS;
+    gmtime_r(&at, &tm);
+    kx_add(out, text, strftime(text, sizeof text, "\"%Y-%m-%dT%TZ\"", &tm));
+}
+
+static void answer_nowhere(struct request *request, struct reply *reply)
+{
+    size_t size = request->path.size;
+    request->route = NULL;
+    problem(request, reply, PROBLEM_NOT_FOUND, "There is nothing at %.*s.",
+            size < 300 ? (int)size : 300, (const char *)request->path.data);
+}
+
+void kvconnect_metadata(struct request *request, struct reply *reply)
+{
+    struct kx_buffer *out = &reply->body;
+    struct input_error error;
+    int version;
+    if (!negotiate(request, &version, &error)) {
+        if (is_stray(request))
+            answer_nowhere(request, reply);
+        else
+            input_error_reply(request, reply, &error);
+        return;
+    }
+    answer_json(reply, 200);
+    kx_add_text(out, "{\"version\":");
+    kx_add_byte(out, (uint8_t)('0' + version));
+    kx_add_text(out, ",\"databaseId\":\"");
+    kx_add_text(out, kx_store_id(request->service->store));
+    kx_add_text(out, "\",\"endpoints\":[{\"url\":");
+    add_endpoint(request, version, out);
+    kx_add_text(out, ",\"consistency\":\"strong\"}],\"token\":");
+    add_token(request, out);
+    kx_add_text(out, ",\"expiresAt\":");
+    add_expiry(out);
+    kx_add_byte(out, '}');
 }

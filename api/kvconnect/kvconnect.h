@@ -1,38 +1,46 @@
-/* KV Connect, the protocol by which Deno and @deno/kv reach a remote store:
+/* KV Connect, the protocol of Deno and @deno/kv for remote stores: its
+ * handlers, which the table of routes names, and what these share. Only files
+ * of this room know the messages of datapath.proto.
  *
- * kvconnect_metadata.c the exchange that tells a client where to read and write
- * kvconnect_read.c snapshot_read: ranges in one view kvconnect_rows.c and its
- * reply kvconnect_write.c atomic_write: checks and mutations kvconnect_watch.c
- * watch: entries again whenever they have changed
- *
- * An error is answered as plain text with a 4xx status, since clients show the
- * text to their user and repeat a request forever after a 5xx. Only the
- * kvconnect files know the messages of datapath.proto. */
+ * Errors are plain text with a 4xx status, since clients show the text to their
+ * user, and repeat a request forever after a 5xx. */
 #ifndef API_KVCONNECT_H
 #define API_KVCONNECT_H
 
 #include "http/input_error.h"
 
-/* What one message may hold. Deno's own client stays within these. */
+/* ---- Handlers (handler_fn in request.h) --------------------------------- */
+
+/* POST /: the protocol's version, the database's id and the data path's URL. */
+handler_fn kvconnect_metadata;
+/* POST /v2/snapshot_read: some ranges in one view. */
+handler_fn kvconnect_read;
+/* POST /v2/atomic_write: checks and mutations. */
+handler_fn kvconnect_write;
+/* POST /v2/watch: frames without an end. */
+handler_fn kvconnect_watch;
+
+/* ---- What handlers share ------------------------------------------------ */
+
+/* The limits of one message. Deno's own client stays within these. */
 enum kvconnect_limit {
     KVCONNECT_RANGES_MAX = 10,
     KVCONNECT_ROWS_MAX = 1000, /* limits of all ranges together */
     KVCONNECT_CHECKS_MAX = 100,
     KVCONNECT_MUTATIONS_MAX = 1000,
     KVCONNECT_WATCH_KEYS_MAX = 10,
-    /* Bytes: that many rows of 64 KiB, which is what Deno's own stores take, or
-     * a list's usual 100 with values of 1 MiB (--value-max). */
+    /* Bytes: enough for KVCONNECT_ROWS_MAX values of 64 KiB, the limit of
+     * Deno's own stores, or for 100 values of 1 MiB (--value-max). */
     KVCONNECT_REPLY_MAX = 104 << 20
 };
 
 enum kvconnect_version { KVCONNECT_FIRST = 1, KVCONNECT_LAST = 3 };
 
-/* Does the request speak a version that is spoken here, to this very store?
- * Headers that are absent are not asked for. False with an error. */
+/* Checks that the request is for this store and speaks a supported version.
+ * Absent headers are not required. Returns false with an error. */
 bool kvconnect_admit(const struct request *request, struct input_error *error);
 
-/* Ends a handler of the data path well: status 200 and the media type of
- * messages. */
+/* Completes a successful reply: status 200 and the media type of messages. */
 void kvconnect_answer(struct reply *reply);
 
 /* Writes entries for one client. */
@@ -42,22 +50,23 @@ struct kvconnect_writer {
     enum kx_v8_reader reader;
 };
 
-/* Begins to write to out for the client that sent the request. memory: a talloc
- * context for what has to be transcoded. */
+/* Begins to write to out for the client that sent the request. Transcoded
+ * values are allocated in memory, a talloc context. */
 void kvconnect_writer_init(struct kvconnect_writer *writer,
                            const struct request *request, const void *memory,
                            struct kx_buffer *out);
 
 /* Appends an entry as field `field` of a message, its value in a form that the
- * client understands. Running out of memory shows in out->failed. */
+ * client can read. Sets out->failed if memory runs out. */
 void kvconnect_entry(struct kvconnect_writer *writer, unsigned field,
                      const struct kx_entry *entry);
 
 /* Appends the 10 bytes of a versionstamp as field `field`. */
 void kvconnect_stamp(unsigned field, uint64_t stamp, struct kx_buffer *out);
 
-/* Reads data with the number of a wire encoding as a value; its slices lie in
- * data. False with an error when it is no such value. memory: for scratch. */
+/* Reads data with this wire encoding as a value, whose slices lie in data.
+ * memory is for temporary data. Returns false with an error if it is not such a
+ * value. */
 bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
                      struct kx_value *value_out, struct input_error *error);
 

@@ -1,30 +1,193 @@
 /* POST .../snapshot_read: some ranges in one view. Most requests are for one
- * key, asked for as a range with room for nothing else (Deno) or as the first
- * entry from the key on (@deno/kv); both are a look-up. What a large reply is
- * made of is converted after the view has ended (kvconnect_rows.h). */
-#include "kvconnect/kvconnect_handlers.h"
-
+ * key, written as a range that can only hold this key (Deno) or as the first
+ * entry from the key on (@deno/kv); both are a look-up. A large reply is
+ * converted after the view has ended. */
 #include <talloc.h>
 
 #include "access/access.h"
 #include "kvconnect/datapath.pb-c.h"
-#include "kvconnect/kvconnect_rows.h"
+#include "kvconnect/kvconnect.h"
 #include "kvconnect/protobuf.h"
 #include "rest/refusal.h"
 
+/* ---- Rows of the reply -------------------------------------------------- */
+
+/* A small reply is written while it is read. The rows of a large reply are only
+ * copied inside the view, since commits wait until it ends and converting a
+ * value for JavaScript takes ten times as long; they are written afterwards,
+ * some in each turn. */
+
+enum { OUTPUT_RANGES = 1 };
+enum { RANGE_VALUES = 1 };
+
+/* Bytes of a reply that is written inside the view, and of values written in
+ * one turn. Both take a few milliseconds at most, unless a value is larger. */
+enum { AT_ONCE_MAX = 64 << 10, TURN_BYTES = 256 << 10 };
+
+/* A row that is read but not written yet. */
+struct kept_row {
+    struct kept_row *next;
+    size_t range;
+    struct kx_entry entry; /* its slices lie in `bytes` */
+    uint8_t bytes[];
+};
+
+/* The reply of a snapshot_read: the rows of its ranges, in the client's order.
+ */
+struct snapshot_rows {
+    struct kvconnect_writer writer;
+    const void *memory;    /* the request's */
+    void *pool;            /* of rows that are not written yet; NULL: none */
+    size_t reached;        /* ranges whose rows were added */
+    size_t written;        /* ranges begun in the reply */
+    size_t place;          /* of the last of these in the reply */
+    struct kept_row *next; /* to be written, in order; NULL: none */
+    struct kept_row *last;
+    size_t kept; /* bytes of their values */
+};
+
+/* Begins the reply to the request in out. */
+static void begin_rows(struct snapshot_rows *rows,
+                       const struct request *request, struct kx_buffer *out)
+{
+    rows->memory = request->memory;
+    rows->pool = NULL;
+    rows->reached = rows->written = 0;
+    rows->next = rows->last = NULL;
+    rows->kept = 0;
+    kvconnect_writer_init(&rows->writer, request, request->memory, out);
+}
+
+/* Reserves the bytes for the length of the range that is being written, so that
+ * its end does not move megabytes. */
+static void expect(struct snapshot_rows *rows)
+{
+    struct kx_buffer *out = rows->writer.out;
+    size_t size = out->size - rows->place;
+    for (const struct kept_row *row = rows->next;
+         row != NULL && row->range == rows->written; row = row->next)
+        size += row->entry.value.data.size;
+    rows->place = protobuf_expect(rows->place, size, out);
+}
+
+/* Ends the ranges before this one. */
+static void go_to(struct snapshot_rows *rows, size_t range)
+{
+    for (; rows->written < range; rows->written++) {
+        if (rows->written > 0)
+            protobuf_close(rows->place, rows->writer.out);
+        rows->place = protobuf_open(OUTPUT_RANGES, rows->writer.out);
+    }
+}
+
+/* Rows added from now on belong to the next range, which may have none. */
+static void begin_range(struct snapshot_rows *rows)
+{
+    rows->reached++;
+    if (rows->next == NULL)
+        go_to(rows, rows->reached);
+}
+
+/* Returns about the number of bytes that the reply will have. */
+static size_t rows_size(const struct snapshot_rows *rows)
+{
+    return rows->writer.out->size + rows->kept;
+}
+
+static void keep(struct snapshot_rows *rows, const struct kx_entry *entry)
+{
+    size_t key = entry->key.size;
+    size_t value = entry->value.data.size;
+    struct kept_row *row = NULL;
+    if (rows->pool == NULL)
+        rows->pool = talloc_new(rows->memory);
+    if (rows->pool != NULL)
+        row = talloc_size(rows->pool, sizeof *row + key + value);
+    if (row == NULL) {
+        rows->writer.out->failed = true;
+        return;
+    }
+    *row = (struct kept_row){.range = rows->reached, .entry = *entry};
+    memcpy(row->bytes, entry->key.data, key);
+    if (value > 0)
+        memcpy(row->bytes + key, entry->value.data.data, value);
+    row->entry.key.data = row->bytes;
+    row->entry.value.data.data = row->bytes + key;
+    row->entry.value.media_type = kx_slice(NULL, 0); /* is not told */
+    if (rows->next == NULL)
+        rows->next = row;
+    else
+        rows->last->next = row;
+    rows->last = row;
+    rows->kept += value;
+}
+
+/* Adds a row, which is copied. Inside a view. */
+static void add_row(struct snapshot_rows *rows, const struct kx_entry *entry)
+{
+    size_t size = rows->writer.out->size + entry->value.data.size;
+    if (rows->next == NULL && size <= AT_ONCE_MAX)
+        kvconnect_entry(&rows->writer, RANGE_VALUES, entry);
+    else
+        keep(rows, entry);
+}
+
+/* Writes a reply of one range with one row, or none (NULL), outside of any
+ * view. */
+static void write_only(struct snapshot_rows *rows, const struct kx_entry *entry)
+{
+    struct kx_buffer *out = rows->writer.out;
+    size_t place = protobuf_open(OUTPUT_RANGES, out);
+    if (entry != NULL)
+        kvconnect_entry(&rows->writer, RANGE_VALUES, entry);
+    protobuf_close(place, out);
+}
+
+/* Writes the next row; returns the bytes of its value. */
+static size_t write_next(struct snapshot_rows *rows)
+{
+    struct kept_row *row = rows->next;
+    size_t size = row->entry.value.data.size;
+    if (row->range != rows->written) {
+        go_to(rows, row->range);
+        expect(rows);
+    }
+    kvconnect_entry(&rows->writer, RANGE_VALUES, &row->entry);
+    rows->next = row->next;
+    rows->kept -= size;
+    talloc_free(row);
+    return size;
+}
+
+/* Writes some of the kept rows, outside of any view. Returns true if all are
+ * written; then nothing can be added. */
+static bool write_rows(struct snapshot_rows *rows)
+{
+    if (rows->next != NULL)
+        expect(rows);
+    for (size_t size = 0; rows->next != NULL && size < TURN_BYTES;)
+        size += write_next(rows);
+    if (rows->next != NULL)
+        return false;
+    go_to(rows, rows->reached);
+    if (rows->written > 0)
+        protobuf_close(rows->place, rows->writer.out);
+    return true;
+}
+
 enum { OUTPUT_STRONG = 4, OUTPUT_STATUS = 8 };
 
-/* A read under way, and what stopped it. */
+/* The state of reading, and the fault that stopped it. */
 struct reading {
     struct kx_reader *reader;
-    struct kvconnect_rows rows;
+    struct snapshot_rows rows;
     struct kx_buffer record; /* of a look-up */
     struct kx_fault fault;
-    struct kx_slice start; /* of the present range */
+    struct kx_slice start; /* of the current range */
     bool too_large;
 };
 
-/* No key lies between this one and the end. */
+/* True if the range can hold only the key `start`. */
 static bool is_one_key(const struct kx_range *range)
 {
     return range->end.size == range->start.size + 1 &&
@@ -48,7 +211,7 @@ static bool asks_first(const struct kx_range *range,
 
 static bool is_too_large(const struct reading *reading)
 {
-    return kvconnect_rows_size(&reading->rows) > KVCONNECT_REPLY_MAX;
+    return rows_size(&reading->rows) > KVCONNECT_REPLY_MAX;
 }
 
 static enum kx_status read_rows(struct reading *reading,
@@ -61,14 +224,14 @@ static enum kx_status read_rows(struct reading *reading,
     while (status == KX_OK && limit-- > 0 && !reading->too_large) {
         status = kx_scan_next(reading->reader, &entry);
         if (status == KX_OK)
-            kvconnect_rows_add(&reading->rows, &entry);
+            add_row(&reading->rows, &entry);
         reading->too_large = is_too_large(reading);
     }
     kx_scan_end(reading->reader);
     return status == KX_END ? KX_OK : status;
 }
 
-/* The entry under the start, if there is one, is the first of the range. */
+/* Reads the first entry of the range: the one at its start, if there is one. */
 static enum kx_status read_first(struct reading *reading,
                                  const struct kx_range *range)
 {
@@ -76,7 +239,7 @@ static enum kx_status read_first(struct reading *reading,
     enum kx_status status = kx_read(reading->reader, range->start,
                                     &reading->record, &entry, &reading->fault);
     if (status == KX_OK)
-        kvconnect_rows_add(&reading->rows, &entry);
+        add_row(&reading->rows, &entry);
     else if (status == KX_ABSENT && is_one_key(range))
         status = KX_OK;
     else if (status == KX_ABSENT)
@@ -90,7 +253,7 @@ static enum kx_status read_range(struct reading *reading,
     struct kx_range range = range_of(message);
     enum kx_status status = KX_OK;
     reading->start = range.start;
-    kvconnect_rows_range(&reading->rows);
+    begin_range(&reading->rows);
     if (asks_first(&range, message))
         status = read_first(reading, &range);
     else if (kx_compare(range.start, range.end) < 0)
@@ -98,9 +261,9 @@ static enum kx_status read_range(struct reading *reading,
     return status;
 }
 
-/* What a client's get sends: false when a view of the ranges is needed, or
- * KX_AGAIN when any is. This one ends
- * before the reply is made, as in kv_get. */
+/* Answers a client's get. Returns false if it is not one, or needs a scan. The
+ * fault is KX_AGAIN if the entry is not in the cache and there is no view. The
+ * view ends before the reply is made. */
 static bool read_get(struct reading *reading,
                      const Datapath__SnapshotRead *read, uint64_t *flush_out)
 {
@@ -121,7 +284,7 @@ static bool read_get(struct reading *reading,
         fault->status = KX_OK;
     if (!found && fault->status == KX_OK && !is_one_key(&range))
         return false;
-    kvconnect_rows_only(&reading->rows, found ? &entry : NULL);
+    write_only(&reading->rows, found ? &entry : NULL);
     return true;
 }
 
@@ -139,8 +302,8 @@ static uint64_t read_ranges(struct reading *reading,
     return kx_read_end(reading->reader);
 }
 
-/* KX_AGAIN: a view is needed, which the section does not have. True if it was a
- * get. */
+/* Returns true if the request was a get and is answered. The fault is KX_AGAIN
+ * if the section has no view but needs one. */
 static bool read_asked(struct reading *reading,
                        const Datapath__SnapshotRead *read, uint64_t *flush_out)
 {
@@ -193,9 +356,9 @@ static bool check_ranges(const Datapath__SnapshotRead *read,
                (long long)rows, KVCONNECT_ROWS_MAX);
 }
 
-/* Does the client look up one key? Deno asks for a range with room for nothing
- * else, @deno/kv for the first entry from the key to the end of the store, of
- * which it takes none but that. */
+/* True if the client looks up one key: Deno sends a range that can hold only
+ * this key; @deno/kv asks for the first entry from the key to the end of the
+ * store and ignores any other entry. */
 static bool is_look_up(const Datapath__ReadRange *message,
                        const struct kx_range *range)
 {
@@ -233,7 +396,6 @@ static bool may_read_range(struct request *request, struct reply *reply,
     return !reply->body.failed;
 }
 
-/* Before any of it is read. */
 static bool may_read(struct request *request, struct reply *reply,
                      const Datapath__SnapshotRead *read)
 {
@@ -252,8 +414,8 @@ static void refuse_size(struct request *request, struct reply *reply)
             KVCONNECT_REPLY_MAX);
 }
 
-/* The refusal is made after the view has ended, because it looks up the index
- * in a view of its own. */
+/* Call it after the view has ended, because it looks up the index in its own
+ * view. */
 static void refuse(struct request *request, struct reply *reply,
                    const struct reading *reading)
 {
@@ -271,7 +433,7 @@ static void start_reading(struct reading *reading,
     kx_fault_clear(&reading->fault);
     reading->too_large = false;
     kx_buffer_init(&reading->record, request->memory);
-    kvconnect_rows_init(&reading->rows, request, out);
+    begin_rows(&reading->rows, request, out);
 }
 
 static void end_reply(struct reply *reply)
@@ -286,10 +448,10 @@ struct snapshot_input {
     const Datapath__SnapshotRead *read;
     struct reading reading;
     bool done;  /* all is read */
-    bool alone; /* and written: it was a get */
+    bool alone; /* the reply is written: it was a get */
 };
 
-/* Without a view it answers only a get of what is in the cache. */
+/* Without a view this answers only a get of a cached entry. */
 static void read_all(struct request *request, struct reply *reply, void *arg)
 {
     struct snapshot_input *asked = arg;
@@ -305,12 +467,12 @@ static void read_all(struct request *request, struct reply *reply, void *arg)
 
 /* Writes the rows, some in each turn. */
 static void write_reply(struct request *request, struct reply *reply,
-                        struct kvconnect_rows *rows)
+                        struct snapshot_rows *rows)
 {
     for (;;) {
-        bool done = kvconnect_rows_write(rows);
+        bool done = write_rows(rows);
         request->kept = rows->kept;
-        if (kvconnect_rows_size(rows) > KVCONNECT_REPLY_MAX) {
+        if (rows_size(rows) > KVCONNECT_REPLY_MAX) {
             refuse_size(request, reply);
             return;
         }

@@ -1,17 +1,15 @@
 /* POST .../watch: a reply without an end, in frames. A frame is its length (4
- * bytes, little endian) and a WatchOutput with all keys in one view. Each shows
- * every key: Deno takes one that is called unchanged for absent. A frame of
- * length 0 says that the connection is alive.
+ * bytes, little endian) and a WatchOutput with all keys, read in one view. It
+ * shows every key, because Deno treats a key marked as unchanged as absent. A
+ * frame of length 0 shows that the connection is alive.
  *
  * A frame is made when the client has room for it, from the entries as they are
- * then: a client that reads slowly gets fewer frames, and nothing is kept for
- * it.
+ * then: a slow client gets fewer frames, and nothing is queued for it.
  *
- * Clients take no frame of more than 16 MiB. They report no error and repeat
- * the request, so a watch with such a frame is refused with a text while there
- * is no reply yet. If a frame becomes that large later, the reply ends and the
- * next request is refused. */
-#include "kvconnect/kvconnect_handlers.h"
+ * Clients reject a frame of more than 16 MiB without an error and repeat the
+ * request, so such a watch is refused with a text before the reply begins. If a
+ * frame grows that large later, the reply ends and the next request is refused.
+ */
 
 #include <stdatomic.h>
 #include <talloc.h>
@@ -31,7 +29,7 @@ enum { FRAME_HEAD = 4, FRAME_MAX = 16 << 20 /* bytes */ };
 static const uint64_t SILENCE_NS = 5000000000;
 static const uint64_t NOT_SHOWN = UINT64_MAX; /* in place of a stamp */
 
-/* What one client watches, and what it was shown last. */
+/* What one client watches and was shown last. */
 struct frame_stream {
     struct stream stream;
     struct kx_watch *watch;
@@ -43,15 +41,15 @@ struct frame_stream {
 
 /* ---- Frames ------------------------------------------------------------- */
 
-/* What is read for one frame. */
+/* The entries of one frame. */
 struct frame {
     struct kx_buffer records[KVCONNECT_WATCH_KEYS_MAX];
     struct kx_entry entries[KVCONNECT_WATCH_KEYS_MAX]; /* stamp 0: absent */
-    bool changed; /* it has something to show */
+    bool changed; /* an entry differs from the last frame */
 };
 
-/* A key of an index that cannot be read for now is shown as absent: when it can
- * be, there is news. */
+/* A key of an index that is not ready is shown as absent; when the index
+ * becomes ready, there is news. */
 static enum kx_status read_key(struct frame_stream *watch, size_t i,
                                struct frame *frame)
 {
@@ -68,7 +66,7 @@ static enum kx_status read_key(struct frame_stream *watch, size_t i,
     return KX_OK;
 }
 
-/* All keys in one view, which ends before any value is made for JavaScript. */
+/* Reads all keys in one view, which ends before values are converted. */
 static enum kx_status read_keys(struct frame_stream *watch, const void *memory,
                                 struct frame *frame, uint64_t *flush_out)
 {
@@ -120,9 +118,8 @@ static enum kx_status write_frame(struct frame_stream *watch,
     return KX_OK;
 }
 
-/* Appends a frame if there is something to show. KX_OK, KX_COMMIT_TOO_LARGE, or
- * why the entries cannot be read any more. What is not shown need not be on
- * disk. */
+/* Appends a frame if an entry has changed. Returns KX_OK, KX_COMMIT_TOO_LARGE,
+ * or why the entries cannot be read. Unchanged entries need not be on disk. */
 static enum kx_status add_frame(struct frame_stream *watch,
                                 struct kx_buffer *chunk, uint64_t *flush_out)
 {
@@ -148,8 +145,8 @@ static bool add_silence(struct frame_stream *watch, struct kx_buffer *chunk)
     return true;
 }
 
-/* The client of a server that stops finds the reply at its end, and asks
- * again. */
+/* The stream's `next`. When the server stops, the reply ends and the client
+ * connects again. */
 static bool next(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out)
 {
@@ -189,7 +186,8 @@ static bool take_keys(struct frame_stream *watch,
     return true;
 }
 
-/* Makes a frame for nothing. KX_OK, KX_COMMIT_TOO_LARGE, or as add_frame. */
+/* Makes a frame and discards it, to find out whether it is possible. Returns
+ * the status of add_frame. */
 static enum kx_status try_frame(struct frame_stream *watch)
 {
     struct kx_buffer chunk;
@@ -204,7 +202,7 @@ static enum kx_status try_frame(struct frame_stream *watch)
     return status;
 }
 
-/* The watch is open before the first frame is read: no change gets lost. */
+/* Opens the watch before the first frame is read, so that no change is lost. */
 static enum kx_status open_watch(struct frame_stream *watch)
 {
     struct request *request = watch->stream.request;

@@ -1,7 +1,6 @@
 /* POST .../atomic_write: checks and mutations that hold together or not at all.
  * Keys and values are slices of the unpacked message, which lies in the
  * request's memory until the commit is answered. */
-#include "kvconnect/kvconnect_handlers.h"
 
 #include <talloc.h>
 
@@ -22,7 +21,7 @@ static bool check_key(struct kx_slice key, struct input_error *error)
 
 /* ---- Checks ------------------------------------------------------------- */
 
-/* The counter of a versionstamp; 0 for one that no entry can have. */
+/* Returns the counter of a versionstamp; 0 if no entry can have it. */
 static uint64_t counter_of(struct kx_slice stamp)
 {
     uint64_t counter = 0;
@@ -207,8 +206,8 @@ static bool read_write(struct request *request, struct input_error *error)
 
 /* ---- The result --------------------------------------------------------- */
 
-/* A violation of a unique index is one that no check of the client's stands
- * for, so the list may be empty. */
+/* The list of checks may be empty: no check of the client stands for a
+ * violation of a unique index. */
 static void add_failure(const struct kx_refusal *refusal, struct kx_buffer *out)
 {
     protobuf_number(OUTPUT_STATUS,
@@ -221,7 +220,7 @@ static void add_failure(const struct kx_refusal *refusal, struct kx_buffer *out)
     protobuf_close(place, out);
 }
 
-/* The words that Deno's own stores have for it. */
+/* A type mismatch has the text of Deno's own stores. */
 static void refuse(struct request *request, struct reply *reply, void *arg)
 {
     (void)arg;

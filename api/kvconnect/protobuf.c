@@ -1,6 +1,7 @@
-/* protobuf-c on an arena: it asks for many small pieces and frees them one by
- * one, here all of them go with the request. Writing is by hand, because its
- * packer wants the whole reply as a tree first, with copies of every value. */
+/* protobuf-c reads into an arena that is freed with the request, since it
+ * allocates and frees many small pieces. Messages are written by hand, because
+ * protobuf-c would need the whole reply as a tree first, with a copy of every
+ * value. */
 #include "kvconnect/protobuf.h"
 
 #include <talloc.h>
@@ -14,7 +15,7 @@ enum {
 struct block_arena {
     void *memory; /* talloc context of the blocks */
     uint8_t *at;
-    size_t left;  /* of the present block */
+    size_t left;  /* of the current block */
     size_t block; /* size of the next one */
     size_t allowance;
     bool no_memory; /* of the system, not of the allowance */

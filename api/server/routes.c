@@ -11,7 +11,7 @@
 #include "counts/count_handlers.h"
 #include "entries/entry_handlers.h"
 #include "indexes/index_handlers.h"
-#include "kvconnect/kvconnect_handlers.h"
+#include "kvconnect/kvconnect.h"
 #include "http/router.h"
 #include "http/service.h"
 

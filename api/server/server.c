@@ -13,7 +13,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "admin/backup_tickets.h"
+#include "admin/backup.h"
 #include "admin/history.h"
 #include "admin/metrics_history.h"
 #include "exchange/exchange_call.h"
@@ -217,9 +217,9 @@ static bool settle_access(const struct server *server)
 static bool follow_token_file(struct server *server)
 {
     const char *path = server->options.token_file;
-    server->service.keyless = path != NULL && access(path, F_OK) != 0;
-    return path == NULL || server->service.keyless ||
-           token_file_use(path, server->service.joined);
+    server->service.lacks_token_file = path != NULL && access(path, F_OK) != 0;
+    return path == NULL || server->service.lacks_token_file ||
+           token_file_use(path, server->service.follower_store);
 }
 
 /* The loops may use the store. */

@@ -82,7 +82,7 @@ enum standby_state standby_begin(struct standby *standby,
         complain(service, &fault);
         return STANDBY_FAILED;
     }
-    service->joined = standby->store;
+    service->follower_store = standby->store;
     enum standby_state state;
     while ((state = standby_look(standby)) == STANDBY_WAITS &&
            !role_holder(&service->role, &holder) &&

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "access/credential.h"
+#include "access/access.h"
 
 static bool complain(const char *path, const char *why)
 {

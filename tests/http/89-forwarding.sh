@@ -124,7 +124,7 @@ done
 
 test_case 'each header that a handler reads goes along, or is the business of the standby'
 grep -rhoE '(header|says)\(request, "[^"]+"' "$here"/../../api | sed 's/.*"\(.*\)"/\1/' | sort -u >"$work/read"
-sed -n '/^static const char \*const SENT/,/};/s/^ *"\(.*\)",$/\1/p' "$here/../../api/forward/forward_head.c" >"$work/sent"
+sed -n '/^static const char \*const SENT/,/};/s/^ *"\(.*\)",$/\1/p' "$here/../../api/forward/transfer.c" >"$work/sent"
 printf '%s\n' Access-Control-Request-Method Content-Length Expect Origin Sec-Fetch-Mode Sec-Fetch-Site \
     Service-Worker X-Request-Id >>"$work/sent"
 is 'headers that are read' "$(($(wc -l <"$work/read") > 15))" 1

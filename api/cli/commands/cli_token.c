@@ -9,7 +9,7 @@
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
 #include "cli/cli_terminal.h"
-#include "access/credential.h"
+#include "access/access.h"
 #include "rest/key_text.h"
 
 /* ---- create ------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* The texts of tokens, and how many requests one may send. */
 #include "access/access_state.h"
-#include "access/credential.h"
+#include "access/access.h"
 #include "http/service.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* Tickets for backups: good once, for a minute, and not too many. */
-#include "admin/backup_tickets.h"
+#include "admin/backup.h"
 
 #include "unit.h"
 

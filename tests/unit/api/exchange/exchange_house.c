@@ -3,7 +3,7 @@
 
 #include <poll.h>
 
-#include "admin/backup_tickets.h"
+#include "admin/backup.h"
 #include "admin/metrics_history.h"
 #include "exchange/exchange_call.h"
 #include "exchange/exchange_loop.h"

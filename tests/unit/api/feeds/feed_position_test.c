@@ -1,5 +1,5 @@
 /* Positions in an index of changes: as text and back, and which are gone. */
-#include "feeds/feed_position.h"
+#include "feeds/feed.h"
 #include "unit.h"
 
 #include <talloc.h>

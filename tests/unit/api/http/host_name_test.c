@@ -1,5 +1,5 @@
 /* Hosts of requests: valid ones, and what is no host. */
-#include "http/host_name.h"
+#include "http/char_class.h"
 #include "unit.h"
 
 TEST(a_name_or_an_address_is_a_host)

@@ -1,5 +1,5 @@
 /* What a value of Prefer says about waiting. */
-#include "http/prefer.h"
+#include "http/accept.h"
 #include "unit.h"
 
 TEST(seconds_are_found_among_other_preferences)

@@ -1,16 +1,17 @@
-/* Tickets: addresses of a backup that are good once, for downloads that cannot
- * carry a header, such as those of a browser. They are kept in memory, and hold
- * only as long as the access token of the client that asked for them. */
-#ifndef API_BACKUP_TICKETS_H
-#define API_BACKUP_TICKETS_H
+/* Tickets: addresses for one download of a backup, for clients that cannot send
+ * a header, such as a link in a browser. They are kept in memory. A ticket has
+ * the rights of the access token that made it, as long as this token is valid.
+ */
+#ifndef API_BACKUP_H
+#define API_BACKUP_H
 
 #include <pthread.h>
 
 #include "kindex.h"
 
 enum {
-    BACKUP_TICKETS_MAX = 16,  /* that are open at a time */
-    BACKUP_TICKET_MS = 60000, /* until one ends that is not used */
+    BACKUP_TICKETS_MAX = 16,  /* unused tickets */
+    BACKUP_TICKET_MS = 60000, /* until an unused ticket expires */
     BACKUP_TICKET_SIZE = 32   /* hexadecimal digits of random bytes */
 };
 
@@ -20,20 +21,21 @@ struct backup_ticket {
     int64_t expires_at_ms;            /* 0: this place is free */
 };
 
-/* Made zero, with the lock initialised. */
+/* Zeroed, with the lock initialized. */
 struct backup_tickets {
     pthread_mutex_t lock; /* guards the tickets */
     struct backup_ticket all[BACKUP_TICKETS_MAX];
 };
 
-/* Makes a ticket for the holder of a token ("": without one). KX_OK; KX_BUSY:
- * too many are open; KX_FAILED: there are no random numbers. Any thread. */
+/* Makes a ticket for the holder of a token ("": no token). Returns KX_OK,
+ * KX_BUSY if there are too many unused tickets, or KX_FAILED if the system has
+ * no random numbers. Any thread. */
 enum kx_status backup_tickets_make(struct backup_tickets *tickets,
                                    const char *token, int64_t now_ms,
                                    struct backup_ticket *ticket_out);
 
-/* Takes a ticket, which is not there then. False: it never was, was used or has
- * expired. Any thread. */
+/* Uses up a ticket. Returns false if it never existed, was used or has expired.
+ * Any thread. */
 bool backup_tickets_take(struct backup_tickets *tickets, struct kx_slice text,
                          int64_t now_ms, struct backup_ticket *ticket_out);
 
