@@ -51,7 +51,7 @@ wrong 'echo "{\"code\":\"x\"}" >"$answer"; status=404; expect 404'
 wrong 'request PUT /kv/a "{}" -H "Content-Type: text/x"; request GET /kv/a
     status=404; expect 404'
 
-test_case 'nor is one without an identifier'
+test_case 'an error answer needs an identifier'
 wrong 'request GET /kv/b; sed -i /^X-Request-Id/d "$head"; expect 404'
 
 test_case 'a case without an expectation is a failure'

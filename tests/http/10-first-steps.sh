@@ -82,7 +82,7 @@ request PUT /kv/team 2
 answers 200 DELETE /kv/team '' "${tell[@]}"
 body_is 2
 
-test_case 'and no longer once they are deleted'
+test_case 'the note on entries under a key goes with these entries'
 request DELETE /kv/team/ada
 answers 404 key-not-found GET /kv/team
 field 'has("listedAt")' false

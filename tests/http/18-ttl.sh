@@ -204,13 +204,13 @@ field .code key-not-found
 answers 404 HEAD /kv/u/=1
 gives '.entries[0].versionstamp' null POST /get '{"keys":[["u",1]]}'
 
-test_case 'neither do lists, streams and counts'
+test_case 'lists, streams and counts leave an expired entry out'
 gives '[.entries[].key[1]]' '[2]' GET /list?prefix=u
 request GET /list?prefix=u '' -H 'Accept: application/x-ndjson'
 is 'the stream' "$(jq -c '.key // .count' "$answer" | xargs)" '[u,2] 1'
 gives .count 1 GET /count?prefix=u
 
-test_case 'nor do indexes, raw or resolved'
+test_case 'indexes, raw or resolved, leave an expired entry out'
 answers 404 key-not-found GET /kv/by_email/a@x
 answers 404 key-not-found GET /indexes/by_email/get/a@x
 gives '[.entries[].key]' '[["by_color","blue",2]]' GET /list?prefix=by_color
@@ -224,7 +224,7 @@ gives .value 1 GET /kv/n
 answers 412 precondition-failed PUT /kv/u/=1 1 -H 'If-Match: *'
 field .versionstamp null
 
-test_case 'its unique value is free for another'
+test_case 'the unique value of an expired entry is free for another'
 answers 201 PUT /kv/u/=3 "$ada" -H 'If-None-Match: *'
 request GET /indexes/by_email/get/a@x
 header Content-Location /kv/u/=3

@@ -72,7 +72,7 @@ patch 'prefix=jobs&ttl=none' '' 7 false
 gives '[.entries[].expiresAt] | unique' '[null]' GET '/list?prefix=jobs'
 request DELETE /kv/jobs/text
 
-test_case 'one entry that refuses refuses the part, and is named'
+test_case 'an entry that refuses its patch refuses the whole part, and is named'
 request PUT '/kv/jobs/=9' '{"n":"x"}'
 patch 'prefix=jobs&limit=2' '[{"op":"sum","path":"/n","value":10}]' 2 true "${operations[@]}"
 request PATCH "/list?prefix=jobs&cursor=$(value .cursor)" '[{"op":"sum","path":"/n","value":10}]' "${operations[@]}"
@@ -152,7 +152,7 @@ try "$all" '["jobs"]' 'prefix=by_tag' 409 index-owned-key
 try "$all" '["job"]' 'start=job&end=jobs/=9' 403 forbidden
 try "$all" '["jobs"]' 'prefix=[]' 403 forbidden
 
-test_case 'nor does it learn which other entry has a unique value'
+test_case 'a patching token does not learn which other entry has a unique value'
 request POST /tokens "{\"name\":\"t\",\"grants\":[{\"scopes\":$all,\"prefix\":[\"jobs\",3]},{\"scopes\":[\"read\"],\"prefix\":[\"none\"]}]}" --oauth2-bearer "$admin"
 token=$(value .token)
 request PUT '/kv/jobs/=3/a' '{"n":50}' --oauth2-bearer "$token"

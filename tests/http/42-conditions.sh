@@ -76,7 +76,7 @@ answers 200 POST /atomic '{"checks":[{"key":["new"],"where":{"path":"","ge":5}},
     "mutations":[{"type":"sum","key":["new"],"value":-5},{"type":"set","key":["room",1],"value":1}]}'
 room=$(value .versionstamp)
 
-test_case 'none: no entry under the prefix'
+test_case 'none: holds while no entry is under the prefix'
 fails '{"prefix":["room"],"none":true}' "{\"check\":0,\"prefix\":[\"room\"],\"key\":[\"room\",1],\"none\":true,\"actual\":\"$room\"}"
 holds '{"prefix":["room",1],"none":true}' '{"prefix":["roo"],"none":true}'
 request PUT '/kv/soon/1?ttl=1ms' 1

@@ -72,7 +72,7 @@ field '.results[0].value' 2
 request GET /kv/n
 body_is 2
 
-test_case 'and also when all of them come at the same time'
+test_case 'a repeated sum is exact when all repetitions come at the same time'
 seq 40 | xargs -P 20 -I{} curl -s -o "$work/at-once.{}" --header 'Idempotency-Key: "at-once"' \
     --header 'Content-Type: application/json' --data "$sum" "$url/atomic"
 is 'different answers' "$(sha256sum "$work"/at-once.* | cut -d ' ' -f 1 | sort -u | wc -l)" 1
@@ -316,7 +316,7 @@ expect 200
 again
 is 'the same answer' "$(cmp "$answer" "$work/first" && echo yes)" yes
 
-test_case 'and left out with a note once the entry has changed'
+test_case 'a large value that is returned is left out, with a note, once its entry has changed'
 stamp=$(value .versionstamp)
 request PUT /kv/large 3
 send POST /atomic "$touched"

@@ -85,7 +85,7 @@ is 'a malformed key is reported' $? 1
 end_watch
 request DELETE /indexes/by_n
 
-test_case 'and may be longer than any key'
+test_case 'the rows of conflicts may be longer than any key'
 node -e 'const entry = (letter) => ({ type: "set", key: ["long", letter.repeat(1900)], value: { mail: "m".repeat(1900) } });
     process.stdout.write(JSON.stringify({ mutations: ["a", "b"].map(entry) }))' >"$work/pair"
 request POST /atomic "@$work/pair" "${json[@]}"

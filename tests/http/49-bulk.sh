@@ -55,7 +55,7 @@ answers 200 POST /get '{"keys":[["many",1],["many",1000],["many",1001],["many",2
 field '[.entries[].versionstamp] | [.[0] == .[1], .[1] < .[2], .[2] < .[3]]' '[true,true,true]'
 count_is many 2500
 
-test_case 'so are lines of more than a mebibyte'
+test_case 'lines of more than a mebibyte are several commits'
 entries large 1 30 "\"$(head -c 100000 /dev/zero | tr '\0' x)\"" >"$work/large"
 bulk "@$work/large"
 expect 200
@@ -182,7 +182,7 @@ test_case 'the last state, or a key with the versionstamp, is for /atomic'
 refused bad-request '{"type":"set","key":["n"],"value":1,"return":"new"}'
 refused bad-request '{"type":"set","key":["n"],"value":1,"suffix":"versionstamp"}'
 
-test_case 'so are the lines before one that the stored entries refuse'
+test_case 'the lines before one that the stored entries refuse are stored'
 request PUT /kv/text '"text"'
 for count in 1 999 1000 1001 1200; do
     refused type-mismatch '{"type":"sum","key":["text"],"value":1}' $count

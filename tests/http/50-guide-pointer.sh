@@ -126,7 +126,7 @@ answers 200 POST /atomic '{
         {"type":"set","key":["users_by_favorite_color","red","zoe"],"value":"zoe"}]}'
 gives .id zoe GET /indexes/users_by_email/get/zoe@x.org
 
-test_case "and so does its deleteUser"
+test_case "the guide's own deleteUser runs unchanged"
 request GET /kv/users/zoe
 stamp=$(header_value ETag | tr -d '"')
 answers 200 POST /atomic "{

@@ -115,7 +115,7 @@ too_much='an entry cannot be indexed, because to store it with its index entries
 field .failure "$too_much"
 answers 200 GET /kv/papers/a
 
-test_case 'and when its store is changed: the migration fails, and the index stays as it was'
+test_case 'a migration that meets an entry beyond the budget fails, and the index stays as it was'
 request POST /indexes '{"name":"papers_tags","prefix":["papers"],"fields":[{"path":"/tags","each":true}]}' "${json[@]}" -H 'Prefer: wait=10'
 field .state ready
 request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
@@ -263,7 +263,7 @@ until_field .state failed GET /indexes/by_old
 field '.failure | contains("[\"old\",\"2\"]") and contains("/n")' true
 field '[.skipped, .skippedKeys]' '[1,[["old","2"]]]'
 
-test_case 'it counts all that it finds, to be corrected together, and a long key leaves space for the reason'
+test_case 'a failed build counts all entries to correct, and a long key leaves space for the reason'
 long=$(printf '%01900d' 0)
 for n in "$long" 1 2 3 4 5 6; do
     request PUT "/kv/olds/$n" '{"n":null}'

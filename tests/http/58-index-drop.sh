@@ -22,7 +22,7 @@ answers 404 index-not-found GET /list?index=by_n
 gives .count 10000 GET /count
 answers 404 index-not-found DELETE /indexes/by_n
 
-test_case 'its keys can be used as any other, at once'
+test_case 'the keys of a dropped index can be used as any other, at once'
 answers 201 PUT /kv/by_n/=1/=1 '"mine"'
 gives '[.entries[].value]' '["mine"]' GET /list?prefix=by_n
 request POST /atomic '{"checks":[{"key":["by_n",1,11],"versionstamp":null}],"mutations":[{"type":"sum","key":["by_n",1,11],"value":1}]}'
@@ -30,7 +30,7 @@ expect 200
 gives .count 2 GET /count?prefix=by_n
 gives .deleted 2 DELETE '/list?prefix=by_n'
 
-test_case 'its name can be declared again, at once and differently'
+test_case 'the name of a dropped index can be declared again, at once and differently'
 answers 204 DELETE /indexes/by_u
 request POST /indexes '{"name":"by_u","prefix":["e"],"fields":["/n"]}'
 [ "$status" = 202 ] || expect 201

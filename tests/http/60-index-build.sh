@@ -104,7 +104,7 @@ answers 409 index-not-ready GET /list?index=by_v
 field .state conflicted
 answers 409 index-not-ready GET /kv/by_v/same
 
-test_case 'it is ready as soon as the last duplicate is gone'
+test_case 'a conflicted index is ready as soon as the last duplicate is gone'
 request DELETE /kv/dup/3
 gives '[.state, .entries]' '["ready",2]' GET /indexes/by_v
 request GET /indexes/by_v/get/same

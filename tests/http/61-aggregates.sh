@@ -300,7 +300,7 @@ until_field .state ready GET /indexes/by_g
 is 'the groups' "$(totals_of by_g)" \
     '[[[0],12,"6.0"],[[1],12,"6.0"],[[2],12,"6.0"],[[7],3,"6.0"]]'
 
-test_case 'one that is dropped and declared again counts from the beginning'
+test_case 'totals that are dropped and declared again count from the beginning'
 for n in 1 2 3; do
     request DELETE /indexes/by_g
     request POST /indexes '{"name":"by_g","prefix":["items"],"fields":["/g"],

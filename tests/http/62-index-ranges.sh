@@ -100,7 +100,7 @@ field '.ranges[0].entries[0].key[1]' u10
 request POST /get "$(jq -nc --arg c "$cursor" '{ranges: [{index: "by_city", start: ["oslo", 23], cursor: $c}]}')"
 expect 400 cursor-mismatch
 
-test_case 'it lasts beyond a restart'
+test_case 'a cursor of an index lasts beyond a restart'
 stop_server
 start_server
 request GET "/list?$list&limit=3&cursor=$cursor"

@@ -104,7 +104,7 @@ field '[.entries[] | [.value.email, .key[1]]]' '[["a","fay"],["b","bob"],["c","c
 request GET '/list?prefix=by_email'
 field '[.entries[] | [.key[1], .value]]' '[["a","fay"],["b","bob"],["c","carl"],["d","dan"],["e","eve"],["g","gus"],["h","hal"]]'
 
-test_case 'it stays ready after a crash'
+test_case 'an index without conflicts stays ready after a crash'
 crash_server
 start_server
 is 'the state' "$(state by_email)" '["ready",7,null]'
@@ -150,7 +150,7 @@ field .cursor null
 value '.conflicts[].keys[]' >>"$work/keys"
 is 'the different keys' "$(sort -u "$work/keys" | wc -l)" 1600
 
-test_case 'and is resolved by one delete'
+test_case 'a large group is resolved by one delete'
 gives .deleted 1000 DELETE '/list?prefix=big&limit=1000'
 request DELETE '/list?prefix=big&limit=599'
 is 'the state' "$(state by_big)" '["ready",1,null]'

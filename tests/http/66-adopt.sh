@@ -85,7 +85,7 @@ answers 200 POST /indexes "{$email,\"adopt\":true}"
 answers 200 POST /indexes "{$email}"
 field .adopt.kept 2
 
-test_case 'and so are pointers of an index that is not unique'
+test_case 'pointers of an index that is not unique are adopted'
 adopt '{"name":"users_by_favorite_color","prefix":["users"],"fields":["/favoriteColor"],"adopt":true}'
 until_field .state ready GET /indexes/users_by_favorite_color
 is 'the counts' "$(counts users_by_favorite_color)" '[1,1,2,1]'

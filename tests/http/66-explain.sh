@@ -66,7 +66,7 @@ is 'by what is equal and more' "$(follow '{"prefix":["users"],"where":[{"path":"
 explain '{"prefix":["users"],"where":{"path":"/age","ge":26},"order":["/name"]}'
 is 'why not' "$(reasons by_age)" '["other-order"]'
 
-test_case 'one of the elements of an array'
+test_case 'a question asks for one of the elements of an array'
 is 'new ones' "$(follow '{"prefix":["users"],"where":[{"path":"/tags","each":true,"eq":"new"},{"path":"/age","eq":20}]}')" 'by_tag: u00 u08 u16'
 explain '{"prefix":["users"],"where":{"path":"/tags","each":true,"ge":"new"}}'
 is 'a range of elements' "$(reasons by_tag)" '["leaves-out","repeats","conditions-left"]'
@@ -162,7 +162,7 @@ answers 400 bad-request POST /explain '[]'
 answers 400 unknown-parameter POST '/explain?limit=1' '{"prefix":[]}'
 answers 405 method-not-allowed GET /explain
 
-test_case 'and fold belongs to queries: a declaration has no such condition'
+test_case 'fold belongs to queries: a declaration has no such condition'
 request POST /indexes '{"name":"x","prefix":["users"],"fields":["/a"],"where":{"path":"/a","fold":"lower","eq":"x"}}'
 expect 400 bad-index-definition
 field .pointer /where/fold

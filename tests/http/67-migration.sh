@@ -78,7 +78,7 @@ migrate '{"unique":false}'
 row_is '[["by_email","user4321@x.org",4321],{"n":0}]'
 answers 409 index-not-unique GET /indexes/by_email/get/user4321@x.org
 
-test_case 'and becomes unique again, with pointers'
+test_case 'an index becomes unique again, with pointers'
 migrate '{"unique":true,"store":null}'
 row_is '[["by_email","user4321@x.org"],4321]'
 request GET /indexes/by_email/get/user4321@x.org
@@ -92,7 +92,7 @@ for patch in '{"store":"value","unique":false}' '{"store":"pointer"}' \
 done
 row_is '[["by_email","user4321@x.org"],4321]'
 
-test_case 'all that time no answer was wrong, missing or stale'
+test_case 'no answer was wrong, missing or stale during the migrations'
 touch "$work/stop"
 wait $watcher
 is 'the wrong answers' "$(head -3 "$work/wrong")" ''
@@ -184,7 +184,7 @@ field '.conflicts | length' 1
 field '.conflicts[0] | [.value, .keys]' '[["same"],[["d","1"],["d","3"]]]'
 answers 409 unique-violation PUT /kv/d/4 '{"v":"same"}'
 
-test_case 'and when the last one is resolved the index becomes unique'
+test_case 'when the last duplicate is resolved the index becomes unique'
 answers 200 PATCH /kv/d/3 '{"v":"another"}'
 until_field .unique true GET /indexes/by_v
 field .state ready

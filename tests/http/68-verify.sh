@@ -28,7 +28,7 @@ field '[.done, .total, .percent]' '[10000,10000,100]'
 field '[.missing, .dangling, .stale, .duplicate, .mended, .samples]' '[0,0,0,0,0,[]]'
 field '.endedAt >= .startedAt' true
 
-test_case 'so it is for an index with several entries for each'
+test_case 'an index with several entries for each is verified'
 request POST /indexes/by_tag/verify?repair=true
 [ "$status" = 202 ] || expect 200
 until_field .state done GET /indexes/by_tag/verify

@@ -62,7 +62,7 @@ gives '[.entries[].value.n]' '[3,5]' GET "/list?index=feeds&prefix=ada&start=ada
 request PATCH /kv/notes/3 '{"of":"bob"}'
 gives '[.entries[].value.n]' '[2,3]' GET '/list?index=feeds&prefix=bob'
 
-test_case 'it is found by a query for the entries in the order of their changes'
+test_case 'an index of changes is found by a query for entries in the order of their changes'
 request POST /explain '{"prefix":["docs"],"order":[{"versionstamp":true}],"reverse":true}'
 field .request '/list?index=changes&reverse=true'
 request POST /explain '{"prefix":["notes"],"where":[{"path":"/of","eq":"bob"}],"order":[{"versionstamp":true}]}'
@@ -89,10 +89,10 @@ test_case 'a dry run shows what it would have'
 request POST '/indexes?dry=1' '{"name":"x","prefix":["docs"],"fields":[{"versionstamp":true}]}'
 field '[.estimate.entries, .warnings]' '[4,[]]'
 
-test_case 'its entries may be written only as they are'
+test_case 'entries of an index of changes may be written only as they are'
 answers 409 index-owned-key PUT "/kv/changes/$stamp/zz" '"zz"'
 
-test_case 'it is verified, and migrates to another store'
+test_case 'an index of changes is verified, and migrates to another store'
 request POST /indexes/changes/verify
 until_field .state done GET /indexes/changes/verify
 field '[.done, .missing, .dangling, .stale]' '[8,0,0,0]'
@@ -118,7 +118,7 @@ gives '[.entries[] | has("value")]' '[true,false]' GET '/list?index=log&fields=n
 gives .entries 2 GET '/indexes/log'
 gives '[.entries[] | [.key[2], .value, .deleted]]' '[["b","b",null],["a",null,true]]' GET '/list?prefix=log'
 
-test_case 'so does leaving the where, and an expiry'
+test_case 'an entry that expires or leaves the where leaves a tombstone'
 request PATCH /kv/t/b '{"hidden":true}'
 gives '[.entries[] | [.key[1], .deleted]]' '[["b",true]]' GET '/list?index=log&reverse=1&limit=1'
 request PUT '/kv/t/c?ttl=30ms' '{"n":3}'
@@ -134,7 +134,7 @@ answers 200 DELETE '/list?index=log&start=0&limit=10'
 answers 404 key-not-found GET /kv/t/a
 gives '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",true]]' GET '/list?index=log'
 
-test_case 'they survive a restart, a migration and a verification'
+test_case 'tombstones survive a restart, a migration and a verification'
 request PATCH /indexes/log '{"store":"value"}'
 until_field .state ready GET /indexes/log
 request POST '/indexes/log/verify?repair=true'
@@ -144,7 +144,7 @@ stop_server
 start_server
 gives '[.entries[] | [.key[1], .deleted]]' '[["a",true],["b",true],["c",true],["a",true]]' GET '/list?index=log'
 
-test_case 'it is not offered for queries of entries'
+test_case 'an index with tombstones is not offered for queries of entries'
 request POST /explain '{"prefix":["t"],"order":[{"versionstamp":true}]}'
 field '[.indexes[] | select(.index == "log") | .reasons[].code]' '["partial","tombstones"]'
 
@@ -155,7 +155,7 @@ for time in '"7"' '"d"' '7' '"0d"' '"-1d"' '"3661d"' '"99999999999999999999d"' '
     field .pointer /tombstones
 done
 
-test_case 'they are removed when their time is up'
+test_case 'tombstones are removed when they expire'
 declare_index '{"name":"brief","prefix":["s"],"fields":[{"versionstamp":true}],"tombstones":"20ms"}'
 request PUT /kv/s/a 1
 request DELETE /kv/s/a

@@ -149,7 +149,7 @@ follow index=short
 is 'what begins now has all' "$(keys)" b
 end_watch
 
-test_case 'so is one of another store, and one before the index was declared again'
+test_case 'a place of another store, or before the index was declared again, is gone'
 answers 410 history-gone GET '/watch?index=short&since=0fffffffffffffff0000'
 answers 410 history-gone GET '/watch?index=feeds&prefix=bob&since=00000000000000010000'
 field .listedAt '/list?index=feeds&prefix=bob'
@@ -162,7 +162,7 @@ is 'the end' "$(types | awk '{ print $NF }')" error
 is 'the problem' "$(grep '^data: ' "$work/events" | tail -n 1 | sed 's/^data: //' | jq -r .code)" index-not-found
 declare_index '{"name":"log","prefix":["docs"],"fields":[{"versionstamp":true}],"tombstones":"7d"}'
 
-test_case 'so does one that is too slow for its tombstones'
+test_case 'a watch that is too slow for its tombstones ends with an error'
 declare_index '{"name":"far","prefix":["away"],"fields":["/of",{"versionstamp":true}],"tombstones":"1ms"}'
 follow 'index=far&prefix=a'
 has_ended() {

@@ -130,7 +130,7 @@ request GET /kv/a
 header Vary Origin
 header Access-Control-Allow-Origin ''
 
-test_case 'that holds for what a browser says of it, too'
+test_case 'a named site may use the service with fetch metadata, and another one may not'
 metadata=(--header 'Sec-Fetch-Site: cross-site' --header 'Sec-Fetch-Mode: cors')
 request OPTIONS /kv/a '' --header "Origin: $app" --header 'Access-Control-Request-Method: PUT' "${metadata[@]}"
 is status "$status" 204

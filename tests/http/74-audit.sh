@@ -44,7 +44,7 @@ act "$admin" DELETE /indexes/by_n
 expect 404
 audited "event=audit operation=dropIndex token=$admin_id status=404 subject=by_n"
 
-test_case 'so has each index that a set of declarations changes'
+test_case 'each index that a set of declarations changes has a line'
 set='{"by_n":{"prefix":["users"],"fields":["/n"]},"by_m":{"prefix":["users"],"fields":["/m"]}}'
 act "$admin" PUT '/indexes?dry=1' "$set"
 audited_set "event=audit operation=declareIndexes token=$admin_id status=200 dry=1"
@@ -62,7 +62,7 @@ act "$admin" PUT /indexes '{"by_m":{}}'
 expect 400
 audited_set "event=audit operation=declareIndexes token=$admin_id status=400"
 
-test_case 'so has each token that is made or revoked'
+test_case 'each token that is made or revoked has a line'
 act "$admin" POST /tokens "$grant"
 expect 201
 app=$(jq -r .token "$answer")

@@ -54,7 +54,7 @@ say 'G'
 expect 408 request-timeout
 field '.detail | test("--header-timeout")' true
 
-test_case 'so is a body'
+test_case 'a body that does not come to its end is given up with 408'
 say 'PUT /kv/slow HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhal'
 expect 408 request-timeout
 field '.detail | test("--body-timeout")' true
@@ -127,7 +127,7 @@ hold_one_more() {
     done
 }
 
-test_case 'one address may have --connections-per-address'
+test_case 'one address may have --connections-per-address connections'
 wait_until hold_one_more
 is 'three of them' "$((${#fds[@]} >= 3))" 1
 answers 503 overloaded GET /livez
@@ -138,7 +138,7 @@ for fd in "${fds[@]}"; do
 done
 until_status 200 GET /livez
 
-test_case 'and they are counted again and again'
+test_case 'connections that have ended no longer count for their address'
 for _ in 1 2 3 4 5 6 7 8; do
     KX_RECORD='' until_status 200 GET /livez
 done

@@ -78,7 +78,7 @@ large write over HTTP/1.1: 503 ended again in 1 s
 page over HTTP/1.1: 503 ended again in 1 s
 stream over HTTP/1.1: 503 ended again in 1 s'
 
-test_case 'but not the metrics, which are large with many indexes'
+test_case 'metrics, large with many indexes, are not refused while memory is short'
 name=$(printf 'x%.0s' {1..100})
 for i in {10..59}; do
     request POST /indexes "{\"name\":\"$name$i\",\"prefix\":[\"none\"],\"fields\":[\"/n\"]}"

@@ -115,7 +115,7 @@ answers 201 PUT /kv/large "@$work/large" "${allowed[@]}" --header 'Content-Type:
 early_ends 'without TLS'
 streams_are_free 'without TLS'
 
-test_case 'and the server stops with all that is open'
+test_case 'the server stops with all that is open'
 stop_server
 is 'exit status' $? 0
 wait

@@ -103,7 +103,7 @@ id=$(header_value X-Request-Id)
 line=$(wait_for_line request "$id")
 is 'what has no route' "$(field_of route "$line") $(field_of status "$line")" 'none 404'
 
-test_case 'so is one that was no request'
+test_case 'with --access-log what was no request is a line'
 answers 400 bad-request GET /kv/a/1 '' --http1.1 -H Host:
 id=$(header_value X-Request-Id)
 line=$(wait_for_line request "$id")
@@ -161,7 +161,7 @@ is 'entries of a stream' "$(($(field_of entries_read "$line") >= 5))" 1
 is 'bytes of a stream' "$(field_of bytes_out "$line")" "$(stat -c %s "$answer")"
 is 'the time of a stream' "$(field_of stream_ms "$line" | grep -cE '^[0-9]+\.[0-9]{3}$')" 1
 
-test_case 'and are kept, the newest first'
+test_case 'slow requests are kept, the newest first'
 answers 200 GET /slow
 field .slowMs 0
 field '.requests[0] | [.method, .route, .target, .status, .requestId, .entriesRead >= 5]' \

@@ -14,7 +14,7 @@ named=$(value '.links[] | split("/")[1]' | sort)
 is 'what it has' "$("$KINDEX" serve --print-routes | awk '{ print $2 }' | cut -d / -f 2 | sort -u |
     grep -vx 'v2\|problems\|openapi.yaml\|')" "$named"
 
-test_case 'it lives, is ready and has a version'
+test_case 'the service lives, is ready and has a version'
 answers 200 GET /livez
 field .ok true
 answers 200 GET /readyz

@@ -85,7 +85,7 @@ is 'the queue has a limit' "$(sample kindex_commits_queued_max)" 4096
 is 'pages in the cache' "$(($(sample kindex_page_cache_bytes) >= 8388608))" 1
 is 'descriptors' "$(($(sample process_open_fds) < $(sample process_max_fds)))" 1
 
-test_case 'so are watches, connections and indexes'
+test_case 'watches, connections and indexes are measured'
 curl --silent --no-buffer "$url/watch?key=m/1" >"$work/events" &
 watcher=$!
 watched() {
@@ -137,7 +137,7 @@ is 'escape sequences' "$(grep -c $'\033' <<<"$out")" 0
 is 'routes' "$(grep -cE '^(GET|PUT) +/kv/\.\.\. ' <<<"$out")" 2
 is 'the index' "$(grep -cE '^by_n +ready +8 ' <<<"$out")" 1
 
-test_case 'and as JSON'
+test_case 'kindex top prints its report as JSON'
 kindex top -o json
 ends 0
 is 'commits, with the verification' "$(jq -c '[.commits, .queued]' <<<"$out")" '[11,0]'

@@ -69,7 +69,7 @@ answers 400 GET "/console/$version/app.js?x=1"
 answers 200 HEAD /console
 stop_server
 
-test_case 'it can be left out'
+test_case 'the console can be left out'
 start_server --console off
 for path in /console "/console/$version/app.js"; do
     answers 404 not-found GET "$path"

@@ -110,7 +110,7 @@ is 'the target' "$(api targets '.data.activeTargets[0] | [.health, .lastError]')
 is 'its version' "$(api 'query?query=kindex_build_info' '.data.result[0].metric.version')" \
     "$("$KINDEX" --version | cut -d' ' -f2)"
 
-test_case 'and understands all rules'
+test_case 'Prometheus understands all rules'
 wait_until all_evaluated
 is 'their health' "$(api rules '[.data.groups[].rules[] | .health] | unique')" '["ok"]'
 is 'their number' "$(api rules '[.data.groups[].rules[]] | length')" "$(grep -c -- '- alert:' "$rules")"

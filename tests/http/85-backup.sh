@@ -36,7 +36,7 @@ complains 'saved * MB'
 is 'the files' "$(cd "$work" && ls b.*)" b.tar.zst
 is 'its mode' "$(stat -c %a "$backup")" 600
 
-test_case 'it is a tar archive with checksums, as everybody has the tools for'
+test_case 'a backup is a tar archive with checksums, for which everybody has the tools'
 unpack "$backup" "$work/members"
 is 'the checksums' "$(cd "$work/members" && sha256sum -c SHA256SUMS 2>&1 | grep -vc ': OK$')" 0
 is 'the tables' "$(cd "$work/members" && ls ./*.db | tr '\n' ' ')" './catalog.db ./entries.db ./expiry.db '
@@ -47,7 +47,7 @@ is 'the exit status' $? 0
 "$KINDEX" restore "$work/piped" --data "$work/far/off/from-pipe" 2>"$work/null"
 is 'its restore' $? 0
 
-test_case 'and comes from standard input'
+test_case 'a backup is restored from standard input'
 input=$work/piped
 kindex restore - --data "$work/from-input"
 input=/dev/null
@@ -175,7 +175,7 @@ head -c -1 "$backup" >"$work/cut"
 restore "$work/cut"
 is 'without its last byte' "$code" 1
 
-test_case 'so is one with more data after it'
+test_case 'a backup with more data after it is refused'
 { cat "$backup"; printf x; } >"$work/longer"
 restore "$work/longer"
 ends 1
@@ -186,7 +186,7 @@ is 'the note' "$(ls "$work/new/restoring")" "$work/new/restoring"
 is 'the exit status' $? 1
 is 'why' "$(grep -c 'restore into it was interrupted' "$work/refusal")" 2
 
-test_case 'nor does a restore continue there, and it says what to do'
+test_case 'a restore does not continue in what a refused one left, and says what to do'
 kindex restore "$backup" --data "$work/new"
 ends 1
 complains 'has the files of a restore that failed; remove it'
@@ -251,7 +251,7 @@ kindex restore "$work/paused" --data "$work/unpaused"
 ends 0
 complains ' verified'
 
-test_case 'and says when an index is not ready: nothing of it is compared'
+test_case 'a restore says of an index that is not ready that nothing was compared'
 kindex set twin/1 '{"n":1}'
 kindex set twin/2 '{"n":1}'
 kindex index add by_twin twin n --unique

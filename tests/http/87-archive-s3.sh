@@ -79,7 +79,7 @@ there_is_one() { [ "$(objects 'base-*')" -ge 1 ]; }
 wait_until there_is_one
 is 'the timeline' "$(ls "$bucket")" "$(cat "$work/data/timeline")"
 
-test_case 'it archives although requests fail, are cut or slow'
+test_case 'a server archives although requests fail, are cut or slow'
 kindex index add by_email users email --unique
 fault slow 6 . error 5 . cut 7 'PUT|POST' cut 5 'GET'
 head -c 32000000 /dev/urandom | base64 -w 50000 |
@@ -132,7 +132,7 @@ restore
 ends 0
 same_as "$work/list.8"
 
-test_case 'so have restores whose downloads are cut, slow or fail'
+test_case 'restores whose downloads are cut, slow or fail have the entries of then'
 fault cut 2 'GET.*(zst|tail)' error 3 . slow 9 .
 restore
 ends 0

@@ -61,7 +61,7 @@ for round in 2 5 6 13; do
     same_as "$work/list.$round"
 done
 
-test_case 'so has a restore to a time'
+test_case 'a restore to a time has the entries of then, and of nothing later'
 for round in 3 12; do
     read -r stamp moment <"$work/point.$round"
     restore --to "${moment%Z}999Z"
@@ -113,7 +113,7 @@ complains "up to versionstamp $told"
 rm -rf "$timeline"
 cp -r "$work/whole" "$timeline"
 
-test_case 'so it is with a log file that is damaged'
+test_case 'a log file that is damaged is told, and what can be restored all the same'
 find "$timeline" -name 'base-*' | sort | tail -n +2 | xargs rm
 printf 'xxxx' | dd of="$gone" bs=1 seek=5000 conv=notrunc status=none
 restore

@@ -84,7 +84,7 @@ for table in entries.db entries.db entries.db expiry.db catalog.db; do
     refused
 done
 
-test_case 'so is a page that is half another one, and one that lies elsewhere'
+test_case 'a page that is half another one, or lies elsewhere, is refused'
 fresh_copy
 damage='a torn page' expected='page 7 of entries.db has a wrong checksum'
 dd if="$work/data/entries.db" of="$work/data/entries.db" bs=512 skip=$((9 * 8)) \
@@ -96,7 +96,7 @@ dd if="$work/good/entries.db" of="$work/data/entries.db" bs=4096 skip=9 seek=7 \
     count=1 conv=notrunc status=none
 refused
 
-test_case 'so is a table that is gone or empty'
+test_case 'a table that is gone or empty is refused'
 for table in entries.db expiry.db catalog.db; do
     fresh_copy
     damage="$table is gone" expected="$table is missing or empty"
@@ -120,7 +120,7 @@ is 'what the log says' "$(grep -c 'event=restored.*damaged=[^ ]*Z-2 ' "$log")" 1
 stop_server
 restores=$((restores + 1))
 
-test_case 'so it is in a store with hardly an entry'
+test_case 'damage is refused in a store with hardly an entry, too'
 rm -rf "$work/data"
 start_server
 export KINDEX_URL=$url
@@ -135,7 +135,7 @@ for table in entries.db expiry.db catalog.db; do
     refused
 done
 
-test_case 'but not what was lost when the store was being made'
+test_case 'what was lost while the store was being made is not taken for damage'
 rm -rf "$work/data"
 start_server
 stop_server
@@ -270,7 +270,7 @@ for i in 1 15 29; do
     rm -rf "$work/untouched"
 done
 
-test_case 'and with one it is restored, with nothing lost'
+test_case 'with an archive a flipped bit in the log before a kill is restored, with nothing lost'
 killed_copy --archive "$archive"
 it_is_archived() { grep -q 'needle-30\.' "$(find "$archive" -name 'log.*.tail')"; }
 cp -r "$work/data" "$work/archived"
@@ -329,7 +329,7 @@ flip "$work/data/entries.db" 9000
 cp -r "$work/data" "$work/later"
 mended
 
-test_case 'also by the second start, if the first repair was interrupted'
+test_case 'the second start repairs what an interrupted repair has left'
 later_copy() {
     fresh_copy
     rm -rf "$work/data"

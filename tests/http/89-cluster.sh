@@ -12,7 +12,7 @@ stepped_down() {
     [ "$(grep -c 'event=restarting reason=step-down' "$log")" = "$1" ]
 }
 
-test_case 'both nodes are seen, with role, address, position and version, at either'
+test_case 'either node shows both, with role, address, position and version'
 node_start one
 node_start two
 for name in one two; do
@@ -134,7 +134,7 @@ body_is 4
 request PUT /kv/a '6'
 is 'the versionstamp again' "$(jq -r .versionstamp "$answer")" "$lost"
 
-test_case 'so after a restore of the database, its versionstamps are made to leap'
+test_case 'after a restore of the database its versionstamps are made to leap'
 kindex cluster accept-loss --engine "$address"
 kindex cluster step-down
 wait_until stepped_down 3

@@ -66,7 +66,7 @@ test_case 'while a server has it, it is not copied'
 refuses "$work/data" "$database" 'is used by another process'
 stop_server
 
-test_case 'it is copied into a database, and every index is verified'
+test_case 'a directory is copied into a database, and every index is verified'
 copy "$work/data" "$database"
 ends 0
 complains 'copied 48'
@@ -91,7 +91,7 @@ refuses "$database" "$work/back" 'in use'
 describe database
 stop_server
 
-test_case 'it is copied back into a directory'
+test_case 'a database is copied back into a directory'
 copy "$database" "$work/back"
 ends 0
 complains '4 indexes verified'
@@ -177,7 +177,7 @@ postgres_query store 'ALTER TABLE kindex.expiry_rows RENAME TO expiry'
 is_no_store "$work/part" --data "$work/part"
 refuses "$database" "$work/part" 'a copy into it did not end'
 
-test_case 'so is a database'
+test_case 'a database into which a copy was killed is neither served nor copied into'
 empty_database
 postgres_query store "CREATE OR REPLACE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM pg_sleep(600); RETURN NEW; END'"
@@ -198,7 +198,7 @@ answers 200 GET /kv/people/=77
 answers 404 index-not-found GET /indexes/by_age
 stop_server
 
-test_case 'and after it was emptied, it is copied into'
+test_case 'a database that was emptied after a killed copy is copied into'
 empty_database
 copy "$work/data" "$database"
 ends 0

@@ -64,7 +64,7 @@ for version in 1 2 3; do
     field '.endpoints[0].url | ltrimstr("'"$url"'")' /v2
 done
 
-test_case 'its refusals are the same as well'
+test_case 'a standby refuses KV Connect as the active node does'
 same GET /kv/none
 same GET '/list?limit=x'
 same PUT /kv/a '{'
@@ -135,7 +135,7 @@ answers 503 no-active-node GET /kv/a '' --header 'Kindex-Hop: 1'
 header Kindex-Node standby
 header Retry-After 1
 
-test_case 'it counts what it has sent'
+test_case 'a standby counts the requests that it has sent on'
 request GET /metrics
 is 'answered' "$(($(sed -n 's/^kindex_forwarded_total{result="answered"} //p' "$answer") > 50))" 1
 is 'anything else' "$(grep '^kindex_forwarded_total' "$answer" | grep -v answered | grep -vc ' 0$')" 0

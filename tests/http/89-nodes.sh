@@ -34,7 +34,7 @@ takes '0 0'
 is 'the epochs of both' "$(grep '^kindex_epoch ' "$answer")" \
     "$(curl --silent "http://127.0.0.1:${ports[one]}/metrics" | grep '^kindex_epoch ')"
 
-test_case 'it says which node is active for all that does'
+test_case 'a standby says which node is active'
 answers 503 no-active-node GET /kv/a
 header Retry-After 1
 header Kindex-Node two
@@ -78,7 +78,7 @@ body_is 3
 header Kindex-Node one
 
 # It has the old value in its cache, and its clock says that its lease has ended.
-test_case 'one that was frozen meanwhile never shows what is no longer so'
+test_case 'a node that was frozen never shows what is no longer so'
 signal one STOP
 at two
 until_status 200 PUT /kv/b '4'

@@ -165,7 +165,7 @@ begun_again() { # it has a new port then
     url=http://127.0.0.1:$(cat "$work/port")
 }
 # A server that stops in time for the answer, which a slow machine may not let it.
-test_case 'so is one whose server has lost its lease meanwhile, which the next holder waited for'
+test_case 'a commit whose server lost its lease before the answer is answered as the database has it'
 rm "$work/port"
 lose_answer 10 take_over
 [ "$found" = 000 ] || is 'its status' "$found" 201
@@ -316,7 +316,7 @@ for setting in fsync full_page_writes; do
     stop_server
 done
 
-test_case 'so is one that can only be read'
+test_case 'a database that can only be read is refused'
 postgres_query store 'ALTER DATABASE store SET default_transaction_read_only = on'
 wanted='read-only' refused --engine "$address"
 PGOPTIONS='-c default_transaction_read_only=off' postgres_query store \
@@ -328,7 +328,7 @@ for host in 192.0.2.1 127.example.org 127.0.0.1.example.org; do
     wanted='use sslmode=verify-full' refused --engine "postgresql://kindex@$host/store?sslmode=require"
 done
 
-test_case 'so is one with more hosts than ports, or too many'
+test_case 'an address with more hosts than ports, or too many, is refused'
 wanted='as many ports' refused --engine 'postgresql:///store?host=/tmp,/tmp,/tmp&port=1,2'
 wanted='has 9 hosts' refused --engine 'postgresql:///store?host=/tmp,/tmp,/tmp,/tmp,/tmp,/tmp,/tmp,/tmp,/tmp'
 

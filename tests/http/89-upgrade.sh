@@ -25,7 +25,7 @@ start_server --engine "$address"
 same_answers "$old/answers"
 is 'wrong indexes' "$(wrong)" ''
 
-test_case 'and change with later versionstamps'
+test_case 'upgraded tables change with later versionstamps'
 request GET /kv/users/=1
 stamp=$(header_value ETag)
 answers 200 PUT /kv/users/=1 '{"name":"Ada","email":"ada@new.org"}' -H "If-Match: $stamp"

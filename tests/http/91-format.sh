@@ -50,7 +50,7 @@ body_is '"here"'
 answers 409 unique-violation PUT /kv/users/=4 '{"email":"user1@x.org"}'
 gives '.versionstamp > "00000000000000050000"' true PUT /kv/users/=4 '{"email":"user4@x.org"}'
 
-test_case 'it is upgraded once'
+test_case 'a directory of format 1 is upgraded once'
 stop_server
 : >"$log"
 start_server

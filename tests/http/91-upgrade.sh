@@ -17,11 +17,11 @@ for version in 0.1.0-first 0.1.0; do
     same_answers "$old/answers"
     rebuilt >"$work/rebuilt"
 
-    test_case "its indexes are right ($version)"
+    test_case "indexes of $version are right"
     is 'indexes' "$(names | wc -l)" "$(jq -r 'select(.request[1] | test("^/indexes/[a-z_]+$")) | .request[1]' "$old/answers" | wc -l)"
     is 'wrong ones' "$(wrong)" ''
 
-    test_case "and it is upgraded once ($version)"
+    test_case "data of $version are upgraded once"
     stop_server
     : >"$log"
     start_server
@@ -61,7 +61,7 @@ same_answers "$old/answers"
 stop_server
 rm -rf "$work/data"
 
-test_case "so is its archive"
+test_case "an archive of $version is restored"
 kindex restore --archive "$old/archive" --data "$work/data"
 ends 0
 : >"$log"

@@ -45,7 +45,7 @@ for name in moving storing; do
     request POST "/indexes/$name/resume"
 done
 
-test_case 'those with -0 are replaced'
+test_case 'indexes with -0 are replaced'
 wait_until waiting
 is 'migrated' "$(migrated)" 'by_hand by_n by_n_down by_s_n moving storing totals unique_single unique_twice where_minus where_zero '
 is 'by n' "$(by by_n prefix==0)" 'deno minus zero'

@@ -97,7 +97,7 @@ cluster step-down
 del nothing --if-match x
 END
 
-test_case 'nor do the names and grants of tokens'
+test_case 'names and grants of tokens give a terminal no orders'
 request POST /tokens '{"name":"x\u202ez","grants":[{"scopes":["read","write","list","watch","index","admin","monitor"],"prefix":[]}]}'
 KINDEX_TOKEN=$(jq -r .token "$answer")
 export KINDEX_TOKEN
