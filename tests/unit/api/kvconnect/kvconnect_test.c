@@ -1,5 +1,5 @@
 /* KV Connect as its clients speak it: recorded exchanges of Deno and @deno/kv,
- * large replies, versions and databases, and damaged requests. */
+ * large replies, other databases, and damaged requests. */
 #include "kvconnect/datapath.pb-c.h"
 #include "kvconnect_call.h"
 
@@ -206,29 +206,6 @@ TEST_WITH(a_large_reply_is_written_after_its_view, begin_calls, finish_calls)
 
 /* ---- Versions and databases --------------------------------------------- */
 
-TEST_WITH(the_highest_common_version_is_spoken, begin_calls, finish_calls)
-{
-    static const char *const cases[][3] = {
-        {"", "{\"version\":1,", "\"url\":\"http://kv.test:4512/v2\""},
-        {"{\"supportedVersions\":[1]}", "{\"version\":1,",
-         "\"url\":\"http://kv.test:4512/v2\""},
-        {"{\"supportedVersions\":[1,2]}", "{\"version\":2,", "\"url\":\"/v2\""},
-        {"{\"supportedVersions\":[9,3,2,1],\"more\":0}", "{\"version\":3,",
-         "\"url\":\"/v2\""},
-    };
-    struct story *story = *state;
-    call_headers[2] = "kv.test:4512";
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct answer answer = post(story, "/", kx_text(cases[i][0]));
-        assert_int_equal(answer.status, 200);
-        assert_string_equal(answer.content_type, "application/json");
-        const char *text = text_of(story, answer);
-        assert_memory_equal(text, cases[i][1], strlen(cases[i][1]));
-        assert_non_null(strstr(text, cases[i][2]));
-        assert_non_null(strstr(text, kx_store_id(story->test.store)));
-    }
-}
-
 TEST_WITH(another_database_or_version_is_refused, begin_calls, finish_calls)
 {
     struct story *story = *state;
@@ -244,17 +221,6 @@ TEST_WITH(another_database_or_version_is_refused, begin_calls, finish_calls)
     assert_int_equal(answer.status, 400);
     assert_non_null(strstr(text_of(story, answer), "database"));
     call_headers[0] = call_headers[1] = NULL;
-}
-
-TEST_WITH(a_store_keeps_its_name, begin_calls, finish_calls)
-{
-    struct story *story = *state;
-    char id[64];
-    snprintf(id, sizeof id, "%s", kx_store_id(story->test.store));
-    assert_int_equal(strlen(id), 36);
-    test_store_close(&story->test);
-    test_store_open(&story->test);
-    assert_string_equal(kx_store_id(story->test.store), id);
 }
 
 /* ---- Chance ------------------------------------------------------------- */
