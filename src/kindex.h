@@ -36,7 +36,7 @@
 /* Writing and reading. */
 #include "kindex/store.h"
 #include "kindex/node.h"
-#include "kindex/retry.h"
+#include "kindex/idempotency.h"
 #include "kindex/commit.h"
 #include "kindex/reader.h"
 

@@ -510,8 +510,8 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
         !kv_read_ttl(&query, mutation, error) ||
         !idempotency_read(request, error))
         return false;
-    if (request->commit.retry != NULL)
-        request->commit.retry->makes_keys = true;
+    if (request->commit.idempotency != NULL)
+        request->commit.idempotency->makes_keys = true;
     ulid_next(ulid);
     kx_key_add_string(&key, kx_slice(ulid, sizeof ulid));
     if (key.failed)

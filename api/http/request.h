@@ -161,8 +161,8 @@ void request_apart(struct request *request, section_fn *section, void *arg);
  * same Idempotency-Key. */
 static inline bool request_is_replayed(const struct request *request)
 {
-    const struct kx_retry *retry = request->commit.retry;
-    return retry != NULL && retry->replayed;
+    const struct kx_idempotency *idempotency = request->commit.idempotency;
+    return idempotency != NULL && idempotency->replayed;
 }
 
 /* Both strings must live until the reply is sent. */

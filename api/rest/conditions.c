@@ -144,7 +144,8 @@ void etag_write(uint64_t stamp, char *out)
 
 /* ---- Idempotency-Key ---------------------------------------------------- */
 
-_Static_assert(KX_TOKEN_ID_SIZE + 1 + IDEMPOTENCY_KEY_MAX <= KX_RETRY_KEY_MAX,
+_Static_assert(KX_TOKEN_ID_SIZE + 1 + IDEMPOTENCY_KEY_MAX <=
+                   KX_IDEMPOTENCY_KEY_MAX,
                "a key fits with the id of the access token");
 
 static const char *const HEADERS[] = {"Content-Type", "If-Match",
@@ -250,14 +251,15 @@ bool idempotency_read(struct request *request, struct input_error *error)
             error, PROBLEM_BAD_REQUEST,
             "A dry run writes nothing and can be repeated safely: leave out "
             "Idempotency-Key.");
-    struct kx_retry *retry = talloc_zero(request->memory, struct kx_retry);
-    if (retry == NULL)
+    struct kx_idempotency *idempotency =
+        talloc_zero(request->memory, struct kx_idempotency);
+    if (idempotency == NULL)
         return input_error_no_memory(error);
-    if (!read_key(request, text, &retry->key, error))
+    if (!read_key(request, text, &idempotency->key, error))
         return false;
-    digest_request(request, retry->digest);
-    retry->until_ms =
+    digest_request(request, idempotency->digest);
+    idempotency->until_ms =
         kx_now_ms() + (int64_t)request->service->options->idempotency_ttl_ms;
-    request->commit.retry = retry;
+    request->commit.idempotency = idempotency;
     return true;
 }

@@ -8,7 +8,7 @@
  * Idempotency-Key (the IETF's draft-ietf-httpapi-idempotency-key-header) lets a
  * client that lost an answer send the request again: the first answer is
  * returned, and nothing is written twice. The store keeps the outcome by the
- * struct kx_retry of the commit. */
+ * struct kx_idempotency of the commit. */
 #ifndef API_CONDITIONS_H
 #define API_CONDITIONS_H
 
@@ -40,11 +40,11 @@ void etag_write(uint64_t stamp, char *out);
 
 enum { IDEMPOTENCY_KEY_MAX = 255 /* bytes, without quotes */ };
 
-/* Sets request->commit.retry if the request has an Idempotency-Key, which is
- * valid for the caller's access token only. Call it last, after commit.dry is
- * set and the body is checked, since it computes a digest of the whole request.
- * Returns false with PROBLEM_BAD_REQUEST if the header has no key or the commit
- * is dry. */
+/* Sets request->commit.idempotency if the request has an Idempotency-Key, which
+ * is valid for the caller's access token only. Call it last, after commit.dry
+ * is set and the body is checked, since it computes a digest of the whole
+ * request. Returns false with PROBLEM_BAD_REQUEST if the header has no key or
+ * the commit is dry. */
 bool idempotency_read(struct request *request, struct input_error *error);
 
 #endif

@@ -25,7 +25,7 @@
 #include "commit/view.h"
 #include "commit/watch.h"
 #include "engine/engine.h"
-#include "plan/plan_retry.h"
+#include "plan/plan_idempotency.h"
 
 /* ---- Rows --------------------------------------------------------------- */
 
@@ -94,11 +94,12 @@ static void add_expiry_row(struct rows *rows, enum row_write_type type,
  * removes the entry again. */
 static void add_entry_rows(struct rows *rows, const struct net_change *change)
 {
-    struct row_write write = {.type = change->presumed ? ROW_INSERT : ROW_PUT,
+    struct row_write write = {.type =
+                                  change->assumed_absent ? ROW_INSERT : ROW_PUT,
                               .table = TABLE_ENTRIES,
                               .key = change->key,
                               .value = change->now};
-    if (change->presumed || change->now.size != 0)
+    if (change->assumed_absent || change->now.size != 0)
         add_row(rows, write);
     write.type = ROW_DELETE;
     if (change->now.size == 0)
@@ -180,12 +181,12 @@ static void add_outcomes(struct writer *writer, struct rows *rows,
 {
     size_t count = 0;
     const struct row_write *writes = NULL;
-    if (!plan_retry_rows(plan, &writes, &count))
+    if (!plan_idempotency_rows(plan, &writes, &count))
         rows->failed = true;
     for (size_t i = 0; i < count; i++)
         add_row(rows, writes[i]);
-    if (plan_retry_due_ms(plan) < writer->next_expiry_ms)
-        writer->next_expiry_ms = plan_retry_due_ms(plan);
+    if (plan_idempotency_due_ms(plan) < writer->next_expiry_ms)
+        writer->next_expiry_ms = plan_idempotency_due_ms(plan);
 }
 
 /* Adds the catalog rows of the indexes that one action concerns. */
@@ -220,7 +221,7 @@ static void add_batch_rows(struct rows *rows, struct writer *writer,
         add_change(writer, rows, &net[i]);
     for (size_t i = 0; i < batch->write_count; i++)
         add_row(rows, batch->writes[i]);
-    if (batch->plan != NULL && plan_retry_any(batch->plan))
+    if (batch->plan != NULL && plan_idempotency_any(batch->plan))
         add_outcomes(writer, rows, batch->plan);
 }
 
@@ -281,7 +282,7 @@ static enum kx_status read_replaced(struct row_walk *walk,
     change->gap = walk->gap;
     if (!change->unread)
         return KX_OK;
-    if (found && change->presumed)
+    if (found && change->assumed_absent)
         return KX_CHECK_FAILED;
     change->stored = kx_slice(NULL, 0);
     if (found) {
@@ -292,7 +293,7 @@ static enum kx_status read_replaced(struct row_walk *walk,
         change->stored = kx_slice(copy, walk->stored.size);
     }
     change->unread = false;
-    change->presumed = false;
+    change->assumed_absent = false;
     return KX_OK;
 }
 
@@ -315,7 +316,7 @@ static enum kx_status read_all_replaced(struct engine_range *range,
     if (net_count < SLICED_MIN)
         return KX_OK;
     arena_init(&arena, plan);
-    status = plan_retry_settle(plan);
+    status = plan_idempotency_check_absent(plan);
     while (status == KX_OK && count < net_count &&
            bytes <= REPLACED_BYTES_MAX) {
         struct net_change *change = &net[count];
@@ -759,7 +760,7 @@ static void publish(struct writer *writer, const struct rows *rows,
     rearrange_catalog(writer->base.catalog, batch);
     if (batch->plan != NULL)
         atomic_fetch_add_explicit(&writer->counters->outcome_bytes,
-                                  (uint64_t)plan_retry_bytes(batch->plan),
+                                  (uint64_t)plan_idempotency_bytes(batch->plan),
                                   memory_order_relaxed);
     atomic_store_explicit(&writer->counters->stamp, writer->base.catalog->stamp,
                           memory_order_relaxed);

@@ -33,7 +33,7 @@ static bool frees_space(const struct kx_commit *commit)
 {
     if (commit->command.kind != KX_WRITE)
         return commit->command.kind == KX_DROP_INDEX;
-    if (commit->retry != NULL)
+    if (commit->idempotency != NULL)
         return false;
     for (size_t i = 0; i < commit->mutation_count; i++)
         if (commit->mutations[i].type != KX_DELETE &&

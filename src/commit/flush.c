@@ -54,7 +54,7 @@ static void count_commit(struct flush *flush, struct kx_commit *commit)
     commit->times.submitted_ns = submitted_ns;
     if (commit->dry)
         return;
-    if (commit->retry != NULL && commit->retry->replayed) {
+    if (commit->idempotency != NULL && commit->idempotency->replayed) {
         atomic_fetch_add_explicit(&flush->counters->replayed, 1,
                                   memory_order_relaxed);
         return;

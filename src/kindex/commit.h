@@ -8,7 +8,7 @@
 #include <sys/queue.h>
 
 #include "kindex/entry.h"
-#include "kindex/retry.h"
+#include "kindex/idempotency.h"
 #include "kindex/store.h"
 
 enum kx_condition {
@@ -300,7 +300,7 @@ struct kx_client {
  */
 struct kx_commit {
     /* Set by the caller, unchanged until the answer, except for the keys of
-     * what is named by a value, and those that kx_retry replaces. */
+     * what is named by a value, and those that kx_idempotency replaces. */
     struct kx_command command; /* unless its kind is KX_WRITE, the commit has no
                                 * checks, mutations and claims */
     struct kx_check *checks;
@@ -310,10 +310,10 @@ struct kx_commit {
     const struct kx_claim *claims; /* each must hold when the commit is
                                     * applied, else KX_BUSY */
     size_t claim_count;
-    bool dry;               /* compute the result, change nothing; for writes,
-                             * KX_DECLARE_INDEX and KX_DECLARE_INDEXES */
-    struct kx_retry *retry; /* NULL: the commit is carried out however often it
-                             * comes */
+    bool dry; /* compute the result, change nothing; for writes,
+               * KX_DECLARE_INDEX and KX_DECLARE_INDEXES */
+    struct kx_idempotency *idempotency; /* NULL: the commit has no idempotency
+                                         * key */
     struct kx_client *client; /* NULL: one that all such commits share */
     void *memory;             /* talloc context for results; no other
                                * thread may use it until the answer */

@@ -46,7 +46,7 @@ enum kx_limit {
     KX_BACKUPS_MAX = 4,              /* backups being made at a time */
     KX_OUTCOME_VALUES_MAX = 16384,   /* bytes of values that the outcome of a
                                       * commit under a key keeps */
-    KX_RETRY_KEY_MAX = 300,          /* bytes of the key of a retry */
+    KX_IDEMPOTENCY_KEY_MAX = 300,    /* bytes of an idempotency key */
     KX_TOKENS_MAX = 10000,           /* tokens of a store */
     KX_GRANTS_MAX = 32,              /* grants of one token */
     KX_GRANTS_BYTES_MAX = 4096,      /* encoded bytes of their prefixes */

@@ -21,8 +21,8 @@
     X(KX_PATH_ABSENT, "the value has nothing at this path")                    \
     X(KX_TEST_FAILED, "a test of the patch failed")                            \
     X(KX_OUT_OF_BOUNDS, "the sum is out of its bounds")                        \
-    X(KX_RETRY_DIFFERS, "another commit came under the key of this one")       \
-    X(KX_RETRY_QUOTA, "too many outcomes are stored for the sender")           \
+    X(KX_IDEMPOTENCY_DIFFERS, "another commit came under the key of this one") \
+    X(KX_IDEMPOTENCY_QUOTA, "too many outcomes are stored for the sender")     \
     X(KX_BAD_KEY, "the key is not valid")                                      \
     X(KX_KEY_TOO_LONG, "the key is too long")                                  \
     X(KX_BAD_JSON, "the text is not valid JSON")                               \

@@ -37,7 +37,7 @@ struct kx_options {
     uint64_t cache_bytes;  /* half for pages, half for single records */
     size_t value_max;      /* bytes of one value */
     uint64_t outcome_quota; /* bytes of the outcomes of one sender
-                             * (kindex/retry.h) */
+                             * (kindex/idempotency.h) */
     uint32_t queue_max;     /* commits that may wait for the writer */
     uint32_t checkpoint_seconds;
     uint32_t checkpoint_bytes; /* bytes of log between checkpoints */

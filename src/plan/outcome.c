@@ -64,7 +64,7 @@ static bool names_key(const struct kx_commit *commit,
                       const struct kx_mutation *mutation)
 {
     return (mutation->by != NULL && !kx_mutates_range(mutation)) ||
-           (commit->retry != NULL && commit->retry->makes_keys);
+           (commit->idempotency != NULL && commit->idempotency->makes_keys);
 }
 
 /* ---- To bytes ----------------------------------------------------------- */

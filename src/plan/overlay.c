@@ -27,11 +27,11 @@ struct slot {
     struct kx_slice key;
     struct kx_slice stored;
     struct kx_slice now;
-    uint64_t commit;   /* number of the last commit that noted it */
-    uint64_t presumer; /* last commit that presumed it absent, or 0 */
-    bool changed;      /* by a kept commit or the present one */
-    bool unread;       /* stored is not known */
-    bool lost;         /* the hash had no memory for it */
+    uint64_t commit;     /* number of the last commit that noted it */
+    uint64_t assumed_by; /* last commit that assumed it absent, or 0 */
+    bool changed;        /* by a kept commit or the present one */
+    bool unread;         /* stored is not known */
+    bool lost;           /* the hash had no memory for it */
 };
 
 /* What overlay_undo puts back. */
@@ -155,7 +155,7 @@ static enum kx_status complete(struct overlay *overlay, struct slot *slot)
     slot->stored = kx_slice(copy, row.size);
     slot->now = slot->stored;
     slot->unread = false;
-    slot->presumer = 0;
+    slot->assumed_by = 0;
     overlay->bytes += row.size;
     return KX_OK;
 }
@@ -164,7 +164,8 @@ static enum kx_status complete(struct overlay *overlay, struct slot *slot)
  */
 static bool is_known(const struct overlay *overlay, const struct slot *slot)
 {
-    return slot->changed || !slot->unread || slot->presumer == overlay->commit;
+    return slot->changed || !slot->unread ||
+           slot->assumed_by == overlay->commit;
 }
 
 /* The slot of a key, read from cache or table when it is the first time: each
@@ -315,14 +316,14 @@ enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
     return slot != NULL ? change(overlay, slot, record) : KX_NO_MEMORY;
 }
 
-enum kx_status overlay_presume_absent(struct overlay *overlay,
-                                      struct kx_slice key)
+enum kx_status overlay_assume_absent(struct overlay *overlay,
+                                     struct kx_slice key)
 {
     struct slot *slot = find_or_add(overlay, key);
     if (slot == NULL)
         return KX_NO_MEMORY;
     if (!is_known(overlay, slot))
-        slot->presumer = overlay->commit;
+        slot->assumed_by = overlay->commit;
     return KX_OK;
 }
 
@@ -395,11 +396,12 @@ struct net_change *overlay_net(struct overlay *overlay, size_t *count_out)
     size_t count = 0;
     for (struct slot *slot = overlay->slots; slot != NULL; slot = slot->hh.next)
         if (slot->changed)
-            net[count++] = (struct net_change){.key = slot->key,
-                                               .stored = slot->stored,
-                                               .now = slot->now,
-                                               .unread = slot->unread,
-                                               .presumed = slot->presumer != 0};
+            net[count++] =
+                (struct net_change){.key = slot->key,
+                                    .stored = slot->stored,
+                                    .now = slot->now,
+                                    .unread = slot->unread,
+                                    .assumed_absent = slot->assumed_by != 0};
     qsort(net, count, sizeof net[0], by_key);
     return net;
 }

@@ -59,11 +59,11 @@ enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
                                   struct kx_slice record);
 
 /* Presumes, for the commit being planned, that a row which was not read yet is
- * absent. If that commit puts the row and is kept, the presumption becomes part
+ * absent. If that commit puts the row and is kept, the assumption becomes part
  * of net_change and must be true when the batch is applied. KX_OK,
  * KX_NO_MEMORY. */
-enum kx_status overlay_presume_absent(struct overlay *overlay,
-                                      struct kx_slice key);
+enum kx_status overlay_assume_absent(struct overlay *overlay,
+                                     struct kx_slice key);
 
 /* The changes of the commit being planned, in the order of first change. */
 size_t overlay_change_count(const struct overlay *overlay);

@@ -16,7 +16,7 @@
 #include "plan/plan_mutate.h"
 #include "plan/plan_range.h"
 #include "plan/plan_read.h"
-#include "plan/plan_retry.h"
+#include "plan/plan_idempotency.h"
 
 struct plan *plan_create(const struct plan_base *base)
 {
@@ -31,7 +31,7 @@ struct plan *plan_create(const struct plan_base *base)
     plan->value_max = base->value_max;
     plan->optimistic = false;
     plan->conflict_set = NULL;
-    plan->retries = NULL;
+    plan->outcomes = NULL;
     plan->view = base->view;
     plan->commit = NULL;
     plan->delta_count = 0;
@@ -234,15 +234,15 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
     plan->commit = commit;
     plan->delta_count = 0;
     plan->charge = (struct charge){.most = plan->budget};
-    if (commit->retry != NULL && plan_retry_find(plan)) {
+    if (commit->idempotency != NULL && plan_idempotency_find(plan)) {
         if (commit->status != KX_OK)
             complete_refusal(commit);
         return;
     }
     plan->stamp++;
     decide(plan, commit);
-    if (commit->retry != NULL)
-        plan_retry_keep(plan);
+    if (commit->idempotency != NULL)
+        plan_idempotency_store(plan);
     plan->units += plan->charge.spent;
     if (commit->status != KX_OK || commit->dry) {
         overlay_undo(plan->overlay);
@@ -255,7 +255,7 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
 
 bool plan_changes(const struct plan *plan)
 {
-    return plan->stamp != plan->catalog->stamp || plan_retry_any(plan);
+    return plan->stamp != plan->catalog->stamp || plan_idempotency_any(plan);
 }
 
 /* Removes the entry if it is still the one with this expiry. A write cancels

@@ -26,9 +26,9 @@ struct plan *plan_create(const struct plan_base *base);
 
 /* Plans one KX_WRITE commit and sets its result (not yet durable). Its changes
  * are in the overlay when commit->status is KX_OK and it is neither dry nor
- * replayed; its outcome is among plan_retry_rows if it has a key for it. A
- * commit that reads the table (a change or a check of a range) needs a plan in
- * which nothing has changed. A commit that would pass its budget is refused
+ * replayed; its outcome is among plan_idempotency_rows if it has a key for it.
+ * A commit that reads the table (a change or a check of a range) needs a plan
+ * in which nothing has changed. A commit that would pass its budget is refused
  * with KX_COMMIT_TOO_LARGE; a change of a range ends before that, and the
  * deletion of one entry has no budget. */
 void plan_commit(struct plan *plan, struct kx_commit *commit);

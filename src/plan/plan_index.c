@@ -436,7 +436,8 @@ static bool needs_no_lookup(const struct plan *plan, const struct index *index)
  * look-up before it would walk the tree twice. This holds only where the row
  * alone decides: a hand-kept entry may be no violation, and where values have
  * several owners there may be a violation without a row. */
-static bool may_presume(const struct plan *plan, const struct index *index)
+static bool may_assume_absent(const struct plan *plan,
+                              const struct index *index)
 {
     return plan->optimistic && !plan->commit->dry &&
            index->declaration->unique && index->state == KX_INDEX_READY &&
@@ -542,8 +543,8 @@ static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
     struct record stored;
     if (takes_no_value(plan, effect))
         return KX_OK;
-    if (may_presume(plan, effect->index))
-        status = overlay_presume_absent(plan->overlay, index_key);
+    if (may_assume_absent(plan, effect->index))
+        status = overlay_assume_absent(plan->overlay, index_key);
     if (status == KX_OK)
         status = needs_no_lookup(plan, effect->index)
                      ? KX_ABSENT

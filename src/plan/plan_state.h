@@ -11,7 +11,7 @@
 
 struct conflict_set;
 struct engine_range;
-struct retry_set;
+struct outcome_set;
 
 /* How the counts of an index change. */
 struct count_delta {
@@ -36,7 +36,7 @@ struct plan {
     bool optimistic; /* new values of unique indexes, and keys of idempotency,
                       * are assumed to be absent */
     struct conflict_set *conflict_set; /* conflict rows put so far, or NULL */
-    struct retry_set *retries;         /* outcomes to store, or NULL */
+    struct outcome_set *outcomes;      /* outcomes to store, or NULL */
     struct engine_view *view;          /* the writer's */
     struct kx_commit *commit;          /* being planned */
     struct charge charge;              /* what the commit costs */

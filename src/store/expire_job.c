@@ -9,7 +9,7 @@
 
 #include <talloc.h>
 
-#include "catalog/retry_rows.h"
+#include "catalog/idempotency_rows.h"
 #include "commit/job.h"
 #include "commit/flush.h"
 #include "commit/store_counters.h"
@@ -31,7 +31,7 @@ struct outcome_removal {
     int64_t now_ms;
     struct kx_buffer key; /* scratch: key of an outcome's row */
     struct kx_buffer row;
-    struct retry_usages usages; /* of the senders */
+    struct idempotency_usages usages; /* of the senders */
 };
 
 static bool retry_job_is_full(const struct outcome_removal *removal)
@@ -45,9 +45,9 @@ static bool retry_job_is_full(const struct outcome_removal *removal)
 static enum kx_status remove_outcome(struct outcome_removal *removal,
                                      struct kx_slice key)
 {
-    struct retry_row row;
+    struct idempotency_row row;
     kx_buffer_clear(&removal->key);
-    retry_row_key(key, &removal->key);
+    idempotency_row_key(key, &removal->key);
     if (removal->key.failed)
         return KX_NO_MEMORY;
     enum kx_status status =
@@ -55,16 +55,16 @@ static enum kx_status remove_outcome(struct outcome_removal *removal,
                    kx_buffer_slice(&removal->key), &removal->row);
     if (status != KX_OK)
         return status == KX_ABSENT ? KX_OK : status;
-    if (!retry_row_read(kx_buffer_slice(&removal->row), &row))
+    if (!idempotency_row_read(kx_buffer_slice(&removal->row), &row))
         return KX_FAILED;
     if (row.until_ms > removal->now_ms)
         return KX_OK;
-    struct retry_usage *usage = NULL;
-    status = retry_usage_find(&removal->usages, removal->writer->base.view, key,
-                              &usage);
+    struct idempotency_usage *usage = NULL;
+    status = idempotency_usage_find(&removal->usages,
+                                    removal->writer->base.view, key, &usage);
     if (status != KX_OK)
         return status;
-    retry_usage_remove(usage, key, removal->row.size);
+    idempotency_usage_remove(usage, key, removal->row.size);
     return job_remove(removal->mem, &removal->batch, TABLE_CATALOG,
                       kx_buffer_slice(&removal->key))
                ? KX_OK
@@ -79,7 +79,7 @@ static enum kx_status remove_due(struct outcome_removal *removal,
     struct kx_slice key;
     enum kx_status status = KX_OK;
     while (status == KX_OK && !retry_job_is_full(removal) &&
-           retry_due_next(&keys, &key))
+           idempotency_due_next(&keys, &key))
         status = remove_outcome(removal, key);
     if (status != KX_OK)
         return status;
@@ -101,7 +101,7 @@ static enum kx_status remove_next(struct outcome_removal *removal,
     enum kx_status status = engine_range_next(range, &due, &keys);
     if (status != KX_OK)
         return status;
-    if (!retry_due_read(due, &until_ms))
+    if (!idempotency_due_read(due, &until_ms))
         return KX_FAILED;
     status =
         until_ms > removal->now_ms ? KX_AGAIN : remove_due(removal, due, keys);
@@ -120,7 +120,8 @@ static enum kx_status collect(struct outcome_removal *removal,
         removal->mem, removal->writer->base.view, TABLE_CATALOG, &range);
     if (status != KX_OK)
         return status;
-    status = engine_range_begin(range, retry_due_start(), retry_due_end());
+    status = engine_range_begin(range, idempotency_due_start(),
+                                idempotency_due_end());
     while (status == KX_OK)
         status = remove_next(removal, range, next_out);
     engine_range_end(range);
@@ -132,8 +133,8 @@ static enum kx_status add_usages(struct outcome_removal *removal)
 {
     struct batch *batch = &removal->batch;
     for (size_t i = 0; i < removal->usages.count; i++)
-        if (!retry_usage_write(removal->mem, &removal->usages.list[i],
-                               &batch->writes[batch->write_count++]))
+        if (!idempotency_usage_write(removal->mem, &removal->usages.list[i],
+                                     &batch->writes[batch->write_count++]))
             return KX_NO_MEMORY;
     return KX_OK;
 }
@@ -160,7 +161,7 @@ static int64_t retry_job_step(struct writer *writer)
         status = job_apply(writer, &removal.batch);
     if (status == KX_OK)
         atomic_fetch_add(&writer->counters->outcome_bytes,
-                         (uint64_t)retry_usages_change(&removal.usages));
+                         (uint64_t)idempotency_usages_change(&removal.usages));
     talloc_free(removal.mem);
     return status == KX_OK ? next : kx_now_ms() + AGAIN_MS;
 }

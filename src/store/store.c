@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-#include "catalog/retry_rows.h"
+#include "catalog/idempotency_rows.h"
 #include <unistd.h>
 
 #include "engine/engine.h"
@@ -136,7 +136,7 @@ static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
         status = tokens_load(store, base->view, &store->tokens, fault);
     uint64_t outcome_bytes = 0;
     if (status == KX_OK)
-        status = retry_usages_total(store, base->view, &outcome_bytes);
+        status = idempotency_usages_total(store, base->view, &outcome_bytes);
     if (status != KX_OK)
         return status;
     atomic_store(&store->counters.outcome_bytes, outcome_bytes);

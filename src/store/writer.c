@@ -18,7 +18,7 @@
 #include "engine/engine.h"
 #include "indexes/declare.h"
 #include "indexes/declare_set.h"
-#include "plan/plan_retry.h"
+#include "plan/plan_idempotency.h"
 #include "store/job_scheduler.h"
 #include "indexes/migrate.h"
 #include "commit/index_waiters.h"
@@ -129,7 +129,8 @@ static size_t plan_batch(struct writer *writer, struct plan *plan,
 
 static bool held(const struct kx_commit *commit)
 {
-    bool replayed = commit->retry != NULL && commit->retry->replayed;
+    bool replayed =
+        commit->idempotency != NULL && commit->idempotency->replayed;
     return commit->status == KX_OK && !commit->dry && !replayed;
 }
 
@@ -143,8 +144,9 @@ static void fail_all(struct kx_commit *list, enum kx_status status)
     bool after_change = false;
     for (struct kx_commit *commit = list; commit != NULL;
          commit = commit->next) {
-        after_change = after_change || held(commit) ||
-                       (commit->retry != NULL && !commit->retry->replayed);
+        after_change =
+            after_change || held(commit) ||
+            (commit->idempotency != NULL && !commit->idempotency->replayed);
         if (!after_change)
             continue;
         commit->status =

@@ -137,12 +137,12 @@ static void undo_v8(struct world *world)
 static enum kx_status commit_under(struct world *world, const char *key,
                                    struct kx_mutation *mutation)
 {
-    struct kx_retry retry = {.key = kx_text(key),
-                             .until_ms = kx_now_ms() + 3600000};
+    struct kx_idempotency idempotency = {.key = kx_text(key),
+                                         .until_ms = kx_now_ms() + 3600000};
     struct kx_commit commit = {.mutations = mutation,
                                .mutation_count = 1,
                                .memory = world->mem,
-                               .retry = &retry};
+                               .idempotency = &idempotency};
     return test_commit(&world->test, &commit);
 }
 

@@ -45,7 +45,7 @@ static bool try_point(struct world *world, const struct operation *operation,
                       enum kx_status wanted, const char *const states[2])
 {
     void *mem = world->mem = talloc_new(NULL);
-    /* Values are presumed to be new each time. */
+    /* Values are assumed to be new each time. */
     world->test.store->writer.pessimistic = 0;
     alloc_arm(attempt.point, world->persistent);
     enum kx_status status = operation->run(world);

@@ -388,7 +388,7 @@ static void rows_that_views_do_not_see_cost_them_nothing(void **state)
     assert_in_range(compared_most, 3, COMPARED_MAX);
 }
 
-/* A value of a unique index that is presumed to be new, and is not. */
+/* A value of a unique index that is assumed to be new, and is not. */
 static void what_is_refused_is_found_before_the_first_slice(void **state)
 {
     struct story *s = *state;

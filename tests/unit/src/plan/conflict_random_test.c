@@ -205,7 +205,7 @@ static void change(struct world *world, bool checked)
         .mutations = mutations, .mutation_count = count, .memory = world->mem};
     bool refused = violates(world, &after);
     world->test.store->writer.pessimistic =
-        0; /* values are presumed to be new each time */
+        0; /* values are assumed to be new each time */
     enum kx_status status = test_commit(&world->test, &commit);
     if (checked)
         assert_int_equal(status, refused ? KX_UNIQUE_VIOLATION : KX_OK);

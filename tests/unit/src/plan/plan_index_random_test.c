@@ -138,7 +138,7 @@ static void run_commit(struct run *run)
     plan_checks(run, &planned);
     plan_mutations(run, &planned);
     run->test.store->writer.pessimistic =
-        0; /* values are presumed to be new each time */
+        0; /* values are assumed to be new each time */
     enum kx_status status = test_commit(&run->test, &planned.commit);
     if (!foretold(run, &planned, status) && run->wrong[0] == '\0')
         snprintf(run->wrong, sizeof run->wrong, "a commit ended with %s: %s",

@@ -1,5 +1,5 @@
-/* Values of unique indexes are presumed to be new, and a batch whose
- * presumption is wrong is planned again with a look: its commits end as if
+/* Values of unique indexes are assumed to be new, and a batch whose
+ * assumption is wrong is planned again with a look: its commits end as if
  * there had never been one. The Makefile puts __wrap_X where the core calls X.
  */
 #include "together.h"
@@ -12,7 +12,7 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
                                 size_t count, enum row_order order);
 
 /* Written by the writer; read when it has answered. */
-static int insertions; /* rows that were presumed to be absent */
+static int insertions; /* rows that were assumed to be absent */
 static int refusals;   /* batches with one that was not */
 
 enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
@@ -137,7 +137,7 @@ TEST_WITH(only_who_wants_a_used_value_is_refused, begin, finish)
                       "[\"by_mail\",\"d\"] [4]|");
 }
 
-/* Nothing of the presumption is left when the batch is applied, but the entry
+/* Nothing of the assumption is left when the batch is applied, but the entry
  * that it would have been wrong about. */
 TEST_WITH(what_comes_and_goes_in_one_batch_is_found_out_too, begin, finish)
 {
@@ -167,9 +167,9 @@ TEST_WITH(nothing_is_left_of_what_came_and_went, begin, finish)
     assert_entries(s, "[\"by_mail\",\"a\"] [1]|");
 }
 
-/* The second commit is refused for "b", when it has presumed that "a" is new:
+/* The second commit is refused for "b", when it has assumed that "a" is new:
  * the third must not take that over. */
-TEST_WITH(the_presumption_of_a_refused_commit_is_forgotten, begin, finish)
+TEST_WITH(the_assumption_of_a_refused_commit_is_forgotten, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -188,7 +188,7 @@ TEST_WITH(the_presumption_of_a_refused_commit_is_forgotten, begin, finish)
 }
 
 /* The first is in the way of the second only as long as "a" seems to be new. */
-TEST_WITH(a_refusal_for_what_was_presumed_is_forgotten, begin, finish)
+TEST_WITH(a_refusal_for_what_was_assumed_is_forgotten, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);

@@ -2,7 +2,7 @@
 #include "store.h"
 
 #include "bdb/table.h"
-#include "catalog/retry_rows.h"
+#include "catalog/idempotency_rows.h"
 #include "plan/outcome.h"
 
 enum { KEPT_MS = 60000 };
@@ -12,13 +12,15 @@ enum { KEPT_MS = 60000 };
     "\"unique\":true}"
 
 /* What a request under this key would ask for. */
-static struct kx_retry *retry_of(void *mem, const char *key, uint8_t digest)
+static struct kx_idempotency *idempotency_of(void *mem, const char *key,
+                                             uint8_t digest)
 {
-    struct kx_retry *retry = talloc_zero(mem, struct kx_retry);
-    retry->key = kx_text(key);
-    memset(retry->digest, digest, sizeof retry->digest);
-    retry->until_ms = kx_now_ms() + KEPT_MS;
-    return retry;
+    struct kx_idempotency *idempotency =
+        talloc_zero(mem, struct kx_idempotency);
+    idempotency->key = kx_text(key);
+    memset(idempotency->digest, digest, sizeof idempotency->digest);
+    idempotency->until_ms = kx_now_ms() + KEPT_MS;
+    return idempotency;
 }
 
 /* Adds 1 to the entry "n" under the key. */
@@ -30,10 +32,11 @@ static enum kx_status add_one(struct story *s, const char *key, uint8_t digest,
     sum->key = test_key(s->mem, "[\"n\"]");
     sum->value = test_json("1");
     sum->returns = KX_RETURN_NEW;
-    *commit = (struct kx_commit){.mutations = sum,
-                                 .mutation_count = 1,
-                                 .memory = s->mem,
-                                 .retry = retry_of(s->mem, key, digest)};
+    *commit =
+        (struct kx_commit){.mutations = sum,
+                           .mutation_count = 1,
+                           .memory = s->mem,
+                           .idempotency = idempotency_of(s->mem, key, digest)};
     return test_commit(&s->test, commit);
 }
 
@@ -43,9 +46,9 @@ TEST_WITH(a_commit_that_comes_again_is_applied_once, begin, finish)
     struct kx_commit first;
     struct kx_commit second;
     assert_int_equal(add_one(s, "k", 1, &first), KX_OK);
-    assert_false(first.retry->replayed);
+    assert_false(first.idempotency->replayed);
     assert_int_equal(add_one(s, "k", 1, &second), KX_OK);
-    assert_true(second.retry->replayed);
+    assert_true(second.idempotency->replayed);
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "1");
     assert_true(second.stamp == first.stamp && first.stamp != 0);
     assert_int_equal(second.created, first.created);
@@ -54,7 +57,7 @@ TEST_WITH(a_commit_that_comes_again_is_applied_once, begin, finish)
     assert_true(second.results[0].entry.stamp == first.stamp);
     /* Under another key it is another commit. */
     assert_int_equal(add_one(s, "k2", 1, &second), KX_OK);
-    assert_false(second.retry->replayed);
+    assert_false(second.idempotency->replayed);
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "2");
 }
 
@@ -67,7 +70,7 @@ TEST_WITH(an_outcome_is_there_when_the_store_is_opened_again, begin, finish)
     test_store_close(&s->test);
     test_store_open(&s->test);
     assert_int_equal(add_one(s, "k", 1, &second), KX_OK);
-    assert_true(second.retry->replayed);
+    assert_true(second.idempotency->replayed);
     assert_true(second.stamp == first.stamp);
 }
 
@@ -77,8 +80,8 @@ TEST_WITH(another_commit_under_the_key_is_refused, begin, finish)
     struct kx_commit first;
     struct kx_commit second;
     assert_int_equal(add_one(s, "k", 1, &first), KX_OK);
-    assert_int_equal(add_one(s, "k", 2, &second), KX_RETRY_DIFFERS);
-    assert_false(second.retry->replayed);
+    assert_int_equal(add_one(s, "k", 2, &second), KX_IDEMPOTENCY_DIFFERS);
+    assert_false(second.idempotency->replayed);
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "1");
 }
 
@@ -94,13 +97,13 @@ TEST_WITH(an_outcome_is_forgotten_after_its_time, begin, finish)
     assert_int_equal(add_one(s, "other", 1, &first), KX_OK);
     kx_clock_set(now_ms + KEPT_MS);
     assert_int_equal(add_one(s, "k", 2, &second), KX_OK);
-    assert_false(second.retry->replayed);
+    assert_false(second.idempotency->replayed);
     /* The new outcome outlives the time of the old one. */
     test_store_close(&s->test);
     test_store_open(&s->test);
     kx_clock_set(now_ms + KEPT_MS + 1);
     assert_int_equal(add_one(s, "k", 2, &second), KX_OK);
-    assert_true(second.retry->replayed);
+    assert_true(second.idempotency->replayed);
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "3");
 }
 
@@ -113,7 +116,7 @@ static bool is_stored(struct story *s, const char *key)
     void *mem = talloc_new(s->mem);
     kx_buffer_init(&row_key, mem);
     kx_buffer_init(&row, mem);
-    retry_row_key(kx_text(key), &row_key);
+    idempotency_row_key(kx_text(key), &row_key);
     test_store_close(&s->test);
     struct env *env = test_env(&s->test, mem);
     enum kx_status status =
@@ -145,13 +148,13 @@ TEST_WITH(rows_past_their_time_are_removed, begin, finish)
             usleep(1000);
     assert_true(is_stored(s, "late"));
     assert_int_equal(add_one(s, "late", 1, &commit), KX_OK);
-    assert_true(commit.retry->replayed);
+    assert_true(commit.idempotency->replayed);
 }
 
 /* ---- Refusals ----------------------------------------------------------- */
 
 static enum kx_status set_user(struct story *s, const char *key,
-                               const char *retry, const char *value,
+                               const char *sent_under, const char *value,
                                struct kx_commit *commit)
 {
     struct kx_mutation *set = talloc_zero(s->mem, struct kx_mutation);
@@ -165,7 +168,8 @@ static enum kx_status set_user(struct story *s, const char *key,
                                  .mutations = set,
                                  .mutation_count = 1,
                                  .memory = s->mem,
-                                 .retry = retry_of(s->mem, retry, 1)};
+                                 .idempotency =
+                                     idempotency_of(s->mem, sent_under, 1)};
     return test_commit(&s->test, commit);
 }
 
@@ -186,13 +190,13 @@ TEST_WITH(a_refusal_is_kept_with_all_that_it_tells, begin, finish)
                      KX_OK);
     assert_int_equal(set_user(s, "[\"users\",\"u1\"]", "check", "{}", &second),
                      KX_CHECK_FAILED);
-    assert_true(second.retry->replayed);
+    assert_true(second.idempotency->replayed);
     assert_int_equal(second.refusal.check_count, 1);
     assert_true(second.refusal.checks[0].actual != 0);
     assert_int_equal(set_user(s, "[\"users\",\"u2\"]", "unique",
                               "{\"email\":\"a@x\"}", &second),
                      KX_UNIQUE_VIOLATION);
-    assert_true(second.retry->replayed);
+    assert_true(second.idempotency->replayed);
     assert_string_equal(second.refusal.index, "by_email");
     assert_string_equal(second.refusal.fault.detail,
                         first.refusal.fault.detail);
@@ -216,11 +220,12 @@ TEST_WITH(a_commit_that_comes_twice_at_once_is_applied_once, begin, finish)
                               .value = test_json("1")};
     kx_commits_expected(s->test.store);
     for (int i = 0; i < COMMITS; i++) {
-        commits[i] = (struct kx_commit){.mutations = &sum,
-                                        .mutation_count = 1,
-                                        .memory = talloc_new(s->mem),
-                                        .retry = retry_of(s->mem, "k", 1),
-                                        .ticket = {.owner = &done[i]}};
+        commits[i] =
+            (struct kx_commit){.mutations = &sum,
+                               .mutation_count = 1,
+                               .memory = talloc_new(s->mem),
+                               .idempotency = idempotency_of(s->mem, "k", 1),
+                               .ticket = {.owner = &done[i]}};
         assert_int_equal(kx_submit(s->test.store, &commits[i]), KX_OK);
     }
     kx_commits_done(s->test.store);
@@ -228,7 +233,7 @@ TEST_WITH(a_commit_that_comes_twice_at_once_is_applied_once, begin, finish)
         test_wait(&s->test, &done[i]);
     for (int i = 0; i < COMMITS; i++) {
         assert_int_equal(commits[i].status, KX_OK);
-        assert_int_equal(commits[i].retry->replayed, i != 0);
+        assert_int_equal(commits[i].idempotency->replayed, i != 0);
         assert_true(commits[i].stamp == commits[0].stamp);
     }
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "1");
@@ -245,8 +250,9 @@ TEST_WITH(keys_that_the_caller_makes_are_those_of_the_first, begin, finish)
         struct kx_commit commit = {.mutations = &set,
                                    .mutation_count = 1,
                                    .memory = s->mem,
-                                   .retry = retry_of(s->mem, "k", 1)};
-        commit.retry->makes_keys = true;
+                                   .idempotency =
+                                       idempotency_of(s->mem, "k", 1)};
+        commit.idempotency->makes_keys = true;
         assert_int_equal(test_commit(&s->test, &commit), KX_OK);
         assert_true(kx_equal(set.key, test_key(s->mem, keys[0])));
     }
@@ -279,10 +285,11 @@ TEST(only_what_would_come_again_is_definite)
     assert_true(outcome_is_definite(KX_OK));
     assert_true(outcome_is_definite(KX_CHECK_FAILED));
     assert_true(outcome_is_definite(KX_OUT_OF_BOUNDS));
-    const enum kx_status never[] = {
-        KX_UNKNOWN, KX_BUSY,         KX_STOPPING,        KX_DISK_FULL,
-        KX_FAILED,  KX_UNREACHABLE,  KX_INDEX_NOT_READY, KX_NO_MEMORY,
-        KX_DAMAGED, KX_RETRY_DIFFERS};
+    const enum kx_status never[] = {KX_UNKNOWN,         KX_BUSY,
+                                    KX_STOPPING,        KX_DISK_FULL,
+                                    KX_FAILED,          KX_UNREACHABLE,
+                                    KX_INDEX_NOT_READY, KX_NO_MEMORY,
+                                    KX_DAMAGED,         KX_IDEMPOTENCY_DIFFERS};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         assert_false(outcome_is_definite(never[i]));
 }
@@ -303,12 +310,13 @@ TEST_WITH(values_beyond_the_room_of_an_outcome_are_omitted, begin, finish)
                                             .returns = KX_RETURN_NEW};
     }
     for (int again = 0; again < 2; again++) {
-        commit = (struct kx_commit){.mutations = mutations,
-                                    .mutation_count = COUNT,
-                                    .memory = s->mem,
-                                    .retry = retry_of(s->mem, "k", 1)};
+        commit =
+            (struct kx_commit){.mutations = mutations,
+                               .mutation_count = COUNT,
+                               .memory = s->mem,
+                               .idempotency = idempotency_of(s->mem, "k", 1)};
         assert_int_equal(test_commit(&s->test, &commit), KX_OK);
-        assert_int_equal(commit.retry->replayed, again);
+        assert_int_equal(commit.idempotency->replayed, again);
         for (int i = 0; i < COUNT; i++) {
             assert_false(commit.results[i].omitted);
             assert_true(
@@ -322,7 +330,7 @@ TEST_WITH(values_beyond_the_room_of_an_outcome_are_omitted, begin, finish)
     commit = (struct kx_commit){.mutations = mutations,
                                 .mutation_count = COUNT,
                                 .memory = s->mem,
-                                .retry = retry_of(s->mem, "k", 1)};
+                                .idempotency = idempotency_of(s->mem, "k", 1)};
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(commit.results[i].omitted, i >= 2);
@@ -363,7 +371,7 @@ static uint64_t stored_bytes(struct story *s)
     return stats.outcome_bytes;
 }
 
-/* Whether an outcome is found or presumed to be absent. */
+/* Whether an outcome is found or assumed to be absent. */
 TEST_WITH(a_sender_has_a_quota, begin, finish)
 {
     enum { MOST = 100 };
@@ -376,21 +384,21 @@ TEST_WITH(a_sender_has_a_quota, begin, finish)
     enum kx_status status = KX_OK;
     for (; status == KX_OK && count < MOST; count++)
         status = add_one(s, talloc_asprintf(s->mem, "a/%d", count), 1, &commit);
-    assert_int_equal(status, KX_RETRY_QUOTA);
+    assert_int_equal(status, KX_IDEMPOTENCY_QUOTA);
     assert_in_range(count, 3, MOST - 1);
     uint64_t bytes = stored_bytes(s);
     assert_in_range(bytes, 2000, 3000);
     assert_int_equal(add_one(s, "a/1", 1, &commit), KX_OK);
-    assert_true(commit.retry->replayed);
-    assert_int_equal(add_one(s, "a/1", 2, &commit), KX_RETRY_DIFFERS);
+    assert_true(commit.idempotency->replayed);
+    assert_int_equal(add_one(s, "a/1", 2, &commit), KX_IDEMPOTENCY_DIFFERS);
     assert_int_equal(add_one(s, "b/1", 1, &commit), KX_OK);
-    assert_false(commit.retry->replayed);
+    assert_false(commit.idempotency->replayed);
     assert_true(stored_bytes(s) > bytes);
     bytes = stored_bytes(s);
     test_store_close(&s->test);
     test_store_open(&s->test);
     assert_true(stored_bytes(s) == bytes);
-    assert_int_equal(add_one(s, "a/more", 1, &commit), KX_RETRY_QUOTA);
+    assert_int_equal(add_one(s, "a/more", 1, &commit), KX_IDEMPOTENCY_QUOTA);
 }
 
 TEST_WITH(expired_outcomes_release_their_bytes, begin, finish)

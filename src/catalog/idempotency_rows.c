@@ -1,5 +1,5 @@
 /* The rows, to bytes and back. */
-#include "catalog/retry_rows.h"
+#include "catalog/idempotency_rows.h"
 
 #include <talloc.h>
 
@@ -11,13 +11,14 @@
 
 enum { TIME_BYTES = 8, DUE_BYTES = sizeof DUE - 1 };
 
-void retry_row_key(struct kx_slice key, struct kx_buffer *out)
+void idempotency_row_key(struct kx_slice key, struct kx_buffer *out)
 {
     kx_add_text(out, ROWS);
     kx_add_slice(out, key);
 }
 
-void retry_due_key(int64_t until_ms, struct kx_slice key, struct kx_buffer *out)
+void idempotency_due_key(int64_t until_ms, struct kx_slice key,
+                         struct kx_buffer *out)
 {
     uint8_t time[TIME_BYTES];
     for (int i = 0; i < TIME_BYTES; i++)
@@ -27,7 +28,8 @@ void retry_due_key(int64_t until_ms, struct kx_slice key, struct kx_buffer *out)
     kx_add_slice(out, key);
 }
 
-void retry_row_write(const struct retry_row *row, struct kx_buffer *out)
+void idempotency_row_write(const struct idempotency_row *row,
+                           struct kx_buffer *out)
 {
     uint8_t time[TIME_BYTES];
     for (int i = 0; i < TIME_BYTES; i++)
@@ -37,7 +39,8 @@ void retry_row_write(const struct retry_row *row, struct kx_buffer *out)
     kx_add_slice(out, row->outcome);
 }
 
-bool retry_row_read(struct kx_slice bytes, struct retry_row *row_out)
+bool idempotency_row_read(struct kx_slice bytes,
+                          struct idempotency_row *row_out)
 {
     enum { HEAD = TIME_BYTES + KX_FINGERPRINT_SIZE };
     uint64_t time = 0;
@@ -51,17 +54,17 @@ bool retry_row_read(struct kx_slice bytes, struct retry_row *row_out)
     return true;
 }
 
-struct kx_slice retry_due_start(void)
+struct kx_slice idempotency_due_start(void)
 {
     return kx_text(DUE);
 }
 
-struct kx_slice retry_due_end(void)
+struct kx_slice idempotency_due_end(void)
 {
     return kx_text(DUE_END);
 }
 
-bool retry_due_read(struct kx_slice due_key, int64_t *until_ms_out)
+bool idempotency_due_read(struct kx_slice due_key, int64_t *until_ms_out)
 {
     enum { HEAD = DUE_BYTES + TIME_BYTES };
     uint64_t time = 0;
@@ -73,14 +76,14 @@ bool retry_due_read(struct kx_slice due_key, int64_t *until_ms_out)
     return true;
 }
 
-void retry_due_add(struct kx_slice key, struct kx_buffer *out)
+void idempotency_due_add(struct kx_slice key, struct kx_buffer *out)
 {
     kx_add_byte(out, (uint8_t)key.size);
     kx_add_byte(out, (uint8_t)(key.size >> 8));
     kx_add_slice(out, key);
 }
 
-bool retry_due_next(struct kx_slice *left, struct kx_slice *key_out)
+bool idempotency_due_next(struct kx_slice *left, struct kx_slice *key_out)
 {
     size_t size =
         left->size < 2 ? 0 : left->data[0] | (size_t)left->data[1] << 8;
@@ -114,9 +117,9 @@ static uint64_t read_number(struct kx_slice bytes)
 }
 
 /* Without a row the sender has stored nothing. */
-static enum kx_status load_usage(const struct retry_usages *usages,
+static enum kx_status load_usage(const struct idempotency_usages *usages,
                                  struct engine_view *view,
-                                 struct retry_usage *usage)
+                                 struct idempotency_usage *usage)
 {
     struct kx_buffer key;
     struct kx_buffer row;
@@ -133,9 +136,10 @@ static enum kx_status load_usage(const struct retry_usages *usages,
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-enum kx_status retry_usage_find(struct retry_usages *usages,
-                                struct engine_view *view, struct kx_slice key,
-                                struct retry_usage **usage_out)
+enum kx_status idempotency_usage_find(struct idempotency_usages *usages,
+                                      struct engine_view *view,
+                                      struct kx_slice key,
+                                      struct idempotency_usage **usage_out)
 {
     struct kx_slice sender = sender_of(key);
     for (size_t i = 0; i < usages->count; i++) {
@@ -143,8 +147,8 @@ enum kx_status retry_usage_find(struct retry_usages *usages,
         if (kx_equal(usages->list[i].sender, sender))
             return KX_OK;
     }
-    struct retry_usage *list =
-        talloc_realloc(usages->mem, usages->list, struct retry_usage,
+    struct idempotency_usage *list =
+        talloc_realloc(usages->mem, usages->list, struct idempotency_usage,
                        (unsigned)usages->count + 1);
     if (list == NULL)
         return KX_NO_MEMORY;
@@ -152,8 +156,8 @@ enum kx_status retry_usage_find(struct retry_usages *usages,
     void *copy = talloc_memdup(usages->mem, sender.data, sender.size);
     if (copy == NULL)
         return KX_NO_MEMORY;
-    struct retry_usage *usage = &list[usages->count];
-    *usage = (struct retry_usage){.sender = kx_slice(copy, sender.size)};
+    struct idempotency_usage *usage = &list[usages->count];
+    *usage = (struct idempotency_usage){.sender = kx_slice(copy, sender.size)};
     enum kx_status status = load_usage(usages, view, usage);
     usages->count += status == KX_OK;
     *usage_out = usage;
@@ -168,33 +172,33 @@ static int64_t bytes_of(struct kx_slice key, size_t row_size)
                      key.size);
 }
 
-void retry_usage_add(struct retry_usage *usage, struct kx_slice key,
-                     size_t row_size)
+void idempotency_usage_add(struct idempotency_usage *usage, struct kx_slice key,
+                           size_t row_size)
 {
     usage->change += bytes_of(key, row_size);
 }
 
-void retry_usage_remove(struct retry_usage *usage, struct kx_slice key,
-                        size_t row_size)
+void idempotency_usage_remove(struct idempotency_usage *usage,
+                              struct kx_slice key, size_t row_size)
 {
     usage->change -= bytes_of(key, row_size);
 }
 
 /* Outcomes that were stored by a program without usage rows are not counted
  * when they are removed. */
-uint64_t retry_usage_now(const struct retry_usage *usage)
+uint64_t idempotency_usage_now(const struct idempotency_usage *usage)
 {
     if (usage->change < 0 && (uint64_t)-usage->change > usage->stored)
         return 0;
     return usage->stored + (uint64_t)usage->change;
 }
 
-bool retry_usage_write(void *mem, const struct retry_usage *usage,
-                       struct row_write *write_out)
+bool idempotency_usage_write(void *mem, const struct idempotency_usage *usage,
+                             struct row_write *write_out)
 {
     struct kx_buffer key;
     struct kx_buffer row;
-    uint64_t now = retry_usage_now(usage);
+    uint64_t now = idempotency_usage_now(usage);
     kx_buffer_init(&key, mem);
     kx_buffer_init(&row, mem);
     usage_key(usage->sender, &key);
@@ -207,17 +211,17 @@ bool retry_usage_write(void *mem, const struct retry_usage *usage,
     return !key.failed && !row.failed;
 }
 
-int64_t retry_usages_change(const struct retry_usages *usages)
+int64_t idempotency_usages_change(const struct idempotency_usages *usages)
 {
     int64_t change = 0;
     for (size_t i = 0; i < usages->count; i++)
-        change += (int64_t)(retry_usage_now(&usages->list[i]) -
+        change += (int64_t)(idempotency_usage_now(&usages->list[i]) -
                             usages->list[i].stored);
     return change;
 }
 
-enum kx_status retry_usages_total(void *mem, struct engine_view *view,
-                                  uint64_t *bytes_out)
+enum kx_status idempotency_usages_total(void *mem, struct engine_view *view,
+                                        uint64_t *bytes_out)
 {
     struct engine_range *range = NULL;
     struct kx_slice key;

@@ -1,7 +1,7 @@
 /* Idempotent commits: if a sender does not know the outcome of a commit, it
  * sends the commit again under the same key, and gets the first outcome. */
-#ifndef KINDEX_RETRY_H
-#define KINDEX_RETRY_H
+#ifndef KINDEX_IDEMPOTENCY_H
+#define KINDEX_IDEMPOTENCY_H
 
 #include "kindex/bytes.h"
 #include "kindex/limit.h"
@@ -14,18 +14,18 @@
  * entries are the reason. Failures, and lack of memory or space, are not
  * stored: the commit is then carried out when it is sent again. A later commit
  * under the key changes nothing. With the same digest it gets the stored
- * outcome as its result; otherwise KX_RETRY_DIFFERS.
+ * outcome as its result; otherwise KX_IDEMPOTENCY_DIFFERS.
  *
  * An outcome stores at most KX_OUTCOME_VALUES_MAX bytes of the values in the
  * result, and all values that deletions return. A larger value is read again if
  * its entry has not changed; otherwise the result says that it is omitted.
  *
  * While the outcomes of a sender take outcome_quota bytes (struct kx_options),
- * its new commits under a key are refused with KX_RETRY_QUOTA, which is not
- * stored. */
-struct kx_retry {
+ * its new commits under a key are refused with KX_IDEMPOTENCY_QUOTA, which is
+ * not stored. */
+struct kx_idempotency {
     struct kx_slice key; /* the sender, a slash, and what identifies the commit;
-                          * 1 to KX_RETRY_KEY_MAX bytes */
+                          * 1 to KX_IDEMPOTENCY_KEY_MAX bytes */
     uint8_t digest[KX_FINGERPRINT_SIZE]; /* of everything the sender asks for */
     int64_t until_ms; /* Unix time in ms until which the outcome is stored */
     bool makes_keys;  /* the caller generates different keys each time: the keys

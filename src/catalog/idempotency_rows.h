@@ -1,5 +1,5 @@
 /* The rows of the catalog that keep the outcomes of commits with an idempotency
- * key (kindex/retry.h), and the rows that say when the outcomes expire.
+ * key (kindex/idempotency.h), and the rows that say when the outcomes expire.
  *
  * An outcome row, "retry/<key>", has the time until which the outcome is kept
  * (8 bytes, little endian), the digest (16 bytes) and the outcome.
@@ -15,79 +15,82 @@
  *
  * So there is one more row per commit, and two per batch of one sender.
  * Programs that do not know these kinds skip them. */
-#ifndef RETRY_ROWS_H
-#define RETRY_ROWS_H
+#ifndef IDEMPOTENCY_ROWS_H
+#define IDEMPOTENCY_ROWS_H
 
 #include "engine/engine.h"
 
 /* The contents of an outcome row; the slices point into the row. */
-struct retry_row {
+struct idempotency_row {
     int64_t until_ms;
     struct kx_slice digest; /* KX_FINGERPRINT_SIZE bytes */
     struct kx_slice outcome;
 };
 
 /* The bytes that the outcomes of one sender take. */
-struct retry_usage {
+struct idempotency_usage {
     struct kx_slice sender;
     uint64_t stored; /* bytes in the usage row */
     int64_t change;  /* bytes that were added or removed since */
 };
 /* The usages of some senders. All zero except mem, a talloc context: empty. */
-struct retry_usages {
+struct idempotency_usages {
     void *mem;
-    struct retry_usage *list;
+    struct idempotency_usage *list;
     size_t count;
 };
 
-/* Finds the usage of a retry key's sender, which is the part of the key before
- * its first slash, in the list, or adds it from the usage row. The pointer is
- * valid until the next call. KX_OK, KX_NO_MEMORY, KX_FAILED. */
-enum kx_status retry_usage_find(struct retry_usages *usages,
-                                struct engine_view *view, struct kx_slice key,
-                                struct retry_usage **usage_out);
+/* Finds the usage of an idempotency key's sender, which is the part of the key
+ * before its first slash, in the list, or adds it from the usage row. The
+ * pointer is valid until the next call. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status idempotency_usage_find(struct idempotency_usages *usages,
+                                      struct engine_view *view,
+                                      struct kx_slice key,
+                                      struct idempotency_usage **usage_out);
 /* Adds or subtracts the bytes of the outcome of `key`, with a row of row_size
  * bytes. */
-void retry_usage_add(struct retry_usage *usage, struct kx_slice key,
-                     size_t row_size);
-void retry_usage_remove(struct retry_usage *usage, struct kx_slice key,
-                        size_t row_size);
+void idempotency_usage_add(struct idempotency_usage *usage, struct kx_slice key,
+                           size_t row_size);
+void idempotency_usage_remove(struct idempotency_usage *usage,
+                              struct kx_slice key, size_t row_size);
 /* Returns the bytes after the change, at least 0. */
-uint64_t retry_usage_now(const struct retry_usage *usage);
+uint64_t idempotency_usage_now(const struct idempotency_usage *usage);
 /* Makes the write of the usage row in talloc context mem. False if memory ran
  * out. */
-bool retry_usage_write(void *mem, const struct retry_usage *usage,
-                       struct row_write *write_out);
+bool idempotency_usage_write(void *mem, const struct idempotency_usage *usage,
+                             struct row_write *write_out);
 /* Returns the bytes by which all usages of the list change. */
-int64_t retry_usages_change(const struct retry_usages *usages);
+int64_t idempotency_usages_change(const struct idempotency_usages *usages);
 /* Adds up the usage rows. KX_OK, KX_NO_MEMORY, KX_FAILED. */
-enum kx_status retry_usages_total(void *mem, struct engine_view *view,
-                                  uint64_t *bytes_out);
+enum kx_status idempotency_usages_total(void *mem, struct engine_view *view,
+                                        uint64_t *bytes_out);
 
 /* Append the key of an outcome row, and of a due row. */
-void retry_row_key(struct kx_slice key, struct kx_buffer *out);
-void retry_due_key(int64_t until_ms, struct kx_slice key,
-                   struct kx_buffer *out);
+void idempotency_row_key(struct kx_slice key, struct kx_buffer *out);
+void idempotency_due_key(int64_t until_ms, struct kx_slice key,
+                         struct kx_buffer *out);
 
 /* Appends the value of an outcome row. */
-void retry_row_write(const struct retry_row *row, struct kx_buffer *out);
+void idempotency_row_write(const struct idempotency_row *row,
+                           struct kx_buffer *out);
 
 /* Reads the value of an outcome row. False if the bytes are something else. */
-bool retry_row_read(struct kx_slice bytes, struct retry_row *row_out);
+bool idempotency_row_read(struct kx_slice bytes,
+                          struct idempotency_row *row_out);
 
 /* The bounds of all due rows: from the first (inclusive) to the second
  * (exclusive). Static texts. */
-struct kx_slice retry_due_start(void);
-struct kx_slice retry_due_end(void);
+struct kx_slice idempotency_due_start(void);
+struct kx_slice idempotency_due_end(void);
 
 /* Reads the time in the key of a due row. False for other keys. */
-bool retry_due_read(struct kx_slice due_key, int64_t *until_ms_out);
+bool idempotency_due_read(struct kx_slice due_key, int64_t *until_ms_out);
 
 /* Appends a key to the value of a due row. */
-void retry_due_add(struct kx_slice key, struct kx_buffer *out);
+void idempotency_due_add(struct kx_slice key, struct kx_buffer *out);
 
 /* Takes the next key from the rest of a due row's value. False at the end, or
  * if the rest is damaged. */
-bool retry_due_next(struct kx_slice *left, struct kx_slice *key_out);
+bool idempotency_due_next(struct kx_slice *left, struct kx_slice *key_out);
 
 #endif
