@@ -82,8 +82,7 @@ struct request {
     void *connection;      /* of the protocol side, for header_fn */
     const char *authority; /* host of an absolute target of HTTP/1.1, which
                             * header_fn returns for Host; or NULL */
-    uint64_t absent_sizes; /* bit n: no header has a name of n bytes, modulo
-                            * 64 (request_header) */
+    uint64_t absent;       /* bits of names (header_bit) that no header has */
     struct trace trace;
     struct kx_slice body;
     void *memory; /* talloc context, freed after the reply */
@@ -102,12 +101,18 @@ struct request {
     struct kx_commit commit; /* for request_commit */
 };
 
-/* As header_fn. Most headers that are looked for are absent, which the length
- * of their name alone tells for HTTP/1.1. */
+/* One of 64 bits for a name in any case, by its length and first letter. */
+static inline uint64_t header_bit(const char *name, size_t size)
+{
+    return 1ull << (size + 3 * (size_t)(name[0] | 0x20)) % 64;
+}
+
+/* As header_fn. Most headers that are looked for are absent, which their bit
+ * alone tells for HTTP/1.1. */
 static inline const char *request_header(const struct request *request,
                                          const char *name)
 {
-    bool absent = (request->absent_sizes >> strlen(name) % 64 & 1) != 0;
+    bool absent = (request->absent & header_bit(name, strlen(name))) != 0;
     return absent ? NULL : request->header(request, name);
 }
 

@@ -63,17 +63,16 @@ static enum MHD_Result take_header(void *closure, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-/* Clears the bit of the name's length. */
-static enum MHD_Result note_size(void *closure, enum MHD_ValueKind kind,
+/* Clears the bit of the name. */
+static enum MHD_Result note_name(void *closure, enum MHD_ValueKind kind,
                                  const char *name, size_t name_size,
                                  const char *value, size_t value_size)
 {
-    uint64_t *absent_sizes = closure;
+    uint64_t *absent = closure;
     (void)kind;
-    (void)name;
     (void)value;
     (void)value_size;
-    *absent_sizes &= ~(1ull << name_size % 64);
+    *absent &= ~header_bit(name, name_size);
     return MHD_YES;
 }
 
@@ -273,11 +272,11 @@ static void open_request(struct exchange *exchange,
     struct request *request = &exchange->request;
     request->connection = connection;
     request->header = find_header;
-    request->absent_sizes = UINT64_MAX;
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_size,
-                                &request->absent_sizes);
+    request->absent = UINT64_MAX;
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_name,
+                                &request->absent);
     if (request->authority != NULL)
-        request->absent_sizes &= ~(1ull << strlen("Host"));
+        request->absent &= ~header_bit("Host", strlen("Host"));
     request->method = method_parse(method);
     exchange->protocol = &PROTOCOL;
     if (request->authority != NULL &&

@@ -4,10 +4,8 @@
 #
 # Three runs of the server differ only in the number of GETs or PUTs of 190
 # bytes; the difference of two counts is what those requests cost. Left out is
-# libmicrohttpd's zeroing of its connection memory, which valgrind counts as one
-# instruction per byte and a processor does not, and what is done by the clock
-# (compaction, the checkpointer, samples of the metrics, the log of slow
-# requests). Commits that come together make more or fewer batches, by chance: a
+# what is done by the clock (compaction, the checkpointer, samples of the metrics,
+# the log of slow requests). Commits that come together make more or fewer batches, by chance: a
 # PUT is given as if they made one, and a GET as if the commits before it had
 # made as many in both runs.
 #
@@ -81,8 +79,8 @@ for name in ${by_clock//|/ } ${for_requests//|/ }; do
     nm "$build/kindex" | grep -q " $name\$" || give_up "kindex has no function $name"
 done
 
-# Total of a profile without what MHD_pool_* spends in memset, and what of it
-# the writer took. Names are given once and later only by their number; a call's
+# Total of a profile without what is done by the clock, and what of it the writer
+# took. Names are given once and later only by their number; a call's
 # cost is on the line after it.
 instructions() {
     awk '
@@ -92,19 +90,17 @@ instructions() {
             if (text != id) names[id] = substr(text, length(id) + 2)
             return names[id]
         }
-        /^fn=/ { caller = name(substr($0, 4)); next }
+        /^fn=/ { name(substr($0, 4)); next }
         /^cfn=/ { callee = name(substr($0, 5)); next }
         /^calls=/ { called = 1; next }
         called { called = 0
-                 if (caller ~ /^MHD_pool_/ && callee ~ /memset/)
-                     zeroing += $NF
                  if (callee ~ /^('"$by_clock"')$/)
                      clock += $NF
                  if (callee ~ /^('"$for_requests"')$/)
                      requests += $NF
                  next }
         /^(totals|summary):/ { total = $2 }
-        END { printf "%d %d\n", total - zeroing - clock, requests }' "$1"
+        END { printf "%d %d\n", total - clock, requests }' "$1"
 }
 
 # Opens as many watches, which wait until the server is stopped.
