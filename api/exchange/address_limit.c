@@ -14,11 +14,12 @@ LIST_HEAD(chain, client_usage);
 
 struct address_limit {
     uint64_t share;
+    size_t loops;
     pthread_mutex_t lock; /* guards what follows */
     struct chain chains[CHAINS];
 };
 
-struct address_limit *address_limit_open(uint64_t share)
+struct address_limit *address_limit_open(uint64_t share, size_t loops)
 {
     struct address_limit *limit = talloc_zero(NULL, struct address_limit);
     if (limit == NULL || pthread_mutex_init(&limit->lock, NULL) != 0) {
@@ -26,6 +27,7 @@ struct address_limit *address_limit_open(uint64_t share)
         return NULL;
     }
     limit->share = share;
+    limit->loops = loops;
     return limit;
 }
 
@@ -70,7 +72,8 @@ static struct client_usage *find(struct address_limit *limit, uint64_t name,
     LIST_FOREACH(client, chain, chain)
         if (client->name == name && client->by_token == by_token)
             return client;
-    client = talloc_zero(limit, struct client_usage);
+    client = talloc_zero_size(limit, sizeof *client +
+                                         limit->loops * sizeof *client->turns);
     if (client == NULL)
         return NULL;
     client->name = name;

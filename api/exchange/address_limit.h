@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
+#include "exchange/turns.h"
 #include "kindex.h"
 
 struct address_limit;
@@ -29,11 +30,12 @@ struct client_usage {
     atomic_uint_fast64_t in_vain_ns; /* the last time that no exchange could be
                                       * ended for it */
     struct kx_client commits;        /* its turns of the writer */
+    struct client_turns turns[];     /* at each loop, which alone uses it */
 };
 
-/* Allows at most `share` connections of one address. NULL when memory ran
- * out. */
-struct address_limit *address_limit_open(uint64_t share);
+/* Allows at most `share` connections of one address, in a server with so many
+ * event loops. NULL when memory ran out. */
+struct address_limit *address_limit_open(uint64_t share, size_t loops);
 /* Frees the table, which no connection or request uses any longer. NULL is
  * allowed. */
 void address_limit_close(struct address_limit *limit);

@@ -117,9 +117,9 @@ static enum exchange_next handle_on(struct exchange *exchange,
     return end_handler(exchange);
 }
 
-/* Runs the handler. Checks the token again, which may have been revoked since
+/* Begins the handler. Checks the token again, which may have been revoked since
  * the request began. */
-static enum exchange_next handle(struct exchange *exchange)
+static enum exchange_next begin_handler(struct exchange *exchange)
 {
     if (!request_is_on_standby(&exchange->request) &&
         !access_admit_again(&exchange->request, &exchange->reply))
@@ -204,7 +204,11 @@ enum exchange_next exchange_run(struct exchange *exchange)
         return complete(exchange);
     exchange_fit(&exchange->body);
     exchange->request.body = kx_buffer_slice(&exchange->body);
-    return handle(exchange);
+    if (!run_queue_is_busy(exchange->queue, exchange->timing.started_ns))
+        return begin_handler(exchange);
+    exchange->phase = EXCHANGE_RUNNING;
+    exchange_await_start(exchange);
+    return EXCHANGE_PARK;
 }
 
 /* Continues after a wait: the handler, which the wait was for, or what
@@ -212,6 +216,8 @@ enum exchange_next exchange_run(struct exchange *exchange)
 static enum exchange_next take_answer(struct exchange *exchange,
                                       enum exchange_awaits ended)
 {
+    if (ended == AWAITS_START)
+        return begin_handler(exchange);
     if (exchange->fiber != NULL)
         return handle_on(exchange, ended);
     if (exchange->phase == EXCHANGE_RUNNING)
@@ -280,19 +286,28 @@ void exchange_cancel(struct exchange *exchange)
         exchange_wake(exchange);
 }
 
-/* A handler whose commit was answered continues, because its reply tells what
- * was written; one that sends a stream could take long. Any other is
- * dropped, and its reply becomes a problem. A stream whose status is sent can
- * only be broken off, which the flag `failed` causes. */
+/* Must the exchange be continued although the server stops? Yes if its answer
+ * has come, or if its commit was answered, because its reply tells what was
+ * written; but a handler that sends a stream could take long. */
+static bool must_continue(const struct exchange *exchange)
+{
+    if (exchange->awaits != AWAITS_TURN && exchange->awaits != AWAITS_START)
+        return true;
+    return exchange->fiber != NULL && exchange->committed &&
+           exchange->parts == NULL;
+}
+
+/* A stream whose status is sent can only be broken off, which the flag `failed`
+ * causes. */
 void exchange_abandon(struct exchange *exchange)
 {
-    if (exchange->fiber != NULL && exchange->committed &&
-        exchange->parts == NULL) {
+    if (must_continue(exchange)) {
         exchange_continue(exchange);
         return;
     }
+    bool running = exchange->awaits == AWAITS_START || exchange->fiber != NULL;
     end_wait(exchange);
-    if (exchange->fiber != NULL) {
+    if (running) {
         exchange_call_drop(exchange);
         problem(&exchange->request, &exchange->reply, PROBLEM_STOPPING,
                 "The server stopped before it processed the request.");

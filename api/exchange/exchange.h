@@ -28,6 +28,7 @@ enum exchange_phase {
 /* What a parked exchange waits for. */
 enum exchange_awaits {
     AWAITS_NOTHING, /* it is not parked */
+    AWAITS_START,   /* a turn in which its handler begins */
     AWAITS_COMMIT,
     AWAITS_FLUSH,
     AWAITS_TURN,
@@ -133,7 +134,8 @@ void exchange_refuse(struct exchange *exchange, enum problem_code code,
                      const char *detail);
 /* Appends to the body. The body of a refused request is dropped. */
 void exchange_body(struct exchange *exchange, const void *data, size_t size);
-/* Runs the handler after the body is complete. EXCHANGE_REPLY: the reply is to
+/* Runs the handler after the body is complete, now or in another turn of the
+ * loop. EXCHANGE_REPLY: the reply is to
  * be sent, also for a refused request. EXCHANGE_PARK: the reply is not complete
  * yet; `ready` will be called, never from within this call. */
 enum exchange_next exchange_run(struct exchange *exchange);
@@ -148,8 +150,9 @@ void exchange_cancel(struct exchange *exchange);
 /* For exchange_loop.c: ends the wait of an exchange for news (request.wait) and
  * continues it. Does nothing when the core is already delivering the news. */
 void exchange_wake(struct exchange *exchange);
-/* For exchange_loop.c: ends an exchange that waits for its turn. Its reply
- * becomes a problem; a stream that has begun is broken off. */
+/* For exchange_loop.c: ends an exchange of the queue of turns. Its reply
+ * becomes a problem; a stream that has begun is broken off. If its answer has
+ * come it is continued instead. */
 void exchange_abandon(struct exchange *exchange);
 
 /* Copies up to `size` bytes of the stream to out. CHUNK_DATA: *copied_out says

@@ -32,7 +32,7 @@ bool exchange_loop_note_reads(struct slow_disk *disk,
 void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns)
 {
     const struct service *service = queue->service;
-    queue->now_ns = now_ns;
+    run_queue_begin(queue, now_ns);
     if (service->role.shared || !workers_can_read(service->workers))
         return;
     struct kx_disk_reads reads = kx_disk_reads(service->store);
@@ -43,16 +43,24 @@ void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns)
     kx_reader_confine(queue->reader, queue->reads_beside);
 }
 
+/* Continues an exchange whose answer has come, now or in its turn. */
+static void take_answer(struct run_queue *queue, struct exchange *exchange)
+{
+    queue->awaited--;
+    if (run_queue_is_busy(queue, kx_monotonic_ns()))
+        run_queue_turn(queue, exchange);
+    else
+        exchange_continue(exchange);
+}
+
 bool exchange_loop_answers(struct run_queue *queue)
 {
     struct kx_ticket *ticket = run_queue_take_answers(queue);
     bool any = ticket != NULL;
     while (ticket != NULL) {
         struct kx_ticket *next = ticket->next;
-        if (!exchange_note_early_news(ticket->owner, ticket)) {
-            queue->awaited--;
-            exchange_continue(ticket->owner);
-        }
+        if (!exchange_note_early_news(ticket->owner, ticket))
+            take_answer(queue, ticket->owner);
         ticket = next;
     }
     return any;
@@ -62,14 +70,16 @@ bool exchange_loop_answers(struct run_queue *queue)
  * for which the time is not sufficient. */
 bool exchange_loop_turns(struct run_queue *queue)
 {
-    const struct exchange *last = run_queue_begin_slices(queue);
-    struct exchange *exchange;
-    if (last == NULL)
+    uint64_t now_ns = kx_monotonic_ns();
+    size_t left = run_queue_begin_slices(queue, now_ns);
+    if (left == 0)
         return false;
     do {
-        exchange = run_queue_take_turn(queue);
-        exchange_continue(exchange);
-    } while (exchange != last && kx_monotonic_ns() < queue->slices_end_ns);
+        uint64_t began_ns = now_ns;
+        exchange_continue(turns_take(&queue->turns));
+        now_ns = kx_monotonic_ns();
+        turns_charge(&queue->turns, now_ns - began_ns);
+    } while (--left > 0 && now_ns < queue->slices_end_ns);
     return true;
 }
 
@@ -98,7 +108,8 @@ bool exchange_loop_alarms(struct run_queue *queue, bool stopping)
     if (queue->alarms.first == NULL)
         return false;
     queue->handled_ns = kx_monotonic_ns();
-    while ((exchange = run_queue_take_alarm(queue)) != NULL) {
+    while (!run_queue_is_busy(queue, kx_monotonic_ns()) &&
+           (exchange = run_queue_take_alarm(queue)) != NULL) {
         exchange_wake(exchange);
         any = true;
     }

@@ -5,26 +5,28 @@
 
 #include "exchange/run_queue.h"
 
-/* Begins a turn of the loop: sets now_ns, and reads_beside in front of a data
- * directory. One read of a slow disk would delay all requests of the loop, so
- * workers, if there are any that read, then do what needs a view. Where the
- * system has the files in memory it would only take longer to hand each request
- * over. */
+/* Begins a turn of the loop (run_queue_begin), and sets reads_beside in front
+ * of a data directory. One read of a slow disk would delay all requests of the
+ * loop, so workers, if there are any that read, then do what needs a view.
+ * Where the system has the files in memory it would only take longer to hand
+ * each request over. */
 void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns);
 /* A part of it: notes the reads that have been made by now, by the loop and all
  * workers, and returns whether the disk counts as slow. */
 bool exchange_loop_note_reads(struct slow_disk *disk,
                               struct kx_disk_reads reads, uint64_t now_ns);
 
-/* Continues every exchange whose answer was put, which may call its `ready`.
- * False when there was none. */
+/* Continues every exchange whose answer was put, which may call its `ready`; if
+ * this turn of the loop has lasted too long, in another turn. False when there
+ * was none. */
 bool exchange_loop_answers(struct run_queue *queue);
-/* Called once in each turn of the loop: gives each exchange in the queue of
- * turns a slice until the time for slices is used up. The others come first in
- * the next call. False when none waited. */
+/* Called once in each turn of the loop: gives exchanges in the queue of turns a
+ * slice each until the time for slices is used up; the others have theirs in
+ * later calls. False when none waited. */
 bool exchange_loop_turns(struct run_queue *queue);
-/* Continues the exchanges whose wait has expired, or all that wait for news if
- * the loop is `stopping`. False when there was none. */
+/* Continues exchanges whose wait has expired, until this turn of the loop has
+ * lasted too long, or all that wait for news if the loop is `stopping`. False
+ * when there was none. */
 bool exchange_loop_alarms(struct run_queue *queue, bool stopping);
 /* Ends the exchanges that wait for their turn with a problem (503 stopping), or
  * breaks off their streams, because the loop stops. */

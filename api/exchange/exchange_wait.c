@@ -82,11 +82,21 @@ bool exchange_await_read(struct exchange *exchange)
     return true;
 }
 
-void exchange_await_turn(struct exchange *exchange)
+static void await_turn(struct exchange *exchange, enum exchange_awaits what)
 {
-    exchange->awaits = AWAITS_TURN;
+    exchange->awaits = what;
     timing_park(&exchange->timing);
     run_queue_turn(exchange->queue, exchange);
+}
+
+void exchange_await_start(struct exchange *exchange)
+{
+    await_turn(exchange, AWAITS_START);
+}
+
+void exchange_await_turn(struct exchange *exchange)
+{
+    await_turn(exchange, AWAITS_TURN);
 }
 
 /* Only the chunks of streams wait for memory (exchange_stream.c). */
@@ -134,7 +144,8 @@ void exchange_note_wait(struct exchange *exchange)
         return;
     if (exchange->awaits == AWAITS_FLUSH)
         timing_resume(timing, PHASE_FLUSH);
-    else if (exchange->awaits == AWAITS_TURN || exchange->awaits == AWAITS_VIEW)
+    else if (exchange->awaits == AWAITS_START ||
+             exchange->awaits == AWAITS_TURN || exchange->awaits == AWAITS_VIEW)
         timing_resume(timing, PHASE_TURNS);
     else if (exchange->awaits == AWAITS_NEWS &&
              !exchange->request.caller.forwarded)

@@ -9,12 +9,18 @@
 #include <talloc.h>
 #include <unistd.h>
 
+#include "exchange/address_limit.h"
 #include "exchange/exchange.h"
 #include "exchange/fiber.h"
 
 /* Time for slices in each turn of the loop. By so much, many long lists and
  * streams may delay all other requests. */
 static const uint64_t SLICES_NS = KX_MS_NS;
+
+/* Time after which a turn of the loop begins no handler and continues none:
+ * what is left waits for other turns, in which clients are served in rotation.
+ * Some hundreds of usual requests take that long. */
+static const uint64_t BUSY_NS = 2 * KX_MS_NS;
 
 /* After this time an exchange that waits for memory tries again. */
 static const uint64_t LATER_NS = 50 * KX_MS_NS;
@@ -38,7 +44,9 @@ bool run_queue_open(struct run_queue *queue, struct service *service,
 {
     *queue = (struct run_queue){.service = service,
                                 .number = number,
-                                .reads_beside = service->role.shared};
+                                .reads_beside = service->role.shared,
+                                .busy_until_ns = UINT64_MAX};
+    turns_init(&queue->turns);
     TAILQ_INIT(&queue->waiting);
     TAILQ_INIT(&queue->awaiting);
     queue->answers_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -104,43 +112,35 @@ struct kx_ticket *run_queue_take_answers(struct run_queue *queue)
     return first;
 }
 
-void turns_append(struct turns *turns, struct exchange *exchange)
-{
-    exchange->next = NULL;
-    if (turns->last == NULL)
-        turns->first = exchange;
-    else
-        turns->last->next = exchange;
-    turns->last = exchange;
-}
-
-struct exchange *turns_take(struct turns *turns)
-{
-    struct exchange *exchange = turns->first;
-    if (exchange == NULL)
-        return NULL;
-    turns->first = exchange->next;
-    if (turns->first == NULL)
-        turns->last = NULL;
-    return exchange;
-}
-
 void run_queue_turn(struct run_queue *queue, struct exchange *exchange)
 {
-    turns_append(&queue->turns, exchange);
+    struct client_usage *client = exchange->client;
+    turns_add(&queue->turns,
+              client != NULL ? &client->turns[queue->number] : &queue->others,
+              exchange, exchange->awaits == AWAITS_START);
+}
+
+void run_queue_begin(struct run_queue *queue, uint64_t now_ns)
+{
+    queue->now_ns = now_ns;
+    queue->busy_until_ns = now_ns + BUSY_NS;
+}
+
+bool run_queue_is_busy(const struct run_queue *queue, uint64_t now_ns)
+{
+    return now_ns >= queue->busy_until_ns;
 }
 
 void run_queue_later(struct run_queue *queue, struct exchange *exchange)
 {
     if (queue->later.first == NULL)
         queue->later_ns = kx_monotonic_ns() + LATER_NS;
-    turns_append(&queue->later, exchange);
+    exchange_list_append(&queue->later, exchange);
 }
 
 bool run_queue_may_slice(const struct run_queue *queue)
 {
-    return queue->turns.first == NULL &&
-           kx_monotonic_ns() < queue->slices_end_ns;
+    return queue->turns.count == 0 && kx_monotonic_ns() < queue->slices_end_ns;
 }
 
 /* Moves the exchanges of `later` to `turns` when their time has come. */
@@ -148,21 +148,15 @@ static void move_later(struct run_queue *queue, uint64_t now_ns)
 {
     struct exchange *exchange;
     if (now_ns >= queue->later_ns)
-        while ((exchange = turns_take(&queue->later)) != NULL)
-            turns_append(&queue->turns, exchange);
+        while ((exchange = exchange_list_take(&queue->later)) != NULL)
+            run_queue_turn(queue, exchange);
 }
 
-const struct exchange *run_queue_begin_slices(struct run_queue *queue)
+size_t run_queue_begin_slices(struct run_queue *queue, uint64_t now_ns)
 {
-    uint64_t now_ns = kx_monotonic_ns();
     queue->slices_end_ns = now_ns + SLICES_NS;
     move_later(queue, now_ns);
-    return queue->turns.last;
-}
-
-struct exchange *run_queue_take_turn(struct run_queue *queue)
-{
-    return turns_take(&queue->turns);
+    return queue->turns.count;
 }
 
 struct exchange *run_queue_take_any(struct run_queue *queue)
@@ -218,5 +212,5 @@ int run_queue_timeout_ms(const struct run_queue *queue)
 
 bool run_queue_has_turns(const struct run_queue *queue)
 {
-    return queue->turns.first != NULL || queue->later.first != NULL;
+    return queue->turns.count > 0 || queue->later.first != NULL;
 }

@@ -9,23 +9,13 @@
 #include <sys/queue.h>
 
 #include "exchange/timer_heap.h"
+#include "exchange/turns.h"
 #include "http/service.h"
 
 struct exchange;
 struct forward;
 struct fiber_pool;
 TAILQ_HEAD(exchanges, exchange);
-
-/* A queue of exchanges, linked by next. */
-struct turns {
-    struct exchange *first;
-    struct exchange *last;
-};
-
-/* Puts an exchange at the end; takes the first one, or NULL. An exchange is in
- * at most one list. */
-void turns_append(struct turns *turns, struct exchange *exchange);
-struct exchange *turns_take(struct turns *turns);
 
 /* What is known of the disk of a data directory (exchange_loop_note_reads). */
 struct slow_disk {
@@ -48,9 +38,13 @@ struct run_queue {
     struct kx_ticket *answered;
     struct exchange *free;
     size_t free_count;
-    struct turns turns;       /* handlers and streams that wait for others */
-    struct turns later;       /* streams that wait for memory */
+    struct turns turns;         /* exchanges that wait for others */
+    struct client_turns others; /* of exchanges without a client */
+    struct exchange_list later; /* streams that wait for memory */
     uint64_t later_ns;        /* when these join `turns`, while there are any */
+    uint64_t busy_until_ns;   /* handlers that begin, and answers that come,
+                               * later in this turn of the loop wait for
+                               * another turn. UINT64_MAX before the first */
     uint64_t slices_end_ns;   /* of this turn of the loop */
     struct exchanges waiting; /* for news; the core has their request.wait */
     struct timer_heap alarms; /* for when their waits end */
@@ -84,19 +78,21 @@ void run_queue_put(struct run_queue *queue, struct kx_ticket *first);
 /* Takes the tickets that were put, as a list; NULL: no ticket was put. */
 struct kx_ticket *run_queue_take_answers(struct run_queue *queue);
 
-/* Puts an exchange at the end of the queue of turns. It must be in no other
- * list of the run queue. */
+/* Begins a turn of the loop: sets now_ns and busy_until_ns. */
+void run_queue_begin(struct run_queue *queue, uint64_t now_ns);
+/* Puts an exchange into the queue of turns. It must be in no other list of the
+ * run queue. */
 void run_queue_turn(struct run_queue *queue, struct exchange *exchange);
+/* Is the time of this turn of the loop used up? Then what can wait has to. */
+bool run_queue_is_busy(const struct run_queue *queue, uint64_t now_ns);
 /* The same after a delay. For exchanges that wait for memory: in the queue of
  * turns they would keep the loop busy without work. */
 void run_queue_later(struct run_queue *queue, struct exchange *exchange);
 /* Begins the time for slices of this turn of the loop, and moves exchanges that
- * have waited for memory long enough to the queue of turns. Returns the last
- * one in that queue; NULL: it is empty. */
-const struct exchange *run_queue_begin_slices(struct run_queue *queue);
-/* Takes the first exchange of the queue of turns; NULL: it is empty. */
-struct exchange *run_queue_take_turn(struct run_queue *queue);
-/* The same, but exchanges that wait for memory come last. */
+ * have waited for memory long enough to the queue of turns. Returns how many
+ * are in that queue. */
+size_t run_queue_begin_slices(struct run_queue *queue, uint64_t now_ns);
+/* Takes an exchange that waits for its turn or for memory; NULL: none does. */
 struct exchange *run_queue_take_any(struct run_queue *queue);
 /* May a slice be made at once? Not while other exchanges wait for theirs, nor
  * when the time for slices is used up. */
@@ -110,7 +106,7 @@ struct exchange *run_queue_take_alarm(struct run_queue *queue);
 /* Milliseconds until an exchange of the queue of turns or an alarm is due; -1:
  * never. */
 int run_queue_timeout_ms(const struct run_queue *queue);
-/* Does any exchange wait for its turn? */
+/* Does any exchange wait for its turn, or for memory? */
 bool run_queue_has_turns(const struct run_queue *queue);
 
 #endif

@@ -9,7 +9,7 @@
 struct lane {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;
-    struct turns turns;
+    struct exchange_list list;
     size_t waiting;
     bool closing;
 };
@@ -71,9 +71,9 @@ static void lane_close(struct lane *lane)
 static struct exchange *lane_take(struct lane *lane)
 {
     pthread_mutex_lock(&lane->lock);
-    while (lane->turns.first == NULL && !lane->closing)
+    while (lane->list.first == NULL && !lane->closing)
         pthread_cond_wait(&lane->wake, &lane->lock);
-    struct exchange *exchange = turns_take(&lane->turns);
+    struct exchange *exchange = exchange_list_take(&lane->list);
     lane->waiting -= exchange != NULL;
     pthread_mutex_unlock(&lane->lock);
     return exchange;
@@ -85,7 +85,7 @@ static bool lane_put(struct lane *lane, struct exchange *exchange,
     pthread_mutex_lock(&lane->lock);
     bool taken = !refusable || lane->waiting < READ_QUEUE_MAX;
     if (taken) {
-        turns_append(&lane->turns, exchange);
+        exchange_list_append(&lane->list, exchange);
         lane->waiting++;
         pthread_cond_signal(&lane->wake);
     }

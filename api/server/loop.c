@@ -67,7 +67,7 @@ static int sooner(int a, int b)
  * every 10 ms whether it may end. */
 static int timeout_ms(const struct loop *loop)
 {
-    if (loop->queue.turns.first != NULL)
+    if (loop->queue.turns.count > 0)
         return 0;
     int timeout =
         sooner(http1_timeout_ms(loop->http1), http2_timeout_ms(loop->http2));

@@ -116,7 +116,7 @@ static bool start_visits(struct server *server)
     struct service *service = &server->service;
     char why[200];
     service->address_limit =
-        address_limit_open(options->connections_per_address);
+        address_limit_open(options->connections_per_address, options->loops);
     if (service->address_limit == NULL)
         return complain("cannot", "start", "memory ran out");
     if (options->engine != NULL && !start_forwarding(server))

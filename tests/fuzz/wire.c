@@ -41,7 +41,7 @@ static void open_doors(void *memory)
     house_open(memory);
     signal(SIGPIPE, SIG_IGN);
     house.service.address_limit =
-        address_limit_open(house.options.connections_per_address);
+        address_limit_open(house.options.connections_per_address, 1);
     assert_non_null(house.service.address_limit);
     assert_true(mhd_socket_start(&limits));
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -27,7 +27,7 @@ static struct client_usage *enter(struct address_limit *limit, const char *text)
 
 static void an_address_has_its_share_and_no_more(void **state)
 {
-    struct address_limit *limit = address_limit_open(2);
+    struct address_limit *limit = address_limit_open(2, 1);
     (void)state;
     struct client_usage *first = enter(limit, "192.0.2.1");
     struct client_usage *second = enter(limit, "192.0.2.1");
@@ -49,7 +49,7 @@ static void an_address_has_its_share_and_no_more(void **state)
 /* The two are one address for us, or not. */
 static void are(const char *one, const char *two, bool same)
 {
-    struct address_limit *limit = address_limit_open(1);
+    struct address_limit *limit = address_limit_open(1, 1);
     struct client_usage *first = enter(limit, one);
     struct client_usage *second = enter(limit, two);
     assert_non_null(first);
@@ -78,7 +78,7 @@ static void an_ipv4_address_is_the_same_in_ipv6(void **state)
 
 static void many_come_and_go(void **state)
 {
-    struct address_limit *limit = address_limit_open(3);
+    struct address_limit *limit = address_limit_open(3, 1);
     struct client_usage *all[3000];
     char text[32];
     (void)state;

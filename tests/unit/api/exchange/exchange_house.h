@@ -21,6 +21,7 @@ struct house {
     const char *if_none_match;
     const char *authorization;
     const char *hop;
+    struct client_usage *client; /* whose requests they are, or NULL */
     unsigned ready; /* exchanges that were continued to their reply */
 };
 

@@ -63,6 +63,7 @@ static void get_few(int first)
 static void begin_turn(uint64_t now_ns)
 {
     exchange_loop_begin(&house->queue, now_ns);
+    house->queue.busy_until_ns = UINT64_MAX; /* its clock is not the real one */
 }
 
 /* By workers, all at once. */

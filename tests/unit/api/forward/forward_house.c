@@ -66,7 +66,7 @@ static void start_active(void)
     nodes->service.options = &nodes->options;
     nodes->service.routes = &ROUTES;
     nodes->service.store = nodes->store.store;
-    nodes->service.address_limit = address_limit_open(1000);
+    nodes->service.address_limit = address_limit_open(1000, 1);
     nodes->service.workers =
         workers_open(&nodes->service, 1, 0, exchange_call_serve);
     assert_non_null(nodes->service.workers);

@@ -20,7 +20,7 @@ static void connection_that_epoll_rejects_is_not_counted(void **state)
     static const struct mhd_socket_limits limits = {.header_timeout_ms = 60000,
                                                     .body_timeout_ms = 60000};
     struct service service = {.options = &options,
-                              .address_limit = address_limit_open(1)};
+                              .address_limit = address_limit_open(1, 1)};
     struct run_queue queue = {.service = &service};
     struct http1 *http1 = http1_open(&queue, NULL);
     (void)state;

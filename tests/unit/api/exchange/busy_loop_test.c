@@ -1,0 +1,130 @@
+/* A turn of the loop that has lasted too long: requests and answers that come
+ * later in it wait for their turns, in which clients are served in rotation. */
+#include "exchange_house.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+
+#include "exchange/address_limit.h"
+#include "exchange/exchange_loop.h"
+
+enum { REQUESTS = 100, KEYS = 200 };
+
+/* From here on the time of this turn of the loop is used up. */
+static void make_busy(void)
+{
+    exchange_loop_begin(&house->queue, 0);
+}
+
+static struct client_usage *client_at(const char *address)
+{
+    struct sockaddr_in peer = {.sin_family = AF_INET};
+    struct sockaddr_storage storage = {0};
+    inet_pton(AF_INET, address, &peer.sin_addr);
+    memcpy(&storage, &peer, sizeof peer);
+    return address_limit_enter(house->service.address_limit, &storage);
+}
+
+static const char *many_keys(void)
+{
+    char *text = talloc_strdup(house->mem, "{\"keys\":[[\"a\"]");
+    for (int i = 1; i < KEYS; i++)
+        text = talloc_strdup_append(text, ",[\"b\"]");
+    return talloc_strdup_append(text, "]}");
+}
+
+static void requests_of_one_client_delay_another_by_few_of_them(void **state)
+{
+    (void)state;
+    struct exchange *exchanges[REQUESTS];
+    struct kx_slice body = kx_text(many_keys());
+    house->client = client_at("10.0.0.1");
+    make_busy();
+    for (int i = 0; i < REQUESTS; i++)
+        exchanges[i] = start(METHOD_POST, "/get", body, EXCHANGE_PARK);
+    struct client_usage *first = house->client;
+    house->client = client_at("10.0.0.2");
+    struct exchange *other =
+        start(METHOD_GET, "/livez", kx_slice(NULL, 0), EXCHANGE_PARK);
+    while (other->phase != EXCHANGE_READY)
+        assert_true(exchange_loop_turns(&house->queue));
+    assert_true(house->ready < REQUESTS / 2);
+    assert_reply(other, 200, "true");
+    wait_for_ready(REQUESTS + 1);
+    for (int i = 0; i < REQUESTS; i++)
+        assert_reply(exchanges[i], 200, "\"entries\"");
+    address_limit_leave(house->service.address_limit, first);
+    address_limit_leave(house->service.address_limit, house->client);
+}
+
+/* The answer is in the list of the queue. */
+static void await_answer(void)
+{
+    struct pollfd answers = {.fd = house->queue.answers_fd, .events = POLLIN};
+    poll(&answers, 1, -1);
+    exchange_loop_answers(&house->queue);
+}
+
+static void answers_wait_for_their_turns(void **state)
+{
+    (void)state;
+    struct exchange *exchange =
+        start(METHOD_PUT, "/kv/c", kx_text("3"), EXCHANGE_PARK);
+    make_busy();
+    await_answer();
+    assert_int_equal(exchange->awaits, AWAITS_COMMIT);
+    assert_int_equal(house->ready, 0);
+    assert_true(exchange_loop_turns(&house->queue));
+    assert_int_equal(house->ready, 1);
+    assert_reply(exchange, 201, "\"ok\":true");
+}
+
+static void answered_commit_is_reported_when_the_server_stops(void **state)
+{
+    (void)state;
+    struct exchange *exchange =
+        start(METHOD_PUT, "/kv/c", kx_text("3"), EXCHANGE_PARK);
+    make_busy();
+    await_answer();
+    exchange_loop_abandon(&house->queue);
+    assert_reply(exchange, 201, "\"ok\":true");
+}
+
+static void handlers_that_have_not_begun_answer_503_at_stop(void **state)
+{
+    (void)state;
+    make_busy();
+    struct exchange *exchange =
+        start(METHOD_GET, "/kv/a", kx_slice(NULL, 0), EXCHANGE_PARK);
+    exchange_loop_abandon(&house->queue);
+    assert_int_equal(house->ready, 1);
+    assert_reply(exchange, 503, "stopping");
+}
+
+static void client_that_left_before_its_turn_is_not_served(void **state)
+{
+    (void)state;
+    make_busy();
+    struct exchange *exchange =
+        start(METHOD_PUT, "/kv/c", kx_text("3"), EXCHANGE_PARK);
+    exchange_cancel(exchange);
+    assert_true(exchange_loop_turns(&house->queue));
+    assert_int_equal(house->ready, 1);
+    assert_int_equal(exchange->reply.status, 0);
+    exchange_end(exchange);
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, begin_house, finish_house)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(requests_of_one_client_delay_another_by_few_of_them),
+        TEST(answers_wait_for_their_turns),
+        TEST(answered_commit_is_reported_when_the_server_stops),
+        TEST(handlers_that_have_not_begun_answer_503_at_stop),
+        TEST(client_that_left_before_its_turn_is_not_served),
+    };
+    return cmocka_run_group_tests(tests, memory_open, memory_close);
+}
