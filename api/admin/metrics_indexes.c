@@ -1,6 +1,9 @@
 /* Figures of each index. One table; Prometheus wants all values of a name
- * together, so the indexes are gone through once for each row. */
+ * together, so the descriptions of all indexes are collected first. */
 #include "admin/metrics.h"
+
+#include <talloc.h>
+
 #include "admin/metrics_text.h"
 
 /* 1 for an index that is ready, also when it was never seen building. */
@@ -59,74 +62,96 @@ static const struct index_figure {
      last_read},
 };
 
-static void write_figure(struct kx_reader *reader,
+/* The indexes of one view. */
+struct indexes {
+    struct kx_index_info *all;
+    size_t count;
+};
+
+static void write_figure(const struct indexes *indexes,
                          const struct index_figure *figure,
                          struct kx_buffer *out)
 {
-    struct kx_index_info info;
     metrics_text_head(out, figure->name, figure->type, figure->help);
-    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
+    for (size_t n = 0; n < indexes->count; n++) {
+        const struct kx_index_info *info = &indexes->all[n];
         metrics_text_add(out, "%s{index=\"%.*s\"} %.15g\n", figure->name,
-                         (int)info.name.size, (const char *)info.name.data,
-                         figure->value(&info));
+                         (int)info->name.size, (const char *)info->name.data,
+                         figure->value(info));
+    }
 }
 
 /* The one figure for which rows are read. */
-static void write_bytes(struct kx_reader *reader, struct kx_buffer *out)
+static void write_bytes(struct kx_reader *reader, const struct indexes *indexes,
+                        struct kx_buffer *out)
 {
-    struct kx_index_info info;
     uint64_t bytes;
     metrics_text_head(
         out, "kindex_index_bytes", "gauge",
         "Bytes of an index's entries, estimated from some of them.");
-    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
-        if (kx_index_bytes(reader, info.name, &bytes) == KX_OK)
+    for (size_t n = 0; n < indexes->count; n++) {
+        struct kx_slice name = indexes->all[n].name;
+        if (kx_index_bytes(reader, name, &bytes) == KX_OK)
             metrics_text_add(out, "kindex_index_bytes{index=\"%.*s\"} %llu\n",
-                             (int)info.name.size, (const char *)info.name.data,
+                             (int)name.size, (const char *)name.data,
                              (unsigned long long)bytes);
+    }
 }
 
 /* Of indexes that were verified since the start. */
-static void write_damage(struct kx_reader *reader, struct kx_buffer *out)
+static void write_damage(const struct indexes *indexes, struct kx_buffer *out)
 {
-    struct kx_index_info info;
     metrics_text_head(out, "kindex_index_verify_problems", "gauge",
                       "Problems that the last verification found, by kind.");
-    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
-        for (int kind = 0; info.verification != NULL && kind < KX_DAMAGES;
+    for (size_t n = 0; n < indexes->count; n++) {
+        const struct kx_index_info *info = &indexes->all[n];
+        for (int kind = 0; info->verification != NULL && kind < KX_DAMAGES;
              kind++)
             metrics_text_add(
                 out,
                 "kindex_index_verify_problems{index=\"%.*s\",kind=\"%s\"} "
                 "%llu\n",
-                (int)info.name.size, (const char *)info.name.data,
+                (int)info->name.size, (const char *)info->name.data,
                 kx_damage_text((enum kx_damage)kind),
-                (unsigned long long)info.verification->counts[kind]);
+                (unsigned long long)info->verification->counts[kind]);
+    }
 }
 
-static void write_states(struct kx_reader *reader, struct kx_buffer *out)
+static void write_states(const struct indexes *indexes, struct kx_buffer *out)
 {
-    struct kx_index_info info;
     metrics_text_head(out, "kindex_index_state", "gauge",
                       "1 for the state that the index is in.");
-    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
+    for (size_t n = 0; n < indexes->count; n++) {
+        const struct kx_index_info *info = &indexes->all[n];
         for (int state = KX_INDEX_BUILDING; state <= KX_INDEX_FAILED; state++)
             metrics_text_add(
                 out, "kindex_index_state{index=\"%.*s\",state=\"%s\"} %d\n",
-                (int)info.name.size, (const char *)info.name.data,
+                (int)info->name.size, (const char *)info->name.data,
                 kx_index_state_text((enum kx_index_state)state),
-                (int)info.state == state);
+                (int)info->state == state);
+    }
 }
 
-/* One view for all passes, so that they name the same indexes. No figure waits
- * for a flush: nothing here can be taken back by a client. */
+/* One view for all figures, so that they name the same indexes. No figure waits
+ * for a flush: a client cannot take any of them back. */
 void metrics_write_indexes(struct kx_reader *reader, struct kx_buffer *out)
 {
+    struct indexes indexes = {
+        .all = talloc_array(NULL, struct kx_index_info, KX_INDEXES_MAX)};
+    if (indexes.all == NULL) {
+        out->failed = true;
+        return;
+    }
     kx_read_begin(reader);
+    while (indexes.count < KX_INDEXES_MAX &&
+           kx_index_at(reader, indexes.count, &indexes.all[indexes.count]) ==
+               KX_OK)
+        indexes.count++;
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
-        write_figure(reader, &FIGURES[i], out);
-    write_bytes(reader, out);
-    write_damage(reader, out);
-    write_states(reader, out);
+        write_figure(&indexes, &FIGURES[i], out);
+    write_bytes(reader, &indexes, out);
+    write_damage(&indexes, out);
+    write_states(&indexes, out);
     kx_read_end(reader);
+    talloc_free(indexes.all);
 }

@@ -5,10 +5,13 @@
 #include "admin/metrics_text.h"
 
 #include <dirent.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { FILES_MS = 1000 /* how long a number of open files is shown */ };
 
 static void read_memory(double *whole_out, double *resident_out)
 {
@@ -49,7 +52,7 @@ static void write_memory(struct kx_buffer *out)
                        whole);
 }
 
-static double open_files(void)
+static double count_open_files(void)
 {
     double count = 0;
     DIR *directory = opendir("/proc/self/fd");
@@ -59,6 +62,20 @@ static double open_files(void)
         count++;
     closedir(directory);
     return count - 3; /* ".", ".." and the directory itself */
+}
+
+/* Thousands of connections are thousands of entries of the directory, so their
+ * number is kept for FILES_MS, for all threads. */
+static double open_files(void)
+{
+    static _Atomic double count;
+    static atomic_uint_fast64_t until_ns;
+    uint64_t now_ns = kx_monotonic_ns();
+    if (now_ns >= atomic_load(&until_ns)) {
+        atomic_store(&count, count_open_files());
+        atomic_store(&until_ns, now_ns + (uint64_t)FILES_MS * KX_MS_NS);
+    }
+    return atomic_load(&count);
 }
 
 static double open_files_max(void)

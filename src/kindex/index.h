@@ -84,7 +84,8 @@ struct kx_changes {
 enum kx_status kx_index_changes(struct kx_reader *reader, struct kx_slice name,
                                 struct kx_changes *changes_out,
                                 struct kx_fault *fault);
-/* Bytes of the keys and values of the index's entries, estimated from a sample.
+/* Bytes of the keys and values of the index's entries, estimated from a sample
+ * of at most a second ago.
  * Inside a view; ends an open scan. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY,
  * KX_FAILED. */
 enum kx_status kx_index_bytes(struct kx_reader *reader, struct kx_slice name,

@@ -168,12 +168,18 @@ static enum kx_status row_bytes(struct kx_reader *reader,
 enum kx_status kx_index_bytes(struct kx_reader *reader, struct kx_slice name,
                               uint64_t *bytes_out)
 {
-    const struct index *index = catalog_find(reader->store->catalog, name);
+    struct index *index = catalog_find(reader->store->catalog, name);
+    enum kx_status status = KX_OK;
+    uint64_t now_ns = kx_monotonic_ns();
     double bytes = 0;
     if (index == NULL)
         return KX_INDEX_ABSENT;
     kx_scan_end(reader);
-    enum kx_status status = row_bytes(reader, index, &bytes);
+    if (!index_usage_row_bytes(&index->usage, now_ns, &bytes)) {
+        status = row_bytes(reader, index, &bytes);
+        if (status == KX_OK && bytes > 0)
+            index_usage_keep_row_bytes(&index->usage, now_ns, bytes);
+    }
     *bytes_out = (uint64_t)(bytes * (double)index->entries);
     return status;
 }

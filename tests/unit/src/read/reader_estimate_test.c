@@ -2,6 +2,9 @@
  * entries a scan finds before it. */
 #include "store.h"
 
+#include "catalog/catalog.h"
+#include "read/reader_state.h"
+
 enum {
     FEW = 12,
     MANY = 20000,
@@ -148,6 +151,35 @@ static void nothing_has_a_place_too(void **state)
     kx_read_end(s->test.reader);
 }
 
+/* Bytes of the index by_n, whose rows were last sampled as `kept_ns` says. */
+static uint64_t bytes_with(struct story *s, uint64_t kept_ns)
+{
+    struct index *index = catalog_find(s->test.store->catalog, kx_text("by_n"));
+    uint64_t bytes;
+    if (kept_ns != 0)
+        index_usage_keep_row_bytes(&index->usage, kept_ns, 5000);
+    kx_read_begin(s->test.reader);
+    assert_int_equal(kx_index_bytes(s->test.reader, kx_text("by_n"), &bytes),
+                     KX_OK);
+    kx_read_end(s->test.reader);
+    return bytes;
+}
+
+static void row_size_of_an_index_is_kept_for_a_while(void **state)
+{
+    struct story *s = *state;
+    const uint64_t hour_ns = 3600000ull * KX_MS_NS;
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"by_n\",\"prefix\":[\"many\"],"
+                                  "\"fields\":[\"/n\"]}"),
+                     KX_OK);
+    test_fill(&s->test, "many", 0, FEW, of_number);
+    uint64_t sampled = bytes_with(s, 0);
+    assert_in_range(sampled, FEW, FEW * 100);
+    assert_int_equal(bytes_with(s, kx_monotonic_ns() + hour_ns), FEW * 5000);
+    assert_int_equal(bytes_with(s, 1), sampled);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +187,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_tree_that_grows_at_its_end, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(nothing_has_a_place_too, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            row_size_of_an_index_is_kept_for_a_while, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
