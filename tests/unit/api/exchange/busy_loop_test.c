@@ -33,9 +33,9 @@ static const char *many_keys(void)
     return talloc_strdup_append(text, "]}");
 }
 
-static void requests_of_one_client_delay_another_by_few_of_them(void **state)
+TEST_WITH(requests_of_one_client_delay_another_by_few_of_them, begin_house,
+          finish_house)
 {
-    (void)state;
     struct exchange *exchanges[REQUESTS];
     struct kx_slice body = kx_text(many_keys());
     house->client = client_at("10.0.0.1");
@@ -65,9 +65,8 @@ static void await_answer(void)
     exchange_loop_answers(&house->queue);
 }
 
-static void answers_wait_for_their_turns(void **state)
+TEST_WITH(answers_wait_for_their_turns, begin_house, finish_house)
 {
-    (void)state;
     struct exchange *exchange =
         start(METHOD_PUT, "/kv/c", kx_text("3"), EXCHANGE_PARK);
     make_busy();
@@ -79,9 +78,9 @@ static void answers_wait_for_their_turns(void **state)
     assert_reply(exchange, 201, "\"ok\":true");
 }
 
-static void answered_commit_is_reported_when_the_server_stops(void **state)
+TEST_WITH(answered_commit_is_reported_when_the_server_stops, begin_house,
+          finish_house)
 {
-    (void)state;
     struct exchange *exchange =
         start(METHOD_PUT, "/kv/c", kx_text("3"), EXCHANGE_PARK);
     make_busy();
@@ -90,9 +89,9 @@ static void answered_commit_is_reported_when_the_server_stops(void **state)
     assert_reply(exchange, 201, "\"ok\":true");
 }
 
-static void handlers_that_have_not_begun_answer_503_at_stop(void **state)
+TEST_WITH(handlers_that_have_not_begun_answer_503_at_stop, begin_house,
+          finish_house)
 {
-    (void)state;
     make_busy();
     struct exchange *exchange =
         start(METHOD_GET, "/kv/a", kx_slice(NULL, 0), EXCHANGE_PARK);
@@ -101,9 +100,9 @@ static void handlers_that_have_not_begun_answer_503_at_stop(void **state)
     assert_reply(exchange, 503, "stopping");
 }
 
-static void client_that_left_before_its_turn_is_not_served(void **state)
+TEST_WITH(client_that_left_before_its_turn_is_not_served, begin_house,
+          finish_house)
 {
-    (void)state;
     make_busy();
     struct exchange *exchange =
         start(METHOD_PUT, "/kv/c", kx_text("3"), EXCHANGE_PARK);
@@ -112,19 +111,4 @@ static void client_that_left_before_its_turn_is_not_served(void **state)
     assert_int_equal(house->ready, 1);
     assert_int_equal(exchange->reply.status, 0);
     exchange_end(exchange);
-}
-
-#define TEST(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, begin_house, finish_house)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(requests_of_one_client_delay_another_by_few_of_them),
-        TEST(answers_wait_for_their_turns),
-        TEST(answered_commit_is_reported_when_the_server_stops),
-        TEST(handlers_that_have_not_begun_answer_503_at_stop),
-        TEST(client_that_left_before_its_turn_is_not_served),
-    };
-    return cmocka_run_group_tests(tests, memory_open, memory_close);
 }

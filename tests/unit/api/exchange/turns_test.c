@@ -44,7 +44,7 @@ static unsigned take(struct fixture *fixture, double lasts)
     return (unsigned)exchange->held;
 }
 
-static void client_with_long_turns_waits_for_short_ones(void **state)
+TEST_WITH(client_with_long_turns_waits_for_short_ones, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     for (int i = 0; i < 10; i++)
@@ -57,7 +57,7 @@ static void client_with_long_turns_waits_for_short_ones(void **state)
     assert_int_equal(take(fixture, 1), 0);
 }
 
-static void equal_turns_alternate_between_clients(void **state)
+TEST_WITH(equal_turns_alternate_between_clients, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     for (int i = 0; i < 10; i++)
@@ -72,7 +72,7 @@ static void equal_turns_alternate_between_clients(void **state)
     assert_int_equal(fixture->turns.count, 0);
 }
 
-static void short_turns_of_one_client_share_its_time(void **state)
+TEST_WITH(short_turns_of_one_client_share_its_time, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     for (int i = 0; i < 10; i++)
@@ -83,7 +83,7 @@ static void short_turns_of_one_client_share_its_time(void **state)
     assert_int_equal(take(fixture, 0.25), 1);
 }
 
-static void begun_handlers_come_before_new_ones(void **state)
+TEST_WITH(begun_handlers_come_before_new_ones, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     for (int i = 0; i < 5; i++)
@@ -94,7 +94,7 @@ static void begun_handlers_come_before_new_ones(void **state)
         assert_int_equal(turns_take(&fixture->turns)->begun, i < 5);
 }
 
-static void new_handlers_begin_beside_endless_ones(void **state)
+TEST_WITH(new_handlers_begin_beside_endless_ones, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     add(fixture, 0, true);
@@ -103,18 +103,4 @@ static void new_handlers_begin_beside_endless_ones(void **state)
     for (; turns_take(&fixture->turns)->begun; turns++)
         add(fixture, 0, false);
     assert_int_equal(turns, TURNS_A_START);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(client_with_long_turns_waits_for_short_ones),
-        TEST(equal_turns_alternate_between_clients),
-        TEST(short_turns_of_one_client_share_its_time),
-        TEST(begun_handlers_come_before_new_ones),
-        TEST(new_handlers_begin_beside_endless_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
