@@ -12,10 +12,7 @@
 #include "access/audit.h"
 #include "http/service.h"
 
-/* The limits of one token: requests in each minute of the clock, and concurrent
- * streams. */
-
-enum { COUNT_REQUESTS, COUNT_STREAMS };
+/* The limit of one token on requests in each minute of the clock. */
 enum { WINDOW_SECONDS = 60, NUMBER_BITS = 32 };
 
 static uint64_t now_seconds(void)
@@ -34,7 +31,7 @@ static uint64_t requests_of(uint64_t counter)
 
 static uint64_t count_one(struct kx_token *token)
 {
-    atomic_uint_fast64_t *counter = &token->uses[COUNT_REQUESTS];
+    atomic_uint_fast64_t *counter = &token->uses;
     uint64_t window = now_seconds() / WINDOW_SECONDS << NUMBER_BITS;
     uint_fast64_t before = atomic_load(counter);
     uint64_t now;
@@ -78,30 +75,9 @@ bool access_count(struct request *request, struct reply *reply)
 void access_quota(struct request *request, struct reply *reply)
 {
     uint64_t quota = request->service->options->token_rate;
-    uint64_t used =
-        requests_of(atomic_load(&request->caller.token->uses[COUNT_REQUESTS]));
+    uint64_t used = requests_of(atomic_load(&request->caller.token->uses));
     if (used >= quota / 2)
         add_headers(request, reply, used < quota ? quota - used : 0);
-}
-
-void access_stream(struct request *request, struct reply *reply)
-{
-    uint64_t limit = request->service->options->token_streams;
-    atomic_uint_fast64_t *streams = &request->caller.token->uses[COUNT_STREAMS];
-    if (atomic_fetch_add(streams, 1) < limit) {
-        request->caller.streaming = true;
-        return;
-    }
-    atomic_fetch_sub(streams, 1);
-    problem(request, reply, PROBLEM_TOO_MANY_STREAMS,
-            "The token has %llu streams open.", (unsigned long long)limit);
-    problem_member_number(reply, "limit", limit);
-}
-
-void access_end_stream(struct request *request)
-{
-    if (request->caller.streaming)
-        atomic_fetch_sub(&request->caller.token->uses[COUNT_STREAMS], 1);
 }
 
 /* Makes and reads the texts of access tokens. The secret is 256 random bits, so
@@ -362,8 +338,6 @@ void access_finish(struct request *request, struct reply *reply)
         return;
     if (route != NULL && request->caller.token != NULL) {
         check_asked(request, reply);
-        if (reply->stream != NULL && reply->stream->next != NULL)
-            access_stream(request, reply);
         access_quota(request, reply);
     }
     if (route != NULL && route->scope >= SCOPE_INDEX && !is_denial(reply))
@@ -373,7 +347,6 @@ void access_finish(struct request *request, struct reply *reply)
 void access_leave(struct request *request)
 {
     struct caller *caller = &request->caller;
-    access_end_stream(request);
     kx_token_release(caller->token);
     *caller = (struct caller){.token = NULL};
 }

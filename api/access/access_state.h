@@ -32,9 +32,4 @@ bool access_count(struct request *request, struct reply *reply);
 /* Adds headers with the number of requests left if the number is low. */
 void access_quota(struct request *request, struct reply *reply);
 
-/* access_stream counts a reply that is a stream, or makes it a 429 if the token
- * has too many streams. access_end_stream takes the stream out of the count. */
-void access_stream(struct request *request, struct reply *reply);
-void access_end_stream(struct request *request);
-
 #endif

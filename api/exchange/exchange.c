@@ -9,7 +9,7 @@
 #include "access/cors.h"
 #include "exchange/admission.h"
 #include "exchange/exchange_call.h"
-#include "exchange/exchange_share.h"
+#include "exchange/charge.h"
 #include "exchange/exchange_stream.h"
 #include "exchange/exchange_wait.h"
 #include "exchange/node.h"
@@ -56,12 +56,12 @@ static void say_position(struct exchange *exchange)
  * reply becomes 503 here. */
 static enum exchange_next complete(struct exchange *exchange)
 {
-    exchange_fit(&exchange->reply.body);
-    exchange_count_memory(exchange);
+    exchange_trim_buffer(&exchange->reply.body);
+    charge_memory(exchange);
     if (exchange->parts != NULL)
         return exchange_stream_part(exchange);
-    if (exchange_is_too_much(exchange))
-        exchange_refuse_memory(exchange);
+    if (charge_refuses_reply(exchange))
+        charge_refuse(exchange);
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
     exchange_check_flush(exchange);
@@ -69,13 +69,14 @@ static enum exchange_next complete(struct exchange *exchange)
         say_position(exchange);
         node_settle(exchange);
     }
+    charge_stream(exchange);
     access_finish(&exchange->request, &exchange->reply);
     if (exchange->committed && request_is_replayed(&exchange->request))
         reply_header(&exchange->reply, "Idempotency-Replayed", "true");
     cors_expose(&exchange->request, &exchange->reply);
     exchange_stream_begin(exchange);
     exchange->phase = EXCHANGE_READY;
-    exchange_await_client(exchange);
+    charge_await_client(exchange);
     request_log_reply(exchange);
     return EXCHANGE_REPLY;
 }
@@ -85,7 +86,7 @@ static enum exchange_next complete(struct exchange *exchange)
 static enum exchange_next end_handler(struct exchange *exchange)
 {
     if (exchange->memory_short)
-        exchange_refuse_memory(exchange);
+        charge_refuse(exchange);
     if (exchange_await_flush(exchange, exchange->reply.flush))
         return EXCHANGE_PARK;
     return complete(exchange);
@@ -144,8 +145,8 @@ void exchange_open(struct exchange *exchange, uint64_t body_size)
     if (!may_have_body(request))
         body_size = 0;
     bool admitted = admission_check(request, &exchange->reply, body_size);
-    exchange_share_know(exchange);
-    exchange_await_client(exchange);
+    charge_to_token(exchange);
+    charge_await_client(exchange);
     if (!admitted) {
         exchange->phase = EXCHANGE_REFUSED;
         return;
@@ -170,12 +171,12 @@ void exchange_refuse(struct exchange *exchange, enum problem_code code,
  * reached, first gives back the memory reserved for the remainder. */
 static bool body_fits(struct exchange *exchange)
 {
-    exchange_count_memory(exchange);
-    if (exchange->body.size <= SMALL_BODY || exchange_fits_memory(exchange, 0))
+    charge_memory(exchange);
+    if (exchange->body.size <= SMALL_BODY || charge_fits_memory(exchange, 0))
         return true;
-    exchange_fit(&exchange->body);
-    exchange_count_memory(exchange);
-    return exchange_has_memory(exchange, 0);
+    exchange_trim_buffer(&exchange->body);
+    charge_memory(exchange);
+    return charge_has_memory(exchange, 0);
 }
 
 void exchange_body(struct exchange *exchange, const void *data, size_t size)
@@ -187,7 +188,7 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size)
     bool fits = admission_body(&exchange->request, &exchange->reply,
                                exchange->body.size);
     if (fits && !body_fits(exchange)) {
-        exchange_refuse_memory(exchange);
+        charge_refuse(exchange);
         fits = false;
     }
     if (!fits)
@@ -197,12 +198,12 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size)
 enum exchange_next exchange_run(struct exchange *exchange)
 {
     timing_begin(&exchange->timing);
-    exchange_leave_client(exchange);
+    charge_leave_client(exchange);
     if (exchange->body.failed || exchange->target.failed)
         answer_without_memory(&exchange->reply);
     if (exchange->phase == EXCHANGE_REFUSED || exchange->reply.status != 0)
         return complete(exchange);
-    exchange_fit(&exchange->body);
+    exchange_trim_buffer(&exchange->body);
     exchange->request.body = kx_buffer_slice(&exchange->body);
     if (!run_queue_is_busy(exchange->queue, exchange->timing.started_ns))
         return begin_handler(exchange);
@@ -266,7 +267,7 @@ void exchange_continue(struct exchange *exchange)
     if (!replies)
         return;
     if (!client_gone)
-        exchange_await_client(exchange);
+        charge_await_client(exchange);
     exchange->protocol->ready(exchange);
 }
 

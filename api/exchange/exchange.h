@@ -49,7 +49,7 @@ struct exchange_protocol {
     /* A parked exchange has become EXCHANGE_READY, or its next chunk can be
      * asked for again. On the loop's thread. */
     void (*ready)(struct exchange *exchange);
-    /* Ends an exchange that waits for its client (exchange_share.c), at once or
+    /* Ends an exchange that waits for its client (charge.c), at once or
      * soon after, because others need what it holds. The client must be able to
      * tell the result from a complete reply. */
     void (*cut)(struct exchange *exchange);
@@ -70,10 +70,11 @@ struct exchange {
     struct kx_buffer body;
     struct kx_buffer head; /* header lines of the reply, if over HTTP/1.1 */
     /* From here to `timing` all is zeroed for the next request. */
-    uint64_t held;               /* bytes counted in the service's body_bytes */
-    struct client_usage *client; /* that they count for; NULL: none */
-    bool counted;                /* it is in the service's in_flight */
-    bool awaits_client;          /* it waits for its client */
+    uint64_t held;         /* bytes counted in the service's body_bytes */
+    struct tenant *client; /* that they count for; NULL: none */
+    bool counted;          /* it is in the service's in_flight */
+    bool streaming;        /* it is in its client's streams */
+    bool awaits_client;    /* it waits for its client */
     TAILQ_ENTRY(exchange) awaiting; /* then: in the run queue's `awaiting` */
     uint64_t since_ns;              /* then: when bytes last moved */
     uint64_t moved_before;          /* then: bytes that had moved at since_ns */
@@ -114,8 +115,7 @@ struct exchange {
  * exchange_end, and counts for this client, or for none if client is NULL; a
  * token of the request replaces the client. NULL when memory ran out: the
  * protocol side then drops the connection. */
-struct exchange *exchange_begin(struct run_queue *queue,
-                                struct client_usage *client);
+struct exchange *exchange_begin(struct run_queue *queue, struct tenant *client);
 /* Gives the exchange back to its run queue. It must not be parked. */
 void exchange_end(struct exchange *exchange);
 

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 
 #include "access/access.h"
-#include "exchange/address_limit.h"
+#include "exchange/charge.h"
 #include "exchange/admission.h"
-#include "exchange/exchange_share.h"
 #include "exchange/exchange_stream.h"
 #include "exchange/exchange_wait.h"
 #include "exchange/fiber.h"
@@ -263,7 +262,7 @@ static enum call_step commit_step(struct exchange *exchange,
     if (call->arg == NULL &&
         !access_commit(&exchange->request, &exchange->reply))
         return CALL_RETURNS;
-    exchange->memory_short = !exchange_may_submit(exchange);
+    exchange->memory_short = !charge_allows_commit(exchange);
     return exchange->memory_short ? CALL_RETURNS : submit(exchange);
 }
 
@@ -300,8 +299,8 @@ static enum call_step turn_step(struct exchange *exchange,
     exchange->begun = true;
     if (ended == AWAITS_TURN)
         return return_with(call, may_continue(exchange));
-    exchange_count_memory(exchange);
-    exchange->memory_short = exchange_is_too_much(exchange);
+    charge_memory(exchange);
+    exchange->memory_short = charge_refuses_reply(exchange);
     if (exchange->memory_short)
         return CALL_RETURNS;
     exchange_await_turn(exchange);

@@ -8,7 +8,7 @@
 
 #include "access/access.h"
 #include "exchange/exchange_call.h"
-#include "exchange/exchange_share.h"
+#include "exchange/charge.h"
 #include "exchange/request_log.h"
 
 enum {
@@ -36,8 +36,7 @@ static struct exchange *new_exchange(struct run_queue *queue)
     return NULL;
 }
 
-struct exchange *exchange_begin(struct run_queue *queue,
-                                struct client_usage *client)
+struct exchange *exchange_begin(struct run_queue *queue, struct tenant *client)
 {
     struct exchange *exchange = queue->free;
     if (exchange == NULL)
@@ -51,7 +50,7 @@ struct exchange *exchange_begin(struct run_queue *queue,
     exchange->phase = EXCHANGE_NEW;
     exchange->request.reader = queue->reader;
     queue->in_flight++;
-    exchange_share_enter(exchange, client);
+    charge_begin(exchange, client);
     return exchange;
 }
 
@@ -71,7 +70,7 @@ static void reset_request(struct request *request)
 
 static void reset_reply(struct reply *reply)
 {
-    exchange_empty(&reply->body);
+    exchange_empty_buffer(&reply->body);
     reply->constant.size = 0;
     reply->status = 0;
     reply->content_type = NULL;
@@ -87,9 +86,9 @@ static void reset(struct exchange *exchange)
     size_t from = offsetof(struct exchange, held);
     reset_request(&exchange->request);
     reset_reply(&exchange->reply);
-    exchange_empty(&exchange->target);
-    exchange_empty(&exchange->body);
-    exchange_empty(&exchange->head);
+    exchange_empty_buffer(&exchange->target);
+    exchange_empty_buffer(&exchange->body);
+    exchange_empty_buffer(&exchange->head);
     memset((char *)exchange + from, 0,
            offsetof(struct exchange, timing) - from);
     exchange->timing.started_ns = 0;
@@ -103,8 +102,8 @@ void exchange_end(struct exchange *exchange)
     exchange_call_drop(exchange);
     request_log_end(exchange);
     queue->in_flight--;
-    exchange_leave_client(exchange);
-    exchange_share_leave(exchange);
+    charge_leave_client(exchange);
+    charge_end(exchange);
     access_leave(&exchange->request);
     if (queue->free_count >= FREE_MAX) {
         talloc_free(exchange);

@@ -6,7 +6,7 @@
 
 #include "access/access.h"
 #include "exchange/exchange_wait.h"
-#include "exchange/exchange_share.h"
+#include "exchange/charge.h"
 #include "exchange/node.h"
 
 /* How long a stream that has begun waits for memory before it is broken off.
@@ -35,7 +35,7 @@ static bool settle_chunk(struct exchange *exchange)
     struct stream *stream = exchange->reply.stream;
     struct kx_buffer *chunk = &exchange->reply.body;
     exchange->streamed += chunk->size;
-    exchange_count_memory(exchange);
+    charge_memory(exchange);
     if (exchange_await_flush(exchange, exchange->reply.flush))
         return true;
     if (chunk->size > 0 || exchange->last || chunk->failed)
@@ -72,7 +72,7 @@ static bool is_short_for_long(struct exchange *exchange)
  * exchange is parked. */
 static bool make_or_wait(struct exchange *exchange)
 {
-    if (exchange_has_memory(exchange, exchange->held)) {
+    if (charge_has_memory(exchange, exchange->held)) {
         exchange->short_ns = 0;
         return make_chunk(exchange);
     }
@@ -125,7 +125,7 @@ enum exchange_next exchange_stream_part(struct exchange *exchange)
     reply->stream = stream;
     reply->status = 200;
     exchange->streamed += reply->body.size;
-    exchange_count_memory(exchange);
+    charge_memory(exchange);
     exchange->timing.phases[PHASE_STREAM] +=
         kx_monotonic_ns() - exchange->part_ns;
     exchange->phase = EXCHANGE_READY;
@@ -146,9 +146,9 @@ static void await_part(struct exchange *exchange)
  * parked. */
 static bool pull(struct exchange *exchange)
 {
-    exchange_empty(&exchange->reply.body);
+    exchange_empty_buffer(&exchange->reply.body);
     exchange->sent = 0;
-    exchange_count_memory(exchange);
+    charge_memory(exchange);
     if (exchange->parts != NULL) {
         await_part(exchange);
         return true;
@@ -195,7 +195,7 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
     if (used_up && is_revoked(exchange))
         return cut_off(exchange);
     if (used_up && pull(exchange)) {
-        exchange_leave_client(exchange);
+        charge_leave_client(exchange);
         return CHUNK_PARK;
     }
     if (chunk->failed || !may_show(exchange))

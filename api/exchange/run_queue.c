@@ -9,7 +9,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
-#include "exchange/address_limit.h"
+#include "exchange/charge.h"
 #include "exchange/exchange.h"
 #include "exchange/fiber.h"
 
@@ -114,7 +114,7 @@ struct kx_ticket *run_queue_take_answers(struct run_queue *queue)
 
 void run_queue_turn(struct run_queue *queue, struct exchange *exchange)
 {
-    struct client_usage *client = exchange->client;
+    struct tenant *client = exchange->client;
     turns_add(&queue->turns,
               client != NULL ? &client->turns[queue->number] : &queue->others,
               exchange, exchange->awaits == AWAITS_START);

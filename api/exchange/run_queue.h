@@ -49,12 +49,12 @@ struct run_queue {
     struct exchanges waiting; /* for news; the core has their request.wait */
     struct timer_heap alarms; /* for when their waits end */
     uint64_t handled_ns;      /* alarms due by then have been handled */
-    struct exchanges awaiting; /* wait for their client (exchange_share.c) */
+    struct exchanges awaiting; /* wait for their client (charge.c) */
     uint64_t now_ns;           /* of this turn of the loop, about */
     bool reads_beside;         /* workers do what needs a view: always in front
                                 * of a database, and while the disk is slow */
     struct slow_disk disk;
-    uint64_t look_ns; /* exchange_share_look has nothing to do before */
+    uint64_t look_ns; /* charge_end_stalled has nothing to do before */
     size_t in_flight; /* exchanges begun and not ended */
     size_t awaited;   /* of these, waiting for the core */
     bool closing;     /* nothing may be parked any longer */

@@ -1,3 +1,5 @@
+/* A list of clients with waiting exchanges, in rotation, and two lists of
+ * exchanges for each of them. */
 #include "exchange/turns.h"
 
 #include "exchange/exchange.h"

@@ -52,8 +52,8 @@ struct turns {
 };
 
 void turns_init(struct turns *turns);
-/* Puts an exchange behind those of its client. starts: its handler has not
- * begun. */
+/* Puts an exchange at the end of those of its client. starts: its handler has
+ * not begun. */
 void turns_add(struct turns *turns, struct client_turns *client,
                struct exchange *exchange, bool starts);
 /* Takes the exchange whose turn it is; NULL: none waits. */

@@ -63,7 +63,6 @@ struct caller {
                              * worker whose reader is a follower */
     bool asked;             /* its rights on keys were checked */
     bool own_checks;        /* the commit's checks are the service's own */
-    bool streaming;         /* counted among the token's streams */
     size_t cleared;         /* mutations of the commit, from the first one on,
                              * for which the rights were checked */
 };

@@ -12,7 +12,7 @@
 #include "http/role.h"
 #include "http/slow_log.h"
 
-struct address_limit;
+struct tenants;
 struct backup_tickets;
 struct metrics_history;
 struct tls_keyring;
@@ -61,7 +61,7 @@ struct service {
                             * no reads. Set before the loops start */
     const struct options *options;
     const struct route_table *routes; /* all operations (server/routes.c) */
-    struct address_limit *address_limit;
+    struct tenants *tenants;
     struct tls_keyring *keyring; /* NULL: no TLS */
     handler_fn *forward;         /* runs in place of a route's handler if the
                                   * active node answers; NULL: no other nodes */

@@ -224,7 +224,7 @@ uint64_t mhd_socket_sent(int fd)
     return socket != NULL ? socket->sent : 0;
 }
 
-struct client_usage *mhd_socket_client(int fd)
+struct tenant *mhd_socket_client(int fd)
 {
     const struct mhd_socket *socket = registered(fd);
     return socket != NULL ? socket->connection.client : NULL;

@@ -37,7 +37,7 @@ bool mhd_socket_close(int fd, struct connection *connection_out);
 
 /* Returns the client address for which the connection is counted, or NULL if
  * the socket is not registered. */
-struct client_usage *mhd_socket_client(int fd);
+struct tenant *mhd_socket_client(int fd);
 /* Returns how many bytes were sent on the socket. */
 uint64_t mhd_socket_sent(int fd);
 /* Adds header lines and the blank line after them, each with its CR LF, to the

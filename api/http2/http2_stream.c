@@ -11,10 +11,8 @@
 
 #include <assert.h>
 
-#include "exchange/exchange_share.h"
+#include "exchange/charge.h"
 #include "http/router.h"
-
-static const uint64_t SLICE_NS = KX_MS_NS;
 
 /* ---- Waiting for the client --------------------------------------------- */
 
@@ -250,7 +248,7 @@ bool http2_stream_open(struct http2_stream *stream)
         exchange_refuse(exchange, head->why, head->flaw);
     else
         exchange_open(exchange, stream->message.length);
-    if (!exchange_has_place(exchange, stream->connection->open > HTTP2_FEW)) {
+    if (!charge_has_place(exchange, stream->connection->open > HTTP2_FEW)) {
         refuse(stream);
         return false;
     }
@@ -292,7 +290,7 @@ void http2_stream_end(struct http2_stream *stream)
         return;
     }
     stream->whole = true;
-    exchange_leave_client(stream->exchange);
+    charge_leave_client(stream->exchange);
     await(stream, NULL, 0);
     enqueue(stream);
 }
@@ -305,7 +303,7 @@ static void run(struct http2_stream *stream)
     struct exchange *exchange = stream->exchange;
     if (exchange->phase == EXCHANGE_OPEN &&
         stream->connection->held > HTTP2_SMALL &&
-        !exchange_fits_memory(exchange, 0))
+        !charge_fits_memory(exchange, 0))
         refuse(stream);
     else if (exchange_run(stream->exchange) == EXCHANGE_PARK)
         park(stream);
@@ -313,28 +311,21 @@ static void run(struct http2_stream *stream)
         reply(stream);
 }
 
-/* Has the period that began with the first call expired? */
-static bool has_expired(uint64_t *until_ns)
-{
-    uint64_t now_ns = kx_monotonic_ns();
-    if (*until_ns == 0)
-        *until_ns = now_ns + SLICE_NS;
-    return now_ns > *until_ns;
-}
-
-/* A client must not delay other clients by sending many requests at once, nor
- * fill the memory with replies that it does not read. */
+/* A client must not fill the memory with replies that it does not read. So a
+ * busy loop begins one request of the connection, which waits for its turn: of
+ * those that wait it is not known how large their replies will be. */
 void http2_stream_run_all(struct http2_connection *connection)
 {
     struct http2_stream *stream;
-    uint64_t until_ns = 0;
+    bool begun = false;
     while ((stream = TAILQ_FIRST(&connection->runnable)) != NULL &&
            connection->held <= HTTP2_HELD_MAX) {
-        if (TAILQ_NEXT(stream, runnable_order) != NULL &&
-            has_expired(&until_ns)) {
+        if (begun &&
+            run_queue_is_busy(stream->exchange->queue, kx_monotonic_ns())) {
             http2_session_mark(connection);
             return;
         }
+        begun = true;
         TAILQ_REMOVE(&connection->runnable, stream, runnable_order);
         stream->runnable = false;
         assert(stream->connection == connection); /* closing a stream removes it

@@ -16,8 +16,8 @@ enum connection_verdict connection_begin(struct service *service,
     if ((uint64_t)atomic_fetch_add(&counters->connections, 1) >=
         service->options->connections_max)
         verdict = CONNECTION_SERVER_FULL;
-    else if ((connection->client = address_limit_enter(
-                  service->address_limit, &connection->peer)) != NULL)
+    else if ((connection->client =
+                  tenant_connect(service->tenants, &connection->peer)) != NULL)
         return CONNECTION_ACCEPTED;
     atomic_fetch_sub(&counters->connections, 1);
     atomic_fetch_add(&counters->connections_refused, 1);
@@ -27,7 +27,7 @@ enum connection_verdict connection_begin(struct service *service,
 void connection_end(struct service *service, struct connection *connection)
 {
     tls_close(connection->tls);
-    address_limit_leave(service->address_limit, connection->client);
+    tenant_disconnect(service->tenants, connection->client);
     connection->tls = NULL;
     connection->client = NULL;
     atomic_fetch_sub(&service->counters.connections, 1);

@@ -4,7 +4,7 @@
 #ifndef API_CONNECTION_H
 #define API_CONNECTION_H
 
-#include "exchange/address_limit.h"
+#include "exchange/charge.h"
 #include "http/service.h"
 #include "net/tls.h"
 
@@ -12,7 +12,7 @@ struct connection {
     struct service *service; /* set by connection_begin */
     int fd;                  /* connected, non-blocking */
     struct tls *tls;         /* NULL: plain */
-    struct client_usage *client;
+    struct tenant *client;
     struct sockaddr_storage peer;
     socklen_t peer_size;
 };

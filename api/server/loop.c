@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "exchange/exchange_loop.h"
-#include "exchange/exchange_share.h"
+#include "exchange/charge.h"
 #include "forward/forward.h"
 #include "server/listener.h"
 
@@ -73,7 +73,7 @@ static int timeout_ms(const struct loop *loop)
         sooner(http1_timeout_ms(loop->http1), http2_timeout_ms(loop->http2));
     timeout = sooner(timeout, http1_streams_timeout_ms(loop->streams));
     timeout = sooner(timeout, run_queue_timeout_ms(&loop->queue));
-    timeout = sooner(timeout, exchange_share_timeout_ms(&loop->queue));
+    timeout = sooner(timeout, charge_timeout_ms(&loop->queue));
     if (loop->queue.forward != NULL)
         timeout = sooner(timeout, forward_timeout_ms(loop->queue.forward));
     if (loop->listener != NULL)
@@ -152,7 +152,7 @@ static int turn(struct loop *loop)
         begin_stop(loop);
     if (loop->listener != NULL)
         listener_expire(loop->listener);
-    exchange_share_look(&loop->queue);
+    charge_end_stalled(&loop->queue);
     if (loop->queue.forward != NULL)
         forward_run(loop->queue.forward);
     if (continue_exchanges(loop) || loop->door.woken || count <= 0 ||

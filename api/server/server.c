@@ -115,9 +115,9 @@ static bool start_visits(struct server *server)
     const struct options *options = &server->options;
     struct service *service = &server->service;
     char why[200];
-    service->address_limit =
-        address_limit_open(options->connections_per_address, options->loops);
-    if (service->address_limit == NULL)
+    service->tenants =
+        tenants_open(options->connections_per_address, options->loops);
+    if (service->tenants == NULL)
         return complain("cannot", "start", "memory ran out");
     if (options->engine != NULL && !start_forwarding(server))
         return false;
@@ -429,7 +429,7 @@ int server_run(const struct options *options)
     listen_sockets_close(&server.sockets);
     mhd_socket_stop();
     tls_keyring_close(server.service.keyring);
-    address_limit_close(server.service.address_limit);
+    tenants_close(server.service.tenants);
     forward_stop();
     close(server.signal_fd);
     if (server.fenced)

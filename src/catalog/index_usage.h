@@ -15,8 +15,7 @@ struct index_usage {
     _Atomic uint64_t writes;      /* rows that commits put or removed */
     _Atomic double row_bytes;     /* mean size of a row, as last sampled */
     _Atomic uint64_t row_bytes_until_ns; /* row_bytes is used until then
-                                          * (kx_monotonic_ns); 0: there is none
-                                          */
+                                          * (kx_monotonic_ns); 0: not sampled */
 };
 
 enum { INDEX_ROW_BYTES_MS = 1000 /* how long row_bytes is used */ };

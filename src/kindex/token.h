@@ -33,7 +33,7 @@ struct kx_grant {
 bool kx_prefix_covers(struct kx_slice prefix, struct kx_slice start,
                       struct kx_slice end);
 
-enum { KX_TOKEN_ID_SIZE = 16, KX_TOKEN_DIGEST_SIZE = 32, KX_TOKEN_USES = 2 };
+enum { KX_TOKEN_ID_SIZE = 16, KX_TOKEN_DIGEST_SIZE = 32 };
 
 /* A token. All members but the last two are constant. */
 struct kx_token {
@@ -46,8 +46,7 @@ struct kx_token {
     const struct kx_grant *grants;
     size_t grant_count;
     atomic_bool revoked;
-    /* Counters for the users of the token; 0 at first. */
-    atomic_uint_fast64_t uses[KX_TOKEN_USES];
+    atomic_uint_fast64_t uses; /* counter for users of the token; 0 at first */
 };
 
 /* Returns whether the token has the scope for all keys. */

@@ -31,7 +31,7 @@ enum {
 };
 
 /* A connection of the crowd: what it has sent, and what it reads. */
-struct guest {
+struct visitor {
     int fd;
     size_t sent;
     char head[HEAD_MAX + 1];
@@ -42,7 +42,7 @@ struct guest {
 
 static char request[REQUEST_MAX];
 static size_t request_size;
-static struct guest guests[CONNECTIONS_MAX];
+static struct visitor crowd[CONNECTIONS_MAX];
 static double waits_ms[WAITS_MAX];
 static size_t wait_count;
 static atomic_bool over;
@@ -126,60 +126,60 @@ static void *measure(void *port)
 
 /* ---- The crowd ----------------------------------------------------------- */
 
-static void send_more(struct guest *guest)
+static void send_more(struct visitor *visitor)
 {
-    while (guest->sent < request_size) {
-        ssize_t sent = send(guest->fd, request + guest->sent,
-                            request_size - guest->sent, MSG_NOSIGNAL);
+    while (visitor->sent < request_size) {
+        ssize_t sent = send(visitor->fd, request + visitor->sent,
+                            request_size - visitor->sent, MSG_NOSIGNAL);
         if (sent < 0 && errno == EAGAIN)
             return;
         if (sent < 0)
             give_up("send");
-        guest->sent += (size_t)sent;
+        visitor->sent += (size_t)sent;
     }
 }
 
 /* Takes the bytes of a reply; true when it is complete. */
-static bool take(struct guest *guest, const char *data, size_t size)
+static bool take(struct visitor *visitor, const char *data, size_t size)
 {
     size_t head_size = 0;
-    if (!guest->in_body) {
-        size_t before = guest->head_size;
+    if (!visitor->in_body) {
+        size_t before = visitor->head_size;
         size_t more =
             size < HEAD_MAX - before ? size : (size_t)(HEAD_MAX - before);
-        memcpy(guest->head + before, data, more);
-        guest->head_size += more;
-        long body = body_of(guest->head, guest->head_size, &head_size);
+        memcpy(visitor->head + before, data, more);
+        visitor->head_size += more;
+        long body = body_of(visitor->head, visitor->head_size, &head_size);
         if (body < 0)
             return false;
-        guest->in_body = true;
-        guest->left = (size_t)body;
+        visitor->in_body = true;
+        visitor->left = (size_t)body;
         size -= head_size - before;
     }
-    guest->left -= size;
-    return guest->left == 0;
+    visitor->left -= size;
+    return visitor->left == 0;
 }
 
-static bool receive(struct guest *guest)
+static bool receive(struct visitor *visitor)
 {
     static char data[1 << 18];
     for (;;) {
-        ssize_t got = recv(guest->fd, data, sizeof data, 0);
+        ssize_t got = recv(visitor->fd, data, sizeof data, 0);
         if (got < 0 && errno == EAGAIN)
             return false;
         if (got <= 0)
             give_up("a connection of the crowd");
-        if (take(guest, data, (size_t)got))
+        if (take(visitor, data, (size_t)got))
             return true;
     }
 }
 
 /* A server that refuses is not loaded, so say what it refused first. */
-static void count_reply(const struct guest *guest, unsigned long counts[2])
+static void count_reply(const struct visitor *visitor, unsigned long counts[2])
 {
-    bool refused = strncmp(guest->head, "HTTP/1.1 200", 12) != 0;
+    bool refused = strncmp(visitor->head, "HTTP/1.1 200", 12) != 0;
     if (refused && counts[1] == 0)
-        fprintf(stderr, "%s\n", guest->head);
+        fprintf(stderr, "%s\n", visitor->head);
     counts[refused]++;
 }
 
@@ -189,14 +189,14 @@ static void run_crowd(int epoll_fd, double until_ms, unsigned long counts[2])
     while (now_ms() < until_ms) {
         int count = epoll_wait(epoll_fd, events, 64, 100);
         for (int i = 0; i < count; i++) {
-            struct guest *guest = events[i].data.ptr;
-            send_more(guest);
-            if (!receive(guest))
+            struct visitor *visitor = events[i].data.ptr;
+            send_more(visitor);
+            if (!receive(visitor))
                 continue;
-            count_reply(guest, counts);
-            guest->in_body = false;
-            guest->head_size = guest->sent = 0;
-            send_more(guest);
+            count_reply(visitor, counts);
+            visitor->in_body = false;
+            visitor->head_size = visitor->sent = 0;
+            send_more(visitor);
         }
     }
 }
@@ -231,16 +231,16 @@ int main(int argc, char **argv)
     int epoll_fd = epoll_create1(0);
     for (int i = 0; i < count; i++) {
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET,
-                                    .data.ptr = &guests[i]};
-        guests[i].fd = open_connection("127.0.0.1", argv[1]);
-        fcntl(guests[i].fd, F_SETFL, O_NONBLOCK);
-        guests[i].sent = request_size;
-        epoll_ctl(epoll_fd, EPOLL_CTL_ADD, guests[i].fd, &event);
+                                    .data.ptr = &crowd[i]};
+        crowd[i].fd = open_connection("127.0.0.1", argv[1]);
+        fcntl(crowd[i].fd, F_SETFL, O_NONBLOCK);
+        crowd[i].sent = request_size;
+        epoll_ctl(epoll_fd, EPOLL_CTL_ADD, crowd[i].fd, &event);
     }
     pthread_create(&thread, NULL, measure, argv[1]);
     for (int i = 0; i < count; i++) {
-        guests[i].sent = 0;
-        send_more(&guests[i]);
+        crowd[i].sent = 0;
+        send_more(&crowd[i]);
     }
     run_crowd(epoll_fd, now_ms() + atof(argv[3]) * 1000, counts);
     over = true;

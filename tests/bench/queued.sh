@@ -1,5 +1,5 @@
 #!/bin/bash
-# How long a client waits behind many requests of another one, by hand: its
+# How long a client waits beside many requests of another one, by hand: its
 # /livez and a GET of a cached entry, while the other client keeps 400 POST /get
 # with 1000 ranges each, 200 GET /indexes of 240 indexes, 200 GET /metrics or 60
 # of the largest POST /explain in the queue. At the end the memory that the

@@ -40,9 +40,9 @@ static void open_doors(void *memory)
         return;
     house_open(memory);
     signal(SIGPIPE, SIG_IGN);
-    house.service.address_limit =
-        address_limit_open(house.options.connections_per_address, 1);
-    assert_non_null(house.service.address_limit);
+    house.service.tenants =
+        tenants_open(house.options.connections_per_address, 1);
+    assert_non_null(house.service.tenants);
     assert_true(mhd_socket_start(&limits));
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     streams = http1_streams_open(&house.queue, epoll_fd);

@@ -5,7 +5,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 
-#include "exchange/address_limit.h"
+#include "exchange/charge.h"
 #include "exchange/exchange_loop.h"
 
 enum { REQUESTS = 100, KEYS = 200 };
@@ -16,13 +16,13 @@ static void make_busy(void)
     exchange_loop_begin(&house->queue, 0);
 }
 
-static struct client_usage *client_at(const char *address)
+static struct tenant *client_at(const char *address)
 {
     struct sockaddr_in peer = {.sin_family = AF_INET};
     struct sockaddr_storage storage = {0};
     inet_pton(AF_INET, address, &peer.sin_addr);
     memcpy(&storage, &peer, sizeof peer);
-    return address_limit_enter(house->service.address_limit, &storage);
+    return tenant_connect(house->service.tenants, &storage);
 }
 
 static const char *many_keys(void)
@@ -42,7 +42,7 @@ TEST_WITH(requests_of_one_client_delay_another_by_few_of_them, begin_house,
     make_busy();
     for (int i = 0; i < REQUESTS; i++)
         exchanges[i] = start(METHOD_POST, "/get", body, EXCHANGE_PARK);
-    struct client_usage *first = house->client;
+    struct tenant *first = house->client;
     house->client = client_at("10.0.0.2");
     struct exchange *other =
         start(METHOD_GET, "/livez", kx_slice(NULL, 0), EXCHANGE_PARK);
@@ -53,8 +53,8 @@ TEST_WITH(requests_of_one_client_delay_another_by_few_of_them, begin_house,
     wait_for_ready(REQUESTS + 1);
     for (int i = 0; i < REQUESTS; i++)
         assert_reply(exchanges[i], 200, "\"entries\"");
-    address_limit_leave(house->service.address_limit, first);
-    address_limit_leave(house->service.address_limit, house->client);
+    tenant_disconnect(house->service.tenants, first);
+    tenant_disconnect(house->service.tenants, house->client);
 }
 
 /* The answer is in the list of the queue. */

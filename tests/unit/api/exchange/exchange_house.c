@@ -5,7 +5,7 @@
 
 #include "admin/backup.h"
 #include "admin/metrics_history.h"
-#include "exchange/address_limit.h"
+#include "exchange/charge.h"
 #include "exchange/exchange_call.h"
 #include "exchange/exchange_loop.h"
 #include "exchange/workers.h"
@@ -71,7 +71,7 @@ int begin_house(void **state)
     house->service.history = talloc_zero(house, struct metrics_history);
     pthread_mutex_init(&house->service.history->lock, NULL);
     house->service.counters.connections = 2; /* no request is alone */
-    house->service.address_limit = address_limit_open(1, 1);
+    house->service.tenants = tenants_open(1, 1);
     house->service.role.shared = house_shared;
     house->service.workers = workers_open(
         &house->service, 1, house_read_workers, exchange_call_serve);
@@ -89,7 +89,7 @@ int finish_house(void **state)
     house_shared = false;
     house_fill = NULL;
     run_queue_close(&house->queue);
-    address_limit_close(house->service.address_limit);
+    tenants_close(house->service.tenants);
     test_store_remove(&house->test);
     return talloc_free(house);
 }

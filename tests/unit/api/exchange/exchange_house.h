@@ -21,8 +21,8 @@ struct house {
     const char *if_none_match;
     const char *authorization;
     const char *hop;
-    struct client_usage *client; /* whose requests they are, or NULL */
-    unsigned ready; /* exchanges that were continued to their reply */
+    struct tenant *client; /* whose requests they are, or NULL */
+    unsigned ready;        /* exchanges that were continued to their reply */
 };
 
 extern struct house *house; /* of the present test */

@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "exchange/address_limit.h"
+#include "exchange/charge.h"
 #include "exchange/exchange_loop.h"
 #include "http1/mhd_socket.h"
 #include "exchange/exchange_call.h"
@@ -66,7 +66,7 @@ static void start_active(void)
     nodes->service.options = &nodes->options;
     nodes->service.routes = &ROUTES;
     nodes->service.store = nodes->store.store;
-    nodes->service.address_limit = address_limit_open(1000, 1);
+    nodes->service.tenants = tenants_open(1000, 1);
     nodes->service.workers =
         workers_open(&nodes->service, 1, 0, exchange_call_serve);
     assert_non_null(nodes->service.workers);
@@ -89,7 +89,7 @@ void stop_active(void)
     loop_join(nodes->loop);
     nodes->loop = NULL;
     workers_close(nodes->service.workers);
-    address_limit_close(nodes->service.address_limit);
+    tenants_close(nodes->service.tenants);
     mhd_socket_stop();
 }
 

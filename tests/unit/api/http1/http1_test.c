@@ -20,11 +20,11 @@ static void connection_that_epoll_rejects_is_not_counted(void **state)
     static const struct mhd_socket_limits limits = {.header_timeout_ms = 60000,
                                                     .body_timeout_ms = 60000};
     struct service service = {.options = &options,
-                              .address_limit = address_limit_open(1, 1)};
+                              .tenants = tenants_open(1, 1)};
     struct run_queue queue = {.service = &service};
     struct http1 *http1 = http1_open(&queue, NULL);
     (void)state;
-    assert_non_null(service.address_limit);
+    assert_non_null(service.tenants);
     assert_non_null(http1);
     assert_true(mhd_socket_start(&limits));
     for (int i = 0; i < 3; i++) {
@@ -41,7 +41,7 @@ static void connection_that_epoll_rejects_is_not_counted(void **state)
     }
     http1_close(http1);
     mhd_socket_stop();
-    address_limit_close(service.address_limit);
+    tenants_close(service.tenants);
 }
 
 int main(void)

@@ -1,11 +1,16 @@
-/* Exchanges that wait for their client are in one list of the run queue, in the
+/* Clients are in a hash table. Its chains are short: at least one connection or
+ * request refers to each entry.
+ *
+ * Exchanges that wait for their client are in one list of the run queue, in the
  * order in which bytes of them were last seen to move. The current number of
  * bytes is only read when another exchange needs what they hold. */
-#include "exchange/exchange_share.h"
+#include "exchange/charge.h"
 
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 #include <talloc.h>
-
-#include "exchange/address_limit.h"
 
 enum {
     KEEP_MAX = 16 * 1024,   /* bytes of a buffer that is kept for reuse: there
@@ -31,6 +36,151 @@ static const uint64_t IN_VAIN_NS = 10 * KX_MS_NS;
 /* How often a loop checks whether exchanges of other loops lack something. */
 static const uint64_t LOOK_NS = 100 * KX_MS_NS;
 
+enum { CHAINS = 4096 };
+
+/* ---- Clients ------------------------------------------------------------ */
+
+LIST_HEAD(chain, tenant);
+
+struct tenants {
+    uint64_t share; /* connections of one address */
+    size_t loops;
+    pthread_mutex_t lock; /* guards what follows */
+    struct chain chains[CHAINS];
+};
+
+struct tenants *tenants_open(uint64_t share, size_t loops)
+{
+    struct tenants *tenants = talloc_zero(NULL, struct tenants);
+    if (tenants == NULL || pthread_mutex_init(&tenants->lock, NULL) != 0) {
+        talloc_free(tenants);
+        return NULL;
+    }
+    tenants->share = share;
+    tenants->loops = loops;
+    return tenants;
+}
+
+void tenants_close(struct tenants *tenants)
+{
+    if (tenants == NULL)
+        return;
+    pthread_mutex_destroy(&tenants->lock);
+    talloc_free(tenants);
+}
+
+/* The number under which an address is counted: IPv4 by all its 32 bits, IPv6
+ * by its first 64 bits. These are zero for the loopback and for IPv4-mapped
+ * addresses, which therefore count by their last 32 bits. */
+static uint64_t address_of(const struct sockaddr_storage *peer)
+{
+    const struct sockaddr_in *four = (const void *)peer;
+    const struct sockaddr_in6 *six = (const void *)peer;
+    uint64_t address = 0;
+    uint32_t last;
+    if (peer->ss_family == AF_INET)
+        return four->sin_addr.s_addr;
+    memcpy(&address, &six->sin6_addr, sizeof address);
+    memcpy(&last, six->sin6_addr.s6_addr + 12, sizeof last);
+    return address != 0 ? address : last;
+}
+
+static struct chain *chain_of(struct tenants *tenants, uint64_t name)
+{
+    uint64_t hash = name * UINT64_C(0x9e3779b97f4a7c15);
+    return &tenants->chains[hash >> 52];
+}
+
+/* Under the lock: returns the entry with this name, and inserts it if it is
+ * missing. The caller adds a reference or calls drop(). NULL when memory ran
+ * out. */
+static struct tenant *find(struct tenants *tenants, uint64_t name,
+                           bool by_token)
+{
+    struct chain *chain = chain_of(tenants, name);
+    struct tenant *client;
+    LIST_FOREACH(client, chain, chain)
+        if (client->name == name && client->by_token == by_token)
+            return client;
+    client = talloc_zero_size(
+        tenants, sizeof *client + tenants->loops * sizeof *client->turns);
+    if (client == NULL)
+        return NULL;
+    client->name = name;
+    client->by_token = by_token;
+    LIST_INSERT_HEAD(chain, client, chain);
+    return client;
+}
+
+/* Under the lock: frees the entry if it has no references. */
+static void drop(struct tenant *client)
+{
+    if (atomic_load(&client->references) > 0)
+        return;
+    LIST_REMOVE(client, chain);
+    talloc_free(client);
+}
+
+static void tenant_keep(struct tenant *client)
+{
+    atomic_fetch_add_explicit(&client->references, 1, memory_order_relaxed);
+}
+
+struct tenant *tenant_connect(struct tenants *tenants,
+                              const struct sockaddr_storage *peer)
+{
+    pthread_mutex_lock(&tenants->lock);
+    struct tenant *client = find(tenants, address_of(peer), false);
+    if (client != NULL && client->connections >= tenants->share) {
+        drop(client);
+        client = NULL;
+    }
+    if (client != NULL) {
+        client->connections++;
+        tenant_keep(client);
+    }
+    pthread_mutex_unlock(&tenants->lock);
+    return client;
+}
+
+void tenant_disconnect(struct tenants *tenants, struct tenant *client)
+{
+    if (client == NULL)
+        return;
+    pthread_mutex_lock(&tenants->lock);
+    client->connections--;
+    atomic_fetch_sub(&client->references, 1);
+    drop(client);
+    pthread_mutex_unlock(&tenants->lock);
+}
+
+static struct tenant *tenant_of_token(struct tenants *tenants, const char *id)
+{
+    pthread_mutex_lock(&tenants->lock);
+    struct tenant *client = find(tenants, strtoull(id, NULL, 16), true);
+    if (client != NULL)
+        tenant_keep(client);
+    pthread_mutex_unlock(&tenants->lock);
+    return client;
+}
+
+/* Returns the client of a token, by the token's id in hexadecimal digits. The
+ * reference is dropped by tenant_release. NULL when memory ran out. */
+/* The last reference is dropped under the lock, because until then find() can
+ * return the entry to another thread. */
+static void tenant_release(struct tenants *tenants, struct tenant *client)
+{
+    uint_fast64_t references = atomic_load(&client->references);
+    while (references > 1)
+        if (atomic_compare_exchange_weak(&client->references, &references,
+                                         references - 1))
+            return;
+    pthread_mutex_lock(&tenants->lock);
+    atomic_fetch_sub(&client->references, 1);
+    drop(client);
+    pthread_mutex_unlock(&tenants->lock);
+}
+
 static uint64_t read(const atomic_uint_fast64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
@@ -48,37 +198,39 @@ static struct service *service_of(const struct exchange *exchange)
 
 /* ---- Counting ----------------------------------------------------------- */
 
-void exchange_share_enter(struct exchange *exchange,
-                          struct client_usage *client)
+void charge_begin(struct exchange *exchange, struct tenant *client)
 {
     exchange->counted = true;
     exchange->client = client;
     add(&service_of(exchange)->counters.in_flight, 1);
     if (client == NULL)
         return;
-    address_limit_keep(client);
+    tenant_keep(client);
     add(&client->requests, 1);
 }
 
 static void uncount_client(struct exchange *exchange)
 {
-    struct client_usage *client = exchange->client;
+    struct tenant *client = exchange->client;
     exchange->client = NULL;
     if (client == NULL)
         return;
     add(&client->requests, -(uint64_t)1);
     add(&client->bytes, -exchange->held);
-    address_limit_release(service_of(exchange)->address_limit, client);
+    if (exchange->streaming)
+        add(&client->streams, -(uint64_t)1);
+    exchange->streaming = false;
+    tenant_release(service_of(exchange)->tenants, client);
 }
 
 /* When memory ran out the exchange stays counted for its address. */
-void exchange_share_know(struct exchange *exchange)
+void charge_to_token(struct exchange *exchange)
 {
     const struct kx_token *token = exchange->request.caller.token;
     if (token == NULL || exchange->client == NULL)
         return;
-    struct client_usage *client = address_limit_with_token(
-        service_of(exchange)->address_limit, token->id);
+    struct tenant *client =
+        tenant_of_token(service_of(exchange)->tenants, token->id);
     if (client == NULL)
         return;
     uncount_client(exchange);
@@ -87,7 +239,26 @@ void exchange_share_know(struct exchange *exchange)
     add(&client->bytes, exchange->held);
 }
 
-void exchange_share_hold(struct exchange *exchange, uint64_t bytes)
+/* Counts the exchange, for this client if client is not NULL. */
+void charge_stream(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    uint64_t most = service_of(exchange)->options->token_streams;
+    struct tenant *client = exchange->client;
+    const struct stream *stream = exchange->reply.stream;
+    if (client == NULL || !client->by_token || request->caller.forwarded ||
+        stream == NULL || stream->next == NULL)
+        return;
+    exchange->streaming = atomic_fetch_add(&client->streams, 1) < most;
+    if (exchange->streaming)
+        return;
+    add(&client->streams, -(uint64_t)1);
+    problem(request, &exchange->reply, PROBLEM_TOO_MANY_STREAMS,
+            "The token has %llu streams open.", (unsigned long long)most);
+    problem_member_number(&exchange->reply, "limit", most);
+}
+
+static void hold_bytes(struct exchange *exchange, uint64_t bytes)
 {
     uint64_t more = bytes - exchange->held;
     if (more == 0 || !exchange->counted)
@@ -103,11 +274,11 @@ void exchange_share_hold(struct exchange *exchange, uint64_t bytes)
         add(&exchange->client->bytes, more);
 }
 
-void exchange_share_leave(struct exchange *exchange)
+void charge_end(struct exchange *exchange)
 {
     if (!exchange->counted)
         return;
-    exchange_share_hold(exchange, 0);
+    hold_bytes(exchange, 0);
     uncount_client(exchange);
     add(&service_of(exchange)->counters.in_flight, -(uint64_t)1);
     exchange->counted = false;
@@ -123,17 +294,17 @@ static uint64_t moved(const struct exchange *exchange)
 }
 
 /* Appends with the current time, so the list is in the order of since_ns. */
-void exchange_await_client(struct exchange *exchange)
+void charge_await_client(struct exchange *exchange)
 {
     struct run_queue *queue = exchange->queue;
-    exchange_leave_client(exchange);
+    charge_leave_client(exchange);
     exchange->awaits_client = true;
     exchange->since_ns = queue->now_ns;
     exchange->moved_before = moved(exchange);
     TAILQ_INSERT_TAIL(&queue->awaiting, exchange, awaiting);
 }
 
-void exchange_leave_client(struct exchange *exchange)
+void charge_leave_client(struct exchange *exchange)
 {
     if (exchange->awaits_client)
         TAILQ_REMOVE(&exchange->queue->awaiting, exchange, awaiting);
@@ -159,7 +330,7 @@ static bool exceeds(uint64_t taken, uint64_t most, unsigned spare)
  * taken too much? */
 static bool holds_scarce(const struct exchange *exchange, unsigned spare)
 {
-    const struct client_usage *client = exchange->client;
+    const struct tenant *client = exchange->client;
     const struct counters *counters = &service_of(exchange)->counters;
     const struct options *options = service_of(exchange)->options;
     if (exceeds(read(&counters->in_flight), options->requests_max, spare) ||
@@ -185,27 +356,27 @@ static bool end_stalled(struct run_queue *queue, unsigned spare)
             continue;
         }
         if (moved(exchange) - exchange->moved_before < MOVED_LEAST) {
-            exchange_leave_client(exchange);
-            exchange_share_leave(exchange);
+            charge_leave_client(exchange);
+            charge_end(exchange);
             atomic_fetch_add(&queue->service->counters.stalled, 1);
             exchange->protocol->cut(exchange);
             return true;
         }
-        exchange_await_client(exchange);
+        charge_await_client(exchange);
         exchange = next;
     }
     return false;
 }
 
 /* Ends a stalled exchange of this run queue. Without such an
- * exchange it notes the shortage for the other loops (exchange_share_look) and
+ * exchange it notes the shortage for the other loops (charge_end_stalled) and
  * returns false. */
-static bool free_resources(struct exchange *exchange)
+static bool end_one_stalled(struct exchange *exchange)
 {
     struct run_queue *queue = exchange->queue;
-    struct client_usage *client = exchange->client;
+    struct tenant *client = exchange->client;
     if (exchange->awaits_client)
-        exchange_await_client(exchange);
+        charge_await_client(exchange);
     if (client != NULL &&
         read(&client->in_vain_ns) + IN_VAIN_NS > queue->now_ns)
         return false;
@@ -220,45 +391,45 @@ static bool free_resources(struct exchange *exchange)
 static bool fits(const struct exchange *exchange)
 {
     const struct service *service = service_of(exchange);
-    const struct client_usage *client = exchange->client;
+    const struct tenant *client = exchange->client;
     uint64_t most = service->options->requests_max;
     return read(&service->counters.in_flight) <= most &&
            (client == NULL || read(&client->requests) <= share_of(most));
 }
 
-bool exchange_has_place(struct exchange *exchange, bool many)
+bool charge_has_place(struct exchange *exchange, bool many)
 {
-    const struct client_usage *client = exchange->client;
+    const struct tenant *client = exchange->client;
     uint64_t most = share_of(service_of(exchange)->options->requests_max);
     if (many && client != NULL && read(&client->requests) > most / 2)
         return false;
     while (!fits(exchange))
-        if (!free_resources(exchange))
+        if (!end_one_stalled(exchange))
             return false;
     return true;
 }
 
-bool exchange_fits_memory(const struct exchange *exchange, uint64_t own)
+bool charge_fits_memory(const struct exchange *exchange, uint64_t own)
 {
     const struct service *service = service_of(exchange);
-    const struct client_usage *client = exchange->client;
+    const struct tenant *client = exchange->client;
     uint64_t most = service->options->bodies_max;
     return read(&service->counters.body_bytes) - own <= most &&
            (client == NULL ||
             read(&client->bytes) - exchange->held <= share_of(most));
 }
 
-bool exchange_has_memory(struct exchange *exchange, uint64_t own)
+bool charge_has_memory(struct exchange *exchange, uint64_t own)
 {
-    while (!exchange_fits_memory(exchange, own))
-        if (!free_resources(exchange))
+    while (!charge_fits_memory(exchange, own))
+        if (!end_one_stalled(exchange))
             return false;
     return true;
 }
 
 /* ---- Other loops -------------------------------------------------------- */
 
-void exchange_share_look(struct run_queue *queue)
+void charge_end_stalled(struct run_queue *queue)
 {
     const struct service *service = queue->service;
     if (service->options->loops == 1 || queue->now_ns < queue->look_ns)
@@ -269,7 +440,7 @@ void exchange_share_look(struct run_queue *queue)
             ;
 }
 
-int exchange_share_timeout_ms(const struct run_queue *queue)
+int charge_timeout_ms(const struct run_queue *queue)
 {
     bool looks =
         queue->service->options->loops > 1 && !TAILQ_EMPTY(&queue->awaiting);
@@ -278,14 +449,14 @@ int exchange_share_timeout_ms(const struct run_queue *queue)
 
 /* ---- What one exchange takes -------------------------------------------- */
 
-void exchange_empty(struct kx_buffer *buffer)
+void exchange_empty_buffer(struct kx_buffer *buffer)
 {
     if (buffer->capacity > KEEP_MAX)
         kx_buffer_free(buffer);
     kx_buffer_clear(buffer);
 }
 
-void exchange_fit(struct kx_buffer *buffer)
+void exchange_trim_buffer(struct kx_buffer *buffer)
 {
     if (buffer->capacity - buffer->size > SLACK_MAX)
         kx_buffer_fit(buffer);
@@ -294,7 +465,7 @@ void exchange_fit(struct kx_buffer *buffer)
 /* Values that are decoded from a body, or become one, lie in the request's
  * memory. Measuring that walks through all of it. The walk is cheap compared
  * with the work on a large body; if both bodies are small it is skipped. */
-size_t exchange_beside_body(const struct exchange *exchange)
+static size_t made_bytes(const struct exchange *exchange)
 {
     const struct request *request = &exchange->request;
     const struct kx_buffer *reply = &exchange->reply.body;
@@ -303,10 +474,9 @@ size_t exchange_beside_body(const struct exchange *exchange)
            (large ? talloc_total_size(request->memory) : request->kept);
 }
 
-void exchange_count_memory(struct exchange *exchange)
+void charge_memory(struct exchange *exchange)
 {
-    exchange_share_hold(exchange, exchange->body.capacity +
-                                      exchange_beside_body(exchange));
+    hold_bytes(exchange, exchange->body.capacity + made_bytes(exchange));
 }
 
 /* What a handler has made: nothing of it is used any longer, unless it is the
@@ -319,12 +489,12 @@ static void forget(struct request *request)
     request->subject = request->argument;
 }
 
-void exchange_refuse_memory(struct exchange *exchange)
+void charge_refuse(struct exchange *exchange)
 {
     const struct options *options = exchange->queue->service->options;
     struct request *request = &exchange->request;
-    exchange_empty(&exchange->body);
-    exchange_empty(&exchange->reply.body);
+    exchange_empty_buffer(&exchange->body);
+    exchange_empty_buffer(&exchange->reply.body);
     if (exchange->parts == NULL)
         forget(request);
     problem(request, &exchange->reply, PROBLEM_OVERLOADED,
@@ -332,7 +502,7 @@ void exchange_refuse_memory(struct exchange *exchange)
             "(--bodies-max), or the bodies of this client take more than half "
             "of that.",
             (unsigned long long)options->bodies_max);
-    exchange_count_memory(exchange);
+    charge_memory(exchange);
 }
 
 /* A small reply is always sent,
@@ -340,21 +510,21 @@ void exchange_refuse_memory(struct exchange *exchange)
  * indexes, and the reply of a route that commits, because it tells what was
  * written. The client can repeat any other request. A stream is refused even
  * when it is still empty, because each of its chunks needs memory. */
-bool exchange_is_too_much(struct exchange *exchange)
+bool charge_refuses_reply(struct exchange *exchange)
 {
     const struct route *route = exchange->request.route;
-    size_t size = exchange_beside_body(exchange);
+    size_t size = made_bytes(exchange);
     bool stream = exchange->reply.stream != NULL;
-    if ((size == 0 && !stream) || exchange_has_memory(exchange, exchange->held))
+    if ((size == 0 && !stream) || charge_has_memory(exchange, exchange->held))
         return false;
     return (size > SMALL_BODY || stream) && route != NULL &&
            (route->flags & COMMITS) == 0 && route->scope != SCOPE_MONITOR;
 }
 
-bool exchange_may_submit(struct exchange *exchange)
+bool charge_allows_commit(struct exchange *exchange)
 {
-    exchange_count_memory(exchange);
-    size_t decoded = exchange_beside_body(exchange);
+    charge_memory(exchange);
+    size_t decoded = made_bytes(exchange);
     return exchange->body.size <= SMALL_BODY ||
-           exchange_has_memory(exchange, decoded);
+           charge_has_memory(exchange, decoded);
 }

@@ -1,7 +1,7 @@
 /* Connections by address: how many one may have, and what is one address. */
 #include "unit.h"
 
-#include "exchange/address_limit.h"
+#include "exchange/charge.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -19,44 +19,44 @@ static struct sockaddr_storage at(const char *text)
     return peer;
 }
 
-static struct client_usage *enter(struct address_limit *limit, const char *text)
+static struct tenant *enter(struct tenants *limit, const char *text)
 {
     struct sockaddr_storage peer = at(text);
-    return address_limit_enter(limit, &peer);
+    return tenant_connect(limit, &peer);
 }
 
 static void an_address_has_its_share_and_no_more(void **state)
 {
-    struct address_limit *limit = address_limit_open(2, 1);
+    struct tenants *limit = tenants_open(2, 1);
     (void)state;
-    struct client_usage *first = enter(limit, "192.0.2.1");
-    struct client_usage *second = enter(limit, "192.0.2.1");
+    struct tenant *first = enter(limit, "192.0.2.1");
+    struct tenant *second = enter(limit, "192.0.2.1");
     assert_non_null(first);
     assert_ptr_equal(first, second);
     assert_null(enter(limit, "192.0.2.1"));
-    struct client_usage *other = enter(limit, "192.0.2.2");
+    struct tenant *other = enter(limit, "192.0.2.2");
     assert_non_null(other);
-    address_limit_leave(limit, first);
+    tenant_disconnect(limit, first);
     assert_ptr_equal(enter(limit, "192.0.2.1"), second);
     assert_null(enter(limit, "192.0.2.1"));
-    address_limit_leave(limit, second);
-    address_limit_leave(limit, second);
-    address_limit_leave(limit, other);
-    address_limit_leave(limit, NULL);
-    address_limit_close(limit);
+    tenant_disconnect(limit, second);
+    tenant_disconnect(limit, second);
+    tenant_disconnect(limit, other);
+    tenant_disconnect(limit, NULL);
+    tenants_close(limit);
 }
 
 /* The two are one address for us, or not. */
 static void are(const char *one, const char *two, bool same)
 {
-    struct address_limit *limit = address_limit_open(1, 1);
-    struct client_usage *first = enter(limit, one);
-    struct client_usage *second = enter(limit, two);
+    struct tenants *limit = tenants_open(1, 1);
+    struct tenant *first = enter(limit, one);
+    struct tenant *second = enter(limit, two);
     assert_non_null(first);
     assert_int_equal(second == NULL, same);
-    address_limit_leave(limit, first);
-    address_limit_leave(limit, second);
-    address_limit_close(limit);
+    tenant_disconnect(limit, first);
+    tenant_disconnect(limit, second);
+    tenants_close(limit);
 }
 
 static void an_ipv6_address_is_its_first_64_bits(void **state)
@@ -78,8 +78,8 @@ static void an_ipv4_address_is_the_same_in_ipv6(void **state)
 
 static void many_come_and_go(void **state)
 {
-    struct address_limit *limit = address_limit_open(3, 1);
-    struct client_usage *all[3000];
+    struct tenants *limit = tenants_open(3, 1);
+    struct tenant *all[3000];
     char text[32];
     (void)state;
     for (int i = 0; i < 3000; i++) {
@@ -89,11 +89,11 @@ static void many_come_and_go(void **state)
     }
     assert_null(enter(limit, "10.0.0.0"));
     for (int i = 0; i < 3000; i++)
-        address_limit_leave(limit, all[i]);
-    struct client_usage *again = enter(limit, "10.0.0.0");
+        tenant_disconnect(limit, all[i]);
+    struct tenant *again = enter(limit, "10.0.0.0");
     assert_non_null(again);
-    address_limit_leave(limit, again);
-    address_limit_close(limit);
+    tenant_disconnect(limit, again);
+    tenants_close(limit);
 }
 
 int main(void)
