@@ -31,8 +31,9 @@ struct kx_where;
 enum kx_status kx_where_read(const void *memory, struct kx_slice text,
                              struct kx_where **where_out,
                              struct kx_fault *fault);
-/* Returns whether they hold for a value: KX_OK; KX_ABSENT: they do not;
- * KX_NO_MEMORY. It keeps memory in *where, which one thread uses at a time. */
+/* KX_OK: the conditions hold for the value; KX_ABSENT: they do not;
+ * KX_NO_MEMORY. Keeps memory in *where, which only one thread may use at a
+ * time. */
 enum kx_status kx_where_holds(struct kx_where *where,
                               const struct kx_value *value);
 
@@ -42,11 +43,12 @@ enum kx_status kx_where_holds(struct kx_where *where,
  * KX_INDEX_NOT_UNIQUE, KX_BAD_KEY refuse the commit. */
 struct kx_by {
     struct kx_slice index;  /* its name */
-    bool keeps;             /* of a mutation: its entry has the value after the
-                             * commit, too, else KX_BAD_VALUE */
+    bool keeps;             /* of a mutation: its entry must still have the
+                             * value after the commit, else KX_BAD_VALUE */
     struct kx_slice value;  /* encoded parts, one for each field */
-    bool claims;            /* the caller was authorized for this prefix: */
-    struct kx_slice prefix; /* the index must still have it, else KX_BUSY */
+    bool claims;            /* the caller was authorized for `prefix` */
+    struct kx_slice prefix; /* with `claims` the index must still have this
+                             * prefix, else KX_BUSY */
 };
 
 /* A condition on an entry, or on the entries of a range as a list shows them,
@@ -54,13 +56,13 @@ struct kx_by {
 struct kx_check {
     struct kx_slice key;    /* of a range: the prefix */
     const struct kx_by *by; /* not NULL: the core sets the key; size 0 if no
-                             * entry has the value, which is then absent */
+                             * entry has the value: the entry is absent */
     enum kx_condition condition;
     const uint64_t *stamps; /* for the conditions that have stamps */
     size_t stamp_count;
     const struct kx_where *where; /* for KX_MEETS */
-    struct kx_slice start;        /* of a range: the inclusive start, and */
-    struct kx_slice end;          /* the exclusive end */
+    struct kx_slice start;        /* of a range, inclusive */
+    struct kx_slice end;          /* of a range, exclusive */
 };
 
 /* Is the condition on a range? */
@@ -101,20 +103,20 @@ enum kx_mutation_type {
                       * several index entries in it is changed at the first. */
 };
 
-/* Which state of its entry a mutation asks for: the one before the commit, or
- * the one after it. Two mutations of one key get the same. */
+/* The state of its entry that a mutation asks for: before the commit, or after
+ * it. Two mutations of one key get the same state. */
 enum kx_return { KX_RETURN_NOTHING, KX_RETURN_OLD, KX_RETURN_NEW };
 
-/* What becomes of a sum beyond its bounds: the commit is refused with
- * KX_OUT_OF_BOUNDS, the bound is stored, or the entry stays as it is. */
+/* What a sum beyond its bounds does: refuse the commit with KX_OUT_OF_BOUNDS,
+ * store the bound, or leave the entry as it is. */
 enum kx_out { KX_OUT_REFUSE, KX_OUT_CLAMP, KX_OUT_SKIP };
 
-/* Bounds of a sum, inclusive, of the operand's type; without data there is no
- * bound. They hold for the operand of a missing key, too. A KvU64 does not wrap
- * within bounds: 2^64 - 1 is always one.
+/* Bounds of a sum, inclusive, of the operand's type; a bound without data does
+ * not exist. Bounds also hold for the operand of a missing key. With bounds a
+ * KvU64 does not wrap: 2^64 - 1 is always its upper bound.
  *
- * With of_deno they are as in Deno KV instead: V8 values, not for a missing key
- * and never for a KvU64; a sum that they refuse is KX_NUMBER_RANGE. */
+ * With of_deno the bounds are those of Deno KV: V8 values, which do not hold
+ * for a missing key or a KvU64; a sum beyond them is KX_NUMBER_RANGE. */
 struct kx_bounds {
     struct kx_value min;
     struct kx_value max;
@@ -125,15 +127,16 @@ struct kx_bounds {
 struct kx_buffer;
 struct kx_mutation;
 
-/* Can the bounds of a sum ever be kept? KX_OK; KX_TYPE_MISMATCH: they are no
- * numbers of the operand's type; KX_OUT_OF_BOUNDS: min is greater than max;
- * KX_NO_MEMORY. Bytes may be appended to scratch. */
+/* Checks the bounds of a sum. KX_OK; KX_TYPE_MISMATCH: a bound is not a number
+ * of the operand's type; KX_OUT_OF_BOUNDS: min is greater than max;
+ * KX_NO_MEMORY. May append bytes to scratch. */
 enum kx_status kx_bounds_check(const struct kx_mutation *sum,
                                struct kx_buffer *scratch,
                                struct kx_fault *fault);
 
-/* Which entries get a mutation's expires_at_ms: all, or only those that it
- * creates, while others keep theirs, or also those that do not expire. */
+/* Which entries get a mutation's expires_at_ms: ALWAYS all of them, NEW only
+ * those that it creates, KEEP those that it creates or that do not expire. The
+ * others keep their own. */
 enum kx_ttl_of { KX_TTL_ALWAYS, KX_TTL_NEW, KX_TTL_KEEP };
 
 /* One change. Mutations are applied in order; each sees the result of those
@@ -171,15 +174,15 @@ static inline bool kx_mutates_range(const struct kx_mutation *mutation)
     return mutation->type >= KX_DELETE_RANGE;
 }
 
-/* What a mutation has asked for. In a dry run an entry that the commit would
- * write has the stamp 0, and the key of a set with suffix_stamp is the one that
- * was given: the stamp will be another commit's. */
+/* The result that a mutation has asked for. In a dry run an entry that the
+ * commit would write has the stamp 0, and the key of a set with suffix_stamp
+ * has no suffix, because another commit will get the next stamp. */
 struct kx_result {
     bool asked;   /* the members after `skipped` are set */
     bool skipped; /* a sum with KX_OUT_SKIP was beyond its bounds */
     bool present; /* there is an entry; if not, only its key is set */
-    bool omitted; /* of a commit that comes again: the value was not kept, and
-                   * the entry has changed since; it has no value */
+    bool omitted; /* of a retried commit: the outcome does not have the value,
+                   * and the entry has changed since */
     struct kx_entry entry;
 };
 
@@ -202,7 +205,7 @@ struct kx_refusal {
     size_t check_count;
     size_t mutation;        /* number of the mutation concerned, or of the
                              * declaration */
-    const struct kx_by *by; /* what could not be found by its value, or NULL */
+    const struct kx_by *by; /* the name by which no entry was found, or NULL */
     char index[KX_INDEX_NAME_MAX + 1]; /* KX_UNIQUE_VIOLATION,
                                         * KX_INDEX_OWNED_KEY, KX_NOT_INDEXABLE;
                                         * for writes also KX_INDEX_NOT_READY */
@@ -212,19 +215,18 @@ struct kx_refusal {
     struct kx_slice existing_key;  /* the primary key that has the value */
     struct kx_slice attempted_key; /* also the entry of a KX_PATCH_RANGE that
                                     * refuses the mutation */
-    bool omitted;          /* of a commit that comes again: `holds` is not known
-                            * any more */
-    bool held;             /* KX_INDEX_OWNED_KEY: the index will hold an */
-    struct kx_value holds; /* entry under the key, with this value;
-                            * KX_OUT_OF_BOUNDS: the entry, or the place
-                            * that a patch adds to, has it */
+    bool omitted;          /* of a retried commit: the outcome does not have
+                            * `holds` */
+    bool held;             /* KX_INDEX_OWNED_KEY: the index will hold an entry
+                            * under the key, with the value `holds` */
+    struct kx_value holds; /* KX_OUT_OF_BOUNDS: the value of the entry, or of
+                            * the place that a patch adds to */
 };
 
 struct kx_token;
 struct kx_index_set;
 
-/* What a commit is besides its checks and mutations. Each kind names the
- * members of kx_command that it uses. */
+/* The kinds of commit, each with the members of kx_command that it uses. */
 enum kx_command_kind {
     KX_WRITE,           /* no command: checks and mutations */
     KX_DECLARE_INDEX,   /* declaration; pace.paused: the build waits */
@@ -291,16 +293,16 @@ struct kx_client {
     bool was_long;     /* its last commit took as long as a batch may take */
 };
 
-/* What a commit may cost is bounded by KX_COMMIT_UNITS_MAX, since every other
- * one waits for it: KX_COMMIT_TOO_LARGE. The change of a range ends within the
- * bound, and the deletion of one entry has none.
+/* A commit. Others wait for it, so one that would cost more than
+ * KX_COMMIT_UNITS_MAX is refused with KX_COMMIT_TOO_LARGE. The change of a
+ * range ends within that bound, and the deletion of one entry has none.
  *
  * A commit lies in the caller's memory, with everything it points to, from
  * kx_submit to its answer. Members that the caller does not set must be zero.
  */
 struct kx_commit {
     /* Set by the caller, unchanged until the answer, except for the keys of
-     * what is named by a value, and those that kx_idempotency replaces. */
+     * entries named by a value, and those that kx_idempotency replaces. */
     struct kx_command command; /* unless its kind is KX_WRITE, the commit has no
                                 * checks, mutations and claims */
     struct kx_check *checks;

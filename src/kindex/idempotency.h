@@ -1,5 +1,6 @@
-/* Idempotent commits: if a sender does not know the outcome of a commit, it
- * sends the commit again under the same key, and gets the first outcome. */
+/* Idempotent commits: a sender that does not know the outcome of a commit sends
+ * the commit again under the same key, and gets the outcome of the first one.
+ */
 #ifndef KINDEX_IDEMPOTENCY_H
 #define KINDEX_IDEMPOTENCY_H
 
@@ -24,12 +25,12 @@
  * its new commits under a key are refused with KX_IDEMPOTENCY_QUOTA, which is
  * not stored. */
 struct kx_idempotency {
-    struct kx_slice key; /* the sender, a slash, and what identifies the commit;
-                          * 1 to KX_IDEMPOTENCY_KEY_MAX bytes */
+    struct kx_slice key; /* the sender, a slash, and the commit's own key; 1 to
+                          * KX_IDEMPOTENCY_KEY_MAX bytes */
     uint8_t digest[KX_FINGERPRINT_SIZE]; /* of everything the sender asks for */
     int64_t until_ms; /* Unix time in ms until which the outcome is stored */
-    bool makes_keys;  /* the caller generates different keys each time: the keys
-                       * of the first commit are stored, and replace these */
+    bool makes_keys;  /* the caller generates other keys for each try: the
+                       * stored keys of the first commit replace them */
     /* Result. */
     bool replayed; /* the outcome is that of an earlier commit */
 };

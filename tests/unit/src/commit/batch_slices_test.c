@@ -1,7 +1,6 @@
-/* A batch of many rows is applied in slices: whatever a view between two of
- * them reads is as it was before the batch, and after a batch that fails it
- * still is. The Makefile puts __wrap_X where the core calls X.
- */
+/* A batch of many rows is applied in slices. A view between two slices reads
+ * the state before the batch, and so does a view after a batch that fails. The
+ * Makefile puts __wrap_X where the core calls X. */
 #include "store.h"
 
 #include "commit/batch.h"
@@ -281,7 +280,7 @@ static void views_between_slices_see_the_state_before(void **state)
     assert_same_after_opening(s);
 }
 
-static void so_they_do_while_a_range_is_deleted(void **state)
+static void views_see_the_state_before_while_a_range_is_deleted(void **state)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
@@ -299,7 +298,7 @@ static void so_they_do_while_a_range_is_deleted(void **state)
     assert_same_after_opening(s);
 }
 
-static void a_batch_that_fails_leaves_it(void **state)
+static void failed_batch_leaves_the_state_before(void **state)
 {
     struct story *s = *state;
     fails = true;
@@ -354,7 +353,7 @@ static void count_words(struct story *s)
 }
 
 /* Three entries are there, between which the commit adds thousands. */
-static void rows_that_views_do_not_see_cost_them_nothing(void **state)
+static void rows_of_a_batch_cost_views_between_slices_nothing(void **state)
 {
     struct story *s = *state;
     struct kx_mutation mutations[ENTRIES + NEW] = {0};
@@ -389,7 +388,7 @@ static void rows_that_views_do_not_see_cost_them_nothing(void **state)
 }
 
 /* A value of a unique index that is assumed to be new, and is not. */
-static void what_is_refused_is_found_before_the_first_slice(void **state)
+static void refusal_comes_before_the_first_slice(void **state)
 {
     struct story *s = *state;
     assert_int_equal(test_set(&s->test, s->mem, "[\"u\",9999]",
@@ -413,7 +412,7 @@ static void view_without_before_image_sees_part_of_batch(void **state)
 }
 
 /* The thread that would borrow it has others to serve. */
-static void a_large_commit_is_not_borrowed(void **state)
+static void large_commit_does_not_borrow_the_writer(void **state)
 {
     struct story *s = *state;
     assert_int_equal(change_much_as(s, kx_submit_alone), KX_OK);
@@ -423,7 +422,7 @@ static void a_large_commit_is_not_borrowed(void **state)
     assert_int_equal(differences, 0);
 }
 
-static void a_small_batch_is_one_slice(void **state)
+static void small_batch_is_one_slice(void **state)
 {
     struct story *s = *state;
     assert_int_equal(
@@ -440,13 +439,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FILLED(views_between_slices_see_the_state_before),
-        FILLED(so_they_do_while_a_range_is_deleted),
-        FILLED(rows_that_views_do_not_see_cost_them_nothing),
-        FILLED(a_batch_that_fails_leaves_it),
-        FILLED(what_is_refused_is_found_before_the_first_slice),
+        FILLED(views_see_the_state_before_while_a_range_is_deleted),
+        FILLED(rows_of_a_batch_cost_views_between_slices_nothing),
+        FILLED(failed_batch_leaves_the_state_before),
+        FILLED(refusal_comes_before_the_first_slice),
         FILLED(view_without_before_image_sees_part_of_batch),
-        FILLED(a_large_commit_is_not_borrowed),
-        FILLED(a_small_batch_is_one_slice),
+        FILLED(large_commit_does_not_borrow_the_writer),
+        FILLED(small_batch_is_one_slice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
-/* Single reads while a batch is being applied: what is cached is read as it was
- * before, what is not cannot be told. The Makefile puts __wrap_X where the core
- * calls X.
- */
+/* Single reads while a batch is being applied: a cached entry is read in its
+ * state before the batch, another one waits for the batch. The Makefile puts
+ * __wrap_X where the core calls X. */
 #include "store.h"
 
 #include <semaphore.h>
@@ -140,7 +139,7 @@ static int begin_stops(void **state)
     return begin(state);
 }
 
-TEST_WITH(what_is_cached_is_read_as_it_was, begin_stops, finish)
+TEST_WITH(cached_entry_is_read_in_its_old_state, begin_stops, finish)
 {
     struct story *s = *state;
     struct stopped_commit change;
@@ -165,7 +164,7 @@ TEST_WITH(what_is_cached_is_read_as_it_was, begin_stops, finish)
     assert_int_equal(flush, 0);
 }
 
-TEST_WITH(an_expired_entry_is_not_seen, begin_stops, finish)
+TEST_WITH(cached_entry_that_has_expired_is_absent, begin_stops, finish)
 {
     struct story *s = *state;
     struct stopped_commit change;
@@ -182,7 +181,7 @@ TEST_WITH(an_expired_entry_is_not_seen, begin_stops, finish)
 
 /* Only the table can tell that there is no entry: it opens with the end, and
  * then those are answered that wait for it. */
-TEST_WITH(what_is_not_cached_can_be_waited_for, begin_stops, finish)
+TEST_WITH(read_of_an_uncached_entry_waits_for_the_batch, begin_stops, finish)
 {
     struct story *s = *state;
     struct stopped_commit change;
@@ -206,7 +205,7 @@ TEST_WITH(what_is_not_cached_can_be_waited_for, begin_stops, finish)
 }
 
 /* Its catalog may not be looked at while it changes. */
-TEST_WITH(a_change_of_an_index_lets_nobody_look, begin_stops, finish)
+TEST_WITH(change_of_an_index_keeps_peeks_out, begin_stops, finish)
 {
     struct story *s = *state;
     struct kx_commit declare = {

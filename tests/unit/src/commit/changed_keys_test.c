@@ -11,7 +11,7 @@ static struct net_change change(char *text, size_t size, int n)
     return (struct net_change){.key = kx_text(text)};
 }
 
-TEST(noted_keys_are_found_and_few_others)
+TEST(filter_reports_added_keys_and_few_others)
 {
     struct changed_keys *touched = changed_keys_create(*state);
     char text[32];

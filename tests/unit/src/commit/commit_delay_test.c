@@ -1,6 +1,6 @@
 /* How long the writer waits for more commits. The Makefile puts
- * __wrap_cond_wait_until where the core waits: for more commits it does not
- * look at the clock here, and ends when it is told to. */
+ * __wrap_cond_wait_until where the core waits. In place of the clock, the test
+ * decides when the wait for more commits ends. */
 #include "store.h"
 
 #include <semaphore.h>
@@ -79,7 +79,7 @@ static int watched(void **state)
     return failed;
 }
 
-static void a_writer_that_is_fed_waits_for_enough(void **state)
+static void writer_waits_for_enough_expected_commits(void **state)
 {
     struct story *s = *state;
     struct sent sent[MANY];
@@ -97,7 +97,7 @@ static void a_writer_that_is_fed_waits_for_enough(void **state)
     kx_commits_done(s->test.store);
 }
 
-static void until_nothing_more_comes(void **state)
+static void writer_stops_waiting_when_no_thread_has_work(void **state)
 {
     struct story *s = *state;
     struct sent sent;
@@ -111,7 +111,7 @@ static void until_nothing_more_comes(void **state)
     test_wait(&s->test, &sent.told);
 }
 
-static void but_not_for_ever(void **state)
+static void writer_waits_a_limited_time(void **state)
 {
     struct story *s = *state;
     struct sent sent;
@@ -123,7 +123,7 @@ static void but_not_for_ever(void **state)
     kx_commits_done(s->test.store);
 }
 
-static void not_after_a_large_batch(void **state)
+static void writer_does_not_wait_after_a_large_batch(void **state)
 {
     struct story *s = *state;
     struct sent sent[MANY + 1];
@@ -139,7 +139,7 @@ static void not_after_a_large_batch(void **state)
     kx_commits_done(s->test.store);
 }
 
-static void a_thread_that_announces_no_commits_is_not_waited_for(void **state)
+static void writer_does_not_wait_for_unannounced_commits(void **state)
 {
     struct story *s = *state;
     struct sent sent;
@@ -151,16 +151,16 @@ static void a_thread_that_announces_no_commits_is_not_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_writer_that_is_fed_waits_for_enough,
-                                        watched, finish),
-        cmocka_unit_test_setup_teardown(until_nothing_more_comes, watched,
-                                        finish),
-        cmocka_unit_test_setup_teardown(but_not_for_ever, watched, finish),
-        cmocka_unit_test_setup_teardown(not_after_a_large_batch, watched,
+        cmocka_unit_test_setup_teardown(
+            writer_waits_for_enough_expected_commits, watched, finish),
+        cmocka_unit_test_setup_teardown(
+            writer_stops_waiting_when_no_thread_has_work, watched, finish),
+        cmocka_unit_test_setup_teardown(writer_waits_a_limited_time, watched,
                                         finish),
         cmocka_unit_test_setup_teardown(
-            a_thread_that_announces_no_commits_is_not_waited_for, watched,
-            finish),
+            writer_does_not_wait_after_a_large_batch, watched, finish),
+        cmocka_unit_test_setup_teardown(
+            writer_does_not_wait_for_unannounced_commits, watched, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

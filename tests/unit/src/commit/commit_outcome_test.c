@@ -1,5 +1,5 @@
-/* What commits and replies say of a batch that cannot be stored, or is not on
- * disk yet. The Makefile puts __wrap_X where the core calls X. */
+/* The results of commits, and what readers see, while a batch cannot be stored
+ * or is not on disk yet. The Makefile puts __wrap_X where the core calls X. */
 #include "base/charge.h"
 #include "store.h"
 
@@ -84,7 +84,7 @@ static void run_together(struct story *s, struct sent *sent, int count,
 
 /* The third is refused for what the second would have stored, the first for
  * what has been stored long since. */
-TEST_WITH(a_refusal_does_not_show_what_was_not_stored, begin, finish)
+TEST_WITH(refusal_does_not_show_an_unstored_entry, begin, finish)
 {
     struct story *s = *state;
     struct sent sent[3];
@@ -109,7 +109,7 @@ static const char *const BY_N =
 
 /* Index entries are written without reading what is there. What a commit would
  * have removed is there for the next one, if the first is refused, or dry. */
-TEST_WITH(a_commit_that_is_taken_back_removes_nothing, begin, finish)
+TEST_WITH(refused_commit_removes_no_index_entry, begin, finish)
 {
     struct story *s = *state;
     struct sent sent[3];
@@ -137,7 +137,7 @@ TEST_WITH(a_commit_that_is_taken_back_removes_nothing, begin, finish)
 }
 
 /* What commits read is held in memory until their batch is flushed, too. */
-TEST_WITH(a_batch_ends_when_it_has_read_much, begin, finish)
+TEST_WITH(batch_ends_after_many_bytes_read, begin, finish)
 {
     enum { COUNT = 40, SIZE = 1000000, BATCH_UNITS_MAX = 20000000 };
     struct story *s = *state;
@@ -161,7 +161,7 @@ TEST_WITH(a_batch_ends_when_it_has_read_much, begin, finish)
 }
 
 /* A patch that is refused changes nothing, but the batch has waited for it. */
-TEST_WITH(a_batch_ends_when_its_commits_have_cost_much, begin, finish)
+TEST_WITH(batch_ends_after_a_cost, begin, finish)
 {
     enum {
         COUNT = 12,
@@ -268,7 +268,7 @@ enum kx_status __wrap_env_flush(struct env *env)
     return atomic_load(&flushes_fail) ? KX_FAILED : __real_env_flush(env);
 }
 
-TEST_WITH(an_index_is_seen_when_it_is_on_disk, begin, finish)
+TEST_WITH(new_index_is_visible_once_it_is_on_disk, begin, finish)
 {
     struct story *s = *state;
     seen.story = s;
@@ -284,7 +284,7 @@ TEST_WITH(an_index_is_seen_when_it_is_on_disk, begin, finish)
 
 /* Once in vain: a change that perhaps is not on disk is not seen at all. While
  * the index is paused it stays in every step. */
-TEST_WITH(a_change_of_an_index_is_seen_when_it_is_on_disk, begin, finish)
+TEST_WITH(change_of_an_index_is_visible_once_it_is_on_disk, begin, finish)
 {
     static const struct {
         enum kx_command_kind kind;
@@ -319,7 +319,7 @@ TEST_WITH(a_change_of_an_index_is_seen_when_it_is_on_disk, begin, finish)
 }
 
 /* One of two is repaired, the other removed. */
-TEST_WITH(what_is_taken_over_is_seen_when_it_is_on_disk, begin, finish)
+TEST_WITH(adopted_entries_are_visible_once_they_are_on_disk, begin, finish)
 {
     static const char *const keys[TAKEN] = {"[\"by_n\",1,1]", "[\"by_n\",9,9]"};
     struct story *s = *state;

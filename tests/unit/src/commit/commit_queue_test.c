@@ -233,8 +233,7 @@ TEST_WITH(client_that_was_idle_shares_with_one_that_was_not, set_up, tear_down)
     assert_in_order(busy, PUTS);
 }
 
-TEST_WITH(client_without_a_turn_yet_is_served_when_it_is_alone, set_up,
-          tear_down)
+TEST_WITH(client_that_owes_turns_is_served_when_it_is_alone, set_up, tear_down)
 {
     struct clients *c = *state;
     struct sent sent[3];
@@ -245,7 +244,7 @@ TEST_WITH(client_without_a_turn_yet_is_served_when_it_is_alone, set_up,
     assert_in_order(sent, 3);
 }
 
-TEST_WITH(client_may_fill_half_of_the_queue, set_up, tear_down)
+TEST_WITH(client_can_fill_half_of_the_queue, set_up, tear_down)
 {
     struct clients *c = *state;
     struct sent sent[4];

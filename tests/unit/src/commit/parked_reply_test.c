@@ -1,6 +1,7 @@
-/* Replies that are parked between the applying of a batch and its flush: each
- * is let go, whoever made the batch and although nothing is written after it.
- * The Makefile puts __wrap_view_flushed where the core calls view_flushed. */
+/* Replies that are parked after a batch is applied and before its flush are
+ * answered, whether a commit or a job made the batch, and without a later
+ * write. The Makefile puts __wrap_view_flushed where the core calls
+ * view_flushed. */
 #include "store.h"
 
 #include "commit/view.h"
@@ -42,7 +43,7 @@ static void is_let_go(struct story *s)
     assert_int_equal(reply.status, KX_OK);
 }
 
-TEST_WITH(by_the_commit_that_parked_it, begin, finish)
+TEST_WITH(flush_of_a_commit_answers_parked_replies, begin, finish)
 {
     struct story *s = *state;
     park_by_batch(s, 1);
@@ -50,7 +51,7 @@ TEST_WITH(by_the_commit_that_parked_it, begin, finish)
     is_let_go(s);
 }
 
-TEST_WITH(when_entries_expire, begin, finish)
+TEST_WITH(expiry_answers_parked_replies, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(1000000);
@@ -63,7 +64,7 @@ TEST_WITH(when_entries_expire, begin, finish)
 
 /* The commit that lets the build go is a batch, and then the build makes one.
  */
-TEST_WITH(when_an_index_is_built, begin, finish)
+TEST_WITH(build_answers_parked_replies, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit declare = {
@@ -83,7 +84,7 @@ TEST_WITH(when_an_index_is_built, begin, finish)
     is_let_go(s);
 }
 
-TEST_WITH(when_a_dropped_index_is_freed, begin, finish)
+TEST_WITH(freeing_a_dropped_index_answers_parked_replies, begin, finish)
 {
     struct story *s = *state;
     test_declare_by_n(&s->test, s->mem);

@@ -1,7 +1,7 @@
-/* A caller that cannot wait for the view is told when it opens, in the order in
- * which they came, and is waited for before it closes again. The Makefile puts
- * __wrap_X where the core calls X.
- */
+/* A caller that cannot wait for a view is parked. The parked callers are
+ * answered in order when views may be entered, and the writer waits for their
+ * retries before it keeps views out again. The Makefile puts __wrap_X where the
+ * core calls X. */
 #include "unit.h"
 
 #include "commit/view.h"
@@ -57,7 +57,7 @@ static bool enter(struct answers *answers, size_t n)
     return view_enter_or_park(&answers->view, &answers->tickets[n]);
 }
 
-static void while_it_is_open_nobody_is_parked(void **state)
+static void open_view_parks_nobody(void **state)
 {
     struct answers *answers = *state;
     assert_true(enter(answers, 0));
@@ -69,7 +69,7 @@ static void while_it_is_open_nobody_is_parked(void **state)
     view_leave(&answers->view);
 }
 
-static void the_parked_are_told_in_their_order(void **state)
+static void parked_callers_are_answered_in_order(void **state)
 {
     struct answers *answers = *state;
     view_apply_begin(&answers->view);
@@ -87,7 +87,7 @@ static void the_parked_are_told_in_their_order(void **state)
     }
 }
 
-static void between_slices_they_are_told_too(void **state)
+static void parked_callers_are_answered_between_slices(void **state)
 {
     struct answers *answers = *state;
     struct net_change change = {.key = kx_text("k"), .stored = kx_text("old")};
@@ -111,7 +111,7 @@ static void between_slices_they_are_told_too(void **state)
         before_image_find(&answers->view.before_image, kx_text("k"), &stored));
 }
 
-static void the_writer_waits_for_those_it_has_told(void **state)
+static void writer_waits_for_the_retries_of_answered_callers(void **state)
 {
     struct answers *answers = *state;
     view_apply_begin(&answers->view);
@@ -136,14 +136,13 @@ static void the_writer_waits_for_those_it_has_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(while_it_is_open_nobody_is_parked,
+        cmocka_unit_test_setup_teardown(open_view_parks_nobody, begin, finish),
+        cmocka_unit_test_setup_teardown(parked_callers_are_answered_in_order,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(the_parked_are_told_in_their_order,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(between_slices_they_are_told_too, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(the_writer_waits_for_those_it_has_told,
-                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            parked_callers_are_answered_between_slices, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            writer_waits_for_the_retries_of_answered_callers, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Watches of a prefix: which keys are collected for whom, each once, and that
- * too many of them are said to be so. */
+/* Which changed keys a watch of a prefix collects, and what it reports when
+ * there are too many. */
 #include "waiter.h"
 
 static void open_prefix(struct story *s, struct waiter *waiter,
@@ -34,7 +34,8 @@ static const char *taken(struct story *s, struct waiter *waiter)
     return (const char *)text.data;
 }
 
-TEST_WITH(keys_with_more_parts_are_collected, begin, finish_watches)
+TEST_WITH(watch_of_a_prefix_collects_keys_with_more_parts, begin,
+          finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -56,7 +57,7 @@ TEST_WITH(keys_with_more_parts_are_collected, begin, finish_watches)
     assert_string_equal(taken(s, &waiter), "");
 }
 
-TEST_WITH(the_empty_prefix_is_that_of_all, begin, finish_watches)
+TEST_WITH(empty_prefix_collects_all_keys, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter all;
@@ -70,7 +71,8 @@ TEST_WITH(the_empty_prefix_is_that_of_all, begin, finish_watches)
 }
 
 /* The longest key there can be, with prefixes of all of its parts. */
-TEST_WITH(each_prefix_of_a_long_key_is_noted, begin, finish_watches)
+TEST_WITH(watches_of_all_prefixes_of_a_long_key_collect_it, begin,
+          finish_watches)
 {
     enum { PARTS = KX_KEY_MAX / 2 };
     struct story *s = *state;
@@ -95,7 +97,7 @@ TEST_WITH(each_prefix_of_a_long_key_is_noted, begin, finish_watches)
     assert_non_null(strstr(taken(s, &last), "\"\""));
 }
 
-TEST_WITH(each_kind_of_change_is_collected_once, begin, finish_watches)
+TEST_WITH(watch_collects_each_kind_of_change_once, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -111,7 +113,7 @@ TEST_WITH(each_kind_of_change_is_collected_once, begin, finish_watches)
     assert_string_equal(taken(s, &waiter), "[\"a\",1]|");
 }
 
-TEST_WITH(entries_of_an_index_are_collected, begin, finish_watches)
+TEST_WITH(watch_collects_entries_of_an_index, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -128,7 +130,7 @@ TEST_WITH(entries_of_an_index_are_collected, begin, finish_watches)
 }
 
 /* Anything under any prefix: it is not looked at which. */
-TEST_WITH(an_index_that_comes_or_goes_is_anything, begin, finish_watches)
+TEST_WITH(new_or_dropped_index_resets_all_watches, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -151,7 +153,7 @@ static void set_number(struct story *s, int number)
     test_set(&s->test, s->mem, key, "1");
 }
 
-TEST_WITH(so_many_are_kept_and_not_one_more, begin, finish_watches)
+TEST_WITH(watch_collects_a_limited_number_of_keys, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -172,7 +174,7 @@ TEST_WITH(so_many_are_kept_and_not_one_more, begin, finish_watches)
 }
 
 /* A watch without space for more keys is told to list. */
-TEST_WITH(all_watches_together_have_a_limit, begin, finish_watches)
+TEST_WITH(all_watches_share_a_limit_of_memory, begin, finish_watches)
 {
     enum { WATCHES = 300, KEYS = 120, KEY_BYTES = 1904 };
     struct story *s = *state;
@@ -195,7 +197,7 @@ TEST_WITH(all_watches_together_have_a_limit, begin, finish_watches)
     }
 }
 
-TEST_WITH(long_keys_are_fewer, begin, finish_watches)
+TEST_WITH(watch_collects_a_limited_number_of_bytes, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;

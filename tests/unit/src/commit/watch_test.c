@@ -1,10 +1,11 @@
-/* Watches: which of them are told what, once or not at all, and that nothing is
- * lost. */
+/* Which changes answer the tickets of which watches, and that no change is
+ * lost.
+ */
 #include "waiter.h"
 
 #include "base/hash.h"
 
-TEST_WITH(each_kind_of_change_is_told, begin, finish_watches)
+TEST_WITH(each_kind_of_change_answers_the_watch, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -23,7 +24,7 @@ TEST_WITH(each_kind_of_change_is_told, begin, finish_watches)
     is_told(s, &waiter);
 }
 
-TEST_WITH(what_is_told_is_on_disk, begin, finish_watches)
+TEST_WITH(watch_is_answered_after_the_flush, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -42,7 +43,7 @@ TEST_WITH(what_is_told_is_on_disk, begin, finish_watches)
     assert_int_equal(entry.stamp, 1);
 }
 
-TEST_WITH(a_refused_commit_is_not_told, begin, finish_watches)
+TEST_WITH(refused_commit_answers_no_watch, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -54,7 +55,7 @@ TEST_WITH(a_refused_commit_is_not_told, begin, finish_watches)
     is_not_told(s, &waiter);
 }
 
-TEST_WITH(a_ticket_is_answered_or_taken_back, begin, finish_watches)
+TEST_WITH(ticket_is_answered_or_cancelled_but_not_both, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -70,7 +71,7 @@ TEST_WITH(a_ticket_is_answered_or_taken_back, begin, finish_watches)
     assert_false(kx_watch_cancel(s->test.store, &waiter.ticket));
 }
 
-TEST_WITH(all_who_watch_a_key_are_told, begin, finish_watches)
+TEST_WITH(change_answers_all_watches_of_its_key, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiters[3];
@@ -98,7 +99,7 @@ TEST_WITH(all_who_watch_a_key_are_told, begin, finish_watches)
     assert_int_equal(figures.watches, 0);
 }
 
-TEST_WITH(the_key_that_a_stamp_completes_is_told, begin, finish_watches)
+TEST_WITH(key_with_a_stamp_suffix_answers_its_watch, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter whole;
@@ -118,7 +119,7 @@ TEST_WITH(the_key_that_a_stamp_completes_is_told, begin, finish_watches)
     is_not_told(s, &stem);
 }
 
-TEST_WITH(a_deleted_range_is_told, begin, finish_watches)
+TEST_WITH(deleted_range_answers_watches_of_its_keys, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -140,7 +141,7 @@ static const char *const BY_EMAIL =
     "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
     "\"unique\":true}";
 
-TEST_WITH(entries_that_become_readable_are_told, begin, finish_watches)
+TEST_WITH(built_index_answers_watches_of_its_entries, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -157,7 +158,8 @@ TEST_WITH(entries_that_become_readable_are_told, begin, finish_watches)
 }
 
 /* Nothing is written after the migration. */
-TEST_WITH(entries_that_get_another_form_are_told, begin, finish_watches)
+TEST_WITH(migration_answers_watches_of_entries_that_change, begin,
+          finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -185,7 +187,7 @@ static const char *email_of(void *mem, int n)
 }
 
 /* They show what they showed before. */
-TEST_WITH(the_steps_of_a_migration_are_not_told, begin, finish_watches)
+TEST_WITH(steps_of_a_migration_answer_no_watch, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -231,7 +233,7 @@ static void *write_numbers(void *argument)
 }
 
 /* It would wait for ever if one change got lost at the wrong moment. */
-TEST_WITH(the_last_of_many_changes_is_seen, begin, finish_watches)
+TEST_WITH(watcher_sees_the_last_of_many_changes, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
@@ -268,7 +270,7 @@ static void next_in_place(unsigned *number, char *json, size_t size)
 
 /* The table of places counts to 255; with one topic more in one it must still
  * know that there are some, when most of them have gone. */
-TEST_WITH(one_of_many_in_a_place_is_told, begin, finish_watches)
+TEST_WITH(watch_is_answered_among_many_of_one_hash, begin, finish_watches)
 {
     enum { MANY = 256 };
     struct story *s = *state;
@@ -288,7 +290,7 @@ TEST_WITH(one_of_many_in_a_place_is_told, begin, finish_watches)
 }
 
 /* A key that is watched again after its last watch has ended. */
-TEST_WITH(a_key_is_watched_by_one_after_the_other, begin, finish_watches)
+TEST_WITH(key_can_be_watched_again, begin, finish_watches)
 {
     struct story *s = *state;
     struct waiter waiter;
