@@ -137,8 +137,7 @@ static enum kx_status fail(struct aggregate_step *step)
 /* The plan belongs to the store afterwards, or is freed. */
 static enum kx_status apply(struct aggregate_step *step)
 {
-    overlay_keep(step->plan->overlay);
-    plan_counts_keep(step->plan);
+    plan_end(step->plan, true);
     step->sweep.batch.plan = step->plan;
     step->plan = NULL;
     return job_apply(step->sweep.writer, &step->sweep.batch);

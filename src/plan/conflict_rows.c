@@ -136,8 +136,8 @@ static const struct kx_slice *rows_in_set(const struct conflict_set *set,
 /* ---- Rows of the table and of the plan ------------------------------------
  */
 
-/* What the conflict row's key has in the overlay; the key is in plan->value.
- * KX_OK, KX_ABSENT, errors. */
+/* Looks up the conflict row, whose key is then in plan->value. KX_OK,
+ * KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
 static enum kx_status look_up(struct plan *plan, const struct index *index,
                               struct kx_slice index_key, struct kx_slice owner,
                               struct record *record_out)
@@ -153,8 +153,8 @@ static enum kx_status look_up(struct plan *plan, const struct index *index,
     return there.index == index->id ? KX_OK : KX_ABSENT;
 }
 
-/* Called before the row is put. If the row is not put after all, the note does
- * no harm. */
+/* Call before the row is put; the note is harmless if the row is not put after
+ * all. */
 static bool remember(struct plan *plan, struct kx_slice key, size_t value_size)
 {
     if (plan->conflict_set == NULL)
@@ -199,8 +199,8 @@ enum kx_status conflict_rows_remove(struct plan *plan, struct index *index,
                        kx_slice(NULL, 0));
 }
 
-/* Copies the owner of a row, as the plan has it now, if that owner can have the
- * value: KX_OK, KX_ABSENT, errors. */
+/* Copies the owner of a row, as the plan has it now, if the owner has not
+ * expired: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
 static enum kx_status take_owner(struct plan *plan, const struct index *index,
                                  struct kx_slice key,
                                  struct kx_buffer *owner_out)

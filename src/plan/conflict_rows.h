@@ -17,7 +17,7 @@
 /* Follows the name in a conflict row's key. */
 enum { CONFLICT_ROWS_MARK = 0xfe };
 
-/* May a value have several owners, the changes planned so far included? */
+/* True if a value may have several owners, with the changes planned so far. */
 bool conflict_rows_possible(const struct plan *plan, const struct index *index);
 
 /* Replaces key_out by the key of the conflict row of an owner (its key without
@@ -28,11 +28,11 @@ void conflict_rows_make(const struct index *index, struct kx_slice index_key,
                         struct kx_slice owner, struct kx_buffer *key_out,
                         struct record *record_out);
 
-/* Is it the key of a conflict row? Those may be longer than KX_KEY_MAX. */
+/* True for the key of a conflict row, which may be longer than KX_KEY_MAX. */
 bool conflict_rows_match(struct kx_slice key);
 
-/* Writes the conflict row of an owner, or removes it; counts it if it was not
- * there, or was. KX_OK, errors of the storage. */
+/* Write or remove the conflict row of an owner, and count it if that adds or
+ * removes a row. KX_OK, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status conflict_rows_put(struct plan *plan, struct index *index,
                                  struct kx_slice index_key,
                                  struct kx_slice owner, int64_t expires_at_ms);
@@ -40,8 +40,8 @@ enum kx_status conflict_rows_remove(struct plan *plan, struct index *index,
                                     struct kx_slice index_key,
                                     struct kx_slice owner);
 
-/* Replaces owner_out by the first owner, of those that have not expired, with a
- * conflict row for the value: KX_OK, KX_ABSENT, errors of the storage. */
+/* Replaces owner_out by the first owner with a conflict row for the value that
+ * has not expired: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status conflict_rows_first(struct plan *plan, const struct index *index,
                                    struct kx_slice index_key,
                                    struct kx_buffer *owner_out);

@@ -1,13 +1,13 @@
-/* Numbers are little endian, and bytes have their number (4) before them:
+/* Numbers are little endian, and bytes follow their size (4):
  *
- *   status (1)   its number in STATUSES
- *   keys         of all that the core or the caller has named itself
- *   of a success: stamp (8), in_range (4), flags (1), the position of
- *                the last entry of a range, results
+ *   status (1)   its position in STATUSES
+ *   keys         that the commit named by values, or that the caller generated
+ *   of a success: stamp (8), in_range (4), flags (1), the position of the last
+ *                entry of a range, results
  *   of a refusal: the members of struct kx_refusal in their order
  *
- * What is read is only as certain as the disk: nothing is taken for granted but
- * the commit itself, which has the digest of the one that was written. */
+ * The bytes come from the disk, so everything that is read is checked. Only the
+ * commit is known to fit: its digest is that of the commit that was written. */
 #include "plan/outcome.h"
 
 #include <stdio.h>
@@ -37,13 +37,13 @@ static const enum kx_status STATUSES[] = {
 };
 enum { STATUS_COUNT = sizeof STATUSES / sizeof *STATUSES };
 
-/* What a success has been. */
+/* Flags of a success. */
 enum { CREATED = 1, MORE = 2, RESULTS = 4, LAST = 8 };
 
-/* How a result is there; OMITTED: without its value. */
+/* Flags of a result; OMITTED: its value was not stored. */
 enum { ASKED = 1, SKIPPED = 2, PRESENT = 4, OMITTED = 8 };
 
-/* How a refusal's value is there. */
+/* Whether a refusal has a value, and whether that was stored. */
 enum { HELD_NOT = 0, HELD = 1, HELD_OMITTED = 2 };
 
 static int number_of(enum kx_status status)
@@ -59,7 +59,7 @@ bool outcome_is_definite(enum kx_status status)
     return number_of(status) < STATUS_COUNT;
 }
 
-/* Is the key of this mutation part of the outcome? */
+/* True if the key of this mutation is part of the outcome. */
 static bool names_key(const struct kx_commit *commit,
                       const struct kx_mutation *mutation)
 {
@@ -83,7 +83,7 @@ static void put_bytes(struct kx_buffer *out, struct kx_slice bytes)
     kx_add_slice(out, bytes);
 }
 
-/* Takes the bytes from the room that is left for values. */
+/* Takes the size from what is left for values. False if it does not fit. */
 static bool fits(size_t *room, size_t size)
 {
     if (size > *room)
@@ -114,8 +114,8 @@ static void put_keys(struct kx_buffer *out, const struct kx_commit *commit)
             put_bytes(out, commit->mutations[i].key);
 }
 
-/* What a deletion returns is nowhere else, and a request of that size has
- * stored it: such a value is always kept. */
+/* The value that a deletion returns exists nowhere else, and a request of that
+ * size has stored it, so it is always stored. */
 static void put_result(struct kx_buffer *out, const struct kx_result *result,
                        bool deleted, size_t *room)
 {
@@ -154,7 +154,8 @@ static void put_success(struct kx_buffer *out, const struct kx_commit *commit)
                    commit->mutations[i].type == KX_DELETE, &room);
 }
 
-/* What is named by `by`: 0 for nothing, then the checks, then the mutations. */
+/* The number of the check or mutation that has `by`: 0 for none, then the
+ * checks, then the mutations. */
 static size_t by_number(const struct kx_commit *commit, const struct kx_by *by)
 {
     for (size_t i = 0; by != NULL && i < commit->check_count; i++)
@@ -213,14 +214,12 @@ void outcome_write(const struct kx_commit *commit, struct kx_buffer *out)
         put_refusal(out, commit);
 }
 
-/* ---- And back ----------------------------------------------------------- */
+/* ---- From bytes --------------------------------------------------------- */
 
-/* What is left to read; without `whole` something was missing, and all that was
- * read after it is 0. */
 struct outcome_reader {
-    struct kx_slice rest;
-    bool whole;
-    bool starved;
+    struct kx_slice rest; /* bytes left to read */
+    bool whole;           /* false: bytes were missing, and what follows is 0 */
+    bool starved;         /* memory ran out */
 };
 
 static struct kx_slice take(struct outcome_reader *reading, size_t size)

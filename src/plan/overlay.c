@@ -28,13 +28,13 @@ struct slot {
     struct kx_slice stored;
     struct kx_slice now;
     uint64_t commit;     /* number of the last commit that noted it */
-    uint64_t assumed_by; /* last commit that assumed it absent, or 0 */
+    uint64_t assumed_by; /* last commit that assumed the row absent, or 0 */
     bool changed;        /* by a kept commit or the present one */
     bool unread;         /* stored is not known */
     bool lost;           /* the hash had no memory for it */
 };
 
-/* What overlay_undo puts back. */
+/* What overlay_undo restores. */
 struct journal_row {
     struct slot *slot;
     struct kx_slice before;
@@ -47,8 +47,8 @@ struct overlay {
     struct charge *charge;
     struct arena arena; /* of slots and records */
     struct slot *slots;
-    struct slot *last; /* that was looked for, or NULL */
-    unsigned hash;     /* of the key that was looked for and not found */
+    struct slot *last; /* found by the last search, or NULL */
+    unsigned hash;     /* of the key of a search that found none */
     size_t changed_count;
     size_t bytes;
     struct journal_row *journal;
@@ -81,7 +81,7 @@ struct overlay *overlay_create(void *mem, struct engine_view *view,
     return overlay;
 }
 
-/* Most keys are looked for several times in a row. */
+/* Most keys are searched several times in a row. */
 static struct slot *find(struct overlay *overlay, struct kx_slice key)
 {
     struct slot *slot = overlay->last;
@@ -94,8 +94,8 @@ static struct slot *find(struct overlay *overlay, struct kx_slice key)
     return slot;
 }
 
-/* A new slot, with room for key and record in one piece, for the key that was
- * just looked for and not found. */
+/* A new slot for the key of the search that just failed, with key and record in
+ * one allocation. */
 static struct slot *add(struct overlay *overlay, struct kx_slice key,
                         struct kx_slice stored)
 {
@@ -141,8 +141,8 @@ static enum kx_status read_stored(struct overlay *overlay, struct kx_slice key)
     return KX_OK;
 }
 
-/* A slot that was made without reading, for a commit that was taken back, gets
- * the stored record. */
+/* A slot that was made without reading, by a commit that was undone, gets the
+ * stored record. */
 static enum kx_status complete(struct overlay *overlay, struct slot *slot)
 {
     struct kx_slice row = kx_buffer_slice(&overlay->row);
@@ -160,16 +160,15 @@ static enum kx_status complete(struct overlay *overlay, struct slot *slot)
     return KX_OK;
 }
 
-/* Does the slot show to the present commit what a read of the table would show?
- */
+/* True if the slot shows the present commit what a read of the table would. */
 static bool is_known(const struct overlay *overlay, const struct slot *slot)
 {
     return slot->changed || !slot->unread ||
            slot->assumed_by == overlay->commit;
 }
 
-/* The slot of a key, read from cache or table when it is the first time: each
- * key is read once per batch. */
+/* The slot of a key. The first time in a batch, its record is read from the
+ * cache or the table. */
 static enum kx_status load(struct overlay *overlay, struct kx_slice key,
                            struct slot **slot_out)
 {
@@ -219,8 +218,8 @@ enum kx_status overlay_record(struct overlay *overlay, struct kx_slice key,
     return status;
 }
 
-/* A record that is cut off gets no slot. Rows of indexes are always read whole:
- * they have more than one form. */
+/* A truncated record gets no slot. Rows of indexes are always read whole, since
+ * they may have two forms. */
 enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
                             struct record *record_out)
 {
@@ -356,7 +355,7 @@ void overlay_keep(struct overlay *overlay)
     overlay->commit++;
 }
 
-/* `bytes` is not taken back: the copies are still there. */
+/* `bytes` still counts the copies, which remain. */
 void overlay_undo_last(struct overlay *overlay)
 {
     struct journal_row *row = &overlay->journal[--overlay->journal_count];

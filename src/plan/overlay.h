@@ -28,8 +28,8 @@ struct overlay *overlay_create(void *mem, struct engine_view *view,
                                struct record_cache *cache,
                                struct charge *charge);
 
-/* Reads ahead what look-ups of these keys will read from the table. Only if the
- * view's engine_prefetches. The array is changed. */
+/* For views of which engine_prefetches is true: reads in one request what
+ * look-ups of these keys will read from the table. Changes the array. */
 void overlay_prefetch(struct overlay *overlay, struct kx_slice *keys,
                       size_t count);
 
@@ -37,7 +37,7 @@ void overlay_prefetch(struct overlay *overlay, struct kx_slice *keys,
  * the overlay: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
                            struct kx_slice *record_out);
-/* The same, read: also KX_FAILED when it is no record. */
+/* The same, as a record. KX_FAILED also if the bytes are not a record. */
 enum kx_status overlay_record(struct overlay *overlay, struct kx_slice key,
                               struct record *record_out);
 
@@ -47,14 +47,13 @@ enum kx_status overlay_record(struct overlay *overlay, struct kx_slice key,
 enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
                             struct record *record_out);
 
-/* Changes it; record.size 0 removes the row. Key and record are copied. KX_OK,
- * KX_NO_MEMORY, KX_FAILED: then nothing is changed. */
+/* Changes the record under key; record.size 0 removes the row. Key and record
+ * are copied. KX_OK; KX_NO_MEMORY, KX_FAILED: nothing is changed. */
 enum kx_status overlay_put(struct overlay *overlay, struct kx_slice key,
                            struct kx_slice record);
-/* The same without reading the stored record, which saves a look-up for rows
- * whose old contents are not compared. Only for keys that the same batch does
- * not read: a read would see absence where there may be a row. KX_OK,
- * KX_NO_MEMORY. */
+/* The same without reading the stored record, for rows whose old contents are
+ * not compared. Only for keys that the same batch does not read: a read would
+ * find no row even if there is one. KX_OK, KX_NO_MEMORY. */
 enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
                                   struct kx_slice record);
 
@@ -68,11 +67,12 @@ enum kx_status overlay_assume_absent(struct overlay *overlay,
 /* The changes of the commit being planned, in the order of first change. */
 size_t overlay_change_count(const struct overlay *overlay);
 struct change overlay_change(const struct overlay *overlay, size_t n);
-/* Has it changed, or removed, the row under this key? */
+/* True if the commit being planned has changed, or removed, the row under key.
+ */
 bool overlay_changes(struct overlay *overlay, struct kx_slice key);
 bool overlay_removes(struct overlay *overlay, struct kx_slice key);
 
-/* Takes the last of these changes back. */
+/* Undoes the last of these changes. */
 void overlay_undo_last(struct overlay *overlay);
 
 /* Ends the commit being planned: with its changes, or without. The next change

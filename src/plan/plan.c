@@ -113,7 +113,7 @@ size_t plan_prefetch_commits(struct plan *plan,
     return i;
 }
 
-/* What was stored must go away again, however many index entries it has. */
+/* A stored entry must be removable, however many index entries it has. */
 static void exempt_deletion(struct plan *plan)
 {
     const struct kx_commit *commit = plan->commit;
@@ -164,9 +164,9 @@ static enum kx_status check_claims(struct plan *plan)
     return KX_OK;
 }
 
-/* In order: each sees what those before it have left, so a key may be set,
- * patched and summed in one commit. Keys that belong to an index are left to
- * plan_check_index_keys, which compares at the end. */
+/* Each mutation sees the changes of those before it, so one commit may set,
+ * patch and sum the same key. plan_check_index_keys compares mutations on keys
+ * of an index later. */
 static enum kx_status mutate_all(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;
@@ -206,7 +206,7 @@ static enum kx_status plan_steps(struct plan *plan)
     return status == KX_OK ? plan_results_fill(plan, KX_RETURN_NEW) : status;
 }
 
-/* A status for which no sentence was written gets its title. */
+/* A status without a sentence gets its title. */
 static void complete_refusal(struct kx_commit *commit)
 {
     struct kx_fault *fault = &commit->refusal.fault;
@@ -226,9 +226,9 @@ static void decide(struct plan *plan, struct kx_commit *commit)
     }
 }
 
-/* The stamp is raised before the steps, which write it into records; a commit
- * that is refused or dry gives it back, so stamps have no gaps from these. The
- * outcome is kept last, and without memory for it the commit is refused. */
+/* The steps write the stamp into records, so it is raised before them; a
+ * refused or dry commit gives it back, so that it leaves no gap. The outcome is
+ * stored last; if memory runs out for it, the commit is refused. */
 void plan_commit(struct plan *plan, struct kx_commit *commit)
 {
     plan->commit = commit;
@@ -244,13 +244,9 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
     if (commit->idempotency != NULL)
         plan_idempotency_store(plan);
     plan->units += plan->charge.spent;
-    if (commit->status != KX_OK || commit->dry) {
-        overlay_undo(plan->overlay);
-        plan->stamp--;
-    } else {
-        overlay_keep(plan->overlay);
-        plan_counts_keep(plan);
-    }
+    bool kept = commit->status == KX_OK && !commit->dry;
+    plan->stamp -= !kept;
+    plan_end(plan, kept);
 }
 
 bool plan_changes(const struct plan *plan)
@@ -278,8 +274,8 @@ static enum kx_status remove_expired(struct plan *plan, struct kx_slice key,
     return status == KX_OK ? plan_index_update(plan) : status;
 }
 
-/* Uses up a stamp only for tombstones: nothing else that can be seen changes,
- * except totals. */
+/* Only tombstones need a new stamp: apart from totals, nothing else that a
+ * client can see changes. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms)
 {
@@ -289,14 +285,10 @@ enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
     bool leaves = plan_leaves_tombstone(plan, key);
     plan->stamp += leaves;
     enum kx_status status = remove_expired(plan, key, expires_at_ms);
-    if (status != KX_OK) {
+    if (status != KX_OK)
         plan->stamp -= leaves;
-        overlay_undo(plan->overlay);
-        return status;
-    }
-    overlay_keep(plan->overlay);
-    plan_counts_keep(plan);
-    return KX_OK;
+    plan_end(plan, status == KX_OK);
+    return status;
 }
 
 enum kx_status plan_repair(struct plan *plan, struct index *index,
@@ -307,12 +299,8 @@ enum kx_status plan_repair(struct plan *plan, struct index *index,
     enum kx_status status = index == NULL
                                 ? overlay_put(plan->overlay, key, bytes)
                                 : plan_row_put(plan, index, key, bytes);
-    if (status != KX_OK) {
-        overlay_undo(plan->overlay);
-        return status;
-    }
-    plan_count(plan, index, count);
-    overlay_keep(plan->overlay);
-    plan_counts_keep(plan);
-    return KX_OK;
+    if (status == KX_OK)
+        plan_count(plan, index, count);
+    plan_end(plan, status == KX_OK);
+    return status;
 }

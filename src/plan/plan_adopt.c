@@ -1,6 +1,5 @@
-/* Compares hand-kept entries with index entries: when a hand-kept entry is
- * right, and what happens to it when a commit reaches it before the build does.
- */
+/* Compares hand-kept entries with index entries, and takes them over when a
+ * commit reaches them before the build does. */
 #include "plan/plan_adopt.h"
 
 #include "entry/value.h"
@@ -38,8 +37,8 @@ enum kx_status plan_adopt_merge(const struct record *hand,
     return KX_OK;
 }
 
-/* The hand-kept entry under an index key, as the plan has it now: KX_OK,
- * KX_ABSENT (also when the index takes over nothing), errors of the storage. */
+/* The hand-kept entry under an index key, as the plan has it now: KX_OK;
+ * KX_ABSENT, also if the index takes over nothing; KX_NO_MEMORY, KX_FAILED. */
 static enum kx_status find(struct plan *plan, const struct index *index,
                            struct kx_slice index_key, struct record *record_out)
 {
@@ -52,8 +51,8 @@ static enum kx_status find(struct plan *plan, const struct index *index,
     return record_out->index == 0 ? KX_OK : KX_ABSENT;
 }
 
-/* Was the hand-kept entry right for what the commit's entry was before? KX_OK,
- * KX_ABSENT, KX_NO_MEMORY. */
+/* KX_OK if the hand-kept entry was right before the commit changed its primary
+ * entry; KX_ABSENT, KX_NO_MEMORY. */
 static enum kx_status was_right(struct plan *plan, const struct index *index,
                                 size_t n, const struct record *hand)
 {
@@ -66,7 +65,7 @@ static enum kx_status was_right(struct plan *plan, const struct index *index,
     return same_value(hand, extract_key(&plan->before, n), &row, plan);
 }
 
-/* The merged row instead of the one in plan->record. */
+/* Replaces the row in plan->record by the merged row. */
 static enum kx_status rewrite(struct plan *plan, const struct record *row)
 {
     struct kx_buffer former = plan->record;

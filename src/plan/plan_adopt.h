@@ -11,27 +11,29 @@
 
 #include "plan/plan.h"
 
-/* Does an index entry hold what the hand-kept one says? KX_OK: row is changed
- * to what is to be stored: it gets the versionstamp, and if it is a copy, it
- * stays as it was written. KX_ABSENT, KX_NO_MEMORY: it is unchanged. index_key
- * is the key of both; mem (a talloc context) is used meanwhile. */
+/* Compares an index entry (row) with the hand-kept entry under the same key.
+ * KX_OK if they agree: row becomes the row to store, with the versionstamp of
+ * the hand-kept entry and, if it is a copy, with its bytes. KX_ABSENT if they
+ * differ, KX_NO_MEMORY: row is unchanged. mem: a talloc context for scratch. */
 enum kx_status plan_adopt_merge(const struct record *hand,
                                 struct kx_slice index_key, struct record *row,
                                 const void *mem);
 
-/* The row in plan->record is about to be written under index_key by a commit.
- * Takes over and counts a client's entry under that key, if there is one. (If
- * the index does not adopt, that entry has expired.) KX_OK, errors of the
- * storage. */
+/* A commit is about to write the row in plan->record under index_key: takes
+ * over and counts a client's entry under that key, if there is one. (If the
+ * index does not adopt, that entry has expired.) KX_OK, KX_NO_MEMORY,
+ * KX_FAILED. */
 enum kx_status plan_adopt_take(struct plan *plan, struct index *index,
                                struct kx_slice index_key);
 
-/* The n-th index entry of plan->before is removed, and the hand-kept one with
- * it, unless that may belong to another entry. KX_OK, errors of the storage. */
+/* The commit removes the n-th index entry of plan->before: removes the
+ * hand-kept entry with it, unless that may belong to another entry. KX_OK,
+ * KX_NO_MEMORY, KX_FAILED. */
 enum kx_status plan_adopt_remove(struct plan *plan, struct index *index,
                                  size_t n);
 
-/* Counts an entry of this kind, and keeps its key if there is room. */
+/* Counts an entry of this kind, and keeps its key as a sample if there is
+ * room. */
 void plan_adopt_count(struct kx_adoption *adoption, enum kx_adopted kind,
                       struct kx_slice key);
 

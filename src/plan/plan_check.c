@@ -14,7 +14,7 @@
 
 /* ---- Values ------------------------------------------------------------- */
 
-/* Tells the condition that does not hold, and what is at its path. */
+/* Writes the condition that does not hold, and the value at its path. */
 static enum kx_status tell(const struct plan *plan,
                            const struct condition *condition,
                            struct kx_slice document,
@@ -64,8 +64,8 @@ static enum kx_status check_value(struct plan *plan,
 
 /* ---- Ranges ------------------------------------------------------------- */
 
-/* As in a list of the range: if all of it belongs to an index that cannot be
- * read, the commit is refused. */
+/* Like a list of the range: if the whole range belongs to an index that cannot
+ * be read, the commit is refused. */
 static enum kx_status check_owner(struct plan *plan,
                                   const struct kx_check *check)
 {
@@ -76,7 +76,7 @@ static enum kx_status check_owner(struct plan *plan,
                : KX_OK;
 }
 
-/* KX_CHECK_FAILED with the entry if it is one that must not be there. */
+/* KX_CHECK_FAILED, with the entry, if the range must not have this entry. */
 static enum kx_status look(const struct plan *plan,
                            const struct kx_check *check, struct kx_slice key,
                            struct kx_slice bytes,
@@ -187,8 +187,7 @@ static enum kx_status check_one(struct plan *plan, const struct kx_check *check,
                                         : check_stamp(plan, check, failed);
 }
 
-/* Runs before any mutation of the commit; sees the commits planned before it.
- */
+/* Runs before any mutation of the commit. */
 enum kx_status plan_check_all(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;

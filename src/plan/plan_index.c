@@ -193,7 +193,7 @@ static enum kx_status put_tombstone(struct plan *plan, struct index *index,
                              kx_buffer_slice(&plan->record));
 }
 
-/* The history of an index that replaces another begins when it does. */
+/* The history of an index that replaces another begins with the replacement. */
 static enum kx_status leave_tombstone(struct plan *plan, struct index *index,
                                       size_t n)
 {
@@ -214,7 +214,7 @@ bool plan_leaves_tombstone(const struct plan *plan, struct kx_slice key)
     return false;
 }
 
-/* Of a dropped index the drop removes the rows. */
+/* The drop of an index removes its rows. */
 static enum kx_status forget(struct plan *plan, struct kx_slice key,
                              int64_t expires_at_ms)
 {
@@ -235,13 +235,8 @@ enum kx_status plan_forget(struct plan *plan, struct kx_slice key,
 {
     plan->delta_count = 0;
     enum kx_status status = forget(plan, key, expires_at_ms);
-    if (status != KX_OK) {
-        overlay_undo(plan->overlay);
-        return status;
-    }
-    overlay_keep(plan->overlay);
-    plan_counts_keep(plan);
-    return KX_OK;
+    plan_end(plan, status == KX_OK);
+    return status;
 }
 
 /* ---- Totals --------------------------------------------------------------
@@ -253,8 +248,8 @@ enum kx_status plan_forget(struct plan *plan, struct kx_slice key,
  * commit that changes an entry which the build has yet to read leaves them as
  * they are. */
 
-/* The row that the index has for this group; KX_ABSENT, and no totals: there is
- * none, or one that a dropped index of the same name has left. */
+/* The row of this group. KX_ABSENT, without totals, also if the row was left by
+ * a dropped index of the same name. */
 static enum kx_status find_group(struct plan *plan, const struct index *index,
                                  struct kx_slice group, struct record *row_out)
 {
@@ -279,8 +274,8 @@ static enum kx_status put_group(struct plan *plan, const struct index *index,
                                               kx_buffer_slice(&plan->record));
 }
 
-/* A row that is damaged or missing is left to verification: it must not keep
- * the entry from being removed. */
+/* Verification repairs a row that is damaged or missing: it must not prevent
+ * the removal of an entry. */
 enum kx_status plan_aggregate_add(struct plan *plan, struct index *index,
                                   struct kx_slice group, struct kx_slice totals,
                                   bool negate)
@@ -314,7 +309,7 @@ static enum kx_status add_all(struct plan *plan, struct index *index,
     return status;
 }
 
-/* Is what the entry adds still the same, under the same keys? */
+/* True if the entry adds the same totals under the same keys. */
 static bool is_same(const struct extract *a, const struct extract *b)
 {
     if (a->count != b->count || !kx_equal(extract_totals(a), extract_totals(b)))
@@ -325,7 +320,7 @@ static bool is_same(const struct extract *a, const struct extract *b)
     return n == a->count;
 }
 
-/* Has the build of the index read this entry, or would it have? */
+/* True if the build of the index has passed this key, or has ended. */
 static bool has_read(const struct index *index, struct kx_slice key)
 {
     const struct build_progress *build = &index->build;
@@ -420,11 +415,11 @@ static struct kx_slice owner_of(const struct effect *effect)
     return kx_slice(effect->key.data + skip, effect->key.size - skip);
 }
 
-/* All its rows are there and each belongs to one entry (whose key is part of
- * the row's), so they can be written without a look-up. During a build only a
- * look-up tells whether a row was counted; while rows change their form, they
- * keep a stamp that has to be read; and a row may be that of another index as
- * well. */
+/* True if rows can be written without a look-up: the index has all of its rows,
+ * and each belongs to one entry, whose key is part of the row's key. During a
+ * build only a look-up tells whether a row was counted; while rows change their
+ * form, they keep a stamp that has to be read; and a row that two indexes share
+ * has to be joined. */
 static bool needs_no_lookup(const struct plan *plan, const struct index *index)
 {
     return !index->declaration->unique && index->state == KX_INDEX_READY &&
@@ -432,10 +427,10 @@ static bool needs_no_lookup(const struct plan *plan, const struct index *index)
            !catalog_shares_rows(plan->catalog, index);
 }
 
-/* Most values that come to a unique index are new. The insertion finds out: a
- * look-up before it would walk the tree twice. This holds only where the row
- * alone decides: a hand-kept entry may be no violation, and where values have
- * several owners there may be a violation without a row. */
+/* Most new values of a unique index are indeed new, and the insertion of the
+ * row finds out: a look-up before it would walk the tree twice. That suffices
+ * only if the row alone decides: a hand-kept entry may be no violation, and if
+ * values have several owners, there may be a violation without a row. */
 static bool may_assume_absent(const struct plan *plan,
                               const struct index *index)
 {
@@ -446,9 +441,9 @@ static bool may_assume_absent(const struct plan *plan,
            !catalog_shares_rows(plan->catalog, index);
 }
 
-/* KX_OK also when there is no row. If the row belongs to another entry, because
- * this one had expired or the value was used twice already, this one may have a
- * conflict row. */
+/* KX_OK also without a row. If the row belongs to another entry, because this
+ * one had expired or the value had two owners, this one may have a conflict
+ * row. */
 static enum kx_status remove_entry(struct plan *plan,
                                    const struct effect *effect, size_t n)
 {
@@ -508,9 +503,9 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
                : plan_row_put(plan, effect->index, index_key, bytes);
 }
 
-/* An index entry whose owner has expired refuses no value, unless other owners
- * of the value exist. These refuse it until the expiry promotes one of them.
- * KX_ABSENT: no refusal. */
+/* The owner of the index entry has expired, so its value is free unless the
+ * value has other owners: these refuse it until the expiry promotes one of
+ * them. KX_ABSENT: the value is free. */
 static enum kx_status refuse_others(struct plan *plan,
                                     const struct effect *effect,
                                     struct kx_slice index_key)
@@ -572,9 +567,9 @@ static bool keeps_row(const struct effect *effect)
            effect->before.expires_at_ms == effect->now.expires_at_ms;
 }
 
-/* The entry had this index key before the commit. While the index is built its
- * row may be missing (the build has left this owner out), and so may the row of
- * another entry with the same value: neither is a new violation. */
+/* The entry had this index key before the commit. While the index is built, the
+ * row may be missing because the build has left this owner out, or may belong
+ * to another entry with the same value: neither is a new violation. */
 static enum kx_status keep_entry(struct plan *plan, const struct effect *effect,
                                  size_t n)
 {
@@ -618,8 +613,8 @@ static enum kx_status rewrite_entry(struct plan *plan,
     return put_entry(plan, effect, n, stamp);
 }
 
-/* Makes the index keys that the entry had and has. Each step makes them again:
- * to keep the keys of all changed entries would need unbounded memory. */
+/* Makes the index keys that the entry had and has. Each step makes them again,
+ * since the keys of all changed entries would need unbounded memory. */
 static enum kx_status both_keys(struct plan *plan, const struct effect *effect)
 {
     const struct declaration *declaration = effect->index->declaration;
@@ -637,15 +632,16 @@ static enum kx_status both_keys(struct plan *plan, const struct effect *effect)
     return status;
 }
 
-/* One that could not be indexed had no index entry; add_new refuses one now. */
+/* An entry that could not be indexed had no index entries; add_new refuses such
+ * an entry now. */
 static enum kx_status old_keys(struct plan *plan, const struct effect *effect)
 {
     enum kx_status status = both_keys(plan, effect);
     return status == KX_NOT_INDEXABLE ? KX_OK : status;
 }
 
-/* Is a key of one side among the keys of the other? After an expiry another
- * entry may have taken the index entry, so it is written again. */
+/* True if a key of one side is among the keys of the other. After an expiry
+ * another entry may have taken the index entry, so it is written again. */
 static bool keeps_key(const struct plan *plan, const struct effect *effect,
                       const struct extract *other, struct kx_slice key)
 {
@@ -770,8 +766,8 @@ static bool any_conflicts(const struct plan *plan)
 }
 
 /* Promotes the first other owner of a value whose index entry this commit has
- * removed. Without an index entry to remove, all other owners have expired: a
- * scan of them for each one that is removed would take minutes. */
+ * removed. If it removed no index entry, all other owners have expired:
+ * scanning them for each removal would take minutes. */
 static enum kx_status promote_other(struct plan *plan, struct index *index,
                                     struct kx_slice index_key)
 {
@@ -801,8 +797,7 @@ static enum kx_status promote(struct plan *plan, const struct effect *effect)
     return status;
 }
 
-/* Clients' entries are counted here, too, since this is where each change
- * passes. */
+/* Counts clients' entries as well, since each change passes here. */
 enum kx_status plan_index_update(struct plan *plan)
 {
     size_t count = overlay_change_count(plan->overlay);

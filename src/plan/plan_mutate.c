@@ -14,8 +14,8 @@
 
 /* ---- Mutations ---------------------------------------------------------- */
 
-/* Every entry that is written passes here. The record carries the stamp that
- * the commit will have if it holds. */
+/* Writes every entry of a mutation. The record has the stamp that the commit
+ * gets if it holds. */
 static enum kx_status store(struct plan *plan, struct kx_slice key,
                             const struct kx_value *value, int64_t expires_at_ms)
 {
@@ -53,7 +53,7 @@ static enum kx_status final_key(struct plan *plan,
     return kx_key_check(*key_out, &plan_refusal(plan)->fault);
 }
 
-/* record: of the entry as it is, or NULL. */
+/* record: the stored entry's, or NULL. */
 static int64_t expiry(const struct kx_mutation *mutation,
                       const struct record *record)
 {
@@ -78,11 +78,11 @@ static enum kx_status refuse_bounds(struct kx_commit *commit,
     return KX_OUT_OF_BOUNDS;
 }
 
-/* A sum is out of its bounds: KX_OK if it is to be passed over, which its
- * result tells. `present` is NULL where there is no number. */
-static enum kx_status leave_out(struct plan *plan,
-                                const struct kx_mutation *mutation,
-                                const struct kx_value *present)
+/* A sum is out of bounds. KX_OK if the mutation asks to skip it: its result
+ * says so. `present` is the stored number, or NULL. */
+static enum kx_status skip_or_refuse(struct plan *plan,
+                                     const struct kx_mutation *mutation,
+                                     const struct kx_value *present)
 {
     struct kx_commit *commit = plan->commit;
     if (mutation->bounds == NULL || mutation->bounds->out != KX_OUT_SKIP)
@@ -92,8 +92,8 @@ static enum kx_status leave_out(struct plan *plan,
     return KX_OK;
 }
 
-/* From the stored value (NULL: absent) and the operand. With KX_OUT_OF_BOUNDS
- * the result is the number that is there, or has no bytes. */
+/* The result is made from the stored value (NULL: absent) and the operand. With
+ * KX_OUT_OF_BOUNDS it is the stored number, or has no bytes. */
 static enum kx_status compute(struct plan *plan,
                               const struct kx_mutation *mutation,
                               const struct kx_value *stored,
@@ -130,7 +130,8 @@ static enum kx_status combine(struct plan *plan,
     charge_add(&plan->charge, mutation->value.data.size, CHARGE_PASSED);
     status = compute(plan, mutation, present ? &stored : NULL, &result);
     if (status == KX_OUT_OF_BOUNDS)
-        return leave_out(plan, mutation, result.data.size > 0 ? &result : NULL);
+        return skip_or_refuse(plan, mutation,
+                              result.data.size > 0 ? &result : NULL);
     if (status != KX_OK)
         return status;
     return store(plan, mutation->key, &result,
@@ -197,7 +198,8 @@ enum kx_status plan_mutate(struct plan *plan,
  * to be done. */
 
 /* The entry that the index holds under one of its keys: KX_OK, KX_ABSENT,
- * errors. A hand-kept entry that is not taken over yet counts as held. */
+ * KX_NO_MEMORY, KX_FAILED. A hand-kept entry that the index has yet to take
+ * over counts as held. */
 static enum kx_status held_entry(struct plan *plan, const struct index *index,
                                  struct kx_slice key, struct kx_entry *held_out)
 {
@@ -227,7 +229,7 @@ static enum kx_status agrees(const struct plan *plan,
     return same ? KX_OK : KX_ABSENT;
 }
 
-/* JSON, also that of V8 values, is passed once for each of its levels. */
+/* A comparison passes JSON, also that of V8 values, once for each level. */
 static void charge_equality(struct plan *plan, const struct kx_value *a,
                             const struct kx_value *b)
 {
@@ -299,7 +301,6 @@ static enum kx_status check_index_key(struct plan *plan, size_t n,
                                : status;
 }
 
-/* A range passes over index entries by itself (plan_range.c). */
 enum kx_status plan_check_index_keys(struct plan *plan)
 {
     const struct kx_commit *commit = plan->commit;
@@ -324,7 +325,7 @@ enum kx_status plan_check_index_keys(struct plan *plan)
  * what is too large is refused before anything is stored, and the answer needs
  * no second read. */
 
-/* Its result tells whether it did. */
+/* True for a sum whose result says whether it was skipped. */
 static bool may_skip(const struct kx_mutation *mutation)
 {
     return mutation->bounds != NULL && mutation->bounds->out == KX_OUT_SKIP;
@@ -369,7 +370,7 @@ static bool copy_entry(const struct kx_commit *commit, struct kx_entry *entry)
            copy(commit, &entry->value.media_type);
 }
 
-/* The size of the last result does not count, so one always goes. */
+/* The size of the last result does not count, so a single one always fits. */
 static enum kx_status check_size(struct plan *plan,
                                  const struct kx_entry *entry)
 {
@@ -382,7 +383,7 @@ static enum kx_status check_size(struct plan *plan,
     return KX_OK;
 }
 
-/* The stamp of a dry run is not its own. */
+/* A dry run gives its stamp back, so its results must not show it. */
 static void hide_stamp(const struct plan *plan,
                        const struct kx_mutation *mutation,
                        struct kx_entry *entry)
@@ -433,8 +434,8 @@ enum kx_status plan_results_fill(struct plan *plan, enum kx_return state)
     return KX_OK;
 }
 
-/* A versionstamp belongs to one state of an entry. Anything else that the key
- * has by now leaves the value omitted. */
+/* A versionstamp belongs to one state of an entry: if the key has another stamp
+ * by now, the value stays omitted. */
 static enum kx_status read_again(struct plan *plan, struct kx_result *result)
 {
     struct record record;

@@ -29,7 +29,7 @@ static struct kx_slice name_of(const struct range_walk *walk)
                                : walk->index->declaration->name_key;
 }
 
-/* Nothing lies between a position and the same with a zero byte. */
+/* No key lies between a position and the same position with a zero byte. */
 static bool set_bounds(struct range_walk *walk)
 {
     const struct kx_mutation *mutation = walk->mutation;
@@ -45,8 +45,8 @@ static bool set_bounds(struct range_walk *walk)
     return !walk->start.failed && !walk->end.failed;
 }
 
-/* The index, perhaps a dropped one, to which the range's present row belongs,
- * or NULL. Index entries are not changed with a range. */
+/* The index, perhaps a dropped one, that the range's present row belongs to, or
+ * NULL. A change of a range leaves index entries alone. */
 static const struct index *index_at(const struct plan *plan,
                                     struct kx_slice key, struct kx_slice bytes)
 {
@@ -56,7 +56,7 @@ static const struct index *index_at(const struct plan *plan,
     return owner;
 }
 
-/* Continues after the entries of an index, of which there may be many. */
+/* Continues after the entries of an index, since they may be many. */
 static enum kx_status pass_over(struct range_walk *walk,
                                 const struct index *index)
 {
@@ -120,15 +120,15 @@ static enum kx_status next_entry(struct range_walk *walk)
                : KX_OK;
 }
 
-/* What was spent, and what the index entries will take, is more than a commit
- * may cost. */
+/* True if the cost so far, with that of the index entries to come, exceeds the
+ * budget. */
 static bool is_spent(const struct range_walk *walk)
 {
     const struct charge *charge = &walk->plan->charge;
     return charge->spent + walk->index_units > charge->most;
 }
 
-/* The range has passed the row: it continues after it. */
+/* The range continues after this row. */
 static enum kx_status pass_row(struct range_walk *walk)
 {
     walk->last.size = 0;
@@ -136,8 +136,9 @@ static enum kx_status pass_row(struct range_walk *walk)
     return walk->last.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Is the row the first one of its entry in the whole range? KX_OK; KX_ABSENT:
- * the entry had its turn there, perhaps in an earlier commit. */
+/* KX_OK if the row is the first one of its entry in the whole range; KX_ABSENT
+ * if an earlier row of the entry has been passed, perhaps in an earlier commit.
+ */
 static enum kx_status is_first(struct range_walk *walk)
 {
     struct plan *plan = walk->plan;
@@ -182,9 +183,9 @@ static enum kx_status patch_entry(struct range_walk *walk)
     return status;
 }
 
-/* The entry of the row, with its index entries, is within the budget: KX_OK, or
- * its change is taken back: KX_AGAIN. The first one must be within it by
- * itself, but for a deletion. */
+/* KX_OK if the entry and its index entries are within the budget. Otherwise its
+ * change is undone: KX_AGAIN. The first entry must fit alone, except for a
+ * deletion. */
 static enum kx_status afford_entry(struct range_walk *walk)
 {
     struct plan *plan = walk->plan;
@@ -207,8 +208,7 @@ static enum kx_status afford_entry(struct range_walk *walk)
     return plan_afford(plan);
 }
 
-/* A patch that is too expensive after others have been carried out has its turn
- * in the next commit. */
+/* A patch that is too expensive after others is left for the next commit. */
 static enum kx_status leave_for_next(struct range_walk *walk,
                                      enum kx_status status)
 {
@@ -220,7 +220,7 @@ static enum kx_status leave_for_next(struct range_walk *walk,
     return KX_AGAIN;
 }
 
-/* KX_AGAIN: the budget does not have so much. */
+/* KX_AGAIN: the budget does not suffice. */
 static enum kx_status change_entry(struct range_walk *walk)
 {
     struct plan *plan = walk->plan;
@@ -235,7 +235,7 @@ static enum kx_status change_entry(struct range_walk *walk)
     return status;
 }
 
-/* Rows may be left in the range. */
+/* Says where the next commit continues: the range may have more rows. */
 static enum kx_status stop_at_last(struct range_walk *walk)
 {
     struct kx_commit *commit = walk->plan->commit;
@@ -268,7 +268,7 @@ static enum kx_status change_next(struct range_walk *walk)
     return status;
 }
 
-/* The index entries have been paid in advance. */
+/* The index entries have been paid for, so the budget ends with the range. */
 static enum kx_status change_all(struct range_walk *walk)
 {
     struct plan *plan = walk->plan;
@@ -296,8 +296,8 @@ static enum kx_status refuse_range(struct kx_commit *commit,
                    refusal->index);
 }
 
-/* A wider range may hold index entries, too; they are passed over. Only a range
- * that holds nothing else is refused. */
+/* Refuses a range that holds only entries of an index. A wider range skips
+ * them. */
 static enum kx_status check_range(struct plan *plan,
                                   const struct kx_mutation *mutation)
 {

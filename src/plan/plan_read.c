@@ -36,8 +36,6 @@ static enum kx_status read_shown(struct plan *plan, struct kx_slice key,
     return KX_OK;
 }
 
-/* Sees the changes of the commits planned before and, so far, of the present
- * one. */
 enum kx_status plan_read(struct plan *plan, struct kx_slice key,
                          struct record *record_out)
 {
@@ -94,7 +92,8 @@ enum kx_status plan_row_removed(struct plan *plan, const struct index *index,
  * Their keys are found in unique indexes before anything else of the commit is
  * planned. */
 
-/* Its declaration may have changed since the access rights were checked. */
+/* The index may have been declared again since the access rights were checked.
+ */
 enum kx_status plan_find_index(struct plan *plan, const struct kx_by *by,
                                struct index **index_out)
 {
@@ -125,7 +124,7 @@ static enum kx_status check_unique(struct plan *plan, const struct index *index)
                    index->declaration->name_text);
 }
 
-/* KX_ABSENT: no entry that can be seen has the value. */
+/* KX_ABSENT: no entry has the value, or it has expired. */
 static enum kx_status find_row(struct plan *plan, const struct kx_by *by,
                                const struct index *index,
                                struct kx_slice *owner_out)
@@ -181,13 +180,15 @@ static enum kx_status find_checks(struct plan *plan)
     return KX_OK;
 }
 
-static enum kx_status no_entry(struct plan *plan, const struct kx_by *by)
+/* "no entry has" the value, or another subject and verb. */
+static enum kx_status refuse_value(struct plan *plan, const struct kx_by *by,
+                                   enum kx_status status, const char *sentence)
 {
     struct kx_buffer value;
     kx_buffer_init(&value, plan->commit->memory);
     kx_key_to_json(by->value, &value);
-    return kx_fail(&plan_refusal(plan)->fault, KX_ABSENT,
-                   "no entry has the value %.*s in the index %.*s",
+    return kx_fail(&plan_refusal(plan)->fault, status,
+                   "%s the value %.*s in the index %.*s", sentence,
                    (int)value.size, (const char *)value.data,
                    (int)by->index.size, (const char *)by->index.data);
 }
@@ -199,7 +200,9 @@ static enum kx_status find_mutation(struct plan *plan,
     if (status != KX_ABSENT)
         return status;
     mutation->key = mutation->new_key;
-    return mutation->new_key.size > 0 ? KX_OK : no_entry(plan, mutation->by);
+    return mutation->new_key.size > 0
+               ? KX_OK
+               : refuse_value(plan, mutation->by, KX_ABSENT, "no entry has");
 }
 
 enum kx_status plan_find_keys(struct plan *plan)
@@ -218,17 +221,6 @@ enum kx_status plan_find_keys(struct plan *plan)
     return status;
 }
 
-static enum kx_status not_kept(struct plan *plan, const struct kx_by *by)
-{
-    struct kx_buffer value;
-    kx_buffer_init(&value, plan->commit->memory);
-    kx_key_to_json(by->value, &value);
-    return kx_fail(&plan_refusal(plan)->fault, KX_BAD_VALUE,
-                   "the entry would not have the value %.*s in the index %.*s",
-                   (int)value.size, (const char *)value.data,
-                   (int)by->index.size, (const char *)by->index.data);
-}
-
 enum kx_status plan_find_kept(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;
@@ -241,7 +233,8 @@ enum kx_status plan_find_kept(struct plan *plan)
         enum kx_status status = find(plan, mutation->by, &key);
         if (status == KX_ABSENT ||
             (status == KX_OK && !kx_equal(key, mutation->key)))
-            status = not_kept(plan, mutation->by);
+            status = refuse_value(plan, mutation->by, KX_BAD_VALUE,
+                                  "the entry would not have");
         if (status != KX_OK)
             return status;
         commit->refusal.by = NULL;

@@ -1,5 +1,6 @@
 /* How the commits of a plan change the numbers of entries, of conflict rows and
- * of rows written, for each index and for the clients' entries. */
+ * of rows written, for each index and for the clients' entries; what remains of
+ * a commit when it ends. */
 #include "plan/plan_state.h"
 
 /* There is room for all indexes and the clients: an index is in a list once. */
@@ -58,8 +59,13 @@ void plan_count_adopted(struct plan *plan, struct index *index,
     add_delta(plan->deltas, &plan->delta_count, delta);
 }
 
-void plan_counts_keep(struct plan *plan)
+void plan_end(struct plan *plan, bool keep)
 {
+    if (!keep) {
+        overlay_undo(plan->overlay);
+        return;
+    }
+    overlay_keep(plan->overlay);
     for (size_t i = 0; i < plan->delta_count; i++)
         add_delta(plan->totals, &plan->total_count, plan->deltas[i]);
 }

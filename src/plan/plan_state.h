@@ -74,8 +74,9 @@ void plan_count_forgotten(struct plan *plan, struct index *index,
 /* Counts a hand-kept entry that the index has taken over. */
 void plan_count_adopted(struct plan *plan, struct index *index,
                         enum kx_adopted kind);
-/* The present commit holds: adds its counts to the plan's. */
-void plan_counts_keep(struct plan *plan);
+/* Ends the present commit or step of a job, and keeps or drops its changes and
+ * counts. */
+void plan_end(struct plan *plan, bool keep);
 
 /* ---- Helpers ------------------------------------------------------------- */
 
