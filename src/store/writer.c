@@ -338,6 +338,14 @@ static uint64_t sleep_limit_ns(const struct kx_store *store, bool more)
     return kx_monotonic_ns() + (uint64_t)wait_ms * KX_MS_NS;
 }
 
+/* Commands are carried out before the next step of a job: builds that are
+ * declared or resumed together share a scan if none of them has begun alone. */
+static bool command_waits(const struct writer *writer)
+{
+    const struct kx_commit *next = commit_queue_next(writer->queue);
+    return next != NULL && next->command.kind != KX_WRITE;
+}
+
 static void *run(void *argument)
 {
     struct kx_store *store = argument;
@@ -347,7 +355,9 @@ static void *run(void *argument)
         compact_job_reset(store->compaction);
     bool more = job_scheduler_waiting(store);
     while (commit_queue_take(&store->queue, sleep_limit_ns(store, more))) {
-        run_next_batch(&store->writer);
+        do
+            run_next_batch(&store->writer);
+        while (command_waits(&store->writer));
         more = job_scheduler_run(store);
         index_waiters_answer(&store->waiters, !more);
     }
