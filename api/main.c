@@ -82,10 +82,10 @@ static void resolve_aliases(int argc, char **argv)
     }
 }
 
-/* A file that is opened where standard input, output or error was closed would
- * take in what is said there. What stands there instead can be opened by
- * everybody, and neither read nor written as that one would be. */
-static void keep_places(void)
+/* If fd 0, 1 or 2 is closed, the next open() would get that number and receive
+ * our output, so occupy it with /dev/null, opened so that the usual use of the
+ * number fails. */
+static void occupy_standard_fds(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 {
     int status;
     char **all = argv;
-    keep_places();
+    occupy_standard_fds();
     signal(SIGXFSZ, SIG_IGN); /* such a write fails, with EFBIG */
     argv += argc > 0;
     argc -= argc > 0;

@@ -332,7 +332,7 @@ static bool is_too_large(const struct get_many *batch)
 static bool add_keys(struct get_many *batch)
 {
     const struct get_many_input *input = batch->input;
-    kx_read_ahead(batch->request->reader, input->keys, input->key_count);
+    kx_read_prefetch(batch->request->reader, input->keys, input->key_count);
     for (size_t i = 0; i < input->key_count; i++) {
         if (i > 0)
             kx_add_byte(batch->writer->out, ',');

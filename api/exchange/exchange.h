@@ -94,7 +94,7 @@ struct exchange {
     bool committed;    /* a commit of the handler has a result */
     bool begun;        /* the handler has read, or had a turn */
     bool admitted;     /* by a follower: only for request.caller.standby_read */
-    bool owes_try;     /* kx_read_tried is to be called */
+    bool owes_try;     /* kx_read_hold_done is to be called */
     bool memory_short; /* the handler was refused because of --bodies-max */
     uint64_t read_until_ns;  /* when the worker gives up */
     uint64_t after_until_ns; /* when a read no longer waits for the position

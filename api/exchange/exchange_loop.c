@@ -40,7 +40,7 @@ void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns)
     reads.count += beside.count;
     reads.slow += beside.slow;
     queue->reads_beside = exchange_loop_note_reads(&queue->disk, reads, now_ns);
-    kx_reader_confine(queue->reader, queue->reads_beside);
+    kx_reader_use_memory_only(queue->reader, queue->reads_beside);
 }
 
 /* Continues an exchange whose answer has come, now or in its turn. */

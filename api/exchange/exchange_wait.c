@@ -58,7 +58,7 @@ bool exchange_hold_view(struct exchange *exchange)
 void exchange_view_tried(struct exchange *exchange)
 {
     if (exchange->owes_try)
-        kx_read_tried(exchange->queue->service->store);
+        kx_read_hold_done(exchange->queue->service->store);
     exchange->owes_try = false;
 }
 

@@ -35,7 +35,7 @@ static bool open_reader(struct run_queue *queue)
 {
     if (kx_reader_open(queue->service->store, &queue->reader) != KX_OK)
         return false;
-    kx_reader_confine(queue->reader, queue->reads_beside);
+    kx_reader_use_memory_only(queue->reader, queue->reads_beside);
     return true;
 }
 

@@ -41,13 +41,14 @@ struct counters {
     atomic_int_fast64_t connections;          /* open now */
     atomic_uint_fast64_t body_bytes;          /* of requests and replies,
                                                * with what is left to send */
-    atomic_uint_fast64_t body_bytes_most;     /* since heap_tend gave back */
-    atomic_uint_fast64_t in_flight;           /* requests begun, not replied */
-    atomic_uint_fast64_t slow;                /* requests over --slow-ms */
-    atomic_uint_fast64_t streams_refused;     /* of HTTP/2, over a limit */
-    atomic_uint_fast64_t stalled;             /* requests ended for others */
-    atomic_uint_fast64_t short_ns; /* when a limit was last reached */
-    atomic_uint_fast64_t floods;   /* HTTP/2 connections ended as floods */
+    atomic_uint_fast64_t
+        body_bytes_most;            /* since heap_trim_after_peak gave back */
+    atomic_uint_fast64_t in_flight; /* requests begun, not replied */
+    atomic_uint_fast64_t slow;      /* requests over --slow-ms */
+    atomic_uint_fast64_t streams_refused; /* of HTTP/2, over a limit */
+    atomic_uint_fast64_t stalled;         /* requests ended for others */
+    atomic_uint_fast64_t short_ns;        /* when a limit was last reached */
+    atomic_uint_fast64_t floods; /* HTTP/2 connections ended as floods */
     atomic_uint_fast64_t next_request_id; /* the first one is random */
     atomic_uint_fast64_t forwarded[FORWARDED_RESULTS];
 };

@@ -26,8 +26,8 @@ void heap_configure(bool many)
     mallopt(M_TRIM_THRESHOLD, TOP_MAX);
 }
 
-/* A peak that comes just now may be missed: then the next fall tells. */
-void heap_tend(struct counters *counters)
+/* A peak during this call may be missed; the next drop triggers the trim. */
+void heap_trim_after_peak(struct counters *counters)
 {
     uint64_t now =
         atomic_load_explicit(&counters->body_bytes, memory_order_relaxed);

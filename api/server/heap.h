@@ -7,9 +7,9 @@
 
 /* Once, before there is a second thread. many: the process has many threads. */
 void heap_configure(bool many);
-/* Called now and then by one thread. Gives free memory back to the system when
- * the bodies of requests and replies take much less than their peak since the
- * last time. */
-void heap_tend(struct counters *counters);
+/* Returns free memory to the system when the bodies of requests and replies
+ * take much less than their peak since the last call that did so. One thread
+ * calls it at intervals. */
+void heap_trim_after_peak(struct counters *counters);
 
 #endif

@@ -340,7 +340,7 @@ static bool wait_for_end(struct server *server)
         int pause_ms = is_standby(server) ? STANDBY_LOOK_MS : LOOK_AT_STORE_MS;
         if (poll(&signals, 1, pause_ms) > 0 && take_signal(server))
             return true;
-        heap_tend(&server->service.counters);
+        heap_trim_after_peak(&server->service.counters);
         history_tend(&server->service);
         if (is_standby(server) ? !look_at_lease(server)
                                : must_begin_again(server))

@@ -320,7 +320,7 @@ void declare_drop(struct writer *writer, struct kx_commit *commit,
 }
 
 /* One change of the catalog. A job compares paces before its next step, and
- * repeats what it did at the former one. */
+ * repeats what it did at the before one. */
 static enum kx_status set_pace(struct writer *writer, struct index *index,
                                const struct kx_pace *pace, uint64_t *number_out)
 {

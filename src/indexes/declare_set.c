@@ -21,7 +21,7 @@ struct set_plan {
     struct catalog *after; /* the lists as they would be */
     struct index **wanted; /* one for each declaration, with nothing else */
     struct batch *changes;
-    struct migrate_former *former; /* of each change */
+    struct migrate_declarations *before; /* of each change */
     size_t count;
 };
 
@@ -98,7 +98,7 @@ static void add_change(struct set_plan *plan, const struct batch *batch)
         after->indexes[after->count++] = batch->index;
         after->last_id = batch->index->id;
     } else {
-        migrate_note(batch->index, &plan->former[plan->count]);
+        migrate_list_declarations(batch->index, &plan->before[plan->count]);
     }
     plan->count++;
 }
@@ -224,7 +224,7 @@ static void settle(struct set_plan *plan)
         const struct batch *change = &plan->changes[i];
         if (change->action != CATALOG_FORM)
             continue;
-        migrate_free(change->index, &plan->former[i]);
+        migrate_free_unused(change->index, &plan->before[i]);
         talloc_steal(change->index, change->form.target);
     }
 }
@@ -251,13 +251,13 @@ static bool make_lists(struct set_plan *plan)
     plan->after = talloc_memdup(plan->mem, catalog, sizeof *catalog);
     plan->wanted = talloc_zero_array(plan->mem, struct index *, (unsigned)most);
     plan->changes = talloc_array(plan->mem, struct batch, (unsigned)most);
-    plan->former =
-        talloc_array(plan->mem, struct migrate_former, (unsigned)most);
+    plan->before =
+        talloc_array(plan->mem, struct migrate_declarations, (unsigned)most);
     plan->set->planned_count = 0;
     plan->set->planned = talloc_array(plan->commit->memory,
                                       struct kx_planned_index, (unsigned)most);
     return plan->after != NULL && plan->wanted != NULL &&
-           plan->changes != NULL && plan->former != NULL &&
+           plan->changes != NULL && plan->before != NULL &&
            plan->set->planned != NULL;
 }
 

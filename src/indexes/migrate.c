@@ -141,31 +141,32 @@ static enum kx_status check_state(const struct catalog *catalog,
     return KX_OK;
 }
 
-void migrate_note(const struct index *index, struct migrate_former *former_out)
+void migrate_list_declarations(const struct index *index,
+                               struct migrate_declarations *before_out)
 {
-    *former_out = (struct migrate_former){
+    *before_out = (struct migrate_declarations){
         {index->declaration, index->form.target, index->form.failed}};
 }
 
-/* All views that saw the former declarations have ended. */
-void migrate_free(const struct index *index,
-                  const struct migrate_former *former)
+/* All views that saw the before declarations have ended. */
+void migrate_free_unused(const struct index *index,
+                         const struct migrate_declarations *before)
 {
     for (int i = 0; i < 3; i++)
-        if (former->list[i] != index->declaration &&
-            former->list[i] != index->form.target &&
-            former->list[i] != index->form.failed)
-            talloc_free(former->list[i]);
+        if (before->list[i] != index->declaration &&
+            before->list[i] != index->form.target &&
+            before->list[i] != index->form.failed)
+            talloc_free(before->list[i]);
 }
 
 enum kx_status migrate_change(struct writer *writer, struct batch *batch,
                               uint64_t *number_out)
 {
-    struct migrate_former former;
-    migrate_note(batch->index, &former);
+    struct migrate_declarations before;
+    migrate_list_declarations(batch->index, &before);
     enum kx_status status = batch_apply(writer, batch, number_out);
     if (status == KX_OK)
-        migrate_free(batch->index, &former);
+        migrate_free_unused(batch->index, &before);
     return status;
 }
 

@@ -33,14 +33,14 @@ enum kx_status migrate_plan(const struct catalog *catalog,
                             struct index *successor, struct batch *batch_out);
 
 /* The declarations that an index has before a change of its form. After the
- * change migrate_free frees those that it no longer has, unless the change was
- * refused. */
-struct migrate_former {
+ * change migrate_free_unused frees those that the index no longer has. */
+struct migrate_declarations {
     struct declaration *list[3];
 };
-void migrate_note(const struct index *index, struct migrate_former *former_out);
-void migrate_free(const struct index *index,
-                  const struct migrate_former *former);
+void migrate_list_declarations(const struct index *index,
+                               struct migrate_declarations *before_out);
+void migrate_free_unused(const struct index *index,
+                         const struct migrate_declarations *before);
 
 /* Applies a CATALOG_FORM batch and frees the declarations that the index no
  * longer has. As batch_apply. */

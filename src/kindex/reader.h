@@ -45,12 +45,13 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
 /* For a thread that must not block: from a successful hold until
  * kx_read_release the views of this reader begin without waiting, and all see
  * one state. False: a batch is being applied. kx_read_hold then keeps the
- * ticket and answers it when another try is worthwhile; kx_read_tried must be
- * called once after that try, or instead of it. kx_read_try_hold takes no
- * ticket. Between hold and release the thread must not submit a commit. */
+ * ticket and answers it when another try is worthwhile; the caller then calls
+ * kx_read_hold_done once: after that try, or when it gives up. kx_read_try_hold
+ * takes no ticket. Between hold and release the thread must not submit a
+ * commit. */
 bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket);
 bool kx_read_try_hold(struct kx_reader *reader);
-void kx_read_tried(struct kx_store *store);
+void kx_read_hold_done(struct kx_store *store);
 /* The same for a thread that may wait, until then (kx_monotonic_ns). What is
  * read by then from rows on another machine fails with KX_UNREACHABLE after it,
  * until kx_read_release. */
@@ -60,10 +61,10 @@ void kx_read_release(struct kx_reader *reader);
 /* Returns whether the reader has no hold and no view. */
 bool kx_reader_is_idle(const struct kx_reader *reader);
 
-/* A confined reader reads memory only, because its thread must not wait for
- * rows on another machine or for a slow disk: kx_read_alone says KX_AGAIN where
+/* Restricts the reader to memory, because its thread must not wait for rows on
+ * another machine or for a slow disk: kx_read_alone says KX_AGAIN where
  * a view is needed, and kx_read_try_hold fails. Not inside a view. */
-void kx_reader_confine(struct kx_reader *reader, bool confined);
+void kx_reader_use_memory_only(struct kx_reader *reader, bool memory_only);
 
 /* Counts of the file reads that a thread has made for rows. */
 struct kx_disk_reads {
@@ -74,11 +75,11 @@ struct kx_disk_reads {
  * another machine. */
 struct kx_disk_reads kx_disk_reads(const struct kx_store *store);
 
-/* A hint inside a view: the entries under these keys are read next. Rows on
- * another machine are then read with one round trip, and those on a slow disk
- * at the same time. */
-void kx_read_ahead(struct kx_reader *reader, const struct kx_slice *keys,
-                   size_t count);
+/* Prefetches the entries under these keys, which are read next: from another
+ * machine with one round trip, from a slow disk at the same time. Inside a
+ * view. */
+void kx_read_prefetch(struct kx_reader *reader, const struct kx_slice *keys,
+                      size_t count);
 
 /* kx_read in a view of its own; the result is in fault->status. Returns the
  * same as kx_read_end. It never waits: KX_AGAIN when a batch is being applied

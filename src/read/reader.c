@@ -74,7 +74,7 @@ bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket)
 
 bool kx_read_try_hold(struct kx_reader *reader)
 {
-    if (!reader->held && !reader->confined)
+    if (!reader->held && !reader->memory_only)
         reader->held = view_try_enter(&reader->store->view);
     return reader->held;
 }
@@ -87,9 +87,9 @@ bool kx_read_hold_until(struct kx_reader *reader, uint64_t until_ns)
     return reader->held;
 }
 
-void kx_reader_confine(struct kx_reader *reader, bool confined)
+void kx_reader_use_memory_only(struct kx_reader *reader, bool memory_only)
 {
-    reader->confined = confined;
+    reader->memory_only = memory_only;
 }
 
 struct kx_disk_reads kx_disk_reads(const struct kx_store *store)
@@ -97,7 +97,7 @@ struct kx_disk_reads kx_disk_reads(const struct kx_store *store)
     return engine_disk_reads(store->engine);
 }
 
-void kx_read_tried(struct kx_store *store)
+void kx_read_hold_done(struct kx_store *store)
 {
     view_try_done(&store->view);
 }
@@ -327,7 +327,7 @@ static enum kx_status peek(struct kx_reader *reader, struct kx_slice key,
                            struct kx_buffer *record, struct kx_entry *entry_out,
                            struct kx_fault *fault)
 {
-    if (!reader->confined)
+    if (!reader->memory_only)
         view_peek_begin(&reader->store->view);
     else if (!view_peek_try(&reader->store->view))
         return KX_AGAIN;
@@ -344,7 +344,7 @@ uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
                        struct kx_fault *fault)
 {
     if (!reader->held &&
-        (reader->confined || !view_try_enter(&reader->store->view))) {
+        (reader->memory_only || !view_try_enter(&reader->store->view))) {
         fault->status = peek(reader, key, record, entry_out, fault);
         return reader->flush;
     }

@@ -5,8 +5,8 @@
 #include "catalog/row_form.h"
 #include "read/reader_state.h"
 
-/* Rows of an index whose entries are read ahead at a time. */
-enum { READ_AHEAD_MIN = 16, READ_AHEAD_MAX = 128 };
+/* Rows of an index whose entries are prefetched at a time. */
+enum { PREFETCH_ROWS_MIN = 16, PREFETCH_ROWS_MAX = 128 };
 
 enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
                             struct index **index_out, struct kx_fault *fault)
@@ -84,9 +84,9 @@ static struct kx_slice primary_key(struct kx_reader *reader,
     return kx_buffer_slice(&reader->primary);
 }
 
-/* ---- Reading ahead ------------------------------------------------------ */
+/* ---- Prefetching -------------------------------------------------------- */
 
-/* Those that the cache has are not needed. */
+/* Prefetches the entries that are not in the cache. */
 static void prefetch_unknown(struct kx_reader *reader, struct kx_slice *keys,
                              size_t count)
 {
@@ -98,26 +98,25 @@ static void prefetch_unknown(struct kx_reader *reader, struct kx_slice *keys,
         engine_prefetch(reader->view, keys, unknown);
 }
 
-/* So many rows are looked at: all that may come, where they cost one round
- * trip; where each costs a read, twice as many as the last time, since a scan
- * may end soon. */
-static size_t rows_ahead(struct kx_reader *reader)
+/* Returns for how many rows to prefetch. From another machine it is the most,
+ * for one round trip. From a disk, where each row costs a read, it is twice as
+ * many as the last time, since the scan may end soon. */
+static size_t prefetch_size(struct kx_reader *reader)
 {
-    size_t rows = reader->read_ahead_last * 2;
-    if (rows > READ_AHEAD_MAX || engine_remote(reader->store->engine))
-        rows = READ_AHEAD_MAX;
-    else if (rows < READ_AHEAD_MIN)
-        rows = READ_AHEAD_MIN;
-    reader->read_ahead_last = rows;
+    size_t rows = reader->prefetch_size * 2;
+    if (rows > PREFETCH_ROWS_MAX || engine_remote(reader->store->engine))
+        rows = PREFETCH_ROWS_MAX;
+    else if (rows < PREFETCH_ROWS_MIN)
+        rows = PREFETCH_ROWS_MIN;
+    reader->prefetch_size = rows;
     return rows;
 }
 
-/* The keys of the entries that this row and the next ones of the scan point to,
- * in reader->ahead: those of rows that the engine has read so far. */
-static size_t primaries_ahead(struct kx_reader *reader,
-                              const struct index *index,
-                              struct kx_slice primary, struct kx_slice *keys,
-                              size_t most)
+/* Lists the keys of the entries that this row of the scan points to, and those
+ * after it that the engine has read already. The keys lie in reader->ahead. */
+static size_t next_primaries(struct kx_reader *reader,
+                             const struct index *index, struct kx_slice primary,
+                             struct kx_slice *keys, size_t most)
 {
     size_t count = 1;
     struct kx_slice key;
@@ -141,36 +140,38 @@ static size_t primaries_ahead(struct kx_reader *reader,
     return ahead->failed ? 0 : count;
 }
 
-/* Reads the entries of this row and the next ones, each of which would be a
- * round trip or a read. */
-static void read_ahead(struct kx_reader *reader, const struct index *index,
-                       struct kx_slice primary)
+/* Prefetches the entries of this row and the next ones, each of which would be
+ * a round trip or a read. */
+static void prefetch_entries(struct kx_reader *reader,
+                             const struct index *index, struct kx_slice primary)
 {
-    struct kx_slice keys[READ_AHEAD_MAX];
+    struct kx_slice keys[PREFETCH_ROWS_MAX];
     size_t count =
-        primaries_ahead(reader, index, primary, keys, rows_ahead(reader));
-    reader->read_ahead = count;
+        next_primaries(reader, index, primary, keys, prefetch_size(reader));
+    reader->prefetched_rows = count;
     prefetch_unknown(reader, keys, count);
 }
 
-/* The same for the processor, if the cache has them. Where they are likely in
- * its caches it would take a sixth more time for a list. */
-static void fetch_ahead(struct kx_reader *reader, const struct index *index,
-                        struct kx_slice primary)
+/* Has the processor fetch the cached records of this row and the next ones: 53
+ * % more lists of 100 entries a second among two million scattered entries.
+ * With a small record cache, which fits into the caches of the processor, a
+ * list would take a sixth longer. */
+static void fetch_for_cpu(struct kx_reader *reader, const struct index *index,
+                          struct kx_slice primary)
 {
     struct kx_slice keys[RECORD_PREFETCH_MAX];
-    reader->fetched_ahead = RECORD_PREFETCH_MAX - 1;
+    reader->cpu_fetched_rows = RECORD_PREFETCH_MAX - 1;
     if (!record_cache_is_large(reader->store->cache))
         return;
     size_t count =
-        primaries_ahead(reader, index, primary, keys, RECORD_PREFETCH_MAX);
-    reader->fetched_ahead = count > 0 ? count - 1 : 0;
+        next_primaries(reader, index, primary, keys, RECORD_PREFETCH_MAX);
+    reader->cpu_fetched_rows = count > 0 ? count - 1 : 0;
     if (count > 1)
         record_cache_prefetch(reader->store->cache, keys, count);
 }
 
-void kx_read_ahead(struct kx_reader *reader, const struct kx_slice *keys,
-                   size_t count)
+void kx_read_prefetch(struct kx_reader *reader, const struct kx_slice *keys,
+                      size_t count)
 {
     if (count < 2 || !engine_prefetches(reader->view))
         return;
@@ -191,12 +192,12 @@ static enum kx_status find_primary(struct kx_reader *reader,
 {
     struct record_cache *cache = reader->store->cache;
     reader->resolved++;
-    if (reader->read_ahead > 0)
-        reader->read_ahead--;
-    if (reader->fetched_ahead > 0)
-        reader->fetched_ahead--;
+    if (reader->prefetched_rows > 0)
+        reader->prefetched_rows--;
+    if (reader->cpu_fetched_rows > 0)
+        reader->cpu_fetched_rows--;
     else if (reader->scanning)
-        fetch_ahead(reader, index, primary);
+        fetch_for_cpu(reader, index, primary);
     if (record_cache_get(cache, primary, &reader->record)) {
         *bytes_out = kx_buffer_slice(&reader->record);
         return KX_OK;
@@ -204,9 +205,9 @@ static enum kx_status find_primary(struct kx_reader *reader,
     if (before_image_find(&reader->store->view.before_image, primary,
                           bytes_out))
         return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
-    if (reader->scanning && reader->read_ahead == 0 &&
+    if (reader->scanning && reader->prefetched_rows == 0 &&
         engine_prefetches(reader->view))
-        read_ahead(reader, index, primary);
+        prefetch_entries(reader, index, primary);
     enum kx_status status =
         engine_range_find(reader->primaries, primary, bytes_out);
     if (status == KX_OK)

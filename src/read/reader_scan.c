@@ -29,9 +29,9 @@ enum kx_status reader_scan_begin(struct kx_reader *reader,
     reader->count_only = range->count_only;
     reader->yields = range->yields;
     reader->yielded_at = reader->looked;
-    reader->read_ahead = 0;
-    reader->fetched_ahead = 0;
-    reader->read_ahead_last = 0;
+    reader->prefetched_rows = 0;
+    reader->cpu_fetched_rows = 0;
+    reader->prefetch_size = 0;
     reader_asks(reader, reader->index, range->fields, range->field_count);
     enum kx_status status = engine_range_begin_either(
         reader->rows, kx_buffer_slice(&reader->start),
@@ -581,9 +581,9 @@ static enum kx_status begin_merge(struct kx_reader *reader,
     reader->yields = first->yields;
     reader->count_only = first->count_only;
     reader->yielded_at = reader->looked;
-    reader->read_ahead = 0;
-    reader->fetched_ahead = 0;
-    reader->read_ahead_last = 0;
+    reader->prefetched_rows = 0;
+    reader->cpu_fetched_rows = 0;
+    reader->prefetch_size = 0;
     kx_buffer_clear(&reader->position);
     reader_asks(reader, reader->index, first->fields, first->field_count);
     reader->scanning = true;

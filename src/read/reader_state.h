@@ -48,11 +48,11 @@ struct reader_ranges {
 struct kx_reader {
     struct kx_store *store;
     int64_t now_ms;
-    uint64_t flush;  /* what kx_read_end will return */
-    bool held;       /* the view is entered until kx_read_release */
-    bool viewing;    /* between kx_read_begin and kx_read_end */
-    bool cache_only; /* it may read the cache but no table */
-    bool confined;   /* kx_reader_confine */
+    uint64_t flush;   /* what kx_read_end will return */
+    bool held;        /* the view is entered until kx_read_release */
+    bool viewing;     /* between kx_read_begin and kx_read_end */
+    bool cache_only;  /* it may read the cache but no table */
+    bool memory_only; /* kx_reader_use_memory_only */
     struct engine_view *view;
     struct engine_range *rows; /* the scan */
     struct engine_range
@@ -62,17 +62,17 @@ struct kx_reader {
     bool reverse;
     bool yields;
     bool count_only;
-    bool fields_stored;     /* the index's rows hold all requested members */
-    struct kx_reads *reads; /* where to count */
-    struct kx_reads own;    /* used if the caller gives none */
-    uint64_t resolved;      /* entries looked up in this view, by an index */
-    uint64_t looked;        /* bytes of all rows read in this view */
-    uint64_t yielded_at;    /* `looked` when the scan began or yielded last */
-    size_t read_ahead;      /* rows of the scan whose entries were read ahead */
-    size_t fetched_ahead;   /* rows to come whose records are being fetched */
-    size_t read_ahead_last; /* how many of them at a time, 0: none so far */
-    struct index *index;    /* of an index scan, or NULL */
-    struct kx_buffer start; /* bounds of the scan */
+    bool fields_stored;      /* the index's rows hold all requested members */
+    struct kx_reads *reads;  /* where to count */
+    struct kx_reads own;     /* used if the caller gives none */
+    uint64_t resolved;       /* entries looked up in this view, by an index */
+    uint64_t looked;         /* bytes of all rows read in this view */
+    uint64_t yielded_at;     /* `looked` when the scan began or yielded last */
+    size_t prefetched_rows;  /* rows to come whose entries are prefetched */
+    size_t cpu_fetched_rows; /* rows to come whose records are being fetched */
+    size_t prefetch_size;    /* how many of them at a time, 0: none so far */
+    struct index *index;     /* of an index scan, or NULL */
+    struct kx_buffer start;  /* bounds of the scan */
     struct kx_buffer end;
     struct kx_buffer bound; /* of a scan that skips rows; last key of a tally */
     struct kx_buffer position; /* key in scan order of the last entry */

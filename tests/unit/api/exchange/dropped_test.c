@@ -120,7 +120,7 @@ static int begin_beside(void **state)
     house_read_workers = 2;
     begin_house(state);
     house->queue.reads_beside = true;
-    kx_reader_confine(house->queue.reader, true);
+    kx_reader_use_memory_only(house->queue.reader, true);
     return 0;
 }
 

@@ -112,7 +112,7 @@ static void read_many(struct story *s)
     kx_read_begin(s->test.reader);
     for (int i = 0; i < ROWS; i++) {
         if (i == FEW)
-            kx_read_ahead(s->test.reader, keys + FEW, ROWS - FEW);
+            kx_read_prefetch(s->test.reader, keys + FEW, ROWS - FEW);
         assert_int_equal(
             kx_read(s->test.reader, keys[i], &record, &entry, NULL), KX_OK);
     }

@@ -198,7 +198,7 @@ TEST_WITH(read_of_an_uncached_entry_waits_for_the_batch, begin_stops, finish)
     end_change(s, &change);
     test_wait(&s->test, &opened);
     assert_true(kx_read_hold(s->test.reader, &ticket));
-    kx_read_tried(s->test.store);
+    kx_read_hold_done(s->test.store);
     assert_string_equal(test_get(&s->test, s->mem, "[\"new\"]"), "2");
     assert_string_equal(test_get(&s->test, s->mem, "[\"a\"]"), "1");
     kx_read_release(s->test.reader);
