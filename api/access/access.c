@@ -12,7 +12,8 @@
 #include "access/audit.h"
 #include "http/service.h"
 
-/* The limit of one token on requests in each minute of the clock. */
+/* ---- The limit of a token on requests in a minute ----------------------- */
+
 enum { WINDOW_SECONDS = 60, NUMBER_BITS = 32 };
 
 static uint64_t now_seconds(void)
@@ -47,7 +48,7 @@ static unsigned seconds_left(void)
     return WINDOW_SECONDS - (unsigned)(now_seconds() % WINDOW_SECONDS);
 }
 
-/* draft-ietf-httpapi-ratelimit-headers. */
+/* Adds the headers of draft-ietf-httpapi-ratelimit-headers. */
 static void add_headers(struct request *request, struct reply *reply,
                         uint64_t left)
 {
@@ -80,8 +81,10 @@ void access_quota(struct request *request, struct reply *reply)
         add_headers(request, reply, used < quota ? quota - used : 0);
 }
 
-/* Makes and reads the texts of access tokens. The secret is 256 random bits, so
- * its digest needs neither salt nor a slow hash. */
+/* ---- Texts of tokens ---------------------------------------------------- */
+
+/* The secret is 256 random bits, so its digest needs neither salt nor a slow
+ * hash. */
 
 static const char BEGIN[] = "kindex_";
 enum { BEGIN_SIZE = sizeof BEGIN - 1, ID_BYTES = KX_TOKEN_ID_SIZE / 2 };

@@ -14,6 +14,11 @@
 #include "http/request.h"
 #include "kindex.h"
 
+/* ---- The text of a token: kindex_<id>_<secret> --------------------------- */
+
+/* The id finds the stored token, whose digest the secret must match. Any
+ * thread.
+ */
 enum {
     CREDENTIAL_SECRET_SIZE = 32,                    /* random bytes */
     CREDENTIAL_SIZE = 7 + KX_TOKEN_ID_SIZE + 1 + 43 /* bytes of the text */
@@ -35,6 +40,8 @@ bool credential_read(struct kx_slice text, struct credential *credential_out);
  */
 bool credential_fits(const struct credential *credential,
                      const struct kx_token *token);
+
+/* ---- Rights of a request ------------------------------------------------ */
 
 /* Finds the caller's token, counts the request, and checks that the token has
  * the route's scope for some keys. On false the request is refused, and reply

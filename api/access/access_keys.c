@@ -6,8 +6,7 @@
 #include "access/access_state.h"
 #include "access/audit.h"
 
-/* Refusals for lack of a right: 403 with the scope that the token would need,
- * and a line in the audit log. */
+/* ---- Refusals: 403 and a line in the audit log -------------------------- */
 
 unsigned access_bit(enum scope scope)
 {

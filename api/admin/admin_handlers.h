@@ -1,5 +1,5 @@
-/* Handlers of the service itself, by file. All follow handler_fn in request.h.
- */
+/* The handlers of the room, by file, for the table of routes (handler_fn in
+ * request.h). */
 #ifndef API_ADMIN_HANDLERS_H
 #define API_ADMIN_HANDLERS_H
 
@@ -24,12 +24,12 @@ handler_fn ops_problem;
 
 /* ---- history.c --------------------------------------------------------- */
 
-/* GET /metrics/history: what the figures were, as columns. */
+/* GET /metrics/history: metrics over time, as columns. */
 handler_fn history_show;
 
 /* ---- ready.c ----------------------------------------------------------- */
 
-/* GET /readyz: the store serves; ?verbose lists the checks. */
+/* GET /readyz: 200 if the server is ready; ?verbose lists the checks. */
 handler_fn ready_show;
 
 /* ---- tokens.c ---------------------------------------------------------- */
@@ -47,19 +47,20 @@ handler_fn token_revoke;
 
 /* ---- slow_requests.c --------------------------------------------------- */
 
-/* GET /slow: the last requests that took long, the newest first. */
+/* GET /slow: the last slow requests, newest first. */
 handler_fn slow_requests_list;
 
 /* ---- cluster.c --------------------------------------------------------- */
 
-/* GET /cluster: the nodes that use the database, and what they know. */
+/* GET /cluster: the nodes in front of the database, and their state. */
 handler_fn cluster_show;
-/* POST /cluster/step-down: another node is to become active. */
+/* POST /cluster/step-down: releases the lease, so that another node becomes
+ * active. */
 handler_fn cluster_step_down;
 
 /* ---- backup.c ---------------------------------------------------------- */
 
-/* GET /backup: the whole store as a file that can be restored. */
+/* GET /backup: the whole store as a file for kindex restore. */
 handler_fn backup_get;
 /* POST /backup/tickets: 201 with an address for one download. */
 handler_fn backup_ticket_create;

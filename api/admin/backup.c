@@ -1,5 +1,6 @@
-/* GET /backup: a backup of the store as it is sent. Only a slice of it is in
- * memory: for a client that reads slowly it takes longer, not more memory. */
+/* GET /backup: a backup of the store, made while it is sent. Only a slice of it
+ * is in memory, so a slow client does not need more memory. Tickets are
+ * addresses for one download. */
 #include "admin/backup.h"
 
 #include <gnutls/gnutls.h>
@@ -16,7 +17,7 @@
 #include "rest/answer.h"
 #include "rest/query_params.h"
 
-/* The few tickets are looked at one by one. */
+/* ---- The table of tickets ----------------------------------------------- */
 
 static bool is_open(const struct backup_ticket *ticket, int64_t now_ms)
 {
@@ -87,7 +88,7 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
     enum kx_status status = kx_backup_next(backing->backup, chunk);
     *flush_out = 0;
     if (status != KX_OK && status != KX_END)
-        chunk->failed = true; /* the client must not take it for complete */
+        chunk->failed = true; /* the client must not think it is complete */
     return status == KX_OK;
 }
 
@@ -176,9 +177,8 @@ void backup_ticket_create(struct request *request, struct reply *reply)
     kx_add_text(&reply->body, end);
 }
 
-/* The request is then one of the client that made the ticket: it ends with that
- * client's token, or, if there were no tokens, with the first one that is made.
- */
+/* Gives the request the rights of the client that made the ticket, as long as
+ * its token is valid or, without a token, as long as there are no tokens. */
 static bool take_ticket(struct request *request, const char *token)
 {
     struct caller *caller = &request->caller;
@@ -190,7 +190,7 @@ static bool take_ticket(struct request *request, const char *token)
     return (caller->token != NULL || token[0] == '\0') && access_holds(request);
 }
 
-/* What the log says of the request must not have the ticket. */
+/* The log must not contain the ticket. */
 void backup_by_ticket(struct request *request, struct reply *reply)
 {
     struct input_error error;

@@ -31,7 +31,8 @@ static void add_number(struct kx_buffer *out, const char *name, uint64_t number)
     kx_add_text(out, text);
 }
 
-/* Batches that the node does not know of; it may have applied more since. */
+/* Returns the number of batches that the node had not applied when it last
+ * reported. */
 static uint64_t lag_of(const struct kx_cluster *cluster,
                        const struct kx_node *node)
 {

@@ -1,6 +1,6 @@
-/* Requests of operators and programs about the service itself. /livez is for
- * supervisors: it fails only when the process cannot answer, so restart it.
- * /readyz, which says whether to send it work, is in ready.c. */
+/* Requests about the service itself. /livez is for supervisors: it fails only
+ * if the process cannot answer and should be restarted. /readyz is in ready.c.
+ */
 #include <stdio.h>
 
 #include "admin/admin_handlers.h"
@@ -44,7 +44,7 @@ static struct kx_slice openapi_json(void)
                     (size_t)(openapi_json_end - openapi_json_start));
 }
 
-/* A reply to a request without parameters. */
+/* Answers a request without parameters with a constant. */
 static void constant(struct request *request, struct reply *reply,
                      const char *json)
 {
@@ -133,8 +133,8 @@ void ops_openapi_yaml(struct request *request, struct reply *reply)
     }
 }
 
-/* What `type` of every problem document leads to (RFC 9457 section 3.1.1): the
- * same document without what is special about one occurrence. */
+/* The address in `type` of problem documents (RFC 9457 section 3.1.1): the
+ * problem in general, without the detail of an occurrence. */
 void ops_problem(struct request *request, struct reply *reply)
 {
     struct input_error error;

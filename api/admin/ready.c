@@ -1,6 +1,6 @@
-/* GET /readyz: may the service be sent work? Each check has a name and a state:
- * "ok", "warning" when some requests will be refused although others are not,
- * "failing" when the answer is no. */
+/* GET /readyz: whether to send work to this server. Each check has a name and a
+ * state: "ok", "warning" if some requests will be refused, "failing" if the
+ * server is not ready. */
 #include "admin/admin_handlers.h"
 
 #include <strings.h>
@@ -9,7 +9,7 @@
 #include "rest/query_params.h"
 #include "http/service.h"
 
-/* The last one only where several nodes serve a store. */
+/* ROLE exists only if several nodes serve a store. */
 enum check_name { STORAGE, ACCEPTING, DISK, QUEUE, INDEXES, ROLE, CHECKS };
 enum check_state { CHECK_OK, CHECK_WARNING, CHECK_FAILING };
 
@@ -41,7 +41,7 @@ static void check_role(struct service *service, bool opened,
             CHECK_FAILING, "The lease of this node was not renewed in time."};
 }
 
-/* Those that decide cost little. */
+/* The checks that decide the answer, which are cheap. */
 static void check_service(struct service *service, bool opened,
                           struct check *checks)
 {
@@ -57,19 +57,19 @@ static void check_service(struct service *service, bool opened,
 
 static void check_store(struct service *service, struct check *checks)
 {
-    struct kx_stats figures;
-    kx_stats_read(service->store, &figures);
-    if (figures.disk_full != 0)
+    struct kx_stats stats;
+    kx_stats_read(service->store, &stats);
+    if (stats.disk_full != 0)
         checks[DISK] =
             (struct check){CHECK_WARNING, "The disk has less free space than "
                                           "--disk-floor: writes are refused."};
-    if (figures.queued >= figures.queue_max)
+    if (stats.queued >= stats.queue_max)
         checks[QUEUE] = (struct check){
             CHECK_WARNING,
             "The commit queue is full: further commits are refused."};
 }
 
-/* An index that is being built is nothing to worry about. */
+/* Warns about failed or conflicted indexes; a build is fine. */
 static void check_indexes(struct request *request, struct reply *reply,
                           void *arg)
 {
@@ -116,7 +116,7 @@ static void add_checks(const struct check *checks, int count,
     kx_add_byte(out, ']');
 }
 
-/* For a person, as Kubernetes and etcd show theirs. */
+/* Answers with lines for a person, like Kubernetes and etcd. */
 static void answer_lines(const struct check *checks, int count,
                          struct reply *reply)
 {
@@ -153,7 +153,7 @@ static void answer_ready(struct request *request, struct reply *reply,
     kx_add_byte(&reply->body, '}');
 }
 
-/* Without the core: nothing may be asked of it any more. */
+/* Answers without the store, which must not be called any more. */
 static void answer_failing(struct request *request, struct reply *reply,
                            const struct check *checks, bool verbose)
 {

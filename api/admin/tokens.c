@@ -1,6 +1,6 @@
-/* /tokens: making, listing and revoking access tokens. An administrator for
- * some keys deals with the tokens that are for those keys alone; other tokens
- * look absent to it. */
+/* /tokens: creates, lists and revokes access tokens. An administrator for some
+ * keys sees only tokens whose grants lie within these keys; other tokens look
+ * absent. */
 #include <stdio.h>
 #include <talloc.h>
 
@@ -88,8 +88,8 @@ static const struct member GRANT_MEMBERS[] = {
     {NULL, NULL},
 };
 
-/* All keys have to be asked for, as the empty prefix: a member that was left
- * out must not be worth more than one that was not. */
+/* A grant for all keys must say so by the empty prefix: a forgotten member must
+ * not give more rights. */
 static bool read_grant(struct token_reading *reading, struct kx_slice value,
                        struct kx_grant *grant, struct input_error *error)
 {
@@ -104,7 +104,7 @@ static bool read_grant(struct token_reading *reading, struct kx_slice value,
     return true;
 }
 
-/* All tokens are in memory, and a page shows many of them. */
+/* Limits the size of prefixes, since all tokens are in memory. */
 static bool check_prefixes(const struct kx_grant *grants, size_t count,
                            struct input_error *error)
 {
@@ -178,9 +178,8 @@ static const struct member TOKEN_MEMBERS[] = {
     {NULL, NULL},
 };
 
-/* Reads the document of POST /tokens, which kx_json_check accepted, into
- * token_out: name, grants and times, in memory. PROBLEM_BAD_REQUEST and others,
- * with a pointer. */
+/* Reads {"name":"app","grants":[{"scopes":["read","list"],"prefix":["users"]}],
+ * "ttl":"30d"} into *token_out, in memory. */
 static bool tokens_read(struct kx_slice document, void *memory,
                         struct kx_token *token_out, struct input_error *error)
 {
@@ -220,7 +219,7 @@ static void add_time(const char *name, int64_t at_ms, struct kx_buffer *out)
     kx_add_text(out, text);
 }
 
-/* Appends a token, without its digest; with its text when that is given. */
+/* Appends a token without its digest, and with its text unless that is NULL. */
 static void tokens_write(const struct kx_token *token, const char *text,
                          struct kx_buffer *out)
 {
@@ -249,7 +248,7 @@ static void tokens_write(const struct kx_token *token, const char *text,
     kx_add_byte(out, '}');
 }
 
-/* Is all that the token is for the caller's to administer? */
+/* True if the caller may administer all keys of the token's grants. */
 static bool is_within(const struct request *request,
                       const struct kx_token *token)
 {
@@ -259,7 +258,7 @@ static bool is_within(const struct request *request,
     return true;
 }
 
-/* The token that the path names, if it is the caller's to know; NULL. */
+/* Finds the token in the path. NULL if the caller may not see it. */
 static struct kx_token *find(const struct request *request)
 {
     struct kx_token *token =
@@ -270,8 +269,8 @@ static struct kx_token *find(const struct request *request)
     return NULL;
 }
 
-/* The token of a request without parameters. NULL: the reply says what is
- * wrong. */
+/* Finds the token of a request without parameters. NULL: the reply is complete.
+ */
 static struct kx_token *wanted(struct request *request, struct reply *reply)
 {
     struct input_error error;
@@ -299,7 +298,8 @@ static bool read_page(struct request *request, struct cursor_page *page,
     return cursor_page_read(request, page, error);
 }
 
-/* The first token after an id that is the caller's to administer; NULL. */
+/* Returns the first token after an id that the caller may administer, or NULL.
+ */
 static struct kx_token *next_within(const struct request *request,
                                     struct kx_slice id)
 {
@@ -315,7 +315,7 @@ static struct kx_token *next_within(const struct request *request,
     return token;
 }
 
-/* True when there are more of them. */
+/* Writes a page of tokens. Returns true if more follow. */
 static bool write_page(const struct request *request, struct cursor_page *page,
                        struct kx_buffer *out)
 {
@@ -368,8 +368,7 @@ void token_show(struct request *request, struct reply *reply)
     kx_token_release(token);
 }
 
-/* A client learns here what it may do, and whether it has to ask for a token.
- */
+/* Tells a client its rights, and whether it needs a token. */
 void token_self(struct request *request, struct reply *reply)
 {
     struct input_error error;
@@ -428,9 +427,9 @@ static bool has_all_of(struct request *request, struct reply *reply,
     return true;
 }
 
-/* A caller can grant only keys and scopes that it has. A caller that may read
- * the entries of an index, because it may read what the index covers, does not
- * thereby have the index's name: a grant outlives the index. */
+/* A caller can grant only keys and scopes that it has. The right to read the
+ * entries of an index by its prefix does not include the index's name, because
+ * a grant outlives the index. */
 static bool may_grant(struct request *request, struct reply *reply,
                       const struct kx_token *token)
 {
@@ -442,7 +441,7 @@ static bool may_grant(struct request *request, struct reply *reply,
     return true;
 }
 
-/* Nor for longer than they have it themselves. */
+/* A token expires no later than the token that made it. */
 static void end_with(const struct kx_token *giver, struct kx_token *token)
 {
     if (giver != NULL && giver->expires_at_ms != 0 &&
@@ -468,8 +467,7 @@ static bool commit(struct request *request)
     return false;
 }
 
-/* The secret is shown here and never again, so it must not be kept on the way.
- */
+/* The secret is shown only in this reply, which caches must not store. */
 void token_create(struct request *request, struct reply *reply)
 {
     struct creation *creation = talloc_zero(request->memory, struct creation);

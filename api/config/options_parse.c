@@ -9,9 +9,11 @@
 #include "config/options.h"
 #include "kindex.h"
 
-/* Checks the items of --cors-origin. An item that no browser sends would never
- * match and is refused: one with a path or a slash at its end, with the default
- * port of its scheme, or without a scheme. */
+/* ---- The sites of --cors-origin ----------------------------------------- */
+
+/* An item that no browser sends would never match and is refused: one with a
+ * path or a slash at its end, with the default port of its scheme, or without a
+ * scheme. */
 
 enum { SHOWN_MAX = 64 /* bytes of an item that is corrected */ };
 
@@ -155,6 +157,8 @@ struct option_unit {
     const char *name;
     uint64_t factor;
 };
+
+/* ---- Other types -------------------------------------------------------- */
 
 /* Units by type of option, each table ended by NULL. A size without a unit is
  * in bytes; K, M and G are KiB, MiB and GiB. A duration needs a unit, because a

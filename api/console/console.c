@@ -1,6 +1,7 @@
-/* The console: the page, and what a browser has to know about it. A script runs
- * only with the nonce of the page, because stored values are served from the
- * same origin; and no text can become markup or a script ('none'). */
+/* The console: its page, and the headers that protect it. A script runs only
+ * with the nonce of the page, because stored values are served from the same
+ * origin; the policy for Trusted Types ('none') keeps text from becoming
+ * markup. */
 #include "console/console_handlers.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ static void add_common(struct reply *reply)
 
 /* ---- The page ------------------------------------------------------------ */
 
-/* NULL without memory. */
+/* Returns NULL without memory. */
 static const char *make_nonce(struct request *request)
 {
     uint8_t bytes[NONCE_BYTES];
@@ -110,7 +111,7 @@ void console_page(struct request *request, struct reply *reply)
     add_page_headers(request, reply, nonce);
 }
 
-/* ---- Leading to the page ------------------------------------------------- */
+/* ---- Redirects to the page ----------------------------------------------- */
 
 /* The address is relative, so that a proxy may put a path before it. */
 static void lead(struct reply *reply)
@@ -134,8 +135,8 @@ void console_or_service(struct request *request, struct reply *reply)
 
 /* ---- Files --------------------------------------------------------------- */
 
-/* Does the path have the version of this program? The path is that of the
- * pattern: /console/{version}/{file}. */
+/* True if the path, /console/{version}/{file}, has the version of this program.
+ */
 static bool is_this_version(const struct request *request)
 {
     struct kx_slice path = request->path;

@@ -1,4 +1,4 @@
-/* The table of the console's files. The assembler takes them in from the
+/* The table of the console's files. The assembler includes them from the
  * directory in which the compiler runs, like openapi.yaml. */
 #include "console/console_files.h"
 
@@ -73,8 +73,7 @@ struct embedded {
 #define ROW(id, name, type)                                                    \
     {name, type, console_##id##_start, console_##id##_end},
 static const struct embedded TABLE[] = {CONSOLE_FILES(ROW)};
-/* The page is the last row: it is filled in for each request, and is no file.
- */
+/* The last row is the page, a template that is filled for each request. */
 enum { COUNT = sizeof TABLE / sizeof *TABLE, PAGE = COUNT - 1 };
 
 static struct console_file files[COUNT];
@@ -94,7 +93,7 @@ static struct kx_slice pack(struct kx_slice bytes)
     return kx_slice(NULL, 0);
 }
 
-/* The hash is that of the hashes of the files. */
+/* Packs the files and computes the version: the hash of the files' hashes. */
 static void prepare(void)
 {
     uint8_t hashes[COUNT][KX_SHA256_SIZE];

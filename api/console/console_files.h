@@ -9,18 +9,19 @@ struct console_file {
     const char *name; /* "app.js" */
     const char *type; /* its media type */
     struct kx_slice bytes;
-    struct kx_slice packed; /* by zstd; empty when there was no memory */
+    struct kx_slice packed; /* by zstd; empty if memory ran out */
 };
 
-/* NULL: the console has no such file. It lives as long as the program. */
+/* Finds a file; it lives as long as the program. NULL if there is no such file.
+ */
 const struct console_file *console_file_find(struct kx_slice name);
 
-/* The text of index.html, in which {{nonce}} and {{base}} are replaced for each
+/* Returns index.html, in which {{nonce}} and {{base}} are replaced for each
  * request. */
 struct kx_slice console_page_text(void);
 
-/* "~" and the beginning of the hash of all files: it changes when one of them
- * does. */
+/* Returns "~" and the beginning of the hash of all files, which changes with
+ * any file. */
 const char *console_version(void);
 
 #endif

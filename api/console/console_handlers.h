@@ -5,14 +5,14 @@
 
 #include "http/request.h"
 
-/* GET /console: the page, with a nonce that is used once. With --console off
- * it and the files are not found. */
+/* GET /console: the page, with a nonce for this reply. With --console off the
+ * page and its files are 404. */
 handler_fn console_page;
 /* GET /console/{version}/{file}: a file of the page. It never changes, because
  * another version has another address. */
 handler_fn console_file;
-/* GET /: leads a browser, which asks for HTML, to the page, and answers as
- * ops_service to all others. */
+/* GET /: redirects a browser, which asks for HTML, to the page. Other clients
+ * get the answer of ops_service. */
 handler_fn console_or_service;
 
 #endif

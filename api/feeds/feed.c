@@ -1,5 +1,5 @@
-/* The request of a watch of an index of changes: what it follows, and from
- * where. */
+/* A watch of an index of changes: positions, the stream of events, and the
+ * request. */
 #include "feeds/feed.h"
 
 #include <inttypes.h>
@@ -58,14 +58,13 @@ bool feed_position_is_gone(const struct feed_position *position,
 
 /* ---- The stream --------------------------------------------------------- */
 
-/* The events of a watch of an index of changes. Each has entries of one commit,
- * and its id is the commit's versionstamp. A commit with many entries has
- * several events, of which only the last one has an id, so a client that comes
- * again with an id has all of that commit.
+/* An event has entries of one commit, and its id is the commit's versionstamp.
+ * A commit with many entries has several events, and only the last one has an
+ * id, so a client that reconnects with an id has all of that commit.
  *
- * The entries are read in short views when the client has room for them, so
- * nothing is kept for a slow one. Between two views an entry may have changed
- * again: then it has moved to the end of the index, where it is read later. */
+ * Entries are read in short views when the client has room for them, so nothing
+ * is queued for a slow client. An entry that changes between two views moves to
+ * the end of the index, where it is read later. */
 
 /* The event that is being written. It may continue in the next chunk. */
 struct feed_event {
@@ -75,7 +74,8 @@ struct feed_event {
     size_t bytes;
 };
 
-/* Lives in the request's memory, as all that it points to. */
+/* What one client follows, and how far. All of it lies in the request's memory.
+ */
 struct feed_stream {
     struct stream stream;
     struct kx_watch *watch;
@@ -83,29 +83,30 @@ struct feed_stream {
     struct kx_slice index; /* its name */
     struct kx_slice group; /* encoded: the fields before the versionstamp */
     struct kx_slice list;  /* the address that lists the entries */
-    /* What was read, which may be more than has an id, since the client need
-     * not be told of commits that do not concern it. */
+    /* How far the index was read. It may be beyond the last id, since commits
+     * without entries for this client have no event. */
     struct feed_position read;
-    uint64_t sent;   /* stamp of the last id, or where the client began */
-    uint64_t stored; /* all commits up to this one are read, and on disk */
-    bool current;    /* the client was told that it has all */
+    uint64_t sent;   /* stamp of the last id, or of the client's position */
+    uint64_t stored; /* commits up to this one are read and on disk */
+    bool current;    /* the client was told that it is up to date */
     struct feed_event event;
-    struct kx_buffer start; /* bounds of what is left to read, without the */
-    struct kx_buffer end;   /* name */
-    struct kx_buffer after; /* where the last slice ended, or empty */
+    struct kx_buffer
+        start; /* bounds of the unread part, relative to the index */
+    struct kx_buffer end;
+    struct kx_buffer after; /* end of the last slice, or empty */
 };
 
 enum {
     FEED_EVENT_ENTRIES_MAX = 1000,    /* entries of one event */
-    FEED_EVENT_BYTES_MAX = 256 << 10, /* of it, without its last entry */
-    /* What ends a slice, whichever comes first. */
+    FEED_EVENT_BYTES_MAX = 256 << 10, /* of one event, without its last entry */
+    /* A slice ends at the first of these. */
     SLICE_BYTES = 32 << 10,
     SLICE_ENTRIES = 500
 };
 
 enum slice_end { SLICE_MORE, SLICE_CURRENT, SLICE_GONE, SLICE_FAILED };
 
-/* ---- Where it stands ---------------------------------------------------- */
+/* ---- The next slice ----------------------------------------------------- */
 
 static void add_stamp_part(uint64_t stamp, struct kx_buffer *out)
 {
@@ -114,7 +115,7 @@ static void add_stamp_part(uint64_t stamp, struct kx_buffer *out)
     kx_key_add_string(out, kx_slice(digits, sizeof digits));
 }
 
-/* The next slice begins after the commits that were read. */
+/* Sets the beginning of the next slice: after the commits that were read. */
 static bool set_start(struct feed_stream *feed)
 {
     feed->after.size = feed->start.size = 0;
@@ -123,7 +124,7 @@ static bool set_start(struct feed_stream *feed)
     return !feed->start.failed;
 }
 
-/* Sets where a new stream begins. False when memory ran out. */
+/* Sets where a new stream begins. Returns false if memory ran out. */
 static bool feed_stream_begin(struct feed_stream *feed,
                               const struct feed_position *position)
 {
@@ -161,7 +162,7 @@ static void open_event(struct feed_stream *feed, uint64_t stamp,
         feed->read.stamp = stamp - 1;
 }
 
-/* whole: nothing more of the commit follows. */
+/* Ends the event; `whole` if no more entries of its commit follow. */
 static void close_event(struct feed_stream *feed, bool whole,
                         struct kx_buffer *chunk)
 {
@@ -199,8 +200,8 @@ static void add_entry(struct feed_stream *feed, const struct kx_entry *entry,
     event->bytes += chunk->size - start;
 }
 
-/* Tells that the client has all up to an id, so that its position does not grow
- * old while nothing changes. The id is on disk, or of an event that is. */
+/* Adds an event without entries that moves the client's position forward, so
+ * that the position does not get old while nothing changes. */
 static void add_bookmark(struct feed_stream *feed, struct kx_buffer *chunk)
 {
     uint64_t stamp = feed->stored > feed->sent ? feed->stored : feed->sent;
@@ -211,7 +212,7 @@ static void add_bookmark(struct feed_stream *feed, struct kx_buffer *chunk)
     feed->silence.sent_ns = kx_monotonic_ns();
 }
 
-/* The status has already been sent: the error can only be an event. */
+/* The status was sent before, so the error is an event. */
 static void add_error(struct feed_stream *feed, enum problem_code code,
                       const char *detail, struct kx_buffer *chunk)
 {
@@ -257,9 +258,9 @@ static bool note_place(struct feed_stream *feed, struct kx_reader *reader)
     return !feed->after.failed;
 }
 
-/* KX_END: that was all in this view. KX_OK: there may be more. A slice ends
- * between two commits, so that a client sees a commit as it was in one view; it
- * ends within one that has more than an event. */
+/* Adds a slice. KX_END: all of the view was read; KX_OK: more may follow. A
+ * slice ends between two commits, so that a client sees each commit as in one
+ * view, unless a commit is larger than an event. */
 static enum kx_status add_rows(struct feed_stream *feed,
                                struct kx_reader *reader,
                                struct kx_buffer *chunk)
@@ -276,7 +277,7 @@ static enum kx_status add_rows(struct feed_stream *feed,
         bool full = n >= SLICE_ENTRIES || chunk->size >= SLICE_BYTES;
         if (full && entry.stamp != feed->event.stamp) {
             close_event(feed, true, chunk);
-            return KX_OK; /* this one is for the next slice */
+            return KX_OK; /* this entry belongs to the next slice */
         }
         add_entry(feed, &entry, chunk);
         full = n + 1 >= SLICE_ENTRIES || chunk->size >= SLICE_BYTES;
@@ -301,7 +302,7 @@ static enum kx_status scan(struct feed_stream *feed, struct kx_reader *reader,
     return status;
 }
 
-/* All commits of the view are read. */
+/* Called when all commits of the view are read. */
 static enum slice_end take_end(struct feed_stream *feed,
                                const struct kx_changes *changes,
                                struct kx_buffer *chunk)
@@ -315,7 +316,7 @@ static enum slice_end take_end(struct feed_stream *feed,
     return SLICE_CURRENT;
 }
 
-/* Reads in one view, which ends with it. */
+/* Reads a slice in one view. */
 static enum slice_end read_slice(struct feed_stream *feed,
                                  struct kx_buffer *chunk, uint64_t *flush_out)
 {
@@ -355,7 +356,7 @@ static bool may_go_on(const struct feed_stream *feed)
            access_sees_index(request, SCOPE_WATCH, feed->index);
 }
 
-/* True when something was appended. */
+/* Appends a bookmark or a comment if one is due. Returns true if it did. */
 static bool add_sign(struct feed_stream *feed, struct kx_buffer *chunk)
 {
     if (feed->stored <= feed->sent || !watch_silence_due(&feed->silence))
@@ -364,8 +365,8 @@ static bool add_sign(struct feed_stream *feed, struct kx_buffer *chunk)
     return true;
 }
 
-/* The stream's `next`: events with the entries after the position, in order;
- * then, as they come, those of later commits. */
+/* The stream's `next`: events with the entries after the position, in order,
+ * then events of new commits. */
 static bool feed_stream_next(struct stream *stream, struct kx_buffer *chunk,
                              uint64_t *flush_out)
 {
@@ -429,7 +430,7 @@ static bool read_group(struct feed_stream *feed,
     return true;
 }
 
-/* *given_out: the client says where to begin. */
+/* Reads the position. *given_out is true if the client sent one. */
 static bool read_position(struct feed_stream *feed,
                           const struct query_params *query, bool *given_out,
                           struct input_error *error)
@@ -447,7 +448,7 @@ static bool read_position(struct feed_stream *feed,
                "watch, or a versionstamp: 20 hexadecimal digits.");
 }
 
-/* The parameters as the client wrote them. */
+/* Keeps the address that lists the entries, with the client's parameters. */
 static bool note_list(struct feed_stream *feed,
                       const struct query_params *query,
                       struct input_error *error)
@@ -498,7 +499,7 @@ static bool right_group(const struct feed_stream *feed,
     return false;
 }
 
-/* Texts become what the index has for them. */
+/* Folds the texts of the group as the index does. */
 static bool fold(struct feed_stream *feed, struct input_error *error)
 {
     const struct request *request = feed->stream.request;
@@ -513,7 +514,7 @@ static bool fold(struct feed_stream *feed, struct input_error *error)
     return true;
 }
 
-/* What the view says of the request. */
+/* What the first view shows about the index. */
 struct feed_look {
     struct kx_fault fault;
     struct kx_changes changes;
@@ -556,7 +557,7 @@ static void gone(struct feed_stream *feed, struct reply *reply,
     problem_member_text(reply, "listedAt", feed->list);
 }
 
-/* The changes of the group lie under the index's name and the group. */
+/* Watches the keys under the index's name and the group. */
 static enum kx_status open_watch(struct feed_stream *feed,
                                  struct kx_buffer *prefix)
 {
@@ -572,8 +573,8 @@ static enum kx_status open_watch(struct feed_stream *feed,
                                 &feed->watch);
 }
 
-/* Without a position it begins before everything: the client need not know of
- * removals until now. */
+/* Without a position the stream begins before all entries, and the client does
+ * not need the removals until now. */
 static void begin(struct feed_stream *feed, struct reply *reply,
                   const struct kx_changes *changes, bool given)
 {

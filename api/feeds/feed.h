@@ -1,5 +1,9 @@
 /* GET /watch?index=NAME: follows an index of changes (src/indexes/CHANGES.md).
- */
+ *
+ * A position says how far a client has followed the index. Its text is a
+ * versionstamp, or while the client gets the index for the first time two,
+ * separated by a comma. It is the id of an event, which the client sends when
+ * it reconnects. */
 #ifndef API_FEED_H
 #define API_FEED_H
 
@@ -8,21 +12,21 @@
 #include "rest/query_params.h"
 
 struct feed_position {
-    uint64_t stamp; /* the changes of this commit and of all before it are
-                     * known; 0: nothing is */
-    uint64_t began; /* not 0: the client began without any entry after this
-                     * commit, so it need not know of removals up to there */
+    uint64_t
+        stamp; /* the client knows the changes up to this commit; 0: none */
+    uint64_t began; /* not 0: the client began empty after this commit, so it
+                     * does not need the removals before it */
 };
 
-/* Appends the text. */
+/* Appends the text of the position. */
 void feed_position_write(const struct feed_position *position,
                          struct kx_buffer *out);
-/* False for anything else. */
+/* Reads the text of a position. Returns false if it is not one. */
 bool feed_position_read(struct kx_slice text,
                         struct feed_position *position_out);
 
-/* May the index lack a removal that comes after the position? So also for a
- * position that no commit of this store has reached. */
+/* True if the index may lack a removal after the position, or no commit of this
+ * store has reached the position. */
 bool feed_position_is_gone(const struct feed_position *position,
                            const struct kx_changes *changes);
 

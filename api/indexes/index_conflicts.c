@@ -1,6 +1,6 @@
-/* GET /indexes/{name}/conflicts: the groups of entries that have the same value
- * in a unique index, a page of them at a time. A page ends at a group, or
- * within one that has very many entries: the next page then continues in it. */
+/* GET /indexes/{name}/conflicts: groups of entries that have the same value in
+ * a unique index, in pages. A page ends after a group, or within a very large
+ * group, which the next page continues. */
 #include "indexes/index_handlers.h"
 
 #include "access/access.h"
@@ -17,7 +17,7 @@ struct conflict_page {
     struct cursor_page paging;
     size_t groups;
     size_t keys;
-    bool open; /* a group is */
+    bool open; /* a group is begun and not ended */
 };
 
 static bool read_page(struct request *request, struct conflict_page *page,
@@ -54,15 +54,15 @@ static void add_conflict(struct conflict_page *page,
     kx_key_to_json(conflict->key, out);
 }
 
-/* KX_OK: there is more, and page->paging.after is where. KX_END: that was all.
- */
+/* Adds groups until the page is full. KX_OK: more groups follow after
+ * page->paging.after. KX_END: these were all. */
 static enum kx_status add_all(struct conflict_page *page,
                               struct kx_reader *reader, struct kx_buffer *out)
 {
     struct kx_conflict conflict;
     enum kx_status status;
     while ((status = kx_conflict_next(reader, &conflict)) == KX_OK) {
-        /* A group is not begun with room for one of its keys. */
+        /* A group begins only if at least two of its keys fit. */
         bool full = page->keys + conflict.first >= KEYS_MAX ||
                     (conflict.first && page->groups == page->paging.limit);
         if (full && (conflict.first || page->open))

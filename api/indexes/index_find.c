@@ -1,5 +1,5 @@
-/* Finding an index by the name in the path, and the replies when it is not
- * there or in the way. */
+/* Finds an index by the name in the path; replies for an absent index and for
+ * refused commands. */
 #include "indexes/index_find.h"
 
 #include "access/access.h"
@@ -18,7 +18,7 @@ bool index_only_name(struct request *request, struct reply *reply,
     return false;
 }
 
-/* 404. A name that is not UTF-8 cannot be a member of a JSON document. */
+/* The name is a member only if it is UTF-8, as JSON requires. */
 void index_missing(struct request *request, struct reply *reply,
                    struct kx_slice name)
 {
@@ -31,7 +31,6 @@ void index_missing(struct request *request, struct reply *reply,
     refuse_near_index(request, reply, name);
 }
 
-/* The core's refusal, with the name where it is the name that is in the way. */
 void index_refused(struct request *request, struct reply *reply,
                    struct kx_slice name)
 {

@@ -1,4 +1,5 @@
-/* Handlers of indexes, by file. All follow handler_fn in request.h. */
+/* The handlers of the room, by file, for the table of routes (handler_fn in
+ * request.h). */
 #ifndef API_INDEX_HANDLERS_H
 #define API_INDEX_HANDLERS_H
 
@@ -9,8 +10,8 @@
 /* GET /indexes: all declarations and their states; as events, their changes;
  * or, with `declarations`, the body of a PUT that would change nothing. */
 handler_fn index_list;
-/* POST /indexes: declares an index; 201, 202 while it is built, 200 when the
- * same was declared before. */
+/* POST /indexes: declares an index; 201, 202 while it is built, 200 if the same
+ * index was declared before. */
 handler_fn index_declare;
 /* GET /indexes/{name}: one declaration, its state and build progress. */
 handler_fn index_show;
@@ -23,25 +24,27 @@ handler_fn index_conflicts;
 
 /* ---- index_set.c ------------------------------------------------------- */
 
-/* PUT /indexes: declares, changes and, with `prune`, drops what makes the
- * indexes those of the body; 200, 202 while any of them is built. */
+/* PUT /indexes: declares and changes indexes and, with `prune`, drops indexes,
+ * so that they match the body; 200, 202 while any of them is built. */
 handler_fn index_declare_set;
 
 /* ---- index_throttle.c -------------------------------------------------- */
 
 /* POST /indexes/{name}/pause: stops background work on the index; 200. */
 handler_fn index_pause;
-/* POST /indexes/{name}/resume: continues it. */
+/* POST /indexes/{name}/resume: continues background work. */
 handler_fn index_resume;
-/* POST /indexes/{name}/throttle: limits it to a number of entries a second. */
+/* POST /indexes/{name}/throttle: limits background work to a number of entries
+ * a second. */
 handler_fn index_throttle;
 
 /* ---- index_migration.c ------------------------------------------------- */
 
-/* PATCH /indexes/{name}: changes `store` or `unique`; 202 while the index
- * migrates, 200 when it is as the patch says. */
+/* PATCH /indexes/{name}: changes the declaration; 202 while the index migrates,
+ * 200 if it already matches the patch. */
 handler_fn index_migrate;
-/* DELETE /indexes/{name}/migration: cancels it; the index stays as it was. */
+/* DELETE /indexes/{name}/migration: undoes the migration; the index keeps its
+ * declaration. */
 handler_fn index_undo_migration;
 
 /* ---- index_verify.c ---------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* Another declaration for an index, but for its name: PATCH /indexes/{name}
- * begins the migration, DELETE /indexes/{name}/migration takes it back. The
- * index is read in its old form until the migration has ended. */
+/* Changes the declaration of an index, except its name: PATCH /indexes/{name}
+ * begins a migration, DELETE /indexes/{name}/migration undoes it. Until the
+ * migration has ended, reads use the old form of the index. */
 #include "indexes/index_handlers.h"
 
 #include "rest/answer.h"
@@ -27,8 +27,8 @@ static void read_change(struct request *request, void *arg)
                        body_merge_patch(request, &migrating->patch, error));
 }
 
-/* Commits the command, and answers with the index as it is now, or once its
- * state has settled; *state_out is that state. */
+/* Commits the command and answers with the index, after its state is stable if
+ * the client prefers to wait; *state_out is the state. */
 static void change(struct request *request, struct reply *reply,
                    enum kx_command_kind kind, enum kx_index_state *state_out)
 {

@@ -1,6 +1,6 @@
-/* PUT /indexes: a JSON object of declarations by name, which are to hold after
- * it. What differs is declared or changed, and with `prune` dropped, by one
- * commit. Parts of the body that are refused are named by a pointer into it. */
+/* PUT /indexes: makes the indexes match a JSON object of declarations by name.
+ * One commit declares and changes indexes, and with `prune` drops the others.
+ * An error has a pointer into the body. */
 #include "indexes/index_handlers.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static bool refuse(struct input_error *error, struct kx_slice name,
                            (const char *)name.data, reason);
 }
 
-/* The name in the declaration may be left out, and must not be another. */
+/* The declaration may omit its name, but must not have another name. */
 static bool has_other_name(struct kx_slice declaration, struct kx_slice token)
 {
     struct kx_slice own;
@@ -53,7 +53,7 @@ static bool check(const struct declared_set *list, struct kx_slice name,
     return true;
 }
 
-/* Adds a member of the body, with its name in the declaration. */
+/* Adds a declaration, with its name as a member. */
 static bool add(struct declared_set *list, const void *memory,
                 struct kx_slice token, struct kx_slice declaration,
                 struct input_error *error)
@@ -123,8 +123,9 @@ static void read_set(struct request *request, void *arg)
         read_body(request, list, error);
 }
 
-/* The core's pointer is into one declaration. One that does not fit stays as it
- * is: the answer also has the name. */
+/* Prepends the name to the store's pointer, which is relative to one
+ * declaration. If it does not fit the pointer stays as it is; the answer also
+ * has the name. */
 static void refused(struct request *request, struct reply *reply, void *arg)
 {
     const struct declared_set *list = arg;
@@ -163,8 +164,8 @@ static const char *change_text(enum kx_index_change change)
     return "";
 }
 
-/* Appends what becomes of one index, and what it is now. Inside a view. Returns
- * whether the index is built or migrates. */
+/* Appends what the commit does with one index, and its state. Inside a view.
+ * Returns true if the index is built or migrates. */
 static bool write_planned(struct request *request,
                           const struct kx_planned_index *planned,
                           struct kx_buffer *out)
@@ -201,7 +202,7 @@ static bool write_planned(struct request *request,
                      info.state == KX_INDEX_MIGRATING);
 }
 
-/* Returns whether any of the indexes is built or migrates. */
+/* Returns true if any of the indexes is built or migrates. */
 static bool write_all(struct request *request, const struct kx_index_set *set,
                       struct reply *reply)
 {
@@ -215,7 +216,7 @@ static bool write_all(struct request *request, const struct kx_index_set *set,
     return builds;
 }
 
-/* What was changed is in the log also if the token has ended meanwhile. */
+/* Logs the changes, also if the token has expired meanwhile. */
 static void audit_all(struct request *request, const struct kx_index_set *set)
 {
     for (size_t i = 0; !request->commit.dry && i < set->planned_count; i++)

@@ -1,6 +1,6 @@
-/* Pausing, resuming and throttling the background work on an index: its build,
- * its migration. The setting is stored and holds until it is changed, also for
- * work that begins later. */
+/* Pauses, resumes and throttles the background work on an index: build and
+ * migration. The setting is stored and stays until it is changed, also for work
+ * that begins later. */
 #include "indexes/index_handlers.h"
 
 #include "rest/answer.h"
@@ -12,9 +12,9 @@
 
 enum { PER_SECOND_MAX = 1000000000 };
 
-/* Answers with the index. */
-static void commit_pace(struct request *request, struct reply *reply,
-                        const struct kx_pace *pace)
+/* Commits the throttle and answers with the index. */
+static void commit_throttle(struct request *request, struct reply *reply,
+                            const struct kx_pace *pace)
 {
     struct kx_buffer name;
     if (!index_only_name(request, reply, &name))
@@ -31,16 +31,16 @@ static void commit_pace(struct request *request, struct reply *reply,
 void index_pause(struct request *request, struct reply *reply)
 {
     struct kx_pace pace = {.sets_paused = true, .paused = true};
-    commit_pace(request, reply, &pace);
+    commit_throttle(request, reply, &pace);
 }
 
 void index_resume(struct request *request, struct reply *reply)
 {
     struct kx_pace pace = {.sets_paused = true};
-    commit_pace(request, reply, &pace);
+    commit_throttle(request, reply, &pace);
 }
 
-/* null is no limit. */
+/* Reads the limit; null is no limit. */
 static bool read_per_second(void *target, struct kx_slice value,
                             struct input_error *error)
 {
@@ -91,7 +91,7 @@ void index_throttle(struct request *request, struct reply *reply)
     if (!request_work(request, read_throttle, &throttling))
         return;
     if (throttling.good)
-        commit_pace(request, reply, &throttling.pace);
+        commit_throttle(request, reply, &throttling.pace);
     else
         input_error_reply(request, reply, &throttling.error);
 }

@@ -1,6 +1,6 @@
 /* POST /indexes/{name}/verify compares an index with its entries, and repairs
- * it with ?repair=true; GET shows the progress and the findings, also long
- * after the end. */
+ * it with ?repair=true. GET shows the progress and the result, which is kept.
+ */
 #include "indexes/index_handlers.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "http/problem.h"
 #include "rest/query_params.h"
 
-/* Only counts are added, so the end is known for certain. */
+/* Returns the percentage of a verification: at most 99 until it has ended. */
 static double percent(const struct kx_verification *report)
 {
     if (!report->running)
@@ -85,7 +85,7 @@ static void write_report(const struct kx_verification *report,
     kx_add_text(out, "]}");
 }
 
-/* The last verification of the index. */
+/* Answers with the last verification of the index. */
 static void show(struct request *request, struct reply *reply,
                  struct kx_slice name)
 {
@@ -135,7 +135,7 @@ void index_verify(struct request *request, struct reply *reply)
         request_read(request, show_begun, NULL);
 }
 
-/* 200 in any case: the report is there. */
+/* Answers 200 whether or not the verification has ended. */
 static void show_last(struct request *request, struct reply *reply, void *arg)
 {
     (void)arg;

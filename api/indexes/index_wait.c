@@ -1,4 +1,4 @@
-/* Prefer: wait=N. */
+/* Waits for an index (Prefer: wait=N) and streams of its progress. */
 #include "indexes/index_wait.h"
 
 #include <stdatomic.h>
@@ -15,17 +15,17 @@ struct wait_limit {
     uint64_t until_ns;
 };
 
-/* Has its state settled? That of a migration has, too, when it is conflicted:
- * it continues only when the conflicting entries have been changed. */
-static bool index_settled(const struct kx_index_info *info)
+/* True if the state cannot change without a write. A conflicted migration
+ * counts: it resumes only after the conflicting entries have changed. */
+static bool is_stable(const struct kx_index_info *info)
 {
     enum kx_index_state state =
         info->state == KX_INDEX_MIGRATING ? info->migration : info->state;
     return state != KX_INDEX_BUILDING;
 }
 
-/* Gives the request's wait ticket to the core: true until there is news after
- * `seen`, or the time until_ns is there. False: there is news already. */
+/* Makes the request wait for news after `seen`, at most until until_ns. Returns
+ * false if there is news already. */
 static bool index_wait_news(struct request *request, uint64_t seen,
                             uint64_t until_ns)
 {
@@ -37,8 +37,8 @@ static bool index_wait_news(struct request *request, uint64_t seen,
     return true;
 }
 
-/* Of what was begun with a token that is not good any more the end is not
- * waited for. */
+/* True if the request must not wait any longer: its time has passed, its token
+ * is no longer valid, or the server stops. */
 static bool has_ended(const struct request *request,
                       const struct wait_limit *limit)
 {
@@ -46,12 +46,12 @@ static bool has_ended(const struct request *request,
            !access_holds(request) || atomic_load(&request->service->stopping);
 }
 
-/* What a look at the index has found. */
+/* The result of reading the index. */
 struct index_look {
     struct kx_slice name;
     enum kx_index_state *state_out;
-    bool last;  /* it is shown even if its state has not settled */
-    bool shown; /* the reply has it */
+    bool last;  /* append the index even if its state is not stable */
+    bool shown; /* the reply has the index */
 };
 
 static void look_at(struct request *request, struct reply *reply, void *arg)
@@ -60,7 +60,7 @@ static void look_at(struct request *request, struct reply *reply, void *arg)
     struct kx_index_info info;
     kx_read_begin(request->reader);
     bool found = index_find(request, look->name, &info);
-    bool settled = found && index_settled(&info);
+    bool settled = found && is_stable(&info);
     kx_read_end(request->reader);
     if (found && (settled || look->last))
         found = look->shown =
@@ -93,20 +93,21 @@ bool index_await(struct request *request, struct reply *reply,
     return true;
 }
 
-/* The progress of one index, or of all that the caller may see, as server-sent
- * events (the HTML standard's chapter of that name). Events are made when the
- * client's connection has room for them: a slow client gets fewer, none is kept
- * for it. */
+/* ---- Server-sent events ------------------------------------------------- */
 
-/* After so long without an event a comment is sent: proxies keep the connection
- * open then, and a client that is gone is noticed. */
+/* The progress of one index, or of all that the caller may see (HTML standard,
+ * "Server-sent events"). An event is made when the connection has room for it:
+ * a slow client gets fewer events, and nothing is queued for it. */
+
+/* A comment is sent after this time without an event: it keeps proxies from
+ * closing the connection, and shows whether the client is gone. */
 static const uint64_t SILENCE_NS = 15000000000;
 
-/* Bytes of a chunk after which further events go into the next one. */
+/* Bytes after which a chunk gets no further events. */
 enum { EVENTS_CHUNK = 32 * 1024 };
 
-/* What makes an event when it changes. The speed and the time left, which
- * change all the time, are shown, but do not. */
+/* The properties whose change makes an event. Events also show speed and
+ * remaining time, which change constantly. */
 struct mark {
     uint64_t state;
     uint64_t paused;
@@ -117,7 +118,7 @@ struct mark {
     uint64_t per_second_max;
 };
 
-/* An index, as the last event about it showed it. */
+/* An index as its last event showed it. */
 struct index_shown {
     struct index_shown *next; /* in the order of names */
     struct kx_slice name;
@@ -132,7 +133,7 @@ struct events {
     bool ended;                /* the last event about `name` was sent */
 };
 
-/* No event tells that a count has changed which the caller may not see. */
+/* A count that the caller may not see makes no event. */
 static struct mark mark_of(const struct kx_index_info *info, bool counted)
 {
     if (!counted)
@@ -148,8 +149,6 @@ static struct mark mark_of(const struct kx_index_info *info, bool counted)
                          .per_second_max = info->per_second_max};
 }
 
-/* ---- Events ------------------------------------------------------------- */
-
 static void begin_event(struct events *events, const char *type,
                         struct kx_buffer *chunk)
 {
@@ -162,15 +161,15 @@ static void begin_event(struct events *events, const char *type,
 static void add_index(struct events *events, const struct kx_index_info *info,
                       bool counted, struct kx_buffer *chunk)
 {
-    bool settled = index_settled(info);
+    bool settled = is_stable(info);
     begin_event(events, settled ? "settled" : "progress", chunk);
     indexjson_write(info, counted, chunk);
     kx_add_text(chunk, "\n\n");
     events->ended = settled && events->name.size > 0;
 }
 
-/* Only this event can tell that the index is gone: the status was sent long
- * ago. */
+/* An event says that the index was dropped, since the status was sent before.
+ */
 static void add_gone(struct events *events, struct kx_slice name,
                      struct kx_buffer *chunk)
 {
@@ -190,10 +189,10 @@ static bool add_silence(struct events *events, struct kx_buffer *chunk)
     return true;
 }
 
-/* ---- What has changed --------------------------------------------------- */
+/* ---- Changes ------------------------------------------------------------ */
 
-/* The indexes that were shown and whose names come before this one (NULL: all)
- * are gone. The place where the name belongs is returned. */
+/* Removes the shown indexes whose names come before this name (NULL: all): they
+ * were dropped. Returns the place of the name in the list. */
 static struct index_shown **end_before(struct events *events,
                                        struct index_shown **place,
                                        const struct kx_slice *name,
@@ -209,7 +208,7 @@ static struct index_shown **end_before(struct events *events,
     return place;
 }
 
-/* Inserts an index, with a mark that no index has. NULL without memory. */
+/* Inserts an index with a mark that no index has. NULL without memory. */
 static struct index_shown *
 insert(struct events *events, struct index_shown **place, struct kx_slice name)
 {
@@ -256,8 +255,8 @@ static bool is_meant(const struct events *events,
            access_covers_index(request, request->route->scope, info);
 }
 
-/* Adds events for the indexes that are not as they were shown. What does not
- * fit into the chunk still differs the next time: false. */
+/* Adds events for the indexes that differ from what was shown. Returns false if
+ * the chunk is full; the remaining indexes still differ the next time. */
 static bool look(struct events *events, struct kx_buffer *chunk,
                  uint64_t *flush_out)
 {

@@ -1,8 +1,7 @@
-/* /indexes: declarations, their states, and entries looked up by them. What a
- * declaration may say is the core's business (kx_commit's KX_DECLARE_INDEX);
- * here it is only known to be JSON. Declaring and dropping are commits like any
- * other and are answered when they are durable; building continues
- * afterwards. */
+/* /indexes: declarations, their states, and entries looked up by them. A
+ * declaration is only checked to be JSON here; the store checks its content
+ * (KX_DECLARE_INDEX). Declaring and dropping are commits, which are answered
+ * when they are durable; a build continues afterwards. */
 #include "access/access.h"
 #include "http/accept.h"
 #include "http/percent.h"
@@ -15,12 +14,13 @@
 #include "rest/query_params.h"
 #include "rest/refusal.h"
 
-/* POST /indexes?dry=1 with adopt: in addition to the answer of any dry
- * declaration, what would become of the entries that are kept by hand under the
- * name. They are read in slices, so that a large index does not delay
- * commits. */
+/* ---- Dry runs ----------------------------------------------------------- */
 
-/* Entries looked at in one view: each may need a look-up. */
+/* POST /indexes?dry=1 with `adopt` also answers what would happen to the
+ * entries that an application maintains under the name. They are read in
+ * slices, so that a large index does not delay commits. */
+
+/* Entries of a slice: each may need a look-up. */
 enum { SLICE_ENTRIES = 500 };
 
 static bool adopts(const struct request *request, struct kx_slice name)
@@ -38,7 +38,7 @@ static bool adopts(const struct request *request, struct kx_slice name)
 
 struct dry_slices {
     struct kx_slice name;
-    struct kx_dry_run *run; /* NULL: nothing is adopted */
+    struct kx_dry_run *run; /* NULL: no adoption */
     bool begun;
     bool more; /* slices follow */
 };
@@ -83,8 +83,8 @@ static void run_slice(struct request *request, struct reply *reply, void *arg)
         &reply->body);
 }
 
-/* After a dry declaration: the reply becomes what it has found, and what would
- * become of hand-kept entries if it adopts them. For handlers. */
+/* Answers a dry declaration: its estimate and, if it adopts entries, what would
+ * happen to these. For handlers. */
 static void index_dry_run(struct request *request, struct reply *reply,
                           struct kx_slice name)
 {
@@ -95,8 +95,8 @@ static void index_dry_run(struct request *request, struct reply *reply,
         ;
 }
 
-/* The name is in the request's memory, where it outlives this call; an empty
- * one is for all indexes. */
+/* Sends the events of an index, or of all if the name is empty. The name lies
+ * in the request's memory. */
 static void send_events(struct request *request, struct reply *reply,
                         struct kx_slice name)
 {
@@ -114,8 +114,8 @@ static bool wants_events(const struct request *request)
                        MAKES_JSON | MAKES_EVENTS) == FORM_EVENTS;
 }
 
-/* Appends the index as a member of a document of declarations: as it is, or as
- * it will be after the migration that it is in. */
+/* Appends the index as a member of a document of declarations. A migrating
+ * index has the declaration that it migrates to. */
 static void write_declaration(const struct kx_index_info *info,
                               struct kx_buffer *out)
 {
@@ -127,7 +127,9 @@ static void write_declaration(const struct kx_index_info *info,
                   kx_text("{\"name\":null}"), out);
 }
 
-/* Appends those that the caller may read by; returns the flush to wait for. */
+/* Appends the indexes that the caller may read by. Returns the flush to wait
+ * for.
+ */
 static uint64_t write_all(struct request *request, bool declarations,
                           struct kx_buffer *out)
 {
@@ -187,7 +189,7 @@ static bool is_there(struct request *request, struct kx_slice name)
     return found;
 }
 
-/* Checks the rights; events begin here. */
+/* Checks the rights, and begins events if they are asked for. */
 static void begin_show(struct request *request, struct reply *reply, void *arg)
 {
     const struct kx_slice *name = arg;
@@ -232,7 +234,7 @@ static void read_declaration(struct request *request, void *arg)
         body_json(request, error);
 }
 
-/* The name that the declaration gives. */
+/* Reads the name in the declaration. */
 static bool declared_name(const struct request *request, struct kx_buffer *name)
 {
     struct kx_slice token;
@@ -251,9 +253,9 @@ static void refuse_declaration(struct request *request, struct reply *reply,
     index_refused(request, reply, kx_buffer_slice(name));
 }
 
-/* 201 when it can be used at once, 202 while it is built, 200 when the same was
- * declared before: declaring is idempotent. The state is read after the commit,
- * so a short build may have ended already. */
+/* Answers 201 if the index can be used at once, 202 while it is built, and 200
+ * if the same index was declared before: declaring is idempotent. The state is
+ * read after the commit, so a short build may have ended. */
 static void answer_declared(struct request *request, struct reply *reply,
                             const struct kx_buffer *name)
 {
@@ -319,8 +321,8 @@ void index_drop(struct request *request, struct reply *reply)
 
 /* ---- Lookup ------------------------------------------------------------- */
 
-/* The reply shows the primary entry; Content-Location (RFC 9110 section 8.7)
- * says where it lives, for a client that wants to change it. */
+/* The reply shows the primary entry; Content-Location (RFC 9110 section 8.7) is
+ * its address, for a client that wants to change it. */
 static void found(struct request *request, struct reply *reply,
                   const struct kx_entry *entry, const struct projection *fields)
 {
@@ -342,8 +344,8 @@ static void nothing_for(struct request *request, struct reply *reply,
             (const char *)value.data);
 }
 
-/* The entry is copied into the reply within the view: afterwards its slices
- * point to nothing. */
+/* Copies the entry into the reply within the view, after which its slices are
+ * invalid. */
 static void look_up(struct request *request, struct reply *reply, void *arg)
 {
     (void)arg;
