@@ -11,7 +11,7 @@ planted pages.test.js 'each page.*light, wide' console.css '.line.s0 { stroke: v
 planted phone.test.js 'journeys 1 to 4' console.css 'border: 0; visibility: hidden;' 'border: 0;'
 planted budget.test.js 'first load' data.js "import { may," "import './entry.js'; import './list.js'; import { may,"
 planted safety.test.js 'after 30 minutes' app.js 'const IDLE_MS = 30' 'const IDLE_MS = 90'
-planted safety.test.js 'so does that of a new entry' prefix.js 'kept = { key' 'false && { key'
+planted safety.test.js 'text of a new entry outlives signing out' prefix.js 'kept = { key' 'false && { key'
 planted budget.test.js 'a long list' pages.js 'share: start / this.total, ' ''
 planted repair.test.js 'damage' index.js '?repair=true' '?repair=false'
 planted budget.test.js 'a build is shown' indexes.js 'this.follow();' ''

@@ -215,7 +215,7 @@ test('text that is not saved outlives signing out', () => editing(async ({ page,
   await signIn();
 }));
 
-test('so does that of a new entry; what was cancelled is gone', () => editing(async ({ page, signIn }) => {
+test('text of a new entry outlives signing out; what was cancelled is gone', () => editing(async ({ page, signIn }) => {
   const create = () => page.locator('.list').getByRole('button', { name: /^New/ }).click();
   const key = page.locator('#new-entry input[name=key]');
   const value = page.locator('#new-entry textarea');

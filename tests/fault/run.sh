@@ -348,9 +348,9 @@ nodes_parts() {
         KX_NODES_UNFENCED=1 KX_NODES_FAULTS=freeze bash -c "nodes $work/unfenced/kindex 8"'
     part "the database killed $outages times" env KX_NODES_FAULTS=database \
         bash -c "nodes_pair $program $outages"
-    part "its synchronous standby promoted $promotions times" env KX_NODES_FAULTS=promote \
+    part "the database's synchronous standby promoted $promotions times" env KX_NODES_FAULTS=promote \
         bash -c "nodes_pair $program $promotions"
-    part "promoted while the old primary is still there $splits times" env KX_NODES_FAULTS=split \
+    part "a standby promoted while the old primary runs, $splits times" env KX_NODES_FAULTS=split \
         bash -c "nodes_pair $program $splits"
     part 'an asynchronous standby that is promoted is found' bash -c 'finds_flaw env \
         KX_NODES_ASYNC=1 KX_NODES_FAULTS=promote bash -c "nodes_pair $program 1 synchronous_standby_names="'

@@ -33,17 +33,17 @@ unit() { runs "$1" tests/unit/run.sh "${@:2}"; }
 lost='echo "0 passed, 1 failed"; exit 1'
 held='echo "1 passed, 0 failed"'
 story 'a story that passes runs once' 0 1 0 "$held"
-story 'one that fails again is a failure' 1 2 0 "$lost"
-story 'one that fails once is unsteady' 0 2 1 "if $first; then $lost; fi" "$held"
+story 'a story that fails again is a failure' 1 2 0 "$lost"
+story 'a story that fails once is unsteady' 0 2 1 "if $first; then $lost; fi" "$held"
 story 'a report of a sanitizer is a failure, also in a story that passes' 1 1 0 \
     'touch "${ASAN_OPTIONS##*log_path=}.7"' "$held"
-story 'so is a crash' 1 1 0 "if $first; then echo 'line 9: 77 Segmentation fault'; $lost; fi" "$held"
-story 'and a story without a count' 1 1 0 'exit 0'
+story 'a crash of a story is a failure' 1 1 0 "if $first; then echo 'line 9: 77 Segmentation fault'; $lost; fi" "$held"
+story 'a story without a count is a failure' 1 1 0 'exit 0'
 
 bad='echo "[  FAILED  ] 1 test(s), listed below:"; exit 1'
 good='echo "[  PASSED  ] 1 test(s)."'
 unit 'a unit test that fails again is a failure' 1 2 0 "$bad"
-unit 'one that fails once is unsteady' 0 2 1 "if $first; then $bad; fi" "$good"
+unit 'a unit test that fails once is unsteady' 0 2 1 "if $first; then $bad; fi" "$good"
 unit 'a report of a sanitizer is a failure' 1 1 0 \
     "if $first; then echo 'SUMMARY: AddressSanitizer: leak'; $bad; fi" "$good"
 

@@ -45,7 +45,7 @@ depends() {
     dpkg-deb -f "$deb" Depends | tr ',' '\n' | grep -qE "^ *$1( |$)"
 }
 for library in libc6 libdb5.3 libjansson4 libnghttp2-14 adduser; do
-    check "it depends on $library" depends "$library"
+    check "the package depends on $library" depends "$library"
 done
 # What the image installs is what the program needs.
 image_has() {
@@ -66,18 +66,18 @@ same_version() {
         [ "$(dpkg-parsechangelog -l deploy/debian/changelog -S Version)" = "$version" ] &&
         [ "$(date -ud "$(dpkg-parsechangelog -l deploy/debian/changelog -S Date)" +%F)" = "$date" ]
 }
-check 'version and date are those of the program' same_version
+check 'the changelog of the package has the version and the date of the program' same_version
 
 unpacked() {
     dpkg-deb -R "$deb" "$work/deb" && cd "$work/deb" && md5sum -c --quiet DEBIAN/md5sums
 }
-check 'the sums are those of the files' unpacked
+check 'md5sums has the sums of the package' unpacked
 
 lint() {
     lintian --allow-root --pedantic --display-info \
         --fail-on error,warning,info,pedantic "$1"
 }
-check 'lintian finds nothing' lint "$deb"
+check 'lintian finds nothing in the package' lint "$deb"
 
 # The package with one thing changed. flawed NAME COMMAND...
 flawed() {
@@ -130,10 +130,10 @@ check 'make install puts everything below PREFIX' places
 below_destdir() {
     installed "$work/dest" && [ -x "$work/dest$work/usr/bin/kindex" ]
 }
-check 'and below DESTDIR' below_destdir
+check 'make install puts everything below DESTDIR' below_destdir
 keeps_settings() {
     echo 'KINDEX_LOOPS=2' >"$work/usr/etc/default/kindex"
     installed "" && [ "$(cat "$work/usr/etc/default/kindex")" = KINDEX_LOOPS=2 ] &&
         rm "$work/usr/etc/default/kindex" && installed ""
 }
-check 'installed again it keeps the settings that are there' keeps_settings
+check 'a second make install keeps the settings' keeps_settings

@@ -8,16 +8,16 @@ released() {
         (umask 077 && TMPDIR=$work/$1/tmp BUILD=$work/$1 deploy/release.sh "$BUILD/kindex")
 }
 check 'make release makes a release' released first
-check 'and another' released second
+check 'make release makes a second release' released second
 release=$work/first/release
 version=$(git show HEAD:src/kindex.h | sed -n 's/^#define KX_VERSION "\(.*\)"$/\1/p')
 
-check 'both are equal' diff -r "$release" "$work/second/release"
-check 'the sums are those of the files' env -C "$release" sha256sum --check --quiet SHA256SUMS
+check 'two releases of one commit are equal' diff -r "$release" "$work/second/release"
+check 'SHA256SUMS has the sums of the release' env -C "$release" sha256sum --check --quiet SHA256SUMS
 summed() {
     diff <(cd "$release" && ls | grep -vx SHA256SUMS) <(awk '{ print $2 }' "$release/SHA256SUMS")
 }
-check 'all files have sums' summed
+check 'each file of the release has a sum' summed
 
 # compiled DIRECTORY COMMAND...: objects of a tree in that directory.
 compiled() {
@@ -31,9 +31,9 @@ same_objects() {
     cmp "$work/$1/build/src/base/bytes.o" "$work/$2/build/src/base/bytes.o" &&
         cmp "$work/$1/build/api/main.o" "$work/$2/build/api/main.o"
 }
-check 'its sources compile' compiled here deploy/release/compile.sh
-check 'and at another place' compiled elsewhere/deep deploy/release/compile.sh
-check 'to the same objects' same_objects here elsewhere/deep
+check 'the sources of a release compile' compiled here deploy/release/compile.sh
+check 'the sources of a release compile at another place' compiled elsewhere/deep deploy/release/compile.sh
+check 'sources give the same objects at every place' same_objects here elsewhere/deep
 compiled plain plainly
 refuses 'planted: an object that names its place is found' same_objects here plain
 
@@ -41,7 +41,7 @@ notes() {
     head -n 1 "$release/NOTES.md" | grep -q "^## $version " &&
         grep -q "^\* $(git rev-parse --short=12 HEAD) " "$release/NOTES.md"
 }
-check 'the notes have the changes of the version and its last commit' notes
+check 'the notes of a release have its changes and its last commit' notes
 npm_packages() {
     local package
     for package in kindex kindex-adapters; do
@@ -83,7 +83,7 @@ intact() {
         [ "$(sha256sum <"$file" | cut -d ' ' -f 1)" = "${file##*/}" ] || return
     done
 }
-check 'its blobs have their digests' intact
+check 'the blobs of the image have their digests' intact
 manifest=$(blob "$(jq -r '.manifests[0].digest' "$image/index.json")")
 layer=$(blob "$(jq -r '.layers[0].digest' "$manifest")")
 config=$(blob "$(jq -r '.config.digest' "$manifest")")
@@ -91,11 +91,11 @@ sizes() {
     jq -e --argjson layer "$(stat -c %s "$layer")" --argjson config "$(stat -c %s "$config")" \
         '.layers[0].size == $layer and .config.size == $config' "$manifest"
 }
-check 'its parts have their sizes' sizes
+check 'the parts of the image have their sizes' sizes
 unpacked() {
     [ "sha256:$(zcat "$layer" | sha256sum | cut -d ' ' -f 1)" = "$(jq -r '.rootfs.diff_ids[0]' "$config")" ]
 }
-check 'and its layer the digest of what is in it' unpacked
+check 'the layer of the image has the digest of its contents' unpacked
 tar -xzf "$layer" -C "$image/root" --no-same-owner
 owned() {
     tar --numeric-owner -tvzf "$layer" | grep -qE '^drwx------ 10001/10001 .* \./data/$'
@@ -130,7 +130,7 @@ check 'the image serves' serves
 incomplete() {
     rm "$image"/root/usr/lib/*/libdb-5.3.so && (inside /usr/bin/kindex --version)
 }
-refuses 'planted: without a library it does not' incomplete
+refuses 'planted: an image without a library does not serve' incomplete
 
 # ---- What it is made of --------------------------------------------------------
 

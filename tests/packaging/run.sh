@@ -52,11 +52,11 @@ check 'node and npm of the tests are those of Debian 12' debians_javascript
 tests/lib/npm.sh tests/openapi
 check 'image, compose file and Kubernetes manifests agree with the program' \
     node tests/packaging/manifests.js
-check 'each check of them finds a planted flaw' \
+check 'each check of image and manifests finds a planted flaw' \
     node tests/packaging/manifests.js --self-test
-check 'so do the compose file and the manifests of several nodes' \
+check 'compose file and manifests of several nodes agree with the program' \
     node tests/packaging/manifests_nodes.js
-check 'each check of those finds a planted flaw' \
+check 'each check of the manifests of several nodes finds a planted flaw' \
     node tests/packaging/manifests_nodes.js --self-test
 
 echo "$passed passed, $failed failed"

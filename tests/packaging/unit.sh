@@ -9,7 +9,7 @@ verified() {
 check 'systemd has nothing to say about the unit' verified "$unit"
 mkdir "$work/misspelt"
 sed 's/^ProtectSystem=/ProtectSytem=/' "$unit" >"$work/misspelt/kindex.service"
-refuses 'it finds a line with a typing error' verified "$work/misspelt/kindex.service"
+refuses 'planted: systemd finds a line of the unit with a typing error' verified "$work/misspelt/kindex.service"
 
 # How exposed the service is, in tenths: 0 is safest, 100 not hardened at all.
 hardened() {
@@ -19,7 +19,7 @@ check 'the exposure of the unit is at most 2.0' hardened "$unit"
 mkdir "$work/soft"
 grep -v '^SystemCallFilter\|^CapabilityBoundingSet\|^PrivateUsers' "$unit" \
     >"$work/soft/kindex.service"
-refuses 'without some of its lines it is more' hardened "$work/soft/kindex.service"
+refuses 'planted: a unit without some of its lines is more exposed' hardened "$work/soft/kindex.service"
 systemd-analyze security --offline=true --no-pager "$unit" | tail -1
 
 for line in Type=notify DynamicUser=yes User=kindex StateDirectory=kindex \
@@ -41,7 +41,7 @@ settings() {
 check 'each variable in /etc/default/kindex is a setting' \
     settings "$work/usr/etc/default/kindex"
 sed 's/^#KINDEX_LOOPS=/#KINDEX_LOPS=/' "$work/usr/etc/default/kindex" >"$work/settings"
-refuses 'an unknown one would show' settings "$work/settings"
+refuses 'planted: an unknown variable in /etc/default/kindex is found' settings "$work/settings"
 all_settings() {
     local name
     env -i "$BUILD/kindex" serve --print-config | while read -r name _; do
@@ -49,4 +49,4 @@ all_settings() {
             { echo "$name is missing"; exit 1; }
     done
 }
-check 'and all settings are there' all_settings "$work/usr/etc/default/kindex"
+check '/etc/default/kindex has all settings' all_settings "$work/usr/etc/default/kindex"

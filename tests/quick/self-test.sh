@@ -75,15 +75,15 @@ mapfile -t stories < <(sed -nE "s#^$room: *##p" tests/http/ROOMS | tr ' ' '\n' |
 plant 2
 ok 'a unit test that fails is seen' fails_in unit
 plant 1
-ok 'one that passes is not' quick
-ok 'the unit tests of its room run, and no others' asked_for units "${units[@]}" "build/unit/$room/planted_test"
-ok 'so do the stories of its room' asked_for stories "${stories[@]}"
+ok 'a unit test that passes is no failure' quick
+ok 'the unit tests of a changed room run, and no others' asked_for units "${units[@]}" "build/unit/$room/planted_test"
+ok 'the stories of a changed room run, and no others' asked_for stories "${stories[@]}"
 printf 'int  planted;\n' >"tests/unit/$room/planted_test.c"
 ok 'a format that is not ours is seen' fails_in format
 rm "tests/unit/$room/planted_test.c"
 echo >>openapi.yaml
 ok 'a change in no room passes' quick
-ok 'and runs no unit test' asked_for units
-ok 'and no story' asked_for stories
+ok 'a change in no room runs no unit test' asked_for units
+ok 'a change in no room runs no story' asked_for stories
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

