@@ -25,7 +25,7 @@ static struct tenant *enter(struct tenants *limit, const char *text)
     return tenant_connect(limit, &peer);
 }
 
-static void an_address_has_its_share_and_no_more(void **state)
+TEST(an_address_has_its_share_and_no_more)
 {
     struct tenants *limit = tenants_open(2, 1);
     (void)state;
@@ -59,24 +59,22 @@ static void are(const char *one, const char *two, bool same)
     tenants_close(limit);
 }
 
-static void an_ipv6_address_is_its_first_64_bits(void **state)
+TEST(an_ipv6_address_is_its_first_64_bits)
 {
-    (void)state;
     are("2001:db8::1", "2001:db8::ffff:2", true);
     are("2001:db8::1", "2001:db8:0:1::1", false);
     are("::1", "::1", true);
     are("::1", "2001:db8::1", false);
 }
 
-static void an_ipv4_address_is_the_same_in_ipv6(void **state)
+TEST(an_ipv4_address_is_the_same_in_ipv6)
 {
-    (void)state;
     are("::ffff:192.0.2.1", "192.0.2.1", true);
     are("::ffff:192.0.2.1", "::ffff:192.0.2.2", false);
     are("192.0.2.1", "192.0.2.2", false);
 }
 
-static void many_come_and_go(void **state)
+TEST(many_come_and_go)
 {
     struct tenants *limit = tenants_open(3, 1);
     struct tenant *all[3000];
@@ -94,15 +92,4 @@ static void many_come_and_go(void **state)
     assert_non_null(again);
     tenant_disconnect(limit, again);
     tenants_close(limit);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_has_its_share_and_no_more),
-        cmocka_unit_test(an_ipv6_address_is_its_first_64_bits),
-        cmocka_unit_test(an_ipv4_address_is_the_same_in_ipv6),
-        cmocka_unit_test(many_come_and_go),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,9 +35,11 @@ static struct counting counting_to(int until)
     return (struct counting){.until = until};
 }
 
-static void a_parked_function_continues_where_it_was(void **state)
+static int close_pool(void **state);
+static int open_pool(void **state);
+
+TEST_WITH(a_parked_function_continues_where_it_was, open_pool, close_pool)
 {
-    (void)state;
     struct counting first = counting_to(3), second = counting_to(2);
     first.fiber = fiber_new(pool, count, &first);
     second.fiber = fiber_new(pool, count, &second);
@@ -55,9 +57,8 @@ static void a_parked_function_continues_where_it_was(void **state)
     assert_int_equal(second.steps, 2);
 }
 
-static void an_ended_fiber_leaves_its_stack_to_the_next(void **state)
+TEST_WITH(an_ended_fiber_leaves_its_stack_to_the_next, open_pool, close_pool)
 {
-    (void)state;
     struct counting counting = counting_to(1);
     struct fiber *fiber = counting.fiber = fiber_new(pool, count, &counting);
     assert_true(fiber_run(fiber));
@@ -67,9 +68,8 @@ static void an_ended_fiber_leaves_its_stack_to_the_next(void **state)
 }
 
 /* Its frames are never left: the sanitizers must not take them for live. */
-static void a_dropped_fiber_never_continues(void **state)
+TEST_WITH(a_dropped_fiber_never_continues, open_pool, close_pool)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         struct counting counting = counting_to(9);
         counting.fiber = fiber_new(pool, count, &counting);
@@ -100,16 +100,15 @@ static bool is_resident(uintptr_t address)
     return (in_memory & 1) != 0;
 }
 
-static void a_deep_stack_gives_its_pages_back(void **state)
+TEST_WITH(a_deep_stack_gives_its_pages_back, open_pool, close_pool)
 {
-    (void)state;
     struct fiber *fiber = fiber_new(pool, go_deep, NULL);
     assert_false(fiber_run(fiber));
     assert_false(is_resident(deepest));
 }
 
 /* More than a pool keeps; the first of them is used again last. */
-static void many_stacks_are_made_and_freed(void **state)
+TEST_WITH(many_stacks_are_made_and_freed, open_pool, close_pool)
 {
     enum { MANY = 300 };
     static struct counting counting[MANY];
@@ -137,7 +136,7 @@ void *__wrap_mmap(void *at, size_t size, int access, int flags, int fd,
                      : __real_mmap(at, size, access, flags, fd, offset);
 }
 
-static void without_memory_there_is_no_fiber(void **state)
+TEST_WITH(without_memory_there_is_no_fiber, open_pool, close_pool)
 {
     struct counting counting = counting_to(0);
     (void)state;
@@ -150,9 +149,8 @@ static void without_memory_there_is_no_fiber(void **state)
 }
 
 /* The next request is given a stack again. */
-static void a_request_without_a_stack_gets_503(void **state)
+TEST_WITH(a_request_without_a_stack_gets_503, begin_house, finish_house)
 {
-    (void)state;
     no_memory = true;
     struct exchange *exchange =
         start(METHOD_GET, "/livez", kx_slice(NULL, 0), EXCHANGE_REPLY);
@@ -175,25 +173,4 @@ static int close_pool(void **state)
     fiber_pool_close(pool);
     (void)state;
     return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_parked_function_continues_where_it_was, open_pool, close_pool),
-        cmocka_unit_test_setup_teardown(
-            an_ended_fiber_leaves_its_stack_to_the_next, open_pool, close_pool),
-        cmocka_unit_test_setup_teardown(a_dropped_fiber_never_continues,
-                                        open_pool, close_pool),
-        cmocka_unit_test_setup_teardown(a_deep_stack_gives_its_pages_back,
-                                        open_pool, close_pool),
-        cmocka_unit_test_setup_teardown(many_stacks_are_made_and_freed,
-                                        open_pool, close_pool),
-        cmocka_unit_test_setup_teardown(without_memory_there_is_no_fiber,
-                                        open_pool, close_pool),
-        cmocka_unit_test_setup_teardown(a_request_without_a_stack_gets_503,
-                                        begin_house, finish_house),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,11 @@ static struct exchange *get(const char *target, enum exchange_next next)
     return start(METHOD_GET, target, kx_slice(NULL, 0), next);
 }
 
-static void what_is_in_memory_is_answered_by_the_loop(void **state)
+static int begin_one_worker(void **state);
+
+TEST_WITH(what_is_in_memory_is_answered_by_the_loop, begin_one_worker,
+          finish_house)
 {
-    (void)state;
     struct exchange *exchange = get("/kv/a", EXCHANGE_PARK);
     wait_for_ready(1);
     assert_reply(exchange, 200, "1");
@@ -30,9 +32,9 @@ static void what_is_in_memory_is_answered_by_the_loop(void **state)
 }
 
 /* Also while a change of the catalog keeps readers of memory out. */
-static void nothing_waits_on_the_loop_for_a_batch_that_publishes(void **state)
+TEST_WITH(nothing_waits_on_the_loop_for_a_batch_that_publishes,
+          begin_one_worker, finish_house)
 {
-    (void)state;
     view_apply_begin(view);
     view_publish(view);
     struct exchange *exchange = get("/kv/a", EXCHANGE_PARK);
@@ -43,7 +45,8 @@ static void nothing_waits_on_the_loop_for_a_batch_that_publishes(void **state)
     assert_reply(exchange, 200, "1");
 }
 
-static void what_needs_rows_goes_on_when_a_view_can_be_had(void **state)
+TEST_WITH(what_needs_rows_goes_on_when_a_view_can_be_had, begin_one_worker,
+          finish_house)
 {
     static const struct {
         const char *target;
@@ -75,7 +78,8 @@ static void what_needs_rows_goes_on_when_a_view_can_be_had(void **state)
 }
 
 /* The view stays closed until the replies are there. */
-static void what_takes_too_long_is_answered_without_rows(void **state)
+TEST_WITH(what_takes_too_long_is_answered_without_rows, begin_one_worker,
+          finish_house)
 {
     char chunk[64];
     size_t size;
@@ -128,22 +132,22 @@ static void send_too_many(const char *target)
         exchange_end(exchanges[i]);
 }
 
-static void too_many_that_wait_are_refused_at_once(void **state)
+TEST_WITH(too_many_that_wait_are_refused_at_once, begin_one_worker,
+          finish_house)
 {
-    (void)state;
     send_too_many("/count");
 }
 
 /* A get is tried in memory first, which does not begin it. */
-static void too_many_gets_are_refused_too(void **state)
+TEST_WITH(too_many_gets_are_refused_too, begin_one_worker, finish_house)
 {
-    (void)state;
     send_too_many("/kv/none");
 }
 
 /* Its client is gone while the worker has it: the core must not be left with
  * the ticket of the watch that the slice opens then. */
-static void a_watch_without_its_client_is_taken_back(void **state)
+TEST_WITH(a_watch_without_its_client_is_taken_back, begin_one_worker,
+          finish_house)
 {
     char chunk[512];
     size_t size;
@@ -175,30 +179,4 @@ static int begin_one_worker(void **state)
     begin_house(state);
     view = &house->test.store->view;
     return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            what_is_in_memory_is_answered_by_the_loop, begin_one_worker,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            nothing_waits_on_the_loop_for_a_batch_that_publishes,
-            begin_one_worker, finish_house),
-        cmocka_unit_test_setup_teardown(
-            what_needs_rows_goes_on_when_a_view_can_be_had, begin_one_worker,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            what_takes_too_long_is_answered_without_rows, begin_one_worker,
-            finish_house),
-        cmocka_unit_test_setup_teardown(too_many_that_wait_are_refused_at_once,
-                                        begin_one_worker, finish_house),
-        cmocka_unit_test_setup_teardown(too_many_gets_are_refused_too,
-                                        begin_one_worker, finish_house),
-        cmocka_unit_test_setup_teardown(
-            a_watch_without_its_client_is_taken_back, begin_one_worker,
-            finish_house),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

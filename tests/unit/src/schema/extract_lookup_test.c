@@ -64,7 +64,10 @@ static int sign(int number)
     return (number > 0) - (number < 0);
 }
 
-static void descending_parts_have_the_opposite_order(void **state)
+static int begin_memory(void **state);
+static int end_memory(void **state);
+
+TEST_WITH(descending_parts_have_the_opposite_order, begin_memory, end_memory)
 {
     uint64_t seed = random_seed("extract_lookup_test");
     struct kx_slice parts[PARTS];
@@ -83,7 +86,7 @@ static void descending_parts_have_the_opposite_order(void **state)
     }
 }
 
-static void no_part_sorts_before_null(void **state)
+TEST_WITH(no_part_sorts_before_null, begin_memory, end_memory)
 {
     uint64_t seed = random_seed("extract_lookup_test");
     struct kx_buffer null;
@@ -97,7 +100,7 @@ static void no_part_sorts_before_null(void **state)
     }
 }
 
-static void values_come_back(void **state)
+TEST_WITH(values_come_back, begin_memory, end_memory)
 {
     uint64_t seed = random_seed("extract_lookup_test");
     const struct declaration *declaration = declared(*state, both);
@@ -126,7 +129,7 @@ static void values_come_back(void **state)
 
 /* What is no part of a descending field: any other type, and bytes that are no
  * complement of one part. */
-static void other_parts_are_refused(void **state)
+TEST_WITH(other_parts_are_refused, begin_memory, end_memory)
 {
     uint64_t seed = random_seed("extract_lookup_test");
     size_t made = 0;
@@ -161,19 +164,4 @@ static int begin_memory(void **state)
 static int end_memory(void **state)
 {
     return talloc_free(*state);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            descending_parts_have_the_opposite_order, begin_memory, end_memory),
-        cmocka_unit_test_setup_teardown(no_part_sorts_before_null, begin_memory,
-                                        end_memory),
-        cmocka_unit_test_setup_teardown(values_come_back, begin_memory,
-                                        end_memory),
-        cmocka_unit_test_setup_teardown(other_parts_are_refused, begin_memory,
-                                        end_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
