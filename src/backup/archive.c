@@ -129,7 +129,7 @@ static void copy_log(void *context)
     if (put_logs(archive, &fault) != KX_OK)
         complain("log", &fault);
     else
-        atomic_store(&archive->store->counters.archive_s, now_s);
+        atomic_store(&archive->store->stats.archive_s, now_s);
     archive->copied_ns = kx_monotonic_ns();
 }
 
@@ -195,7 +195,7 @@ static enum kx_status name_base(struct archive *archive,
         return status;
     archive->base_ms = base.at_ms;
     backup_time_note(archive->store->options.directory,
-                     &archive->store->counters.backup_s);
+                     &archive->store->stats.backup_s);
     kx_log(KX_LOG_INFO, "archived", "base=%s", path);
     return KX_OK;
 }

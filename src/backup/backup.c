@@ -98,7 +98,7 @@ enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
     talloc_set_destructor(backup, finish);
     bool logged =
         log_files_span(store->options.directory, &backup->first_log, &last);
-    backup->stamp = atomic_load(&store->counters.stamp);
+    backup->stamp = atomic_load(&store->stats.stamp);
     backup->pack = backup_pack_create(backup);
     *backup_out = backup;
     if (backup->pack != NULL && logged && backup->first_log != 0)
@@ -141,7 +141,7 @@ static enum kx_status begin_logs(struct kx_backup *backup)
     backup->phase = COPY_LOGS;
     backup->next = backup->first_log;
     enum kx_status status = log_files_end(backup->store->env, &backup->end);
-    backup->stamp = atomic_load(&backup->store->counters.stamp);
+    backup->stamp = atomic_load(&backup->store->stats.stamp);
     return status;
 }
 
@@ -254,7 +254,7 @@ enum kx_status kx_backup_next(struct kx_backup *backup, struct kx_buffer *out)
         backup_pack_finish(backup->pack);
         if (!out->failed && !backup->unnoted)
             backup_time_note(backup->store->options.directory,
-                             &backup->store->counters.backup_s);
+                             &backup->store->stats.backup_s);
         return out->failed ? KX_NO_MEMORY : KX_END;
     }
     if (backup->fd < 0)

@@ -9,7 +9,7 @@
 #include <talloc.h>
 
 #include "commit/job.h"
-#include "commit/store_counters.h"
+#include "commit/store_stats.h"
 #include "engine/engine.h"
 #include "plan/plan_index.h"
 #include "plan/plan_cost.h"
@@ -146,7 +146,7 @@ static enum kx_status apply(struct aggregate_step *step)
 static enum kx_status finish(struct sweep *sweep, enum kx_status status)
 {
     struct aggregate_step *step = (struct aggregate_step *)sweep;
-    atomic_fetch_add(&sweep->writer->counters->backfilled,
+    atomic_fetch_add(&sweep->writer->stats->backfilled,
                      sweep->batch.build.done - sweep->index->build.done);
     if (status == KX_NOT_INDEXABLE)
         status = fail(step);

@@ -14,7 +14,7 @@
 #include "builds/run_file.h"
 #include "builds/sweep.h"
 #include "commit/job.h"
-#include "commit/store_counters.h"
+#include "commit/store_stats.h"
 #include "commit/changed_keys.h"
 
 /* ---- The rows of all indexes -------------------------------------------- */
@@ -501,7 +501,7 @@ static enum kx_status read_step(struct writer *writer)
     enum kx_status status =
         build_scan_read(scan, writer->job_size * READS, writer->build.memory);
     uint64_t read = build_scan_entries(scan) - before;
-    atomic_fetch_add(&writer->counters->backfilled, read);
+    atomic_fetch_add(&writer->stats->backfilled, read);
     bool ends = status == KX_END || status == KX_UNREACHABLE ||
                 build_scan_newcomer(scan);
     if (ends)

@@ -20,7 +20,7 @@
 
 #include "base/arena.h"
 #include "commit/index_waiters.h"
-#include "commit/store_counters.h"
+#include "commit/store_stats.h"
 #include "commit/changed_keys.h"
 #include "commit/view.h"
 #include "commit/watch.h"
@@ -759,12 +759,12 @@ static void publish(struct writer *writer, const struct rows *rows,
         note_rows(writer, rows, rows->applied, rows->count, true);
     rearrange_catalog(writer->base.catalog, batch);
     if (batch->plan != NULL)
-        atomic_fetch_add_explicit(&writer->counters->outcome_bytes,
+        atomic_fetch_add_explicit(&writer->stats->outcome_bytes,
                                   (uint64_t)plan_idempotency_bytes(batch->plan),
                                   memory_order_relaxed);
-    atomic_store_explicit(&writer->counters->stamp, writer->base.catalog->stamp,
+    atomic_store_explicit(&writer->stats->stamp, writer->base.catalog->stamp,
                           memory_order_relaxed);
-    atomic_store_explicit(&writer->counters->entries,
+    atomic_store_explicit(&writer->stats->entries,
                           writer->base.catalog->entries, memory_order_relaxed);
 }
 

@@ -2,7 +2,7 @@
  * it. */
 #include "commit/flush.h"
 
-#include "commit/store_counters.h"
+#include "commit/store_stats.h"
 #include "commit/view.h"
 #include "commit/watch.h"
 #include "engine/engine.h"
@@ -55,14 +55,14 @@ static void count_commit(struct flush *flush, struct kx_commit *commit)
     if (commit->dry)
         return;
     if (commit->idempotency != NULL && commit->idempotency->replayed) {
-        atomic_fetch_add_explicit(&flush->counters->replayed, 1,
+        atomic_fetch_add_explicit(&flush->stats->replayed, 1,
                                   memory_order_relaxed);
         return;
     }
-    atomic_fetch_add_explicit(&flush->counters->outcomes[commit->status], 1,
+    atomic_fetch_add_explicit(&flush->stats->outcomes[commit->status], 1,
                               memory_order_relaxed);
     if (flush->times.flushed_ns != 0 && commit->status == KX_OK)
-        kx_histogram_add(&flush->counters->commit_times, KX_TIMES,
+        kx_histogram_add(&flush->stats->commit_times, KX_TIMES,
                          flush->times.flushed_ns - submitted_ns);
 }
 
@@ -82,18 +82,17 @@ void flush_answer(struct flush *flush, struct kx_commit *list)
 enum kx_status flush_batch(struct flush *flush, uint64_t number)
 {
     uint64_t began_ns = kx_monotonic_ns();
-    uint64_t stamp = atomic_load(&flush->counters->stamp);
+    uint64_t stamp = atomic_load(&flush->stats->stamp);
     enum kx_status status = engine_flush(flush->engine);
     if (status != KX_OK)
         return KX_UNKNOWN;
     view_flushed(flush->view, number);
-    atomic_store(&flush->counters->stored, stamp);
+    atomic_store(&flush->stats->stored, stamp);
     flush->times.applied_ns = began_ns;
     flush->times.flushed_ns = kx_monotonic_ns();
-    kx_histogram_add(&flush->counters->flush_times, KX_TIMES,
+    kx_histogram_add(&flush->stats->flush_times, KX_TIMES,
                      flush->times.flushed_ns - began_ns);
-    atomic_fetch_add_explicit(&flush->counters->flushes, 1,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&flush->stats->flushes, 1, memory_order_relaxed);
     return KX_OK;
 }
 

@@ -8,7 +8,7 @@
 
 #include "kindex/commit.h"
 
-struct store_counters;
+struct store_stats;
 struct engine;
 struct view;
 struct watch_set;
@@ -18,7 +18,7 @@ struct flush {
     struct engine *engine;
     struct view *view;
     struct watch_set *watches;
-    struct store_counters *counters;
+    struct store_stats *stats;
     kx_answer_fn *answer;
     void *answer_context;
     /* Of the writer. */

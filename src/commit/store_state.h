@@ -5,7 +5,7 @@
 #define STORE_STATE_H
 
 #include "commit/commit_queue.h"
-#include "commit/store_counters.h"
+#include "commit/store_stats.h"
 #include "commit/index_waiters.h"
 #include "commit/flush.h"
 #include "commit/view.h"
@@ -23,7 +23,7 @@ struct kx_store {
     struct commit_queue queue;
     struct flush flush;
     struct index_waiters waiters;
-    struct store_counters counters;
+    struct store_stats stats;
     struct writer writer;
     atomic_int backups; /* being made */
     bool started;       /* the writer runs */

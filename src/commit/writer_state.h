@@ -11,7 +11,7 @@
 struct build_scan;
 struct build_set;
 struct commit_queue;
-struct store_counters;
+struct store_stats;
 struct index_waiters;
 struct flush;
 struct tokens;
@@ -37,7 +37,7 @@ struct writer {
     struct commit_queue *queue;
     struct watch_set *watches;
     struct index_waiters *waiters;
-    struct store_counters *counters;
+    struct store_stats *stats;
     struct tokens *tokens;
     bool unpaced; /* kx_options */
     /* Batches. */

@@ -201,7 +201,7 @@ uint64_t kx_read_end(struct kx_reader *reader)
     trim(&reader->row);
     TALLOC_FREE(reader->due);
     if (reader->resolved != 0)
-        atomic_fetch_add(&reader->store->counters.resolved, reader->resolved);
+        atomic_fetch_add(&reader->store->stats.resolved, reader->resolved);
     reader->resolved = 0;
     reader->viewing = false;
     if (!reader->held) {

@@ -67,7 +67,7 @@ enum kx_status kx_index_changes(struct kx_reader *reader, struct kx_slice name,
         (struct kx_changes){.groups = index->declaration->field_count - 1,
                             .history = index->history,
                             .stamp = store->catalog->stamp,
-                            .stored = atomic_load(&store->counters.stored)};
+                            .stored = atomic_load(&store->stats.stored)};
     return KX_OK;
 }
 

@@ -13,7 +13,7 @@
 #include "bdb/page_check.h"
 #include "storage/env.h"
 #include "engine/engine.h"
-#include "commit/store_counters.h"
+#include "commit/store_stats.h"
 #include "commit/view.h"
 
 enum {
@@ -160,7 +160,7 @@ static void end_pass(struct compaction *compaction)
            compact_pages(compaction->env, TABLE_ENTRIES), compaction->freed,
            compaction->logged);
     compact_job_reset(compaction);
-    atomic_fetch_add(&compaction->writer->counters->compactions, 1);
+    atomic_fetch_add(&compaction->writer->stats->compactions, 1);
 }
 
 static bool is_dear(const struct compaction *compaction)

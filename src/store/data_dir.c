@@ -53,7 +53,7 @@ bool data_dir_prepare(struct kx_store *store)
 enum kx_status data_dir_archive(struct kx_store *store, struct kx_fault *fault)
 {
     disk_guard_keep(env_disk(store->env));
-    backup_time_load(store->options.directory, &store->counters.backup_s);
+    backup_time_load(store->options.directory, &store->stats.backup_s);
     return archive_start(store, fault);
 }
 

@@ -12,7 +12,7 @@
 #include "catalog/idempotency_rows.h"
 #include "commit/job.h"
 #include "commit/flush.h"
-#include "commit/store_counters.h"
+#include "commit/store_stats.h"
 #include "engine/engine.h"
 #include "plan/plan_index.h"
 
@@ -160,7 +160,7 @@ static int64_t retry_job_step(struct writer *writer)
     if (status == KX_OK && removal.batch.write_count != 0)
         status = job_apply(writer, &removal.batch);
     if (status == KX_OK)
-        atomic_fetch_add(&writer->counters->outcome_bytes,
+        atomic_fetch_add(&writer->stats->outcome_bytes,
                          (uint64_t)idempotency_usages_change(&removal.usages));
     talloc_free(removal.mem);
     return status == KX_OK ? next : kx_now_ms() + AGAIN_MS;
@@ -271,7 +271,7 @@ static int64_t expire_entries(struct writer *writer)
     if (status != KX_OK || batch.write_count == 0)
         talloc_free(batch.plan);
     else if (apply(writer, &batch) == KX_OK)
-        atomic_fetch_add(&writer->counters->expired, batch.write_count);
+        atomic_fetch_add(&writer->stats->expired, batch.write_count);
     else
         next = kx_now_ms() + RETRY_MS;
     return next;

@@ -9,28 +9,27 @@
 static void take_counters(struct kx_store *store, struct kx_stats *stats)
 {
     *stats = (struct kx_stats){
-        .stamp = atomic_load(&store->counters.stamp),
-        .entries = atomic_load(&store->counters.entries),
-        .replayed = atomic_load(&store->counters.replayed),
-        .outcome_bytes = atomic_load(&store->counters.outcome_bytes),
-        .flushes = atomic_load(&store->counters.flushes),
-        .batch_max = atomic_load(&store->counters.batch_max),
-        .expired = atomic_load(&store->counters.expired),
-        .backfilled = atomic_load(&store->counters.backfilled),
-        .resolved = atomic_load(&store->counters.resolved),
-        .compactions = atomic_load(&store->counters.compactions),
-        .backup_s = atomic_load(&store->counters.backup_s),
-        .archive_s = atomic_load(&store->counters.archive_s),
+        .stamp = atomic_load(&store->stats.stamp),
+        .entries = atomic_load(&store->stats.entries),
+        .replayed = atomic_load(&store->stats.replayed),
+        .outcome_bytes = atomic_load(&store->stats.outcome_bytes),
+        .flushes = atomic_load(&store->stats.flushes),
+        .batch_max = atomic_load(&store->stats.batch_max),
+        .expired = atomic_load(&store->stats.expired),
+        .backfilled = atomic_load(&store->stats.backfilled),
+        .resolved = atomic_load(&store->stats.resolved),
+        .compactions = atomic_load(&store->stats.compactions),
+        .backup_s = atomic_load(&store->stats.backup_s),
+        .archive_s = atomic_load(&store->stats.archive_s),
         .watches = watch_count(store->watches),
         .queue_max = store->options.queue_max,
         .disk_full = engine_space(store->engine) != SPACE_ENOUGH,
-        .commit_times = &store->counters.commit_times,
-        .flush_times = &store->counters.flush_times,
-        .batch_sizes = &store->counters.batch_sizes,
+        .commit_times = &store->stats.commit_times,
+        .flush_times = &store->stats.flush_times,
+        .batch_sizes = &store->stats.batch_sizes,
     };
     for (int status = 0; status < KX_STATUS_COUNT; status++)
-        stats->outcomes[status] =
-            atomic_load(&store->counters.outcomes[status]);
+        stats->outcomes[status] = atomic_load(&store->stats.outcomes[status]);
 }
 
 static void take_cache(struct kx_store *store, struct kx_stats *stats)

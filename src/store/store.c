@@ -69,7 +69,7 @@ static void init_writer(struct kx_store *store)
     writer->queue = &store->queue;
     writer->watches = store->watches;
     writer->waiters = &store->waiters;
-    writer->counters = &store->counters;
+    writer->stats = &store->stats;
     writer->tokens = store->tokens;
     writer->unpaced = store->options.unpaced;
 }
@@ -85,16 +85,16 @@ static void init_modules(struct kx_store *store)
     store->flush = (struct flush){.engine = store->engine,
                                   .view = &store->view,
                                   .watches = store->watches,
-                                  .counters = &store->counters,
+                                  .stats = &store->stats,
                                   .answer = answer,
                                   .answer_context = context};
     commit_queue_init(&store->queue);
     flush_init(&store->flush);
     index_waiters_init(&store->waiters, answer, context);
     init_writer(store);
-    atomic_store(&store->counters.stamp, store->catalog->stamp);
-    atomic_store(&store->counters.stored, store->catalog->stamp);
-    atomic_store(&store->counters.entries, store->catalog->entries);
+    atomic_store(&store->stats.stamp, store->catalog->stamp);
+    atomic_store(&store->stats.stored, store->catalog->stamp);
+    atomic_store(&store->stats.entries, store->catalog->entries);
 }
 
 static bool is_embedded(const struct kx_store *store)
@@ -139,7 +139,7 @@ static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
         status = idempotency_usages_total(store, base->view, &outcome_bytes);
     if (status != KX_OK)
         return status;
-    atomic_store(&store->counters.outcome_bytes, outcome_bytes);
+    atomic_store(&store->stats.outcome_bytes, outcome_bytes);
     store->cache = record_cache_create(store, store->options.cache_bytes / 2);
     store->watches = watch_set_create(store);
     if (store->cache == NULL || store->watches == NULL)

@@ -156,11 +156,11 @@ static void fail_all(struct kx_commit *list, enum kx_status status)
     }
 }
 
-static void count_batch(struct store_counters *counters, size_t size)
+static void count_batch(struct store_stats *stats, size_t size)
 {
-    kx_histogram_add(&counters->batch_sizes, KX_SIZES, size);
-    if (size > atomic_load_explicit(&counters->batch_max, memory_order_relaxed))
-        atomic_store_explicit(&counters->batch_max, size, memory_order_relaxed);
+    kx_histogram_add(&stats->batch_sizes, KX_SIZES, size);
+    if (size > atomic_load_explicit(&stats->batch_max, memory_order_relaxed))
+        atomic_store_explicit(&stats->batch_max, size, memory_order_relaxed);
 }
 
 /* Resets the commits to their state before planning. */
@@ -199,7 +199,7 @@ static enum kx_status try_batch(struct writer *writer, struct kx_commit *list,
     if (status == KX_CHECK_FAILED)
         forget_results(list);
     else
-        count_batch(writer->counters, count);
+        count_batch(writer->stats, count);
     if (!changes || status != KX_OK)
         talloc_free(plan);
     return status;

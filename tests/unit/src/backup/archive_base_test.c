@@ -164,10 +164,10 @@ TEST_WITH(unnamed_base_does_not_count_as_backup, begin, finish_archive)
     uint64_t began_ns = kx_monotonic_ns();
     while (!atomic_load(&ended) || access(part, F_OK) == 0)
         wait_a_moment(began_ns);
-    assert_int_equal(atomic_load(&s->test.store->counters.backup_s), 0);
+    assert_int_equal(atomic_load(&s->test.store->stats.backup_s), 0);
     assert_int_equal(rmdir(name), 0);
     kx_clock_set(base.at_ms + 60000);
-    while (atomic_load(&s->test.store->counters.backup_s) == 0)
+    while (atomic_load(&s->test.store->stats.backup_s) == 0)
         wait_a_moment(began_ns);
 }
 

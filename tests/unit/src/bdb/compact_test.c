@@ -175,7 +175,7 @@ static void leave_a_long_list(struct story *s)
 
 static void wait_for_passes(struct story *s, uint64_t count)
 {
-    while (atomic_load(&s->test.store->counters.compactions) < count)
+    while (atomic_load(&s->test.store->stats.compactions) < count)
         usleep(1000);
 }
 

@@ -173,7 +173,7 @@ TEST_WITH(no_step_reads_many_large_entries, begin, finish)
     while (is_dropping(s))
         usleep(1000);
     went_in_small_steps();
-    while (atomic_load(&s->test.store->counters.compactions) == 0)
+    while (atomic_load(&s->test.store->stats.compactions) == 0)
         usleep(1000);
     went_in_small_steps();
 }

@@ -1,13 +1,13 @@
-/* The counters of a store, by the names that they have in kx_stats_read. Any
- * thread changes and reads them. */
-#ifndef STORE_COUNTERS_H
-#define STORE_COUNTERS_H
+/* The statistics of a store while it is open, which kx_stats_read copies under
+ * the same names. Any thread may change and read them. */
+#ifndef STORE_STATS_H
+#define STORE_STATS_H
 
 #include <stdatomic.h>
 
 #include "kindex/stats.h"
 
-struct store_counters {
+struct store_stats {
     _Atomic uint64_t stamp;
     _Atomic uint64_t stored; /* the last stamp that was on disk when asked */
     _Atomic uint64_t entries;
