@@ -364,7 +364,8 @@ static bool read_seen(struct watch_stream *watch,
 static bool acceptable(const struct request *request, struct input_error *error)
 {
     const char *accept = request_header(request, "Accept");
-    if (accept_form(accept, MAKES_JSON | MAKES_EVENTS) != FORM_OTHER)
+    if (accept == NULL ||
+        accept_form(accept, MAKES_JSON | MAKES_EVENTS) != FORM_OTHER)
         return true;
     input_error_set(error, PROBLEM_NOT_ACCEPTABLE,
                     "A watch is not available as %s.", accept);
