@@ -1,8 +1,8 @@
-/* Building aggregate indexes, in key order and small steps. To add an entry
- * twice would be wrong, so a step stores the totals of what it has read
- * together with the place up to which it has read, in one transaction. Commits
- * keep the totals right up to that place (plan_index.c), and leave the
- * entries after it to the next steps. */
+/* Builds aggregate indexes in key order and small steps. No entry may be added
+ * twice, so a step stores the totals of the entries that it has read together
+ * with its position, in one transaction. Commits keep the totals right up to
+ * that place (plan_index.c), and leave the entries after it to the next steps.
+ */
 #include "builds/aggregate_build.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Building the totals of declared aggregate indexes from the present entries.
+/* Builds the totals of declared aggregate indexes from the present entries.
  * Writer thread only. */
 #ifndef AGGREGATE_BUILD_H
 #define AGGREGATE_BUILD_H

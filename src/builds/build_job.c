@@ -19,7 +19,7 @@
 
 /* ---- The rows of all indexes -------------------------------------------- */
 
-/* The touched keys are freed with the set. */
+/* The changed keys are freed with the set. */
 static int leave_writer(struct build_set *set)
 {
     set->writer->changed_keys = NULL;
@@ -48,7 +48,8 @@ static size_t find(const struct build_set *set, const struct index *index)
     return n;
 }
 
-/* The rows of this index, made when they are missing; NULL: memory ran out. */
+/* Returns the rows of this index, and creates them if they are missing. NULL:
+ * memory ran out. */
 static bool build_set_has(const struct build_set *set,
                           const struct index *index)
 {
@@ -89,7 +90,7 @@ static void build_set_prune(struct build_set *set)
             take_out(set, n);
 }
 
-/* Bytes of memory that all of them take. */
+/* Returns the bytes of memory of all rows. */
 static size_t build_set_bytes(const struct build_set *set)
 {
     size_t bytes = 0;
@@ -100,13 +101,12 @@ static size_t build_set_bytes(const struct build_set *set)
 
 /* ---- Scans -------------------------------------------------------------- */
 
-/* The scan of builds, in steps, and which builds share it. A throttled build
- * has a scan to itself: others would have to wait for it. */
+/* A throttled build has a scan to itself: others would have to wait for it. */
 
 enum {
-    /* Beside the memory of builds. One entry may have much more than that in
-     * each index: the indexes that would add to it read this entry in another
-     * scan. */
+    /* Bytes of rows beyond the memory of builds. A large entry may have more
+       rows than that in all indexes together: then some of the indexes leave
+       the scan before this entry, and read it in another scan. */
     SHARED_BYTES_MAX = 64 << 20
 };
 
@@ -116,7 +116,7 @@ struct build_scan {
     struct build_window window;
     struct build_rows *parts[KX_INDEXES_MAX]; /* of the set */
     size_t count;
-    bool free;    /* no index in it has a limit of pace */
+    bool free;    /* none of its indexes is throttled */
     size_t limit; /* of entries */
     uint64_t entries;
     size_t bytes_max;       /* of the set; a step stops there */
@@ -176,7 +176,7 @@ static bool set_window(struct build_scan *scan, struct index *leader)
     return !scan->start.failed && !scan->end.failed;
 }
 
-/* Takes out a part, which has read up to the position of the scan. */
+/* Removes a part from the scan. It has read up to the scan's position. */
 static void leave(struct build_scan *scan, size_t n, bool at_end)
 {
     struct kx_slice none = kx_slice(NULL, 0);
@@ -232,7 +232,8 @@ static void stop(struct build_scan *scan, bool at_end)
         leave(scan, scan->count - 1, at_end);
 }
 
-/* Stops it where it is, before it is freed; after KX_END that is done. */
+/* Stops the scan at its position, before it is freed. Not needed after KX_END.
+ */
 static void build_scan_stop(struct build_scan *scan)
 {
     stop(scan, false);
@@ -279,8 +280,8 @@ enum kx_status build_scan_read(struct build_scan *scan, size_t limit,
     return status;
 }
 
-/* Takes out the indexes that are no longer built, or whose pace no longer fits.
- * Before build_set_prune. */
+/* Removes the indexes that are no longer built, or whose throttle has changed.
+ * Call before build_set_prune. */
 static void build_scan_prune(struct build_scan *scan)
 {
     for (size_t n = scan->count; n-- > 0;)
@@ -290,7 +291,7 @@ static void build_scan_prune(struct build_scan *scan)
             leave(scan, n, false);
 }
 
-/* Does an index wait that could take part in another scan from here? */
+/* Returns whether another index could join a scan that begins here. */
 static bool build_scan_newcomer(const struct build_scan *scan)
 {
     const struct catalog *catalog = scan->writer->base.catalog;
@@ -306,7 +307,7 @@ static size_t build_scan_indexes(const struct build_scan *scan)
     return scan->count;
 }
 
-/* How many indexes take part, and the number of entries that it has read. */
+/* Return the number of indexes in the scan, and of entries read by it. */
 static uint64_t build_scan_entries(const struct build_scan *scan)
 {
     return scan->entries;
@@ -315,10 +316,15 @@ static uint64_t build_scan_entries(const struct build_scan *scan)
 /* ---- Steps -------------------------------------------------------------- */
 
 enum {
-    READS = 4,           /* entries are read in the time that one is written */
-    SHOWN_EVERY = 50000, /* entries read or rows written: progress is shown */
-    SCAN_ENTRIES = 250000, /* at most, if the disk cannot be used */
-    DISK_SPARE = 64 << 20  /* bytes that stay free beside what a build needs */
+    READS = 4, /* so many entries are read in the time in which one row is
+                  written */
+    SHOWN_EVERY = 50000, /* entries read or rows written between two reports of
+                            progress */
+    SCAN_ENTRIES =
+        250000, /* most entries of a scan if the disk cannot be used */
+    DISK_SPARE =
+        64
+        << 20 /* bytes that stay free in addition to those that a build needs */
 };
 
 /* Merges the next rows of an index into the table, and counts them. */
@@ -347,8 +353,8 @@ static void log_built(const struct index *index)
            index->entries, index->build.done);
 }
 
-/* The index has read everything. If it adopts, hand-kept entries without an
- * entry may be left, which the next job removes (removal_jobs.c). */
+/* The index has read everything. If it adopts, there may be hand-kept index
+ * entries whose entry is gone; the next job removes them (removal_jobs.c). */
 static void complete(struct batch *batch, struct kx_adoption *adoption)
 {
     const struct index *index = batch->index;
@@ -364,10 +370,10 @@ static void complete(struct batch *batch, struct kx_adoption *adoption)
     batch->build.resume.size = 0;
 }
 
-/* All rows are written: stores how far the build has come, on disk. If it has
- * read everything the index is ready, or conflicted, once everything is on
- * disk: from then on its rows are read, and no reply waits for the flush of a
- * job. */
+/* Stores the progress of the build after all rows are written. If the index has
+ * read everything, it becomes ready or conflicted only when all of that is on
+ * disk: readers use its rows from then on, and no reply waits for the flush of
+ * a job. */
 static enum kx_status finish_rows(struct writer *writer,
                                   struct build_rows *rows)
 {
@@ -400,8 +406,8 @@ static enum kx_status fail_build(struct writer *writer, struct build_rows *rows)
     return job_apply(writer, &batch);
 }
 
-/* A throttled build that may continue comes first: its scan is small. Then the
- * oldest of the others, whose scan other indexes may share. */
+/* A throttled build that may continue comes first, because its scan is small.
+ * Otherwise the oldest build is next; other indexes may share its scan. */
 static struct index *build_job_next(const struct catalog *catalog)
 {
     int64_t now_ms = kx_now_ms();
@@ -447,7 +453,8 @@ void build_job_prune(struct writer *writer)
         build_job_end(writer);
 }
 
-/* Rows per second since the writing of rows began; 0: none is written. */
+/* Returns rows written per second since writing began; 0: none is being
+ * written. */
 static double write_rate(const struct writer *writer)
 {
     uint64_t now_ns = kx_monotonic_ns();
@@ -457,7 +464,7 @@ static double write_rate(const struct writer *writer)
            (double)(now_ns - writer->build.writing_ns);
 }
 
-/* Shows how far the builds have come, in memory only. An index is ready when
+/* Updates the progress of the builds, in memory only. An index is ready when
  * its rows and those of the indexes before it are written. */
 static enum kx_status show_progress(struct writer *writer)
 {
@@ -485,7 +492,7 @@ static enum kx_status show_progress(struct writer *writer)
     return status;
 }
 
-/* After so much work. */
+/* Counts work, and updates the progress after enough of it. */
 static enum kx_status worked(struct writer *writer, uint64_t amount)
 {
     writer->build.unshown += amount;
@@ -509,8 +516,8 @@ static enum kx_status read_step(struct writer *writer)
     return status == KX_OK || status == KX_END ? worked(writer, read) : status;
 }
 
-/* Do its rows count when they are written? They do if they were gathered
- * without a limit of pace, and there is one now. */
+/* Returns whether the throttle counts the rows when they are written: they were
+ * gathered without a throttle, and there is one now. */
 static bool writes_count(const struct build_rows *rows)
 {
     return build_rows_free(rows) &&
@@ -529,8 +536,8 @@ static enum kx_status end_rows(struct writer *writer, struct build_rows *rows)
     return KX_OK;
 }
 
-/* Writes the next rows of an index; after the last ones it has come to an end,
- * or to the next scan. */
+/* Writes the next rows of an index. After the last row the build is complete,
+ * or waits for its next scan. */
 static enum kx_status write_step(struct writer *writer, struct build_rows *rows)
 {
     struct index *index = build_rows_index(rows);
@@ -560,7 +567,7 @@ static bool may_write(const struct build_rows *rows)
            (!writes_count(rows) || throttle_allowance(pace, kx_now_ms()) != 0);
 }
 
-/* Is it time to write the rows? */
+/* Returns whether the rows should be written now. */
 static bool is_due(const struct writer *writer, const struct build_rows *rows)
 {
     const struct index *index = build_rows_index(rows);
@@ -569,8 +576,8 @@ static bool is_due(const struct writer *writer, const struct build_rows *rows)
             !throttle_free(&index->pace) || writer->build.without_disk);
 }
 
-/* With so many bytes more to come there must be room for the index, too, and
- * for commits, which leave `disk_floor` free. */
+/* Returns whether the disk has room for all rows of the index, for the index
+ * itself, and for commits, which leave `disk_floor` free. */
 static bool has_room(const struct writer *writer, const struct build_rows *rows)
 {
     const struct build_progress *build = build_rows_progress(rows);
@@ -592,8 +599,8 @@ static struct build_rows *largest(const struct build_set *set)
     return most;
 }
 
-/* The memory is full: the most of it goes to the disk. Without room there, the
- * scan ends here and its rows are written now. */
+/* The memory is full: moves the largest set of rows to the disk. If the disk
+ * has no room, the scan ends here and its rows are written now. */
 static void make_memory(struct writer *writer)
 {
     struct build_rows *rows = largest(writer->build.set);
@@ -609,8 +616,8 @@ static void make_memory(struct writer *writer)
     writer->build.without_disk = true;
 }
 
-/* The memory is full, and the disk cannot be used: what was gathered is
- * written, or, if that waits, gathered again later. */
+/* The memory is full and the disk cannot be used: the gathered rows are
+ * written, or, if writing is paused, freed and gathered again later. */
 static void free_memory(struct writer *writer)
 {
     if (writer->build.scan != NULL)
@@ -619,9 +626,9 @@ static void free_memory(struct writer *writer)
         build_set_end(writer->build.set, largest(writer->build.set));
 }
 
-/* The rows to write next, or NULL: not while a scan may add to them. A
- * throttled build that may continue comes before others: its pieces are small.
- */
+/* Returns the rows to write next. NULL: none, or a scan may still add rows. A
+ * throttled build that may continue comes before others, because its pieces are
+ * small. */
 static struct build_rows *due_rows(const struct writer *writer)
 {
     const struct build_set *set = writer->build.set;
@@ -652,7 +659,8 @@ static enum kx_status spill_step(struct writer *writer, struct build_rows *rows)
     return status;
 }
 
-/* Rows of which some are on the disk are merged there. */
+/* If some rows are on the disk, the others are moved there too, and all are
+ * merged. */
 static bool must_spill(const struct build_rows *rows)
 {
     return build_rows_spilled(rows) && build_rows_bytes(rows) > 0;
@@ -727,8 +735,8 @@ static enum kx_status step(struct writer *writer)
                : scan_step(writer);
 }
 
-/* What is gathered is kept if the engine was only out of reach. After another
- * error the build begins again with what is stored. */
+/* Keeps the gathered rows if the engine was only unreachable. After another
+ * error the build begins again from its stored progress. */
 void build_job_step(struct writer *writer)
 {
     if (writer->build.set == NULL)

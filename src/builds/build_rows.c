@@ -24,14 +24,15 @@ struct build_rows {
     struct kx_slice from;
     struct kx_buffer to;
     bool complete;
-    struct throttle pace; /* when it began */
-    /* Rows that were gathered and not given. */
+    struct throttle pace; /* of the index when the rows were created */
+    /* Gathered rows that were not taken yet. */
     struct row_sorter *sorter;
     struct run_file *runs; /* or NULL: all are in the sorter */
     bool spilling;
     uint64_t written;
-    /* Rows that were given, and those that are not yet stored of them. */
-    void *step; /* talloc parent of what is copied for them */
+    /* The rows of the present step: all of them, and those that its entries
+     * still have. */
+    void *step; /* talloc parent of their copies */
     struct row_write *given;
     struct row_write *kept;
     size_t given_count;
@@ -64,8 +65,7 @@ static void set_stretch(struct build_rows *rows)
     }
 }
 
-/* An index that has read nothing yet may begin in the middle of what it covers.
- */
+/* An index that has read nothing yet may begin in the middle of its prefix. */
 static void begin_at(struct build_rows *rows, struct kx_slice start)
 {
     struct build_progress *build = &rows->build;
@@ -209,8 +209,8 @@ static bool takes(const struct build_rows *rows, struct kx_slice key)
            kx_compare(key, kx_buffer_slice(&rows->to)) < 0;
 }
 
-/* An index is made of clients' entries only. An expired one must not take a
- * unique value from a live one. */
+/* Only clients' entries are indexed. An expired entry must not take a unique
+ * value from a live one. */
 enum kx_status build_rows_add(struct build_rows *rows, struct kx_slice key,
                               const struct record *record)
 {

@@ -16,7 +16,7 @@
 
 struct build_rows;
 
-/* What the rows of all indexes in a scan have in common. */
+/* The part of the entries that a scan reads. */
 struct build_window {
     struct kx_slice start; /* the scan reads the keys after this */
     struct kx_slice end;   /* and before this */
@@ -24,9 +24,9 @@ struct build_window {
     int64_t now_ms;
 };
 
-/* No rows of this index yet, allocated in mem. NULL: memory ran out.
- * writer->changed_keys must be there as long as the rows, and from now on have
- * the keys that commits change. */
+/* Creates an empty set of rows of this index in mem. NULL: memory ran out. From
+ * now on, and as long as the rows exist, writer->changed_keys must exist and
+ * get the keys that commits change. */
 struct build_rows *build_rows_create(void *mem, struct writer *writer,
                                      struct index *index);
 
@@ -35,16 +35,16 @@ struct build_rows *build_rows_create(void *mem, struct writer *writer,
 void build_rows_stretch(const struct build_rows *rows, struct kx_slice *from,
                         struct kx_slice *to);
 
-/* Takes part in a scan, whose window must live until build_rows_reach. False:
- * the window does not contain the beginning of its stretch; it has read
- * everything; or memory ran out. */
+/* Joins a scan, whose window must live until build_rows_reach. False: the
+ * window does not contain the beginning of the index's stretch; the index has
+ * read everything; or memory ran out. */
 bool build_rows_join(struct build_rows *rows,
                      const struct build_window *window);
 
-/* The index it builds. */
+/* Returns the index of the rows. */
 struct index *build_rows_index(const struct build_rows *rows);
 
-/* Had the index no limit of pace when the rows began? */
+/* Returns whether the index was not throttled when the rows were created. */
 bool build_rows_free(const struct build_rows *rows);
 
 /* Adds the rows of the next entry of the scan; an entry that the index does not
@@ -66,8 +66,8 @@ bool build_rows_spilling(const struct build_rows *rows);
 /* Moves up to `limit` rows, and about JOB_BYTES_MAX of them. KX_OK; otherwise
  * rows are lost: KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED. */
 enum kx_status build_rows_spill_step(struct build_rows *rows, size_t limit);
-/* Are some in a file? Then those in memory must be moved to it as well before
- * any are taken. */
+/* Returns whether some rows are in a file. Those in memory must then be moved
+ * to the file before any row is taken. */
 bool build_rows_spilled(const struct build_rows *rows);
 size_t build_rows_runs(const struct build_rows *rows);
 
@@ -81,7 +81,8 @@ enum kx_status build_rows_take(struct build_rows *rows, size_t limit,
                                size_t *count_out);
 void build_rows_stored(struct build_rows *rows);
 
-/* Why the build has failed; NULL: it has not. Valid as long as the rows. */
+/* Returns why the build has failed; NULL: it has not. Valid as long as the
+ * rows. */
 const char *build_rows_failure(const struct build_rows *rows);
 
 /* True if the index has read all that it covers. After build_rows_reach. */
@@ -93,8 +94,8 @@ uint64_t build_rows_gathered(const struct build_rows *rows);
 uint64_t build_rows_unwritten(const struct build_rows *rows);
 size_t build_rows_bytes(const struct build_rows *rows);
 
-/* How far the build has come when these rows are stored. Valid as long as the
- * rows. */
+/* Returns the progress of the build once these rows are stored. Valid as long
+ * as the rows. */
 const struct build_progress *build_rows_progress(const struct build_rows *rows);
 
 /* Compares `count` rows of batch->index, which are in batch->writes in key

@@ -91,7 +91,8 @@ static void merge(const struct sorted_row *rows, size_t middle, size_t count,
     }
 }
 
-/* By merging parts of 1, 2, 4 ... rows, between the rows and the spare ones. */
+/* Sorts by merging parts of 1, 2, 4 ... rows, from one array into the other and
+ * back. */
 static void sort_run(struct sorted_row *rows, size_t count,
                      struct sorted_row *spare)
 {
@@ -110,7 +111,7 @@ static void sort_run(struct sorted_row *rows, size_t count,
         memcpy(rows, from, count * sizeof *rows);
 }
 
-/* Memory for what was added. NULL when memory ran out. */
+/* Allocates memory for added rows. NULL: memory ran out. */
 static void *take_block(struct row_sorter *sorter, size_t size)
 {
     if (sorter->chunks == NULL)
@@ -118,7 +119,7 @@ static void *take_block(struct row_sorter *sorter, size_t size)
     return sorter->chunks == NULL ? NULL : talloc_size(sorter->chunks, size);
 }
 
-/* Bytes that live as long as the sorter. NULL when memory ran out. */
+/* Allocates bytes that live as long as the sorter. NULL: memory ran out. */
 static uint8_t *take_bytes(struct row_sorter *sorter, size_t size)
 {
     if (sorter->chunk.size < size) {
@@ -223,8 +224,8 @@ static bool begin_taking(struct row_sorter *sorter)
     return true;
 }
 
-/* In key order the bytes lie all over memory. The caller takes some rows
- * before it reads the first, so that fetching overlaps. */
+/* In key order the bytes are scattered over memory. The caller takes some rows
+ * before it reads the first, so that fetches overlap. */
 static void fetch_bytes(const struct sorted_row *row)
 {
     size_t size = (size_t)row->key_size + row->value_size;

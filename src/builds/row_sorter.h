@@ -8,12 +8,12 @@
 
 struct row_sorter;
 
-/* An empty one in talloc context mem, for rows whose keys all begin with the
- * same `common` bytes. NULL when memory ran out. */
+/* Creates an empty sorter in talloc context mem, for rows whose keys all begin
+ * with the same `common` bytes. NULL: memory ran out. */
 struct row_sorter *row_sorter_create(void *mem, size_t common);
 
-/* Adds a copy of a row. False when memory ran out: it is not added. Not after
- * row_sorter_next. */
+/* Adds a copy of a row. False: memory ran out, and the row is not added. Must
+ * not be called after row_sorter_next. */
 bool row_sorter_add(struct row_sorter *sorter, struct kx_slice key,
                     struct kx_slice value);
 
@@ -22,13 +22,15 @@ bool row_sorter_add(struct row_sorter *sorter, struct kx_slice key,
  * were taken, or memory ran out (row_sorter_failed). */
 bool row_sorter_next(struct row_sorter *sorter, struct row_write *write_out);
 
-/* After all were taken: it is as new, and rows can be added again. */
+/* Empties the sorter after all rows were taken, so that rows can be added
+ * again. */
 void row_sorter_clear(struct row_sorter *sorter);
 
 /* True if memory ran out, so that rows may be missing. */
 bool row_sorter_failed(const struct row_sorter *sorter);
 
-/* How many rows were added since then, and the bytes that they take. */
+/* Return the number of rows added since the sorter was empty, and their bytes.
+ */
 size_t row_sorter_count(const struct row_sorter *sorter);
 size_t row_sorter_bytes(const struct row_sorter *sorter);
 

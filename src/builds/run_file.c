@@ -46,7 +46,7 @@ struct run_file {
     size_t *heap; /* numbers of runs; the one with the least row is first */
     size_t heap_count;
     bool merging;
-    bool given; /* the first run's row was given, and is to be passed */
+    bool given; /* the first run's row was returned, and is to be skipped */
 };
 
 static int close_file(struct run_file *file)
@@ -219,7 +219,7 @@ static enum kx_status read_block(const struct run_file *file,
     return status;
 }
 
-/* Makes sure that so many bytes that are not taken are in memory. */
+/* Reads blocks until at least so many untaken bytes are in memory. */
 static enum kx_status read_bytes(const struct run_file *file,
                                  struct file_run *run, size_t size)
 {
@@ -296,7 +296,7 @@ static enum kx_status begin_merge(struct run_file *file)
     return KX_OK;
 }
 
-/* Passes the row that was given last. */
+/* Skips the row that was returned last. */
 static enum kx_status pass(struct run_file *file)
 {
     struct file_run *run = &file->runs[file->heap[0]];

@@ -18,8 +18,8 @@ enum {
 
 struct run_file;
 
-/* An empty file in a directory, closed with the talloc context. NULL: such a
- * file cannot be made there, or memory ran out. */
+/* Creates an empty file in a directory; freeing the result closes it. NULL: the
+ * file cannot be created there, or memory ran out. */
 struct run_file *run_file_create(void *mem, const char *directory);
 
 /* Adds a row to the run, not below the one before it. KX_OK, KX_NO_MEMORY,
@@ -31,7 +31,8 @@ enum kx_status run_file_add(struct run_file *file, struct kx_slice key,
  * RUNS_MAX times. */
 enum kx_status run_file_end_run(struct run_file *file);
 
-/* How many runs have ended, the rows in them, and the bytes of the file. */
+/* Return the number of ended runs, the rows in them, and the bytes of the file.
+ */
 size_t run_file_runs(const struct run_file *file);
 uint64_t run_file_rows(const struct run_file *file);
 uint64_t run_file_bytes(const struct run_file *file);

@@ -267,9 +267,9 @@ enum kx_status declare_plan(struct writer *writer,
     return status;
 }
 
-/* Declaring the same again changes nothing and is no error. Otherwise, on
- * success and without a dry run, the catalog owns the index or has restarted
- * the one that it has. */
+/* An equal declaration changes nothing and succeeds. Otherwise, on success and
+ * without a dry run, the catalog owns the index or has restarted the one that
+ * it has. */
 static enum kx_status declare(struct writer *writer, struct kx_commit *commit,
                               struct index *index, uint64_t *number_out)
 {
@@ -319,8 +319,8 @@ void declare_drop(struct writer *writer, struct kx_commit *commit,
     commit->stamp = writer->base.catalog->stamp;
 }
 
-/* One change of the catalog. A job compares paces before its next step, and
- * repeats what it did at the before one. */
+/* One change of the catalog. A job compares the throttles before its next step,
+ * and repeats a step that was made under another throttle. */
 static enum kx_status set_pace(struct writer *writer, struct index *index,
                                const struct kx_pace *pace, uint64_t *number_out)
 {

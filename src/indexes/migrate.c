@@ -22,7 +22,8 @@ static enum kx_status fail(struct kx_commit *commit, enum kx_status status,
                    index->declaration->name_text);
 }
 
-/* Has a a member, but for `store`, that is missing from b or differs there? */
+/* Returns whether `a` has a member other than `store` that is missing from `b`
+ * or differs there. */
 static bool has_change(struct kx_slice a, struct kx_slice b)
 {
     struct kx_json_iter iter;
@@ -89,8 +90,8 @@ static enum kx_status read_patch(struct kx_commit *commit,
                              &successor->declaration, fault);
 }
 
-/* The declaration that the index migrates to. A failed migration does not
- * count: it can begin again. */
+/* Returns the declaration that the index migrates to. A failed migration does
+ * not count: it can begin again. */
 static const struct declaration *target_of(const struct catalog *catalog,
                                            const struct index *index)
 {
@@ -148,7 +149,8 @@ void migrate_list_declarations(const struct index *index,
         {index->declaration, index->form.target, index->form.failed}};
 }
 
-/* All views that saw the before declarations have ended. */
+/* No view sees the unused declarations: all views from before the change have
+ * ended. */
 void migrate_free_unused(const struct index *index,
                          const struct migrate_declarations *before)
 {
@@ -311,8 +313,8 @@ bool migrate_waits(const struct index *index)
     return index->form.rewriting && index->state == KX_INDEX_READY;
 }
 
-/* Makes the row as it should be now, in step. KX_ABSENT, KX_NOT_INDEXABLE:
- * it should not exist. */
+/* Makes the row as it should be now, in the memory of the step. KX_ABSENT,
+ * KX_NOT_INDEXABLE: the row should not exist. */
 static enum kx_status make_row(struct migration *step, struct kx_slice key,
                                struct record *row, struct kx_slice *bytes_out)
 {

@@ -246,7 +246,7 @@ static enum kx_status compare_row(struct verify *job, struct kx_slice key,
 
 /* ---- Entries against rows ----------------------------------------------- */
 
-/* The row under a key as this job leaves it. */
+/* Reads the row under a key, with the repairs of this step. */
 static enum kx_status read_row(struct verify *job, struct kx_slice key,
                                struct kx_slice *bytes_out)
 {
@@ -263,8 +263,8 @@ static enum kx_status read_row(struct verify *job, struct kx_slice key,
     return status;
 }
 
-/* Another entry owns the row. KX_OK: it has the value; KX_ABSENT: it has not,
- * or no longer. */
+/* Another entry owns the row. KX_OK: that entry has the value; KX_ABSENT: it
+ * does not, or no longer. */
 static enum kx_status check_other(struct verify *job, struct kx_slice key,
                                   const struct record *row)
 {
@@ -361,8 +361,8 @@ static bool is_right(const struct verify *job, const struct record *row,
            kx_equal(row->value, totals);
 }
 
-/* A row that cannot be read may be that of a group, which is found missing
- * afterwards. */
+/* If an unreadable row belonged to a group, that group is found missing in the
+ * next pass. */
 static enum kx_status compare_totals_row(struct verify *job,
                                          struct expected_totals *expected,
                                          struct kx_slice key,
@@ -387,7 +387,7 @@ static enum kx_status compare_totals_row(struct verify *job,
                : found_total(job, KX_STALE, key, totals, 0);
 }
 
-/* The row may have come after the second pass. */
+/* The row may have been added after the second pass. */
 static enum kx_status compare_unseen(struct verify *job, struct kx_slice key,
                                      struct kx_slice totals)
 {
@@ -419,8 +419,7 @@ static enum kx_status compare_unseen_groups(struct verify *job)
     return status;
 }
 
-/* Whatever the last verification has found is found again unless it was
- * repaired. */
+/* Starts over. Damage that was not repaired is found again. */
 static struct expected_totals *begin_expected(struct verify *job)
 {
     struct verify_report *next = job->next;

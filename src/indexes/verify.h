@@ -1,8 +1,8 @@
-/* Comparing an index with the entries it is made from, in both directions,
- * while both are read and written: some rows in each job, so that what one job
- * compares is one state of the store. If asked for, the same job repairs what
- * is wrong, as a commit. The state of a verification is part of the index in
- * the catalog, so it continues after a restart. Writer thread only. */
+/* Compares an index with its entries in both directions, while both are read
+ * and written. Each step compares some rows of one state of the store and, if
+ * asked, repairs them in a commit. The report of a verification is part of the
+ * index in the catalog, so the verification continues after a restart. Writer
+ * thread only. */
 #ifndef VERIFY_H
 #define VERIFY_H
 

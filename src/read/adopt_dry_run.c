@@ -61,7 +61,8 @@ enum kx_status kx_dry_run_begin(void *mem, struct kx_slice declaration,
     return status;
 }
 
-/* The hand-kept entry under an index key: KX_OK, KX_ABSENT, errors. */
+/* Reads the hand-kept entry under an index key: KX_OK, KX_ABSENT, errors of the
+ * storage. */
 static enum kx_status find_hand(struct kx_reader *reader,
                                 struct kx_slice index_key,
                                 struct record *hand_out)
@@ -137,8 +138,8 @@ static enum kx_status take_hand(struct kx_dry_run *dry_run,
     return KX_OK;
 }
 
-/* At most `limit` entries of the stretch that it is in. KX_END: that is done.
- */
+/* Reads at most `limit` entries of the present pass. KX_END: the pass is
+ * complete. */
 static enum kx_status take_some(struct kx_dry_run *dry_run,
                                 struct kx_reader *reader, size_t limit)
 {

@@ -576,7 +576,7 @@ static double growth_of_rows(const struct preview_work *work, double factor)
     return count_groups(work, factor * unkept) / rows;
 }
 
-/* From the sample to the whole. */
+/* Estimates the whole index from the sample. */
 static void extrapolate(struct preview_work *work, uint64_t total)
 {
     struct kx_preview *preview = work->preview;
@@ -638,7 +638,7 @@ static enum kx_status finish(struct preview_work *work,
                : KX_OK;
 }
 
-/* Allocated under talloc context mem; NULL when memory ran out. */
+/* Allocates the text under talloc context mem. NULL: memory ran out. */
 static struct preview_work *make_work(void *mem, struct kx_commit *commit,
                                       const struct declaration *declaration)
 {

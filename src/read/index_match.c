@@ -115,14 +115,14 @@ static int by_bytes_reversed(const void *a, const void *b)
     return by_bytes(b, a);
 }
 
-/* Puts them in the order of keys, or in the opposite one. */
+/* Sorts the values in the order of keys, or in the opposite order. */
 static void match_values_sort(struct kx_index_match *match, bool descending)
 {
     qsort((void *)match->values, match->value_count, sizeof *match->values,
           descending ? by_bytes_reversed : by_bytes);
 }
 
-/* The bytes of the longest. */
+/* Returns the bytes of the longest value. */
 static size_t match_values_longest(const struct kx_index_match *match)
 {
     size_t longest = 0;

@@ -1,5 +1,5 @@
-/* Adding up the groups of an aggregate index, and finding the one that holds
- * the number of all entries under a prefix. */
+/* Adds up the groups of an aggregate index, and finds the group that holds the
+ * number of all entries under a prefix. */
 #include "read/reader_state.h"
 
 #include <inttypes.h>

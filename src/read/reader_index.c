@@ -224,7 +224,8 @@ void reader_asks(struct kx_reader *reader, const struct index *index,
             declaration_stores(index->declaration, fields[i]);
 }
 
-/* Does the row hold everything that is requested of the entry? */
+/* Returns whether the row holds everything that the caller needs of the entry.
+ */
 static bool holds_entry(const struct kx_reader *reader,
                         const struct index *index, const struct record *row)
 {

@@ -7,16 +7,15 @@
 #include "read/reader_state.h"
 #include "schema/extract.h"
 
-/* Rows that a scan which yields passes over at a time: less than a
- * millisecond. */
+/* Hidden rows that a yielding scan skips at a time: less than a millisecond. */
 enum { PASSED_MAX = 1000 };
 
-/* Bytes of all rows that such a scan reads, shown or not, before it yields:
+/* Bytes of rows, shown or not, that a yielding scan reads before it yields:
  * some milliseconds. */
 enum { SCAN_BYTES_MAX = 4 << 20 };
 
-/* After so many passed rows a new descent of the tree is cheaper than passing
- * over the others. */
+/* After so many skipped rows a new descent of the tree is cheaper than skipping
+ * more. */
 enum { PASSED_FEW = 64 };
 
 enum kx_status reader_scan_begin(struct kx_reader *reader,
@@ -64,8 +63,9 @@ static size_t leading_parts(struct kx_slice key, size_t count)
     return size;
 }
 
-/* The index may have become unique since it gave the position, or ceased to be
- * so: then the same entry, which is passed over, has another position now. */
+/* The index may have become unique, or ceased to be unique, since it returned
+ * the position. Then the entry of that position, which must be skipped, has
+ * another position now. */
 void reader_resume(struct kx_reader *reader, struct kx_slice name,
                    struct kx_slice after)
 {
@@ -149,8 +149,8 @@ enum kx_status reader_show(struct kx_reader *reader, struct kx_slice key,
     return KX_OK;
 }
 
-/* The index that owns the row at which the scan is, if all its rows are hidden;
- * else NULL. */
+/* Returns the index that owns the scan's row if all rows of that index are
+ * hidden; otherwise NULL. */
 static const struct index *hidden_index(const struct kx_reader *reader)
 {
     const struct index *index = catalog_sole_owner(
@@ -290,7 +290,8 @@ static bool may_share(const struct kx_list_range *a,
             (b_end.size == 0 || kx_compare(a->range.start, b_end) < 0));
 }
 
-/* May an entry have several places in the list? Inside a view. */
+/* Returns whether an entry may have several places in the list. Inside a view.
+ */
 static bool may_repeat(const struct kx_reader *reader,
                        const struct kx_ranges *ranges)
 {
@@ -373,7 +374,7 @@ static enum kx_status find_by_keys(struct kx_reader *reader, size_t number,
     return KX_ABSENT;
 }
 
-/* The same by any index, or without one. */
+/* Does what find_by_keys does, by any index or without one. */
 static enum kx_status find_before(struct kx_reader *reader, size_t number,
                                   struct kx_slice entry,
                                   const struct index **known)
@@ -396,8 +397,8 @@ static enum kx_status find_before(struct kx_reader *reader, size_t number,
     return KX_ABSENT;
 }
 
-/* Was the entry at the last row shown before? KX_OK; KX_ABSENT: it was not;
- * KX_NO_MEMORY, KX_FAILED. */
+/* Finds out whether the entry at the last row was shown before. KX_OK: it was;
+ * KX_ABSENT: it was not; KX_NO_MEMORY, KX_FAILED. */
 static enum kx_status is_repeated(struct kx_reader *reader,
                                   struct kx_slice entry)
 {
@@ -431,7 +432,8 @@ static int compare(const struct reader_ranges *several,
     return order != 0 ? order : (a->number < b->number ? -1 : 1);
 }
 
-/* Puts the first source, which has another row now, in its place. */
+/* Moves the first source, which has another row now, to its place in the order.
+ */
 static void settle(struct reader_ranges *several)
 {
     struct merge_source **order = several->order;
@@ -491,7 +493,7 @@ static void narrow(struct kx_reader *reader, size_t number,
         kx_add_byte(bound, 0x00);
 }
 
-/* Reads its first row. */
+/* Reads the first row of a source. */
 static enum kx_status begin_source(struct kx_reader *reader,
                                    struct merge_source *source)
 {
@@ -562,7 +564,8 @@ static enum kx_status find_index(struct kx_reader *reader,
     return status;
 }
 
-/* As kx_ranges_begin, kx_ranges_next and kx_scan_end, for a merge. */
+/* Begins a merge. Statuses: KX_OK, KX_INDEX_NOT_READY, KX_NO_MEMORY, KX_FAILED.
+ */
 static enum kx_status begin_merge(struct kx_reader *reader,
                                   struct kx_fault *fault)
 {
@@ -592,7 +595,7 @@ static enum kx_status begin_merge(struct kx_reader *reader,
     return status;
 }
 
-/* The first row, which is taken. KX_ABSENT: nothing is to be shown of it. */
+/* Takes the first row. KX_ABSENT: the row is hidden. */
 static enum kx_status take_row(struct kx_reader *reader,
                                struct kx_entry *entry_out)
 {
@@ -602,7 +605,7 @@ static enum kx_status take_row(struct kx_reader *reader,
     several->taken = true;
     several->at = source->number;
     reader_count(reader, source->bytes.size);
-    reader->rows = source->rows; /* of which it may read ahead */
+    reader->rows = source->rows; /* for its prefetch */
     enum kx_status status =
         reader_show(reader, source->key, source->bytes, entry_out);
     reader->rows = own;
@@ -642,7 +645,7 @@ static enum kx_status next_merged(struct kx_reader *reader,
 
 /* ---- Several ranges as one list ----------------------------------------- */
 
-/* Entries that were shown before and are passed over at a time. */
+/* Repeated entries that are skipped at a time. */
 enum { REPEATED_MAX = 1000 };
 
 bool kx_ranges_find(const struct kx_ranges *ranges, struct kx_slice position)

@@ -175,7 +175,8 @@ static int by_group(const void *a, const void *b)
     return kx_compare(left->group, right->group);
 }
 
-/* Once for each view, when it shows the first totals. */
+/* Reads the expired entries once in each view, before the first totals are
+ * shown. */
 static enum kx_status load(struct kx_reader *reader)
 {
     struct engine_range *range = NULL;

@@ -49,7 +49,7 @@ static enum kx_status continue_at(struct kx_tree *tree, struct kx_slice key)
     return tree->next.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* The other rows of the child are passed over: KX_END. */
+/* Skips the other rows of the child: KX_END. */
 static enum kx_status jump(struct kx_reader *reader, struct kx_tree *tree)
 {
     size_t counted = tree->below.rows + tree->entry;
@@ -121,7 +121,7 @@ static enum kx_status take_row(struct kx_reader *reader, struct kx_tree *tree,
     return status;
 }
 
-/* Many hidden rows were passed over up to this one. */
+/* Many hidden rows were skipped before this one. */
 static enum kx_status take_hidden(struct kx_reader *reader,
                                   struct kx_tree *tree, struct kx_slice key)
 {

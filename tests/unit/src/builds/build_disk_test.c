@@ -89,14 +89,14 @@ static void build_beside_commits(struct story *s)
     }
 }
 
-TEST_WITH(what_exceeds_the_memory_is_sorted_on_disk, begin, finish)
+TEST_WITH(rows_beyond_build_memory_are_sorted_on_disk, begin, finish)
 {
     struct story *s = *state;
     build_beside_commits(s);
     assert_true(atomic_load(&files) > 0);
 }
 
-TEST_WITH(without_a_place_on_the_disk_it_is_built_in_passes, begin, finish)
+TEST_WITH(build_without_disk_file_takes_several_scans, begin, finish)
 {
     struct story *s = *state;
     s->test.store->writer.build.directory = "/nowhere";
@@ -104,7 +104,7 @@ TEST_WITH(without_a_place_on_the_disk_it_is_built_in_passes, begin, finish)
 }
 
 /* Otherwise commits would be refused while it is built. */
-TEST_WITH(the_space_that_commits_leave_free_is_not_used, begin, finish)
+TEST_WITH(build_leaves_disk_floor_free, begin, finish)
 {
     struct story *s = *state;
     s->test.store->writer.build.disk_floor = UINT64_MAX / 2;
@@ -113,7 +113,7 @@ TEST_WITH(the_space_that_commits_leave_free_is_not_used, begin, finish)
 }
 
 /* Otherwise it could fill the disk again, and never end. */
-TEST_WITH(after_a_full_disk_it_is_built_in_passes, begin, finish)
+TEST_WITH(build_after_full_disk_takes_several_scans, begin, finish)
 {
     struct story *s = *state;
     s->test.store->writer.build.memory = MEMORY;

@@ -120,7 +120,7 @@ TEST_WITH(builds_of_the_same_entries_share_one_scan, begin, finish)
 
 /* The first is in the middle of its way when the others begin: these take the
  * rest of it along, and then begin at the beginning. */
-TEST_WITH(an_index_that_joins_later_begins_where_the_scan_is, begin, finish)
+TEST_WITH(index_that_joins_a_scan_begins_at_its_position, begin, finish)
 {
     static const char *const names[] = {"late", "later"};
     struct story *s = *state;
@@ -160,7 +160,7 @@ static void pass_time_without_clock(struct story *s)
         test_set(&s->test, s->mem, "[\"other\"]", "1");
 }
 
-TEST_WITH(a_throttled_build_goes_by_the_clock, begin, finish)
+TEST_WITH(throttled_build_follows_the_clock, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(NOON_MS);
@@ -181,7 +181,7 @@ TEST_WITH(a_throttled_build_goes_by_the_clock, begin, finish)
     assert_int_equal(look(s, "slow").entries, COMMIT);
 }
 
-TEST_WITH(news_are_told_once_and_can_be_given_up, begin, finish)
+TEST_WITH(index_news_wait_is_answered_once_and_can_be_cancelled, begin, finish)
 {
     struct story *s = *state;
     bool told = false;
@@ -236,7 +236,7 @@ static void nothing_is_left(struct story *s)
 }
 
 /* In the middle of its build, when its progress is about other keys. */
-TEST_WITH(of_an_index_dropped_while_it_is_built_nothing_is_left, begin, finish)
+TEST_WITH(index_dropped_during_build_leaves_no_rows, begin, finish)
 {
     struct story *s = *state;
     kx_clock_set(NOON_MS);
@@ -250,7 +250,7 @@ TEST_WITH(of_an_index_dropped_while_it_is_built_nothing_is_left, begin, finish)
 }
 
 /* The one that would have replaced it goes, too, in the middle of its build. */
-TEST_WITH(nor_of_one_dropped_while_it_becomes_unique, begin, finish)
+TEST_WITH(index_dropped_during_migration_leaves_no_rows, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
@@ -302,7 +302,7 @@ static void expire_many(struct story *s, int64_t at_ms)
 
 /* The waiting entry has a conflict row after the one that expires. It then gets
  * the value, and the conflict is resolved. */
-TEST_WITH(a_value_goes_to_the_entry_that_waited_for_it, begin, finish)
+TEST_WITH(freed_unique_value_goes_to_the_waiting_entry, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
@@ -333,7 +333,7 @@ TEST_WITH(a_value_goes_to_the_entry_that_waited_for_it, begin, finish)
                      KX_OK);
 }
 
-TEST_WITH(samples_of_what_is_skipped_are_few_and_stored, begin, finish)
+TEST_WITH(samples_of_skipped_entries_are_few_and_stored, begin, finish)
 {
     struct story *s = *state;
     fill(s, COMMIT);
@@ -355,7 +355,7 @@ TEST_WITH(samples_of_what_is_skipped_are_few_and_stored, begin, finish)
 /* The adopting index has read all its entries and removes hand-kept ones
  * without an entry. Another index that has joined its scan in the middle, and
  * continues before that point, must not move it back to the entries. */
-TEST_WITH(a_build_leaves_an_adoption_where_it_is, begin, finish)
+TEST_WITH(build_of_one_index_keeps_progress_of_another_adoption, begin, finish)
 {
     enum { FIRST = 2000 };
     struct story *s = *state;

@@ -71,7 +71,7 @@ static size_t indexes_of_a_scan(struct story *s, struct index *leader)
 }
 
 /* The first ones have more than 128 MiB together; the others wait. */
-TEST_WITH(copies_of_large_entries_are_not_gathered_for_all, begin, finish)
+TEST_WITH(scan_drops_indexes_that_exceed_the_shared_memory, begin, finish)
 {
     struct story *s = *state;
     struct index *indexes[INDEXES];
@@ -83,7 +83,7 @@ TEST_WITH(copies_of_large_entries_are_not_gathered_for_all, begin, finish)
 }
 
 /* With 64 MiB beside them. */
-TEST_WITH(more_memory_takes_more_of_them, begin, finish)
+TEST_WITH(more_build_memory_gathers_more_indexes, begin, finish)
 {
     struct story *s = *state;
     struct index *first = NULL;
@@ -97,7 +97,7 @@ TEST_WITH(more_memory_takes_more_of_them, begin, finish)
 }
 
 /* A step is short also when the rows are large. */
-TEST_WITH(large_rows_go_to_the_disk_in_many_steps, begin, finish)
+TEST_WITH(large_rows_are_spilled_in_many_steps, begin, finish)
 {
     struct story *s = *state;
     struct build_set *set = build_set_create(&s->test.store->writer);

@@ -39,7 +39,7 @@ static size_t take_all(struct row_sorter *sorter, struct given *taken)
 }
 
 /* Keys that differ early, late, only in length, or not at all. */
-TEST(rows_come_out_in_order)
+TEST(row_sorter_returns_rows_in_key_order)
 {
     static const char *const middles[] = {"", "a", "ab", "abcdefghi", "b"};
     uint64_t seed = random_seed("sorter");
@@ -64,7 +64,7 @@ TEST(rows_come_out_in_order)
     talloc_free(taken);
 }
 
-TEST(of_no_rows_none_comes)
+TEST(empty_row_sorter_returns_no_row)
 {
     struct row_sorter *sorter = row_sorter_create(*state, 3);
     struct row_write write;
@@ -74,7 +74,7 @@ TEST(of_no_rows_none_comes)
     talloc_free(sorter);
 }
 
-TEST(a_row_is_copied)
+TEST(row_sorter_copies_rows)
 {
     struct row_sorter *sorter = row_sorter_create(*state, 1);
     struct row_write write;
@@ -101,7 +101,7 @@ static void look_at_block(const void *block, int depth, int max_depth,
 
 /* As talloc gives none of more than 256 MiB, a sorter could otherwise not use
  * the memory that --build-memory allows. */
-TEST(no_block_grows_with_the_rows)
+TEST(row_sorter_blocks_have_a_fixed_size)
 {
     struct row_sorter *sorter = row_sorter_create(*state, 0);
     struct row_write write;

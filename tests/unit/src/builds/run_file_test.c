@@ -51,7 +51,7 @@ static uint64_t add_run(struct run_file *file, void *mem, uint64_t *seed)
     return sum;
 }
 
-TEST(runs_are_merged)
+TEST(run_file_merges_its_runs)
 {
     uint64_t seed = random_seed("runs");
     struct run_file *file = run_file_create(*state, directory);
@@ -81,7 +81,7 @@ TEST(runs_are_merged)
     talloc_free(file);
 }
 
-TEST(of_no_runs_no_row_comes)
+TEST(empty_run_file_returns_no_row)
 {
     struct run_file *file = run_file_create(*state, directory);
     struct kx_slice key;
@@ -109,7 +109,7 @@ static int descriptor(void)
 
 /* One bit is changed on the disk, in turn in several places; or the end of the
  * file is lost. */
-TEST(what_was_not_written_is_not_read)
+TEST(run_file_rejects_a_damaged_file)
 {
     for (int place = 0; place < 40; place++) {
         uint64_t seed = 5;
@@ -137,7 +137,7 @@ TEST(what_was_not_written_is_not_read)
     }
 }
 
-TEST(nothing_is_left_in_the_directory)
+TEST(run_file_leaves_no_name_in_the_directory)
 {
     uint64_t seed = 5;
     struct run_file *file = run_file_create(*state, directory);

@@ -404,7 +404,7 @@ TEST(hand_kept_entries_become_those_of_the_index)
 }
 
 /* Each wrong entry and each lost stamp must be seen. */
-TEST(the_comparison_sees_what_is_wrong)
+TEST(comparison_of_groups_finds_planted_differences)
 {
     struct world *world = open_world();
     (void)state;

@@ -42,7 +42,7 @@ static uint64_t count(struct story *s, enum kx_adopted kind)
     return count;
 }
 
-TEST_WITH(a_pointer_that_deno_wrote_is_right, begin, finish)
+TEST_WITH(adoption_keeps_pointers_written_by_deno, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -60,7 +60,7 @@ TEST_WITH(a_pointer_that_deno_wrote_is_right, begin, finish)
                         "[\"by_email\",\"a@x\"] [\"ada\"]|");
 }
 
-TEST_WITH(of_several_owners_the_one_that_is_named_has_it, begin, finish)
+TEST_WITH(adoption_keeps_the_owner_that_the_entry_names, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -76,7 +76,7 @@ TEST_WITH(of_several_owners_the_one_that_is_named_has_it, begin, finish)
                         "[\"by_email\",\"same\"] [2]|");
 }
 
-TEST_WITH(an_expired_one_is_as_none, begin, finish)
+TEST_WITH(adoption_ignores_expired_entries, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -104,7 +104,7 @@ TEST_WITH(an_expired_one_is_as_none, begin, finish)
 }
 
 /* The row in the expiry table of what was taken over must do no harm. */
-TEST_WITH(what_is_kept_expires_with_its_entry, begin, finish)
+TEST_WITH(adopted_entry_expires_with_its_primary, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -128,7 +128,7 @@ TEST_WITH(what_is_kept_expires_with_its_entry, begin, finish)
     assert_int_equal(info.entries, 0);
 }
 
-TEST_WITH(there_may_be_nothing_but_entries_to_remove, begin, finish)
+TEST_WITH(adoption_of_orphans_only_removes_them, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -143,7 +143,7 @@ TEST_WITH(there_may_be_nothing_but_entries_to_remove, begin, finish)
 }
 
 /* All that is there, be it twice what one job takes. */
-TEST_WITH(many_are_taken_over_in_steps, begin, finish)
+TEST_WITH(large_adoption_takes_several_steps, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -232,7 +232,7 @@ static void adopt_in_steps(struct story *s)
 
 /* One scan has taken entries over, a later one finds what may not be left
  * out. What was taken over stays what it is until the index is ready. */
-TEST_WITH(a_failed_adoption_continues_with_what_it_has, begin, finish)
+TEST_WITH(failed_adoption_restarts_with_adopted_entries, begin, finish)
 {
     enum { USERS = 4200 };
     struct story *s = *state;

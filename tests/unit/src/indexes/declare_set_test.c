@@ -120,7 +120,7 @@ TEST_WITH(every_kind_of_change_is_one_commit, begin, finish)
 }
 
 /* The commit takes one versionstamp, or none if there is nothing to do. */
-TEST_WITH(it_takes_one_versionstamp, begin, finish)
+TEST_WITH(set_of_declarations_takes_one_versionstamp, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_set result = {0};
@@ -193,7 +193,7 @@ TEST_WITH(there_are_no_more_indexes_than_a_store_can_have, begin, finish)
     assert_int_equal(test_index(&s->test, "i254", &info), KX_OK);
 }
 
-TEST_WITH(only_what_may_be_dropped_is_dropped, begin, finish)
+TEST_WITH(set_of_declarations_drops_only_named_indexes, begin, finish)
 {
     struct story *s = *state;
     struct kx_slice names[] = {kx_text("gone"), kx_text("none")};

@@ -76,7 +76,7 @@ static struct kx_commit declaration_of(struct story *s, const char *text)
 
 /* Nothing is freed between the drop and the declaration, and no commit waits
  * until a thousand rows have been looked at. */
-TEST_WITH(a_name_is_free_at_once, begin, finish)
+TEST_WITH(dropped_name_is_free_at_once, begin, finish)
 {
     struct story *s = *state;
     build_big(s);

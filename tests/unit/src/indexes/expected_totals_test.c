@@ -72,7 +72,7 @@ static size_t see_rest(struct expected_totals *expected)
     return count;
 }
 
-TEST_WITH(each_group_is_given_once, begin, finish)
+TEST_WITH(next_unseen_returns_each_group_once, begin, finish)
 {
     struct story *s = *state;
     struct index *index = declare(s);
@@ -82,7 +82,7 @@ TEST_WITH(each_group_is_given_once, begin, finish)
     expected_totals_end(&s->test.store->writer, index);
 }
 
-TEST_WITH(groups_that_go_and_come_are_no_obstacle, begin, finish)
+TEST_WITH(next_unseen_survives_groups_that_come_and_go, begin, finish)
 {
     struct story *s = *state;
     struct index *index = declare(s);

@@ -100,7 +100,7 @@ TEST_WITH(an_index_with_conflicts_can_cease_to_be_unique, begin, finish)
                         "[\"i\",\"a\",1] [1]|[\"i\",\"a\",2] [2]|");
 }
 
-TEST_WITH(what_cannot_be_is_refused, begin, finish)
+TEST_WITH(impossible_migrations_are_refused, begin, finish)
 {
     struct story *s = *state;
     assert_int_equal(patch(s, "{\"unique\":false}"), KX_INDEX_ABSENT);
@@ -142,7 +142,7 @@ static void declare_in_vain(struct story *s, const char *more)
 }
 
 /* What stands for it would not know of the hand-kept entries. */
-TEST_WITH(a_failed_index_that_takes_entries_over_stays_it, begin, finish)
+TEST_WITH(failed_adopting_index_does_not_migrate, begin, finish)
 {
     struct story *s = *state;
     set(s, "[\"i\",\"zzz\"]", "\"mine\"");

@@ -76,7 +76,7 @@ static void wait_for(struct story *s, enum kx_index_state wanted)
 /* The first migration leaves rows, which the second one overwrites. A reader
  * that reads them in between, under the name that the old index still has, must
  * not bring them back into the cache. */
-TEST_WITH(what_a_reader_saw_of_old_rows_is_forgotten, begin, finish)
+TEST_WITH(replacing_an_index_drops_cached_rows, begin, finish)
 {
     struct story *s = *state;
     assert_int_equal(

@@ -4,7 +4,7 @@
 
 enum { ENTRIES = 3000 };
 
-TEST_WITH(nothing_is_found_where_nothing_was_planted, begin, finish)
+TEST_WITH(verification_of_right_index_finds_nothing, begin, finish)
 {
     struct story *s = *state;
     static const char *const names[] = {"u", "n", "v", "f"};
@@ -17,7 +17,7 @@ TEST_WITH(nothing_is_found_where_nothing_was_planted, begin, finish)
     }
 }
 
-TEST_WITH(nothing_is_found_while_entries_are_written, begin, finish)
+TEST_WITH(verification_beside_writes_finds_nothing, begin, finish)
 {
     struct story *s = *state;
     fill(s, ENTRIES);
@@ -37,7 +37,7 @@ TEST_WITH(nothing_is_found_while_entries_are_written, begin, finish)
 
 /* The report is there after a restart, and a verification under way continues.
  */
-TEST_WITH(a_verification_outlives_the_process, begin, finish)
+TEST_WITH(verification_continues_after_restart, begin, finish)
 {
     struct story *s = *state;
     fill(s, ENTRIES);
@@ -57,7 +57,7 @@ TEST_WITH(a_verification_outlives_the_process, begin, finish)
     same_key(s, &found.samples[KX_MISSING][0].key, "[\"p\",7]");
 }
 
-TEST_WITH(a_repair_is_a_commit, begin, finish)
+TEST_WITH(repair_is_a_commit_with_a_stamp, begin, finish)
 {
     struct story *s = *state;
     struct kx_stats before;

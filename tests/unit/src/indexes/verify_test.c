@@ -228,7 +228,7 @@ TEST_WITH(two_entries_with_one_value_are_shown_and_left, begin, finish)
 }
 
 /* More than the samples have room for, and more than one job looks at. */
-TEST_WITH(all_are_counted_and_some_are_shown, begin, finish)
+TEST_WITH(all_damages_are_counted_and_some_are_sampled, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;

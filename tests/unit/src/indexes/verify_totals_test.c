@@ -74,7 +74,7 @@ TEST_WITH(wrong_totals_are_found_and_repaired, begin, finish)
     assert_int_equal(found.samples[KX_STALE][0].key.size, 0);
 }
 
-TEST_WITH(a_group_too_many_or_missing_is_repaired, begin, finish)
+TEST_WITH(surplus_and_missing_groups_are_repaired, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -88,7 +88,7 @@ TEST_WITH(a_group_too_many_or_missing_is_repaired, begin, finish)
     same_key(s, &found.samples[KX_DANGLING][0].index_key, "[\"g\",7]");
 }
 
-TEST_WITH(what_is_no_row_of_the_index_is_removed, begin, finish)
+TEST_WITH(foreign_rows_of_aggregate_index_are_removed, begin, finish)
 {
     struct story *s = *state;
     fill_totals(s, 50);
@@ -154,7 +154,7 @@ TEST_WITH(totals_are_repaired_while_entries_are_written, begin, finish)
 }
 
 /* What is computed is in memory: it begins again. */
-TEST_WITH(after_a_restart_it_begins_again, begin, finish)
+TEST_WITH(verification_of_totals_begins_again_after_restart, begin, finish)
 {
     struct story *s = *state;
     fill_totals(s, ENTRIES);

@@ -411,7 +411,7 @@ TEST(writes_during_the_build_change_nothing_that_is_right)
 
 /* The comparison itself: it must see one owner too few, one too many, and a
  * violation that is let pass. */
-TEST(the_comparison_sees_what_is_wrong)
+TEST(comparison_of_groups_finds_planted_differences)
 {
     struct world *world = open_world("conflict_random_test");
     (void)state;

@@ -10,7 +10,8 @@ static struct kx_slice name(char *text, int i)
     return kx_text(text);
 }
 
-TEST_WITH(a_key_has_the_highest_number_it_was_given, memory_open, memory_close)
+TEST_WITH(key_hash_set_keeps_the_highest_number_of_a_key, memory_open,
+          memory_close)
 {
     struct key_hash_set *set = key_hash_set_create(*state);
     assert_int_equal(key_hash_set_get(set, kx_text("a")), 0);
@@ -25,7 +26,7 @@ TEST_WITH(a_key_has_the_highest_number_it_was_given, memory_open, memory_close)
     talloc_free(set);
 }
 
-TEST_WITH(many_keys_are_told_apart, memory_open, memory_close)
+TEST_WITH(key_hash_set_distinguishes_many_keys, memory_open, memory_close)
 {
     char text[32];
     struct key_hash_set *set = key_hash_set_create(*state);
@@ -39,7 +40,7 @@ TEST_WITH(many_keys_are_told_apart, memory_open, memory_close)
     talloc_free(set);
 }
 
-TEST_WITH(it_says_when_it_is_full, memory_open, memory_close)
+TEST_WITH(key_hash_set_reports_that_it_is_full, memory_open, memory_close)
 {
     char text[32];
     struct key_hash_set *set = key_hash_set_create(*state);

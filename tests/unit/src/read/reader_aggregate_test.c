@@ -118,7 +118,7 @@ static void write_one(struct story *s, uint64_t *seed)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-TEST_WITH(both_are_what_a_scan_gives, begin, finish)
+TEST_WITH(sums_and_counts_agree_with_a_scan, begin, finish)
 {
     struct story *s = *state;
     uint64_t seed = random_seed("reader_aggregate_test");

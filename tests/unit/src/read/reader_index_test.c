@@ -102,7 +102,7 @@ static size_t scan(struct story *s, const char *index, struct kx_range range)
 
 /* Opened again the store has no records in memory: each is looked up in the
  * table, next to the last one or wherever it is. */
-TEST_WITH(each_entry_is_found_in_any_order, begin, finish)
+TEST_WITH(scan_by_index_finds_entries_in_any_order, begin, finish)
 {
     struct story *s = *state;
     struct kx_range back = {.reverse = true};
@@ -119,7 +119,7 @@ TEST_WITH(each_entry_is_found_in_any_order, begin, finish)
     }
 }
 
-TEST_WITH(copies_and_counts_look_nothing_up, begin, finish)
+TEST_WITH(covered_reads_look_up_no_entry, begin, finish)
 {
     struct story *s = *state;
     struct kx_range all = {.reverse = false};

@@ -291,7 +291,7 @@ TEST_WITH(a_page_of_a_merge_reads_little, begin, finish)
     kx_reader_count(s->test.reader, NULL);
 }
 
-TEST_WITH(what_cannot_be_scanned_is_told, begin, finish)
+TEST_WITH(ranges_report_an_index_that_is_not_ready, begin, finish)
 {
     struct story *s = *state;
     struct kx_fault fault;

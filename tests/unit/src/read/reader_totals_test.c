@@ -115,7 +115,7 @@ static void until_removed(struct story *s, uint64_t count)
     }
 }
 
-TEST_WITH(what_has_expired_is_taken_off, begin_totals, finish)
+TEST_WITH(totals_exclude_expired_entries, begin_totals, finish)
 {
     struct story *s = *state;
     expire_later(s, 1);
@@ -143,7 +143,7 @@ TEST_WITH(a_group_of_expired_entries_is_not_shown, begin_totals, finish)
     assert_string_equal(scanned(s, true), "KX_END");
 }
 
-TEST_WITH(so_many_are_taken_off_and_more_are_not, begin_totals, finish)
+TEST_WITH(totals_with_too_many_expired_entries_are_busy, begin_totals, finish)
 {
     struct story *s = *state;
     for (int n = 0; n < DUE_MAX; n += KX_MUTATIONS_MAX) {

@@ -144,8 +144,7 @@ TEST_WITH(lower_case_of_words, all_memory_open, all_memory_close)
     assert_folds(*state, FOLD_NONE, "Straße A\u030a", "Straße A\u030a");
 }
 
-TEST_WITH(case_folding_makes_alike_what_reads_alike, all_memory_open,
-          all_memory_close)
+TEST_WITH(casefold_equates_case_variants, all_memory_open, all_memory_close)
 {
     static const char *const texts[][2] = {
         {"", ""},
@@ -164,7 +163,8 @@ TEST_WITH(case_folding_makes_alike_what_reads_alike, all_memory_open,
         assert_folds(*state, FOLD_CASEFOLD, texts[i][0], texts[i][1]);
 }
 
-TEST_WITH(what_no_key_can_hold_takes_no_time, all_memory_open, all_memory_close)
+TEST_WITH(folding_stops_beyond_the_longest_key, all_memory_open,
+          all_memory_close)
 {
     struct kx_buffer text;
     struct kx_buffer out;

@@ -37,7 +37,7 @@ TEST(numbers_get_the_decimals_of_the_scale)
     talloc_free(mem);
 }
 
-TEST(other_values_are_told_apart)
+TEST(values_that_cannot_be_summed_are_rejected)
 {
     void *mem = talloc_new(*state);
     assert_string_equal(number(mem, "1.005", 2), "too many digits");
@@ -69,7 +69,7 @@ static const char *add(void *mem, const char *totals, const char *more,
     return (const char *)out.data;
 }
 
-TEST(totals_are_added_and_taken_off)
+TEST(totals_are_added_and_subtracted)
 {
     void *mem = talloc_new(*state);
     assert_string_equal(add(mem, "", "{\"count\":1}", false), "{\"count\":1}");
@@ -85,7 +85,7 @@ TEST(totals_are_added_and_taken_off)
     talloc_free(mem);
 }
 
-TEST(damaged_totals_are_no_totals)
+TEST(damaged_totals_are_rejected)
 {
     static const char *const damaged[] = {
         "{}",
