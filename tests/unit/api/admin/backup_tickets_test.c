@@ -12,7 +12,7 @@ static void begin(void)
     pthread_mutex_init(&tickets.lock, NULL);
 }
 
-TEST(a_ticket_is_good_once)
+TEST(backup_ticket_works_once)
 {
     struct backup_ticket taken;
     (void)state;
@@ -29,7 +29,7 @@ TEST(a_ticket_is_good_once)
         backup_tickets_take(&tickets, kx_text(ticket.text), 2000, &taken));
 }
 
-TEST(a_ticket_ends)
+TEST(backup_ticket_expires)
 {
     struct backup_ticket taken;
     (void)state;
@@ -42,7 +42,7 @@ TEST(a_ticket_ends)
     assert_string_equal(taken.token, "");
 }
 
-TEST(other_texts_are_no_tickets)
+TEST(backup_ticket_rejects_other_texts)
 {
     struct backup_ticket taken;
     (void)state;
@@ -61,7 +61,7 @@ TEST(other_texts_are_no_tickets)
         backup_tickets_take(&tickets, kx_text(ticket.text), 2000, &taken));
 }
 
-TEST(places_of_used_and_of_old_tickets_are_free_again)
+TEST(backup_tickets_reuse_places_of_used_and_expired_tickets)
 {
     struct backup_ticket taken;
     (void)state;

@@ -52,7 +52,7 @@ static double tens(enum history_series series, int64_t step)
     return value(HISTORY_TEN_SECONDS, series, step);
 }
 
-TEST(each_series_has_a_name)
+TEST(history_series_have_names)
 {
     assert_int_equal(HISTORY_SERIES, 24);
     for (int i = 0; i < HISTORY_SERIES; i++)
@@ -61,7 +61,7 @@ TEST(each_series_has_a_name)
                                     history_name((enum history_series)j));
 }
 
-TEST(counters_become_rates_and_gauges_stay)
+TEST(history_shows_counters_as_rates_and_gauges_as_values)
 {
     begin();
     sample.values[HISTORY_REQUESTS] = 50;
@@ -78,7 +78,7 @@ TEST(counters_become_rates_and_gauges_stay)
     assert_true(tens(HISTORY_REQUESTS, 2) == 0.952);
 }
 
-TEST(a_minute_is_a_mean_of_its_own_samples)
+TEST(history_minute_averages_its_samples)
 {
     int64_t first;
     (void)state;
@@ -94,7 +94,7 @@ TEST(a_minute_is_a_mean_of_its_own_samples)
     assert_true(tens(HISTORY_COMMITS, 6) == 3);
 }
 
-TEST(quantiles_are_of_the_step)
+TEST(history_quantiles_cover_only_their_step)
 {
     begin();
     size_t bucket = 5;
@@ -116,7 +116,7 @@ TEST(quantiles_are_of_the_step)
     assert_true(isfinite(tens(HISTORY_REQUEST_P99, 4)));
 }
 
-TEST(what_was_not_sampled_is_unknown)
+TEST(history_shows_null_for_missing_samples)
 {
     int64_t first;
     (void)state;
@@ -136,7 +136,7 @@ TEST(what_was_not_sampled_is_unknown)
     assert_true(tens(HISTORY_CONNECTIONS, 5) == 0);
 }
 
-TEST(the_oldest_points_make_room)
+TEST(history_drops_oldest_points_when_full)
 {
     int64_t first;
     (void)state;
@@ -153,7 +153,7 @@ TEST(the_oldest_points_make_room)
     assert_int_equal(range(HISTORY_MINUTE, &first), 60);
 }
 
-TEST(since_leaves_out_what_is_known)
+TEST(history_since_omits_earlier_steps)
 {
     static const struct {
         int64_t since_ms;
@@ -174,7 +174,7 @@ TEST(since_leaves_out_what_is_known)
     }
 }
 
-TEST(a_clock_that_is_set_back_forgets_the_future)
+TEST(history_drops_samples_after_a_clock_set_back)
 {
     int64_t first;
     (void)state;

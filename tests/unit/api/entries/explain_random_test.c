@@ -290,7 +290,7 @@ static void try_query(struct world *world, bool advice, struct try_count *tally)
         try_advice(world, &query, asked, tally);
 }
 
-TEST_WITH(requests_find_what_is_asked_for, begin, finish)
+TEST_WITH(explained_requests_return_entries_of_the_query, begin, finish)
 {
     struct world world = {.story = *state,
                           .seed = random_seed("explain_random_test")};

@@ -4,7 +4,7 @@
 
 #include <talloc.h>
 
-TEST(what_is_written_is_read_back)
+TEST(watch_event_id_reads_what_it_writes)
 {
     const uint64_t stamps[] = {1, 0, WATCH_EVENT_ID_NOTHING,
                                0x123456789abcdef0};
@@ -22,7 +22,7 @@ TEST(what_is_written_is_read_back)
     kx_buffer_free(&out);
 }
 
-TEST(anything_else_is_refused)
+TEST(watch_event_id_rejects_other_texts)
 {
     static const char *const texts[] = {
         "",

@@ -4,7 +4,7 @@
 
 #include <talloc.h>
 
-TEST(what_is_written_is_read_back)
+TEST(feed_position_reads_what_it_writes)
 {
     static const struct {
         struct feed_position position;
@@ -29,7 +29,7 @@ TEST(what_is_written_is_read_back)
     }
 }
 
-TEST(anything_else_is_refused)
+TEST(feed_position_rejects_other_texts)
 {
     static const char *const texts[] = {
         "",
@@ -58,7 +58,7 @@ static bool is_gone(uint64_t stamp, uint64_t began)
     return feed_position_is_gone(&position, &changes);
 }
 
-TEST(a_position_is_gone_when_a_removal_after_it_may_be_missing)
+TEST(feed_position_is_gone_when_a_later_removal_may_be_missing)
 {
     assert_true(is_gone(9, 0));
     assert_false(is_gone(10, 0));
@@ -67,7 +67,7 @@ TEST(a_position_is_gone_when_a_removal_after_it_may_be_missing)
     assert_false(is_gone(0, 10));
 }
 
-TEST(so_is_one_that_no_commit_has_reached)
+TEST(feed_position_beyond_all_commits_is_gone)
 {
     assert_true(is_gone(21, 0));
     assert_true(is_gone(1, 21));

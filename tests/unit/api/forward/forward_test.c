@@ -37,7 +37,7 @@ static const char *header_of(const struct exchange *exchange, const char *name)
     return NULL;
 }
 
-TEST_WITH(each_method_is_answered, begin_nodes, finish_nodes)
+TEST_WITH(forward_answers_every_method, begin_nodes, finish_nodes)
 {
     expect(METHOD_PUT, "/kv/x/a%2Fb", "{\"n\":1}", 201, "");
     expect(METHOD_GET, "/kv/x/a%2Fb", "", 200, "{\"n\":1}");
@@ -49,7 +49,7 @@ TEST_WITH(each_method_is_answered, begin_nodes, finish_nodes)
     assert_int_equal(house->service.counters.forwarded[FORWARDED_ANSWERED], 7);
 }
 
-TEST_WITH(headers_are_those_of_the_answer, begin_nodes, finish_nodes)
+TEST_WITH(forward_passes_headers_of_the_answer_on, begin_nodes, finish_nodes)
 {
     struct exchange *exchange = ask(METHOD_PUT, "/kv/a", kx_text("1"));
     const char *etag = talloc_strdup(house->mem, header_of(exchange, "ETag"));
@@ -68,7 +68,8 @@ TEST_WITH(headers_are_those_of_the_answer, begin_nodes, finish_nodes)
     assert_reply(exchange, 200, "1");
 }
 
-TEST_WITH(bodies_of_each_size_go_both_ways, begin_nodes, finish_nodes)
+TEST_WITH(forward_passes_bodies_of_any_size_both_ways, begin_nodes,
+          finish_nodes)
 {
     static const size_t SIZES[] = {1, 4096, 64 * 1024, 64 * 1024 + 1, MANY};
     (void)state;
@@ -88,7 +89,7 @@ TEST_WITH(bodies_of_each_size_go_both_ways, begin_nodes, finish_nodes)
     assert_reply(ask(METHOD_PUT, "/kv/b", NOTHING), 400, "bad-json");
 }
 
-TEST_WITH(a_head_has_the_length_and_no_body, begin_nodes, finish_nodes)
+TEST_WITH(forwarded_head_has_length_without_body, begin_nodes, finish_nodes)
 {
     static const size_t SIZES[] = {1, MANY};
     (void)state;
@@ -129,7 +130,7 @@ static const char *come(struct exchange *exchange, const char *until)
     }
 }
 
-TEST_WITH(a_watch_sends_what_happens, begin_nodes, finish_nodes)
+TEST_WITH(forwarded_watch_passes_events_on, begin_nodes, finish_nodes)
 {
     exchange_end(ask(METHOD_PUT, "/kv/w", kx_text("1")));
     struct exchange *watch = ask(METHOD_GET, "/watch?key=w", NOTHING);
@@ -145,7 +146,7 @@ TEST_WITH(a_watch_sends_what_happens, begin_nodes, finish_nodes)
     exchange_end(watch);
 }
 
-TEST_WITH(a_list_is_whole_and_its_client_sets_the_pace, begin_nodes,
+TEST_WITH(forwarded_list_is_complete_at_the_speed_of_its_client, begin_nodes,
           finish_nodes)
 {
     for (int n = 0; n < 8; n++) {
@@ -169,7 +170,7 @@ TEST_WITH(a_list_is_whole_and_its_client_sets_the_pace, begin_nodes,
     exchange_end(exchange);
 }
 
-TEST_WITH(a_client_that_is_gone_ends_it, begin_nodes, finish_nodes)
+TEST_WITH(forward_aborts_when_client_disconnects, begin_nodes, finish_nodes)
 {
     struct exchange *exchange =
         start(METHOD_PUT, "/kv/g", kx_text("1"), EXCHANGE_PARK);
@@ -183,7 +184,7 @@ TEST_WITH(a_client_that_is_gone_ends_it, begin_nodes, finish_nodes)
     work();
 }
 
-TEST_WITH(what_has_hopped_does_not_again, begin_nodes, finish_nodes)
+TEST_WITH(forwarded_request_is_not_forwarded_again, begin_nodes, finish_nodes)
 {
     house->hop = "1";
     struct exchange *exchange =
@@ -192,7 +193,7 @@ TEST_WITH(what_has_hopped_does_not_again, begin_nodes, finish_nodes)
     assert_reply(exchange, 503, "no-active-node");
 }
 
-TEST_WITH(without_an_active_node_that_is_said, begin_nodes, finish_nodes)
+TEST_WITH(forward_answers_no_active_node, begin_nodes, finish_nodes)
 {
     know(NULL);
     struct exchange *exchange =
@@ -206,7 +207,7 @@ TEST_WITH(without_an_active_node_that_is_said, begin_nodes, finish_nodes)
                      1);
 }
 
-TEST_WITH(what_is_answered_by_a_close_may_be_done, begin_nodes, finish_nodes)
+TEST_WITH(closed_connection_answers_commit_unknown, begin_nodes, finish_nodes)
 {
     struct rude_peer peer = {.unanswered = 2};
     (void)state;
@@ -230,7 +231,7 @@ static void assert_no_content(enum method method)
 }
 
 /* libcurl would send it once more by itself, as it does with the GET. */
-TEST_WITH(a_write_is_sent_once_over_a_kept_connection, begin_nodes,
+TEST_WITH(forward_sends_write_once_over_kept_connection, begin_nodes,
           finish_nodes)
 {
     struct rude_peer writes = {.answered = 1, .unanswered = 1};
@@ -248,14 +249,14 @@ TEST_WITH(a_write_is_sent_once_over_a_kept_connection, begin_nodes,
     assert_int_equal(reads.seen, 3);
 }
 
-TEST_WITH(connections_are_kept, begin_nodes, finish_nodes)
+TEST_WITH(forward_keeps_connections, begin_nodes, finish_nodes)
 {
     for (int n = 0; n < 20; n++)
         expect(METHOD_PUT, "/kv/k", "1", n == 0 ? 201 : 200, "");
     assert_int_equal(nodes->service.counters.connections_accepted, 1);
 }
 
-TEST_WITH(when_another_node_becomes_active_the_former_is_given_up, begin_nodes,
+TEST_WITH(forward_stops_waiting_when_another_node_becomes_active, begin_nodes,
           finish_nodes)
 {
     struct exchange *watch = ask(METHOD_GET, "/watch?key=w", NOTHING);
@@ -265,7 +266,7 @@ TEST_WITH(when_another_node_becomes_active_the_former_is_given_up, begin_nodes,
     exchange_end(watch);
 }
 
-TEST_WITH(more_than_may_be_are_refused, begin_nodes, finish_nodes)
+TEST_WITH(forward_refuses_requests_beyond_its_limit, begin_nodes, finish_nodes)
 {
     nodes->forward->lasting += FORWARD_LASTING_MAX;
     struct exchange *exchange =
@@ -279,7 +280,8 @@ TEST_WITH(more_than_may_be_are_refused, begin_nodes, finish_nodes)
     assert_int_equal(house->service.counters.forwarded[FORWARDED_REFUSED], 2);
 }
 
-TEST_WITH(a_watch_ends_when_its_node_stops, begin_nodes, finish_nodes)
+TEST_WITH(forwarded_watch_ends_when_active_node_stops, begin_nodes,
+          finish_nodes)
 {
     struct exchange *watch = ask(METHOD_GET, "/watch?key=w", NOTHING);
     come(watch, "event:");
@@ -305,7 +307,7 @@ int __wrap_epoll_ctl(int epoll_fd, int change, int fd,
     return -1;
 }
 
-TEST_WITH(only_what_needs_a_socket_that_cannot_be_watched_ends, begin_nodes,
+TEST_WITH(unwatchable_socket_ends_only_its_own_transfer, begin_nodes,
           finish_nodes)
 {
     struct exchange *watch = ask(METHOD_GET, "/watch?key=w", NOTHING);
@@ -329,7 +331,7 @@ static void *fill(void *memory)
 }
 
 /* From each allocation of the request's memory on, all fail. */
-TEST_WITH(a_request_without_memory_is_answered, begin_nodes, finish_nodes)
+TEST_WITH(forward_answers_when_memory_runs_out, begin_nodes, finish_nodes)
 {
     size_t refused = 0;
     bool done = false;

@@ -2,7 +2,7 @@
 #include "http/char_class.h"
 #include "unit.h"
 
-TEST(a_name_or_an_address_is_a_host)
+TEST(host_accepts_names_and_addresses)
 {
     static const char *const VALID[] = {
         "a",          "localhost", "kindex.test:4512", "127.0.0.1:80",
@@ -15,7 +15,7 @@ TEST(a_name_or_an_address_is_a_host)
             fail_msg("%s", VALID[i]);
 }
 
-TEST(other_texts_are_not)
+TEST(host_rejects_other_texts)
 {
     static const char *const INVALID[] = {
         "",     ":",     ":80",   "a,b",  "a b",    "a/b", "a:b",

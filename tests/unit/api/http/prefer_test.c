@@ -2,7 +2,7 @@
 #include "http/accept.h"
 #include "unit.h"
 
-TEST(seconds_are_found_among_other_preferences)
+TEST(prefer_wait_is_found_among_other_preferences)
 {
     assert_int_equal(prefer_wait("wait=10"), 10);
     assert_int_equal(prefer_wait("respond-async, wait=5"), 5);
@@ -12,14 +12,14 @@ TEST(seconds_are_found_among_other_preferences)
     assert_int_equal(prefer_wait("x,,wait=3"), 3);
 }
 
-TEST(there_is_a_longest_wait)
+TEST(prefer_wait_is_limited)
 {
     assert_int_equal(prefer_wait("wait=60"), PREFER_WAIT_MAX);
     assert_int_equal(prefer_wait("wait=61"), PREFER_WAIT_MAX);
     assert_int_equal(prefer_wait("wait=99999999999999999999"), PREFER_WAIT_MAX);
 }
 
-TEST(what_is_no_preference_to_wait_is_none)
+TEST(prefer_wait_ignores_other_texts)
 {
     static const char *const texts[] = {
         "",          "wait",    "wait=",    "wait=-1",        "wait=1x",
@@ -31,7 +31,7 @@ TEST(what_is_no_preference_to_wait_is_none)
         assert_int_equal(prefer_wait(texts[i]), 0);
 }
 
-TEST(other_preferences_are_there_or_not)
+TEST(prefer_has_finds_preferences)
 {
     assert_true(prefer_has("server-timing", "server-timing"));
     assert_true(prefer_has("wait=5, Server-Timing ;x", "server-timing"));
@@ -40,7 +40,7 @@ TEST(other_preferences_are_there_or_not)
     assert_false(prefer_has(NULL, "server-timing"));
 }
 
-TEST(a_preference_has_one_value_or_another)
+TEST(prefer_says_compares_the_value)
 {
     static const char *const said[] = {
         "return=representation", "wait=5, return = representation",

@@ -21,7 +21,7 @@ static void body_is(struct story *story, const char *wanted)
     kx_buffer_free(&story->reply.body);
 }
 
-TEST(each_code_is_whole_and_unique)
+TEST(problem_rows_are_complete_and_unique)
 {
     for (int i = 0; i < PROBLEM_COUNT; i++) {
         const struct problem_row *row = problem_row((enum problem_code)i);
@@ -35,7 +35,7 @@ TEST(each_code_is_whole_and_unique)
     assert_false(problem_find(kx_text("no-such-code"), &none));
 }
 
-TEST(each_document_is_valid_json)
+TEST(problem_documents_are_valid_json)
 {
     for (int i = 0; i < PROBLEM_COUNT; i++) {
         struct kx_buffer body;
@@ -47,7 +47,7 @@ TEST(each_document_is_valid_json)
     }
 }
 
-TEST(a_problem_replaces_the_reply)
+TEST(problem_replaces_earlier_reply)
 {
     struct story story = begin(*state);
     kx_add_text(&story.reply.body, "half of an answer");
@@ -64,7 +64,7 @@ TEST(a_problem_replaces_the_reply)
             "later.\"}");
 }
 
-TEST(members_follow_the_document)
+TEST(problem_members_follow_the_document)
 {
     struct story story = begin(*state);
     problem(&story.request, &story.reply, PROBLEM_KEY_NOT_FOUND, "None.");
@@ -77,7 +77,7 @@ TEST(members_follow_the_document)
                     "\"d\":18446744073709551615}");
 }
 
-TEST(a_fault_shows_where_it_is)
+TEST(problem_of_fault_has_pointer_and_offset)
 {
     struct story story = begin(*state);
     struct kx_fault fault;
@@ -93,7 +93,7 @@ TEST(a_fault_shows_where_it_is)
     kx_buffer_free(&story.reply.body);
 }
 
-TEST(a_cleared_fault_shows_nothing_of_what_was_in_memory)
+TEST(cleared_fault_shows_no_earlier_memory)
 {
     struct story story = begin(*state);
     struct kx_fault fault;
@@ -106,7 +106,7 @@ TEST(a_cleared_fault_shows_nothing_of_what_was_in_memory)
     kx_buffer_free(&story.reply.body);
 }
 
-TEST(each_status_has_a_code)
+TEST(problem_of_maps_every_status)
 {
     assert_int_equal(problem_of(KX_UNKNOWN), PROBLEM_COMMIT_UNKNOWN);
     assert_int_equal(problem_of(KX_ABSENT), PROBLEM_KEY_NOT_FOUND);
@@ -114,7 +114,7 @@ TEST(each_status_has_a_code)
         assert_true(problem_of((enum kx_status)status) < PROBLEM_COUNT);
 }
 
-TEST(a_formatted_header_lives_with_the_request)
+TEST(formatted_header_lives_in_request_memory)
 {
     struct story story = begin(*state);
     reply_headerf(&story.request, &story.reply, "ETag", "\"%s\"", "abc");

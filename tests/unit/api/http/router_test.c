@@ -55,7 +55,7 @@ static const struct {
 
 static struct service SERVICE = {.routes = &ROUTES};
 
-TEST(each_path_finds_its_row)
+TEST(route_find_matches_every_path)
 {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct request request = {.service = &SERVICE,
@@ -74,7 +74,7 @@ TEST(each_path_finds_its_row)
     }
 }
 
-TEST(a_path_names_its_methods)
+TEST(route_allow_lists_methods_of_path)
 {
     char allow[128];
     struct request request = {.service = &SERVICE, .path = kx_text("/list")};
@@ -91,7 +91,7 @@ TEST(a_path_names_its_methods)
     assert_string_equal(allow, "");
 }
 
-TEST(methods_have_their_case)
+TEST(method_names_are_case_sensitive)
 {
     assert_int_equal(method_parse("PATCH"), METHOD_PATCH);
     assert_int_equal(method_parse("patch"), METHOD_OTHER);
@@ -101,7 +101,7 @@ TEST(methods_have_their_case)
                          method);
 }
 
-TEST(only_routes_that_write_have_the_flag_commits)
+TEST(only_writing_routes_have_the_flag_commits)
 {
     const struct route *rows = ROUTES.rows;
     for (size_t i = 0; i < ROUTES.count; i++) {

@@ -2,7 +2,7 @@
 #include "http/timing.h"
 #include "unit.h"
 
-TEST(phases_of_a_commit_are_between_its_milestones)
+TEST(timing_phases_lie_between_milestones_of_the_commit)
 {
     struct timing timing;
     (void)state;
@@ -23,7 +23,7 @@ TEST(phases_of_a_commit_are_between_its_milestones)
     assert_int_equal(timing.phases[PHASE_HANDLE], timing.total_ns - 100);
 }
 
-TEST(a_refused_commit_was_neither_applied_nor_flushed)
+TEST(timing_of_refused_commit_has_no_apply_or_flush)
 {
     struct timing timing;
     (void)state;
@@ -38,7 +38,7 @@ TEST(a_refused_commit_was_neither_applied_nor_flushed)
     assert_int_equal(timing.phases[PHASE_PLAN], 20);
 }
 
-TEST(waiting_for_news_does_not_count)
+TEST(timing_excludes_waits_for_news)
 {
     struct timing timing;
     (void)state;
@@ -53,7 +53,7 @@ TEST(waiting_for_news_does_not_count)
     assert_int_equal(timing.phases[PHASE_HANDLE], timing.total_ns);
 }
 
-TEST(the_header_names_what_took_time)
+TEST(server_timing_names_phases_that_took_time)
 {
     char text[TIMING_TEXT_MAX];
     struct timing timing = {.total_ns = 1500000};
@@ -65,7 +65,7 @@ TEST(the_header_names_what_took_time)
                         "total;dur=1.500, handle;dur=0.500, flush;dur=1.000");
 }
 
-TEST(the_longest_header_fits)
+TEST(server_timing_of_all_phases_fits)
 {
     char text[TIMING_TEXT_MAX];
     struct timing timing = {.total_ns = UINT64_MAX / 10};

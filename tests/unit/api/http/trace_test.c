@@ -34,7 +34,7 @@ static struct request read_headers(struct headers *headers)
     return request;
 }
 
-TEST(an_identifier_is_short_and_plain)
+TEST(request_id_accepts_only_short_plain_text)
 {
     static const char *const bad[] = {"",         "a b", "a\"", "a=b", "a\nb",
                                       "\xc3\xa4", "a/b", "a,b", " a"};
@@ -51,7 +51,7 @@ TEST(an_identifier_is_short_and_plain)
     assert_true(trace_is_request_id(text));
 }
 
-TEST(a_trace_is_read_as_the_standard_says)
+TEST(traceparent_is_parsed_by_the_standard)
 {
     struct trace trace = {.named = false};
     bool sampled = false;
@@ -66,7 +66,7 @@ TEST(a_trace_is_read_as_the_standard_says)
     assert_true(sampled);
 }
 
-TEST(a_later_version_may_have_more)
+TEST(traceparent_of_later_version_may_be_longer)
 {
     struct trace trace;
     bool sampled;
@@ -78,7 +78,7 @@ TEST(a_later_version_may_have_more)
         trace_parse("00-" TRACE "-" SPAN "-01-what", &trace, &sampled));
 }
 
-TEST(what_is_no_trace_is_left_alone)
+TEST(malformed_traceparent_leaves_trace_unchanged)
 {
     static const char *const bad[] = {
         "",
@@ -104,7 +104,7 @@ TEST(what_is_no_trace_is_left_alone)
     }
 }
 
-TEST(a_request_is_known_by_what_its_client_calls_it)
+TEST(request_id_comes_from_client)
 {
     struct headers both = {"mine", "00-" TRACE "-" SPAN "-00", NULL};
     struct headers trace = {"not mine!", "00-" TRACE "-" SPAN "-01", NULL};
@@ -119,7 +119,7 @@ TEST(a_request_is_known_by_what_its_client_calls_it)
     assert_true(request.trace.timing);
 }
 
-TEST(a_request_without_a_name_gets_one)
+TEST(request_id_is_made_when_client_sends_none)
 {
     struct headers none = {NULL, "nothing", "server-timing"};
     char first[TRACE_REQUEST_ID_MAX + 1];

@@ -42,7 +42,7 @@ static const struct {
     {"/", "7b", ""},
 };
 
-TEST_WITH(what_is_wrong_is_said_in_plain_text, begin_calls, finish_calls)
+TEST_WITH(errors_are_plain_text, begin_calls, finish_calls)
 {
     struct story *story = *state;
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
@@ -71,7 +71,8 @@ static struct kx_slice repeated(void *mem, const char *hex, size_t count)
     return kx_buffer_slice(&all);
 }
 
-TEST_WITH(numbers_of_parts_are_limited, begin_calls, finish_calls)
+TEST_WITH(numbers_of_ranges_checks_and_mutations_are_limited, begin_calls,
+          finish_calls)
 {
     static const struct {
         const char *path;
@@ -94,7 +95,7 @@ TEST_WITH(numbers_of_parts_are_limited, begin_calls, finish_calls)
 
 /* Half a million parts of two bytes each must not become a hundred times as
  * much memory. */
-TEST_WITH(a_small_body_cannot_take_much_memory, begin_calls, finish_calls)
+TEST_WITH(small_message_cannot_take_much_memory, begin_calls, finish_calls)
 {
     struct story *story = *state;
     static const char *const fields[] = {"1200", "0a00", "1a00", "7a00",

@@ -107,14 +107,12 @@ static void replay(struct story *story, const char *client)
     json_decref(all);
 }
 
-TEST_WITH(deno_is_answered_as_it_was_by_its_own_server, begin_calls,
-          finish_calls)
+TEST_WITH(replies_to_deno_equal_recorded_replies, begin_calls, finish_calls)
 {
     replay(*state, "deno");
 }
 
-TEST_WITH(node_is_answered_as_it_was_by_its_own_server, begin_calls,
-          finish_calls)
+TEST_WITH(replies_to_node_equal_recorded_replies, begin_calls, finish_calls)
 {
     replay(*state, "node");
 }
@@ -162,7 +160,8 @@ static void set_large(struct story *story)
 }
 
 /* The reply shows what was there when it was read. */
-TEST_WITH(a_large_reply_is_written_after_its_view, begin_calls, finish_calls)
+TEST_WITH(large_snapshot_read_is_written_after_its_view, begin_calls,
+          finish_calls)
 {
     static const char hex[] = "0a0d0a0302610012040261 00ff180a"
                               "0a0f0a0302620012040262 00ff180a2001"
@@ -206,7 +205,7 @@ TEST_WITH(a_large_reply_is_written_after_its_view, begin_calls, finish_calls)
 
 /* ---- Versions and databases --------------------------------------------- */
 
-TEST_WITH(another_database_or_version_is_refused, begin_calls, finish_calls)
+TEST_WITH(other_database_or_version_is_refused, begin_calls, finish_calls)
 {
     struct story *story = *state;
     struct kx_slice empty = kx_slice(NULL, 0);
@@ -227,7 +226,7 @@ TEST_WITH(another_database_or_version_is_refused, begin_calls, finish_calls)
 
 /* Recorded requests with some bytes changed: every answer is a good or a 4xx
  * one. */
-TEST_WITH(damaged_requests_are_answered, begin_calls, finish_calls)
+TEST_WITH(damaged_messages_are_answered, begin_calls, finish_calls)
 {
     struct story *story = *state;
     uint64_t seed = random_seed("kvconnect");

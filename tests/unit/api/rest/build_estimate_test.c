@@ -25,7 +25,7 @@ static struct kx_index_info at(double seconds)
     return info;
 }
 
-TEST(from_the_first_tenth_on_the_estimate_is_right)
+TEST(build_estimate_is_right_from_the_first_tenth_on)
 {
     double all = READ_S + WRITE_S;
     for (double share = 0.1; share < 0.95; share += 0.05) {
@@ -37,7 +37,7 @@ TEST(from_the_first_tenth_on_the_estimate_is_right)
     }
 }
 
-TEST(a_paused_build_has_no_estimate)
+TEST(paused_build_has_no_estimate)
 {
     struct kx_index_info info = at(10);
     assert_true(indexjson_eta(&info) > 0);
@@ -60,7 +60,7 @@ static double percent_at(void *memory, double seconds)
     return percent;
 }
 
-TEST(the_percentage_is_that_of_the_time)
+TEST(build_percentage_follows_time)
 {
     for (double share = 0.1; share < 0.95; share += 0.1) {
         double percent = percent_at(*state, (READ_S + WRITE_S) * share);

@@ -44,7 +44,7 @@ static const struct {
     {TAG_1, TAG_2, ONE, true},
 };
 
-TEST_WITH(conditions_hold_as_http_says, memory_open, memory_close)
+TEST_WITH(conditions_follow_rfc_9110, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct conditions conditions;
@@ -61,7 +61,7 @@ TEST_WITH(conditions_hold_as_http_says, memory_open, memory_close)
     }
 }
 
-TEST(an_etag_is_the_versionstamp_in_quotes)
+TEST(etag_is_versionstamp_in_quotes)
 {
     char text[ETAG_SIZE + 1];
     (void)state;

@@ -15,7 +15,7 @@ static struct kx_slice position(void)
                     12);
 }
 
-TEST_WITH(a_cursor_gives_its_position_back, memory_open, memory_close)
+TEST_WITH(cursor_read_returns_written_position, memory_open, memory_close)
 {
     struct kx_buffer text, back;
     struct input_error error;
@@ -29,7 +29,7 @@ TEST_WITH(a_cursor_gives_its_position_back, memory_open, memory_close)
     kx_buffer_free(&back);
 }
 
-TEST_WITH(a_cursor_is_of_one_list, memory_open, memory_close)
+TEST_WITH(cursor_read_rejects_cursor_of_another_list, memory_open, memory_close)
 {
     struct kx_range others[3] = {USERS, USERS, USERS};
     struct kx_buffer text, back;
@@ -52,7 +52,7 @@ TEST_WITH(a_cursor_is_of_one_list, memory_open, memory_close)
     kx_buffer_free(&back);
 }
 
-TEST_WITH(a_changed_cursor_is_refused, memory_open, memory_close)
+TEST_WITH(cursor_read_rejects_changed_text, memory_open, memory_close)
 {
     struct kx_buffer text, back;
     struct input_error error;

@@ -3,7 +3,7 @@
 #include "rest/key_text.h"
 #include "unit.h"
 
-TEST_WITH(taken_keys_come_back, memory_open, memory_close)
+TEST_WITH(json_keys_come_back_unchanged, memory_open, memory_close)
 {
     static const char *const KEYS[] = {
         "[]",
@@ -54,7 +54,7 @@ static const struct {
     {"[\"\\ud800\"]", PROBLEM_BAD_JSON, ""},
 };
 
-TEST_WITH(other_keys_are_refused, memory_open, memory_close)
+TEST_WITH(json_keys_of_other_forms_are_refused, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct kx_buffer key;

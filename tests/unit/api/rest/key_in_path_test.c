@@ -50,7 +50,7 @@ static const struct {
     {"=\"x\"", "[\"x\"]", "x"},
 };
 
-TEST_WITH(paths_are_keys_and_come_back, memory_open, memory_close)
+TEST_WITH(paths_become_keys_and_back, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct kx_buffer key, expected, back;
@@ -114,7 +114,7 @@ static const struct {
     {"=%22%5Cud800%22", PROBLEM_BAD_KEY, "JSON string"},
 };
 
-TEST_WITH(other_paths_are_refused, memory_open, memory_close)
+TEST_WITH(paths_of_other_forms_are_refused, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct kx_buffer key;
@@ -182,7 +182,7 @@ static void add_nasty_part(uint64_t *seed, struct kx_buffer *key)
     kx_buffer_free(&text);
 }
 
-TEST_WITH(nasty_keys_survive, memory_open, memory_close)
+TEST_WITH(unusual_keys_survive_path_and_json, memory_open, memory_close)
 {
     uint64_t seed = random_seed("path_test");
     for (int round = 0; round < 20000; round++) {

@@ -10,7 +10,7 @@ static bool read(const char *text, void *memory, struct query_params *query,
     return query_params_read(kx_text(text), ALLOWED, memory, query, error);
 }
 
-TEST_WITH(parameters_are_split_raw_and_decoded_once, memory_open, memory_close)
+TEST_WITH(query_is_split_raw_and_decoded_once, memory_open, memory_close)
 {
     struct query_params query;
     struct input_error error;
@@ -43,7 +43,8 @@ TEST_WITH(unknown_and_repeated_parameters_are_refused, memory_open,
     talloc_free_children(*state);
 }
 
-TEST_WITH(limits_are_whole_numbers_of_a_page, memory_open, memory_close)
+TEST_WITH(query_limit_accepts_whole_numbers_up_to_a_page, memory_open,
+          memory_close)
 {
     static const struct {
         const char *text;
@@ -74,7 +75,7 @@ TEST_WITH(limits_are_whole_numbers_of_a_page, memory_open, memory_close)
     talloc_free_children(*state);
 }
 
-TEST_WITH(flags_are_true_or_false, memory_open, memory_close)
+TEST_WITH(query_flags_accept_true_and_false, memory_open, memory_close)
 {
     static const struct {
         const char *text;
@@ -121,8 +122,7 @@ static const struct {
     {"prefix=[null]", NULL},
 };
 
-TEST_WITH(keys_come_as_path_or_json_and_are_never_guessed, memory_open,
-          memory_close)
+TEST_WITH(query_keys_are_paths_or_json, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
         struct query_params query;

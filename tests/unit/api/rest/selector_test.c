@@ -51,7 +51,7 @@ static void same_bytes(const char *query, struct kx_slice bytes,
         fail_msg("%s: %s is not %s", query, text, expected);
 }
 
-TEST_WITH(selections_are_ranges, memory_open, memory_close)
+TEST_WITH(selector_makes_ranges_of_selections, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct selector selector;
@@ -64,7 +64,7 @@ TEST_WITH(selections_are_ranges, memory_open, memory_close)
     talloc_free_children(*state);
 }
 
-TEST_WITH(other_selections_are_refused, memory_open, memory_close)
+TEST_WITH(selector_rejects_contradictory_selections, memory_open, memory_close)
 {
     static const char *const REFUSED[] = {
         "start=a",
@@ -89,7 +89,7 @@ TEST_WITH(other_selections_are_refused, memory_open, memory_close)
     talloc_free_children(*state);
 }
 
-TEST_WITH(a_resumed_range_follows_its_position, memory_open, memory_close)
+TEST_WITH(resumed_range_begins_after_position, memory_open, memory_close)
 {
     struct selector selector;
     struct input_error error;
@@ -108,7 +108,7 @@ TEST_WITH(a_resumed_range_follows_its_position, memory_open, memory_close)
     talloc_free_children(*state);
 }
 
-TEST_WITH(a_range_is_never_left, memory_open, memory_close)
+TEST_WITH(resumed_range_never_exceeds_its_bounds, memory_open, memory_close)
 {
     struct selector selector;
     struct input_error error;
@@ -126,7 +126,7 @@ TEST_WITH(a_range_is_never_left, memory_open, memory_close)
 
 /* A cursor is checked for its list, so only a damaged or foreign one has a
  * position that the list does not have. */
-TEST_WITH(a_cursor_continues_within_its_list, memory_open, memory_close)
+TEST_WITH(selector_continue_stays_within_the_list, memory_open, memory_close)
 {
     static const struct {
         struct kx_slice position;

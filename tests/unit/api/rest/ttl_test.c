@@ -29,7 +29,7 @@ static const struct {
     {"1s ", 0},
 };
 
-TEST(times_have_a_number_and_a_unit)
+TEST(ttl_is_number_with_unit)
 {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct input_error error;
@@ -43,7 +43,7 @@ TEST(times_have_a_number_and_a_unit)
     }
 }
 
-TEST(ulids_grow_whatever_the_clock_does)
+TEST(ulids_increase_when_the_clock_goes_back)
 {
     static const int64_t TIMES[] = {1000, 1000, 1000, 900, 2000, 1999, 2000};
     char before[ULID_SIZE] = {0};
@@ -58,7 +58,7 @@ TEST(ulids_grow_whatever_the_clock_does)
     kx_clock_set(0);
 }
 
-TEST(a_ulid_begins_with_its_time)
+TEST(ulid_begins_with_its_time)
 {
     char ulid[ULID_SIZE];
     (void)state;

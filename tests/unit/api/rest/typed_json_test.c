@@ -56,7 +56,7 @@ TEST_WITH(typed_values_are_stored_in_their_encoding, memory_open, memory_close)
     talloc_free_children(*state);
 }
 
-TEST_WITH(other_typed_values_are_refused, memory_open, memory_close)
+TEST_WITH(malformed_typed_values_are_refused, memory_open, memory_close)
 {
     static const char *const REFUSED[] = {
         "1",
@@ -111,7 +111,7 @@ static void shows(const struct kx_value *value, bool plain, const char *json,
     kx_buffer_free(&out);
 }
 
-TEST_WITH(values_are_shown_plain_where_json_can, memory_open, memory_close)
+TEST_WITH(values_are_plain_json_where_possible, memory_open, memory_close)
 {
     struct kx_value json = {.encoding = KX_JSON, .data = kx_text("0.10")};
     struct kx_value count = {.encoding = KX_LE64,
@@ -127,7 +127,7 @@ TEST_WITH(values_are_shown_plain_where_json_can, memory_open, memory_close)
           *state);
 }
 
-TEST_WITH(a_pointer_is_shown_as_its_parts, memory_open, memory_close)
+TEST_WITH(pointer_value_is_shown_as_its_key_parts, memory_open, memory_close)
 {
     struct kx_buffer parts;
     struct kx_value pointer = {.encoding = KX_POINTER};
