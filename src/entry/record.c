@@ -18,8 +18,8 @@ enum {
     OTHER_FORM = 0x8000
 };
 
-/* At most 8 bytes, which must be there. Inline, because a known size is one
- * load: this runs several times for each entry of a list. */
+/* Takes at most 8 bytes, which rest must have. Inline, because a constant size
+ * becomes one load: this runs several times for each entry of a list. */
 static inline uint64_t take(struct kx_slice *rest, size_t size)
 {
     uint64_t number = 0;
@@ -29,7 +29,7 @@ static inline uint64_t take(struct kx_slice *rest, size_t size)
     return le64toh(number);
 }
 
-/* The same for a size that is not known before. */
+/* The same for a size that is not a constant. */
 static uint64_t take_stamp(struct kx_slice *rest, size_t size)
 {
     enum { WORD = sizeof(uint64_t) };

@@ -11,7 +11,8 @@
  *   4        id of the index
  *   2        bits 0-11: position of the owner in the row's own key, or 0;
  *            bit 12: a tombstone; bit 13: a client's copy with another stamp
- * (plan_adopt.h); bit 14: this is the odd form; bit 15: the other form follows
+ *            (plan_adopt.h); bit 14: the record is the odd form; bit 15: the
+ *            other form follows
  *   4 + n    size and record of the other form, if bit 15 is set
  *   2 + n    size and bytes of the owner, if its position is 0
  *
@@ -34,11 +35,12 @@ struct record {
     int64_t expires_at_ms; /* 0: never */
     uint32_t index;        /* 0: not an index entry */
     uint16_t owner_at;
-    bool odd;              /* this is the odd form (row_form.h) */
+    bool odd;              /* the record is the odd form (row_form.h) */
     struct kx_slice other; /* the other form's record, or empty */
-    bool deleted; /* a tombstone: the row of an index that says that an entry is
-                   * gone; its time is up when it may be forgotten */
-    bool own; /* a copy by a client: stamp and bytes differ from its owner's */
+    bool deleted; /* a tombstone: an index row that says that an entry is
+                   * gone; it is removed when it expires */
+    bool own;     /* a client's copy: stamp and bytes differ from the
+                   * owner's */
     struct kx_slice owner; /* primary key after the prefix, if owner_at is 0 */
     struct kx_slice media_type;
     struct kx_slice value;
@@ -50,9 +52,9 @@ bool record_read(struct kx_slice bytes, struct record *record_out);
 /* Appends a record to out; out->failed if memory runs out. */
 void record_write(const struct record *record, struct kx_buffer *out);
 
-/* The owner of an index entry with this key: the primary key's parts after the
- * index's prefix. A slice of key or of the record; empty if the record is
- * damaged. */
+/* The owner of an index entry with this key: the parts of the primary key after
+ * the index's prefix. The slice points into key or the record; it is empty if
+ * the record is damaged. */
 struct kx_slice record_owner(const struct record *record, struct kx_slice key);
 
 /* True if the bytes begin the record of an index entry. */
@@ -66,8 +68,8 @@ static inline bool record_expired(const struct record *record, int64_t now_ms)
            !record->deleted;
 }
 
-/* The entry as clients see it. Nothing is copied: it is valid as long as key
- * and the record's bytes are. */
+/* The entry as clients see it. Its slices point into key and the record's
+ * bytes. */
 void record_show(const struct record *record, struct kx_slice key,
                  struct kx_entry *entry_out);
 /* The same for its value alone. */

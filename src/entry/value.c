@@ -389,12 +389,21 @@ static enum kx_status combine_v8(struct combination *combination)
 
 /* ---- sum, min and max ---------------------------------------------------- */
 
+static bool is_json_number(const struct kx_value *value)
+{
+    return value->encoding == KX_JSON &&
+           kx_json_type(value->data) == KX_JSON_NUMBER;
+}
+
+/* JSON numbers are combined as they are written, without reading doubles. */
 static enum kx_status arithmetic(struct combination *combination)
 {
     const struct kx_value *operand = &combination->mutation->value;
     const struct kx_value *stored = combination->stored;
     const void *memory = combination->out->owner;
     bool v8 = operand->encoding == KX_V8;
+    if (is_json_number(operand) && stored != NULL && is_json_number(stored))
+        return combine_json(combination);
     combination->right = read_number(operand, memory);
     enum number_kind kind = combination->right.kind;
     if (kind == NUMBER_NONE && v8)
@@ -416,9 +425,8 @@ static enum kx_status arithmetic(struct combination *combination)
                        "the stored value is %s; %s with %s needs %s",
                        value_type_text(stored), verb_of(combination),
                        value_type_text(operand), value_type_text(operand));
-    return kind == NUMBER_U64 ? combine_u64(combination, combination->left.u64,
-                                            combination->right.u64)
-                              : combine_json(combination);
+    return combine_u64(combination, combination->left.u64,
+                       combination->right.u64);
 }
 
 /* ---- Patches ------------------------------------------------------------ */
@@ -448,7 +456,7 @@ static enum kx_status stored_json(const struct combination *combination,
                          value_type_text(combination->stored));
 }
 
-/* Names the operation that failed, with its path. */
+/* Describes the operation that failed, with its path. */
 static enum kx_status fail_patch(const struct json_patch *patch,
                                  enum json_patch_result result,
                                  struct kx_fault *fault)
@@ -508,7 +516,7 @@ static enum kx_status operate(struct combination *combination,
                : fail_patch(&patch, result, combination->fault);
 }
 
-/* A merge passes each level of the target again that the patch goes into. */
+/* A merge passes each level of the target that the patch changes again. */
 static enum kx_status merge(struct combination *combination,
                             struct kx_slice stored)
 {
@@ -526,7 +534,7 @@ static enum kx_status merge(struct combination *combination,
     return KX_OK;
 }
 
-/* The number at the place of a sum that is out of bounds is the result then. */
+/* With KX_OUT_OF_BOUNDS the result is the number at the path of the sum. */
 static enum kx_status patch(struct combination *combination)
 {
     const struct kx_value *operand = &combination->mutation->value;

@@ -14,8 +14,9 @@ struct kx_slice json_pointer_take(struct kx_slice *pointer);
  * At most KX_POINTER_MAX bytes of it are written. */
 void json_pointer_add_name(struct kx_slice token, struct kx_buffer *out);
 
-/* As kx_json_find; the charge (NULL: not counted) pays for the bytes that are
- * passed: those up to the end of the value, or all, once for each token. */
+/* Finds a value as kx_json_find does, and charges for the bytes passed: those
+ * up to the end of the value, or the whole text if there is no such value, once
+ * for each token. charge NULL: not counted. */
 bool json_pointer_find(struct kx_slice text, struct kx_slice pointer,
                        struct charge *charge, struct kx_slice *value_out);
 

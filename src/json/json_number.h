@@ -1,19 +1,20 @@
-/* Numbers of JSON as they are written: compared by their decimal values, and
- * added. A token is the text of a valid number, without white space. Any
+/* Numbers as they are written in JSON, compared by their decimal values, and
+ * added. A token is the text of a valid number without white space. Any
  * thread. */
 #ifndef JSON_NUMBER_H
 #define JSON_NUMBER_H
 
 #include "kindex.h"
 
-/* Negative, 0 or positive as the decimal value of a is less than, equal to or
+/* Negative, 0 or positive if the decimal value of a is less than, equal to or
  * greater than that of b: 1.0 equals 1e0, and 9007199254740993 is greater than
- * 9007199254740992. Exponents beyond 2^48 are taken for 2^48. */
+ * 9007199254740992. Exponents beyond 2^48 count as 2^48. */
 int json_number_compare(struct kx_slice a, struct kx_slice b);
 
-/* Appends the sum: exact if both are integers without fraction and exponent and
- * it fits into 64 bits with a sign; otherwise that of the nearest doubles.
- * False if that is not finite; out->failed tells of memory. */
+/* Appends the sum. It is exact if both numbers are integers without fraction
+ * and exponent and the sum fits into a signed 64-bit integer; otherwise it is
+ * the sum of the nearest doubles. False if that is not finite. Without memory
+ * out->failed is set. */
 bool json_number_sum(struct kx_slice a, struct kx_slice b,
                      struct kx_buffer *out);
 

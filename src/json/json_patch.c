@@ -28,7 +28,7 @@ struct patching {
 /* Carries out the present operation on the text. */
 typedef enum json_patch_result operation_fn(struct patching *patching);
 
-/* Bytes are copied so many times as fast as JSON is passed. */
+/* Copying bytes is so many times as fast as passing over JSON. */
 enum { COPIED_PER_PASSED = 8 };
 
 /* Pays for passing over the bytes once. */
@@ -294,8 +294,9 @@ static enum json_patch_result apply_move(struct patching *patching)
                : result;
 }
 
-/* Pays for comparing the operand with a value, before it is done: each level of
- * either text is passed again. False: the budget does not have so much. */
+/* Pays for comparing the operand with a value, before the comparison, which
+ * passes each level of either text again. False if the budget does not suffice.
+ */
 static bool pay_comparison(const struct patching *patching,
                            struct kx_slice value)
 {
@@ -319,7 +320,7 @@ static enum json_patch_result apply_test(struct patching *patching)
 
 /* ---- set, append, include, exclude --------------------------------------- */
 
-/* Writes the value inside an object for each token of the rest. */
+/* Writes the value, nested in an object for each token of the rest. */
 static void nest(struct kx_slice rest, struct kx_slice value,
                  struct kx_buffer *out)
 {
@@ -488,14 +489,15 @@ static enum json_patch_result read_bounds(struct patching *patching,
     return JSON_PATCH_DONE;
 }
 
-/* A number is read as a double, added up, and compared with both bounds. */
+/* A sum reads a number as a double, adds it, and compares it with both bounds.
+ */
 static void charge_number(struct patching *patching, struct kx_slice number)
 {
     enum { PASSES = 4 };
     charge_add(patching->patch->charge, PASSES * number.size, CHARGE_PASSED);
 }
 
-/* The number at the path, or nothing, and the sum, in the scratch `from`. */
+/* Finds the number at the path, if any, and writes the sum to `from`. */
 static enum json_patch_result add_up(struct patching *patching)
 {
     struct kx_slice *present = &patching->present;
@@ -512,7 +514,7 @@ static enum json_patch_result add_up(struct patching *patching)
     return patching->from.failed ? JSON_PATCH_NO_MEMORY : JSON_PATCH_DONE;
 }
 
-/* Replaces the sum by the bound if it is beyond it. */
+/* Replaces a sum beyond a bound by the bound. */
 static enum json_patch_result hold(const struct sum_bounds *bounds,
                                    struct kx_slice *sum)
 {
@@ -619,7 +621,7 @@ static enum json_patch_result operate(struct patching *patching,
     return operation->operate(patching);
 }
 
-/* Its members are looked for one after another. */
+/* The members of an operation are searched one after another. */
 static void charge_operation(struct charge *charge, struct kx_slice item)
 {
     enum { LOOK_UPS = 4 };

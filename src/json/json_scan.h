@@ -67,7 +67,7 @@ static inline uint64_t json_zeros(uint64_t word)
     return word - JSON_ONES;
 }
 
-/* Marks of the bytes for which json_is_stop is true; 0: it is for none. */
+/* Marks the bytes for which json_is_stop is true; 0 without such a byte. */
 static inline uint64_t json_word_stops(uint64_t word)
 {
     return (json_zeros(word ^ '"' * JSON_ONES) |
@@ -78,10 +78,10 @@ static inline uint64_t json_word_stops(uint64_t word)
 
 /* ---- Blocks ------------------------------------------------------------- */
 
-/* Marks within the JSON_BLOCK bytes at `at`: json_stops marks the bytes for
- * which json_is_stop is true, json_ends the quotes and backslashes. Without
- * any, the marks are 0; otherwise json_first is the number of bytes before the
- * first. */
+/* Within the JSON_BLOCK bytes at `at`, json_stops marks the bytes for which
+ * json_is_stop is true, json_ends the quotes and backslashes. The marks are 0
+ * without such a byte; otherwise json_first is the number of bytes before the
+ * first one. */
 #ifdef __SSE2__
 
 enum { JSON_BLOCK = 16 };

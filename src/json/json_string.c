@@ -150,8 +150,8 @@ static void escape_byte(uint8_t byte, struct kx_buffer *out)
     kx_add_text(out, text);
 }
 
-/* Is there no stop in less than JSON_BLOCK bytes? Two words that overlap tell,
- * or one of two halves that do. */
+/* True if a text of less than JSON_BLOCK bytes has no stop. Tests two words
+ * that overlap, or one word of two overlapping halves. */
 static bool is_short_plain(struct kx_slice text)
 {
     const uint8_t *at = text.data;
@@ -171,7 +171,7 @@ static bool is_short_plain(struct kx_slice text)
 }
 
 /* The next byte from `at` on that must be escaped, or the end. After the whole
- * blocks, the text's last JSON_BLOCK bytes are tested once more as a block. */
+ * blocks, the last JSON_BLOCK bytes of the text are tested as one block. */
 static const uint8_t *skip_plain(const uint8_t *at, struct kx_slice text)
 {
     const uint8_t *end = text.data + text.size;

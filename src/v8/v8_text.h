@@ -70,9 +70,8 @@ bool v8_text_number(struct v8_text *text, double number);
 
 /* Continues with the object that the token refers to. */
 bool v8_text_enter(struct v8_text *text);
-/* The same. But if that makes the text too long, null is written instead, and
- * for each later reference this returns false. False also if the reference
- * cannot be followed. */
+/* The same, but if the text becomes too long, null replaces the object, and
+ * later calls return false. False also if the reference cannot be followed. */
 bool v8_text_try_enter(struct v8_text *text);
 
 #endif
