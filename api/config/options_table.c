@@ -116,7 +116,9 @@ static const struct option_row TABLE[] = {
      "memory for the bodies of all requests and replies; while it is used up, "
      "large bodies are refused and lists wait"},
     {"queue-max", OPTION_NUMBER, offsetof(struct options, queue_max), "4096", 1,
-     1000000, "commits that may wait; further commits get 503"},
+     1000000,
+     "commits that may wait, half of them of one client; further commits get "
+     "503"},
     {"idempotency-ttl", OPTION_DURATION,
      offsetof(struct options, idempotency_ttl_ms), "24h", 1, 30ull * DAY_MS,
      "how long the result of a write with an Idempotency-Key is kept for "
