@@ -129,7 +129,7 @@ static enum kx_status find_end(struct walk *walk, bool reverse,
     return status == KX_OK && out->failed ? KX_NO_MEMORY : status;
 }
 
-/* The bytes of a key from `at` on, as a number. */
+/* Returns the bytes of a key from `at` on, as a number. */
 static uint64_t number_at(const struct kx_buffer *key, size_t at)
 {
     uint64_t number = 0;
@@ -226,10 +226,10 @@ struct path_survey {
     size_t count;
 };
 
-/* A path that leads nowhere most often has a spelling error: it is compared
- * with the members that the document has in its place. */
+/* A path that leads nowhere often has a spelling error, so its last name is
+ * compared with the members that the document has there. */
 
-/* The nearest name is looked for in so many documents only. */
+/* COMPARED_MAX: documents in which the nearest name is looked for. */
 enum { COMPARED_MAX = 200, SHOWN = 120 };
 
 /* A path is named once, in the first of its roles. */
@@ -243,7 +243,8 @@ static void watch(struct path_survey *survey, struct kx_slice path,
         .path = path, .role = role, .distance = KX_NEAR + 1};
 }
 
-/* Begins with all paths of a declaration, which must live as long. */
+/* Begins a survey of all paths of a declaration, which must live as long as the
+ * survey. */
 static void path_survey_init(struct path_survey *survey, void *mem,
                              const struct declaration *declaration)
 {
@@ -261,7 +262,7 @@ static void path_survey_init(struct path_survey *survey, void *mem,
             watch(survey, declaration->where[i].path, "the condition's path");
 }
 
-/* The path without its last token, and that token. */
+/* Splits a path into its last token and the path before it. */
 static struct kx_slice parent_of(struct kx_slice path,
                                  struct kx_slice *last_out)
 {
@@ -303,8 +304,8 @@ static void compare_names(struct path_survey *survey,
     }
 }
 
-/* Looks for them in one more document (checked JSON; size 0 for a value that
- * has no members). Findings for which memory runs out are not noted. */
+/* Looks for the paths in one more document (checked JSON; size 0 for a value
+ * that has no members). Findings for which memory runs out are not noted. */
 static void path_survey_add(struct path_survey *survey,
                             struct kx_slice document)
 {
@@ -332,7 +333,7 @@ static void path_survey_note(struct kx_buffer *out, const char *format, ...)
     kx_json_escape(kx_text(text), out);
 }
 
-/* The name that was probably meant comes as a path that can be copied. */
+/* Shows the probable name as a path that can be copied. */
 static void warn(const struct path_survey *survey,
                  const struct path_survey_path *path, struct kx_buffer *out)
 {
@@ -565,7 +566,7 @@ static uint64_t count_entries(const struct writer *writer,
     return (uint64_t)(total < all ? total : all);
 }
 
-/* What a row of the sample stands for among the rows of the index. */
+/* Returns for how many rows of the index a row of the sample stands. */
 static double growth_of_rows(const struct preview_work *work, double factor)
 {
     double rows = (double)work->preview->entries;

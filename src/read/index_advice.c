@@ -1,4 +1,4 @@
-/* The index that would answer a query. */
+/* Finds the declaration of an index that would answer a query. */
 #include "read/index_advice.h"
 
 #include <ctype.h>

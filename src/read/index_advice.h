@@ -1,4 +1,4 @@
-/* The index that would answer a query. */
+/* Finds the declaration of an index that would answer a query. */
 #ifndef INDEX_ADVICE_H
 #define INDEX_ADVICE_H
 

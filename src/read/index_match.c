@@ -26,7 +26,8 @@ static bool is_bytes(struct kx_slice encoded)
     return kx_key_next(&reader, &part) == KX_OK && part.type == KX_BYTES_PART;
 }
 
-/* Bounds among byte strings may include the empty one. */
+/* Returns whether a range of the values includes null, the empty byte string. A
+ * range among byte strings may. */
 static bool match_values_reach_null(const struct declaration *index,
                                     const struct condition *condition)
 {
@@ -38,7 +39,8 @@ static bool match_values_reach_null(const struct declaration *index,
     return found && index->missing == MISSING_NULL;
 }
 
-/* No index has a place for null alone. */
+/* Returns whether each value of the condition can be a range of an index. Null
+ * cannot: it has no place of its own. */
 static bool is_possible(const struct condition *condition)
 {
     if (condition->comparison != WHERE_IN ||
@@ -160,7 +162,7 @@ static bool read_part(struct kx_slice encoded, struct kx_key_reader *reader,
 
 /* ---- Ends of types ------------------------------------------------------ */
 
-/* The part of this sign that is farthest from 0. */
+/* Adds the bigint of this sign that is farthest from 0. */
 static bool add_extreme_bigint(bool negative, struct kx_buffer *out)
 {
     uint8_t bytes[KX_BIGINT_MAX];
@@ -326,7 +328,8 @@ static bool add_bound(const struct condition *condition, bool signed_zero,
     return true;
 }
 
-/* Do the bounds concern parts of this type? */
+/* Sets *type_out to the type of the part. False: the bounds are of another
+ * type, or the part cannot be read. */
 static bool takes_type(const struct match_bounds *bounds, struct kx_slice part,
                        enum kx_part_type *type_out)
 {
@@ -384,7 +387,7 @@ static bool add_shorter(struct kx_part part, struct kx_buffer *out)
     return kx_key_add(out, &part) == KX_OK;
 }
 
-/* Adds the part just before this one; false if no part is there. */
+/* Adds the part just before this one. False: no part comes just before it. */
 static bool add_part_before(struct kx_slice encoded, bool signed_zero,
                             struct kx_buffer *out)
 {
@@ -510,7 +513,7 @@ static bool is_lower_bound(enum comparison comparison)
     return comparison == WHERE_GT || comparison == WHERE_GE;
 }
 
-/* Two bounds on the same side. */
+/* Returns whether a implies b, if both are bounds on the same side. */
 static bool bound_implies(const struct condition *a, const struct condition *b)
 {
     if (a->comparison < WHERE_GT || b->comparison < WHERE_GT ||
@@ -561,7 +564,8 @@ bool index_match_is_plain(const struct condition *condition)
            !condition->each;
 }
 
-/* Both conditions concern unchanged values at their paths. */
+/* Returns whether a condition of the list implies `wanted`. Only conditions on
+ * unchanged values at the same path are compared. */
 static bool match_implied(const struct condition *list, size_t count,
                           const struct condition *wanted)
 {
@@ -585,7 +589,8 @@ static bool match_implied_value(const struct declaration *asked,
     return false;
 }
 
-/* Every covered key has one part after the prefix. */
+/* Returns whether every entry of the query has the value or part of this field.
+ * Every covered key has at least one part after the prefix. */
 static bool match_implied_given(const struct declaration *asked,
                                 const struct field *field)
 {
@@ -606,8 +611,8 @@ static bool has_field_at(const struct declaration *declaration,
     return false;
 }
 
-/* Is the path in the query's order? An entry that is ordered by a value must
- * have the value. */
+/* Returns whether the path is in the query's order: an entry that is ordered by
+ * a value must have the value. */
 static bool match_implied_order(const struct declaration *asked,
                                 struct kx_slice path)
 {
@@ -796,7 +801,7 @@ static bool is_by_value(struct matcher *matcher, const struct field *asked)
     return true;
 }
 
-/* Are the entries in its order by now? */
+/* Returns whether the entries are in the requested order already. */
 static bool is_settled(struct matcher *matcher, const struct field *asked,
                        bool alone)
 {
@@ -858,8 +863,8 @@ static bool is_present(const struct matcher *matcher, const struct field *field)
              matcher->index->missing == MISSING_ERROR));
 }
 
-/* Does the order asked for begin or end with entries that have no value for it?
- * Bounds leave them out. */
+/* Returns whether the requested order begins or ends with entries that have no
+ * value for it. Bounds leave these entries out. */
 static bool has_nulls(const struct matcher *matcher, size_t n)
 {
     return matcher->index->missing == MISSING_NULL &&
@@ -885,7 +890,7 @@ static void check_fields(struct matcher *matcher)
     }
 }
 
-/* The query must not ask for entries that the index's conditions exclude. */
+/* Checks that the conditions of the index exclude no entry of the query. */
 static void check_where(struct matcher *matcher)
 {
     const struct declaration *index = matcher->index;

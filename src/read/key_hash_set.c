@@ -27,7 +27,8 @@ struct key_hash_set *key_hash_set_create(void *mem)
     return NULL;
 }
 
-/* With a last stir, since neighbours in the table go by the low bits. */
+/* Mixes the hash once more, because the low bits choose the place in the table.
+ */
 static uint64_t hash_of(struct kx_slice key)
 {
     uint64_t hash = kx_hash(KX_HASH_START, key);
@@ -36,7 +37,7 @@ static uint64_t hash_of(struct kx_slice key)
     return (hash ^ hash >> 29) & ~NUMBER;
 }
 
-/* The slot of the hash, or the free one where it belongs. */
+/* Returns the slot of the hash, or the free slot where it belongs. */
 static uint64_t *find(const struct key_hash_set *set, uint64_t hash)
 {
     size_t at = (size_t)(hash >> 2) & (set->capacity - 1);

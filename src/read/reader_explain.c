@@ -282,7 +282,8 @@ enum kx_status kx_index_match_entries(struct kx_query *query,
     return index_match_entries(query, query, match_out);
 }
 
-/* Are there entries whose keys begin with this part? KX_OK, KX_END: none. */
+/* Finds out whether there are entries whose keys begin with this part. KX_OK:
+ * there are; KX_END: there are none. */
 static enum kx_status find_entries(void *mem, struct kx_reader *reader,
                                    struct kx_slice part)
 {
@@ -321,8 +322,8 @@ static enum kx_status find_owner(void *mem, struct kx_reader *reader,
     return find_entries(mem, reader, key);
 }
 
-/* The first free name. Each index can occupy one name; clients' entries rarely
- * occupy more than the first ones. */
+/* Finds the first free name. Each index can occupy one name; clients' entries
+ * rarely occupy more than the first ones. */
 static enum kx_status choose_name(struct kx_reader *reader,
                                   struct declaration *declaration,
                                   bool check_name)

@@ -179,8 +179,8 @@ static bool is_for_a_key(struct kx_slice text)
     return text.size <= 4 * KX_KEY_MAX;
 }
 
-/* True if the text is left unchanged. ASCII and lower case are folded at any
- * size. */
+/* Returns whether the text is appended unchanged. ASCII and lower case are
+ * folded at any size, other text only if a key can hold it. */
 static bool stays(enum fold fold, struct kx_slice utf8)
 {
     return fold == FOLD_NONE || utf8.size == 0 ||

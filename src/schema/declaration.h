@@ -17,11 +17,12 @@ struct field {
     size_t key_part;      /* number of a key part after the prefix, from 1 */
     enum fold fold;
     bool descending; /* greater values come first */
-    bool each;       /* path is of an array: an index entry for each element */
-    bool versionstamp; /* neither: the versionstamp of the last change */
+    bool each; /* the path leads to an array: an index entry for each element */
+    bool versionstamp; /* neither path nor key part, but the versionstamp of the
+                          last change */
 };
 
-/* Is the source a place in the value? */
+/* Returns whether the source is a place in the value. */
 static inline bool field_of_value(const struct field *field)
 {
     return field->key_part == 0 && !field->versionstamp;
@@ -43,8 +44,9 @@ struct declared_sum {
 enum index_missing {
     MISSING_SKIP,  /* an entry that cannot be indexed is left out */
     MISSING_ERROR, /* a write of such an entry is refused */
-    MISSING_NULL /* one without the field, or with null there, comes before all
-                  * others; what else cannot be indexed is left out */
+    MISSING_NULL /* an entry without the field, or with null there, comes before
+                    all others; other entries that cannot be indexed are left
+                    out */
 };
 
 enum comparison {
@@ -83,10 +85,11 @@ struct declaration {
     size_t each;           /* the field with `each`, if has_each */
     bool has_each;         /* an entry may have any number of index entries */
     bool feed;             /* the last field is the versionstamp */
-    int64_t tombstones_ms; /* how long a removal is kept in it; 0: not */
+    int64_t tombstones_ms; /* for how long the index keeps removals; 0: it keeps
+                              none */
     bool folds;       /* a field has a fold: keys depend on Unicode's version */
-    bool signed_zero; /* by the rules of EXTRACT_SIGNED_ZERO, until an index by
-                       * the present rules has replaced it */
+    bool signed_zero; /* uses the rules of EXTRACT_SIGNED_ZERO, until an index
+                         by the present rules has replaced this one */
     bool unique;
     bool adopt; /* take over entries under the name; not part of the text */
     enum index_store store;
@@ -102,29 +105,28 @@ struct declaration {
                              equal declarations */
 };
 
-/* Are its entries totals of groups, each of any number of entries? */
+/* Returns whether the index entries are totals of groups of entries. */
 static inline bool declaration_aggregates(const struct declaration *declaration)
 {
     return declaration->store == STORE_AGGREGATE;
 }
 
-/* Does the key of an index entry end with the key of its owner? */
+/* Returns whether the key of an index entry ends with the key of its owner. */
 static inline bool
 declaration_ends_in_owner(const struct declaration *declaration)
 {
     return !declaration->unique && !declaration_aggregates(declaration);
 }
 
-/* Reads a declaration into talloc context mem. The text need not be checked
- * before. KX_OK; KX_BAD_JSON; KX_JSON_TOO_DEEP; KX_BAD_INDEX with pointer,
- * detail and perhaps suggestion; KX_NO_MEMORY. On errors nothing remains in
- * mem. */
+/* Reads a declaration into talloc context mem, from text that may be invalid
+ * JSON. KX_OK; KX_BAD_JSON; KX_JSON_TOO_DEEP; KX_BAD_INDEX with pointer, detail
+ * and perhaps suggestion; KX_NO_MEMORY. On errors nothing remains in mem. */
 enum kx_status declaration_parse(void *mem, struct kx_slice text,
                                  struct declaration **declaration_out,
                                  struct kx_fault *fault);
 
-/* The same for the declaration of a stored index, by whose rules its operands
- * are read. KX_OK, KX_BAD_INDEX, KX_NO_MEMORY. */
+/* Reads the declaration of a stored index; signed_zero says by which rules its
+ * operands are read. KX_OK, KX_BAD_INDEX, KX_NO_MEMORY. */
 enum kx_status declaration_parse_stored(void *mem, struct kx_slice text,
                                         bool signed_zero,
                                         struct declaration **declaration_out);
@@ -147,7 +149,7 @@ bool declaration_covers(const struct declaration *declaration,
 bool declaration_stores(const struct declaration *declaration,
                         struct kx_slice member);
 
-/* The name of a comparison's member, such as "eq". A constant. */
+/* Returns the name of a comparison's member, such as "eq". A constant. */
 const char *declaration_comparison(enum comparison comparison);
 
 #endif

@@ -35,7 +35,7 @@ enum kx_status declaration_parse_no_memory(struct declaration_parse *parse)
 
 /* ---- The position in the document --------------------------------------- */
 
-/* A name that does not fit is left out: the pointer is then of the object
+/* A name that does not fit is left out: the pointer then names the object
  * around it. */
 size_t declaration_parse_enter(struct declaration_parse *parse,
                                struct kx_slice name)
@@ -862,9 +862,9 @@ static enum kx_status check_subject(struct declaration_parse *parse,
         parse, "a condition needs a path, such as \"/status\"");
 }
 
-/* Makes the operands what values are compared as: folded text, and 0 for -0
- * unless it is compared with a part of the key. Null is an operand without
- * bytes, and stays. */
+/* Gives the operands the form of the values that they are compared with: folded
+ * text, and 0 for -0 unless the condition is on a part of the key. Null, an
+ * operand without bytes, stays. */
 static enum kx_status fold_operands(struct declaration_parse *parse,
                                     struct condition *condition)
 {
@@ -948,7 +948,8 @@ static const struct period_unit {
 };
 enum { UNITS = sizeof units / sizeof *units, DAYS_MAX = 3660 };
 
-/* 0: it is no period, or one that is too long. */
+/* Returns the period in ms; 0: the text is not a period, or the period is too
+ * long. */
 static int64_t read_period(struct kx_slice text)
 {
     int64_t number = 0;

@@ -83,7 +83,7 @@ declaration_member_fn declaration_read_store;
 declaration_member_fn declaration_read_where;
 declaration_member_fn declaration_read_tombstones;
 
-/* Refuses what an aggregate index cannot have as well: KX_OK, KX_BAD_INDEX. */
+/* Refuses members that an aggregate index cannot have: KX_OK, KX_BAD_INDEX. */
 enum kx_status declaration_check_aggregate(struct declaration_parse *parse);
 
 /* No entry has key parts after the last one that `depth` allows. The first

@@ -216,8 +216,8 @@ static enum kx_status add_only_key(struct extract *extract)
 }
 
 /* Adds the key of one element. The parts before the element are the first
- * `head` bytes of bytes, the parts after it are in scratch. KX_ABSENT: the
- * element is left out. */
+ * `head` bytes of extract->bytes; the parts after the element are in
+ * extract->scratch. KX_ABSENT: the element is left out. */
 static enum kx_status add_element(struct extract *extract, size_t head,
                                   struct kx_slice element)
 {
@@ -236,7 +236,7 @@ static enum kx_status add_element(struct extract *extract, size_t head,
     return keep_key(extract, at, owner_size(extract));
 }
 
-/* The number of remaining elements. */
+/* Returns the number of remaining elements. */
 static size_t count_rest(struct kx_json_iter *iter)
 {
     struct kx_slice none;
@@ -276,8 +276,8 @@ static enum kx_status add_elements(struct extract *extract,
     return KX_OK;
 }
 
-/* The array of the field with `each`. With `missing` null, nothing and null are
- * an array of one null. */
+/* Finds the array of the field with `each`. With `missing` null, an absent
+ * value and null count as an array of one null. */
 static bool find_array(const struct extract *extract, struct kx_slice *array)
 {
     const struct declaration *declaration = extract->declaration;
@@ -436,8 +436,7 @@ enum kx_status extract_one(struct extract *extract,
 
 /* ---- Look-ups ----------------------------------------------------------- */
 
-/* Values that a client gives or sees, and the parts of index keys that they
- * are. */
+/* Values that a client gives or sees, as parts of index keys and back. */
 
 static struct kx_slice take_part(struct kx_slice *parts)
 {
@@ -620,9 +619,9 @@ static enum kx_status add_sum(struct extract *extract, size_t n)
         extract->declaration->field_count + n);
 }
 
-/* Makes the totals that an entry adds to each of its groups. Without one of the
- * numbers it adds nothing: count and sums are of the same entries. KX_OK,
- * KX_ABSENT with the obstacle, KX_NO_MEMORY. */
+/* Makes the totals that an entry adds to each of its groups. An entry that
+ * lacks one of the numbers adds nothing, so that count and sums cover the same
+ * entries. KX_OK, KX_ABSENT with the obstacle, KX_NO_MEMORY. */
 static enum kx_status extract_record_totals(struct extract *extract)
 {
     enum kx_status status = KX_OK;

@@ -59,7 +59,8 @@ struct extract {
     enum kx_encoding stored_encoding;
 };
 
-/* Makes an empty extraction, which allocates under owner (a talloc context). */
+/* Initializes an empty extraction, which allocates under owner (a talloc
+ * context). */
 void extract_init(struct extract *extract, void *owner);
 
 /* Finds the index keys of a covered entry; key and record must stay valid as
@@ -73,16 +74,16 @@ enum kx_status extract_keys(struct extract *extract,
                             const struct declaration *declaration,
                             struct kx_slice key, const struct record *record);
 
-/* The same, but keeps only this index key, if the entry has it. The keys of
- * other elements of an array are neither kept nor sorted, nor are they an
- * obstacle if they are too long. KX_NOT_INDEXABLE also if the entry does not
- * have the key. */
+/* Does what extract_keys does, but keeps only this index key, if the entry has
+ * it. The keys of other array elements are not kept, and are no obstacle if
+ * they are too long. KX_OK; KX_NOT_INDEXABLE, also if the entry does not have
+ * the key; KX_NO_MEMORY. */
 enum kx_status extract_one(struct extract *extract,
                            const struct declaration *declaration,
                            struct kx_slice key, const struct record *record,
                            struct kx_slice index_key);
 
-/* The n-th key, in the extraction's memory. */
+/* Returns the n-th key, in the extraction's memory. */
 static inline struct kx_slice extract_key(const struct extract *extract,
                                           size_t n)
 {
@@ -90,17 +91,18 @@ static inline struct kx_slice extract_key(const struct extract *extract,
                     extract->keys[n].size);
 }
 
-/* The number of this key; extract->count if it is not among the keys. */
+/* Returns the number of this key; extract->count if the key is not among the
+ * keys. */
 size_t extract_find(const struct extract *extract, struct kx_slice key);
 
-/* The record of the n-th index entry: index, owner, encoding, value and expiry.
- * The caller sets the stamp. Its slices point into key, record and extraction.
- * KX_OK, KX_NO_MEMORY. */
+/* Fills *record_out with the n-th index entry: index, owner, encoding, value
+ * and expiry. The caller sets the stamp. The slices point into key, record and
+ * extraction. KX_OK, KX_NO_MEMORY. */
 enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
                               struct record *record_out);
 
-/* What the entry adds to the totals of an aggregate index under each of its
- * keys (totals.h). In the extraction's memory. */
+/* Returns the totals that the entry adds to an aggregate index under each of
+ * its keys (totals.h). In the extraction's memory. */
 static inline struct kx_slice extract_totals(const struct extract *extract)
 {
     return kx_buffer_slice(&extract->stored);

@@ -1,5 +1,5 @@
-/* JSON values are used as they are. A V8 value is decoded once for all
- * indexes. */
+/* JSON values are used unchanged. A V8 value is decoded once for all indexes.
+ */
 #include "schema/index_document.h"
 
 #include "entry/v8_json.h"
