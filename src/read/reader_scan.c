@@ -434,7 +434,7 @@ static int compare(const struct reader_ranges *several,
 
 /* Moves the first source, which has another row now, to its place in the order.
  */
-static void settle(struct reader_ranges *several)
+static void reorder(struct reader_ranges *several)
 {
     struct merge_source **order = several->order;
     struct merge_source *moved = order[0];
@@ -451,7 +451,7 @@ static enum kx_status advance(struct reader_ranges *several)
     enum kx_status status =
         engine_range_next(source->rows, &source->key, &source->bytes);
     if (status == KX_OK) {
-        settle(several);
+        reorder(several);
     } else if (status == KX_END) {
         source->ended = true;
         several->left--;
