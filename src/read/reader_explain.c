@@ -282,8 +282,8 @@ enum kx_status kx_index_match_entries(struct kx_query *query,
     return index_match_entries(query, query, match_out);
 }
 
-/* Finds out whether there are entries whose keys begin with this part. KX_OK:
- * there are; KX_END: there are none. */
+/* Finds out whether entries have keys that begin with this part. KX_OK, or
+ * KX_END if none has. */
 static enum kx_status find_entries(void *mem, struct kx_reader *reader,
                                    struct kx_slice part)
 {
