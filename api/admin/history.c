@@ -84,7 +84,7 @@ static void take_sample(const struct service *service, int64_t now_ms,
         sample_store(service->store, sample);
 }
 
-/* Counters of a store that is opened later begin at 0 as well. */
+/* The counters of a store that is opened later also begin at 0. */
 void history_open(struct service *service)
 {
     struct history_sample sample;
@@ -104,7 +104,7 @@ void history_tend(struct service *service)
 
 /* ---- The reply ---------------------------------------------------------- */
 
-/* Of a reply that is written in several slices. */
+/* The state of a reply that is written in slices. */
 struct history_reply {
     struct history_range range;
     int next; /* series */

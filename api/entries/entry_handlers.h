@@ -49,7 +49,7 @@ handler_fn explain_list;
 
 /* ---- watch.c ----------------------------------------------------------- */
 
-/* GET /watch: server-sent events, one for each change of some entries. */
+/* GET /watch: server-sent events with changed entries. */
 handler_fn watch_get;
 
 #endif

@@ -651,7 +651,7 @@ static bool list_stream_next(struct stream *stream, struct kx_buffer *chunk,
     char last[96];
     char read[32] = "";
     if (!page_visible(stream->request, &list->page)) {
-        chunk->failed = true; /* an index is another one than it was */
+        chunk->failed = true; /* an index was declared differently meanwhile */
         return false;
     }
     fault.status = read_slice(list, chunk, flush_out, &fault);

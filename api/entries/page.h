@@ -26,7 +26,7 @@ struct page {
                    * < 0: begin at the bound */
     struct kx_where *where;     /* conditions of shown entries; NULL: none */
     struct kx_slice conditions; /* its text */
-    struct kx_slice prefix;     /* of the selection; set if there is a where */
+    struct kx_slice prefix;     /* of the selection; set if `where` is */
     size_t read;                /* entries compared with `where` */
     size_t bytes;               /* read for these entries */
     size_t count;               /* entries that met `where` */

@@ -1,5 +1,5 @@
-/* Where a client begins that was here before: by a header of browsers, or a
- * parameter. */
+/* Reads where a returning client continues: from a header that browsers send,
+ * or a parameter. */
 #include "feeds/last_event.h"
 
 bool last_event_read(const struct request *request,

@@ -168,8 +168,8 @@ void problem_member_number(struct reply *reply, const char *name,
     problem_member_json(reply, name, kx_text(text));
 }
 
-/* A hint tells the reader of the reply what to do next. Retry-After is set
- * where the same request can succeed later without a change. */
+/* A hint says what to do next. Retry-After is set if the same request can
+ * succeed later without a change. */
 static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_BAD_REQUEST] =
         {"bad-request", 400, "The request is not valid",

@@ -106,8 +106,8 @@ static inline uint64_t header_bit(const char *name, size_t size)
     return 1ull << (size + 3 * (size_t)(name[0] | 0x20)) % 64;
 }
 
-/* As header_fn. Most headers that are looked for are absent, which their bit
- * alone tells for HTTP/1.1. */
+/* Returns the value of a header, like header_fn. Most headers that are looked
+ * up are absent; for HTTP/1.1 their bit shows that without a call. */
 static inline const char *request_header(const struct request *request,
                                          const char *name)
 {
@@ -235,7 +235,7 @@ struct stream {
                          * this stream and end with it */
 };
 
-/* Does the work of a route; see the head of this file. */
+/* Handles the requests of a route; see the head of this file. */
 typedef void handler_fn(struct request *request, struct reply *reply);
 
 /* The right that the caller's token must have (access.h). Unless noted
@@ -267,7 +267,7 @@ enum body_limit {
 };
 enum { BODY_KEYS_MAX = 64 * 1024 /* bytes: some keys, no values */ };
 
-/* What a route does: a set. */
+/* What a route does: a set of flags. */
 enum route_flags {
     READS_LEVEL = 1, /* the client may say how strong the read is
                       * (consistency): a standby may answer */

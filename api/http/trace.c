@@ -24,8 +24,8 @@ bool trace_is_request_id(const char *text)
     return text[size] == '\0' && size > 0 && size <= TRACE_REQUEST_ID_MAX;
 }
 
-/* Does text begin with so many lower-case hexadecimal digits, followed by a
- * dash or the end? */
+/* True if the text begins with this number of lower-case hexadecimal digits,
+ * followed by a dash or its end. */
 static bool is_field(const char *text, size_t digits)
 {
     return strspn(text, "0123456789abcdef") == digits &&

@@ -108,8 +108,8 @@ static bool fits(const Datapath__Mutation *message,
     return true;
 }
 
-/* -1 is an old way to say never. What is later than JSON can show is as late as
- * that: such an entry can be exported, and imported again. */
+/* -1 is an old form of "never". A later expiry than JSON can represent is
+ * reduced to the latest one, so that the entry can be exported and imported. */
 static bool read_expiry(const Datapath__Mutation *message,
                         struct kx_mutation *mutation, struct input_error *error)
 {
