@@ -66,9 +66,9 @@ enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
 /* The n-th index in name order; KX_END after the last. */
 enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
                            struct kx_index_info *info_out);
-/* Does the n-th index cover an entry with this key, and has it fields in the
- * entry's value? A value that is bytes (KX_BYTES) has no fields, so such an
- * entry is not in the index. Inside a view. */
+/* True if the n-th index covers an entry with this key and has fields in the
+ * entry's value: an entry whose value is bytes (KX_BYTES) has no fields, so it
+ * is not in the index. Inside a view. */
 bool kx_index_leaves_out_bytes(const struct kx_reader *reader, size_t n,
                                struct kx_slice key);
 /* What has to be known to follow an index of changes. */
@@ -133,9 +133,10 @@ struct kx_lookup {
     const struct kx_slice *fields; /* as in struct kx_range */
     size_t field_count;
 };
-/* The entry with this value in a unique index. Returns the same as kx_read, or
- * KX_INDEX_NOT_UNIQUE, KX_INDEX_ABSENT, KX_INDEX_NOT_READY. The entry is valid
- * until the next call on the reader. */
+/* The entry with this value in a unique index, valid until the next call on the
+ * reader. KX_OK, KX_ABSENT, KX_INDEX_ABSENT, KX_INDEX_NOT_UNIQUE,
+ * KX_INDEX_NOT_READY, KX_BAD_KEY, KX_BUSY, KX_NO_MEMORY, KX_FAILED,
+ * KX_UNREACHABLE. */
 enum kx_status kx_index_get(struct kx_reader *reader,
                             const struct kx_lookup *lookup,
                             struct kx_entry *entry_out, struct kx_fault *fault);

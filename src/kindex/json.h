@@ -51,8 +51,8 @@ bool kx_json_next(struct kx_json_iter *iter, struct kx_slice *name_out,
 void kx_json_unescape(struct kx_slice token, struct kx_buffer *out);
 /* Appends a string token with quotes for UTF-8 text (NUL allowed). */
 void kx_json_escape(struct kx_slice utf8, struct kx_buffer *out);
-/* Are both texts the same JSON value? Members in any order; numbers compared
- * as doubles; strings by their characters. */
+/* True if both texts are the same JSON value: members in any order, numbers
+ * compared as doubles, strings by their characters. */
 bool kx_json_equal(struct kx_slice a, struct kx_slice b);
 /* RFC 7396: appends target patched by patch. Members that the patch does not
  * change keep their exact bytes. target.size 0: there is no target. Without

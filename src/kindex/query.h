@@ -9,8 +9,7 @@
  * "fields":["/name"]}. */
 struct kx_query;
 /* Parses a query into talloc context memory: KX_OK, KX_BAD_JSON,
- * KX_JSON_TOO_DEEP,
- * KX_BAD_INDEX with pointer and detail, KX_NO_MEMORY. */
+ * KX_JSON_TOO_DEEP, KX_BAD_INDEX with pointer and detail, KX_NO_MEMORY. */
 enum kx_status kx_query_read(void *memory, struct kx_slice text,
                              struct kx_query **query_out,
                              struct kx_fault *fault);
@@ -23,8 +22,8 @@ size_t kx_query_fields(const struct kx_query *query,
 size_t kx_query_conditions(const struct kx_query *query);
 void kx_query_condition(const struct kx_query *query, size_t n,
                         struct kx_buffer *out);
-/* Can kx_where_read read the n-th condition, since it is on the unchanged value
- * at a path? */
+/* True if kx_where_read can read the n-th condition, because it concerns the
+ * unchanged value at a path. */
 bool kx_query_condition_plain(const struct kx_query *query, size_t n);
 
 /* Why an index does not answer a query. */

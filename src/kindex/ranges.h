@@ -39,11 +39,12 @@ enum kx_status kx_ranges_begin(struct kx_reader *reader,
                                struct kx_ranges *ranges,
                                struct kx_fault *fault);
 
-/* The next entry, as kx_scan_next, which may also be KX_AGAIN after entries
- * that were shown before. An entry is shown at the first of the places where
- * the ranges find it, in the order of the list; also if it has several in one
- * range. In an index without `each`, an entry has one place. The errors are
- * those of kx_ranges_begin. */
+/* Returns the next entry, valid until the next call on the reader. An entry is
+ * shown once, at its first place in the order of the list, even if ranges or
+ * the rows of an index with `each` have it several times. KX_OK, KX_END,
+ * KX_BUSY, KX_INDEX_ABSENT, KX_INDEX_NOT_READY, KX_NO_MEMORY, KX_FAILED,
+ * KX_UNREACHABLE; KX_AGAIN, for ranges that yield, also after entries that were
+ * shown before. */
 enum kx_status kx_ranges_next(struct kx_reader *reader,
                               struct kx_entry *entry_out,
                               struct kx_fault *fault);
@@ -52,7 +53,7 @@ enum kx_status kx_ranges_next(struct kx_reader *reader,
  * kx_scan_position. */
 void kx_ranges_position(struct kx_reader *reader, struct kx_buffer *out);
 
-/* Is this a position within the list? */
+/* True for a position within the list. */
 bool kx_ranges_find(const struct kx_ranges *ranges, struct kx_slice position);
 
 #endif

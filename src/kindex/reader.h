@@ -52,9 +52,9 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
 bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket);
 bool kx_read_try_hold(struct kx_reader *reader);
 void kx_read_hold_done(struct kx_store *store);
-/* The same for a thread that may wait, until then (kx_monotonic_ns). What is
- * read by then from rows on another machine fails with KX_UNREACHABLE after it,
- * until kx_read_release. */
+/* The same for a thread that may wait, until a time of kx_monotonic_ns. After
+ * that time, reads of rows on another machine fail with KX_UNREACHABLE until
+ * kx_read_release. */
 bool kx_read_hold_until(struct kx_reader *reader, uint64_t until_ns);
 /* Releases a hold, if there is one. Not inside a view. */
 void kx_read_release(struct kx_reader *reader);
@@ -81,9 +81,10 @@ struct kx_disk_reads kx_disk_reads(const struct kx_store *store);
 void kx_read_prefetch(struct kx_reader *reader, const struct kx_slice *keys,
                       size_t count);
 
-/* kx_read in a view of its own; the result is in fault->status. Returns the
- * same as kx_read_end. It never waits: KX_AGAIN when a batch is being applied
- * and the entry is not cached. */
+/* Reads an entry like kx_read, with its own view; the status is in
+ * fault->status. Returns 0 if the entry is on disk, otherwise the number of the
+ * flush after which it will be. Never waits: the status is KX_AGAIN if a batch
+ * is being applied and the entry is not cached. */
 uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);
@@ -121,11 +122,12 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
                              const struct kx_range *range,
                              struct kx_fault *fault);
 /* Returns the next entry, valid until the next call on the reader. KX_OK,
- * KX_END, KX_BUSY (as kx_read), KX_FAILED, KX_NO_MEMORY, KX_UNREACHABLE;
- * kx_scan_position is then the key to resume after. KX_AGAIN, only for a range
- * that yields: many hidden rows were skipped (expired, or of a dropped index),
- * or megabytes were read. Call again; or end the view, so that commits can
- * proceed, and resume after kx_scan_position in another view. */
+ * KX_END, KX_BUSY (too many expired entries in totals), KX_FAILED,
+ * KX_NO_MEMORY, KX_UNREACHABLE; kx_scan_position is then the key to resume
+ * after. KX_AGAIN, only for a range that yields: many hidden rows were skipped
+ * (expired, or of a dropped index), or megabytes were read. Call again; or end
+ * the view, so that commits can proceed, and resume after kx_scan_position in
+ * another view. */
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out);
 /* The position of the last entry in scan order: its own key or, for an index,

@@ -31,8 +31,8 @@ void kx_tree_init(struct kx_tree *tree, const void *mem);
 
 /* Finds the next child that has entries, of which it reads only a few. Inside a
  * view without another scan of the reader. KX_OK; KX_END after the last child;
- * KX_AGAIN: call again, perhaps in another view; otherwise the statuses of
- * kx_scan, kx_scan_index and kx_scan_next. */
+ * KX_AGAIN: call again, perhaps in another view; KX_INDEX_ABSENT,
+ * KX_INDEX_NOT_READY, KX_BUSY, KX_NO_MEMORY, KX_FAILED, KX_UNREACHABLE. */
 enum kx_status kx_tree_next(struct kx_reader *reader, struct kx_tree *tree,
                             struct kx_fault *fault);
 

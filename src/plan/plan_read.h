@@ -43,9 +43,8 @@ enum kx_status plan_find_index(struct plan *plan, const struct kx_by *by,
 
 /* Finds the keys of the entries that the commit names by values. KX_OK;
  * KX_ABSENT for a mutation whose value no entry has; KX_INDEX_ABSENT,
- * KX_INDEX_NOT_READY, KX_INDEX_NOT_UNIQUE, KX_BUSY, KX_BAD_VALUE and
- * KX_KEY_TOO_LONG if a value cannot be looked up: with `by` in the refusal;
- * KX_NO_MEMORY, KX_FAILED. */
+ * KX_INDEX_NOT_READY, KX_INDEX_NOT_UNIQUE, KX_BUSY and KX_BAD_KEY if a value
+ * cannot be looked up: with `by` in the refusal; KX_NO_MEMORY, KX_FAILED. */
 enum kx_status plan_find_keys(struct plan *plan);
 
 /* Checks that the entries of mutations with `keeps` still have their values,

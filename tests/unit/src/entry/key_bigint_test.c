@@ -45,7 +45,8 @@ static enum kx_status there_and_back(const char *text, struct kx_buffer *out)
     return KX_OK;
 }
 
-TEST_WITH(decimals_come_back_in_their_shortest_form, memory_open, memory_close)
+TEST_WITH(bigint_key_parts_read_back_in_their_shortest_form, memory_open,
+          memory_close)
 {
     static const struct {
         const char *text;
@@ -82,7 +83,7 @@ TEST_WITH(decimals_come_back_in_their_shortest_form, memory_open, memory_close)
     }
 }
 
-TEST_WITH(other_texts_are_no_bigints, memory_open, memory_close)
+TEST_WITH(bigint_key_part_rejects_other_texts, memory_open, memory_close)
 {
     static const char *const texts[] = {
         "",   "-",   "--1", "+1",  "1n",  "1.0",      "1e3", "0x1f",
@@ -99,7 +100,7 @@ TEST_WITH(other_texts_are_no_bigints, memory_open, memory_close)
     kx_buffer_free(&out);
 }
 
-TEST_WITH(a_magnitude_has_at_most_255_bytes, memory_open, memory_close)
+TEST_WITH(bigint_key_part_has_at_most_255_bytes, memory_open, memory_close)
 {
     struct kx_buffer out;
     char text[1000] = "-";
@@ -122,7 +123,8 @@ TEST_WITH(a_magnitude_has_at_most_255_bytes, memory_open, memory_close)
     kx_buffer_free(&out);
 }
 
-TEST_WITH(a_part_with_a_long_magnitude_is_refused, memory_open, memory_close)
+TEST_WITH(key_rejects_bigint_magnitude_over_255_bytes, memory_open,
+          memory_close)
 {
     uint8_t bytes[300];
     struct kx_buffer key;
@@ -140,7 +142,8 @@ TEST_WITH(a_part_with_a_long_magnitude_is_refused, memory_open, memory_close)
     kx_buffer_free(&key);
 }
 
-TEST_WITH(leading_zeros_of_a_magnitude_do_not_count, memory_open, memory_close)
+TEST_WITH(leading_zeros_of_a_bigint_magnitude_do_not_count, memory_open,
+          memory_close)
 {
     static const uint8_t bytes[300] = {[298] = 1, [299] = 0};
     struct kx_part part = {.type = KX_BIGINT, .bytes = kx_slice(bytes, 300)};
@@ -160,7 +163,8 @@ TEST_WITH(leading_zeros_of_a_magnitude_do_not_count, memory_open, memory_close)
     kx_buffer_free(&key);
 }
 
-TEST_WITH(random_decimals_survive, memory_open, memory_close)
+TEST_WITH(random_bigint_key_parts_survive_a_round_trip, memory_open,
+          memory_close)
 {
     uint64_t seed = random_seed("bigint");
     for (int i = 0; i < 3000; i++) {

@@ -79,7 +79,7 @@ static void add_vector(struct kx_buffer *key, const json_t *vector)
     assert_false(key->failed);
 }
 
-TEST_WITH(each_vector_is_encoded_as_deno_does, memory_open, memory_close)
+TEST_WITH(key_encoding_matches_the_vectors_of_deno, memory_open, memory_close)
 {
     size_t i;
     json_t *vector;
@@ -100,7 +100,7 @@ TEST_WITH(each_vector_is_encoded_as_deno_does, memory_open, memory_close)
     }
 }
 
-TEST_WITH(vectors_sort_as_deno_lists_them, memory_open, memory_close)
+TEST_WITH(encoded_keys_sort_as_deno_lists_them, memory_open, memory_close)
 {
     struct kx_buffer keys[100];
     int ranks[100];
@@ -158,7 +158,7 @@ static bool is_vector_part(const struct kx_part *part, json_t *expected,
     return same;
 }
 
-TEST_WITH(each_vector_is_decoded_to_its_parts, memory_open, memory_close)
+TEST_WITH(key_decoding_matches_the_vectors_of_deno, memory_open, memory_close)
 {
     size_t i;
     json_t *vector;
@@ -184,7 +184,8 @@ TEST_WITH(each_vector_is_decoded_to_its_parts, memory_open, memory_close)
     }
 }
 
-TEST_WITH(a_nan_has_one_form_for_each_sign, memory_open, memory_close)
+TEST_WITH(nan_key_part_has_one_encoding_for_each_sign, memory_open,
+          memory_close)
 {
     static const struct {
         uint64_t bits;
@@ -208,7 +209,7 @@ TEST_WITH(a_nan_has_one_form_for_each_sign, memory_open, memory_close)
     }
 }
 
-TEST_WITH(text_that_is_not_utf8_is_refused_and_leaves_no_trace, memory_open,
+TEST_WITH(key_part_rejects_invalid_utf8_and_stays_unchanged, memory_open,
           memory_close)
 {
     static const char *const texts[] = {"\xff", "a\xc0\x80", "\xed\xa0\x80",
@@ -229,7 +230,7 @@ TEST_WITH(text_that_is_not_utf8_is_refused_and_leaves_no_trace, memory_open,
     kx_buffer_free(&key);
 }
 
-TEST_WITH(when_memory_is_used_up_a_key_says_so, memory_open, memory_close)
+TEST_WITH(key_reports_lack_of_memory, memory_open, memory_close)
 {
     struct kx_buffer key;
     kx_buffer_init(&key, *state);
@@ -244,7 +245,7 @@ TEST_WITH(when_memory_is_used_up_a_key_says_so, memory_open, memory_close)
     kx_buffer_free(&key);
 }
 
-TEST(encodings_that_are_no_keys_are_refused)
+TEST(key_check_rejects_invalid_encodings)
 {
     static const struct {
         const char *why;
@@ -300,7 +301,7 @@ TEST(encodings_that_are_no_keys_are_refused)
     }
 }
 
-TEST(a_wrong_part_is_named_by_number_and_byte)
+TEST(key_check_names_the_wrong_part_and_its_byte)
 {
     struct kx_fault fault;
     kx_key_check(kx_slice("\x02"
@@ -314,7 +315,7 @@ TEST(a_wrong_part_is_named_by_number_and_byte)
 /* Deno's decoder accepts these forms of bigints and NaNs, although its encoder
  * never makes them. In a new key they are an error: the key would have the text
  * of another key. */
-TEST(other_encodings_are_read_but_not_accepted)
+TEST(key_check_rejects_encodings_that_deno_does_not_write)
 {
     static const struct {
         const char *bytes;
@@ -356,7 +357,7 @@ TEST(other_encodings_are_read_but_not_accepted)
     }
 }
 
-TEST(both_signs_of_a_nan_have_a_text)
+TEST(nan_key_part_has_a_text_for_each_sign)
 {
     static const struct {
         const char *encoded;
@@ -382,7 +383,7 @@ TEST(both_signs_of_a_nan_have_a_text)
     }
 }
 
-TEST_WITH(a_key_has_at_most_2048_bytes, memory_open, memory_close)
+TEST_WITH(key_has_at_most_2048_bytes, memory_open, memory_close)
 {
     for (size_t size = 2046; size <= 2050; size++) {
         struct kx_buffer key;
@@ -400,7 +401,7 @@ TEST_WITH(a_key_has_at_most_2048_bytes, memory_open, memory_close)
     }
 }
 
-TEST_WITH(the_longest_part_fits_the_reader, memory_open, memory_close)
+TEST_WITH(longest_key_part_fits_the_reader, memory_open, memory_close)
 {
     static const uint8_t zeros[4096];
     for (size_t size = 2040; size <= 4096; size++) {
@@ -422,7 +423,7 @@ TEST_WITH(the_longest_part_fits_the_reader, memory_open, memory_close)
     }
 }
 
-TEST_WITH(an_empty_part_may_be_null, memory_open, memory_close)
+TEST_WITH(empty_key_part_may_have_null_data, memory_open, memory_close)
 {
     struct kx_buffer key;
     kx_buffer_init(&key, *state);
@@ -435,7 +436,7 @@ TEST_WITH(an_empty_part_may_be_null, memory_open, memory_close)
     kx_buffer_free(&key);
 }
 
-TEST_WITH(a_part_size_is_that_of_the_first_part, memory_open, memory_close)
+TEST_WITH(key_part_size_is_that_of_the_first_part, memory_open, memory_close)
 {
     struct kx_buffer key;
     kx_buffer_init(&key, *state);

@@ -37,7 +37,7 @@ static void there_and_back(void *mem, const struct record *record)
     kx_buffer_free(&bytes);
 }
 
-TEST_WITH(each_size_is_read, memory_open, memory_close)
+TEST_WITH(record_reads_stamps_of_any_size, memory_open, memory_close)
 {
     enum { VALUES = 10 };
     static const uint8_t value[VALUES] = "0123456789";

@@ -105,7 +105,7 @@ TEST_WITH(json_numbers_are_combined, all_memory_open, all_memory_close)
     kx_buffer_free(&out);
 }
 
-TEST_WITH(a_u64_wraps_and_is_compared_without_a_sign, all_memory_open,
+TEST_WITH(kvu64_sum_wraps_and_compares_unsigned, all_memory_open,
           all_memory_close)
 {
     static const struct {
@@ -144,7 +144,7 @@ TEST_WITH(a_u64_wraps_and_is_compared_without_a_sign, all_memory_open,
     talloc_free(memory);
 }
 
-TEST_WITH(types_that_do_not_go_together_are_named, all_memory_open,
+TEST_WITH(sum_names_types_that_do_not_combine, all_memory_open,
           all_memory_close)
 {
     void *memory = talloc_new(*state);
@@ -193,7 +193,7 @@ TEST_WITH(types_that_do_not_go_together_are_named, all_memory_open,
     talloc_free(memory);
 }
 
-TEST_WITH(a_sum_that_is_not_finite_is_refused, all_memory_open,
+TEST_WITH(sum_rejects_a_result_that_is_not_finite, all_memory_open,
           all_memory_close)
 {
     struct kx_value large = json("1.5e308");
@@ -211,7 +211,7 @@ TEST_WITH(a_sum_that_is_not_finite_is_refused, all_memory_open,
     kx_buffer_free(&out);
 }
 
-TEST_WITH(every_type_has_a_name, all_memory_open, all_memory_close)
+TEST_WITH(every_value_type_has_a_name, all_memory_open, all_memory_close)
 {
     const struct {
         struct kx_value value;
@@ -269,7 +269,7 @@ static void assert_shown_as(struct kx_buffer *key, const char *text,
     assert_true(equal(&a, &a));
 }
 
-TEST_WITH(a_pointer_equals_the_json_it_is_shown_as, all_memory_open,
+TEST_WITH(pointer_value_equals_the_json_that_shows_it, all_memory_open,
           all_memory_close)
 {
     struct kx_buffer key;
@@ -305,7 +305,7 @@ TEST_WITH(a_pointer_equals_the_json_it_is_shown_as, all_memory_open,
     kx_buffer_free(&key);
 }
 
-TEST_WITH(pointers_are_equal_when_their_parts_are, all_memory_open,
+TEST_WITH(pointer_values_are_equal_if_their_parts_are, all_memory_open,
           all_memory_close)
 {
     struct kx_buffer keys[2];
@@ -323,7 +323,7 @@ TEST_WITH(pointers_are_equal_when_their_parts_are, all_memory_open,
     kx_buffer_free(&keys[1]);
 }
 
-TEST_WITH(without_memory_nothing_is_combined, all_memory_open, all_memory_close)
+TEST_WITH(sum_reports_lack_of_memory, all_memory_open, all_memory_close)
 {
     struct kx_value one = u64(*state, 1);
     struct kx_value number = json("1");

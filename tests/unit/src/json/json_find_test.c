@@ -13,7 +13,8 @@ static void assert_is(struct kx_slice found, const char *expected)
                  expected);
 }
 
-TEST_WITH(a_value_is_known_by_its_first_byte, all_memory_open, all_memory_close)
+TEST_WITH(json_type_is_known_by_the_first_byte, all_memory_open,
+          all_memory_close)
 {
     static const struct {
         const char *text;
@@ -35,7 +36,8 @@ static const char document[] =
     "\"deep\":{\"x\\\"}\":[{\"y\":[[ ],{ }]} ,-1.5e3]},"
     "\"nul\\u0000\":14,\"prefixed\":15,\"prefix\":16,\"last\":\"}\\\"\\\\\"} ";
 
-TEST_WITH(pointers_find_what_the_rfc_says, all_memory_open, all_memory_close)
+TEST_WITH(json_pointers_find_the_values_of_rfc_6901, all_memory_open,
+          all_memory_close)
 {
     static const char *const found[][2] = {
         {"/foo", "[\"bar\", \"baz\"]"},
@@ -75,7 +77,7 @@ TEST_WITH(pointers_find_what_the_rfc_says, all_memory_open, all_memory_close)
     assert_is(value, "42");
 }
 
-TEST_WITH(what_is_not_there_is_not_found, all_memory_open, all_memory_close)
+TEST_WITH(json_find_fails_for_absent_paths, all_memory_open, all_memory_close)
 {
     static const char *const absent[] = {
         "/foo/2",  "/foo/-",   "/foo/00",
@@ -94,7 +96,7 @@ TEST_WITH(what_is_not_there_is_not_found, all_memory_open, all_memory_close)
     assert_is(value, "untouched");
 }
 
-TEST_WITH(a_walk_gives_names_and_values_as_they_stand, all_memory_open,
+TEST_WITH(json_iteration_gives_raw_names_and_values, all_memory_open,
           all_memory_close)
 {
     static const char *const members[][2] = {
@@ -125,7 +127,7 @@ TEST_WITH(a_walk_gives_names_and_values_as_they_stand, all_memory_open,
     assert_false(kx_json_iterate(kx_text("\"[]\""), &iter));
 }
 
-TEST_WITH(escapes_are_read_and_written, all_memory_open, all_memory_close)
+TEST_WITH(json_escapes_are_read_and_written, all_memory_open, all_memory_close)
 {
     static const struct {
         const char *token;
@@ -161,7 +163,7 @@ TEST_WITH(escapes_are_read_and_written, all_memory_open, all_memory_close)
     kx_buffer_free(&out);
 }
 
-TEST_WITH(equality_is_that_of_values, all_memory_open, all_memory_close)
+TEST_WITH(json_equality_compares_values, all_memory_open, all_memory_close)
 {
     static const struct {
         const char *a;
@@ -207,7 +209,7 @@ TEST_WITH(equality_is_that_of_values, all_memory_open, all_memory_close)
     }
 }
 
-TEST(numbers_are_equal_exactly_by_their_decimal_values)
+TEST(exact_json_equality_compares_decimal_values)
 {
     static const struct {
         const char *a;
@@ -234,7 +236,8 @@ TEST(numbers_are_equal_exactly_by_their_decimal_values)
     }
 }
 
-TEST_WITH(big_objects_are_equal_in_any_order, all_memory_open, all_memory_close)
+TEST_WITH(large_json_objects_are_equal_in_any_order, all_memory_open,
+          all_memory_close)
 {
     enum { MEMBERS = 50000 };
     struct kx_buffer a;
@@ -259,7 +262,7 @@ TEST_WITH(big_objects_are_equal_in_any_order, all_memory_open, all_memory_close)
     kx_buffer_free(&b);
 }
 
-TEST_WITH(equality_needs_no_memory, all_memory_open, all_memory_close)
+TEST_WITH(json_equality_needs_no_memory, all_memory_open, all_memory_close)
 {
     struct kx_buffer a;
     struct kx_buffer b;
@@ -345,7 +348,7 @@ static void compare_equality(const struct kx_buffer *text, json_t *json)
     free(dump);
 }
 
-TEST_WITH(every_path_of_random_texts_is_found, all_memory_open,
+TEST_WITH(json_pointers_find_every_path_of_random_texts, all_memory_open,
           all_memory_close)
 {
     uint64_t seed = random_seed("json_find");

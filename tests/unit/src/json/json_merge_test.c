@@ -18,7 +18,8 @@ static void merge(void *memory, const char *target, const char *patch,
     kx_buffer_free(&out);
 }
 
-TEST_WITH(the_examples_of_rfc_7396, all_memory_open, all_memory_close)
+TEST_WITH(json_merge_gives_the_results_of_rfc_7396, all_memory_open,
+          all_memory_close)
 {
     static const char *const examples[][3] = {
         {"{\"a\":\"b\"}", "{\"a\":\"c\"}", ">{\"a\":\"c\"}"},
@@ -41,7 +42,8 @@ TEST_WITH(the_examples_of_rfc_7396, all_memory_open, all_memory_close)
         merge(*state, examples[i][0], examples[i][1], examples[i][2]);
 }
 
-TEST_WITH(what_is_untouched_keeps_its_bytes, all_memory_open, all_memory_close)
+TEST_WITH(json_merge_keeps_the_bytes_of_unchanged_members, all_memory_open,
+          all_memory_close)
 {
     static const char *const cases[][3] = {
         {"{ \"a\" : 1.0 ,\n \"b\":2 }", "{}", ">{ \"a\" : 1.0 ,\n \"b\":2 }"},
@@ -67,7 +69,7 @@ TEST_WITH(what_is_untouched_keeps_its_bytes, all_memory_open, all_memory_close)
         merge(*state, cases[i][0], cases[i][1], cases[i][2]);
 }
 
-TEST_WITH(big_objects_are_merged_in_the_time_of_sorting, all_memory_open,
+TEST_WITH(json_merge_of_large_objects_takes_no_quadratic_time, all_memory_open,
           all_memory_close)
 {
     enum { MEMBERS = 60000 };
@@ -94,7 +96,7 @@ TEST_WITH(big_objects_are_merged_in_the_time_of_sorting, all_memory_open,
     kx_buffer_free(&result);
 }
 
-TEST_WITH(without_memory_a_merge_fails, all_memory_open, all_memory_close)
+TEST_WITH(json_merge_reports_lack_of_memory, all_memory_open, all_memory_close)
 {
     struct kx_slice patch = kx_text("{\"0\":0,\"1\":0,\"2\":0,\"3\":0,"
                                     "\"4\":0,\"5\":0,\"6\":0,\"7\":0,"

@@ -6,7 +6,7 @@
 #include "json/json_names.h"
 #include "json/json_scan.h"
 
-TEST_WITH(a_repeated_name_is_refused_however_it_is_written, all_memory_open,
+TEST_WITH(json_check_finds_duplicate_names_in_any_spelling, all_memory_open,
           all_memory_close)
 {
     static const char sentence[] =
@@ -47,7 +47,7 @@ static void add_object(struct kx_buffer *out, const char *format,
     kx_add_text(out, "}");
 }
 
-TEST_WITH(big_objects_are_checked_whatever_their_names, all_memory_open,
+TEST_WITH(json_check_finds_duplicate_names_in_large_objects, all_memory_open,
           all_memory_close)
 {
     static const char *const formats[] = {"%u", "\\u0061%u",
@@ -102,7 +102,7 @@ static bool add_collision(struct kx_buffer *out, unsigned number)
     return true;
 }
 
-TEST_WITH(names_made_to_collide_are_told_apart, all_memory_open,
+TEST_WITH(json_check_tells_colliding_names_apart, all_memory_open,
           all_memory_close)
 {
     struct kx_buffer text;
@@ -128,7 +128,7 @@ TEST_WITH(names_made_to_collide_are_told_apart, all_memory_open,
     kx_buffer_free(&text);
 }
 
-TEST_WITH(a_name_repeated_in_front_of_another_fault_comes_first,
+TEST_WITH(duplicate_name_before_another_fault_is_reported_first,
           all_memory_open, all_memory_close)
 {
     struct kx_buffer text;
@@ -143,8 +143,7 @@ TEST_WITH(a_name_repeated_in_front_of_another_fault_comes_first,
     kx_buffer_free(&text);
 }
 
-TEST_WITH(without_memory_nothing_is_said_about_a_text, all_memory_open,
-          all_memory_close)
+TEST_WITH(json_check_reports_lack_of_memory, all_memory_open, all_memory_close)
 {
     static const char *const formats[] = {"%u", "\\u0061%u"};
     struct kx_buffer text[2];

@@ -29,7 +29,7 @@ TEST(numbers_are_written_as_javascript_writes_them)
     }
 }
 
-TEST(javascript_texts_read_back_exactly)
+TEST(numbers_written_by_javascript_read_back_exactly)
 {
     for (size_t i = 0; i < number_case_count; i++) {
         double number = 7;
@@ -71,7 +71,7 @@ static int significant_digits(const char *text)
     return last;
 }
 
-TEST(no_shorter_text_would_do)
+TEST(number_text_is_the_shortest)
 {
     uint64_t seed = random_seed("number");
     for (int i = 0; i < 5000; i++) {
@@ -133,7 +133,7 @@ TEST(json_numbers_are_read)
     }
 }
 
-TEST(other_texts_are_refused)
+TEST(number_parse_rejects_other_texts)
 {
     static const char *const texts[] = {
         "",
@@ -202,7 +202,7 @@ static double long_number(void *memory, const char *head, char digit,
     return number;
 }
 
-TEST_WITH(texts_of_any_length_are_read, memory_open, memory_close)
+TEST_WITH(number_parse_reads_texts_of_any_length, memory_open, memory_close)
 {
     static const char three_halves[] = "9007199254740993";
     assert_true(long_number(*state, "1.", '0', 100000, "") == 1);
@@ -217,7 +217,7 @@ TEST_WITH(texts_of_any_length_are_read, memory_open, memory_close)
                 9007199254740994);
 }
 
-TEST(what_is_not_finite_has_javascript_names)
+TEST(number_text_of_infinity_and_nan_is_that_of_javascript)
 {
     char text[32];
     assert_int_equal(kx_number_text(NAN, text), 3);

@@ -25,7 +25,7 @@ static enum json_patch_result apply(void *memory, const char *target,
     return result;
 }
 
-TEST(white_space_around_the_value_stays)
+TEST(json_patch_keeps_white_space_around_the_value)
 {
     assert_int_equal(apply(*state, " { \"a\" : [ 1 , 2 ] } ",
                            "[{\"op\":\"remove\",\"path\":\"/a/0\"}]", UNITS,
@@ -33,7 +33,7 @@ TEST(white_space_around_the_value_stays)
                      JSON_PATCH_DONE);
 }
 
-TEST(indexes_are_exact)
+TEST(json_patch_array_index_is_exact)
 {
     static const char *const paths[] = {"/01", "/3", "/-1", "/1e0", "/"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
@@ -45,7 +45,7 @@ TEST(indexes_are_exact)
     }
 }
 
-TEST(words_may_have_escapes)
+TEST(json_patch_operation_names_may_have_escapes)
 {
     assert_int_equal(
         apply(*state, "{\"a\":1}",
@@ -82,7 +82,7 @@ static uint64_t units_of(void *memory, size_t size, const char *operations,
     return charge.spent;
 }
 
-TEST(each_operation_pays_for_what_it_passes)
+TEST(json_patch_operation_pays_for_the_bytes_it_passes)
 {
     enum { SMALL = 100, LARGE = 100100, DIFFERENCE = LARGE - SMALL };
     static const struct {
@@ -114,7 +114,7 @@ TEST(each_operation_pays_for_what_it_passes)
     }
 }
 
-TEST(what_is_nested_is_paid_for_once_a_level)
+TEST(json_patch_pays_for_nested_values_once_a_level)
 {
     static const char flat[] = "[{\"op\":\"test\",\"path\":\"/x\",\"value\":"
                                "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}]";
@@ -126,7 +126,7 @@ TEST(what_is_nested_is_paid_for_once_a_level)
     assert_true(many - one >= (LEVELS - 1) * BYTES);
 }
 
-TEST(a_sum_pays_for_its_digits)
+TEST(json_patch_sum_pays_for_its_digits)
 {
     enum { DIGITS = 10000, PASSES = 4 };
     char target[DIGITS + 20];
@@ -143,7 +143,7 @@ TEST(a_sum_pays_for_its_digits)
     kx_buffer_free(&out);
 }
 
-TEST(a_patch_ends_where_its_budget_does)
+TEST(json_patch_stops_at_its_budget)
 {
     static const char two[] = "[{\"op\":\"set\",\"path\":\"/a\",\"value\":1},"
                               "{\"op\":\"set\",\"path\":\"/a\",\"value\":2}]";
@@ -173,7 +173,7 @@ TEST(a_patch_ends_where_its_budget_does)
     kx_buffer_free(&out);
 }
 
-TEST(memory_that_runs_out_is_told)
+TEST(json_patch_reports_lack_of_memory)
 {
     static const char all[] =
         "[{\"op\":\"add\",\"path\":\"/b\",\"value\":[1]},"

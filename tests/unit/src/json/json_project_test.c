@@ -26,7 +26,8 @@ static void project(void *memory, const char *text, const char *const *paths,
     kx_buffer_free(&out);
 }
 
-TEST_WITH(members_are_found_and_nested, all_memory_open, all_memory_close)
+TEST_WITH(json_projection_nests_selected_members, all_memory_open,
+          all_memory_close)
 {
     static const struct {
         const char *text;
@@ -57,7 +58,8 @@ TEST_WITH(members_are_found_and_nested, all_memory_open, all_memory_close)
         project(*state, cases[i].text, cases[i].paths, cases[i].expected);
 }
 
-TEST_WITH(typed_values_stay_typed, all_memory_open, all_memory_close)
+TEST_WITH(json_projection_keeps_the_typed_form, all_memory_open,
+          all_memory_close)
 {
     static const char text[] =
         "{\"type\":\"object\",\"value\":{\"n\":{\"type\":\"number\","
@@ -80,7 +82,7 @@ TEST_WITH(typed_values_stay_typed, all_memory_open, all_memory_close)
     kx_buffer_free(&out);
 }
 
-TEST(pointers_are_told_from_others)
+TEST(pointer_check_rejects_other_texts)
 {
     static const char *const valid[] = {"", "/", "/a/b", "/~0~1", "//"};
     static const char *const wrong[] = {"a", "/~", "/~2", "/a~", "#/a"};
@@ -94,7 +96,7 @@ TEST(pointers_are_told_from_others)
     assert_false(kx_pointer_valid(kx_slice(long_one, KX_POINTER_MAX + 1)));
 }
 
-TEST(a_pointer_covers_what_it_leads_to)
+TEST(json_pointer_covers_paths_inside_it)
 {
     assert_true(kx_pointer_covers(kx_text("/a"), kx_text("/a")));
     assert_true(kx_pointer_covers(kx_text("/a"), kx_text("/a/b")));
@@ -121,7 +123,8 @@ static json_t *pick(json_t *whole, json_t *wanted)
     return picked;
 }
 
-TEST_WITH(it_is_what_a_naive_walk_finds, all_memory_open, all_memory_close)
+TEST_WITH(json_projection_matches_a_naive_walk, all_memory_open,
+          all_memory_close)
 {
     static const char *const paths[] = {"/a", "/b/a", "/b/e", "/~0/"};
     uint64_t seed = random_seed("json_project_test");

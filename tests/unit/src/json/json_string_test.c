@@ -5,7 +5,8 @@
 
 /* Each byte at each place of a text of each length, up to more than two of the
  * blocks in which texts are looked through. */
-TEST_WITH(a_byte_is_escaped_wherever_it_is, all_memory_open, all_memory_close)
+TEST_WITH(json_escape_finds_a_byte_at_any_position, all_memory_open,
+          all_memory_close)
 {
     enum { LONGEST = 36 };
     uint8_t text[LONGEST];

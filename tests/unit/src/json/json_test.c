@@ -3,7 +3,7 @@
 #include "all_memory.h"
 #include "json_exact.h"
 
-TEST_WITH(valid_texts_are_taken, all_memory_open, all_memory_close)
+TEST_WITH(json_check_accepts_valid_texts, all_memory_open, all_memory_close)
 {
     static const char *const texts[] = {
         "{}",
@@ -64,8 +64,7 @@ static void check_wrong(const struct wrong *wrong, size_t count)
     }
 }
 
-TEST_WITH(wrong_structure_is_refused_where_it_begins, all_memory_open,
-          all_memory_close)
+TEST_WITH(json_check_locates_wrong_structure, all_memory_open, all_memory_close)
 {
     static const struct wrong wrong[] = {
         {"", 0, "line 1, column 1: expected a value, but the text ends"},
@@ -113,8 +112,7 @@ TEST_WITH(wrong_structure_is_refused_where_it_begins, all_memory_open,
     check_wrong(wrong, sizeof(wrong) / sizeof(wrong[0]));
 }
 
-TEST_WITH(wrong_strings_are_refused_where_they_go_wrong, all_memory_open,
-          all_memory_close)
+TEST_WITH(json_check_locates_wrong_strings, all_memory_open, all_memory_close)
 {
     static const struct wrong wrong[] = {
         {"\"abc", 4,
@@ -154,7 +152,7 @@ TEST_WITH(wrong_strings_are_refused_where_they_go_wrong, all_memory_open,
     check_wrong(wrong, sizeof(wrong) / sizeof(wrong[0]));
 }
 
-TEST_WITH(wrong_numbers_and_literals_are_refused, all_memory_open,
+TEST_WITH(json_check_rejects_wrong_numbers_and_literals, all_memory_open,
           all_memory_close)
 {
     static const char large[] = "the number is too large for a double";
@@ -190,8 +188,8 @@ TEST_WITH(wrong_numbers_and_literals_are_refused, all_memory_open,
     }
 }
 
-TEST_WITH(the_length_of_a_number_decides_only_with_its_exponent,
-          all_memory_open, all_memory_close)
+TEST_WITH(json_check_accepts_long_numbers_that_are_finite, all_memory_open,
+          all_memory_close)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, *state);
@@ -217,7 +215,7 @@ static void add_repeated(struct kx_buffer *out, const char *text,
         kx_add_text(out, text);
 }
 
-TEST_WITH(sixty_four_levels_are_enough, all_memory_open, all_memory_close)
+TEST_WITH(json_check_accepts_64_levels, all_memory_open, all_memory_close)
 {
     struct kx_buffer text;
     struct kx_fault fault;
@@ -246,7 +244,8 @@ TEST_WITH(sixty_four_levels_are_enough, all_memory_open, all_memory_close)
     kx_buffer_free(&text);
 }
 
-TEST_WITH(no_beginning_of_a_text_is_a_text, all_memory_open, all_memory_close)
+TEST_WITH(json_check_rejects_every_prefix_of_a_text, all_memory_open,
+          all_memory_close)
 {
     struct kx_slice text =
         kx_text("{\"a\":[1.5e3,\"x\\n\\u00e9\\ud83d\\ude00 é😀\",true,null],"

@@ -86,7 +86,7 @@ static void expect_refused(struct story *s, struct kx_commit *commit)
 
 /* ---- Index entries ------------------------------------------------------ */
 
-TEST_WITH(an_entry_with_too_many_index_entries_is_refused, begin, finish)
+TEST_WITH(commit_rejects_an_entry_with_too_many_index_entries, begin, finish)
 {
     struct story *s = *state;
     declare_each(s, 0, PASSING);
@@ -100,7 +100,7 @@ TEST_WITH(an_entry_with_too_many_index_entries_is_refused, begin, finish)
 }
 
 /* Each index has one entry only, but folds 600 KB. */
-TEST_WITH(folding_counts_for_the_budget, begin, finish)
+TEST_WITH(case_folding_counts_for_the_budget, begin, finish)
 {
     enum { INDEXES = 10, TEXTS = 1000, LETTERS = 300 };
     struct story *s = *state;
@@ -211,7 +211,7 @@ TEST_WITH(a_build_fails_at_an_entry_that_no_commit_could_store, begin, finish)
 
 /* ---- Ranges ------------------------------------------------------------- */
 
-TEST_WITH(a_deletion_of_a_range_ends_early, begin, finish)
+TEST_WITH(range_delete_stops_at_its_budget, begin, finish)
 {
     enum { ENTRIES = 25 };
     struct story *s = *state;
@@ -240,7 +240,7 @@ TEST_WITH(a_deletion_of_a_range_ends_early, begin, finish)
 }
 
 /* The position passes them, so that such a range comes to its end. */
-TEST_WITH(a_range_ends_early_where_it_finds_nothing, begin, finish)
+TEST_WITH(range_change_without_entries_stops_at_its_budget, begin, finish)
 {
     enum { EXPIRED = 160, SIZE = 1000000 };
     struct story *s = *state;
@@ -300,7 +300,7 @@ static const char *late_number(void *mem, int n)
 }
 
 /* Each is cheap by itself. */
-TEST_WITH(a_patch_of_a_range_ends_early_with_its_position, begin, finish)
+TEST_WITH(range_patch_stops_at_its_budget_and_gives_its_position, begin, finish)
 {
     enum { ENTRIES = 200, OPERATIONS = 400 };
     struct story *s = *state;
@@ -330,7 +330,7 @@ TEST_WITH(a_patch_of_a_range_ends_early_with_its_position, begin, finish)
     assert_true(commits > 2);
 }
 
-TEST_WITH(an_entry_of_a_range_that_is_too_expensive_is_named, begin, finish)
+TEST_WITH(range_patch_names_an_entry_beyond_the_budget, begin, finish)
 {
     enum { OPERATIONS = 50000 };
     struct story *s = *state;
@@ -394,7 +394,7 @@ TEST_WITH(conditions_on_values_share_the_budget, begin, finish)
 }
 
 /* With this many indexes, whose entries all change. */
-TEST_WITH(what_kv_connect_permits_fits, begin, finish)
+TEST_WITH(budget_admits_the_largest_kv_connect_write, begin, finish)
 {
     enum { INDEXES = 20, REPLACED = 9 };
     struct story *s = *state;

@@ -327,7 +327,7 @@ static void close_world(struct world *world)
     talloc_free(world);
 }
 
-TEST(groups_are_those_of_the_data)
+TEST(aggregate_groups_match_the_entries)
 {
     struct world *world = open_world("conflict_random_test");
     (void)state;
@@ -351,7 +351,7 @@ TEST(groups_are_those_of_the_data)
 /* Twenty thousand entries in pairs of one value, some of them written while the
  * index is built: without a change of the value, with a new one, and deleted.
  */
-TEST(writes_during_the_build_change_nothing_that_is_right)
+TEST(writes_during_an_aggregate_build_keep_totals_right)
 {
     struct world *world = open_world("conflict_random_test");
     struct kx_index_info info;

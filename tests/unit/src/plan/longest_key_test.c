@@ -30,7 +30,8 @@ static size_t count_all(struct story *s, bool reverse)
 }
 
 /* Bounds of a list by index are longer than any key by the index's name. */
-TEST_WITH(a_bound_behind_the_name_of_an_index, begin, finish)
+TEST_WITH(scan_bound_may_exceed_the_key_limit_after_an_index_name, begin,
+          finish)
 {
     struct story *s = *state;
     struct kx_entry entry;
@@ -65,7 +66,7 @@ TEST_WITH(a_bound_behind_the_name_of_an_index, begin, finish)
 /* Entries under the longest keys with one value, the longest that a unique
  * index named "i" can have: the row of the second owner is the longest of all.
  */
-TEST_WITH(the_longest_conflict_row, begin, finish)
+TEST_WITH(conflict_rows_may_exceed_the_key_limit, begin, finish)
 {
     struct story *s = *state;
     const char *value =

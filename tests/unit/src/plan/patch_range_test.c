@@ -74,7 +74,8 @@ static const char *tagged(void *mem, int n)
 
 /* ---- Each entry once ---------------------------------------------------- */
 
-TEST_WITH(an_entry_that_moves_in_its_index_is_patched_once, begin, finish)
+TEST_WITH(range_patch_visits_once_an_entry_that_moves_in_its_index, begin,
+          finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_N);
@@ -86,7 +87,7 @@ TEST_WITH(an_entry_that_moves_in_its_index_is_patched_once, begin, finish)
         "[\"by_n\",14,4] [4]|");
 }
 
-TEST_WITH(an_entry_with_several_rows_is_patched_once, begin, finish)
+TEST_WITH(range_patch_visits_once_an_entry_with_several_rows, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_TAG);
@@ -99,7 +100,8 @@ TEST_WITH(an_entry_with_several_rows_is_patched_once, begin, finish)
 }
 
 /* The row of "b" is the first one of what the patch has left. */
-TEST_WITH(an_entry_that_loses_its_first_row_is_patched_once, begin, finish)
+TEST_WITH(range_patch_visits_once_an_entry_that_loses_its_first_row, begin,
+          finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_TAG);
@@ -115,7 +117,7 @@ TEST_WITH(an_entry_that_loses_its_first_row_is_patched_once, begin, finish)
 }
 
 /* The rows of "b" and "c" come in later commits than those of "a". */
-TEST_WITH(so_it_is_in_parts, begin, finish)
+TEST_WITH(range_patch_in_parts_visits_each_entry_once, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_TAG);
@@ -136,7 +138,7 @@ TEST_WITH(so_it_is_in_parts, begin, finish)
 }
 
 /* A row before the range does not count as the first one. */
-TEST_WITH(a_range_within_the_rows_of_an_entry, begin, finish)
+TEST_WITH(range_patch_ignores_index_rows_before_its_range, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_TAG);
@@ -159,7 +161,7 @@ TEST_WITH(a_range_within_the_rows_of_an_entry, begin, finish)
 
 /* The entries of an index change with theirs only, and an entry that has
  * expired is absent. */
-TEST_WITH(rows_of_indexes_and_expired_entries_are_passed_over, begin, finish)
+TEST_WITH(range_patch_passes_over_index_rows_and_expired_entries, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_N);
@@ -178,7 +180,7 @@ TEST_WITH(rows_of_indexes_and_expired_entries_are_passed_over, begin, finish)
     assert_int_equal(send(&s->test, patch), KX_INDEX_OWNED_KEY);
 }
 
-TEST_WITH(a_touch_of_a_range_takes_any_value, begin, finish)
+TEST_WITH(range_touch_accepts_any_value, begin, finish)
 {
     struct story *s = *state;
     struct patch *patch = make_patch(s->mem, NULL, "");
@@ -217,7 +219,7 @@ static const char *large(void *mem, int n)
 }
 
 /* 40 MiB, of which a commit reads and writes what its budget has. */
-TEST_WITH(large_entries_are_patched_in_parts, begin, finish)
+TEST_WITH(range_patch_of_large_entries_proceeds_in_parts, begin, finish)
 {
     enum {
         COUNT = 44,
@@ -240,7 +242,7 @@ TEST_WITH(large_entries_are_patched_in_parts, begin, finish)
                         8);
 }
 
-TEST_WITH(a_dry_patch_counts_in_parts_and_changes_nothing, begin, finish)
+TEST_WITH(dry_range_patch_counts_in_parts_and_changes_nothing, begin, finish)
 {
     struct story *s = *state;
     test_fill(&s->test, "u", 1, 3, numbered);
@@ -264,7 +266,7 @@ static void expect_refusal(struct story *s, struct patch *patch,
     assert_string_equal(test_list(&s->test, s->mem, "[]"), before);
 }
 
-TEST_WITH(one_entry_that_refuses_refuses_all_and_is_named, begin, finish)
+TEST_WITH(range_patch_fails_as_a_whole_and_names_the_entry, begin, finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem, BY_N);
@@ -285,7 +287,8 @@ TEST_WITH(one_entry_that_refuses_refuses_all_and_is_named, begin, finish)
         KX_PATH_ABSENT, "[\"u\",1]");
 }
 
-TEST_WITH(a_unique_index_refuses_as_it_does_one_patch, begin, finish)
+TEST_WITH(range_patch_may_shift_unique_values_but_not_repeat_them, begin,
+          finish)
 {
     struct story *s = *state;
     test_declare(&s->test, s->mem,
@@ -300,7 +303,7 @@ TEST_WITH(a_unique_index_refuses_as_it_does_one_patch, begin, finish)
                    KX_UNIQUE_VIOLATION, "[\"u\",2]");
 }
 
-TEST_WITH(an_index_that_is_not_there_is_named, begin, finish)
+TEST_WITH(range_patch_names_an_absent_index, begin, finish)
 {
     struct story *s = *state;
     struct patch *patch = make_patch(s->mem, "none", ADD_1);
@@ -353,7 +356,7 @@ static const char *zero(void *mem, int n)
     return "{\"n\":0}";
 }
 
-TEST_WITH(no_update_is_lost_beside_other_writes, begin, finish)
+TEST_WITH(range_patch_loses_no_concurrent_update, begin, finish)
 {
     struct story *s = *state;
     struct patching_client clients[CLIENTS];

@@ -40,7 +40,7 @@ static enum kx_status add_one(struct story *s, const char *key, uint8_t digest,
     return test_commit(&s->test, commit);
 }
 
-TEST_WITH(a_commit_that_comes_again_is_applied_once, begin, finish)
+TEST_WITH(commit_sent_again_under_its_key_is_applied_once, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -61,7 +61,7 @@ TEST_WITH(a_commit_that_comes_again_is_applied_once, begin, finish)
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "2");
 }
 
-TEST_WITH(an_outcome_is_there_when_the_store_is_opened_again, begin, finish)
+TEST_WITH(stored_outcome_survives_reopening_the_store, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -74,7 +74,7 @@ TEST_WITH(an_outcome_is_there_when_the_store_is_opened_again, begin, finish)
     assert_true(second.stamp == first.stamp);
 }
 
-TEST_WITH(another_commit_under_the_key_is_refused, begin, finish)
+TEST_WITH(idempotency_key_rejects_another_commit, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -86,7 +86,7 @@ TEST_WITH(another_commit_under_the_key_is_refused, begin, finish)
 }
 
 /* Until its time, which a test can set. */
-TEST_WITH(an_outcome_is_forgotten_after_its_time, begin, finish)
+TEST_WITH(stored_outcome_expires, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -129,7 +129,7 @@ static bool is_stored(struct story *s, const char *key)
 }
 
 /* More than one job takes. */
-TEST_WITH(rows_past_their_time_are_removed, begin, finish)
+TEST_WITH(expired_outcome_rows_are_removed, begin, finish)
 {
     struct story *s = *state;
     enum { KEYS = 300 };
@@ -173,7 +173,7 @@ static enum kx_status set_user(struct story *s, const char *key,
     return test_commit(&s->test, commit);
 }
 
-TEST_WITH(a_refusal_is_kept_with_all_that_it_tells, begin, finish)
+TEST_WITH(stored_refusal_replays_all_its_details, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -209,7 +209,7 @@ TEST_WITH(a_refusal_is_kept_with_all_that_it_tells, begin, finish)
 
 /* Both are planned in the order of their submission, most often in one batch.
  */
-TEST_WITH(a_commit_that_comes_twice_at_once_is_applied_once, begin, finish)
+TEST_WITH(commit_twice_in_one_batch_is_applied_once, begin, finish)
 {
     struct story *s = *state;
     enum { COMMITS = 50 };
@@ -239,7 +239,7 @@ TEST_WITH(a_commit_that_comes_twice_at_once_is_applied_once, begin, finish)
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "1");
 }
 
-TEST_WITH(keys_that_the_caller_makes_are_those_of_the_first, begin, finish)
+TEST_WITH(replayed_commit_has_the_generated_keys_of_the_first, begin, finish)
 {
     struct story *s = *state;
     const char *keys[] = {"[\"made\",1]", "[\"made\",2]"};
@@ -262,7 +262,7 @@ TEST_WITH(keys_that_the_caller_makes_are_those_of_the_first, begin, finish)
 /* ---- Outcomes as bytes -------------------------------------------------- */
 
 /* Bytes that are cut off or changed are refused or read, never more. */
-TEST_WITH(bytes_that_are_no_outcome_are_refused, begin, finish)
+TEST_WITH(outcome_reader_rejects_other_bytes, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit first;
@@ -280,7 +280,7 @@ TEST_WITH(bytes_that_are_no_outcome_are_refused, begin, finish)
     }
 }
 
-TEST(only_what_would_come_again_is_definite)
+TEST(only_repeatable_statuses_are_definite_outcomes)
 {
     assert_true(outcome_is_definite(KX_OK));
     assert_true(outcome_is_definite(KX_CHECK_FAILED));
@@ -295,7 +295,7 @@ TEST(only_what_would_come_again_is_definite)
 }
 
 /* Each commit is given back what it was given, as far as that is known. */
-TEST_WITH(values_beyond_the_room_of_an_outcome_are_omitted, begin, finish)
+TEST_WITH(stored_outcome_omits_large_values, begin, finish)
 {
     enum { SIZE = KX_OUTCOME_VALUES_MAX / 2, COUNT = 4 };
     struct story *s = *state;
@@ -339,7 +339,7 @@ TEST_WITH(values_beyond_the_room_of_an_outcome_are_omitted, begin, finish)
     }
 }
 
-TEST_WITH(an_outcome_has_a_size_that_values_do_not_change, begin, finish)
+TEST_WITH(stored_outcome_size_does_not_depend_on_large_values, begin, finish)
 {
     struct story *s = *state;
     struct kx_result result = {.asked = true, .present = true};
@@ -372,7 +372,7 @@ static uint64_t stored_bytes(struct story *s)
 }
 
 /* Whether an outcome is found or assumed to be absent. */
-TEST_WITH(a_sender_has_a_quota, begin, finish)
+TEST_WITH(stored_outcomes_have_a_quota_per_sender, begin, finish)
 {
     enum { MOST = 100 };
     struct story *s = *state;
@@ -401,7 +401,7 @@ TEST_WITH(a_sender_has_a_quota, begin, finish)
     assert_int_equal(add_one(s, "a/more", 1, &commit), KX_IDEMPOTENCY_QUOTA);
 }
 
-TEST_WITH(expired_outcomes_release_their_bytes, begin, finish)
+TEST_WITH(expired_outcomes_release_their_quota, begin, finish)
 {
     struct story *s = *state;
     struct kx_commit commit;

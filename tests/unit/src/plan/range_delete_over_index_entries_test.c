@@ -55,7 +55,7 @@ static const char *one(void *mem, int n)
 }
 
 /* Two indexes come before the entries, and one after them. */
-TEST_WITH(index_entries_of_a_deleted_range, begin, finish)
+TEST_WITH(range_delete_removes_the_index_entries_of_its_entries, begin, finish)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
@@ -108,7 +108,7 @@ static size_t count_seen(struct story *s, bool reverse)
 }
 
 /* Nothing of it is freed for the time being. */
-TEST_WITH(index_entries_that_nobody_sees, begin, finish)
+TEST_WITH(range_delete_passes_over_hidden_index_entries, begin, finish)
 {
     enum { FEW = 64 };
     struct story *s = *state;
@@ -133,7 +133,7 @@ TEST_WITH(index_entries_that_nobody_sees, begin, finish)
 
 /* A client's entry lies after the rows of a dropped index, which are looked at
  * one by one then. */
-TEST_WITH(a_scan_yields_where_there_is_nothing_to_see, begin, finish)
+TEST_WITH(scan_yields_after_many_hidden_rows, begin, finish)
 {
     enum { HIDDEN = 2500, PIECE = 1000 };
     struct story *s = *state;
@@ -166,7 +166,7 @@ TEST_WITH(a_scan_yields_where_there_is_nothing_to_see, begin, finish)
 }
 
 /* Of large entries little may be wanted, but all of them is read. */
-TEST_WITH(a_scan_yields_where_entries_are_large, begin, finish)
+TEST_WITH(scan_yields_after_large_entries, begin, finish)
 {
     enum { SIZE = 1 << 20, LARGE = 12, PER_YIELD = 4 };
     struct story *s = *state;

@@ -18,7 +18,7 @@ static uint64_t rows_written(struct story *s, const char *name)
     return info.writes;
 }
 
-TEST_WITH(a_touch_moves_no_row, begin, finish)
+TEST_WITH(touch_moves_no_index_row, begin, finish)
 {
     struct story *s = *state;
     assert_int_equal(test_declare(&s->test, s->mem, BY_COLOR), KX_OK);

@@ -104,7 +104,7 @@ static void assert_entries(struct story *s, const char *entries)
     assert_int_equal(info.entries, count);
 }
 
-TEST_WITH(new_values_are_not_looked_for, begin, finish)
+TEST_WITH(new_unique_values_are_inserted_without_lookup, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -117,7 +117,7 @@ TEST_WITH(new_values_are_not_looked_for, begin, finish)
                       "[\"by_mail\",\"c\"] [3]|");
 }
 
-TEST_WITH(only_who_wants_a_used_value_is_refused, begin, finish)
+TEST_WITH(only_the_commit_with_a_used_value_is_refused, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -139,7 +139,8 @@ TEST_WITH(only_who_wants_a_used_value_is_refused, begin, finish)
 
 /* Nothing of the assumption is left when the batch is applied, but the entry
  * that it would have been wrong about. */
-TEST_WITH(what_comes_and_goes_in_one_batch_is_found_out_too, begin, finish)
+TEST_WITH(used_unique_value_claimed_and_released_in_one_batch_is_refused, begin,
+          finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -155,7 +156,8 @@ TEST_WITH(what_comes_and_goes_in_one_batch_is_found_out_too, begin, finish)
     assert_entries(s, "[\"by_mail\",\"a\"] [1]|");
 }
 
-TEST_WITH(nothing_is_left_of_what_came_and_went, begin, finish)
+TEST_WITH(new_unique_value_added_and_removed_in_one_batch_leaves_no_row, begin,
+          finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -169,7 +171,7 @@ TEST_WITH(nothing_is_left_of_what_came_and_went, begin, finish)
 
 /* The second commit is refused for "b", when it has assumed that "a" is new:
  * the third must not take that over. */
-TEST_WITH(the_assumption_of_a_refused_commit_is_forgotten, begin, finish)
+TEST_WITH(refused_commit_leaves_no_assumption, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -188,7 +190,7 @@ TEST_WITH(the_assumption_of_a_refused_commit_is_forgotten, begin, finish)
 }
 
 /* The first is in the way of the second only as long as "a" seems to be new. */
-TEST_WITH(a_refusal_for_what_was_assumed_is_forgotten, begin, finish)
+TEST_WITH(refusal_under_a_wrong_assumption_is_forgotten, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -204,7 +206,7 @@ TEST_WITH(a_refusal_for_what_was_assumed_is_forgotten, begin, finish)
 }
 
 /* Nothing is stored, so nothing would find out. */
-TEST_WITH(a_dry_commit_looks, begin, finish)
+TEST_WITH(dry_commit_looks_up_unique_values, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -214,7 +216,7 @@ TEST_WITH(a_dry_commit_looks, begin, finish)
     assert_int_equal(insertions, 0);
 }
 
-TEST_WITH(the_value_of_an_expired_entry_is_free, begin, finish)
+TEST_WITH(unique_value_of_an_expired_entry_is_free, begin, finish)
 {
     struct story *s = *state;
     struct commits_together batch = set_up(s);
@@ -229,7 +231,7 @@ TEST_WITH(the_value_of_an_expired_entry_is_free, begin, finish)
 }
 
 /* Where values are often used already, a look is cheaper. */
-TEST_WITH(after_a_mistake_batches_look_for_a_while, begin, finish)
+TEST_WITH(writer_is_pessimistic_after_a_wrong_assumption, begin, finish)
 {
     struct story *s = *state;
     set_up(s);
