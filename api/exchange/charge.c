@@ -6,6 +6,8 @@
  * bytes is only read when another exchange needs what they hold. */
 #include "exchange/charge.h"
 
+#include "exchange/fiber.h"
+
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -476,7 +478,17 @@ static size_t made_bytes(const struct exchange *exchange)
 
 void charge_memory(struct exchange *exchange)
 {
-    hold_bytes(exchange, exchange->body.capacity + made_bytes(exchange));
+    exchange->stack = exchange->fiber != NULL ? FIBER_KEPT : 0;
+    hold_bytes(exchange, exchange->body.capacity + made_bytes(exchange) +
+                             exchange->stack);
+}
+
+void charge_stack(struct exchange *exchange)
+{
+    if (exchange->fiber == NULL || exchange->stack != 0)
+        return;
+    exchange->stack = FIBER_KEPT;
+    hold_bytes(exchange, exchange->held + exchange->stack);
 }
 
 /* What a handler has made: nothing of it is used any longer, unless it is the

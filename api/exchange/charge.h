@@ -103,8 +103,11 @@ int charge_timeout_ms(const struct run_queue *queue);
 
 /* ---- What one exchange takes -------------------------------------------- */
 
-/* Updates the counts of memory with what the exchange's bodies take now. */
+/* Updates the counts of memory with what the exchange takes now: its bodies,
+ * decoded values and, while its handler runs, the handler's stack. */
 void charge_memory(struct exchange *exchange);
+/* Counts the stack of a handler that is about to be parked. */
+void charge_stack(struct exchange *exchange);
 /* Must the reply be refused for lack of memory? */
 bool charge_refuses_reply(struct exchange *exchange);
 /* Counts what was decoded from the body, and checks the memory limit without

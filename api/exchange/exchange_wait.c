@@ -3,11 +3,13 @@
 #include "exchange/exchange_wait.h"
 
 #include "access/access.h"
+#include "exchange/charge.h"
 #include "exchange/workers.h"
 
 /* The core, or a worker, will answer a ticket. */
 static void park(struct exchange *exchange, enum exchange_awaits what)
 {
+    charge_stack(exchange);
     exchange->awaits = what;
     exchange->queue->awaited++;
     timing_park(&exchange->timing);
@@ -25,6 +27,7 @@ bool exchange_await_flush(struct exchange *exchange, uint64_t flush)
 
 void exchange_await_commit(struct exchange *exchange)
 {
+    charge_stack(exchange);
     exchange->awaits = AWAITS_COMMIT;
     exchange->queue->awaited++;
 }
@@ -64,6 +67,7 @@ void exchange_view_tried(struct exchange *exchange)
 
 void exchange_await_work(struct exchange *exchange)
 {
+    charge_stack(exchange);
     exchange->awaits = AWAITS_WORKER;
     exchange->queue->awaited++;
     workers_put_work(exchange->queue->service->workers, exchange);
@@ -71,6 +75,7 @@ void exchange_await_work(struct exchange *exchange)
 
 bool exchange_await_read(struct exchange *exchange)
 {
+    charge_stack(exchange);
     exchange->news_came = false;
     exchange->request.wait.cancel = NULL;
     exchange->awaits = AWAITS_WORKER;
@@ -84,6 +89,7 @@ bool exchange_await_read(struct exchange *exchange)
 
 static void await_turn(struct exchange *exchange, enum exchange_awaits what)
 {
+    charge_stack(exchange);
     exchange->awaits = what;
     timing_park(&exchange->timing);
     run_queue_turn(exchange->queue, exchange);

@@ -38,8 +38,7 @@
 #endif
 
 enum {
-    FREE_MAX = 256,   /* stacks that a pool keeps for reuse */
-    KEPT = 16 * 1024, /* bytes of a free stack that stay in memory */
+    FREE_MAX = 256, /* stacks that a pool keeps for reuse */
     /* The tops of stacks begin at so many different offsets, a step apart:
      * otherwise they would compete for the same sets of the caches. */
     OFFSETS = 15,
@@ -97,12 +96,12 @@ static size_t size_of(const struct fiber *fiber)
     return (size_t)((const uint8_t *)fiber - low_end(fiber));
 }
 
-/* The first word below what a free stack keeps: unless it is untouched, the
- * stack was deep. */
+/* The first word below what a stack keeps: unless it is untouched, the stack
+ * was deep. */
 static uint64_t *depth_mark(const struct fiber *fiber)
 {
     uintptr_t top = (uintptr_t)fiber & ~(uintptr_t)4095;
-    return (uint64_t *)(top - KEPT) - 1;
+    return (uint64_t *)(top - FIBER_KEPT) - 1;
 }
 
 /* ---- What valgrind is told ----------------------------------------------- */
@@ -265,8 +264,8 @@ static void unmap_stack(struct fiber *fiber)
     munmap(fiber->base, FIBER_SIZE);
 }
 
-/* A deep stack gives back what lies below the mark. The page of the mark itself
- * is in memory in any case. */
+/* A deep stack that is not in use below its mark gives back what lies there.
+ * The page of the mark itself is in memory in any case. */
 static void trim(struct fiber *fiber)
 {
     uint64_t *mark = depth_mark(fiber);
@@ -329,10 +328,13 @@ bool fiber_run(struct fiber *fiber)
     struct fiber_jump back = jump_fcontext(fiber->context, fiber);
     enter_ends(fake);
     fiber->context = back.from;
-    if (!fiber->ended)
-        return true;
-    give_back(fiber);
-    return false;
+    if (fiber->ended) {
+        give_back(fiber);
+        return false;
+    }
+    if ((uint64_t *)fiber->context > depth_mark(fiber))
+        trim(fiber);
+    return true;
 }
 
 void fiber_park(struct fiber *fiber)

@@ -13,8 +13,11 @@ typedef void fiber_fn(void *closure);
 
 enum {
     FIBER_SIZE = 256 * 1024, /* bytes of address space of a stack */
-    FIBER_GUARD = 64 * 1024  /* bytes at its low end that cannot be touched:
+    FIBER_GUARD = 64 * 1024, /* bytes at its low end that cannot be touched:
                               * larger than any frame on a fiber */
+    FIBER_KEPT = 16 * 1024   /* bytes of a parked or free stack that stay in
+                              * memory, with at most a page more. Of a parked
+                              * one also those that its function is using */
 };
 
 /* NULL when memory ran out. */

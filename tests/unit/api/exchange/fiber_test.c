@@ -11,6 +11,20 @@
 
 static struct fiber_pool *pool;
 
+static int open_pool(void **state)
+{
+    pool = fiber_pool_open();
+    (void)state;
+    return pool == NULL;
+}
+
+static int close_pool(void **state)
+{
+    fiber_pool_close(pool);
+    (void)state;
+    return 0;
+}
+
 struct counting {
     struct fiber *fiber;
     int steps;
@@ -35,10 +49,7 @@ static struct counting counting_to(int until)
     return (struct counting){.until = until};
 }
 
-static int close_pool(void **state);
-static int open_pool(void **state);
-
-TEST_WITH(a_parked_function_continues_where_it_was, open_pool, close_pool)
+TEST_WITH(parked_function_continues_where_it_was, open_pool, close_pool)
 {
     struct counting first = counting_to(3), second = counting_to(2);
     first.fiber = fiber_new(pool, count, &first);
@@ -57,7 +68,7 @@ TEST_WITH(a_parked_function_continues_where_it_was, open_pool, close_pool)
     assert_int_equal(second.steps, 2);
 }
 
-TEST_WITH(an_ended_fiber_leaves_its_stack_to_the_next, open_pool, close_pool)
+TEST_WITH(ended_fiber_leaves_its_stack_to_the_next, open_pool, close_pool)
 {
     struct counting counting = counting_to(1);
     struct fiber *fiber = counting.fiber = fiber_new(pool, count, &counting);
@@ -68,7 +79,7 @@ TEST_WITH(an_ended_fiber_leaves_its_stack_to_the_next, open_pool, close_pool)
 }
 
 /* Its frames are never left: the sanitizers must not take them for live. */
-TEST_WITH(a_dropped_fiber_never_continues, open_pool, close_pool)
+TEST_WITH(dropped_fiber_never_continues, open_pool, close_pool)
 {
     for (int i = 0; i < 3; i++) {
         struct counting counting = counting_to(9);
@@ -100,11 +111,26 @@ static bool is_resident(uintptr_t address)
     return (in_memory & 1) != 0;
 }
 
-TEST_WITH(a_deep_stack_gives_its_pages_back, open_pool, close_pool)
+TEST_WITH(deep_stack_gives_its_pages_back, open_pool, close_pool)
 {
     struct fiber *fiber = fiber_new(pool, go_deep, NULL);
     assert_false(fiber_run(fiber));
     assert_false(is_resident(deepest));
+}
+
+static void go_deep_and_park(void *closure)
+{
+    struct fiber **fiber = closure;
+    go_deep(NULL);
+    fiber_park(*fiber);
+}
+
+TEST_WITH(parked_fiber_keeps_no_deep_pages, open_pool, close_pool)
+{
+    struct fiber *fiber = fiber_new(pool, go_deep_and_park, &fiber);
+    assert_true(fiber_run(fiber));
+    assert_false(is_resident(deepest));
+    assert_false(fiber_run(fiber));
 }
 
 /* More than a pool keeps; the first of them is used again last. */
@@ -112,7 +138,6 @@ TEST_WITH(many_stacks_are_made_and_freed, open_pool, close_pool)
 {
     enum { MANY = 300 };
     static struct counting counting[MANY];
-    (void)state;
     for (int i = 0; i < MANY; i++) {
         counting[i] = counting_to(1);
         counting[i].fiber = fiber_new(pool, count, &counting[i]);
@@ -136,10 +161,9 @@ void *__wrap_mmap(void *at, size_t size, int access, int flags, int fd,
                      : __real_mmap(at, size, access, flags, fd, offset);
 }
 
-TEST_WITH(without_memory_there_is_no_fiber, open_pool, close_pool)
+TEST_WITH(fiber_without_memory_is_null, open_pool, close_pool)
 {
     struct counting counting = counting_to(0);
-    (void)state;
     no_memory = true;
     assert_null(fiber_new(pool, count, &counting));
     no_memory = false;
@@ -149,7 +173,7 @@ TEST_WITH(without_memory_there_is_no_fiber, open_pool, close_pool)
 }
 
 /* The next request is given a stack again. */
-TEST_WITH(a_request_without_a_stack_gets_503, begin_house, finish_house)
+TEST_WITH(request_without_a_stack_gets_503, begin_house, finish_house)
 {
     no_memory = true;
     struct exchange *exchange =
@@ -161,16 +185,15 @@ TEST_WITH(a_request_without_a_stack_gets_503, begin_house, finish_house)
                  200, "");
 }
 
-static int open_pool(void **state)
+/* As much as while it is parked, and nothing later. */
+TEST_WITH(parked_handler_counts_its_stack, begin_house, finish_house)
 {
-    pool = fiber_pool_open();
-    (void)state;
-    return pool == NULL;
-}
-
-static int close_pool(void **state)
-{
-    fiber_pool_close(pool);
-    (void)state;
-    return 0;
+    atomic_uint_fast64_t *bytes = &house->service.counters.body_bytes;
+    struct exchange *exchange =
+        start(METHOD_PUT, "/kv/c", kx_text("3"), EXCHANGE_PARK);
+    assert_in_range(atomic_load(bytes), FIBER_KEPT, 2 * FIBER_KEPT);
+    wait_for_ready(1);
+    assert_in_range(atomic_load(bytes), 0, FIBER_KEPT - 1);
+    assert_reply(exchange, 201, "\"ok\":true");
+    assert_int_equal(atomic_load(bytes), 0);
 }
