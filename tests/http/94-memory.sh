@@ -69,6 +69,7 @@ values over HTTP/2 held given back
 lists held given back
 streams held given back
 small lists over HTTP/2 held given back
+ranges held given back
 commits beside lists held given back
 bodies held given back'
     stop_server

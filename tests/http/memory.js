@@ -82,6 +82,11 @@ function streams(count, path) {
   return client.socket;
 }
 
+// 1000 ranges take more memory than their text and their entries.
+const RANGES = JSON.stringify({ ranges: many(1000, (i) => ({ prefix: ["small"], start: ["small", i % 600], limit: 1 })) });
+const ranges = () => connect("POST /get HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+  `Content-Length: ${RANGES.length}\r\n\r\n${RANGES}`);
+
 // A request of less than 64 KiB, which is always accepted, with 80,000 index
 // entries.
 // Its 19,200 index entries take most of the budget of one commit.
@@ -101,6 +106,7 @@ const WAYS = {
   "lists": () => many(60, () => get("/list?prefix=values")),
   "streams": () => many(100, () => get("/list?prefix=values", NDJSON)),
   "small lists over HTTP/2": () => many(20, () => streams(60, "/list?prefix=small&limit=600")),
+  "ranges": () => many(400, ranges),
   "commits beside lists": () => many(60, () => get("/list?prefix=values")),
   "bodies": () => many(60, () => upload(8000000, 1300000)),
 };
