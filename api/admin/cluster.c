@@ -2,6 +2,8 @@
  */
 #include <stdio.h>
 
+#include <talloc.h>
+
 #include "admin/admin_handlers.h"
 #include "http/service.h"
 #include "rest/answer.h"
@@ -57,19 +59,23 @@ static void add_node(struct kx_buffer *out, const struct kx_cluster *cluster,
 void cluster_show(struct request *request, struct reply *reply)
 {
     struct service *service = request->service;
-    struct kx_cluster cluster;
-    if (!kx_cluster_known(service->store, &cluster))
-        describe_alone(service, &cluster);
+    struct kx_cluster *cluster = talloc(request->memory, struct kx_cluster);
+    if (cluster == NULL) {
+        reply->body.failed = true;
+        return;
+    }
+    if (!kx_cluster_known(service->store, cluster))
+        describe_alone(service, cluster);
     answer_json(reply, 200);
-    add_number(&reply->body, "{\"epoch\":", cluster.epoch);
-    add_number(&reply->body, ",\"batch\":", cluster.batch);
-    kx_add_text(&reply->body, cluster.replicated ? ",\"replicated\":true"
-                                                 : ",\"replicated\":false");
+    add_number(&reply->body, "{\"epoch\":", cluster->epoch);
+    add_number(&reply->body, ",\"batch\":", cluster->batch);
+    kx_add_text(&reply->body, cluster->replicated ? ",\"replicated\":true"
+                                                  : ",\"replicated\":false");
     kx_add_text(&reply->body, ",\"nodes\":[");
-    for (size_t i = 0; i < cluster.count; i++) {
+    for (size_t i = 0; i < cluster->count; i++) {
         if (i > 0)
             kx_add_byte(&reply->body, ',');
-        add_node(&reply->body, &cluster, &cluster.nodes[i]);
+        add_node(&reply->body, cluster, &cluster->nodes[i]);
     }
     kx_add_text(&reply->body, "]}");
 }

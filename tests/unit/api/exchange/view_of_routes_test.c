@@ -8,11 +8,13 @@
 #include "route_requests.h"
 
 #include <poll.h>
+#include <sys/mman.h>
 
 #include "access/access.h"
 #include "commit/store_state.h"
 #include "exchange/exchange_loop.h"
 #include "exchange/exchange_wait.h"
+#include "exchange/fiber.h"
 #include "server/routes.h"
 
 /* Only calls on the loop's thread count: the writer and its jobs may wait. */
@@ -50,6 +52,41 @@ bool __wrap_view_enter_or_park(struct view *view, struct kx_ticket *ticket)
     ticket->next = NULL;
     run_queue_put(&house->queue, ticket);
     return false;
+}
+
+/* ---- The stacks of handlers ---------------------------------------------- */
+
+/* The most that a handler has used of its stack. Sanitizers need more of it,
+ * of which nothing is said here. */
+static size_t deepest;
+enum { STACK = FIBER_SIZE - FIBER_GUARD, DEEP = STACK * 3 / 4 };
+
+int __real_madvise(void *at, size_t size, int advice);
+int __wrap_madvise(void *at, size_t size, int advice);
+
+/* Stacks are filled with zeros, and a deep one gives its low end back: the
+ * first bytes that are not 0 are where the handler has been. */
+__attribute__((no_sanitize("address"))) int
+__wrap_madvise(void *at, size_t size, int advice)
+{
+    const uint64_t *words = at;
+    size_t unused = 0;
+    while (advice == MADV_DONTNEED && unused < size / sizeof *words &&
+           words[unused] == 0)
+        unused++;
+    size_t used = STACK - unused * sizeof *words;
+    if (advice == MADV_DONTNEED && used > deepest)
+        deepest = used;
+    return __real_madvise(at, size, advice);
+}
+
+static bool is_deep(void)
+{
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    return false;
+#else
+    return deepest > STACK / 2;
+#endif
 }
 
 /* ---- Sending them ------------------------------------------------------- */
@@ -170,6 +207,9 @@ static void send_all(bool may_all)
             (may_all && !is_expected(&route_requests[i], sent.status)))
             fail_msg("%s (row %zu): %d; waited %u times",
                      route_requests[i].target, i, sent.status, waited);
+        if (is_deep())
+            fail_msg("%s: %zu bytes of stack", route_requests[i].target,
+                     deepest);
         await_indexes();
         if (sent.route == NULL) /* refused for lack of a token */
             continue;
@@ -191,6 +231,8 @@ static void none_waits_for_a_caller_with_all_rights(void **state)
     (void)state;
     use_token(ALL_RIGHTS);
     send_all(true);
+    print_message("the deepest stack: %zu bytes; 0: no more than %d\n", deepest,
+                  FIBER_KEPT);
 }
 
 /* Its rights depend on the declared indexes. */
@@ -249,6 +291,15 @@ static void begin_after_commit(struct request *request, struct reply *reply)
         begin_a_view(request, reply, NULL);
 }
 
+static void go_deep(struct request *request, struct reply *reply)
+{
+    unsigned char bytes[DEEP];
+    memset(bytes, 1, sizeof bytes);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+    access_asked(request);
+    reply->status = 200;
+}
+
 static const struct route PLANTED[] = {
     {METHOD_GET, "/held", "held", SCOPE_NONE, BODY_NONE, begin_in_section, 0},
     {METHOD_GET, "/first", "first", SCOPE_NONE, BODY_NONE, begin_in_handler, 0},
@@ -256,6 +307,19 @@ static const struct route PLANTED[] = {
      begin_after_commit, COMMITS},
 };
 static const struct route_table PLANTED_TABLE = {PLANTED, 3};
+
+static const struct route DEEP_ROUTE = {METHOD_GET, "/deep", "deep", SCOPE_NONE,
+                                        BODY_NONE,  go_deep, 0};
+static const struct route_table DEEP_TABLE = {&DEEP_ROUTE, 1};
+
+static void handler_that_uses_most_of_its_stack_is_found(void **state)
+{
+    (void)state;
+    house->service.routes = &DEEP_TABLE;
+    exchange_end(start(METHOD_GET, "/deep", kx_slice(NULL, 0), EXCHANGE_REPLY));
+    assert_in_range(deepest, DEEP, STACK);
+    deepest = 0;
+}
 
 static void a_handler_that_begins_one_is_found(void **state)
 {
@@ -304,6 +368,9 @@ int main(void)
                                         begin_beside, finish_house),
         cmocka_unit_test_setup_teardown(a_handler_that_begins_one_is_found,
                                         begin_unheld, finish_house),
+        cmocka_unit_test_setup_teardown(
+            handler_that_uses_most_of_its_stack_is_found, begin_unheld,
+            finish_house),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
