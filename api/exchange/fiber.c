@@ -8,8 +8,10 @@
  * 1.61 and later. */
 #include "exchange/fiber.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/queue.h>
 #include <talloc.h>
 
 #if __has_include(<valgrind/valgrind.h>)
@@ -61,13 +63,14 @@ void *make_fcontext(void *top, size_t size, void (*entry)(struct fiber_jump));
 
 struct fiber {
     void *context; /* where the fiber continues */
-    void *caller;  /* where its fiber_run does */
+    void *caller;  /* where its fiber_run does; NULL: it does not run */
     bool ended;    /* its function has returned */
     fiber_fn *run;
     void *closure;
     struct fiber_pool *pool;
-    struct fiber *next; /* in the pool */
-    uint8_t *base;      /* of the mapping */
+    struct fiber *next;    /* in the pool */
+    LIST_ENTRY(fiber) all; /* of the pool; for deploy/fibers.py */
+    uint8_t *base;         /* of the mapping */
     unsigned valgrind_id;
 #ifdef WITH_ASAN
     void *fake_stack;
@@ -80,7 +83,13 @@ struct fiber {
 #endif
 };
 
+/* deploy/fibers.py shows the stacks of all pools. */
+static LIST_HEAD(, fiber_pool) pools;
+static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+
 struct fiber_pool {
+    LIST_ENTRY(fiber_pool) link;
+    LIST_HEAD(, fiber) all;
     struct fiber *free; /* the one used last first: it is in the caches */
     size_t free_count;
     size_t made;
@@ -244,6 +253,7 @@ static struct fiber *map_stack(struct fiber_pool *pool)
     size_t below = pool->made++ % OFFSETS * OFFSET_STEP + sizeof(struct fiber);
     struct fiber *fiber = (void *)(base + FIBER_SIZE - ((below + 63) & ~63ul));
     *fiber = (struct fiber){.pool = pool, .base = base};
+    LIST_INSERT_HEAD(&pool->all, fiber, all);
     announce_stack(fiber);
 #ifdef WITH_TSAN
     fiber->tsan_fiber = __tsan_create_fiber(0);
@@ -255,6 +265,7 @@ static struct fiber *map_stack(struct fiber_pool *pool)
 
 static void unmap_stack(struct fiber *fiber)
 {
+    LIST_REMOVE(fiber, all);
     forget_stack(fiber);
 #ifdef WITH_TSAN
     __tsan_destroy_fiber(fiber->tsan_fiber);
@@ -278,6 +289,7 @@ static void trim(struct fiber *fiber)
 
 static void give_back(struct fiber *fiber)
 {
+    fiber->run = NULL;
     struct fiber_pool *pool = fiber->pool;
     if (pool->free_count >= FREE_MAX) {
         unmap_stack(fiber);
@@ -291,12 +303,23 @@ static void give_back(struct fiber *fiber)
 
 struct fiber_pool *fiber_pool_open(void)
 {
-    return talloc_zero(NULL, struct fiber_pool);
+    struct fiber_pool *pool = talloc_zero(NULL, struct fiber_pool);
+    if (pool == NULL)
+        return NULL;
+    pthread_mutex_lock(&pools_lock);
+    LIST_INSERT_HEAD(&pools, pool, link);
+    pthread_mutex_unlock(&pools_lock);
+    return pool;
 }
 
 void fiber_pool_close(struct fiber_pool *pool)
 {
-    while (pool != NULL && pool->free != NULL) {
+    if (pool == NULL)
+        return;
+    pthread_mutex_lock(&pools_lock);
+    LIST_REMOVE(pool, link);
+    pthread_mutex_unlock(&pools_lock);
+    while (pool->free != NULL) {
         struct fiber *fiber = pool->free;
         pool->free = fiber->next;
         unmap_stack(fiber);
@@ -316,7 +339,7 @@ struct fiber *fiber_new(struct fiber_pool *pool, fiber_fn *run, void *closure)
             return NULL;
     }
     fiber->ended = false;
-    fiber->run = run;
+    fiber->run = run; /* until it ends or is dropped */
     fiber->closure = closure;
     return fiber;
 }
@@ -328,6 +351,7 @@ bool fiber_run(struct fiber *fiber)
     struct fiber_jump back = jump_fcontext(fiber->context, fiber);
     enter_ends(fake);
     fiber->context = back.from;
+    fiber->caller = NULL;
     if (fiber->ended) {
         give_back(fiber);
         return false;
