@@ -208,7 +208,7 @@ enum exchange_next exchange_run(struct exchange *exchange)
     if (!run_queue_is_busy(exchange->queue, exchange->timing.started_ns))
         return begin_handler(exchange);
     exchange->phase = EXCHANGE_RUNNING;
-    exchange_await_start(exchange);
+    exchange_await_turn(exchange, AWAITS_START);
     return EXCHANGE_PARK;
 }
 

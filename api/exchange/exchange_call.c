@@ -303,7 +303,7 @@ static enum call_step turn_step(struct exchange *exchange,
     exchange->memory_short = charge_refuses_reply(exchange);
     if (exchange->memory_short)
         return CALL_RETURNS;
-    exchange_await_turn(exchange);
+    exchange_await_turn(exchange, AWAITS_TURN);
     return CALL_PARKS;
 }
 

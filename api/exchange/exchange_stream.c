@@ -43,7 +43,7 @@ static bool settle_chunk(struct exchange *exchange)
     if (stream->request->wait.cancel != NULL)
         exchange_await_news(exchange);
     else
-        exchange_await_turn(exchange);
+        exchange_await_turn(exchange, AWAITS_TURN);
     return true;
 }
 
@@ -137,7 +137,7 @@ static void await_part(struct exchange *exchange)
 {
     exchange->phase = EXCHANGE_RUNNING;
     exchange->part_ns = kx_monotonic_ns();
-    exchange_await_turn(exchange);
+    exchange_await_turn(exchange, AWAITS_TURN);
 }
 
 /* ---- Handing out chunks ------------------------------------------------- */
@@ -155,7 +155,7 @@ static bool pull(struct exchange *exchange)
     }
     if (run_queue_may_slice(exchange->queue))
         return make_or_wait(exchange);
-    exchange_await_turn(exchange);
+    exchange_await_turn(exchange, AWAITS_TURN);
     return true;
 }
 

@@ -87,22 +87,12 @@ bool exchange_await_read(struct exchange *exchange)
     return true;
 }
 
-static void await_turn(struct exchange *exchange, enum exchange_awaits what)
+void exchange_await_turn(struct exchange *exchange, enum exchange_awaits what)
 {
     charge_stack(exchange);
     exchange->awaits = what;
     timing_park(&exchange->timing);
     run_queue_turn(exchange->queue, exchange);
-}
-
-void exchange_await_start(struct exchange *exchange)
-{
-    await_turn(exchange, AWAITS_START);
-}
-
-void exchange_await_turn(struct exchange *exchange)
-{
-    await_turn(exchange, AWAITS_TURN);
 }
 
 /* Only the chunks of streams wait for memory (exchange_stream.c). */
@@ -120,7 +110,7 @@ void exchange_await_news(struct exchange *exchange)
     struct wait *wait = &exchange->request.wait;
     if (exchange->news_came) {
         exchange->news_came = false;
-        exchange_await_turn(exchange);
+        exchange_await_turn(exchange, AWAITS_TURN);
         return;
     }
     uint64_t until_ns = access_until_ns(&exchange->request);

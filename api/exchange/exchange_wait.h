@@ -29,9 +29,9 @@ void exchange_await_work(struct exchange *exchange);
  * takes time of the handler, too. False, and not parked: too many wait for a
  * database. */
 bool exchange_await_read(struct exchange *exchange);
-/* Waits until its turn comes; in the first one its handler begins. */
-void exchange_await_start(struct exchange *exchange);
-void exchange_await_turn(struct exchange *exchange);
+/* Waits until its turn comes: AWAITS_TURN, or AWAITS_START if its handler
+ * begins in that turn. */
+void exchange_await_turn(struct exchange *exchange, enum exchange_awaits what);
 /* Waits for what request.wait says; the core already has its ticket. */
 void exchange_await_news(struct exchange *exchange);
 /* Waits for a later turn, by which other exchanges may have given back the
