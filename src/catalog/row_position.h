@@ -18,7 +18,8 @@ static inline struct kx_slice row_position_key(const struct row_position *row)
 static inline void row_position_set(struct row_position *row,
                                     struct kx_slice key)
 {
-    memcpy(row->key, key.data, key.size);
+    if (key.size > 0)
+        memcpy(row->key, key.data, key.size);
     row->size = key.size;
 }
 
