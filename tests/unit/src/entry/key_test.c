@@ -241,6 +241,9 @@ TEST_WITH(key_reports_lack_of_memory, memory_open, memory_close)
     assert_int_equal(kx_key_add_bigint(&key, kx_text("1")), KX_NO_MEMORY);
     assert_int_equal(kx_key_add_number(&key, 1), KX_NO_MEMORY);
     assert_int_equal(kx_key_add_boolean(&key, false), KX_NO_MEMORY);
+    static const char bigint[] = "[{\"type\":\"bigint\",\"value\":\"1\"}]";
+    assert_int_equal(kx_key_from_json(kx_text(bigint), &key, NULL),
+                     KX_NO_MEMORY);
     assert_int_equal(key.size, 1);
     kx_buffer_free(&key);
 }
