@@ -69,6 +69,9 @@ for name in "$@"; do
     printf '%-8s ' "$name"
     "$build/bench/queued" "$port" "${count[$name]}" "$seconds" "$work/$name"
     echo "         $(($(taken) - before)) ms of the server's processor time"
+    until curl --silent "$url/metrics" | grep -q '^kindex_http_requests_in_flight 1$'; do
+        sleep 0.1 # what the clients have left is still being answered
+    done
 done
 awk -v most=$(((cache + bodies + 64) * 1024)) \
     '/VmHWM/ { print "its memory at most:", $2, "kB, of", most }' "/proc/$server/status"
