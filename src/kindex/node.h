@@ -93,6 +93,11 @@ bool kx_store_holds(const struct kx_store *store);
  * nothing was read yet. Any thread. */
 bool kx_cluster_known(struct kx_store *store, struct kx_cluster *cluster_out);
 
+/* Returns whether commits in the database wait for its synchronous standby, so
+ * that a renewal of the lease or the write of this node's row was not answered
+ * in time. False for a data directory. Any thread. */
+bool kx_commits_wait(const struct kx_store *store);
+
 /* Makes kx_close leave the lease to the other nodes: the next start of this
  * node waits for the time of a lease. Does nothing for a data directory. */
 void kx_step_down(struct kx_store *store);

@@ -32,6 +32,10 @@ const char *const pg_server_end_holder =
     "kindex.lease AS l ON a.pid = l.pid AND a.backend_start = l.pid_since "
     "WHERE l.holder = $1::text OR l.until < clock_timestamp()";
 
+const char *const pg_server_waiting =
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND "
+    "usename = current_user";
+
 const char *const pg_server_lock_timeout =
     "SELECT set_config('lock_timeout', '1s', true)";
 
@@ -179,6 +183,8 @@ static enum kx_status lose_unanswered(struct pg_conn *conn)
     const char *why = PQerrorMessage(conn->libpq);
     if (is_left(conn))
         why = "another server has taken its place";
+    else if (*why == '\0')
+        conn->unanswered = true;
     return lose(conn, *why != '\0' ? why : "it does not answer in time");
 }
 

@@ -26,6 +26,9 @@ extern const char *const pg_server_schema_lock;
  * holder is frozen. Fails if this role may not do so. */
 extern const char *const pg_server_end_holder;
 
+/* One row: how many sessions of this role wait for the synchronous standby. */
+extern const char *const pg_server_waiting;
+
 /* Limits waits for locks in this transaction (error 55P03) to half the time of
  * a lease, because taking a lease waits for the answer. */
 extern const char *const pg_server_lock_timeout;
@@ -119,6 +122,8 @@ struct pg_conn {
     PGconn *libpq; /* NULL: there is no connection */
     struct pg_server server;
     unsigned unread;        /* answers still to be read and ignored */
+    bool unanswered;        /* a wait has ended without an answer; the owner may
+                             * clear it */
     bool unconfirmed;       /* a COMMIT did not wait for the standby */
     uint64_t rest_until_ns; /* no connect before this time, after a failure */
     struct kx_fault fault;  /* of the last failure */

@@ -166,6 +166,11 @@ bool pg_engine_cluster(struct engine *engine, struct kx_cluster *cluster_out)
     return pg_nodes_known(pg_engine_of(engine), cluster_out);
 }
 
+bool pg_engine_commits_wait(const struct engine *engine)
+{
+    return atomic_load(&pg_engine_of(engine)->commits_wait);
+}
+
 bool pg_engine_leaps(const struct engine *engine)
 {
     return pg_engine_of(engine)->leaps;

@@ -25,6 +25,9 @@ enum kx_status pg_engine_take(struct engine *engine,
  * thread. */
 bool pg_engine_cluster(struct engine *engine, struct kx_cluster *cluster_out);
 
+/* See kx_commits_wait. Any thread. */
+bool pg_engine_commits_wait(const struct engine *engine);
+
 /* pg_engine_leaps returns whether the loss of batches was accepted, so that
  * versionstamps must be raised before the first commit; call pg_engine_leapt
  * after that. pg_engine_leapt returns the statuses of pg_conn_finish. Writer

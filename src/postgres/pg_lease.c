@@ -155,6 +155,7 @@ static void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
         pg_conn_finish(conn, &rows) == KX_OK && PQntuples(rows) > 0) {
         take(nodes, rows);
         confirm_shown(nodes);
+        atomic_store(&engine->commits_wait, false);
     }
     PQclear(rows);
 }
@@ -271,6 +272,7 @@ static uint64_t now_ns(void)
 
 static void note_renewal(struct pg_engine *engine, uint64_t sent_ns)
 {
+    atomic_store(&engine->commits_wait, false);
     atomic_store(&engine->held_until_ns,
                  sent_ns + (uint64_t)(KX_LEASE_MS - MARGIN_MS) * KX_MS_NS);
 }
@@ -279,6 +281,22 @@ bool pg_lease_holds(const struct pg_engine *engine)
 {
     return !atomic_load(&engine->failed) &&
            now_ns() < atomic_load(&engine->held_until_ns);
+}
+
+/* After a commit of the keeper was not answered: finds out, on its next
+ * connection, whether the database waits for its synchronous standby. */
+static void look_for_wait(struct pg_engine *engine, struct pg_conn *conn)
+{
+    PGresult *rows = NULL;
+    if (!conn->unanswered)
+        return;
+    conn->unanswered = false;
+    if (pg_conn_text(conn, pg_server_waiting, NULL) &&
+        pg_conn_finish(conn, &rows) == KX_OK && pg_number(rows, 0, 0) > 0 &&
+        !atomic_exchange(&engine->commits_wait, true))
+        kx_log(KX_LOG_WARNING, "database",
+               "detail=\"commits wait for a standby of the database\"");
+    PQclear(rows);
 }
 
 /* ---- The keeper's connection -------------------------------------------- */
@@ -341,6 +359,7 @@ static enum kx_status connect_keeper(struct pg_engine *engine,
     enum kx_status status = pg_conn_open(own, fault);
     if (status != KX_OK)
         return status;
+    look_for_wait(engine, own);
     if (own->server.system != engine->conn.server.system ||
         own->server.timeline != engine->conn.server.timeline) {
         pg_conn_close(&engine->conn);
@@ -645,6 +664,7 @@ static void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
     pg_conn_follow(conn);
     if (pg_conn_open(conn, NULL) != KX_OK)
         return;
+    look_for_wait(engine, conn);
     pg_params_bytes(&params, kx_text(engine->holder));
     pg_params_number(&params, KX_LEASE_MS);
     uint64_t sent_ns = now_ns();

@@ -39,6 +39,7 @@ struct pg_engine {
     char id[UUID_SIZE]; /* of the batch that was sent */
     atomic_bool unsafe; /* settings of the database could lose commits: none is
                          * applied, and the lease is not renewed */
+    atomic_bool commits_wait; /* for the synchronous standby, for too long */
     atomic_bool failed;
 };
 

@@ -32,6 +32,12 @@ bool kx_cluster_known(struct kx_store *store, struct kx_cluster *cluster_out)
            pg_engine_cluster(store->engine, cluster_out);
 }
 
+bool kx_commits_wait(const struct kx_store *store)
+{
+    return store->options.engine != NULL &&
+           pg_engine_commits_wait(store->engine);
+}
+
 void kx_step_down(struct kx_store *store)
 {
     if (store->options.engine != NULL)

@@ -13,7 +13,7 @@
 // The database is empty, and that of KX_POSTGRES (tests/lib/postgres.sh).
 // KX_NODES_FAULTS names the faults, with commas: kill, freeze, stop, standby; cut, in a
 // network of namespaces (KX_NODES_CUT=1, and ENGINE is for a node %); database,
-// promote and split, with KX_NODES_PAIR="PRIMARY STANDBY SETTING..." (nodes_databases.js).
+// promote, split and outlive, with KX_NODES_PAIR="PRIMARY STANDBY SETTING..." (nodes_databases.js).
 // KX_NODES_ASYNC=1: the standby is asynchronous, and lacks the last second when it is
 // promoted; the nodes are told to accept that. KX_NODES_UNFENCED=1 is for a program
 // without fence: takes the constraint away that would still refuse a batch whose
@@ -178,19 +178,36 @@ async function takeOver(node) {
   return performance.now() - begun;
 }
 
-// Milliseconds until a commit is acknowledged that was answered after `ready`.
-async function recovery(nodes, ready) {
+// Until a commit is acknowledged that was answered after this call.
+function acknowledged(nodes) {
   const begun = performance.now();
-  await ready();
-  const there = performance.now();
-  await soon('a commit is acknowledged', async () => {
+  return soon('a commit is acknowledged', async () => {
     supervise(nodes);
     if (asynchronous)
       await promisify(execFile)(program, ['cluster', 'accept-loss', '--engine', engine])
         .catch(() => null);
-    return [...ledger.lastAck.values()].some((at) => at > there);
+    return [...ledger.lastAck.values()].some((at) => at > begun);
   });
+}
+
+// Milliseconds until a commit is acknowledged that was answered after `ready`.
+async function recovery(nodes, ready) {
+  const begun = performance.now();
+  await ready();
+  await acknowledged(nodes);
   return performance.now() - begun;
+}
+
+// Milliseconds until a commit is acknowledged after the standby has been promoted, while
+// the old primary lives.
+async function outlived(nodes) {
+  const begun = performance.now();
+  let taken;
+  await databases.outlive(async () => {
+    await acknowledged(nodes);
+    taken = performance.now() - begun;
+  });
+  return taken;
 }
 
 async function strike(nodes, fault, figures) {
@@ -198,6 +215,10 @@ async function strike(nodes, fault, figures) {
   const change = { database: 'restart', promote: 'promote', split: 'split' }[fault];
   if (change !== undefined) {
     figures[fault].push(await recovery(nodes, () => databases[change]()));
+    return;
+  }
+  if (fault === 'outlive') {
+    figures.outlive.push(await outlived(nodes));
     return;
   }
   if (fault === 'standby') {
@@ -322,7 +343,7 @@ async function main() {
   const clients = Array.from({ length: CLIENTS },
     (_, number) => ({ number, next: 0, sent: 0, acked: 0, position: '0.0' }));
   const figures = { rounds: 0, kill: [], freeze: [], stop: [], cut: [], database: [],
-    promote: [], split: [] };
+    promote: [], split: [], outlive: [] };
   const wrong = await run(nodes, clients, figures).catch((error) => [error]);
   console.log(`${ledger.sent} commits, ${ledger.acks.size} acknowledged, ` +
     `${ledger.late} of them late, ${ledger.refused} refused, ${ledger.unknown} unanswered`);

@@ -33,6 +33,7 @@ class Databases {
   // primary, standby: directories of deploy/postgres.sh. settings: for both.
   constructor(primary, standby, settings, asynchronous) {
     Object.assign(this, { primary, standby, settings, asynchronous });
+    this.spare = path.join(path.dirname(primary), 'c');
     this.killed = [];
   }
 
@@ -100,6 +101,23 @@ class Databases {
     await pause(SPLIT_MS);
     this.kill(this.primary);
     await this.replace(held);
+  }
+
+  // The standby takes the place of a primary that lives on, whose commits wait for the
+  // standby that it has lost, and gets a standby of its own. `acknowledged` resolves when
+  // the nodes have written to the new primary.
+  async outlive(acknowledged) {
+    const held = await this.hold();
+    const old = this.primary;
+    await this.shell('postgres_promote', this.standby);
+    await this.shell('postgres_copy', this.standby, this.spare);
+    await this.begin(this.spare);
+    await acknowledged();
+    this.kill(old);
+    process.kill(held, 'SIGKILL');
+    await this.killedEnd();
+    fs.rmSync(path.join(old, 'data'), { recursive: true });
+    [this.primary, this.standby, this.spare] = [this.standby, this.spare, old];
   }
 
   // The standby that was promoted is the primary, and the other one its standby.

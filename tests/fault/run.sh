@@ -207,7 +207,7 @@ nodes_pair() (
     place=$(mktemp -d)
     settings=("${postgres_options[@]}" -c wal_retrieve_retry_interval=100ms
         -c "${3-synchronous_standby_names=walreceiver}")
-    trap 'postgres_end "$place/a"; postgres_end "$place/b"; rm -rf "$place"' EXIT
+    trap 'for one in "$place"/?/data/postmaster.pid; do postgres_end "${one%/data/*}"; done; rm -rf "$place"' EXIT
     export KX_POSTGRES=$place/a KX_NODES_PAIR="$place/a $place/b ${settings[*]}"
     chmod 711 "$place"
     postgres_new "$place/a" && postgres_begin "$place/a" "${postgres_options[@]}" &&
@@ -215,7 +215,7 @@ nodes_pair() (
         postgres_end "$place/a" fast && postgres_begin "$place/a" "${settings[@]}" &&
         postgres_begin "$place/b" "${settings[@]}" || exit 1
     node tests/fault/nodes.js "$1" "$2" \
-        "postgresql://kindex@/nodes?host=$place/a,$place/b&target_session_attrs=read-write"
+        "postgresql://kindex@/nodes?host=$place/a,$place/b,$place/c&target_session_attrs=read-write"
 )
 
 # nodes_cut PROGRAM ROUNDS: in a network that only this test sees
@@ -351,6 +351,8 @@ nodes_parts() {
     part "the database's synchronous standby promoted $promotions times" env KX_NODES_FAULTS=promote \
         bash -c "nodes_pair $program $promotions"
     part "a standby promoted while the old primary runs, $splits times" env KX_NODES_FAULTS=split \
+        bash -c "nodes_pair $program $splits"
+    part "a primary that is replaced and lives on $splits times" env KX_NODES_FAULTS=outlive \
         bash -c "nodes_pair $program $splits"
     part 'an asynchronous standby that is promoted is found' bash -c 'finds_flaw env \
         KX_NODES_ASYNC=1 KX_NODES_FAULTS=promote bash -c "nodes_pair $program 1 synchronous_standby_names="'

@@ -115,6 +115,23 @@ postgres_query store 'DROP TRIGGER refuse ON kindex.lease'
 postgres_query store 'DROP FUNCTION refuse'
 until_status 200 GET /kv/people/4
 
+settings() { # COMMAND: by a reload, as an operator or a failover tool does
+    postgres_query store "ALTER SYSTEM $1"
+    postgres_query store 'SELECT pg_reload_conf()' >"$work/null"
+}
+says_wait() {
+    request GET '/readyz?verbose=1'
+    grep -q 'Commits wait for a standby of the database' "$answer"
+}
+test_case 'while commits wait for a standby of the database, /readyz and the log say so'
+settings "SET synchronous_standby_names = 'nowhere'"
+wait_until says_wait
+is 'lines of the log' "$(grep -c 'event=database .*commits wait for a standby' "$log")" 1
+request GET /readyz
+expect 503
+settings 'RESET synchronous_standby_names'
+until_status 200 GET /readyz
+
 # COMMIT waits for a standby that is not there: the batch is on disk, and its
 # answer is not sent.
 commits_wait() {
@@ -272,7 +289,6 @@ wanted='use a newer one' refused --engine "$address"
 is 'the exit status' $? 1
 postgres_query store 'UPDATE kindex.meta SET format = 2'
 
-# syncs: what synchronous_commit is in the sessions of the writer, by its last commit
 test_case 'synchronous_commit is set for the session, whatever the role or a reload says'
 postgres_query store "CREATE TABLE public.commits AS SELECT ''::text AS setting WHERE false;
     CREATE FUNCTION note_setting() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
