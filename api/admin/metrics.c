@@ -5,6 +5,7 @@
 #include "admin/metrics.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "admin/metrics_text.h"
 
@@ -188,6 +189,18 @@ static void write_node(const struct service *service, bool active,
                      (unsigned long long)atomic_load(&service->role.takes));
 }
 
+/* Only of a store in a database. Left out without memory, too. */
+static void write_replicated(struct kx_store *store, struct kx_buffer *out)
+{
+    struct kx_cluster *cluster = malloc(sizeof *cluster);
+    if (cluster != NULL && kx_cluster_known(store, cluster))
+        metrics_text_gauge(out, "kindex_replicated",
+                           "1 while commits wait for a standby of the "
+                           "database.",
+                           cluster->replicated);
+    free(cluster);
+}
+
 static void write_active(const struct service *service, struct kx_buffer *out)
 {
     struct kx_stats figures;
@@ -196,6 +209,7 @@ static void write_active(const struct service *service, struct kx_buffer *out)
     metrics_text_gauge(out, "kindex_batch",
                        "Number of the last batch in the database.",
                        (double)kx_store_position(service->store).batch);
+    write_replicated(service->store, out);
     write_figures(&figures, out);
 }
 

@@ -39,7 +39,8 @@ static void check_role(struct service *service, bool opened,
     if (opened && !kx_store_holds(service->store))
         checks[ROLE] = (struct check){
             CHECK_FAILING, "The lease of this node was not renewed in time."};
-    if (checks[ROLE].state == CHECK_FAILING && kx_commits_wait(service->joined))
+    if (checks[ROLE].state == CHECK_FAILING &&
+        kx_commits_wait(service->follower_store))
         checks[ROLE].detail = "Commits wait for a standby of the database.";
 }
 

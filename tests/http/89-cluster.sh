@@ -22,6 +22,9 @@ for name in one two; do
     field '[.nodes[].version] | unique | length' 1
     field '.replicated' false
 done
+at one
+request GET /metrics
+is 'the metric' "$(grep '^kindex_replicated' "$answer")" 'kindex_replicated 0'
 answers 201 PUT /kv/a '1'
 request GET /cluster
 before=$(jq .batch "$answer")

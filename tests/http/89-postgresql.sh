@@ -224,12 +224,6 @@ gives .name Gil GET /kv/people/7
 stop_server
 is 'its exit status' $? 0
 
-# settings COMMAND: by a reload, as an operator or a failover tool does
-settings() {
-    postgres_query store "ALTER SYSTEM $1"
-    postgres_query store 'SELECT pg_reload_conf()' >"$work/null"
-}
-
 # As in a failover: the COMMIT of a take waits for a standby until its session ends, so
 # the process does not learn of it; once its lease has expired, another one is taking it.
 waiting() { # for locks or a standby: waiting EVENT
