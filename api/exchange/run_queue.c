@@ -17,9 +17,10 @@
  * streams may delay all other requests. */
 static const uint64_t SLICES_NS = KX_MS_NS;
 
-/* Time after which a turn of the loop begins no handler and continues none:
- * what is left waits for other turns, in which clients are served in rotation.
- * Some hundreds of usual requests take that long. */
+/* Time after which a turn of the loop continues no handler, and time of
+ * handlers after which it begins none: what is left waits for other turns, in
+ * which clients are served in rotation. Some hundreds of usual requests take
+ * that long. */
 static const uint64_t BUSY_NS = 2 * KX_MS_NS;
 
 /* After this time an exchange that waits for memory tries again. */
@@ -45,7 +46,8 @@ bool run_queue_open(struct run_queue *queue, struct service *service,
     *queue = (struct run_queue){.service = service,
                                 .number = number,
                                 .reads_beside = service->role.shared,
-                                .busy_until_ns = UINT64_MAX};
+                                .busy_until_ns = UINT64_MAX,
+                                .begin_left_ns = UINT64_MAX};
     turns_init(&queue->turns);
     TAILQ_INIT(&queue->waiting);
     TAILQ_INIT(&queue->awaiting);
@@ -124,6 +126,7 @@ void run_queue_begin(struct run_queue *queue, uint64_t now_ns)
 {
     queue->now_ns = now_ns;
     queue->busy_until_ns = now_ns + BUSY_NS;
+    queue->begin_left_ns = BUSY_NS;
 }
 
 bool run_queue_is_busy(const struct run_queue *queue, uint64_t now_ns)

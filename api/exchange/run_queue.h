@@ -42,9 +42,11 @@ struct run_queue {
     struct client_turns others; /* of exchanges without a client */
     struct exchange_list later; /* streams that wait for memory */
     uint64_t later_ns;        /* when these join `turns`, while there are any */
-    uint64_t busy_until_ns;   /* handlers that begin, and answers that come,
-                               * later in this turn of the loop wait for
-                               * another turn. UINT64_MAX before the first */
+    uint64_t busy_until_ns;   /* answers that come later in this turn of the
+                               * loop wait for another turn. UINT64_MAX before
+                               * the first */
+    uint64_t begin_left_ns;   /* time that handlers which begin in this turn may
+                               * still take. UINT64_MAX before the first */
     uint64_t slices_end_ns;   /* of this turn of the loop */
     struct exchanges waiting; /* for news; the core has their request.wait */
     struct timer_heap alarms; /* for when their waits end */
@@ -78,7 +80,7 @@ void run_queue_put(struct run_queue *queue, struct kx_ticket *first);
 /* Takes the tickets that were put, as a list; NULL: no ticket was put. */
 struct kx_ticket *run_queue_take_answers(struct run_queue *queue);
 
-/* Begins a turn of the loop: sets now_ns and busy_until_ns. */
+/* Begins a turn of the loop: sets now_ns, busy_until_ns and begin_left_ns. */
 void run_queue_begin(struct run_queue *queue, uint64_t now_ns);
 /* Puts an exchange into the queue of turns. It must be in no other list of the
  * run queue. */

@@ -14,6 +14,7 @@ enum { REQUESTS = 100, KEYS = 200 };
 static void make_busy(void)
 {
     exchange_loop_begin(&house->queue, 0);
+    house->queue.begin_left_ns = 0;
 }
 
 static struct tenant *client_at(const char *address)
@@ -63,6 +64,14 @@ static void await_answer(void)
     struct pollfd answers = {.fd = house->queue.answers_fd, .events = POLLIN};
     poll(&answers, 1, -1);
     exchange_loop_answers(&house->queue);
+}
+
+/* The turn has been long, but no handler has taken any of its time. */
+TEST_WITH(handler_begins_in_a_turn_without_others, begin_house, finish_house)
+{
+    exchange_loop_begin(&house->queue, 0);
+    assert_reply(start(METHOD_GET, "/livez", kx_slice(NULL, 0), EXCHANGE_REPLY),
+                 200, "true");
 }
 
 TEST_WITH(answers_wait_for_their_turns, begin_house, finish_house)

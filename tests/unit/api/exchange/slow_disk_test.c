@@ -63,7 +63,8 @@ static void get_few(int first)
 static void begin_turn(uint64_t now_ns)
 {
     exchange_loop_begin(&house->queue, now_ns);
-    house->queue.busy_until_ns = UINT64_MAX; /* its clock is not the real one */
+    /* Its clock is not the real one, and its reads are slow. */
+    house->queue.busy_until_ns = house->queue.begin_left_ns = UINT64_MAX;
 }
 
 /* By workers, all at once. */
