@@ -243,11 +243,12 @@ static bool read_patched(struct request *request, struct kx_declared *out)
                KX_OK;
 }
 
-/* A token that may change all indexes is not checked against a single one,
+/* A caller with this scope on all keys is not checked against a single index,
  * because that would need a view. */
 static const enum scope INDEXES[] = {SCOPE_INDEX};
 
-/* An index that gets another prefix shows the entries under it. */
+/* A migration can give an index another prefix, and the index then shows the
+ * entries under that prefix, so check both. */
 static bool may_migrate(struct request *request, struct reply *reply)
 {
     struct kx_declared declared;
