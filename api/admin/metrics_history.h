@@ -1,7 +1,7 @@
-/* What the figures were: 24 series of numbers, each 10 seconds for an hour and
- * each minute for a day, in memory of a fixed size. The main thread adds
- * samples; requests read points on any thread. Time is what the samples say:
- * nothing here looks at a clock. */
+/* The history of the metrics: 24 series, with a point every 10 seconds for the
+ * last hour and every minute for the last day, in a fixed amount of memory. The
+ * main thread adds samples; requests read points on any thread. All times come
+ * from the samples: this file reads no clock. */
 #ifndef API_METRICS_HISTORY_H
 #define API_METRICS_HISTORY_H
 
@@ -92,7 +92,7 @@ const char *history_name(enum history_series series);
 void history_begin(struct metrics_history *history,
                    const struct history_sample *sample);
 
-/* Has a step ended since the last sample? Samples at other times add
+/* True if a step has ended since the last sample. Samples at other times add
  * nothing. */
 bool history_due(struct metrics_history *history, int64_t now_ms);
 

@@ -98,7 +98,7 @@ static void write_bytes(struct kx_reader *reader, const struct indexes *indexes,
     }
 }
 
-/* Of indexes that were verified since the start. */
+/* Metrics of the indexes that were verified since the start. */
 static void write_damage(const struct indexes *indexes, struct kx_buffer *out)
 {
     metrics_text_head(out, "kindex_index_verify_problems", "gauge",
