@@ -10,8 +10,8 @@ struct cli_option {
     struct option_row row; /* offset is of struct cli */
     const char *word;      /* the value's name in help; NULL: no value */
     char letter;           /* as in -o; 0: none */
-    bool common;     /* taken by every command, or if it has a value by every
-                      * command that sends requests */
+    bool common; /* taken by every command; if it has a value, only by commands
+                  * that send requests */
     const char *key; /* its name in cli_command.takes if another option shares
                       * row.name with another meaning; NULL: row.name */
 };
