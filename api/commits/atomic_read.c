@@ -243,7 +243,7 @@ static bool read_check(struct kx_slice value, void *memory,
 /* ---- Mutations -----------------------------------------------------------
  *
  * A table of members fills a `reading`, which also says which members there
- * were. What must or must not stand together is decided after the last one. */
+ * were. Combinations of members are checked after the last one. */
 
 /* The mutation being read. `value` and `typed` fill the same struct kx_value;
  * the flags tell which of them were there. */
@@ -475,7 +475,8 @@ static const struct member MUTATION_MEMBERS[] = {
     {NULL, NULL},
 };
 
-/* Are the bounds numbers of the operand's type, and min at most max? */
+/* True if the bounds are numbers of the operand's type, and min is at most max.
+ */
 static bool bounds_hold(const struct mutation_reading *reading,
                         struct input_error *error)
 {
@@ -549,7 +550,7 @@ static bool type_fits(enum kx_mutation_type type, bool has_operand,
            bad(error, "This mutation needs a value or a typed value.");
 }
 
-/* Has the mutation the operand and the expiry that its type needs? */
+/* True if the mutation has the operand and the expiry that its type needs. */
 static bool operand_fits(const struct mutation_reading *reading,
                          struct input_error *error)
 {
@@ -579,7 +580,7 @@ static bool ops_fit(struct mutation_reading *reading, struct input_error *error)
     return true;
 }
 
-/* May the members of the mutation stand together? */
+/* True if the members of the mutation may be combined. */
 static bool mutation_complete(const struct mutation_reading *reading,
                               struct input_error *error)
 {

@@ -123,7 +123,8 @@ static void make_commit(const struct bulk *bulk, struct request *request)
                                          .mutation_count = bulk->reader.count};
 }
 
-/* Has the caller all rights on all keys? Then no line needs a check. */
+/* True if the caller has all rights on all keys, so that no line needs a check.
+ */
 static bool is_free(const struct request *request)
 {
     const struct kx_slice all = kx_slice(NULL, 0);
