@@ -29,7 +29,7 @@ enum option_type {
     OPTION_ACTION     /* not a setting, so without a variable: --help */
 };
 
-/* What a standby does with a request that only the active node can answer. */
+/* How a standby handles a request that only the active node can answer. */
 enum forward_mode {
     FORWARD_OFF,     /* 503 */
     FORWARD_PROXY,   /* forwards the active node's answer */
