@@ -28,7 +28,7 @@ struct count {
     bool more;      /* slices follow */
     bool sought;    /* whether an index holds the number */
     bool estimate;  /* after the first slice the others are estimated */
-    uint64_t flush; /* the last one that a slice depends on */
+    uint64_t flush; /* number of the last flush that a slice depends on */
 };
 
 static struct count *count_create(void *memory)

@@ -235,8 +235,8 @@ static void finish(struct tree_page *page, struct reply *reply)
         kx_add_text(out, "],\"cursor\":null}");
 }
 
-/* Does the caller have rights on some prefixes in the range only? Those that
- * belong to an index of entries that it may not list are left out. */
+/* True if the caller has rights on only some prefixes in the range. Prefixes of
+ * an index whose entries the caller may not list are left out. */
 static bool find_prefixes(const struct request *request, struct tree_page *page)
 {
     struct kx_slice prefix = kx_buffer_slice(&page->selection.prefix);
