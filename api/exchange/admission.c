@@ -1,5 +1,5 @@
-/* Decides about a request before its handler runs. Host and origin are checked
- * before the route, so that a page of a foreign site is refused for every
+/* Admits or refuses a request before its handler runs. Host and origin are
+ * checked before the route, so that a page of another site is refused for every
  * path. */
 #include "exchange/admission.h"
 

@@ -20,10 +20,10 @@ enum {
     LARGE = 64 * 1024,      /* bytes of a body above which the request's memory
                              * is measured */
     SLACK_MAX = 16 * 1024,  /* bytes of a final body's buffer left unused */
-    SMALL_BODY = 64 * 1024, /* bytes never refused for lack of memory */
-    PARTS = 2, /* a client may take all but one of so many parts of a limit */
-    SPARE = 16 /* one of so many parts of a limit is to be free for exchanges
-                * of other loops */
+    SMALL_BODY = 64 * 1024, /* a body of at most this many bytes is never
+                             * refused for lack of memory */
+    PARTS = 2,              /* a client may take all of a limit but 1/PARTS */
+    SPARE = 16 /* 1/SPARE of a limit stays free for exchanges of other loops */
 };
 
 /* An exchange has stalled when fewer than MOVED_LEAST bytes moved during
@@ -31,11 +31,11 @@ enum {
 static const uint64_t STALLED_NS = 1000 * KX_MS_NS;
 static const uint64_t MOVED_LEAST = 8 * 1024;
 
-/* After no exchange could be ended for a client, this long passes before the
- * next attempt. */
+/* Delay before the next attempt if no exchange could be ended for a client. */
 static const uint64_t IN_VAIN_NS = 10 * KX_MS_NS;
 
-/* How often a loop checks whether exchanges of other loops lack something. */
+/* Interval at which a loop checks whether exchanges of other loops are short of
+ * a resource. */
 static const uint64_t LOOK_NS = 100 * KX_MS_NS;
 
 enum { CHAINS = 4096 };
@@ -321,15 +321,15 @@ static uint64_t share_of(uint64_t all)
     return all - all / PARTS;
 }
 
-/* Is more taken than `most`? One of `spare` parts of it stays free, or nothing
- * if spare is 0. */
+/* True if `taken` exceeds `most`, of which 1/spare stays free (nothing if spare
+ * is 0). */
 static bool exceeds(uint64_t taken, uint64_t most, unsigned spare)
 {
     return taken > most - (spare != 0 ? most / spare : 0);
 }
 
-/* Does the exchange hold a resource of which its client, or the service, has
- * taken too much? */
+/* True if the exchange holds a resource of which its client, or all clients
+ * together, have taken too much. */
 static bool holds_scarce(const struct exchange *exchange, unsigned spare)
 {
     const struct tenant *client = exchange->client;
@@ -345,8 +345,8 @@ static bool holds_scarce(const struct exchange *exchange, unsigned spare)
                                        share_of(options->bodies_max), spare)));
 }
 
-/* Of the exchanges that hold something scarce, ends the one that has stalled
- * for longest. False when there is no such exchange. */
+/* Ends the exchange that has stalled for longest among those that hold a scarce
+ * resource. False if there is none. */
 static bool end_stalled(struct run_queue *queue, unsigned spare)
 {
     struct exchange *exchange = TAILQ_FIRST(&queue->awaiting);

@@ -1,16 +1,14 @@
-/* What clients take of the resources that all of them share, so that no client
- * can take everything. A client is an address with its connections, or an
- * access token with its requests from any address: a request counts for its
- * address until its token is known, then for the token. IPv6 addresses count by
- * their first 64 bits, the usual allocation of one customer.
+/* Limits how much of the shared resources one client can take. A client is an
+ * address with its connections, or an access token with its requests from any
+ * address: a request counts for its address until its token is known, then for
+ * the token. IPv6 addresses count by their first 64 bits, the usual allocation
+ * of one customer.
  *
- * What is limited                     by                            when
- * reached connections                         --connections-per-address     503
- * requests (in flight)                half of --requests-max        503 or wait
- * memory of bodies and replies        half of --bodies-max          503
- * streams of a token                  --token-streams               429
- * time of a loop                      equal turns (turns.h)         wait
- * time of the writer                  equal turns (kx_client)       wait
+ * What is limited by when reached connections --connections-per-address 503
+ * requests (in flight) half of --requests-max 503 or wait memory of bodies and
+ * replies half of --bodies-max 503 streams of a token --token-streams 429 time
+ * of a loop equal turns (turns.h) wait time of the writer equal turns
+ * (kx_client) wait
  *
  * When a limit on requests or memory is reached, the exchange that has stalled
  * for longest while it waits for its client is ended in favour of the exchange
@@ -49,8 +47,8 @@ struct tenant {
     struct client_turns turns[];     /* at each loop, which alone uses it */
 };
 
-/* Allows at most `share` connections of one address, in a server with so many
- * event loops. NULL when memory ran out. */
+/* Allows at most `share` connections of one address, in a server with this
+ * number of event loops. NULL when memory ran out. */
 struct tenants *tenants_open(uint64_t share, size_t loops);
 /* Frees the table, which no connection or request uses any longer. NULL is
  * allowed. */
@@ -77,13 +75,14 @@ void charge_stream(struct exchange *exchange);
 /* Takes the exchange out of all counts; a second call does nothing. */
 void charge_end(struct exchange *exchange);
 
-/* Are service and client within their limits on requests? With `many` the
- * client may have only half of its limit. May end other exchanges that have
+/* True if service and client are within their limits on requests. With `many`
+ * the client may use only half of its limit. May end other exchanges that have
  * stalled. */
 bool charge_has_place(struct exchange *exchange, bool many);
-/* Is there memory for it? The bodies of all exchanges, without `own` bytes of
- * them, must take at most --bodies-max, and the bodies of its client's other
- * exchanges at most half of that. May end other exchanges that have stalled. */
+/* True if there is memory for the exchange: the bodies of all exchanges, not
+ * counting `own` bytes, take at most --bodies-max, and the bodies of its
+ * client's other exchanges at most half of that. May end other exchanges that
+ * have stalled. */
 bool charge_has_memory(struct exchange *exchange, uint64_t own);
 /* The same, but ends no other exchange. */
 bool charge_fits_memory(const struct exchange *exchange, uint64_t own);
@@ -95,7 +94,7 @@ void charge_await_client(struct exchange *exchange);
 void charge_leave_client(struct exchange *exchange);
 
 /* Called once in each turn of a loop: ends stalled exchanges of this run queue
- * when exchanges of other loops lack what they hold. */
+ * when exchanges of other loops need the resources that they hold. */
 void charge_end_stalled(struct run_queue *queue);
 /* Milliseconds after which charge_end_stalled must be called at the latest;
  * -1: never. */

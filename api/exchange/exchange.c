@@ -17,7 +17,8 @@
 
 enum {
     BODY_RESERVE_MAX = 256 * 1024, /* bytes reserved for an announced body */
-    SMALL_BODY = 64 * 1024         /* bytes never refused for lack of memory */
+    SMALL_BODY = 64 * 1024 /* a body of at most this many bytes is never refused
+                            * for lack of memory */
 };
 
 void exchange_target(struct exchange *exchange, const char *target, size_t size)
@@ -40,8 +41,9 @@ static void answer_without_memory(struct reply *reply)
     reply_header(reply, "Retry-After", row->retry_after);
 }
 
-/* Of a commit: a read elsewhere can ask for it. Of a read on a standby: a
- * client that continues from there reads nothing older. */
+/* After a commit, a read on another node can ask for this position. After a
+ * read on a standby, a client that continues from this position reads nothing
+ * older. */
 static void say_position(struct exchange *exchange)
 {
     const struct kx_store *store = exchange->queue->service->store;
@@ -167,8 +169,8 @@ void exchange_refuse(struct exchange *exchange, enum problem_code code,
     exchange->phase = EXCHANGE_REFUSED;
 }
 
-/* Is there memory for the part of the body that has arrived? If the limit is
- * reached, first gives back the memory reserved for the remainder. */
+/* True if there is memory for the part of the body that has arrived. If the
+ * limit is reached, first releases the memory reserved for the remainder. */
 static bool body_fits(struct exchange *exchange)
 {
     charge_memory(exchange);
@@ -303,9 +305,10 @@ void exchange_cancel(struct exchange *exchange)
         exchange_wake(exchange);
 }
 
-/* Must the exchange be continued although the server stops? Yes if its answer
- * has come, or if its commit was answered, because its reply tells what was
- * written; but a handler that sends a stream could take long. */
+/* True if the exchange must be continued although the server stops: its answer
+ * has arrived, or its commit was answered and its reply says what was written.
+ * A handler that sends a stream is not continued, because it could take long.
+ */
 static bool must_continue(const struct exchange *exchange)
 {
     if (exchange->awaits != AWAITS_TURN && exchange->awaits != AWAITS_START)

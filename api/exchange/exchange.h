@@ -25,7 +25,7 @@ enum exchange_phase {
     EXCHANGE_READY    /* the reply, or the next chunk of it, can be sent */
 };
 
-/* What a parked exchange waits for. */
+/* The event that a parked exchange waits for. */
 enum exchange_awaits {
     AWAITS_NOTHING, /* it is not parked */
     AWAITS_START,   /* a turn in which its handler begins */
@@ -44,7 +44,7 @@ enum exchange_chunk { CHUNK_DATA, CHUNK_PARK, CHUNK_END, CHUNK_BROKEN };
 struct handler_call;
 struct fiber;
 
-/* What an exchange calls on its protocol side. */
+/* The functions of the protocol side that an exchange calls. */
 struct exchange_protocol {
     /* A parked exchange has become EXCHANGE_READY, or its next chunk can be
      * asked for again. On the loop's thread. */
@@ -63,7 +63,7 @@ struct exchange {
     struct reply reply;
     struct run_queue *queue;
     struct exchange *next;         /* in a list of the run queue */
-    TAILQ_ENTRY(exchange) waiting; /* for news */
+    TAILQ_ENTRY(exchange) waiting; /* for a notification */
     struct alarm alarm;            /* for when that wait ends */
     struct kx_ticket ticket;       /* for a flush or a view */
     struct kx_buffer target;       /* of the request line */
@@ -141,19 +141,20 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size);
  * yet; `ready` will be called, never from within this call. */
 enum exchange_next exchange_run(struct exchange *exchange);
 
-/* For exchange_loop.c: continues a parked exchange whose answer or turn came.
- */
+/* For exchange_loop.c: continues a parked exchange whose answer or turn has
+ * arrived. */
 void exchange_continue(struct exchange *exchange);
 /* For the protocol side: the client of a parked exchange is gone. `ready` is
  * called as soon as neither core nor run queue holds the exchange, perhaps from
  * within this call. */
 void exchange_cancel(struct exchange *exchange);
-/* For exchange_loop.c: ends the wait of an exchange for news (request.wait) and
- * continues it. Does nothing when the core is already delivering the news. */
+/* For exchange_loop.c: ends the wait of an exchange for a notification
+ * (request.wait) and continues the exchange. Does nothing if the core is
+ * already delivering the notification. */
 void exchange_wake(struct exchange *exchange);
 /* For exchange_loop.c: ends an exchange of the queue of turns. Its reply
  * becomes a problem; a stream that has begun is broken off. If its answer has
- * come it is continued instead. */
+ * arrived, the exchange is continued instead. */
 void exchange_abandon(struct exchange *exchange);
 
 /* Copies up to `size` bytes of the stream to out. CHUNK_DATA: *copied_out says

@@ -1,5 +1,6 @@
-/* What a handler on a fiber may call. The fiber parks at once for every call;
- * exchange_call_continue makes the steps of it on the loop's own stack. */
+/* The calls that a handler on a fiber may make. Every call parks the fiber at
+ * once; exchange_call_continue runs the steps of the call on the loop's own
+ * stack. */
 #include "exchange/exchange_call.h"
 
 #include <stdlib.h>
@@ -107,8 +108,8 @@ static bool may_continue(struct exchange *exchange)
            access_admit_again(request, &exchange->reply);
 }
 
-/* Has the caller all rights on all keys that the request may concern? If not,
- * the catalog says which index owns a key. */
+/* True if the caller has all rights on all keys that the request may concern.
+ * If not, the catalog says which index owns a key. */
 static bool is_free(const struct request *request)
 {
     const struct kx_slice all = kx_slice(NULL, 0);

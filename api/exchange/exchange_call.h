@@ -1,16 +1,17 @@
 /* The calls of handlers (request.h): a handler runs on a fiber, which parks for
- * each of them. What it is parked for is begun and completed on the loop's own
- * stack, so that rows are not read on a small one, and it may be the loop's
- * thread that writes. For exchange*.c and the workers only. */
+ * each of them. Each call is begun and completed on the loop's own stack: a
+ * fiber's stack is too small for reading rows, and the loop's thread may do the
+ * writer's work. For exchange*.c and the workers only. */
 #ifndef API_EXCHANGE_CALL_H
 #define API_EXCHANGE_CALL_H
 
 #include "exchange/exchange.h"
 
-/* What a step of a call has come to. */
+/* The result of one step of a call. */
 enum call_step {
     CALL_RETURNS, /* the handler continues: `returns` is what it gets */
-    CALL_PARKS,   /* the exchange waits: the next step follows then */
+    CALL_PARKS,   /* the exchange waits; the next step follows when the wait has
+                   * ended */
     CALL_SENDS    /* the reply has a part for the client */
 };
 

@@ -7,8 +7,10 @@
 
 enum {
     SLOW_MIN = 4,     /* slow reads */
-    READS_A_SLOW = 8, /* one in so many is slow */
-    PERIOD_MS = 1000  /* in which they are counted, and what follows from it */
+    READS_A_SLOW = 8, /* the disk counts as slow if at least one read in this
+                       * many is slow */
+    PERIOD_MS = 1000 /* length of the period in which reads are counted, and for
+                      * which the result holds */
 };
 static const uint64_t PERIOD_NS = PERIOD_MS * KX_MS_NS;
 
@@ -43,7 +45,7 @@ void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns)
     kx_reader_use_memory_only(queue->reader, queue->reads_beside);
 }
 
-/* Continues an exchange whose answer has come, now or in its turn. */
+/* Continues an exchange whose answer has arrived, now or in its turn. */
 static void take_answer(struct run_queue *queue, struct exchange *exchange)
 {
     queue->awaited--;

@@ -10,7 +10,7 @@
 #include "exchange/node.h"
 
 /* How long a stream that has begun waits for memory before it is broken off.
- * The client could not tell a longer wait from a stream without news. */
+ * The client could not tell a longer wait from an idle stream. */
 static const uint64_t SHORT_NS = 10000ull * KX_MS_NS;
 
 void exchange_stream_slice(struct exchange *exchange)
@@ -29,7 +29,7 @@ void exchange_stream_slice(struct exchange *exchange)
 }
 
 /* The next chunk is made. True when the exchange is parked: until the chunk's
- * flush or, if the chunk is empty, for news or another turn. */
+ * flush or, if the chunk is empty, until a notification or another turn. */
 static bool settle_chunk(struct exchange *exchange)
 {
     struct stream *stream = exchange->reply.stream;
@@ -59,7 +59,7 @@ static bool make_chunk(struct exchange *exchange)
     return settle_chunk(exchange);
 }
 
-/* Has the stream waited for memory for SHORT_NS? */
+/* True if the stream has waited for memory for SHORT_NS. */
 static bool is_short_for_long(struct exchange *exchange)
 {
     uint64_t now_ns = exchange->queue->now_ns;
@@ -91,7 +91,7 @@ static bool go_on(struct exchange *exchange)
     return access_holds(&exchange->request) && make_or_wait(exchange);
 }
 
-/* After a flush or news the chunk is there, or is asked for again. */
+/* After a flush or a notification the chunk is ready, or is made again. */
 enum exchange_next exchange_stream_continue(struct exchange *exchange,
                                             enum exchange_awaits ended)
 {
@@ -167,14 +167,15 @@ static enum exchange_chunk cut_off(const struct exchange *exchange)
     return exchange->reply.stream->lasting ? CHUNK_END : CHUNK_BROKEN;
 }
 
-/* May no further chunk be made? For parts exchange.c asks that. */
+/* True if the access ended, so that no further chunk may be made. For parts
+ * exchange.c checks that. */
 static bool is_revoked(const struct exchange *exchange)
 {
     return exchange->parts == NULL && !access_holds(&exchange->request);
 }
 
-/* What this node shows must be on disk, and may not have been changed by
- * another. */
+/* True if this node may show its data: no flush has failed, and no other node
+ * can have changed the store. */
 static bool may_show(const struct exchange *exchange)
 {
     const struct service *service = exchange->queue->service;

@@ -1,7 +1,7 @@
 /* Parks an exchange. Until it is continued it belongs to the core, which has
- * its ticket (commits, flushes, views, news), or to the run queue's queues of
- * turns. For exchange*.c only; all functions belong to the thread of the
- * exchange's event loop. */
+ * its ticket (commits, flushes, views, notifications), or to the run queue's
+ * queues of turns. For exchange*.c only; all functions belong to the thread of
+ * the exchange's event loop. */
 #ifndef API_EXCHANGE_WAIT_H
 #define API_EXCHANGE_WAIT_H
 
@@ -38,8 +38,9 @@ void exchange_await_news(struct exchange *exchange);
  * memory that the next chunk needs. */
 void exchange_await_memory(struct exchange *exchange);
 
-/* News that come while a worker still has the exchange, which has just
- * asked for them. True: the ticket is of such news, and they are noted. */
+/* Handles a notification that arrives while a worker still has the exchange,
+ * which has just asked for it. True if the ticket is such a notification, which
+ * is then noted. */
 bool exchange_note_early_news(struct exchange *exchange,
                               const struct kx_ticket *ticket);
 

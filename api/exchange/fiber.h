@@ -33,8 +33,9 @@ bool fiber_run(struct fiber *fiber);
 /* Called on the fiber: returns when fiber_run is called again. It never returns
  * if the fiber is dropped instead. */
 void fiber_park(struct fiber *fiber);
-/* Gives the stack of a parked fiber back. Nothing on the stack is unwound: what
- * its function owns must belong to somebody else by then. */
+/* Returns the stack of a parked fiber to the pool. Nothing on the stack is
+ * unwound, so the caller must already have taken over all that the fiber's
+ * function owns. */
 void fiber_drop(struct fiber *fiber);
 
 #endif

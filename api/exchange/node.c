@@ -1,6 +1,5 @@
-/* A reply was true when it was made if the lease is still held when it is
- * handed out. The outcome of a commit that the database has is true in any
- * case. */
+/* If the lease is still held when a reply is sent, the reply was valid when it
+ * was made. The outcome of a commit that the database has is always valid. */
 #include "exchange/node.h"
 
 #include <strings.h>
@@ -61,7 +60,7 @@ bool node_admit(struct request *request, struct reply *reply)
     return false;
 }
 
-/* Is the outcome of the commit in the database, or is that unknown? */
+/* True if the outcome of the commit is in the database, or may be. */
 static bool is_settled(const struct exchange *exchange)
 {
     const struct kx_commit *commit = &exchange->request.commit;

@@ -1,4 +1,4 @@
-/* What is special about a request where several nodes serve one store. */
+/* Requests when several nodes serve one store. */
 #ifndef API_NODE_H
 #define API_NODE_H
 
@@ -17,42 +17,41 @@
 bool node_admit(struct request *request, struct reply *reply);
 
 enum {
-    NODE_FOLLOW_MS = 5000,  /* a standby answers reads for so long after it has
-                             * seen that the active node lives: then this may be
-                             * a database that another one has replaced, where a
-                             * revoked token would live on */
-    NODE_AFTER_MS = 1000,   /* a read waits so long for the position that it
-                             * wants */
-    NODE_AFTER_LOOK_MS = 50 /* between two looks whether it is there */
+    /* A standby answers reads until this long after it last saw the active node
+     * alive: its database may have been replaced since, and would still accept
+     * a revoked token. */
+    NODE_FOLLOW_MS = 5000,
+    NODE_AFTER_MS = 1000,   /* longest wait of a read for its position */
+    NODE_AFTER_LOOK_MS = 50 /* between two checks for that position */
 };
 
 /* For a worker, with the follower as its request's reader: begins a view,
  * checks the caller's token in it and calls `read`. Without a view the reply is
- * a problem; or request.wait is set, until another look is worth it. */
+ * a problem, or request.wait is set until the time of the next attempt. */
 typedef void node_read_fn(struct exchange *exchange, bool view);
 void node_follow(struct exchange *exchange, node_read_fn *read);
 
 /* Adds Kindex-At to the reply, once. */
 void node_say_position(struct exchange *exchange, struct kx_position position);
 
-/* Completes a reply of a node: adds Kindex-Node, and makes it a problem if it
- * may show what is no longer so, because another node may have taken the store
- * over meanwhile. Only where role.shared. */
+/* Completes a reply of a node: adds Kindex-Node, and turns the reply into a
+ * problem if it may be stale because another node may have taken over the
+ * store. Call it only if role.shared. */
 void node_settle(struct exchange *exchange);
 
-/* Does the query ask for consistency=session or eventual, on a route that takes
- * it (PARAMETER_CONSISTENCY), and may this standby answer? Not one that lacks
- * its token file. */
+/* True if the query asks for consistency=session or eventual on a route that
+ * takes it (PARAMETER_CONSISTENCY), and this standby may answer. A standby that
+ * lacks its token file may not. */
 bool node_follows(const struct request *request);
 
-/* Returns whether the route needs no rows of the store, and nothing of it that
- * must be certain: /livez, /readyz, /metrics and the documents. */
+/* True if the route needs no rows of the store, and no data that only the
+ * active node has for certain: /livez, /readyz, /metrics and the documents. */
 static inline bool node_is_local(const struct route *route)
 {
     return route->scope == SCOPE_NONE || route->scope == SCOPE_MONITOR;
 }
 
-/* Returns whether the store is certainly as this process has it. */
+/* True if no other node can have changed the store. */
 static inline bool node_holds(const struct service *service)
 {
     return !service->role.shared || kx_store_holds(service->store);

@@ -9,8 +9,8 @@
 #include "access/access.h"
 #include "http/problem.h"
 
-/* Is it a pair of the query, as it is usually written? What is not found here
- * is sent to the active node, which every level allows. */
+/* True if the query has this pair, in its usual spelling. A request with
+ * another spelling goes to the active node, which every level allows. */
 static bool has_pair(struct kx_slice query, const char *pair)
 {
     while (query.size > 0) {
@@ -113,7 +113,7 @@ static void wait_or_refuse(struct exchange *exchange)
 
 /* ---- The read ----------------------------------------------------------- */
 
-/* Does a stream read its next slice? Its status is sent. */
+/* True if a stream reads its next slice. Its status is already sent. */
 static bool is_stream(const struct exchange *exchange)
 {
     return exchange->fiber == NULL;

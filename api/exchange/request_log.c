@@ -52,8 +52,8 @@ void request_log_reply(struct exchange *exchange)
 
 /* ---- Requests that have ended ------------------------------------------- */
 
-/* What is kept of the target. A ticket in a path is a right, and is not kept.
- */
+/* Copies the target for the log, without the ticket in a path, which grants
+ * access. */
 static struct kx_slice shown_target(const struct exchange *exchange)
 {
     const struct route *route = exchange->request.route;

@@ -1,7 +1,7 @@
-/* What is recorded of every request. When the reply is ready, its time is added
- * to the counters. When the request has ended, a slow one gets a log line and a
- * place in the list of slow requests; with --access-log every request gets a
- * log line. The loop's thread, except request_log_refusal. */
+/* Records every request. When the reply is ready, its time is added to the
+ * counters. When the request has ended, a slow one gets a log line and a place
+ * in the list of slow requests; with --access-log every request gets a log
+ * line. The loop's thread, except request_log_refusal. */
 #ifndef API_REQUEST_LOG_H
 #define API_REQUEST_LOG_H
 

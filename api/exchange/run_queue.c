@@ -13,8 +13,8 @@
 #include "exchange/exchange.h"
 #include "exchange/fiber.h"
 
-/* Time for slices in each turn of the loop. By so much, many long lists and
- * streams may delay all other requests. */
+/* Time for slices in each turn of the loop: the longest delay that many long
+ * lists and streams can cause to other requests. */
 static const uint64_t SLICES_NS = KX_MS_NS;
 
 /* Time after which a turn of the loop continues no handler, and time of
@@ -146,7 +146,7 @@ bool run_queue_may_slice(const struct run_queue *queue)
     return queue->turns.count == 0 && kx_monotonic_ns() < queue->slices_end_ns;
 }
 
-/* Moves the exchanges of `later` to `turns` when their time has come. */
+/* Moves the exchanges of `later` to `turns` when they are due. */
 static void move_later(struct run_queue *queue, uint64_t now_ns)
 {
     struct exchange *exchange;

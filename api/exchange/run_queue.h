@@ -17,10 +17,11 @@ struct forward;
 struct fiber_pool;
 TAILQ_HEAD(exchanges, exchange);
 
-/* What is known of the disk of a data directory (exchange_loop_note_reads). */
+/* The measured state of the disk of a data directory
+ * (exchange_loop_note_reads). */
 struct slow_disk {
     struct kx_disk_reads seen; /* in an earlier call */
-    uint64_t seen_ns;          /* the time of it */
+    uint64_t seen_ns;          /* time of that call */
     uint64_t until_ns;         /* the disk counts as slow */
 };
 
@@ -77,7 +78,8 @@ void run_queue_close(struct run_queue *queue);
  * loop. Never blocks for longer than the list takes to be linked. Any
  * thread. */
 void run_queue_put(struct run_queue *queue, struct kx_ticket *first);
-/* Takes the tickets that were put, as a list; NULL: no ticket was put. */
+/* Takes all tickets that run_queue_put has added, as a list; NULL if there are
+ * none. */
 struct kx_ticket *run_queue_take_answers(struct run_queue *queue);
 
 /* Begins a turn of the loop: sets now_ns, busy_until_ns and begin_left_ns. */
@@ -85,30 +87,32 @@ void run_queue_begin(struct run_queue *queue, uint64_t now_ns);
 /* Puts an exchange into the queue of turns. It must be in no other list of the
  * run queue. */
 void run_queue_turn(struct run_queue *queue, struct exchange *exchange);
-/* Is the time of this turn of the loop used up? Then what can wait has to. */
+/* True if the time of this turn of the loop is used up. The caller then
+ * postpones all work that can wait. */
 bool run_queue_is_busy(const struct run_queue *queue, uint64_t now_ns);
-/* The same after a delay. For exchanges that wait for memory: in the queue of
- * turns they would keep the loop busy without work. */
+/* Puts an exchange that waits for memory into the queue of turns after a delay:
+ * without the delay it would keep the loop busy without work. */
 void run_queue_later(struct run_queue *queue, struct exchange *exchange);
 /* Begins the time for slices of this turn of the loop, and moves exchanges that
  * have waited for memory long enough to the queue of turns. Returns how many
  * are in that queue. */
 size_t run_queue_begin_slices(struct run_queue *queue, uint64_t now_ns);
-/* Takes an exchange that waits for its turn or for memory; NULL: none does. */
+/* Takes an exchange that waits for its turn or for memory; NULL if there is
+ * none. */
 struct exchange *run_queue_take_any(struct run_queue *queue);
-/* May a slice be made at once? Not while other exchanges wait for theirs, nor
- * when the time for slices is used up. */
+/* True if a slice may be made at once: no other exchange waits for its turn,
+ * and the time for slices is not used up. */
 bool run_queue_may_slice(const struct run_queue *queue);
 /* Adds or removes an exchange whose request.wait is with the core. */
 void run_queue_news(struct run_queue *queue, struct exchange *exchange);
 void run_queue_end_news(struct run_queue *queue, struct exchange *exchange);
-/* Takes the alarm of an exchange that is due by handled_ns; NULL: none is. The
- * exchange still waits for news. */
+/* Takes the alarm of an exchange that is due by handled_ns; NULL if none is
+ * due. The exchange still waits for its notification. */
 struct exchange *run_queue_take_alarm(struct run_queue *queue);
 /* Milliseconds until an exchange of the queue of turns or an alarm is due; -1:
  * never. */
 int run_queue_timeout_ms(const struct run_queue *queue);
-/* Does any exchange wait for its turn, or for memory? */
+/* True if any exchange waits for its turn or for memory. */
 bool run_queue_has_turns(const struct run_queue *queue);
 
 #endif

@@ -58,7 +58,7 @@ void turns_add(struct turns *turns, struct client_turns *client,
                struct exchange *exchange, bool starts);
 /* Takes the exchange whose turn it is; NULL: none waits. */
 struct exchange *turns_take(struct turns *turns);
-/* The turn of the exchange that was taken last has lasted so long. */
+/* Charges the client for the turn of the exchange that was taken last. */
 void turns_charge(struct turns *turns, uint64_t ns);
 
 #endif

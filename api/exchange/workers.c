@@ -93,7 +93,8 @@ static bool lane_put(struct lane *lane, struct exchange *exchange,
     return taken;
 }
 
-/* What has begun, or tells the outcome of a commit, is not refused. */
+/* Work that has begun, or that reports the outcome of a commit, is not refused.
+ */
 static bool has_begun(const struct exchange *exchange)
 {
     return exchange->committed || exchange->begun || exchange->fiber == NULL;

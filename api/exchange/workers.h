@@ -18,10 +18,10 @@ enum {
     /* Limits in front of a database: */
     READ_QUEUE_MAX = 1024, /* requests that wait for a worker; further ones are
                             * refused before they begin */
-    READ_MS = 10000,       /* for one section or slice, from its wait for a
-                            * worker on; a connection that is made by then may
-                            * take the time of its own limit longer */
-    READ_LOCAL_MS = 1000   /* the same for a route that needs no rows */
+    READ_MS = 10000, /* limit for one section or slice, including its wait for a
+                      * worker. A connection that is being made when it expires
+                      * may take its own limit in addition */
+    READ_LOCAL_MS = 1000 /* the same for a route that needs no rows */
 };
 _Static_assert((int)BODY_KEYS_MAX <= (int)BODY_ON_LOOP_MAX,
                "the work of routes of BODY_KEYS is small (request.h)");
@@ -30,8 +30,8 @@ _Static_assert((int)BODY_KEYS_MAX <= (int)BODY_ON_LOOP_MAX,
  * takes memory for what it reads. */
 enum { DISK_READERS_MAX = 4 };
 
-/* What a thread does with an exchange: exchange_call_serve, as the server says:
- * this file does not call back into the exchange. */
+/* The function that a thread runs for an exchange: exchange_call_serve. The
+ * server passes it, so that this file need not call back into the exchange. */
 typedef void workers_fn(struct exchange *exchange, bool view);
 
 /* Starts the threads for requests of this service: `work` of them for work, and
@@ -42,7 +42,7 @@ struct workers *workers_open(struct service *service, size_t work, size_t reads,
 /* Ends the threads, before the store is closed. No exchange may be with them.
  * NULL is allowed. */
 void workers_close(struct workers *workers);
-/* Are there threads that read? Not for NULL. */
+/* True if there are threads that read; false if workers is NULL. */
 bool workers_can_read(const struct workers *workers);
 
 /* The reads of the disk that the workers have made so far. Any thread. */
