@@ -74,8 +74,8 @@ struct feed_event {
     size_t bytes;
 };
 
-/* What one client follows, and how far. All of it lies in the request's memory.
- */
+/* The indexes that one client follows, and its positions in them. All of it
+ * lies in the request's memory. */
 struct feed_stream {
     struct stream stream;
     struct kx_watch *watch;
@@ -514,7 +514,7 @@ static bool fold(struct feed_stream *feed, struct input_error *error)
     return true;
 }
 
-/* What the first view shows about the index. */
+/* The state of the index in the first view. */
 struct feed_look {
     struct kx_fault fault;
     struct kx_changes changes;
