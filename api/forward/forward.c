@@ -1,6 +1,6 @@
 /* The handler that forwards: it waits for the answer like a handler that waits
- * for news, and a long body becomes a stream. If the active node changes
- * meanwhile, the previous node will not answer. */
+ * for a notification, and a long body becomes a stream. If the active node
+ * changes meanwhile, the previous node will not answer. */
 #include "forward/forward.h"
 
 #include "exchange/exchange.h"
@@ -168,7 +168,8 @@ static struct transfer *make_transfer(struct request *request,
     return transfer;
 }
 
-/* True if the request may be sent once more: it was not sent before. */
+/* True if the transfer may be tried again: it failed before the request was
+ * sent. */
 static bool may_retry(const struct transfer *transfer)
 {
     return transfer->ended && transfer->code != CURLE_OK &&

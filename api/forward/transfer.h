@@ -45,13 +45,13 @@ struct transfer {
     uint64_t moved_ns; /* when bytes last arrived, or the transfer began */
     uint64_t stop_ns;  /* when to abort because this node stops; 0: not yet */
     unsigned tries;
-    unsigned sends; /* how often the request may have been sent */
+    unsigned sends; /* number of times that the request may have been sent */
     bool writes;    /* must not be sent twice */
     bool lasting;   /* may last for hours */
     bool ended;
     bool paused;   /* the buffer is full */
-    bool replied;  /* status and headers were given to the client */
-    bool awaited;  /* the exchange waits for news */
+    bool replied;  /* status and headers were passed on to the client */
+    bool awaited;  /* the exchange waits for a notification */
     bool notified; /* the exchange's ticket is in the run queue */
 };
 
@@ -65,7 +65,8 @@ bool transfer_is_answered(const struct transfer *transfer);
 /* Moves the part of the body that has arrived to out. */
 void transfer_take(struct transfer *transfer, struct kx_buffer *out);
 
-/* Sets request.wait for news, at most until until_ns. */
+/* Sets request.wait to end when more of the answer arrives, at the latest at
+ * until_ns. */
 void transfer_await(struct transfer *transfer, uint64_t until_ns);
 /* Call it when the exchange continues after the wait. */
 void transfer_resume(struct transfer *transfer);
