@@ -19,7 +19,8 @@ struct MemoryPool;
 /* Called once, before the other functions. */
 void MHD_init_mem_pools_(void);
 
-/* A pool of so many bytes, or NULL; it ends with MHD_pool_destroy(). */
+/* Creates a pool of this size; NULL if memory ran out. The caller frees it with
+ * MHD_pool_destroy(). */
 struct MemoryPool *MHD_pool_create(size_t bytes);
 /* Frees the pool with all its blocks. NULL is allowed. */
 void MHD_pool_destroy(struct MemoryPool *pool);
