@@ -24,8 +24,8 @@ static bool is_stable(const struct kx_index_info *info)
     return state != KX_INDEX_BUILDING;
 }
 
-/* Makes the request wait for news after `seen`, at most until until_ns. Returns
- * false if there is news already. */
+/* Makes the request wait for a change after `seen`, at most until until_ns.
+ * Returns false if there already is one. */
 static bool index_wait_news(struct request *request, uint64_t seen,
                             uint64_t until_ns)
 {
