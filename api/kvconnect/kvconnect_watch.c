@@ -49,7 +49,7 @@ struct frame {
 };
 
 /* A key of an index that is not ready is shown as absent; when the index
- * becomes ready, there is news. */
+ * becomes ready, the watch reports it. */
 static enum kx_status read_key(struct frame_stream *watch, size_t i,
                                struct frame *frame)
 {
