@@ -20,9 +20,9 @@ struct listen_sockets {
     struct socket_set sets[LOOPS_MAX];
 };
 
-/* Binds and listens, for so many loops. An address with port 0 takes a free
- * one, the same for all of them. False with errno: where_out, with room for
- * ADDRESS_TEXT_MAX bytes, is the address that could not be bound. */
+/* Binds and listens, for this number of loops. An address with port 0 takes a
+ * free one, the same for all of them. False with errno: where_out, with room
+ * for ADDRESS_TEXT_MAX bytes, is the address that could not be bound. */
 bool listen_sockets_open(struct listen_sockets *sockets,
                          const struct addresses *wanted, size_t loops,
                          char *where_out);

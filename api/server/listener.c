@@ -153,7 +153,7 @@ static void on_greeting(struct event_source *source)
     lead(listener, &connection, speech);
 }
 
-/* All wait for the same time, so the order of arrival is that of the
+/* All connections wait equally long, so they are in the order of their
  * deadlines. */
 static void await_greeting(struct listener *listener,
                            struct connection *connection, size_t seen)
@@ -246,7 +246,7 @@ static void pause_accepting(struct listener *listener, int error)
     listener->paused_until_ns = kx_monotonic_ns() + PAUSE_NS;
 }
 
-/* What to do after accept failed: true when it is worth trying again. */
+/* Handles a failure of accept. True if the caller should try again. */
 static bool after_failure(struct listener *listener, int error)
 {
     if (error == EMFILE || error == ENFILE || error == ENOMEM ||

@@ -63,8 +63,8 @@ static int sooner(int a, int b)
     return a < b ? a : b;
 }
 
-/* No waiting while something wants its turn. A loop that is stopping looks
- * every 10 ms whether it may end. */
+/* The loop does not sleep while an exchange waits for its turn. A loop that is
+ * stopping checks every 10 ms whether it can end. */
 static int timeout_ms(const struct loop *loop)
 {
     if (loop->queue.turns.count > 0)

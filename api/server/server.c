@@ -36,7 +36,8 @@
 enum { LOOK_AT_STORE_MS = 500 };
 
 struct server {
-    struct options options; /* connections_max as far as the system allows */
+    struct options options; /* connections_max, or less if the system does not
+                             * allow that many */
     struct service service;
     struct backup_tickets tickets;
     struct metrics_history history;
@@ -175,7 +176,7 @@ static bool is_standby(const struct server *server)
     return server->service.store == NULL;
 }
 
-/* Are there addresses where clients need a token? */
+/* True if there are addresses where clients need a token. */
 static bool is_closed(const struct options *options)
 {
     return addresses_open(&options->listen) != NULL && !options->insecure;
@@ -211,9 +212,9 @@ static bool settle_access(const struct server *server)
            complain_open(options);
 }
 
-/* On a standby too the token of the file is valid; a file that is missing is
- * created by the node that is active. Until this one is, that node decides
- * about all requests. */
+/* The token in the file is valid on a standby, too. If the file is missing, the
+ * active node creates it; until this node has the file, it leaves all requests
+ * to the active node. */
 static bool follow_token_file(struct server *server)
 {
     const char *path = server->options.token_file;
@@ -270,7 +271,8 @@ static void stop_loops(struct server *server)
 
 /* ---- Serving ------------------------------------------------------------ */
 
-/* Written to another file and renamed: a reader sees the whole number. */
+/* Writes the number to another file and renames that, so that a reader never
+ * sees part of the number. */
 static bool write_port_file(const struct server *server)
 {
     const char *path = server->options.port_file;
@@ -306,7 +308,7 @@ static bool take_signal(const struct server *server)
     return true;
 }
 
-/* A standby looks whether it can be active. False: the server must end. */
+/* Checks whether this standby can become active. False: the server must end. */
 static bool look_at_lease(struct server *server)
 {
     enum standby_state state = standby_look(&server->standby);

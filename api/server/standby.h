@@ -1,16 +1,16 @@
-/* From one of several processes in front of a database to the one that has the
- * store (kindex/node.h). Main thread. */
+/* Makes this process one of the nodes of a database, and active when it gets
+ * the lease (kindex/node.h). Main thread. */
 #ifndef API_STANDBY_H
 #define API_STANDBY_H
 
 #include "http/service.h"
 
 enum {
-    STANDBY_LOOK_MS = 150 /* between two looks at the lease */
+    STANDBY_LOOK_MS = 150 /* between two reads of the lease */
 };
 
 enum standby_state {
-    STANDBY_WAITS,  /* another node is active, or the database is away */
+    STANDBY_WAITS,  /* another node is active, or the database is unreachable */
     STANDBY_ACTIVE, /* this one is: service->store is open */
     STANDBY_FAILED  /* the store cannot be opened; said on standard error */
 };
@@ -18,18 +18,18 @@ enum standby_state {
 struct standby {
     struct service *service;
     struct kx_store *store; /* joined; NULL once the service has it */
-    bool away;              /* the database did not answer the last look */
+    bool away; /* the database did not answer the last read of the lease */
 };
 
-/* Joins the nodes of the database options->engine, and looks until it is clear
- * which is active: after the end of a process that was killed, that is this one
- * within the time of a lease. Returns the state; the service has its part in
- * service->role. */
+/* Joins the nodes of the database options->engine, and reads the lease until it
+ * is known which node is active. If the previous holder was killed, this node
+ * becomes active within KX_LEASE_MS. Returns the state, and sets service->role.
+ */
 enum standby_state standby_begin(struct standby *standby,
                                  struct service *service,
                                  const struct kx_options *options);
 
-/* Looks once. When the state is STANDBY_ACTIVE, the caller sets
+/* Reads the lease once. If the state is STANDBY_ACTIVE, the caller sets
  * service->opened. */
 enum standby_state standby_look(struct standby *standby);
 

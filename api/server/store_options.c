@@ -52,8 +52,8 @@ static void look_at_floor(const struct options *options)
                "on a full disk there may be too little space to start\"");
 }
 
-/* Such a value is never accepted, or only by PUT: not by POST /atomic, an
- * import or KV Connect. */
+/* Warns if the limits on bodies exclude the largest values, either always or in
+ * POST /atomic, imports and KV Connect. */
 static void look_at_sizes(const struct options *options)
 {
     if (options->value_max > options->bodies_max)
