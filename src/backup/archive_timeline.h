@@ -11,10 +11,10 @@
 enum kx_status archive_timeline(const char *archive, const char *directory,
                                 char *out, struct kx_fault *fault);
 
-/* Looks for another process that archives under this store's name. KX_IN_USE,
- * with a fault that says why: there is one. One of the two data directories is
- * then a copy, and the archive can follow only one. KX_OK: there is no other,
- * or that cannot be found out; KX_NO_MEMORY, KX_FAILED. */
+/* Searches for another process that archives under this store's name.
+ * KX_IN_USE, with a fault that says why: there is one. One of the two data
+ * directories is then a copy, and the archive can follow only one. KX_OK: there
+ * is no other, or that cannot be found out; KX_NO_MEMORY, KX_FAILED. */
 enum kx_status archive_look_for_other(const struct kx_options *options,
                                       struct kx_fault *fault);
 

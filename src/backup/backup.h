@@ -1,4 +1,4 @@
-/* What the archive alone needs of a backup. */
+/* The functions of a backup that only the archive needs. */
 #ifndef BACKUP_H
 #define BACKUP_H
 

@@ -167,8 +167,8 @@ object_store_of(const struct kx_object_store *objects)
     return objects != NULL ? objects : &DIRECTORY;
 }
 
-/* Of an object that is copied: log files have 16 MiB, and are hardly larger
- * when they cannot be compressed. */
+/* Maximum size of an object that is copied: log files have 16 MiB, and are
+ * hardly larger when they cannot be compressed. */
 enum { COPY_MAX = 64 << 20 };
 
 struct object_copy {
