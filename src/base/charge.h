@@ -50,7 +50,7 @@ static inline void charge_add(struct charge *charge, uint64_t count,
         charge->spent += count * price;
 }
 
-/* Was more spent than the budget has? */
+/* True if more was spent than the budget has. */
 static inline bool charge_passed(const struct charge *charge)
 {
     return charge != NULL && charge->spent > charge->most;
