@@ -1,5 +1,5 @@
-/* What bdb and storage share about Berkeley DB. No other room uses the library.
- */
+/* The parts of Berkeley DB that bdb and storage share. No other room uses the
+ * library. */
 #ifndef BDB_H
 #define BDB_H
 

@@ -13,10 +13,11 @@
 #include "bdb/os_hooks.h"
 
 enum {
-    THREADS = 15,   /* with the caller 16: a cloud disk answers as many reads
-                     * in the time of one */
-    SLOW_MIN = 4,   /* slow reads of a thread before it asks for help */
-    ROWS_A_READ = 8 /* prefetch while one in so many rows needs a slow read */
+    THREADS = 15, /* with the caller 16: a cloud disk answers as many reads
+                   * in the time of one */
+    SLOW_MIN = 4, /* slow reads of a thread before it asks for help */
+    ROWS_A_READ =
+        8 /* prefetch while at least one in this many rows needs a slow read */
 };
 
 /* The number of slow reads of this thread when it last called. */

@@ -6,7 +6,8 @@
 
 #include "bdb/table.h"
 
-/* What rows are prefetched for. Each use is judged by its own results. */
+/* The uses of prefetched rows. The benefit of each use is measured separately.
+ */
 enum page_prefetch_use {
     PREFETCH_PLANS,   /* entries that commits name */
     PREFETCH_BATCHES, /* rows that a batch is about to write */

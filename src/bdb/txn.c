@@ -11,7 +11,9 @@
 
 #include "bdb/bdb.h"
 
-enum { BULK_MIN = 512 }; /* a batch of so many rows counts as neighbours */
+enum {
+    BULK_MIN = 512
+}; /* a batch of at least this many rows counts as neighbours */
 
 /* A transaction that is being applied. */
 struct txn_work {
