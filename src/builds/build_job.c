@@ -316,10 +316,10 @@ static uint64_t build_scan_entries(const struct build_scan *scan)
 /* ---- Steps -------------------------------------------------------------- */
 
 enum {
-    READS = 4, /* so many entries are read in the time in which one row is
-                  written */
+    READS = 4, /* number of entries that are read in the time that writing one
+                * row takes */
     SHOWN_EVERY = 50000, /* entries read or rows written between two reports of
-                            progress */
+                          * progress */
     SCAN_ENTRIES =
         250000, /* most entries of a scan if the disk cannot be used */
     DISK_SPARE =

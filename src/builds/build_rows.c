@@ -488,7 +488,7 @@ void build_rows_stored(struct build_rows *rows)
  * key order, so that one scan replaces a look-up for each row. A step that is
  * repeated changes nothing: its rows are stored already. */
 
-/* After so many stored rows a new search in the tree is cheaper. */
+/* After this many stored rows a new search in the tree is cheaper. */
 enum { PASSED_FEW = 64 };
 
 struct merge_step {
@@ -502,11 +502,11 @@ struct merge_step {
     struct kx_adoption *adoption; /* NULL: the index does not adopt */
 };
 
-/* What to do with a row. */
+/* How a step treats a row. */
 enum row_action {
     ROW_IS_NEW,
     ROW_OVERWRITES, /* the stored row belongs to a dropped index */
-    ROW_REPLACES,   /* or to an owner that has expired */
+    ROW_REPLACES,   /* the stored row belongs to an owner that has expired */
     ROW_IS_THERE,   /* a commit or an earlier step has added it */
     ROW_CONFLICTS,  /* another live entry has this unique value */
     ROW_ADOPTS,     /* a client has written an entry there */
@@ -705,8 +705,8 @@ static enum kx_status merge_below(struct merge_step *merge, struct kx_slice key)
     return status;
 }
 
-/* Of several rows with this key, moves the one that agrees with the hand-kept
- * entry to the front. */
+/* Moves the row that agrees with the hand-kept entry to the front of the rows
+ * with this key. */
 static void prefer_adopted(struct merge_step *merge, struct kx_slice key,
                            struct kx_slice stored)
 {

@@ -219,7 +219,8 @@ static enum kx_status read_block(const struct run_file *file,
     return status;
 }
 
-/* Reads blocks until at least so many untaken bytes are in memory. */
+/* Reads blocks until at least `size` bytes that were not taken yet are in
+ * memory. */
 static enum kx_status read_bytes(const struct run_file *file,
                                  struct file_run *run, size_t size)
 {

@@ -21,7 +21,7 @@ enum sweep_pace {
     SWEEP_UNTHROTTLED
 };
 
-/* What a job does with the rows. */
+/* The policy of a job: how it treats the rows. */
 struct sweep_policy {
     const char *event; /* in the log, when a step fails */
     /* Size of the job's state of one step, whose first member is the sweep. */
