@@ -2,7 +2,7 @@
  * other rules of extraction. A look-up may miss their entries, and entries may
  * be missing, so they are built again from the data.
  *
- * An index in which -0 is another value than 0 (EXTRACT_SIGNED_ZERO) stays
+ * An index in which -0 and 0 are different values (EXTRACT_SIGNED_ZERO) stays
  * right by its rules, which this program knows. If it holds no -0 it only takes
  * on the present rules. Otherwise it migrates: another index is built beside
  * it, and replaces it unless 0 and -0 are then duplicates. */
@@ -93,9 +93,9 @@ static enum kx_status rebuild(struct catalog *catalog, struct index *old)
 
 /* ---- -0 and 0 ----------------------------------------------------------- */
 
-/* Looks for -0 in the rows of an index by jumps: within the rows that have the
- * same parts before the last field of the value, -0 has one place. So an index
- * of one field costs two look-ups, however large it is. */
+/* Searches the rows of an index for -0 by skip-scan: among the rows that have
+ * the same parts before the last field of the value, -0 has one place. So an
+ * index of one field costs two look-ups, however large it is. */
 
 /* Look-ups in one index; when the store is opened they take some milliseconds.
  */
@@ -149,8 +149,9 @@ static enum kx_status begin(void *mem, const struct declaration *declaration,
     return starved ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Looks at one row. True: it has -0. Otherwise the next place is set: -0 in the
- * last field after the same parts, or what comes after these parts. */
+/* Checks one row. True if it has -0. Otherwise sets the next place to search:
+ * -0 in the last field after the same parts, or the first key after these
+ * parts. */
 static bool has_zero(struct zero_search *search, struct kx_slice key)
 {
     size_t at = search->declaration->name_key.size;
@@ -173,7 +174,7 @@ static bool has_zero(struct zero_search *search, struct kx_slice key)
     return false;
 }
 
-/* Looks at the next row. KX_END after the last one. */
+/* Checks the next row. KX_END after the last one. */
 static enum kx_status look(struct zero_search *search,
                            struct engine_range *range, bool *found_out)
 {
@@ -282,8 +283,8 @@ static bool has_room(const struct catalog *catalog)
     return catalog->count + catalog->dropping_count < KX_INDEXES_MAX;
 }
 
-/* Is the index one that would now be built by other rules, and is nothing done
- * about it yet? */
+/* True if the index would now be built by other rules, and no successor is
+ * being built by these yet. */
 static bool is_signed(const struct catalog *catalog, const struct index *index)
 {
     const struct index *successor = catalog_successor(catalog, index);

@@ -251,7 +251,8 @@ static enum kx_status read_form(struct index *index, json_t *document)
                : status;
 }
 
-/* Would this program make other entries than the index has? */
+/* True if this program would make different entries from those that the index
+ * has. */
 static bool is_outdated(const struct index *index, const char *unicode,
                         int extraction)
 {
@@ -442,7 +443,7 @@ enum kx_status catalog_load(void *mem, struct engine *engine,
 
 /* A catalog that follows the rows of another process. The rows from "facts" to
  * those of the indexes are neighbours, so one scan shows whether the catalog
- * has to be made again. Only the counts change with every batch. */
+ * must be rebuilt. Only the counts change with every batch. */
 
 /* '0' is the byte after '/'. */
 static enum kx_status scan(void *mem, struct engine_view *view,

@@ -74,7 +74,8 @@ void idempotency_due_key(int64_t until_ms, struct kx_slice key,
 void idempotency_row_write(const struct idempotency_row *row,
                            struct kx_buffer *out);
 
-/* Reads the value of an outcome row. False if the bytes are something else. */
+/* Reads the value of an outcome row. False if the bytes are not such a value.
+ */
 bool idempotency_row_read(struct kx_slice bytes,
                           struct idempotency_row *row_out);
 
