@@ -108,8 +108,8 @@ static void add_entry_rows(struct rows *rows, const struct net_change *change)
 
 /* Adds the rows of one changed key. A key that the batch both made and removed
  * needs no row. A removed key that was never read may be stored, so it is
- * deleted in any case. If the batch fails, next_expiry_ms may be too early,
- * which costs only one look-up. */
+ * always deleted. If the batch fails, next_expiry_ms may be too early, which
+ * costs only one look-up. */
 static void add_change(struct writer *writer, struct rows *rows,
                        const struct net_change *change)
 {
@@ -698,7 +698,7 @@ static void rearrange_catalog(struct catalog *catalog,
 
 /* ---- Watches ------------------------------------------------------------ */
 
-/* Have the keys of an index become readable, or stopped being readable? */
+/* True if the keys of an index become readable, or stop being readable. */
 static bool changes_view(const struct batch *batch)
 {
     switch (batch->action) {
@@ -779,8 +779,8 @@ static enum kx_status flush_unseen(struct writer *writer)
     return status == KX_OK ? KX_OK : KX_UNKNOWN;
 }
 
-/* Does the batch change more of the catalog than its counts, which peeks do not
- * read? */
+/* True if the batch changes more of the catalog than its counts, which peeks do
+ * not read. */
 static bool changes_catalog(const struct batch *batch)
 {
     const struct plan *plan = batch->plan;

@@ -1,6 +1,6 @@
-/* Under the lock: a list of the submitted commits in the order in which they
- * came, and two flags that say which thread does the writer's work. That thread
- * moves the commits into lists of their clients, which need no lock. */
+/* Under the lock: a list of the submitted commits in order of arrival, and two
+ * flags that say which thread does the writer's work. That thread moves the
+ * commits into lists of their clients, which need no lock. */
 #include "commit/commit_queue.h"
 
 #include <stdbool.h>
@@ -83,8 +83,8 @@ static void count_add(struct commit_queue *queue,
                                   memory_order_relaxed);
 }
 
-/* Inside the lock: puts the commit at the end of the queue. True when it is the
- * only one: then the writer may sleep and has to be woken. */
+/* Inside the lock: puts the commit at the end of the queue. True if it is the
+ * only one: the writer may then be asleep and must be woken. */
 static bool enqueue(struct commit_queue *queue, struct kx_commit *commit)
 {
     bool only = queue->first == NULL;

@@ -42,7 +42,7 @@ struct commit_queue {
     uint32_t max;
     /* Under `lock`. */
     pthread_mutex_t lock;
-    pthread_cond_t work;     /* for the writer: something is in the queue */
+    pthread_cond_t work; /* signals the writer that the queue is not empty */
     pthread_cond_t returned; /* for the writer: its work is its own again */
     pthread_cond_t enough;   /* for the writer: it need not wait for more */
     bool stopping;
@@ -55,10 +55,11 @@ struct commit_queue {
     atomic_uint count;     /* commits that wait, here and in the clients */
     atomic_uint expecting; /* threads with work at hand */
     atomic_bool delaying;  /* the writer waits for more; set under `lock` */
-    /* Of the thread that does the writer's work. */
+    /* Only for the thread that does the writer's work. */
     STAILQ_HEAD(, kx_client) clients; /* that have commits waiting */
     size_t client_count;
-    size_t left; /* of them, from the first on: not yet served in this round */
+    size_t left; /* leading clients of the list that were not yet served in this
+                  * round */
     uint64_t round;
     uint32_t last_count;      /* commits that were taken the last time */
     struct kx_client unnamed; /* of commits without a client */
@@ -95,8 +96,8 @@ bool commit_queue_take(struct commit_queue *queue, uint64_t until_ns);
 /* Returns the commit whose turn it is, or NULL if no commit waits. */
 const struct kx_commit *commit_queue_next(struct commit_queue *queue);
 
-/* Removes that commit from the queue and returns it, with `next` NULL; or NULL.
- */
+/* Removes the next commit from the queue and returns it, with `next` NULL; NULL
+ * if there is none. */
 struct kx_commit *commit_queue_pop(struct commit_queue *queue);
 
 /* Charges the commit's client for this commit. */
@@ -118,8 +119,8 @@ size_t commit_queue_list(const struct commit_queue *queue,
  * writer has work, or the commit cannot be taken now. */
 bool commit_queue_borrow(struct commit_queue *queue,
                          const struct kx_commit *commit);
-/* Gives it back. The writer then takes the commits that came meanwhile, and
- * with `wake` looks at its work even if none came. */
+/* Returns the work to the writer. The writer then takes the commits that
+ * arrived meanwhile; with `wake` it checks its work even if none arrived. */
 void commit_queue_give_back(struct commit_queue *queue, bool wake);
 
 #endif

@@ -21,7 +21,7 @@ struct flush {
     struct store_stats *stats;
     kx_answer_fn *answer;
     void *answer_context;
-    /* Of the writer. */
+    /* Only for the writer. */
     struct kx_milestones times; /* of the present batch */
     /* Under `lock`. */
     pthread_mutex_t lock;

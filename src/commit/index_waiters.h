@@ -14,7 +14,7 @@ struct index_waiters {
     kx_answer_fn *answer;
     void *answer_context;
     _Atomic uint64_t rounds; /* of answers so far */
-    /* Of the writer. */
+    /* Only for the writer. */
     bool due; /* an index has changed */
     uint64_t answered_ns;
     /* Under `lock`. */

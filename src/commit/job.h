@@ -1,5 +1,5 @@
-/* What the steps of background jobs share: which rows a step reads, how many,
- * and how its changes are applied. Writer thread only. */
+/* The steps of background jobs: which rows a step reads, how many, and how its
+ * changes are applied. Writer thread only. */
 #ifndef JOB_H
 #define JOB_H
 
@@ -8,9 +8,9 @@
 /* Bytes of values after which a step ends. */
 enum { JOB_BYTES_MAX = 4 << 20 };
 
-/* May a step that has read so many rows from `range` read another one? It may
- * read `limit` rows, and fewer large ones, because the time of the last step
- * does not predict theirs. */
+/* True if a step that has read `read` rows from `range` may read another one. A
+ * step may read `limit` rows, or fewer if they are large, because the time of
+ * the last step does not predict how long large rows take. */
 bool job_reads_on(const struct engine_range *range, size_t read, size_t limit);
 
 /* Adds the removal of a row to the batch's writes, which must have space for

@@ -114,8 +114,8 @@ void view_set_before_image(struct view *view, const struct net_change *changes,
  * have ended and keeps new ones out again. */
 void view_open(struct view *view);
 void view_close(struct view *view);
-/* Did anybody enter a view, or try to, since begin? May miss a caller that
- * tries at this moment. */
+/* True if any thread has entered a view, or tried to, since begin. May miss a
+ * thread that tries at this moment. */
 bool view_was_requested(const struct view *view);
 /* The batch and all before it are on disk, so replies that show them may be
  * sent. Called by the writer; view_is_flushed by any thread. */

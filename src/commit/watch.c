@@ -21,9 +21,9 @@
 
 /* ---- Changed keys that a watch of a prefix collects ----------------------
  *
- * Each key once, in the order in which they came. Bounded: when there are too
- * many, the set drops all of them and only says that anything may have changed.
- * The lock of the watch set guards all of them. */
+ * Each key once, in order of arrival. Bounded: when there are too many, the set
+ * drops all of them and only says that anything may have changed. The lock of
+ * the watch set guards all of them. */
 
 enum {
     BYTES_MAX = 256 << 10, /* of all keys */
@@ -118,10 +118,9 @@ static void dirty_keys_add(struct dirty_keys *dirty, struct kx_slice key)
         dirty_keys_lose(dirty);
 }
 
-/* Takes the keys out, in the order in which they came: at most
- * KX_WATCH_CHANGES_MAX keys, which lie in bytes; its former contents are
- * replaced. False, and no keys: anything may have changed since the last call,
- * or memory ran out. */
+/* Takes the keys out, in order of arrival: at most KX_WATCH_CHANGES_MAX keys,
+ * which lie in bytes; its former contents are replaced. False, and no keys:
+ * anything may have changed since the last call, or memory ran out. */
 static bool dirty_keys_take(struct dirty_keys *dirty, struct kx_slice *keys,
                             size_t *count_out, struct kx_buffer *bytes)
 {
@@ -174,10 +173,9 @@ struct kx_watch {
     struct interest interests[];
 };
 
-/* Most written keys are not watched: for most of them a small table says so,
- * without a search in the topics. It has a counter for each value of 14 bits of
- * a key's hash, with the number of its topics. A counter that was once full
- * stays full. */
+/* A filter in front of the topics, because most written keys are not watched.
+ * It counts the topics for each value of 14 bits of a key's hash; a key whose
+ * counter is 0 needs no search. A counter that was once full stays full. */
 enum { PLACES = 1 << 14, PLACE_FULL = UINT8_MAX };
 
 struct watch_set {

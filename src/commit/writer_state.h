@@ -1,4 +1,4 @@
-/* What the commands, the jobs and the batches of a store work with. Only the
+/* The state that the commands, jobs and batches of a store share. Only the
  * thread that does the writer's work may use it: the writer, or a caller that
  * has borrowed the work (commit_queue.h). */
 #ifndef WRITER_STATE_H
