@@ -289,7 +289,7 @@ static bool is_canonical_bigint(struct kx_slice encoded)
            (size == 0 || encoded.data[head] != zero);
 }
 
-/* Is the valid part encoded as kx_key_add does it? */
+/* True if the valid part is encoded exactly as kx_key_add does it. */
 static bool is_canonical(struct kx_slice encoded)
 {
     uint8_t tag = encoded.data[0];
@@ -365,7 +365,7 @@ static void read_bigint(struct kx_slice encoded, uint8_t *scratch,
         part->negative = false;
 }
 
-/* The members of part_out are set one by one: to build a struct and copy it
+/* Sets the members of part_out one by one: building a struct and copying it
  * takes four times as long. */
 enum kx_status kx_key_next(struct kx_key_reader *reader,
                            struct kx_part *part_out)

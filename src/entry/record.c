@@ -29,7 +29,7 @@ static inline uint64_t take(struct kx_slice *rest, size_t size)
     return le64toh(number);
 }
 
-/* The same for a size that is not a constant. */
+/* As take, for a size that is not a constant. */
 static uint64_t take_stamp(struct kx_slice *rest, size_t size)
 {
     enum { WORD = sizeof(uint64_t) };

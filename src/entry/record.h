@@ -72,7 +72,7 @@ static inline bool record_expired(const struct record *record, int64_t now_ms)
  * bytes. */
 void record_show(const struct record *record, struct kx_slice key,
                  struct kx_entry *entry_out);
-/* The same for its value alone. */
+/* Returns only the value that record_show would show. */
 struct kx_value record_value(const struct record *record, struct kx_slice key);
 
 #endif

@@ -757,8 +757,8 @@ static enum kx_status put_pair(struct typed_sink *sink, struct kx_slice pair)
     return status;
 }
 
-/* Writes the elements of an array between two tags; each is written as so many
- * values. */
+/* Writes the elements of an array between two tags; each element becomes
+ * `values` values. */
 static enum kx_status put_members(struct typed_sink *sink,
                                   struct kx_slice array, const char *tags,
                                   put_fn *put_member, uint32_t values)
@@ -971,7 +971,8 @@ static enum kx_status read_bytes(const struct typed *typed, const void *memory,
     return status;
 }
 
-/* Reads the bytes of a V8 value, the form of values that have no other. */
+/* Reads the bytes of a V8 value, the form for values that no other form can
+ * express. */
 static enum kx_status read_v8(const struct typed *typed, const void *memory,
                               struct kx_value *value_out,
                               struct kx_fault *fault)
