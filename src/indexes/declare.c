@@ -222,8 +222,9 @@ bool declare_restarts(const struct catalog *catalog, const struct index *have)
 }
 
 /* A restarted index gets another id, so that the rows that the failed one,
- * `have`, has written belong to no index. One that adopts stays, with its
- * adopted entries, which can be read and which commits have kept up to date. */
+ * `have`, has written belong to no index. An index that adopts keeps its id,
+ * with its adopted entries, which are readable and which commits have kept up
+ * to date. */
 static void fill(const struct catalog *catalog, const struct kx_commit *commit,
                  struct index *index, struct index *have,
                  struct batch *batch_out)

@@ -15,13 +15,13 @@ enum kx_status declare_plan(struct writer *writer,
                             const struct catalog *catalog,
                             struct kx_commit *commit, struct index *index,
                             struct batch *batch_out);
-/* Can the declaration be in the catalog: its size, and what its name and prefix
- * have in common with those of other indexes? KX_OK, KX_BAD_INDEX. */
+/* Checks the declaration against the catalog: its size, and that its name and
+ * prefix do not conflict with those of other indexes. KX_OK, KX_BAD_INDEX. */
 enum kx_status declare_check(const struct catalog *catalog,
                              const struct declaration *want,
                              struct kx_fault *fault);
 
-/* Does a failed index begin its build again when it is declared again? */
+/* True if a failed index restarts its build when it is declared again. */
 bool declare_restarts(const struct catalog *catalog, const struct index *have);
 
 /* Carries out a KX_DECLARE_INDEX or KX_DROP_INDEX commit and sets its result;

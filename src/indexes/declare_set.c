@@ -19,7 +19,8 @@ struct set_plan {
     struct kx_index_set *set;
     void *mem;
     struct catalog *after; /* the lists as they would be */
-    struct index **wanted; /* one for each declaration, with nothing else */
+    struct index *
+        *wanted; /* one for each declaration; only the declaration is set */
     struct batch *changes;
     struct migrate_declarations *before; /* of each change */
     size_t count;
@@ -147,7 +148,7 @@ static enum kx_index_change change_of(const struct index *have,
                : KX_INDEX_CHANGED;
 }
 
-/* Is it declared for the first time, or does its build begin again? */
+/* True if the index is declared for the first time, or restarts its build. */
 static bool is_new(const struct catalog *catalog, const struct index *have,
                    const struct index *want)
 {
@@ -288,7 +289,7 @@ static enum kx_status run(struct set_plan *plan, uint64_t *number_out)
     return plan->commit->dry ? KX_OK : apply(plan, number_out);
 }
 
-/* What the catalog does not own afterwards is freed here. */
+/* Frees all that the catalog does not own afterwards. */
 void declare_set(struct writer *writer, struct kx_commit *commit,
                  uint64_t *number_out)
 {

@@ -43,8 +43,9 @@ static bool has_change(struct kx_slice a, struct kx_slice b)
     return false;
 }
 
-/* Can the rows be rewritten in place, because only `store` changes? Otherwise
- * their keys may differ, or what the rows of an aggregate index stand for. */
+/* True if the rows can be rewritten in place, because only `store` changes.
+ * Otherwise their keys may differ, or the meaning of the rows of an aggregate
+ * index. */
 static bool keeps_keys(const struct declaration *old,
                        const struct declaration *new)
 {
@@ -114,7 +115,7 @@ static bool may_migrate(const struct index *index,
     return !index_adopts(index) && (index->state == KX_INDEX_READY || stuck);
 }
 
-/* Do only the rules of extraction have to change? */
+/* True if only the rules of extraction change. */
 static bool is_signed(const struct declaration *target,
                       const struct index *index)
 {
@@ -441,8 +442,8 @@ static void fail_form(struct migration *step)
     batch->build.resume.size = 0;
 }
 
-/* What clients see of the rows has not changed, or is on disk, so no reply has
- * to wait for the flush of this batch. */
+/* No reply has to wait for the flush of this batch: everything that clients can
+ * see in the rows is unchanged or already on disk. */
 static enum kx_status apply(struct sweep *sweep)
 {
     uint64_t number = 0;
