@@ -154,7 +154,7 @@ static inline const uint8_t *check_string(struct scan *scan, const uint8_t *at)
 
 /* ---- Numbers and literals ----------------------------------------------- */
 
-enum { DOUBLE_DIGITS = 308 /* a number of so many digits fits a double */ };
+enum { DOUBLE_DIGITS = 308 /* a number of this many digits fits a double */ };
 
 static const uint8_t *check_digits(struct scan *scan, const uint8_t *at)
 {
@@ -408,7 +408,7 @@ static inline const uint8_t *scan_next(struct scan *scan, const uint8_t *at)
 
 static const uint8_t *scan_container(struct scan *scan, const uint8_t *at)
 {
-    scan->top->close = ']'; /* The outside is like an array. */
+    scan->top->close = ']'; /* Treat the outermost level like an array. */
     scan->done = NULL;
     while (at != NULL)
         at = scan_next(scan, at);

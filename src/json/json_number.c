@@ -13,11 +13,12 @@
 #include "kindex/text.h"
 
 enum {
-    DIGITS_MAX = 17,    /* enough for every double */
-    DIGITS_EXACT = 15,  /* this many always survive a round trip */
-    POINT_MAX = 21,     /* above this JavaScript writes an exponent */
-    POINT_MIN = -6,     /* and from this down, too */
-    SIGNIFICANT = 780,  /* of later digits only matters whether all are 0 */
+    DIGITS_MAX = 17,   /* enough for every double */
+    DIGITS_EXACT = 15, /* this many always survive a round trip */
+    POINT_MAX = 21,    /* above this JavaScript writes an exponent */
+    POINT_MIN = -6,    /* and also at this and below */
+    SIGNIFICANT = 780, /* of the digits after these, all that matters is whether
+                        * any is not 0 */
     EXPONENT_MAX = 5000 /* beyond it every number is 0 or infinite */
 };
 
@@ -293,8 +294,8 @@ static bool take_fraction(struct number_scan *scan)
     return true;
 }
 
-/* The number of an exponent with its sign. Stops growing beyond 2^48, as no
- * text has so many digits to make up for it. */
+/* The number of an exponent with its sign. Stops growing beyond 2^48, because
+ * no text has enough digits to compensate for such an exponent. */
 static int64_t read_exponent(const uint8_t *at, const uint8_t *end)
 {
     int64_t exponent = 0;
@@ -378,7 +379,7 @@ static uint8_t take_digit(struct decimal_text *decimal)
     return decimal->digits < decimal->end ? *decimal->digits++ : '0';
 }
 
-/* Of numbers that are not 0, without their signs. */
+/* Compares the magnitudes of two numbers that are not 0. */
 static int compare_sizes(struct decimal_text a, struct decimal_text b)
 {
     if (a.point != b.point)

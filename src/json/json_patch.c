@@ -22,13 +22,14 @@ struct patching {
     struct kx_buffer from;
     struct kx_slice operand;
     struct kx_slice item;    /* the whole operation */
-    struct kx_slice present; /* of a sum: the number in the text, or nothing */
+    struct kx_slice present; /* the number in the text that a sum adds to; empty
+                              * if absent */
 };
 
 /* Carries out the present operation on the text. */
 typedef enum json_patch_result operation_fn(struct patching *patching);
 
-/* Copying bytes is so many times as fast as passing over JSON. */
+/* Copying bytes is this many times as fast as skipping JSON. */
 enum { COPIED_PER_PASSED = 8 };
 
 /* Pays for passing over the bytes once. */
@@ -388,9 +389,9 @@ static enum json_patch_result apply_append(struct patching *patching)
     return add_element(patching, array, kx_text("/-"), patching->operand);
 }
 
-/* Looks for the first element of the array that equals the operand:
- * JSON_PATCH_DONE; JSON_PATCH_NO_PLACE: no element does;
- * JSON_PATCH_TOO_LARGE. */
+/* Searches the array for the first element that equals the operand:
+ * JSON_PATCH_DONE; JSON_PATCH_NO_PLACE: no element does; JSON_PATCH_TOO_LARGE.
+ */
 static enum json_patch_result find_equal(struct patching *patching,
                                          struct kx_slice array,
                                          struct kx_slice *element_out)

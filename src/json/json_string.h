@@ -12,7 +12,8 @@ static inline struct kx_slice json_string_body(struct kx_slice token)
 
 /* Takes the next code point from a string's body, which must not be empty. */
 uint32_t json_string_next(struct kx_slice *body);
-/* The same for UTF-8 text in which a backslash is an ordinary character. */
+/* As json_string_next, for UTF-8 text in which a backslash is an ordinary
+ * character. */
 uint32_t json_string_next_plain(struct kx_slice *text);
 
 /* Order and equality of two string tokens (with quotes) by code points, which
