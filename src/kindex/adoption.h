@@ -6,7 +6,7 @@
 #include "kindex/key.h"
 #include "kindex/reader.h"
 
-/* What adoption does with each entry under the index's name. */
+/* How adoption treats each entry under the index's name. */
 enum kx_adopted {
     KX_KEPT,    /* correct: unchanged, with its versionstamp */
     KX_MENDED,  /* its value differed from the index entry: replaced */

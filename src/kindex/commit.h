@@ -65,7 +65,7 @@ struct kx_check {
     struct kx_slice end;          /* of a range, exclusive */
 };
 
-/* Is the condition on a range? */
+/* True if the condition is on a range. */
 static inline bool kx_check_of_range(const struct kx_check *check)
 {
     return check->condition >= KX_RANGE_EMPTY;
@@ -107,8 +107,8 @@ enum kx_mutation_type {
  * it. Two mutations of one key get the same state. */
 enum kx_return { KX_RETURN_NOTHING, KX_RETURN_OLD, KX_RETURN_NEW };
 
-/* What a sum beyond its bounds does: refuse the commit with KX_OUT_OF_BOUNDS,
- * store the bound, or leave the entry as it is. */
+/* How a sum beyond its bounds is handled: the commit is refused with
+ * KX_OUT_OF_BOUNDS, the bound is stored, or the entry stays as it is. */
 enum kx_out { KX_OUT_REFUSE, KX_OUT_CLAMP, KX_OUT_SKIP };
 
 /* Bounds of a sum, inclusive, of the operand's type; a bound without data does
@@ -168,7 +168,7 @@ struct kx_mutation {
                                      * everything but its key */
 };
 
-/* Is the mutation on the entries of a range? */
+/* True if the mutation changes the entries of a range. */
 static inline bool kx_mutates_range(const struct kx_mutation *mutation)
 {
     return mutation->type >= KX_DELETE_RANGE;
@@ -247,7 +247,7 @@ struct kx_pace {
     bool sets_paused;
     bool paused; /* no background work */
     bool sets_limit;
-    uint32_t per_second; /* at most so many entries; 0: no limit */
+    uint32_t per_second; /* entries per second at most; 0: no limit */
 };
 
 /* A change of an index or of a token. */

@@ -39,8 +39,8 @@ struct kx_index_info {
     uint32_t per_second_max; /* entries; 0: no limit */
     int64_t started_at_ms;
     double per_second;
-    /* Of a build: index entries that were gathered, those of them that are not
-     * written, and how many are written in a second (0: not yet known). */
+    /* Progress of a build: index entries gathered, index entries not yet
+     * written, and entries written per second (0: not yet known). */
     uint64_t gathered;
     uint64_t unwritten;
     double write_rate;
@@ -71,7 +71,7 @@ enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
  * is not in the index. Inside a view. */
 bool kx_index_leaves_out_bytes(const struct kx_reader *reader, size_t n,
                                struct kx_slice key);
-/* What has to be known to follow an index of changes. */
+/* The facts needed to follow an index of changes. */
 struct kx_changes {
     size_t groups;    /* fields before the versionstamp */
     uint64_t history; /* all removals after this versionstamp are in the index,
@@ -170,7 +170,7 @@ struct kx_preview {
     struct kx_slice warnings;    /* JSON array of sentences */
 };
 
-/* What a set of declarations changes about one index. */
+/* How a set of declarations changes one index. */
 enum kx_index_change {
     KX_INDEX_STAYS,
     KX_INDEX_ADDED,   /* it was not declared before */
@@ -191,8 +191,9 @@ struct kx_index_set {
     /* Set by the caller. */
     const struct kx_slice *declarations; /* JSON texts, of different names */
     size_t count;
-    bool prune;                      /* other indexes are dropped, */
-    const struct kx_slice *prunable; /* but only these; NULL: all */
+    bool prune; /* drop indexes that are not declared */
+    const struct kx_slice
+        *prunable; /* the indexes that may be dropped; NULL: all */
     size_t prunable_count;
     /* Result, in the commit's memory: the declared indexes in the order of the
      * declarations, then the dropped ones. */
@@ -200,9 +201,9 @@ struct kx_index_set {
     size_t planned_count;
 };
 
-/* A counter that grows whenever something about an index changes: its state,
- * the progress of its build, its pace. Read it before the indexes, so that no
- * change is missed. Any thread. */
+/* A counter that grows whenever an index changes its state, the progress of its
+ * build, or its pace. Read it before the indexes, so that no change is missed.
+ * Any thread. */
 uint64_t kx_news(struct kx_store *store);
 /* Registers a ticket for the next change after `seen` (from kx_news). KX_OK:
  * the answer function will be called with the ticket, at most a few times a

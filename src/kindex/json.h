@@ -11,8 +11,8 @@
  * Errors: KX_BAD_JSON, KX_JSON_TOO_DEEP, with offset and detail; KX_NO_MEMORY.
  */
 enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault);
-/* The same for a document that contains values and has levels of its own around
- * them: depth at most KX_JSON_DOCUMENT_DEPTH_MAX. */
+/* As kx_json_check, for a document with levels of its own around the values
+ * that it contains: depth at most KX_JSON_DOCUMENT_DEPTH_MAX. */
 enum { KX_JSON_DOCUMENT_DEPTH_MAX = 136 };
 enum kx_status kx_json_check_document(struct kx_slice text,
                                       struct kx_fault *fault);
@@ -71,8 +71,8 @@ bool kx_pointer_covers(struct kx_slice pointer, struct kx_slice other);
  * an object, appends {} and returns false. */
 bool kx_json_project(struct kx_slice text, const struct kx_slice *paths,
                      size_t count, struct kx_buffer *out);
-/* The same for a text in the typed form (value.h); the result is in this form,
- * too. */
+/* As kx_json_project, for a text in the typed form (value.h); the result is in
+ * the typed form, too. */
 bool kx_json_project_typed(struct kx_slice text, const struct kx_slice *paths,
                            size_t count, struct kx_buffer *out);
 

@@ -9,7 +9,7 @@
 enum {
     KX_NODE_MAX = 63,          /* bytes of a node's name */
     KX_NODE_ADDRESS_MAX = 255, /* bytes of its address */
-    KX_LEASE_MS = 2000         /* the lease expires so long after a renewal */
+    KX_LEASE_MS = 2000 /* time from a renewal of the lease to its expiry */
 };
 
 /* The node that has the lease, according to the database. */
@@ -18,7 +18,7 @@ struct kx_holder {
     /* The address where other nodes reach it; empty: unknown. */
     char address[KX_NODE_ADDRESS_MAX + 1];
     uint64_t epoch; /* grows each time the lease is taken */
-    bool alive;     /* it has renewed the lease since the first look */
+    bool alive;     /* it has renewed the lease since this node first read it */
     bool lost;      /* the database lacks acknowledged commits: no node becomes
                      * active until that is accepted */
 };
@@ -46,7 +46,7 @@ struct kx_cluster {
     struct kx_node nodes[KX_NODES_MAX];
 };
 
-/* What the database has lost. */
+/* The commits that the database has lost. */
 struct kx_loss {
     bool lost;
     uint64_t epoch, batch;             /* of the database */
@@ -99,7 +99,7 @@ bool kx_cluster_known(struct kx_store *store, struct kx_cluster *cluster_out);
 bool kx_commits_wait(const struct kx_store *store);
 
 /* Makes kx_close leave the lease to the other nodes: the next start of this
- * node waits for the time of a lease. Does nothing for a data directory. */
+ * node waits for KX_LEASE_MS. Does nothing for a data directory. */
 void kx_step_down(struct kx_store *store);
 
 /* Accepts that the database has lost commits: nodes may become active again,

@@ -18,7 +18,8 @@ struct kx_slice kx_query_prefix(const struct kx_query *query);
 /* The number of requested members, and their JSON Pointers; 0: whole values. */
 size_t kx_query_fields(const struct kx_query *query,
                        const struct kx_slice **fields_out);
-/* The number of conditions; appends the n-th as JSON. */
+/* kx_query_conditions returns the number of conditions; kx_query_condition
+ * appends the n-th condition as JSON. */
 size_t kx_query_conditions(const struct kx_query *query);
 void kx_query_condition(const struct kx_query *query, size_t n,
                         struct kx_buffer *out);

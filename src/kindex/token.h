@@ -6,8 +6,9 @@
 
 #include "kindex/store.h"
 
-/* What can be granted. The core stores tokens and compares prefixes; the caller
- * that authorizes a request decides what a scope allows. */
+/* The rights that a token can have. The core stores tokens and compares
+ * prefixes; the caller that authorizes a request decides what a scope allows.
+ */
 enum kx_scope {
     KX_MAY_READ = 1 << 0,
     KX_MAY_WRITE = 1 << 1,
