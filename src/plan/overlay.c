@@ -34,7 +34,7 @@ struct slot {
     bool lost;           /* the hash had no memory for it */
 };
 
-/* What overlay_undo restores. */
+/* The state that overlay_undo restores. */
 struct journal_row {
     struct slot *slot;
     struct kx_slice before;
@@ -125,7 +125,7 @@ static void charge_read(struct overlay *overlay)
     charge_add(overlay->charge, overlay->row.size, CHARGE_PASSED);
 }
 
-/* What the table holds under a key, into overlay->row. */
+/* Reads the row under a key from the table into overlay->row. */
 static enum kx_status read_stored(struct overlay *overlay, struct kx_slice key)
 {
     if (record_cache_get(overlay->cache, key, &overlay->row)) {

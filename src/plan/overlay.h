@@ -41,9 +41,9 @@ enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
 enum kx_status overlay_record(struct overlay *overlay, struct kx_slice key,
                               struct record *record_out);
 
-/* The same for callers that do not need the value. The value of a large entry
- * is not read and may be cut off in *record_out, which lives until the next
- * call. */
+/* As overlay_record, for callers that do not need the value. The value of a
+ * large entry is not read and may be cut off in *record_out, which is valid
+ * until the next call. */
 enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
                             struct record *record_out);
 

@@ -10,7 +10,8 @@
 
 #include "plan/plan_state.h"
 
-/* What every plan of a store needs. Set once, when the store is opened. */
+/* The parts of a store that every plan needs. Set once, when the store is
+ * opened. */
 struct plan_base {
     struct engine *engine;
     struct engine_view *view; /* the writer's */

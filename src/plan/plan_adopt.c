@@ -16,8 +16,8 @@ static enum kx_status same_value(const struct record *hand,
     return status == KX_OK && !same ? KX_ABSENT : status;
 }
 
-/* A hand-kept copy has another versionstamp than its entry, and perhaps other
- * bytes. */
+/* The versionstamp of a hand-kept copy differs from that of its entry, and its
+ * bytes may differ, too. */
 enum kx_status plan_adopt_merge(const struct record *hand,
                                 struct kx_slice index_key, struct record *row,
                                 const void *mem)

@@ -6,8 +6,8 @@
 
 #include "plan/plan.h"
 
-/* What one commit may cost: KX_COMMIT_UNITS_MAX, and more if values may be
- * larger than by default, so that one such value can be stored. */
+/* The maximum cost of one commit: KX_COMMIT_UNITS_MAX, and more if values may
+ * be larger than by default, so that one such value can be stored. */
 uint64_t plan_budget(const struct plan_base *base);
 
 /* KX_OK while the present commit is within its budget, otherwise
@@ -26,7 +26,7 @@ enum kx_status plan_cost_change(struct plan *plan, const struct change *change,
                                 uint64_t *units_out);
 
 /* A budget, and counts of the indexes that writes maintain, for a bound that
- * needs no look into a value. */
+ * can be computed without reading a value. */
 struct plan_load {
     const struct catalog *catalog;
     uint64_t budget;
@@ -48,7 +48,8 @@ enum kx_status plan_cost_entry(const struct plan_load *load,
  * is a talloc context. Returns KX_NOT_INDEXABLE. */
 enum kx_status plan_refuse_entry(struct kx_fault *fault, void *mem,
                                  struct kx_slice key, struct kx_slice why);
-/* The same for an entry that costs more than the budget of a commit. */
+/* As plan_refuse_entry, for an entry that costs more than the budget of a
+ * commit. */
 enum kx_status plan_refuse_entry_cost(struct kx_fault *fault, void *mem,
                                       struct kx_slice key, uint64_t budget);
 

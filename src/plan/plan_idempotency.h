@@ -6,11 +6,12 @@
 
 #include "plan/plan_state.h"
 
-/* Looks for an earlier commit under the idempotency key of the present one.
- * True if the present one is decided: its result is the outcome of the earlier
- * commit, or its status is KX_IDEMPOTENCY_DIFFERS, KX_IDEMPOTENCY_QUOTA,
- * KX_NO_MEMORY or KX_FAILED. An optimistic plan looks only among its own
- * outcomes: the insertion of the row finds out whether the table has one. */
+/* Searches for an earlier commit under the idempotency key of the present
+ * commit. True if the present commit is decided: its result is the outcome of
+ * the earlier commit, or its status is KX_IDEMPOTENCY_DIFFERS,
+ * KX_IDEMPOTENCY_QUOTA, KX_NO_MEMORY or KX_FAILED. An optimistic plan looks
+ * only among its own outcomes: the insertion of the row finds out whether the
+ * table has one. */
 bool plan_idempotency_find(struct plan *plan);
 
 /* Adds the outcome of the present commit, unless the commit could have another

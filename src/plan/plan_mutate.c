@@ -215,9 +215,9 @@ static enum kx_status held_entry(struct plan *plan, const struct index *index,
     return record_expired(&record, plan->now_ms) ? KX_ABSENT : KX_OK;
 }
 
-/* A set must carry exactly the indexed value, a delete must name a key that the
- * index does not hold (NULL); anything else is refused. KX_OK, KX_ABSENT,
- * KX_NO_MEMORY. */
+/* Checks a write to a key of an index that adopts. A set must have exactly the
+ * indexed value; a delete must name a key that the index does not have (held is
+ * NULL). KX_OK, KX_ABSENT, KX_NO_MEMORY. */
 static enum kx_status agrees(const struct plan *plan,
                              const struct kx_mutation *mutation,
                              const struct kx_entry *held)

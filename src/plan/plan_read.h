@@ -12,7 +12,8 @@
 enum kx_status plan_read(struct plan *plan, struct kx_slice key,
                          struct record *record_out);
 
-/* The same for callers that do not need the value, which may be cut off. */
+/* As plan_read, for callers that do not need the value, which may be cut off.
+ */
 enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
                               struct record *record_out);
 
