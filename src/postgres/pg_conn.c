@@ -146,7 +146,7 @@ void pg_params_array(struct pg_params *params, struct pg_array *array)
 
 enum {
     ANSWER_MS = 15000, /* wait for an answer: longer than any statement */
-    LOOK_MS = 100,     /* between two looks whether the server was replaced */
+    LOOK_MS = 100,     /* between two checks whether the server was replaced */
     REST_MS = 500,     /* after a failure, before the next attempt */
     SQL_MAX = 1024     /* bytes of a statement's text */
 };
@@ -465,7 +465,8 @@ static const char SESSION[] =
     "set_config('enable_sort', 'off', false), "
     "set_config('jit', 'off', false)";
 
-/* Of two servers. In a new database the table is missing. */
+/* Tells which of two servers is newer. In a new database the table is missing.
+ */
 static const char EPOCH[] = "SELECT epoch FROM kindex.lease";
 
 enum session_column { IS_READ_ONLY, UNSAFE, SYSTEM, TIMELINE, PID };
@@ -526,9 +527,9 @@ static bool was_replaced(const struct pg_target *target, uint64_t system,
     return replaced;
 }
 
-/* Notes a connection. If it leads to another cluster than the last one, or to a
- * higher timeline, the connections made before it are to be closed. Returns how
- * often that has happened. */
+/* Notes a connection. If its cluster differs from that of the last connection,
+ * or its timeline is higher, earlier connections must be closed. Returns the
+ * number of such changes so far. */
 static uint64_t note_server(struct pg_target *target,
                             const struct pg_server *server)
 {
@@ -699,8 +700,8 @@ static void take_session(struct dial *dial, struct dial_try *try,
                  "another server has taken its place, under a higher timeline");
 }
 
-/* What a retry cannot change, such as a function that is missing or may not be
- * called, is KX_BAD_DIRECTORY. */
+/* Errors that a retry cannot cure, such as a function that is missing or may
+ * not be called, are KX_BAD_DIRECTORY. */
 static enum kx_status status_of_session(const PGresult *result)
 {
     enum kx_status status = status_of(result);

@@ -86,7 +86,7 @@ static const char *text_or_empty(const char *text)
     return text != NULL ? text : "";
 }
 
-/* Limits the look at the lease, which must end before the lease does. */
+/* Limits the read of the lease, which must finish before the lease expires. */
 static enum kx_status connect(void *mem, const struct kx_options *options,
                               bool upgrade, struct pg_engine **engine_out,
                               struct kx_fault *fault)

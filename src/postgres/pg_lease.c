@@ -316,7 +316,7 @@ static enum kx_status ask_session(struct pg_conn *conn, int *session_out)
 /* A pooler gives its clients keys of its own, which name no process of the
  * database. In session mode each of the two connections keeps its process;
  * otherwise a pooler lends the process that it has used last, so both meet the
- * same one, or one of them meets another one than before. */
+ * same one, or one of them meets a different process from before. */
 static enum kx_status compare_sessions(struct pg_keeper *keeper,
                                        struct pg_conn *conn,
                                        struct kx_fault *fault)
@@ -495,8 +495,8 @@ static void follow_clock(const PGresult *rows, int column)
     kx_clock_follow(pg_number(rows, 0, column), pg_number(rows, 0, column + 1));
 }
 
-/* Returns whether the database lacks what this node has seen in it, or has
- * something else in its place. If so, all nodes must know. */
+/* Returns whether the database lacks commits that this node has seen in it, or
+ * has other commits in their place. If so, notes the loss for all nodes. */
 static bool look_for_loss(struct pg_engine *engine, const struct pg_seen *seen,
                           const PGresult *rows)
 {
@@ -683,7 +683,7 @@ static void pg_lease_renew(struct pg_engine *engine, struct pg_conn *conn)
     PQclear(rows);
 }
 
-/* What the table log says about the batch that was sent. */
+/* The state of the batch that was sent, according to the table log. */
 enum batch_trace {
     NOT_APPLIED,
     APPLIED,

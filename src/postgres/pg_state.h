@@ -20,7 +20,8 @@ struct pg_nodes;
 struct pg_engine {
     struct engine engine; /* first, so that one pointer is both */
     struct pg_target target;
-    struct pg_conn conn; /* the writer's; before that, to look at the lease */
+    struct pg_conn conn; /* the writer's; before there is a writer, for reading
+                          * the lease */
     const char *node;    /* this process's name for other nodes */
     const char *address; /* where other nodes reach it; empty: unknown */
     char holder[UUID_SIZE]; /* this process's id in the lease */
@@ -29,8 +30,8 @@ struct pg_engine {
     bool leaps;         /* versionstamps must be raised */
     uint64_t joined_ns; /* kx_monotonic_ns */
     struct pg_nodes *nodes;
-    int64_t
-        first_until_ms; /* end of the lease at the first look; 0: none yet */
+    int64_t first_until_ms; /* expiry of the lease when this node first read it;
+                             * 0: not read yet */
     atomic_uint_fast64_t held_until_ns; /* pg_lease_holds */
     atomic_uint_fast64_t epoch;         /* of the lease; batches need it */
     atomic_uint_fast64_t batch;         /* number of the last batch */
