@@ -8,7 +8,8 @@
 
 /* The version of the rules of extraction. It must be raised with every change
  * of the result for any value. Indexes that were built by other rules are then
- * rebuilt (catalog_rebuild). Before version 4, -0 was another value than 0. */
+ * rebuilt (catalog_rebuild). Before version 4, -0 and 0 were different values.
+ */
 enum { EXTRACT_SIGNED_ZERO = 3, EXTRACT_VERSION = 4 };
 
 /* The source of one part of an index key. */
@@ -94,7 +95,7 @@ struct declaration {
     bool adopt; /* take over entries under the name; not part of the text */
     enum index_store store;
     struct kx_slice stored[KX_STORED_MAX]; /* JSON Pointers of STORE_FIELDS;
-                                              none covers another */
+                                            * none covers another */
     size_t stored_count;
     struct declared_sum sums[KX_SUMS_MAX]; /* of STORE_AGGREGATE */
     size_t sum_count;
@@ -102,7 +103,7 @@ struct declaration {
     struct condition where[KX_WHERE_MAX]; /* all must hold */
     size_t where_count;
     struct kx_slice text; /* canonical JSON with all defaults: equal texts mean
-                             equal declarations */
+                           * equal declarations */
 };
 
 /* Returns whether the index entries are totals of groups of entries. */

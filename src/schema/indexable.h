@@ -16,8 +16,8 @@
 enum kx_status indexable_add(struct kx_slice token, enum fold fold,
                              struct kx_buffer *key);
 
-/* The same for a value that is stored: -0 equals 0, so it becomes 0, unless
- * signed_zero. "-NaN" is a part of keys only, so it is KX_ABSENT. */
+/* As indexable_add, for a value that is stored: -0 equals 0, so it becomes 0,
+ * unless signed_zero. "-NaN" is a part of keys only, so it is KX_ABSENT. */
 enum kx_status indexable_add_value(struct kx_slice token, enum fold fold,
                                    bool signed_zero, struct kx_buffer *key);
 
@@ -27,7 +27,7 @@ enum kx_status indexable_fold(struct kx_slice encoded, enum fold fold,
 
 /* Makes the part from `at` on 0 if it is -0. */
 void indexable_unsign(struct kx_buffer *key, size_t at);
-/* Is the part 0 or -0? */
+/* True if the part is 0 or -0. */
 bool indexable_is_zero(struct kx_slice encoded);
 
 /* Appends the part of an entry without the field: an empty byte string, before
