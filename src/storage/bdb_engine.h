@@ -1,6 +1,6 @@
-/* The embedded engine: engine.h on Berkeley DB in a data directory. What else a
- * directory needs (checkpoints, log files, compaction, backups) is not part of
- * engine.h: the store does that work through the other headers of this room. */
+/* The embedded engine: engine.h on Berkeley DB in a data directory.
+ * Checkpoints, log files, compaction and backups are not part of engine.h: the
+ * store does that work through the other headers of this room. */
 #ifndef BDB_ENGINE_H
 #define BDB_ENGINE_H
 

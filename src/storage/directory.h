@@ -1,5 +1,5 @@
 /* The files that say what a data directory is: "format", "complete" and
- * "suspect"; and whether a directory has files of somebody else. */
+ * "suspect"; and whether a directory has files that are not from Kindex. */
 #ifndef DIRECTORY_H
 #define DIRECTORY_H
 

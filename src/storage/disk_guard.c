@@ -1,7 +1,7 @@
 /* Commits must leave the floor free (--disk-floor), plus the size of the next
  * checkpoint, because new pages in the cache have no space on disk yet. While
  * the ballast is gone, they must leave twice the floor, so that the ballast can
- * be made again: the space that it released is for recovery, checkpoints, and
+ * be recreated: the space that it released is for recovery, checkpoints, and
  * commits that free space. Such commits must leave only half of the floor: they
  * may use what the ballast released, but not so much that the ballast would be
  * removed again. */

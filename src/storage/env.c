@@ -114,7 +114,7 @@ static enum kx_status open_environment(struct env *env,
 
 /* Starts after the library has created and filled the very first log file. The
  * reserve is twice the floor: commits leave the floor free, and the ballast may
- * have to be made again. */
+ * have to be recreated. */
 static enum kx_status start_prealloc(struct env *env,
                                      const struct env_options *options)
 {
