@@ -1,4 +1,4 @@
-/* The checkpointer: a thread that looks after the storage once a second. It
+/* The checkpointer: a thread that maintains the storage once a second. It
  * writes checkpoints, so that recovery stays short and log files can be
  * removed, watches the free space on the disk, and checks the pages that the
  * start skipped. */

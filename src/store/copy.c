@@ -102,7 +102,7 @@ static bool copy_place_has_store(const char *directory)
            file_measure(path, &size, NULL) == KX_OK;
 }
 
-/* Closes the place; NULL is allowed. What was flushed is on disk. */
+/* Closes the place; NULL is allowed. Flushed data is on disk. */
 static void copy_place_close(struct kx_store *place)
 {
     if (place == NULL)

@@ -1,4 +1,4 @@
-/* What a store in a data directory needs besides its engine: recovery,
+/* The work of a store in a data directory besides its engine: recovery,
  * checkpoints, compaction, the archive, and a watch on the disk. A store in a
  * database needs none of these functions. They are called, in this order, while
  * the store is opened or closed. */

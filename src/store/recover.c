@@ -195,9 +195,9 @@ static enum kx_status look_at_tables(const char *directory,
  * NULL) has it. Checks only the first options->check_pages pages unless the
  * directory is suspect; the walk says how far it got. Changes one thing only:
  * if the log is sound and the archive's copy of it is damaged, renames that
- * copy, so that it is made again. KX_OK; KX_DAMAGED, with a fault that says
- * what is damaged; KX_BAD_DIRECTORY: unknown format; other statuses: a check
- * could not be made. */
+ * copy, so that it is recreated. KX_OK; KX_DAMAGED, with a fault that says what
+ * is damaged; KX_BAD_DIRECTORY: unknown format; other statuses: a check could
+ * not be made. */
 static enum kx_status dir_inspect(const struct kx_options *options,
                                   struct page_walk *walk,
                                   struct kx_fault *fault)
@@ -315,8 +315,8 @@ static enum kx_status put_aside(const char *directory, char *aside,
     return file_failed(aside, fault);
 }
 
-/* Skips no damage: the user has to decide about data that the archive lacks and
- * that cannot be read. */
+/* Skips no damage: the user must decide what to do about unreadable data that
+ * the archive lacks. */
 static enum kx_status give_up(const char *timeline, const char *aside,
                               enum kx_status status, struct kx_fault *fault)
 {

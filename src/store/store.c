@@ -1,10 +1,10 @@
 /* Opening and closing a store.
  *
  * A store has one thread, the writer (writer.c), which alone changes data. In a
- * data directory it also has the checkpointer (checkpointer.c), which looks
- * after log and disk, and with an archive a third thread (archive.c).
- * Everything belongs to one talloc context, except the build scan and the last
- * plan, which the writer creates and frees while other threads run. */
+ * data directory it also has the checkpointer (checkpointer.c), which maintains
+ * log and disk, and with an archive a third thread (archive.c). Everything
+ * belongs to one talloc context, except the build scan and the last plan, which
+ * the writer creates and frees while other threads run. */
 #include <stdlib.h>
 #include <talloc.h>
 

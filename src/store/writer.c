@@ -44,7 +44,7 @@ enum {
     PESSIMISTIC_BATCHES = 64,  /* without optimistic assumptions, after one
                                 * proved wrong */
     JOB_SIZE = 256,            /* entries of the first background job */
-    IDLE_WAIT_MS = 1000 /* between two looks of an idle writer at the clock */
+    IDLE_WAIT_MS = 1000 /* interval at which an idle writer reads the clock */
 };
 
 /* A declaration changes the catalog, which other plans depend on, and a change
@@ -314,15 +314,16 @@ enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
     commit->times.submitted_ns = writer->last_commit_ns;
     int64_t expiry_ms = writer->next_expiry_ms;
     run_batch(writer, commit);
-    /* Wakes the writer if a job is due earlier, or if there is news. */
+    /* Wakes the writer if a job is due earlier, or if index waiters must be
+     * answered. */
     commit_queue_give_back(&store->queue, writer->next_expiry_ms < expiry_ms ||
                                               writer->waiters->due);
     return KX_OK;
 }
 
 /* Returns until when (kx_monotonic_ns) the writer may sleep: 0 if it has `more`
- * work; otherwise until the next job, or the next look at the clock. Tests can
- * set that clock, and compaction becomes due with time. */
+ * work; otherwise until the next job, or until the clock is read next. Tests
+ * can set that clock, and compaction becomes due with time. */
 static uint64_t sleep_limit_ns(const struct kx_store *store, bool more)
 {
     if (more)
