@@ -33,7 +33,7 @@ typedef bool v8_write_fn(struct v8_text *text);
 enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
                              struct kx_buffer *out, bool *changed_out);
 
-/* Appends brackets that open or close so many levels. v8_text_open returns
+/* Appends brackets that open or close `levels` levels. v8_text_open returns
  * false if the text becomes deeper than KX_JSON_DEPTH_MAX. */
 bool v8_text_open(struct v8_text *text, const char *brackets, unsigned levels);
 bool v8_text_close(struct v8_text *text, const char *brackets, unsigned levels);
