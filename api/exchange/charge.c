@@ -346,7 +346,7 @@ static bool holds_scarce(const struct exchange *exchange, unsigned spare)
 }
 
 /* Ends the exchange that has stalled for longest among those that hold a scarce
- * resource. False if there is none. */
+ * resource. False if no exchange holds one. */
 static bool end_stalled(struct run_queue *queue, unsigned spare)
 {
     struct exchange *exchange = TAILQ_FIRST(&queue->awaiting);

@@ -97,8 +97,8 @@ void run_queue_later(struct run_queue *queue, struct exchange *exchange);
  * have waited for memory long enough to the queue of turns. Returns how many
  * are in that queue. */
 size_t run_queue_begin_slices(struct run_queue *queue, uint64_t now_ns);
-/* Takes an exchange that waits for its turn or for memory; NULL if there is
- * none. */
+/* Takes an exchange that waits for its turn or for memory; NULL if no exchange
+ * waits. */
 struct exchange *run_queue_take_any(struct run_queue *queue);
 /* True if a slice may be made at once: no other exchange waits for its turn,
  * and the time for slices is not used up. */

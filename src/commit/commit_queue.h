@@ -97,7 +97,7 @@ bool commit_queue_take(struct commit_queue *queue, uint64_t until_ns);
 const struct kx_commit *commit_queue_next(struct commit_queue *queue);
 
 /* Removes the next commit from the queue and returns it, with `next` NULL; NULL
- * if there is none. */
+ * if the queue is empty. */
 struct kx_commit *commit_queue_pop(struct commit_queue *queue);
 
 /* Charges the commit's client for this commit. */
