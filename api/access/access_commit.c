@@ -6,8 +6,8 @@
 #include "access/access_state.h"
 
 /* All entries of an index lie under the prefix for which it is declared. The
- * index may be declared again for another one before the commit is planned, or
- * only then. */
+ * index may be declared for a different prefix before or after the commit is
+ * planned. */
 static bool claim_index(struct request *request, const struct kx_by **by)
 {
     struct kx_index_info info;
@@ -54,7 +54,7 @@ static bool may_find(struct request *request, struct reply *reply,
     return i == count;
 }
 
-/* A check of a range reveals what a list of the range would. */
+/* A check of a range reveals as much as a list of the range would. */
 static bool may_check_one(struct request *request, struct reply *reply,
                           struct kx_check *check)
 {
