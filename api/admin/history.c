@@ -167,7 +167,7 @@ static struct history_reply *begin(struct request *request, struct reply *reply)
     return state;
 }
 
-/* Some series in each turn. */
+/* Writes a few series in each turn. */
 void history_show(struct request *request, struct reply *reply)
 {
     struct history_reply *state = begin(request, reply);

@@ -1,4 +1,4 @@
-/* Figures for Prometheus: one table of what the core counts; requests are in
+/* Metrics for Prometheus: one table of what the core counts; requests are in
  * metrics_requests.c, indexes in metrics_indexes.c, the process in
  * metrics_process.c. Counters are read one by one while others add to them; a
  * scrape is no single moment. */
@@ -189,7 +189,8 @@ static void write_node(const struct service *service, bool active,
                      (unsigned long long)atomic_load(&service->role.takes));
 }
 
-/* Only of a store in a database. Left out without memory, too. */
+/* Metrics of a store in a database. Omitted for other stores, and if memory
+ * runs out. */
 static void write_replicated(struct kx_store *store, struct kx_buffer *out)
 {
     struct kx_cluster *cluster = malloc(sizeof *cluster);

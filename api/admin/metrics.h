@@ -1,4 +1,4 @@
-/* Figures for Prometheus, in its text format (version 0.0.4). They come from
+/* Metrics for Prometheus, in its text format (version 0.0.4). They come from
  * three places: the core's own counters, the service's (service.h), and the
  * process. */
 #ifndef API_METRICS_H

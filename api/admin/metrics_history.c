@@ -1,6 +1,5 @@
-/* Points lie in rings, at the remainder of the number of their step: what is
- * not there, because the process did not run or wait its turn, needs no
- * place. */
+/* Points lie in rings, at the remainder of the number of their step: missing
+ * points, for times when the process did not run, need no space. */
 #include "admin/metrics_history.h"
 
 #include <math.h>

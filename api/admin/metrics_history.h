@@ -63,7 +63,7 @@ struct history_sample {
     uint64_t commits[KX_BUCKETS];
 };
 
-/* One step. */
+/* One step: the distance between two points. */
 struct history_point {
     int64_t step;                  /* it ended at step * step_ms; 0: none */
     double values[HISTORY_SERIES]; /* NAN: unknown */
@@ -112,7 +112,7 @@ void history_range(struct metrics_history *history,
                    enum history_resolution resolution, int64_t since_ms,
                    struct history_range *range_out);
 
-/* One series of the range; NAN where there is no point, or it was overwritten
+/* One series of the range; NAN where a point is missing or was overwritten
  * meanwhile. */
 void history_read(struct metrics_history *history,
                   const struct history_range *range, enum history_series series,

@@ -132,8 +132,8 @@ static void write_states(const struct indexes *indexes, struct kx_buffer *out)
     }
 }
 
-/* One view for all figures, so that they name the same indexes. No figure waits
- * for a flush: a client cannot take any of them back. */
+/* One view for all metrics, so that they name the same indexes. Metrics do not
+ * wait for a flush, since they acknowledge nothing. */
 void metrics_write_indexes(struct kx_reader *reader, struct kx_buffer *out)
 {
     struct indexes indexes = {

@@ -1,6 +1,5 @@
-/* Figures of the process, by the names that Prometheus's own libraries give
- * them. Where there is no /proc they are 0: a missing figure does not make the
- * others useless. */
+/* Metrics of the process, under the names that Prometheus's own libraries use.
+ * Without /proc they are 0, so that the other metrics remain usable. */
 #include "admin/metrics.h"
 #include "admin/metrics_text.h"
 
