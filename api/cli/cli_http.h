@@ -37,8 +37,8 @@ struct cli_reply {
 };
 
 /* Sends a request. Returns CLI_OK for a reply with any status; the caller frees
- * reply->body. If no reply came, prints the error to standard error and returns
- * the exit status. */
+ * reply->body. If no reply arrived, prints the error to standard error and
+ * returns the exit status. */
 int cli_send(struct cli *cli, const struct cli_call *call,
              struct cli_reply *reply);
 
@@ -124,7 +124,7 @@ enum cli_presence {
 enum cli_presence cli_presence_of(const struct cli_reply *reply);
 
 /* Sends GET for the entry and sets *presence_out. Returns CLI_OK, or the exit
- * status after printing why no reply came. */
+ * status after printing why no reply arrived. */
 int cli_presence_ask(struct cli *cli, const char *key,
                      enum cli_presence *presence_out);
 

@@ -271,7 +271,8 @@ static int read_declaration(struct cli *cli, struct kx_buffer *body)
                                                               : CLI_MISUSE;
 }
 
-/* With a file the name of the index is taken from the server's answer. */
+/* If the declaration is read from a file, the name of the index is taken from
+ * the server's reply. */
 static int follow(struct cli *cli, const struct cli_reply *reply)
 {
     const char *name = cli_text(cli, kx_buffer_slice(&reply->body), "name");
