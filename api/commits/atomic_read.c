@@ -313,7 +313,7 @@ static bool mutation_by(void *target, struct kx_slice value,
     return read_by(value, reading->memory, &reading->mutation->by, error);
 }
 
-/* The levels of the document around the value do not count. */
+/* The levels of the document that enclose the value do not count. */
 static bool fits_depth(const struct mutation_reading *reading,
                        struct kx_slice value, struct input_error *error)
 {
