@@ -27,7 +27,8 @@ struct count {
     bool begun;     /* the request was read */
     bool more;      /* slices follow */
     bool sought;    /* whether an index holds the number */
-    bool estimate;  /* after the first slice the others are estimated */
+    bool estimate;  /* after the first slice the remaining entries are estimated
+                     */
     uint64_t flush; /* number of the last flush that a slice depends on */
 };
 

@@ -30,8 +30,8 @@ struct tree_page {
     struct kx_buffer next;  /* where the walk continues; empty: at the start */
     struct kx_buffer bound; /* of the range of one prefix */
     struct kx_tree walk;
-    struct kx_buffer child; /* the last one: it may be found in several ranges,
-                             * and then has the sum of them */
+    struct kx_buffer child; /* the last child: if it is found in several ranges,
+                             * its count is their sum */
     struct kx_buffer shown; /* the child as requests give it: an index turns
                              * values over */
     struct kx_estimate below;
@@ -193,7 +193,7 @@ static void narrow(struct tree_page *page, struct kx_slice prefix)
         page->walk.end = end;
 }
 
-/* One slice, of all ranges that the caller may list. */
+/* Makes one slice of the reply, from all ranges that the caller may list. */
 static enum kx_status walk(struct request *request, struct tree_page *page,
                            struct kx_buffer *out, struct kx_fault *fault)
 {
