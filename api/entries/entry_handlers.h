@@ -35,7 +35,7 @@ handler_fn list_patch;
 
 /* ---- list.c, get_many.c ------------------------------------------------ */
 
-/* GET /list: a page of entries, or all of them as NDJSON. */
+/* GET /list: a page of entries, or all entries as NDJSON. */
 handler_fn list_get;
 /* POST /list: a page of several ranges. */
 handler_fn list_post;

@@ -83,7 +83,7 @@ struct watch_stream {
                        */
     struct watch_silence silence;
     struct kx_buffer record;
-    /* For a watch of one key, until its first event: the keys under it. */
+    /* In a watch of one key, until its first event: the keys under that key. */
     void *under; /* memory of the range, or NULL */
     struct selector under_range;
     /* For a watch of a prefix, whose `keys` are those of its next event: */
