@@ -152,8 +152,8 @@ bool admission_body(struct request *request, struct reply *reply, uint64_t size)
     return false;
 }
 
-/* Changes of indexes and tokens have the same effect when they come again, or
- * are refused. */
+/* A change of indexes or tokens that is sent twice has the same effect, or is
+ * refused. */
 bool admission_commit(struct request *request, struct reply *reply)
 {
     if (request->commit.command.kind == KX_WRITE ||

@@ -491,8 +491,8 @@ void charge_stack(struct exchange *exchange)
     hold_bytes(exchange, exchange->held + exchange->stack);
 }
 
-/* What a handler has made: nothing of it is used any longer, unless it is the
- * state of a stream. */
+/* Frees everything that a handler has allocated in the request's memory. Not
+ * for a reply in parts, whose state lies there. */
 static void forget(struct request *request)
 {
     talloc_free_children(request->memory);

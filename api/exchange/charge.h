@@ -109,8 +109,8 @@ void charge_memory(struct exchange *exchange);
 void charge_stack(struct exchange *exchange);
 /* Must the reply be refused for lack of memory? */
 bool charge_refuses_reply(struct exchange *exchange);
-/* Counts what was decoded from the body, and checks the memory limit without
- * it: false for a large body if the bodies exceed the limit even so. */
+/* Counts the memory of the values decoded from the body. False for a large body
+ * if the bodies exceed the memory limit even without these values. */
 bool charge_allows_commit(struct exchange *exchange);
 /* Drops the bodies and the memory of this exchange, whose handler has ended,
  * and makes its reply a problem, because the bodies of all clients, or the

@@ -22,7 +22,7 @@ enum exchange_phase {
     EXCHANGE_OPEN,    /* takes its body */
     EXCHANGE_REFUSED, /* takes its body to drop it; the reply is made */
     EXCHANGE_RUNNING, /* makes its reply */
-    EXCHANGE_READY    /* the reply, or the next chunk of it, can be sent */
+    EXCHANGE_READY    /* the reply, or its next chunk, can be sent */
 };
 
 /* The event that a parked exchange waits for. */
@@ -32,7 +32,7 @@ enum exchange_awaits {
     AWAITS_COMMIT,
     AWAITS_FLUSH,
     AWAITS_TURN,
-    AWAITS_NEWS,  /* what request.wait says */
+    AWAITS_NEWS,  /* the event in request.wait */
     AWAITS_VIEW,  /* a batch is being applied */
     AWAITS_WORKER /* another thread has it (workers.h) */
 };
@@ -97,7 +97,7 @@ struct exchange {
     bool admitted;     /* by a follower: only for request.caller.standby_read */
     bool owes_try;     /* kx_read_hold_done is to be called */
     bool memory_short; /* the handler was refused because of --bodies-max */
-    uint64_t read_until_ns;  /* when the worker gives up */
+    uint64_t read_until_ns;  /* when the worker stops waiting */
     uint64_t after_until_ns; /* when a read no longer waits for the position
                               * that it wants; 0: it has not waited yet */
     struct kx_position seen; /* where a follower has read last; else zeros */

@@ -84,7 +84,7 @@ void exchange_call_drop(struct exchange *exchange)
     exchange->call = NULL;
 }
 
-/* On the fiber. */
+/* Runs on the fiber. */
 static bool make(struct exchange *exchange, struct handler_call *call)
 {
     exchange->call = call;
@@ -98,9 +98,9 @@ static enum call_step return_with(struct handler_call *call, bool returns)
     return CALL_RETURNS;
 }
 
-/* Since the handler parked the token may have been revoked, or have expired.
- * The outcome of a commit is told all the same. A follower checks the token
- * whenever it reads. */
+/* The token may have been revoked or expired since the handler parked. The
+ * outcome of a commit is still reported. A follower checks the token whenever
+ * it reads. */
 static bool may_continue(struct exchange *exchange)
 {
     struct request *request = &exchange->request;

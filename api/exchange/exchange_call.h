@@ -33,7 +33,7 @@ struct handler_call {
 bool exchange_call_begin(struct exchange *exchange);
 
 enum handler_state {
-    HANDLER_PARKS, /* it waits; exchange->awaits says for what */
+    HANDLER_PARKS, /* the exchange waits for the event in exchange->awaits */
     HANDLER_SENDS, /* it waits until a part of the reply was taken */
     HANDLER_ENDS   /* the reply is complete, but for its flush */
 };
@@ -44,10 +44,10 @@ enum handler_state exchange_call_continue(struct exchange *exchange,
 /* Drops the handler, if there is one, wherever it is parked. */
 void exchange_call_drop(struct exchange *exchange);
 
-/* On a worker, which has set request.reader: runs the section, the work or the
- * slice of a stream that the exchange waits for. view: the reader holds one.
- * Without it the reply is a problem, and a stream is broken off; but a route
- * that needs no rows (node_is_local) does without. */
+/* Called on a worker, which has set request.reader: runs the section, the work
+ * or the slice of a stream that the exchange waits for. view: the reader holds
+ * a view. Without a view the reply is a problem, and a stream is broken off,
+ * unless the route needs no rows (node_is_local). */
 void exchange_call_serve(struct exchange *exchange, bool view);
 
 #endif

@@ -11,8 +11,8 @@
  * Where the system has the files in memory it would only take longer to hand
  * each request over. */
 void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns);
-/* A part of it: notes the reads made so far by the loop and all workers, and
- * returns whether the disk counts as slow. */
+/* A part of exchange_loop_begin: notes the reads made so far by the loop and
+ * all workers, and returns whether the disk counts as slow. */
 bool exchange_loop_note_reads(struct slow_disk *disk,
                               struct kx_disk_reads reads, uint64_t now_ns);
 

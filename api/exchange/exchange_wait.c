@@ -103,8 +103,8 @@ void exchange_await_memory(struct exchange *exchange)
     run_queue_later(exchange->queue, exchange);
 }
 
-/* The wait ends at the latest when the token expires. News that have come
- * already are seen in another turn. */
+/* The wait ends at the latest when the token expires. A notification that has
+ * already arrived is handled in another turn. */
 void exchange_await_news(struct exchange *exchange)
 {
     struct wait *wait = &exchange->request.wait;

@@ -7,7 +7,8 @@
 
 #include "exchange/exchange.h"
 
-/* Each function parks the exchange; exchange->awaits then says for what.
+/* Each function parks the exchange; exchange->awaits then names the event that
+ * it waits for.
  *
  * Waits until a flush is done, because a reply must not show what a crash could
  * still undo. False, and not parked, when no wait is needed. */
@@ -32,10 +33,10 @@ bool exchange_await_read(struct exchange *exchange);
 /* Waits until its turn comes: AWAITS_TURN, or AWAITS_START if its handler
  * begins in that turn. */
 void exchange_await_turn(struct exchange *exchange, enum exchange_awaits what);
-/* Waits for what request.wait says; the core already has its ticket. */
+/* Waits for the event in request.wait; the core already has its ticket. */
 void exchange_await_news(struct exchange *exchange);
-/* Waits for a later turn, by which other exchanges may have given back the
- * memory that the next chunk needs. */
+/* Waits for a later turn; meanwhile other exchanges may free the memory that
+ * the next chunk needs. */
 void exchange_await_memory(struct exchange *exchange);
 
 /* Handles a notification that arrives while a worker still has the exchange,

@@ -51,7 +51,7 @@ static const uint64_t UNTOUCHED = 0x6b696e6465782121;
 
 /* ---- Boost.Context ------------------------------------------------------ */
 
-/* Where a jump came from, and its argument. */
+/* The origin of a jump, and its argument. */
 struct fiber_jump {
     void *from;
     void *data;
@@ -275,8 +275,8 @@ static void unmap_stack(struct fiber *fiber)
     munmap(fiber->base, FIBER_SIZE);
 }
 
-/* A deep stack that is not in use below its mark gives back what lies there.
- * The page of the mark itself is in memory in any case. */
+/* Releases the memory below the mark of a stack that was deep. The page of the
+ * mark itself always stays in memory. */
 static void trim(struct fiber *fiber)
 {
     uint64_t *mark = depth_mark(fiber);

@@ -1,6 +1,6 @@
-/* Reads on a standby, at the levels that need no active node. What the database
- * shows is a state of it, with everything that was acknowledged by then, so the
- * two levels differ only in that one waits for a position. */
+/* Reads on a standby, at the levels that need no active node. Each read of the
+ * database sees a state with everything acknowledged until then, so the levels
+ * differ in one point only: `session` waits for a position. */
 #include "exchange/node.h"
 
 #include <stdlib.h>
@@ -119,7 +119,7 @@ static bool is_stream(const struct exchange *exchange)
     return exchange->fiber == NULL;
 }
 
-/* A refusal says nothing if the token could not be read. */
+/* If the token could not be read, a refusal is meaningless. */
 static bool admit(struct exchange *exchange)
 {
     struct request *request = &exchange->request;

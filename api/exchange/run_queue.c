@@ -18,9 +18,9 @@
 static const uint64_t SLICES_NS = KX_MS_NS;
 
 /* Time after which a turn of the loop continues no handler, and time of
- * handlers after which it begins none: what is left waits for other turns, in
- * which clients are served in rotation. Some hundreds of usual requests take
- * that long. */
+ * handlers after which it begins none: the remaining exchanges wait for other
+ * turns, in which clients are served in rotation. Some hundreds of usual
+ * requests take that long. */
 static const uint64_t BUSY_NS = 2 * KX_MS_NS;
 
 /* After this time an exchange that waits for memory tries again. */
@@ -193,7 +193,8 @@ struct exchange *run_queue_take_alarm(struct run_queue *queue)
     return exchange_of(alarm);
 }
 
-/* The earliest time for which an exchange waits; UINT64_MAX: none does. */
+/* The earliest time for which an exchange waits; UINT64_MAX if no exchange
+ * waits for a time. */
 static uint64_t next_ns(const struct run_queue *queue)
 {
     const struct alarm *alarm = queue->alarms.first;

@@ -26,7 +26,7 @@ void exchange_list_append(struct exchange_list *list,
                           struct exchange *exchange);
 struct exchange *exchange_list_take(struct exchange_list *list);
 
-/* The waiting exchanges of one client. Zeroed: none waits. */
+/* The waiting exchanges of one client. All zero: no exchange waits. */
 struct client_turns {
     struct exchange_list begun;
     struct exchange_list starts; /* their handlers have not begun */
@@ -52,11 +52,11 @@ struct turns {
 };
 
 void turns_init(struct turns *turns);
-/* Puts an exchange at the end of those of its client. starts: its handler has
- * not begun. */
+/* Adds an exchange at the end of its client's list. starts: its handler has not
+ * begun. */
 void turns_add(struct turns *turns, struct client_turns *client,
                struct exchange *exchange, bool starts);
-/* Takes the exchange whose turn it is; NULL: none waits. */
+/* Takes the exchange whose turn it is; NULL if no exchange waits. */
 struct exchange *turns_take(struct turns *turns);
 /* Charges the client for the turn of the exchange that was taken last. */
 void turns_charge(struct turns *turns, uint64_t ns);

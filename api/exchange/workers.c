@@ -119,8 +119,8 @@ void workers_put_work(struct workers *workers, struct exchange *exchange)
 
 /* ---- Threads ------------------------------------------------------------ */
 
-/* Without the lease nothing may be shown, so a route that can do without its
- * view does not wait for it. */
+/* Without the lease no data may be shown, so a route that needs no view does
+ * not wait for a view. */
 static bool hold_view(const struct worker *worker,
                       const struct exchange *exchange)
 {

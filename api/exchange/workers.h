@@ -26,8 +26,8 @@ enum {
 _Static_assert((int)BODY_KEYS_MAX <= (int)BODY_ON_LOOP_MAX,
                "the work of routes of BODY_KEYS is small (request.h)");
 
-/* In front of a data directory: more would answer few more requests, and each
- * takes memory for what it reads. */
+/* Number of readers for a data directory. More readers would answer few more
+ * requests, and each needs memory for the rows that it reads. */
 enum { DISK_READERS_MAX = 4 };
 
 /* The function that a thread runs for an exchange: exchange_call_serve. The
@@ -55,8 +55,8 @@ struct kx_disk_reads workers_disk_reads(const struct workers *workers);
  *
  * For work, without a reader. */
 void workers_put_work(struct workers *workers, struct exchange *exchange);
-/* For a read. False, and not taken: too many wait for a database, and this one
- * has not begun. */
+/* Passes an exchange to a reader. False if too many exchanges wait for a
+ * database and this exchange has not begun. */
 bool workers_put_read(struct workers *workers, struct exchange *exchange);
 
 #endif
