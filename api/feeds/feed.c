@@ -88,7 +88,7 @@ struct feed_stream {
     struct feed_position read;
     uint64_t sent;   /* stamp of the last id, or of the client's position */
     uint64_t stored; /* commits up to this one are read and on disk */
-    bool current;    /* the client was told that it is up to date */
+    bool current;    /* the client was notified that it is up to date */
     struct feed_event event;
     struct kx_buffer
         start; /* bounds of the unread part, relative to the index */
@@ -574,7 +574,7 @@ static enum kx_status open_watch(struct feed_stream *feed,
 }
 
 /* Without a position the stream begins before all entries, and the client does
- * not need the removals until now. */
+ * not need the past removals. */
 static void begin(struct feed_stream *feed, struct reply *reply,
                   const struct kx_changes *changes, bool given)
 {
