@@ -30,7 +30,7 @@ static bool is_outdated(const struct transfer *transfer)
            holder.epoch != transfer->epoch;
 }
 
-/* Returns why no answer will come any more, or NULL. */
+/* Returns the reason why no answer will arrive, or NULL. */
 static const char *reason_to_give_up(struct transfer *transfer)
 {
     uint64_t now_ns = kx_monotonic_ns();

@@ -41,8 +41,8 @@ enum {
     FORWARD_SILENCE_MS = 90000,    /* without a byte of an answer. A request may
                                     * ask to wait for 60 s (Prefer: wait), and a
                                     * watch sends something every 15 s */
-    FORWARD_STOP_MS = 2000         /* for answers after this node was told to
-                                    * stop */
+    FORWARD_STOP_MS =
+        2000 /* limit for answers after this node begins to stop */
 };
 
 #endif

@@ -15,8 +15,8 @@
 
 /* ---- Headers ------------------------------------------------------------ */
 
-/* The request is sent with all headers that affect the answer. Of the answer
- * all headers are passed on except those of the connection and those that this
+/* The request is sent with all headers that affect the answer. All headers of
+ * the answer are passed on, except those of the connection and those that this
  * node adds. */
 
 /* Host is the client's, because an answer may contain it. This node checks the
@@ -42,7 +42,8 @@ static const char *const SENT[] = {
     "x-transaction-domain-id",
 };
 
-/* Not passed on from an answer. X-Request-Id is the one that was sent. */
+/* Headers of an answer that are not passed on. X-Request-Id is the one that
+ * this node sent. */
 static const char *const DROPPED[] = {
     "Connection",
     "Cross-Origin-Resource-Policy",
