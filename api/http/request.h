@@ -88,8 +88,8 @@ struct request {
     const struct route *route;
     struct caller caller;
     struct kx_slice argument; /* raw path segment for {name} in the pattern */
-    struct kx_slice subject;  /* of the audit line: the argument, or the name
-                               * of what was made */
+    struct kx_slice subject;  /* subject of the audit line: the argument, or the
+                               * name of the created object */
     struct kx_slice tail;     /* raw remainder of the path for a pattern that
                                * ends in /... (without the leading '/') */
     bool has_tail;            /* the path had that '/' */
@@ -100,7 +100,8 @@ struct request {
     struct kx_commit commit; /* for request_commit */
 };
 
-/* One of 64 bits for a name in any case, by its length and first letter. */
+/* Returns one of 64 bits for a header name, by its length and first letter,
+ * ignoring case. */
 static inline uint64_t header_bit(const char *name, size_t size)
 {
     return 1ull << (size + 3 * (size_t)(name[0] | 0x20)) % 64;

@@ -24,7 +24,7 @@ enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
 enum forwarded {
     FORWARDED_ANSWERED,
     FORWARDED_UNREACHABLE, /* not sent: no active node is known or reachable */
-    FORWARDED_UNANSWERED,  /* sent, but no answer came */
+    FORWARDED_UNANSWERED,  /* sent, but no answer arrived */
     FORWARDED_REFUSED,     /* not sent: too many requests were in flight */
     FORWARDED_RESULTS
 };
@@ -39,8 +39,8 @@ struct counters {
     atomic_uint_fast64_t connections_refused; /* over a limit of them */
     atomic_uint_fast64_t handshakes_failed;   /* of TLS */
     atomic_int_fast64_t connections;          /* open now */
-    atomic_uint_fast64_t body_bytes;          /* of requests and replies,
-                                               * with what is left to send */
+    atomic_uint_fast64_t
+        body_bytes; /* of requests and replies, including unsent bytes */
     atomic_uint_fast64_t
         body_bytes_most;            /* since heap_trim_after_peak gave back */
     atomic_uint_fast64_t in_flight; /* requests begun, not replied */
