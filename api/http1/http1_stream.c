@@ -290,7 +290,7 @@ bool http1_streams_adopt(struct http1_streams *all, struct exchange *exchange,
     return true;
 }
 
-/* ---- All of them -------------------------------------------------------- */
+/* ---- All streams -------------------------------------------------------- */
 
 struct http1_streams *http1_streams_open(struct run_queue *queue, int epoll_fd)
 {

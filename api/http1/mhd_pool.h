@@ -31,8 +31,9 @@ size_t MHD_pool_get_free(struct MemoryPool *pool);
 /* A block from the front, or from the back; NULL when it does not fit. Blocks
  * begin at multiples of 16 bytes from the start of the pool. */
 void *MHD_pool_allocate(struct MemoryPool *pool, size_t bytes, bool from_back);
-/* One from the back. When it does not fit, missing_out is how many bytes the
- * front has to give up for it, SIZE_MAX when that would not do. */
+/* Allocates a block from the back. If it does not fit, *missing_out is the
+ * number of bytes that the front must free for it, or SIZE_MAX if that would
+ * not suffice. */
 void *MHD_pool_try_alloc(struct MemoryPool *pool, size_t bytes,
                          size_t *missing_out);
 /* Makes a block of the front larger or smaller: in place when it is the last
