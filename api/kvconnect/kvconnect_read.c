@@ -70,7 +70,7 @@ static void expect(struct snapshot_rows *rows)
     rows->place = protobuf_expect(rows->place, size, out);
 }
 
-/* Ends the ranges before this one. */
+/* Closes the ranges before this one in the reply. */
 static void go_to(struct snapshot_rows *rows, size_t range)
 {
     for (; rows->written < range; rows->written++) {

@@ -94,8 +94,8 @@ static bool known_type(int type)
            TYPES[type].known;
 }
 
-/* Which values go with which mutation is known before the commit; which of
- * them goes with what is stored is the core's to say. */
+/* The values that fit each mutation are known before the commit; the core
+ * selects the one that fits the stored value. */
 static bool fits(const Datapath__Mutation *message,
                  const struct kx_mutation *mutation, struct input_error *error)
 {
@@ -206,8 +206,8 @@ static bool read_write(struct request *request, struct input_error *error)
 
 /* ---- The result --------------------------------------------------------- */
 
-/* The list of checks may be empty: no check of the client stands for a
- * violation of a unique index. */
+/* The list of checks may be empty, because a violation of a unique index
+ * corresponds to no check of the client. */
 static void add_failure(const struct kx_refusal *refusal, struct kx_buffer *out)
 {
     protobuf_number(OUTPUT_STATUS,
