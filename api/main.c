@@ -70,7 +70,7 @@ static const char *command_name(const char *word)
     return word;
 }
 
-/* Also the first of two words may be asked for its help: index --help. */
+/* Help also works for the first of two words: index --help. */
 static void resolve_aliases(int argc, char **argv)
 {
     if (argc > 0)
