@@ -7,9 +7,9 @@
 
 #include "exchange/request_log.h"
 
-/* Also reads what the client has already sent, up to the size of `drain`: with
- * unread bytes close() would reset the connection, and the client might lose
- * the answer. */
+/* First reads the bytes that the client has already sent, at most the size of
+ * `drain`: with unread bytes close() would reset the connection, and the client
+ * might lose the answer. */
 void dismiss(const struct connection *connection, enum problem_code code,
              const char *detail)
 {
