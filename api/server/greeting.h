@@ -4,8 +4,8 @@
 
 #include "http/service.h"
 
-/* Prints to standard output what is served, at which addresses (one or more),
- * and commands to begin with that can be pasted as they are. */
+/* Prints the store and the addresses (one or more) to standard output, with
+ * first commands that can be pasted unchanged. */
 void greeting_print(const struct service *service,
                     const struct addresses *bound);
 

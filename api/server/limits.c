@@ -7,7 +7,8 @@
 #include "kindex.h"
 
 enum {
-    SPARE_DESCRIPTORS = 64 /* for what is no connection: database, epoll */
+    SPARE_DESCRIPTORS =
+        64 /* descriptors not used for connections: database, epoll */
 };
 
 void limits_fit(struct options *options)

@@ -17,7 +17,8 @@
 #include "server/handshake.h"
 
 enum {
-    ACCEPT_MAX = 64, /* at a time: the others want their turn as well */
+    ACCEPT_MAX = 64, /* connections accepted at a time, so that other sources
+                      * get their turn */
     PAUSE_NS = 100 * 1000 * 1000, /* when there are no descriptors left */
     UNSENT_MAX = 128 * 1024       /* of a reply, kept by the kernel */
 };
@@ -53,9 +54,10 @@ struct listener {
     struct http1 *http1;
     struct http2 *http2;
     struct service *service;
-    struct greetings greetings;    /* of plain connections */
-    struct handshakes *handshakes; /* of the others; NULL: all are plain */
-    uint64_t paused_until_ns;      /* 0: accepting */
+    struct greetings greetings; /* of plain connections */
+    struct handshakes
+        *handshakes;          /* of the other addresses; NULL: all are plain */
+    uint64_t paused_until_ns; /* 0: accepting */
 };
 
 static bool watch(struct listener *listener, struct event_source *source)
@@ -89,8 +91,9 @@ static void give_up(struct greeting *greeting)
 
 enum speech { SILENT, SPEAKS_HTTP1, SPEAKS_HTTP2, GONE };
 
-/* Waits for one byte more than there are: the socket would be ready all the
- * time otherwise. If it wakes without further bytes, none will come. */
+/* Waits for one byte more than have arrived, because otherwise the socket would
+ * be ready all the time. If it wakes without a further byte, no more will
+ * arrive. */
 static enum speech hear_more(int fd, size_t size, size_t *seen)
 {
     const int wanted = (int)size + 1;

@@ -1,5 +1,5 @@
-/* Accepts connections and hands each one to its door when its first bytes have
- * come. All functions belong to the thread of the event loop. */
+/* Accepts connections and passes each one to its door when its first bytes have
+ * arrived. All functions belong to the thread of the event loop. */
 #ifndef API_LISTENER_H
 #define API_LISTENER_H
 

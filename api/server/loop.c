@@ -18,7 +18,7 @@
 
 enum { EVENTS_MAX = 64 };
 
-/* Time for what is in flight when the loop is told to stop. */
+/* Time for the requests in flight when the loop must stop. */
 static const uint64_t GRACE_NS = 2500000000;
 
 /* A descriptor that only wakes the loop. */
@@ -81,7 +81,8 @@ static int timeout_ms(const struct loop *loop)
     return sooner(timeout, 10);
 }
 
-/* Commits may come from this loop, or none for now. */
+/* Announces that commits may come from this loop; expect_none announces that
+ * none will come for now. */
 static void expect_commits(struct loop *loop)
 {
     if (loop->queue.reader != NULL)
@@ -94,8 +95,8 @@ static void expect_none(struct loop *loop)
         kx_commits_done(loop->queue.service->store);
 }
 
-/* Returns how many sources were ready. Before it sleeps it says that no commits
- * come from here for now. */
+/* Returns how many sources were ready. Before it sleeps, announces that no
+ * commits come from this loop. */
 static int wait_for_sources(struct loop *loop, int timeout)
 {
     struct epoll_event events[EVENTS_MAX];
@@ -126,8 +127,8 @@ static void begin_stop(struct loop *loop)
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, loop->stop.source.fd, NULL);
 }
 
-/* Continues what was answered, what has waited long enough and what waits for
- * its turn; false when there was nothing. */
+/* Continues exchanges that were answered, have waited long enough, or wait for
+ * their turn. False if there was no such exchange. */
 static bool continue_exchanges(struct loop *loop)
 {
     bool answered = loop->answers.woken && exchange_loop_answers(&loop->queue);
@@ -209,8 +210,8 @@ static void free_parts(struct loop *loop)
     talloc_free(loop);
 }
 
-/* On failure free_parts closes what was opened; the sockets are taken over in
- * any case. */
+/* On failure free_parts closes what was opened; the sockets are taken over even
+ * then. */
 static bool open_parts(struct loop *loop, const struct socket_set *sockets)
 {
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

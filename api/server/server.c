@@ -51,7 +51,8 @@ struct server {
     int signal_fd;
 };
 
-/* For the person at the terminal. False, so that a step can end with it. */
+/* Prints a message for the user at the terminal. Returns false, so that a step
+ * can return its result. */
 static bool complain(const char *what, const char *which, const char *why)
 {
     fprintf(stderr, "kindex: %s %s: %s\n", what, which, why);
@@ -60,9 +61,9 @@ static bool complain(const char *what, const char *which, const char *why)
 
 /* ---- Signals ------------------------------------------------------------ */
 
-/* Before any thread is made: all of them inherit the mask. SIGUSR1, which log
- * rotation sends to daemons, must not end this one, whose log is its standard
- * error. */
+/* Called before the first thread is created, because threads inherit the mask.
+ * SIGUSR1, which log rotation sends to daemons, must not end this one, whose
+ * log is its standard error. */
 static bool catch_signals(struct server *server)
 {
     sigset_t signals;
@@ -110,7 +111,8 @@ static bool start_forwarding(struct server *server)
     return forward_start() || complain("cannot", "start", "memory ran out");
 }
 
-/* With the first certificate at hand, or not at all. */
+/* Opens the parts that connections need. TLS starts with the first certificate,
+ * or not at all. */
 static bool start_visits(struct server *server)
 {
     const struct options *options = &server->options;
@@ -259,7 +261,8 @@ static bool start_loops(struct server *server)
     return true;
 }
 
-/* All loops are told before any is waited for: they end side by side. */
+/* Tells all loops to stop before it waits for any, so that they end at the same
+ * time. */
 static void stop_loops(struct server *server)
 {
     server->service.stopping = true;
@@ -413,7 +416,7 @@ int server_run(const struct options *options)
     server.options = *options;
     init_service(&server);
     kx_log_level((enum kx_log_level)options->log_level);
-    /* Without a data directory nothing is created, and no token either. */
+    /* If there is no data directory, creates nothing, not even a token. */
     if (needs_token(options) && options->engine == NULL &&
         access(options->data, F_OK) != 0) {
         complain_open(options);

@@ -1,6 +1,6 @@
-/* Opens the store, serves it until a signal comes, and closes it. The one place
- * where all parts are put together; what it makes is handed down to loops and
- * doors, which know nothing of each other. */
+/* Opens the store, serves it until a signal arrives, and closes it. The one
+ * place where all parts are put together; loops and doors get their parts from
+ * here and do not know each other. */
 #ifndef API_SERVER_H
 #define API_SERVER_H
 

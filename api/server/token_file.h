@@ -5,10 +5,10 @@
 
 #include "kindex.h"
 
-/* Reads the token in the file, or makes the file with a new one, and lets it do
- * everything for as long as the store is open. Only the owner and the group may
- * have the right to read the file. False when a line on standard error says
- * what is wrong. */
+/* Reads the token in the file, or creates the file with a new token, and grants
+ * the token all rights while the store is open. Only the owner and the group
+ * may be able to read the file. On failure prints a line to standard error and
+ * returns false. */
 bool token_file_use(const char *path, struct kx_store *store);
 
 #endif
