@@ -91,8 +91,8 @@ static enum kx_status put_log(struct archive *archive, struct kx_fault *fault)
     return KX_OK;
 }
 
-/* Copies what was added to the file that is being written, as far as it is on
- * disk. `end`: bytes of the file on disk. */
+/* Copies the new bytes of the file that is being written, up to those that are
+ * on disk. `end`: bytes of the file on disk. */
 static enum kx_status put_tail(struct archive *archive, uint64_t end,
                                struct kx_fault *fault)
 {

@@ -10,8 +10,8 @@
  * fault says why. */
 enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault);
 
-/* Archives what is on disk by now, and ends the thread. Call after the other
- * threads have ended, and before the environment is closed. */
+/* Archives everything that is already on disk, and ends the thread. Call after
+ * the other threads have ended, and before the environment is closed. */
 void archive_stop(struct kx_store *store);
 
 #endif

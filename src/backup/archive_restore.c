@@ -139,7 +139,8 @@ enum kx_status archive_has_base(const struct kx_object_store *objects,
 
 /* ---- The log ------------------------------------------------------------ */
 
-/* Returns whether a status says if the object exists: absence is no failure. */
+/* Returns whether the status shows if the object exists; absence is not a
+ * failure. */
 static bool may_be_absent(enum kx_status status)
 {
     return status == KX_OK || status == KX_ABSENT;
@@ -230,8 +231,8 @@ static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
     return status == KX_ABSENT && there ? KX_OK : status;
 }
 
-/* Copies log file n into the directory, from the source that has the most of
- * it. KX_ABSENT: no source has the file. */
+/* Copies log file n into the directory, from the source with the longest part
+ * of the file. KX_ABSENT: no source has the file. */
 static enum kx_status fetch(const struct choice *choice, uint32_t n,
                             const char *rest, struct kx_fault *fault)
 {

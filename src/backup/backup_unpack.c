@@ -105,8 +105,8 @@ static uint64_t place_of(const char *name)
     return strcmp(name, log) == 0 ? 2 + (uint64_t)TABLE_COUNT + number : 0;
 }
 
-/* A member that is not expected, or comes again, would be a file of the data
- * directory as well. */
+/* Refuses unexpected and repeated members, which would also become files of the
+ * data directory. */
 static enum kx_status check_member(struct backup_unpack *unpack,
                                    struct kx_fault *fault)
 {

@@ -117,7 +117,8 @@ enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
     return status;
 }
 
-/* ---- All of it ---------------------------------------------------------- */
+/* ---- The whole restore
+ * ---------------------------------------------------------- */
 
 static enum kx_status bad_directory(const char *path, struct kx_fault *fault)
 {

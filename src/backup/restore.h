@@ -1,5 +1,5 @@
 /* Creates a data directory from a backup, or from an archive, which is a backup
- * with the log that came after it. */
+ * and the log written after it. */
 #ifndef RESTORE_H
 #define RESTORE_H
 
