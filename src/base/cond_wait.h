@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Waits for cond until it is signalled or until_ns (kx_monotonic_ns) has come.
- * The caller holds the lock. Returns false if the time has come. True may be a
- * spurious wakeup: test the condition again. */
+/* Waits for cond until it is signalled or kx_monotonic_ns reaches until_ns. The
+ * caller holds the lock. Returns false on timeout. True may be a spurious
+ * wakeup: test the condition again. */
 bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
                      uint64_t until_ns);
 
