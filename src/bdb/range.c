@@ -85,7 +85,7 @@ enum kx_status range_open_cursor(struct range *range)
     return bdb_status(range->env, error, "cursor");
 }
 
-/* Makes the scan look its next row up in the tree. */
+/* Makes the scan search the tree for its next row. */
 static void begin_at_bound(struct range *range)
 {
     range->fresh = true;

@@ -2,7 +2,7 @@
  * deadlocks, so no transaction has to be retried.
  *
  * Rows are put through one cursor per table, which is not used again after an
- * error. So the library need not keep a copy of the cursor to return to
+ * error. So the library does not have to keep a copy of the cursor to return to
  * (DBC_TRANSIENT, as in its own DB->put). For neighbouring rows, as jobs and
  * large imports write them, the library first tries the page of the last row,
  * which saves a search from the root (DB_CURSOR_BULK). Rows of many clients are
