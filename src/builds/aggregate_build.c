@@ -39,7 +39,8 @@ static enum kx_status refuse(struct aggregate_step *step, struct kx_slice key)
                              kx_buffer_slice(&why));
 }
 
-/* With this index no commit could store the entry again: KX_NOT_INDEXABLE. */
+/* Because of this index no commit could store the entry again:
+ * KX_NOT_INDEXABLE. */
 static enum kx_status check_cost(struct aggregate_step *step,
                                  struct kx_slice key,
                                  const struct record *record)

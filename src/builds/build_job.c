@@ -453,7 +453,7 @@ void build_job_prune(struct writer *writer)
         build_job_end(writer);
 }
 
-/* Returns rows written per second since writing began; 0: none is being
+/* Returns rows written per second since writing began; 0 if no rows are being
  * written. */
 static double write_rate(const struct writer *writer)
 {
@@ -492,7 +492,7 @@ static enum kx_status show_progress(struct writer *writer)
     return status;
 }
 
-/* Counts work, and updates the progress after enough of it. */
+/* Counts work, and updates the progress at intervals. */
 static enum kx_status worked(struct writer *writer, uint64_t amount)
 {
     writer->build.unshown += amount;

@@ -23,8 +23,8 @@ struct row_head {
     uint32_t value_size;
 };
 
-/* One run. While it is read: what was read and not taken is in `bytes` from
- * `at` on. */
+/* One run. While it is being read, the bytes that were read but not taken start
+ * at `at` in `bytes`. */
 struct file_run {
     uint64_t from; /* the next block that is not read */
     uint64_t to;
@@ -46,7 +46,7 @@ struct run_file {
     size_t *heap; /* numbers of runs; the one with the least row is first */
     size_t heap_count;
     bool merging;
-    bool given; /* the first run's row was returned, and is to be skipped */
+    bool given; /* the first run's row was returned and must be skipped */
 };
 
 static int close_file(struct run_file *file)
@@ -192,7 +192,7 @@ static enum kx_status read_all(const struct run_file *file,
     return KX_OK;
 }
 
-/* Adds the next block to what is left of the blocks before it. */
+/* Adds the next block to the remainder of the blocks before it. */
 static enum kx_status read_block(const struct run_file *file,
                                  struct file_run *run)
 {

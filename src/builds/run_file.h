@@ -37,10 +37,10 @@ size_t run_file_runs(const struct run_file *file);
 uint64_t run_file_rows(const struct run_file *file);
 uint64_t run_file_bytes(const struct run_file *file);
 
-/* The next row of all runs in key order, valid until the next call; of equal
- * keys first that of the earlier run. No row can be added after the first call.
- * KX_OK; KX_END; KX_NO_MEMORY; KX_FAILED: the file cannot be read, or differs
- * from what was written. */
+/* The next row of all runs in key order, valid until the next call; among equal
+ * keys the row of the earlier run comes first. No row can be added after the
+ * first call. KX_OK; KX_END; KX_NO_MEMORY; KX_FAILED: the file cannot be read,
+ * or differs from what was written. */
 enum kx_status run_file_next(struct run_file *file, struct kx_slice *key_out,
                              struct kx_slice *value_out);
 

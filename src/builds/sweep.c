@@ -1,4 +1,4 @@
-/* Which index a sweep takes next, one step of it, and its rows. */
+/* Chooses the next index of a sweep, and runs one step on its rows. */
 #include "builds/sweep.h"
 
 #include <talloc.h>
