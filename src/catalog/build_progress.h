@@ -9,8 +9,8 @@
 
 struct build_progress {
     struct row_position resume;
-    /* Where the build began, and where it ends after it wraps. Size 0: at the
-     * beginning of the prefix. */
+    /* The place where the build began, and where it ends after it has wrapped
+     * around. Size 0: at the beginning of the prefix. */
     struct row_position origin;
     bool wrapped;     /* the build has continued from the beginning */
     uint64_t done;    /* entries read */
