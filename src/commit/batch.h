@@ -1,4 +1,4 @@
-/* Applies what was planned: all rows that a batch changes, in one transaction,
+/* Applies a planned batch: all rows that it changes, in one transaction,
  * together with the catalog in memory. Writer thread only. */
 #ifndef BATCH_H
 #define BATCH_H
@@ -34,7 +34,7 @@ struct batch {
     int64_t entries; /* added to the number of clients' entries */
     bool durable;    /* on disk before a view sees it; only without a plan */
 
-    /* One index, and what the action gives it. */
+    /* One index, and the values that the action gives it. */
     enum catalog_action action;
     struct index *index;       /* NULL: only with CATALOG_KEEP */
     int64_t index_entries;     /* added to its count */

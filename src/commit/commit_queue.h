@@ -53,7 +53,7 @@ struct commit_queue {
     struct kx_commit *last;
     /* Any thread. */
     atomic_uint count;     /* commits that wait, here and in the clients */
-    atomic_uint expecting; /* threads with work at hand */
+    atomic_uint expecting; /* threads with work that may bring commits */
     atomic_bool delaying;  /* the writer waits for more; set under `lock` */
     /* Only for the thread that does the writer's work. */
     STAILQ_HEAD(, kx_client) clients; /* that have commits waiting */
@@ -77,13 +77,13 @@ enum kx_status commit_queue_submit(struct commit_queue *queue,
 /* How many commits wait: those that the writer has begun do not. Any thread. */
 uint32_t commit_queue_count(const struct commit_queue *queue);
 
-/* The calling thread has work at hand that may bring commits; it no longer has
- * (kx_commits_expected and kx_commits_done). */
+/* Announce that the calling thread has work that may bring commits, and that it
+ * no longer has (kx_commits_expected and kx_commits_done). */
 void commit_queue_expect(struct commit_queue *queue);
 void commit_queue_expect_end(struct commit_queue *queue);
 
-/* From now on no commit is accepted, and the writer is to stop when the queue
- * is empty. Any thread. */
+/* From now on no commit is accepted, and the writer stops when the queue is
+ * empty. Any thread. */
 void commit_queue_stop(struct commit_queue *queue);
 
 /* For the writer: lets the submitted commits wait for the turns of their

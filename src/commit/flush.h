@@ -39,7 +39,7 @@ enum kx_status flush_wait(struct flush *flush, uint64_t number,
                           struct kx_ticket *ticket);
 
 /* Makes the batch durable, so that replies about it may be sent. KX_UNKNOWN
- * when the sync failed: it is not known what is on disk, and the engine
+ * when the sync failed: the state of the disk is unknown, and the engine
  * refuses all further work until it is opened again. */
 enum kx_status flush_batch(struct flush *flush, uint64_t number);
 

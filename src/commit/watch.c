@@ -185,7 +185,7 @@ struct watch_set {
     LIST_HEAD(, kx_watch) all;
     struct kx_ticket *told; /* to be answered; no longer in a watch */
     atomic_size_t count;    /* of watches */
-    size_t prefixes;        /* how many of them are of a prefix */
+    size_t prefixes;        /* number of watches of a prefix */
     size_t dirty_bytes;     /* what those have collected */
 };
 
