@@ -140,8 +140,8 @@ enum kx_status declare_check(const struct catalog *catalog,
 }
 
 /* Until an adoption is complete the adopted entries are client entries and
- * index entries at the same time. An index that covers every key would be made
- * of them, too. */
+ * index entries at the same time. An index that covers every key would index
+ * them, too. */
 static enum kx_status check_adopt(const struct catalog *catalog,
                                   const struct index *want,
                                   struct kx_fault *fault)

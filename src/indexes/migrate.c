@@ -188,7 +188,7 @@ static void fill_form(struct index *index, struct declaration *want,
     batch_out->form.rewriting = true;
 }
 
-/* The successor is a hidden index with the name of the other one. */
+/* The successor is a hidden index with the same name. */
 static enum kx_status fill_keys(const struct catalog *catalog,
                                 struct kx_commit *commit,
                                 const struct index *have,

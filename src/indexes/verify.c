@@ -405,7 +405,8 @@ static enum kx_status compare_unseen(struct verify *job, struct kx_slice key,
                : found_total(job, KX_STALE, key, totals, 0);
 }
 
-/* Compares the groups for which the index has no row. KX_END: none is left. */
+/* Compares the groups for which the index has no row. KX_END: no group is left.
+ */
 static enum kx_status compare_unseen_groups(struct verify *job)
 {
     struct kx_slice key;
