@@ -25,7 +25,7 @@ struct scan {
     bool escaped; /* set by a string that has an escape */
     enum kx_status status;
     const uint8_t *wrong; /* the first wrong byte */
-    const char *sentence; /* what was wrong there */
+    const char *sentence; /* description of the error */
     const uint8_t *stop;
     const uint8_t *done; /* the end of the outermost array or object */
     struct level *top;   /* the level opened last */

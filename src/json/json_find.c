@@ -69,8 +69,8 @@ static const uint8_t *skip_container(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-/* From a value's first byte to the byte after the value. A number or literal
- * ends at the first byte that cannot be part of it. */
+/* Skips from a value's first byte to the byte after the value. A number or
+ * literal ends at the first byte that cannot be part of it. */
 static inline const uint8_t *skip_value(const uint8_t *at, const uint8_t *end)
 {
     if (*at == '"')
