@@ -23,7 +23,7 @@ uint64_t kx_monotonic_ns(void);
 enum { KX_MS_NS = 1000000, KX_SECOND_NS = 1000000000 };
 
 /* Returns the milliseconds until kx_monotonic_ns reaches at_ns; 0 if that time
- * has come. */
+ * is past. */
 int64_t kx_ms_until(uint64_t at_ns);
 
 #endif

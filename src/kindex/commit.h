@@ -285,7 +285,7 @@ struct kx_milestones {
  * answered. */
 struct kx_client {
     STAILQ_ENTRY(kx_client) entry; /* in the list of clients that wait */
-    struct kx_commit *first;       /* its commits whose turn has not come */
+    struct kx_commit *first; /* its commits that still wait for their turn */
     struct kx_commit *last;
     atomic_uint count; /* its commits that wait, submitted ones included */
     uint64_t round;    /* the first in which it may be served again */

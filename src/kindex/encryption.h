@@ -53,7 +53,7 @@ struct kx_encryption;
 struct kx_encryption *kx_encrypt_begin(void *memory,
                                        const struct kx_public_key *key,
                                        struct kx_buffer *out);
-/* Appends to out what is complete by now. False: memory ran out. */
+/* Appends all complete output to out. False: memory ran out. */
 bool kx_encrypt_add(struct kx_encryption *encryption, struct kx_slice bytes,
                     struct kx_buffer *out);
 /* Appends the rest. */
@@ -69,7 +69,7 @@ struct kx_decryption;
 /* NULL: memory ran out. */
 struct kx_decryption *kx_decrypt_begin(void *memory,
                                        const struct kx_secret_key *key);
-/* Appends to out what is proved to be unchanged by now. KX_OK; KX_BAD_ARCHIVE:
+/* Appends to out all content that is verified so far. KX_OK; KX_BAD_ARCHIVE:
  * the file is for another key, or was changed, and nothing more may be added;
  * KX_NO_MEMORY. */
 enum kx_status kx_decrypt_add(struct kx_decryption *decryption,

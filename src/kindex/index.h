@@ -121,9 +121,10 @@ enum kx_status kx_find_share(struct kx_reader *reader, struct kx_slice index,
 enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
                              struct kx_slice parts, struct kx_buffer *out);
 
-/* The opposite: replaces out with the values of which the parts of an index key
- * after the name, or the first of them, were made. Folded text stays as it is.
- * Inside a view. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY (out->failed is set). */
+/* The opposite: replaces out with the values from which the parts of an index
+ * key after the name, or the first of these parts, were made. Folded text stays
+ * as it is. Inside a view. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY (out->failed is
+ * set). */
 enum kx_status kx_index_values(struct kx_reader *reader, struct kx_slice name,
                                struct kx_slice parts, struct kx_buffer *out);
 
@@ -158,7 +159,7 @@ enum kx_status kx_declared_read(void *mem, struct kx_slice declaration,
 struct kx_preview {
     bool exact;         /* all entries were read; the numbers are counts */
     uint64_t read;      /* sampled entries with the prefix */
-    uint64_t sampled;   /* those of them that the index covers */
+    uint64_t sampled;   /* entries that the index covers */
     uint64_t covered;   /* entries that the index covers */
     uint64_t skipped;   /* covered entries without an indexable value */
     uint64_t entries;   /* index entries */

@@ -4,7 +4,7 @@
 
 #include "kindex/reader.h"
 
-/* One of them. */
+/* One range of the list. */
 struct kx_list_range {
     struct kx_slice index; /* its name; empty: the entries themselves */
     struct kx_range range; /* as for kx_scan_index or kx_scan; `after` is not

@@ -41,8 +41,9 @@ struct kx_options {
     uint32_t queue_max;     /* commits that may wait for the writer */
     uint32_t checkpoint_seconds;
     uint32_t checkpoint_bytes; /* bytes of log between checkpoints */
-    uint64_t check_pages; /* checked at the start; the others are checked in
-                           * the background. All, if damage was found */
+    uint64_t check_pages; /* pages checked at the start; the others are checked
+                           * in the background. After damage all are checked at
+                           * the start */
     uint32_t recovery_us; /* most CPU microseconds of a recovery: a
                            * checkpoint is written before it exceeds this */
     /* NULL, or a directory for an archive: the log is copied there, and a
