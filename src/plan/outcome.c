@@ -43,7 +43,7 @@ enum { CREATED = 1, MORE = 2, RESULTS = 4, LAST = 8 };
 /* Flags of a result; OMITTED: its value was not stored. */
 enum { ASKED = 1, SKIPPED = 2, PRESENT = 4, OMITTED = 8 };
 
-/* Whether a refusal has a value, and whether that was stored. */
+/* Tells whether a refusal has a value, and whether the value was stored. */
 enum { HELD_NOT = 0, HELD = 1, HELD_OMITTED = 2 };
 
 static int number_of(enum kx_status status)

@@ -74,7 +74,7 @@ struct plan_load plan_load_of(const struct plan_base *base)
     return load;
 }
 
-/* Not less than what the entry costs. */
+/* An upper bound on the cost of the entry. */
 static uint64_t bound_of(const struct plan_load *load,
                          const struct record *record)
 {

@@ -34,7 +34,7 @@ struct plan_load {
     size_t each;  /* those with one for each element */
     size_t paths; /* places in the value that all of them read */
 };
-/* As the catalog is now. */
+/* Returns the load of the present catalog. */
 struct plan_load plan_load_of(const struct plan_base *base);
 
 /* KX_OK if a commit may store this client's entry with all its index entries;

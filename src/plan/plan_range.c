@@ -18,7 +18,7 @@ struct range_walk {
     struct kx_buffer start;
     struct kx_buffer end;
     struct kx_buffer row;  /* the present row of the table */
-    struct kx_buffer key;  /* of the entry for which it stands */
+    struct kx_buffer key;  /* of the entry that it represents */
     struct kx_buffer last; /* the row before */
     uint64_t index_units;  /* units for the index entries of what has changed */
 };
@@ -95,8 +95,8 @@ static enum kx_status entry_of_row(struct range_walk *walk, struct kx_slice key,
     return walk->key.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* The entry of the next row. KX_ABSENT: the row stands for nothing that a list
- * would show, or for an entry that the commit has changed already. */
+/* Reads the entry of the next row. KX_ABSENT: a list would not show the row, or
+ * the commit has already changed its entry. */
 static enum kx_status next_entry(struct range_walk *walk)
 {
     struct plan *plan = walk->plan;
