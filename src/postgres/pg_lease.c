@@ -436,7 +436,7 @@ enum kx_status pg_lease_make_tables(struct pg_engine *engine, bool upgrade,
 
 /* ---- Taking ------------------------------------------------------------- */
 
-/* If this role may not end sessions, it waits for the lock instead. */
+/* If this role may not end sessions, wait for the lock instead. */
 static enum kx_status end_holder(struct pg_engine *engine, struct pg_conn *conn)
 {
     struct pg_params params = {.count = 0};

@@ -110,7 +110,7 @@ extern const char *const pg_sql_release;
 extern const char *const pg_sql_note_lost;
 
 /* One row: epoch and batch of meta; epoch, batch and node of lost; whether the
- * loss is to be accepted. */
+ * user has accepted the loss. */
 extern const char *const pg_sql_see_lost;
 
 /* pg_sql_accept_lost accepts the loss, with a NULL as last element: meta and

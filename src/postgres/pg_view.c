@@ -11,7 +11,8 @@
 #define uthash_nonfatal_oom(row) ((row)->lost = true)
 #include <uthash.h>
 
-/* If more is known before an answer is added, everything is forgotten first. */
+/* If the memory already holds too much, discards everything before adding an
+ * answer. */
 enum { KNOWN_BYTES_MAX = 8 << 20 };
 
 struct prefetched {
