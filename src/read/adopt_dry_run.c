@@ -10,8 +10,8 @@
 #include "read/key_hash_set.h"
 #include "read/reader_state.h"
 
-/* In the order in which one takes the place of another: a value with several
- * owners is right if the hand-kept entry names one of them. */
+/* In ascending priority: a value with several owners is right if the hand-kept
+ * entry names one of the owners. */
 enum { NOTE_MISSING = 1, NOTE_WRONG, NOTE_RIGHT };
 
 struct kx_dry_run {

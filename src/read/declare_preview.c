@@ -526,11 +526,11 @@ static void count_conflicts(struct preview_work *work)
     }
 }
 
-/* The groups that `key_count` rows are of, if there are `factor` times as many
- * rows. One that occurs once may stand for others that do not occur; there are
- * between `factor` times as many and none, and the geometric mean of both is
- * never wrong by more than the root of `factor` (the GEE of Charikar,
- * Chaudhuri, Motwani and Narasayya, 2000). */
+/* Estimates the number of groups if there are `factor` times as many rows as
+ * the `key_count` sampled ones. A group that occurs once in the sample may
+ * represent others that do not occur; there are between `factor` times as many
+ * and none, and the geometric mean of both is never wrong by more than the root
+ * of `factor` (the GEE of Charikar, Chaudhuri, Motwani and Narasayya, 2000). */
 static double count_groups(const struct preview_work *work, double factor)
 {
     double once = 0;

@@ -270,7 +270,7 @@ enum kx_status kx_index_match_at(struct kx_reader *reader,
     enum kx_status status =
         index_match_make(query, index->declaration, query, match_out);
     match_out->index = index->declaration->name;
-    /* The query's 0 stands for -0 as well. */
+    /* In the query, 0 also means -0. */
     if (!index_readable(index) || index->declaration->signed_zero)
         match_out->mismatches |= 1u << KX_MISMATCH_NOT_READY;
     return status;

@@ -71,8 +71,8 @@ enum kx_status kx_index_changes(struct kx_reader *reader, struct kx_slice name,
     return KX_OK;
 }
 
-/* The key of the entry that a row stands for, in reader->primary, valid until
- * the next call. Without memory reader->primary.failed is set. */
+/* Returns the key of the entry that a row represents, in reader->primary, valid
+ * until the next call. If memory runs out, reader->primary.failed is set. */
 static struct kx_slice primary_key(struct kx_reader *reader,
                                    const struct index *index,
                                    const struct record *row,
