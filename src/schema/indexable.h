@@ -5,9 +5,8 @@
 #include "schema/casefold.h"
 #include "kindex.h"
 
-/* Appends the key part that a JSON value (a raw token of checked text) stands
- * for as an operand. Strings are folded; numbers and booleans are taken as
- * such.
+/* Appends the key part that a JSON value (a raw token of checked text) means as
+ * an operand. Strings are folded; numbers and booleans are taken as such.
  * {"type":"bigint","value":"12"} and the other kv-utils forms of key parts
  * become those parts. {"type":"Date","value":"2024-02-29T12:00:00.000Z"}
  * becomes its number of milliseconds. KX_OK; KX_ABSENT: null, an array or
