@@ -92,20 +92,22 @@ static void leave_all(void)
     }
 }
 
-static void a_client_that_leaves_lets_nothing_behind(void **state)
+static void disconnected_client_leaves_no_exchange_or_view(void **state)
 {
     (void)state;
     leave_all();
 }
 
-static void workers_let_nothing_behind_either(void **state)
+static void
+disconnected_client_leaves_no_exchange_when_workers_read(void **state)
 {
     (void)state;
     leave_all();
 }
 
 /* What its rights depend on is read in further sections. */
-static void a_client_with_some_rights_lets_nothing_behind(void **state)
+static void
+disconnected_client_with_some_rights_leaves_no_exchange(void **state)
 {
     (void)state;
     use_token(ALL_RIGHTS);
@@ -128,13 +130,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_client_that_leaves_lets_nothing_behind, begin_house,
+            disconnected_client_leaves_no_exchange_or_view, begin_house,
             finish_house),
-        cmocka_unit_test_setup_teardown(workers_let_nothing_behind_either,
-                                        begin_beside, finish_house),
         cmocka_unit_test_setup_teardown(
-            a_client_with_some_rights_lets_nothing_behind, begin_house,
-            finish_house),
+            disconnected_client_leaves_no_exchange_when_workers_read,
+            begin_beside, finish_house),
+        cmocka_unit_test_setup_teardown(
+            disconnected_client_with_some_rights_leaves_no_exchange,
+            begin_house, finish_house),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static void get_few_beside(int first)
         assert_entry(exchanges[i], first + i * STEP);
 }
 
-static void rows_are_read_beside_a_loop_that_has_waited(void **state)
+static void workers_read_rows_after_the_loop_waited_for_the_disk(void **state)
 {
     (void)state;
     get_few(0);
@@ -94,7 +94,7 @@ static void rows_are_read_beside_a_loop_that_has_waited(void **state)
     assert_int_equal(own_reads, before);
 }
 
-static void it_is_slow_as_long_as_the_workers_wait(void **state)
+static void disk_counts_as_slow_while_workers_wait_for_it(void **state)
 {
     (void)state;
     get_few(0);
@@ -116,7 +116,7 @@ static bool note(struct slow_disk *disk, uint64_t count, uint64_t slow_ones,
     return exchange_loop_note_reads(disk, reads, at_ns);
 }
 
-static void exceptions_do_not_count(void **state)
+static void few_slow_reads_do_not_make_the_disk_slow(void **state)
 {
     struct slow_disk disk = {.seen_ns = 1};
     (void)state;
@@ -132,7 +132,7 @@ static void exceptions_do_not_count(void **state)
 }
 
 /* Their view is one that the loop could not have at once. */
-static void what_waits_for_a_view_is_read_by_either(void **state)
+static void parked_read_continues_on_the_loop_or_a_worker(void **state)
 {
     (void)state;
     struct view *view = &house->service.store->view;
@@ -152,7 +152,7 @@ static void what_waits_for_a_view_is_read_by_either(void **state)
 }
 
 /* A disk answers at last, unlike a database. */
-static void none_is_refused_however_many_wait(void **state)
+static void disk_reads_are_never_refused_however_many_wait(void **state)
 {
     enum { SENT = READ_QUEUE_MAX + FEW };
     static struct exchange *exchanges[SENT];
@@ -176,7 +176,7 @@ static void none_is_refused_however_many_wait(void **state)
     }
 }
 
-static void without_workers_the_loop_reads(void **state)
+static void loop_reads_rows_when_there_are_no_workers(void **state)
 {
     (void)state;
     get_few(0);
@@ -205,17 +205,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            rows_are_read_beside_a_loop_that_has_waited, begin_with,
+            workers_read_rows_after_the_loop_waited_for_the_disk, begin_with,
             finish_house),
-        cmocka_unit_test_setup_teardown(it_is_slow_as_long_as_the_workers_wait,
-                                        begin_with, finish_house),
-        cmocka_unit_test(exceptions_do_not_count),
-        cmocka_unit_test_setup_teardown(what_waits_for_a_view_is_read_by_either,
-                                        begin_with, finish_house),
-        cmocka_unit_test_setup_teardown(none_is_refused_however_many_wait,
-                                        begin_with, finish_house),
-        cmocka_unit_test_setup_teardown(without_workers_the_loop_reads,
-                                        begin_without, finish_house),
+        cmocka_unit_test_setup_teardown(
+            disk_counts_as_slow_while_workers_wait_for_it, begin_with,
+            finish_house),
+        cmocka_unit_test(few_slow_reads_do_not_make_the_disk_slow),
+        cmocka_unit_test_setup_teardown(
+            parked_read_continues_on_the_loop_or_a_worker, begin_with,
+            finish_house),
+        cmocka_unit_test_setup_teardown(
+            disk_reads_are_never_refused_however_many_wait, begin_with,
+            finish_house),
+        cmocka_unit_test_setup_teardown(
+            loop_reads_rows_when_there_are_no_workers, begin_without,
+            finish_house),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,13 +220,13 @@ static void send_all(bool may_all)
             fail_msg("no request for %s", ROUTES.rows[i].operation);
 }
 
-static void none_waits_without_tokens(void **state)
+static void no_route_waits_for_a_view_without_tokens(void **state)
 {
     (void)state;
     send_all(false);
 }
 
-static void none_waits_for_a_caller_with_all_rights(void **state)
+static void no_route_waits_for_a_view_if_caller_has_all_rights(void **state)
 {
     (void)state;
     use_token(ALL_RIGHTS);
@@ -236,7 +236,7 @@ static void none_waits_for_a_caller_with_all_rights(void **state)
 }
 
 /* Its rights depend on the declared indexes. */
-static void none_waits_for_a_caller_with_some(void **state)
+static void no_route_waits_for_a_view_if_caller_has_some_rights(void **state)
 {
     (void)state;
     use_token(ALL_RIGHTS);
@@ -248,7 +248,7 @@ static void none_waits_for_a_caller_with_some(void **state)
 
 /* Where read workers do what needs a view the loop's thread does not even try.
  */
-static void none_tries_where_reads_are_beside(void **state)
+static void loop_tries_no_view_when_workers_read(void **state)
 {
     (void)state;
     use_token(ALL_RIGHTS);
@@ -312,7 +312,7 @@ static const struct route DEEP_ROUTE = {METHOD_GET, "/deep", "deep", SCOPE_NONE,
                                         BODY_NONE,  go_deep, 0};
 static const struct route_table DEEP_TABLE = {&DEEP_ROUTE, 1};
 
-static void handler_that_uses_most_of_its_stack_is_found(void **state)
+static void handler_that_uses_most_of_its_stack_is_detected(void **state)
 {
     (void)state;
     house->service.routes = &DEEP_TABLE;
@@ -321,7 +321,7 @@ static void handler_that_uses_most_of_its_stack_is_found(void **state)
     deepest = 0;
 }
 
-static void a_handler_that_begins_one_is_found(void **state)
+static void handler_that_begins_a_view_is_detected(void **state)
 {
     static const struct request_row rows[] = {
         {METHOD_GET, "/held", NULL, 0, NULL, 200},
@@ -358,18 +358,21 @@ static int begin_beside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(none_waits_without_tokens, begin_unheld,
-                                        finish_house),
-        cmocka_unit_test_setup_teardown(none_waits_for_a_caller_with_all_rights,
-                                        begin_unheld, finish_house),
-        cmocka_unit_test_setup_teardown(none_waits_for_a_caller_with_some,
-                                        begin_unheld, finish_house),
-        cmocka_unit_test_setup_teardown(none_tries_where_reads_are_beside,
+        cmocka_unit_test_setup_teardown(
+            no_route_waits_for_a_view_without_tokens, begin_unheld,
+            finish_house),
+        cmocka_unit_test_setup_teardown(
+            no_route_waits_for_a_view_if_caller_has_all_rights, begin_unheld,
+            finish_house),
+        cmocka_unit_test_setup_teardown(
+            no_route_waits_for_a_view_if_caller_has_some_rights, begin_unheld,
+            finish_house),
+        cmocka_unit_test_setup_teardown(loop_tries_no_view_when_workers_read,
                                         begin_beside, finish_house),
-        cmocka_unit_test_setup_teardown(a_handler_that_begins_one_is_found,
+        cmocka_unit_test_setup_teardown(handler_that_begins_a_view_is_detected,
                                         begin_unheld, finish_house),
         cmocka_unit_test_setup_teardown(
-            handler_that_uses_most_of_its_stack_is_found, begin_unheld,
+            handler_that_uses_most_of_its_stack_is_detected, begin_unheld,
             finish_house),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

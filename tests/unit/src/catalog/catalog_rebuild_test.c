@@ -203,7 +203,7 @@ static uint32_t id_of(struct story *s, const char *name)
 
 #define MINUS "{\"type\":\"number\",\"value\":\"-0\"}"
 
-static void an_index_without_negative_zero_stays(void **state)
+static void index_without_negative_zero_is_not_rebuilt(void **state)
 {
     struct story *s = *state;
     test_fill(&s->test, "p", 1, 1200, numbered);
@@ -230,7 +230,8 @@ static void an_index_without_negative_zero_stays(void **state)
 }
 
 /* -0 could be after each of many values of the first field. */
-static void a_large_index_of_two_fields_is_rebuilt_unread(void **state)
+static void
+large_index_of_two_fields_is_rebuilt_without_reading_it(void **state)
 {
     struct story *s = *state;
     test_fill(&s->test, "p", 1, 1200, numbered);
@@ -257,10 +258,11 @@ int main(void)
                                         finish),
         cmocka_unit_test_setup_teardown(rebuilt_index_continues_its_adoption,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(an_index_without_negative_zero_stays,
-                                        begin, finish),
         cmocka_unit_test_setup_teardown(
-            a_large_index_of_two_fields_is_rebuilt_unread, begin, finish),
+            index_without_negative_zero_is_not_rebuilt, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            large_index_of_two_fields_is_rebuilt_without_reading_it, begin,
+            finish),
     };
     kx_log_level(KX_LOG_WARNING);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -269,7 +269,7 @@ static void assert_same_after_opening(struct story *s)
     assert_true(kx_equal(look(s, s->mem), after));
 }
 
-static void views_between_slices_see_the_state_before(void **state)
+static void views_between_slices_see_the_old_state(void **state)
 {
     struct story *s = *state;
     assert_int_equal(change_much(s), KX_OK);
@@ -280,7 +280,7 @@ static void views_between_slices_see_the_state_before(void **state)
     assert_same_after_opening(s);
 }
 
-static void views_see_the_state_before_while_a_range_is_deleted(void **state)
+static void views_see_the_old_state_while_a_range_is_deleted(void **state)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
@@ -298,7 +298,7 @@ static void views_see_the_state_before_while_a_range_is_deleted(void **state)
     assert_same_after_opening(s);
 }
 
-static void failed_batch_leaves_the_state_before(void **state)
+static void failed_batch_restores_the_old_state(void **state)
 {
     struct story *s = *state;
     fails = true;
@@ -353,7 +353,7 @@ static void count_words(struct story *s)
 }
 
 /* Three entries are there, between which the commit adds thousands. */
-static void rows_of_a_batch_cost_views_between_slices_nothing(void **state)
+static void views_between_slices_compare_few_rows_of_the_batch(void **state)
 {
     struct story *s = *state;
     struct kx_mutation mutations[ENTRIES + NEW] = {0};
@@ -388,7 +388,7 @@ static void rows_of_a_batch_cost_views_between_slices_nothing(void **state)
 }
 
 /* A value of a unique index that is assumed to be new, and is not. */
-static void refusal_comes_before_the_first_slice(void **state)
+static void wrong_assumption_is_refused_before_the_first_slice(void **state)
 {
     struct story *s = *state;
     assert_int_equal(test_set(&s->test, s->mem, "[\"u\",9999]",
@@ -438,11 +438,11 @@ static void small_batch_is_one_slice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FILLED(views_between_slices_see_the_state_before),
-        FILLED(views_see_the_state_before_while_a_range_is_deleted),
-        FILLED(rows_of_a_batch_cost_views_between_slices_nothing),
-        FILLED(failed_batch_leaves_the_state_before),
-        FILLED(refusal_comes_before_the_first_slice),
+        FILLED(views_between_slices_see_the_old_state),
+        FILLED(views_see_the_old_state_while_a_range_is_deleted),
+        FILLED(views_between_slices_compare_few_rows_of_the_batch),
+        FILLED(failed_batch_restores_the_old_state),
+        FILLED(wrong_assumption_is_refused_before_the_first_slice),
         FILLED(view_without_before_image_sees_part_of_batch),
         FILLED(large_commit_does_not_borrow_the_writer),
         FILLED(small_batch_is_one_slice),

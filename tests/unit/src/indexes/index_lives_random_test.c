@@ -214,7 +214,7 @@ static void live(struct world *world)
     rest(world);
 }
 
-static void each_index_equals_one_that_is_built_from_the_data(void **state)
+static void each_index_equals_a_rebuild_from_the_data(void **state)
 {
     uint64_t seed = random_seed("index_lives_random_test");
     struct world *world = talloc_zero(NULL, struct world);
@@ -231,7 +231,7 @@ static void each_index_equals_one_that_is_built_from_the_data(void **state)
     talloc_free(world);
 }
 
-static void a_lost_row_is_seen(void **state)
+static void comparison_detects_a_lost_row(void **state)
 {
     uint64_t seed = random_seed("index_lives_random_test");
     struct world *world = talloc_zero(NULL, struct world);
@@ -254,8 +254,8 @@ static void a_lost_row_is_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_index_equals_one_that_is_built_from_the_data),
-        cmocka_unit_test(a_lost_row_is_seen),
+        cmocka_unit_test(each_index_equals_a_rebuild_from_the_data),
+        cmocka_unit_test(comparison_detects_a_lost_row),
     };
     kx_log_level(KX_LOG_WARNING);
     return cmocka_run_group_tests(tests, NULL, NULL);

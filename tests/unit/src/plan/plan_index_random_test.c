@@ -250,7 +250,7 @@ static void indexes_equal_a_rebuild_after_every_commit(void **state)
     talloc_free(run);
 }
 
-static void every_mistake_is_seen(void **state)
+static void comparison_detects_every_planted_mistake(void **state)
 {
     uint64_t seed = random_seed("index_random_test");
     struct run *run = talloc(NULL, struct run);
@@ -269,7 +269,7 @@ static void every_mistake_is_seen(void **state)
     talloc_free(run);
 }
 
-static void a_lost_row_is_seen(void **state)
+static void comparison_detects_a_lost_row(void **state)
 {
     uint64_t seed = random_seed("index_random_test");
     struct run *run = talloc(NULL, struct run);
@@ -295,8 +295,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(indexes_equal_a_rebuild_after_every_commit),
-        cmocka_unit_test(every_mistake_is_seen),
-        cmocka_unit_test(a_lost_row_is_seen),
+        cmocka_unit_test(comparison_detects_every_planted_mistake),
+        cmocka_unit_test(comparison_detects_a_lost_row),
     };
     kx_log_level(KX_LOG_WARNING);
     return cmocka_run_group_tests(tests, NULL, NULL);

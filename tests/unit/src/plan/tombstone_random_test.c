@@ -264,7 +264,7 @@ static void await_sweep(struct follower *follower)
     assert_true(history <= follower->test.store->catalog->stamp);
 }
 
-static void a_copy_equals_the_entries(void **state)
+static void copy_kept_by_tombstones_equals_the_entries(void **state)
 {
     uint64_t seed = random_seed("tombstone_random_test");
     struct follower *follower = talloc(NULL, struct follower);
@@ -282,7 +282,7 @@ static void a_copy_equals_the_entries(void **state)
     talloc_free(follower);
 }
 
-static void without_tombstones_it_does_not(void **state)
+static void copy_kept_without_tombstones_goes_wrong(void **state)
 {
     uint64_t seed = random_seed("tombstone_random_test");
     struct follower *follower = talloc(NULL, struct follower);
@@ -300,8 +300,8 @@ static void without_tombstones_it_does_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_copy_equals_the_entries),
-        cmocka_unit_test(without_tombstones_it_does_not),
+        cmocka_unit_test(copy_kept_by_tombstones_equals_the_entries),
+        cmocka_unit_test(copy_kept_without_tombstones_goes_wrong),
     };
     kx_log_level(KX_LOG_WARNING);
     return cmocka_run_group_tests(tests, NULL, NULL);

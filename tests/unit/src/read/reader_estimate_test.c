@@ -89,7 +89,7 @@ static struct kx_range under(struct story *s, const char *prefix)
                              .end = kx_buffer_slice(&end)};
 }
 
-static void places_are_about_there(void **state)
+static void share_estimates_are_within_30_percent(void **state)
 {
     struct story *s = *state;
     char *deep = talloc_array(s->mem, char, 301);
@@ -119,7 +119,8 @@ static void places_are_about_there(void **state)
 /* Rows are added at the end of a tree of which each page has few rows or
  * children, so that its levels become more several times. A new level's root
  * has a full child and one with a single page. */
-static void a_tree_that_grows_at_its_end(void **state)
+static void
+share_estimates_stay_right_while_a_tree_grows_at_its_end(void **state)
 {
     struct story *s = *state;
     char *deep = talloc_array(s->mem, char, LONG + 1);
@@ -133,7 +134,7 @@ static void a_tree_that_grows_at_its_end(void **state)
 }
 
 /* Nothing lies in the range, or nothing has the name. */
-static void nothing_has_a_place_too(void **state)
+static void share_of_an_empty_range_has_a_place(void **state)
 {
     struct story *s = *state;
     struct kx_buffer place;
@@ -165,7 +166,7 @@ static uint64_t bytes_with(struct story *s, uint64_t kept_ns)
     return bytes;
 }
 
-static void row_size_of_an_index_is_kept_for_a_while(void **state)
+static void sampled_row_size_of_an_index_is_reused_for_a_while(void **state)
 {
     struct story *s = *state;
     const uint64_t hour_ns = 3600000ull * KX_MS_NS;
@@ -183,12 +184,15 @@ static void row_size_of_an_index_is_kept_for_a_while(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(places_are_about_there, begin, finish),
-        cmocka_unit_test_setup_teardown(a_tree_that_grows_at_its_end, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(nothing_has_a_place_too, begin, finish),
+        cmocka_unit_test_setup_teardown(share_estimates_are_within_30_percent,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(
-            row_size_of_an_index_is_kept_for_a_while, begin, finish),
+            share_estimates_stay_right_while_a_tree_grows_at_its_end, begin,
+            finish),
+        cmocka_unit_test_setup_teardown(share_of_an_empty_range_has_a_place,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            sampled_row_size_of_an_index_is_reused_for_a_while, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
