@@ -82,7 +82,7 @@ test_case 'a bad environment variable is refused by its name'
 KINDEX_LOOPS=many program serve
 refused 2 'kindex: KINDEX_LOOPS: "many" is not a number*'
 
-test_case 'a variable that no option reads is warned of'
+test_case 'a warning names an environment variable that no option reads'
 KINDEX_CACHR=1G KINDEX_URL=x program serve --print-config
 is 'its exit status' $code 0
 is 'what it says' "$(cat "$work/complaint")" \
@@ -154,7 +154,7 @@ program serve --listen "127.0.0.1:$port" --data "$work/other"
 refused 1 "kindex: cannot listen on 127.0.0.1:$port: *"
 is 'the data directory' "$(ls "$work/other" 2>&1 | grep -c 'No such')" 1
 
-test_case 'without a word both loopback addresses are listened on, on one port'
+test_case 'the default is to listen on both loopback addresses, on one port'
 loopbacks=(127.0.0.1)
 ! grep -qE '^0{31}1 ' /proc/net/if_inet6 || loopbacks+=('[::1]')
 is 'the addresses' "$(sed -n '1s/.* on //p' "$work/greeting")" \
@@ -197,12 +197,12 @@ stop_server
 is 'its exit status' $? 0
 wait "${load[@]}"
 
-test_case 'what was stored is there after a restart'
+test_case 'stored entries are there after a restart'
 start_server --header-timeout 1h --body-timeout 1h
 answers 200 GET /kv/people/1
 field .name Ada
 
-test_case 'a client that sends half a request does not keep the server'
+test_case 'a client that sends half a request does not stop the server from ending'
 exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
 printf 'PUT /kv/half HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhal' >&3
 answers 200 GET /livez

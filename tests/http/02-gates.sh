@@ -45,12 +45,12 @@ header Content-Length 1
 header ETag '"*"'
 body_is ''
 
-test_case 'a page of another site cannot write'
+test_case 'a page of another site cannot write an entry'
 answers 403 origin-not-allowed PUT /kv/origin 1 "${json[@]}" --header 'Origin: http://evil.example'
 answers 403 origin-not-allowed POST /atomic '{}' --header 'Origin: null'
 answers 404 key-not-found GET /kv/origin '' --header 'Origin: http://evil.example'
 
-test_case 'a page of this server can'
+test_case 'a page of this server can write an entry'
 answers 201 PUT /kv/origin 1 "${json[@]}" --header "Origin: $url"
 
 test_case 'a value of the largest size is stored, one byte more is refused'

@@ -27,7 +27,7 @@ same() {
     is "$1 $2 over HTTP/2" "$two" "$one"
 }
 
-test_case 'the protocol is told by the first bytes'
+test_case 'the protocol is recognized by the first bytes'
 request GET /livez '' --http2-prior-knowledge \
     --write-out '%{http_code} %{http_version}'
 is 'status and version' "$status" '200 2'
@@ -91,7 +91,7 @@ same GET "/list?$(printf 'a&%.0s' {1..2000})" ''
 
 stop_server
 start_server "${limits[@]}" --idle-timeout "$((times > 4 ? 5 : 1))s"
-test_case 'what no client sends is refused, floods end the connection'
+test_case 'invalid frames are refused, floods end the connection'
 node "$here/h2_attacks.js" 127.0.0.1 "${url##*:}" >"$work/attacks"
 is 'the exit status' $? 0
 is 'what failed' "$(grep -v '^ok' "$work/attacks" | grep -v ' 0 failed$')" ''
@@ -116,7 +116,7 @@ awk 'BEGIN { for (i = 0; i < 1000; i++) printf "{\"key\":[\"fair\",%d],\"value\"
 "$KINDEX" import "$work/fair" --url "$url" 2>"$work/null"
 is 'the server' "$(node "$here/h2_fair.js" 127.0.0.1 "${url##*:}" 300 10)" fair
 
-test_case 'the rest of a request that is answered is not waited for'
+test_case 'the server does not wait for the remainder of a request that is already answered'
 node -e 'const { Connection, headers, pseudo } = require(require("path").resolve(process.argv[1]));
     const connection = new Connection();
     connection.send(headers(1, pseudo("PUT", "/nothing"), 0));

@@ -91,7 +91,7 @@ answers 200 GET /kv/number/=1e3
 answers 200 GET /kv/number/=1000.0
 answers 200 GET '/kv?key=%5B%22number%22%2C1.0E3%5D'
 
-test_case 'what is no part is refused, and the detail names it'
+test_case 'a value that is not a key part is refused, and the detail names it'
 for path in k/ k//a /k k/. k/.. k/../indexes ./k; do
     answers 400 bad-key PUT "/kv/$path" 1
 done

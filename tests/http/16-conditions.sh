@@ -119,7 +119,7 @@ body_is '{"n":2}'
 answers 204 DELETE /kv/b '' -H "If-Match: $tag"
 answers 412 precondition-failed DELETE /kv/b '' -H 'If-Match: *'
 
-test_case 'of many writers that read the same version one wins'
+test_case 'one of many writers that read the same version wins'
 request PUT /kv/race 0
 tag=$(header_value ETag)
 for i in {1..20}; do

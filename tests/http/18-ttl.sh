@@ -155,7 +155,7 @@ field '[.key, .mutation]' '[["touch","none"],0]'
 answers 400 bad-json PATCH /kv/touch/json
 answers 412 precondition-failed PATCH '/kv/touch/json?ttl=1h' '' -H 'If-Match: "00000000000000010000"'
 
-test_case 'touch is a mutation, too'
+test_case 'an atomic commit accepts touch'
 answers 200 POST /atomic '{"mutations":[{"type":"set","key":["touch","new"],"value":1},
     {"type":"touch","key":["touch","new"],"expiresAt":4000000000123,"return":"new"},
     {"type":"touch","key":["touch","u64"],"expiresAt":4000000000124},
@@ -175,7 +175,7 @@ for mutation in '"ttl":"1h","value":1' '"ttl":"1h","expiresAt":1' '"return":"new
     field .pointer /mutations/0
 done
 
-test_case 'with a time that has passed the entry is gone at once'
+test_case 'an entry with an expiry in the past is gone at once'
 answers 200 POST /atomic '{"mutations":[{"type":"set","key":["at",1],"value":1,"expiresAt":1},
     {"type":"delete","key":["at",2]},{"type":"delete","key":["at",3]}]}'
 answers 404 GET /kv/at/=1

@@ -32,7 +32,7 @@ done <<'END'
 {}|{"a":{"bb":{"ccc":null}}}|{"a":{"bb":{}}}
 END
 
-test_case 'what the patch does not name keeps its bytes'
+test_case 'members that the patch does not name keep their bytes'
 is 'the value' "$(patched '{"n":0.10, "big":12345678901234567890, "o":{"x":1.0}}' '{"o":{"y":2}}')" \
     '{"n":0.10, "big":12345678901234567890, "o":{"x":1.0,"y":2}}'
 

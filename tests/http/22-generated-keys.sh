@@ -36,7 +36,7 @@ wait_until posted
 field .count 40
 gives '[.entries[].value] | sort == [range(1; 41)]' true GET /list?prefix=many
 
-test_case 'a new entry takes a time to live and any media type'
+test_case 'a new entry accepts a time to live and any media type'
 answers 201 POST '/kv/files?ttl=1h' 'hello' -H 'Content-Type: text/plain'
 gives '.entries[0] | [.typed.mediaType, has("expiresAt")]' '["text/plain",true]' GET /list?prefix=files
 

@@ -164,7 +164,7 @@ body_is '{"end":true,"count":0}
 '
 
 # All of large entries is read, however little of them is shown.
-test_case 'a page of large entries ends early, also when little of them is wanted'
+test_case 'a page of large entries ends early, even when few of their members are shown'
 { printf '{"n":1,"text":"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"}'; } >"$work/large"
 for i in {10..21}; do
     request PUT "/kv/large/$i" "@$work/large"

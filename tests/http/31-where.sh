@@ -120,7 +120,7 @@ header Kindex-Advice ''
 found "$rare" "index=$name" >"$work/out"
 header Kindex-Advice ''
 
-test_case 'what is not a condition is refused, and where it is wrong'
+test_case 'an invalid condition is refused, and the error points into it'
 for where in x '' '[]' '{}' '{"path":"/n"}' '{"path":"n","eq":1}' '{"path":"/n","equals":1}' \
     '{"path":"/n","gt":null}' '{"key":1,"eq":1}' '{"path":"/n","eq":{}}' '1' '{"path":"/n","eq":1'; do
     answers 400 bad-parameter GET '/list?prefix=w' '' -G --data-urlencode "where=$where"

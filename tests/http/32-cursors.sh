@@ -56,7 +56,7 @@ for list in prefix=d 'prefix=c&reverse=true' 'prefix=c&start=c/=3' 'index=by_n' 
     field .parameter cursor
 done
 
-test_case 'what is no cursor is refused'
+test_case 'a text that is not a cursor is refused'
 for wrong in x AAAA %00 "$cursor=" "${cursor:0:20}" "${cursor}AA" \
     "$(tr 'A-Za-z' 'B-ZAb-za' <<<"$cursor")"; do
     answers 400 cursor-invalid GET "/list?prefix=c&cursor=$wrong"

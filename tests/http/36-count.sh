@@ -45,7 +45,7 @@ test_case 'the command line marks an estimate'
 is 'a count' "$("$KINDEX" count c/=1 --estimate --url "$url")" 0
 is 'an estimate' "$("$KINDEX" count c --estimate --url "$url" | grep -cE '^~[0-9]+$')" 1
 
-test_case 'what cannot be counted is refused'
+test_case 'a count with invalid parameters is refused'
 answers 400 bad-parameter GET '/count?estimate=maybe'
 answers 400 unknown-parameter GET '/count?limit=10'
 answers 404 index-not-found GET '/count?index=none'

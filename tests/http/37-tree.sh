@@ -69,7 +69,7 @@ for i in {0..9}; do
     request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | {type: "set", key: ["large", (. % 50), . + 1000 * $i], value: {n: (. % 7), c: "c\(. % 3)"}}]}')"
 done
 
-test_case 'of a child with many entries few are read, and their number is estimated'
+test_case 'a child with many entries is estimated from few reads'
 answers 200 GET /tree?prefix=large
 field '.children | length' 50
 field '[.children[].key[1]] == [range(50)]' true

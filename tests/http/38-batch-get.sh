@@ -23,7 +23,7 @@ field '[.entries[] | .versionstamp != null]' '[true,false,false]'
 field '.entries[1]' '{"key":["none"],"value":null,"versionstamp":null}'
 field '.entries[2].key' '["b","1"]'
 
-test_case 'what JSON cannot carry is typed'
+test_case 'a value that JSON cannot express is returned in typed form'
 request POST /get '{"keys":[["u"],["t"]]}'
 field '.entries[0].typed' '{"type":"KvU64","value":"7"}'
 field '.entries[1].typed' '{"type":"Uint8Array","value":"AQID","byteLength":3}'

@@ -31,7 +31,7 @@ expect 404 key-not-found
 field '[.detail, .index, .value, .mutation]' '["no entry has the value [\"love@x.org\"] in the index by_email","by_email",["love@x.org"],1]'
 answers 404 GET /kv/other
 
-test_case 'values are looked for in the state before the commit'
+test_case 'values are looked up in the state before the commit'
 commit "{\"type\":\"set\",\"key\":[\"users\",\"bo\"],\"value\":{\"email\":\"bo@x.org\"}},{\"type\":\"patch\",$(by bo@x.org),\"value\":{\"n\":1}}"
 expect 404 key-not-found
 request PUT /kv/users/bo '{"email":"bo@x.org","n":1}'

@@ -100,7 +100,7 @@ request PUT /kv/users/1 '{"name":"Bo"}'
 ask '{"prefix":["by_name","Bo"],"none":true}'
 field '.failedChecks[0].key' '["by_name","Bo","1"]'
 
-test_case 'what checks of ranges read counts for the budget of the commit'
+test_case 'rows read by range checks count against the budget of the commit'
 for block in $(seq 0 10); do
     request POST /atomic "{\"mutations\":[$(seq -s, -f '{"type":"set","key":["many",%g],"value":1}' $((block * 1000)) $((block * 1000 + 999)))]}"
 done

@@ -187,7 +187,7 @@ for n in "${!refusals[@]}"; do
     is "the answer to ${refusals[n]}" "$(cat "$work/refusal.again")" "$(cat "$work/refusal.$n")"
 done
 
-test_case 'what is named by a value has the key that was found first'
+test_case 'a repeated commit by value uses the key that was found first'
 by='{"mutations":[{"type":"set","by":{"index":"by_email","value":["other@x.org"]},"value":{"email":"new@x.org"},"return":"new"}]}'
 key by-1
 send POST /atomic "$by"
@@ -242,7 +242,7 @@ under=(--header 'Idempotency-Key: "a \"key\" \\ of words"')
 send PUT /kv/k 3
 expect 200
 
-test_case 'what changes nothing, or no entry, takes no key, and reads ignore it'
+test_case 'requests that change no entry refuse an Idempotency-Key, and reads ignore it'
 key other-1
 send POST /atomic '{"dry":true,"mutations":[{"type":"set","key":["k"],"value":4}]}'
 expect 400 bad-request
@@ -290,7 +290,7 @@ for n in 1 2; do
 done
 again
 
-test_case 'metrics count what was replayed, and not as commits'
+test_case 'metrics count replayed outcomes separately from commits'
 commits() { sed -n 's/^kindex_txn_total{result="commit"} //p' "$answer"; }
 replayed() { sed -n 's/^kindex_commits_replayed_total //p' "$answer"; }
 request GET /metrics
@@ -338,7 +338,7 @@ again
 header ETag "$stamp"
 header Preference-Applied ''
 
-test_case 'what an outcome takes of the disk does not grow with the value'
+test_case 'the size of a stored outcome does not grow with the value'
 outcomes() {
     request GET /metrics
     sed -n 's/^kindex_store_bytes{file="catalog"} //p' "$answer"

@@ -106,7 +106,7 @@ field .databaseId "$id"
 message /v2/snapshot_read '' --http2-prior-knowledge
 is 'the bytes' "$(bytes)" 20014001
 
-test_case 'what was set over KV Connect is read over REST, and the other way round'
+test_case 'a value set over KV Connect is read over REST, and vice versa'
 one=$(part u)21bff0000000000000 two=$(part u)21c000000000000000
 object=ff0f6f2201614902 # {"a":1}, but for its end
 message /v2/atomic_write "$(mutation $SET "$one" $V8 "${object}7b01")"
@@ -208,7 +208,7 @@ least() { field_of 5 "$1"; }
 most() { field_of 6 "$1"; }
 clamp=$(number 7 1)
 
-test_case 'a sum beyond its limits is refused, or takes the limit when it may'
+test_case 'a sum beyond its limits is refused, or clamped if requested'
 sum=$(part sum) five=ff0f490a eight=ff0f4910 minus_twenty=ff0f4927
 bigint=ff0f5a100800000000000000
 message /v2/atomic_write "$(limited_sum "$sum" $five "$(most $eight)" "$clamp")"

@@ -68,7 +68,7 @@ wait_until is_gone
 is 'gone' $? 0
 end_watch
 
-test_case 'entries of an index are told when their entry changes'
+test_case 'a watch reports index entries when their entry changes'
 request POST /indexes '{"name":"by_email","prefix":["users"],
     "fields":["/email"],"unique":true}' "${json[@]}"
 until_field .state ready GET /indexes/by_email

@@ -108,7 +108,7 @@ wait "$watcher"
 answers 200 PUT /kv/w 5 "${json[@]}"
 wait_until watches 0
 
-test_case 'a client that takes nothing loses its watch after the time of silence'
+test_case 'a client that reads nothing loses its watch after a timeout'
 stop_server
 start_server --idle-timeout 1s
 head -c 500000 /dev/zero | tr '\0' x >"$work/long"

@@ -118,7 +118,7 @@ expect 200
 last '[.end, .lines, .stored]' '[true,2,0]'
 count_is w 3
 
-test_case 'the media type may be left out, and no other is taken'
+test_case 'the media type may be omitted, and no other is accepted'
 answers 200 POST /bulk '{"key":["m"],"value":1}'
 answers 200 POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type:'
 answers 415 unsupported-media-type POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type: application/json'
@@ -202,7 +202,7 @@ bulk '{"key":["c"],"value":1}
 {"key":["by_mail","q","k"],"value":1}'
 last '[.error.code, .error.line, .lines]' '["index-owned-key",2,1]'
 
-test_case 'the lines that are left follow where the reply says'
+test_case 'the remaining lines continue at the place that the reply names'
 bulk "@$work/lines"
 sed -i 's/"a@x.org"/"b@x.org"/' "$work/lines"
 tail -n "+$(($(tail -n 1 "$answer" | command jq .lines) + 1))" "$work/lines" >"$work/rest"
@@ -212,7 +212,7 @@ last '[.end, .stored]' '[true,11]'
 count_is worse 10
 
 # Eighteen patches of a megabyte are more than one commit may make.
-test_case 'what is too much for one commit is stored in several'
+test_case 'lines beyond the budget of one commit are stored in several commits'
 { printf '{"a":0,"text":"'; head -c 999980 /dev/zero | tr '\0' x; printf '"}'; } >"$work/value"
 request PUT /kv/patched "@$work/value" --header 'Content-Type: application/json'
 command jq -nc 'range(19) | {type: "patch", key: ["patched"], value: {a: .}}' >"$work/lines"

@@ -54,7 +54,7 @@ gives "$changes" '[["by_email","changed"],["by_age","changed"]]' PUT /indexes "$
 until_field '[.state,.store,.unique]' '["ready","value",false]' GET /indexes/by_email
 until_field '[.state,.store]' '["ready",{"fields":["/tag"]}]' GET /indexes/by_age
 
-test_case 'of a refused file nothing is changed, and the answer points at the place'
+test_case 'a refused file changes nothing, and the answer points at the error'
 request GET '/indexes?declarations=1'
 cp "$answer" "$work/before"
 while IFS='|' read -r body status code pointer; do

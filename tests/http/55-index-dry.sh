@@ -84,7 +84,7 @@ answers 404 index-not-found GET /indexes/dry1
 request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":[{"path":"/tags","each":true}]}'
 field '.estimate | [.entries, .skipped, .conflicts]' '[10,1,0]'
 
-test_case 'a field that no entry has is told, with the name that is there'
+test_case 'a warning names a field that no entry has, and the nearest name that exists'
 answers 200 POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/emial"],"store":{"fields":["/tag"]}}'
 field '.warnings | length' 2
 field '.warnings[0] | contains("/emial") and contains("did you mean /email?") and contains("5 sampled")' true
@@ -111,7 +111,7 @@ answers 400 unknown-parameter POST '/indexes?dri=1' '{"name":"i","prefix":["p"],
 
 # A declaration in earnest comes while the dry one looks through the entries: if it
 # was planned again for each part of them, it would now be refused.
-test_case 'a dry declaration is planned once, however long it looks at entries kept by hand'
+test_case 'a dry declaration is planned once, however long it compares hand-kept entries'
 jq -nc 'range(20) as $p | {mutations: [range(1000) | {type: "set", key: ["by_hand", $p * 1000 + ., 1], value: 1}]}' >"$work/pages"
 while read -r page; do
     curl -s -o "$work/null" "$url/atomic" -d "$page"
@@ -146,7 +146,7 @@ field '.estimate | [.exact, .sampled >= 10, .sampled < 24]' '[false,true,true]'
 stop_server
 rm -r "$work/data"
 start_server
-test_case 'of many entries a sample is taken, and the numbers are about right'
+test_case 'many entries are sampled, and the numbers are about right'
 jq -nc 'range(1; 21) as $p | {mutations: [range(1000) | {type: "set", key: ["many", $p * 1000 + .], value: {n: ., half: (if . % 2 == 0 then 1 else null end)}}]}' >"$work/pages"
 while read -r page; do
     curl -s -o "$work/null" "$url/atomic" -d "$page"

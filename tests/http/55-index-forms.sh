@@ -141,7 +141,7 @@ request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: 
 field '[.state, .store, .entries, .migration, .failure]' '["ready","value",15,null,null]'
 answers 200 PUT /kv/papers/a "@$work/heavy"
 
-test_case 'of large values a range delete removes some at a time'
+test_case 'a range delete removes large values a few at a time'
 document 0 900000 >"$work/plain"
 for i in {1..50}; do
     answers 201 PUT "/kv/large/=$i" "@$work/plain"
@@ -228,7 +228,7 @@ request PUT /kv/a/1 '{"name":"ada","status":"gone"}'
 answers 201 PUT /kv/a/2 '{"name":"ada","status":"active"}'
 answers 409 unique-violation PATCH /kv/a/1 '{"status":"active"}'
 
-test_case 'missing error refuses what cannot be indexed, and points to it'
+test_case 'missing=error refuses a value that cannot be indexed, and points to it'
 declare_index '{"name":"by_due","prefix":["i"],"fields":["/due",{"path":"/to","each":true},{"key":1}],"missing":"error"}'
 answers 201 PUT /kv/i/1 '{"due":1,"to":["a","b"]}'
 answers 201 PUT /kv/i/2 '{"due":1,"to":[]}'

@@ -29,7 +29,7 @@ answers 409 index-owned-key POST /atomic '{"mutations":[{"type":"sum","key":["by
 answers 409 index-owned-key PUT /kv/by_n 1
 is 'the entries' "$(entries_of by_n)" '[[1,"1"]]'
 
-test_case 'what says what the index holds anyway is accepted, and changes nothing'
+test_case 'a write that equals the index entry is accepted, and changes nothing'
 request GET /kv/by_n/=1/1
 tag=$(header_value ETag)
 answers 200 PUT /kv/by_n/=1/1 ' "1" '
@@ -93,7 +93,7 @@ declare_index '{"name":"by_whole","prefix":["w"],"fields":[""],"unique":true}'
 request PUT /kv/w/1 '"one"'
 answers 409 unique-violation PUT /kv/w/2 '"one"'
 
-test_case 'a write of bytes names the indexes that do not look into them'
+test_case 'a write of bytes names the indexes that cannot index them'
 declare_index '{"name":"by_size","prefix":["files"],"fields":["/size"]}'
 declare_index '{"name":"by_part","prefix":["files"],"fields":[{"key":1}]}'
 declare_index '{"name":"by_deep","prefix":["files"],"depth":2,"fields":["/size",{"key":1}]}'
@@ -171,7 +171,7 @@ expect 200
 request GET /indexes/by_u/get/=100
 header Content-Location /kv/u/9
 
-test_case 'in an index that is not unique nothing is looked up by value alone'
+test_case 'an index that is not unique refuses a look-up by value alone'
 answers 409 index-not-unique GET /indexes/by_n/get/=1
 field .index by_n
 

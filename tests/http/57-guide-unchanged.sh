@@ -97,7 +97,7 @@ for form in pointer value; do
     expect 409 unique-violation
     field '[.existingKey, .attemptedKey]' '[["users","ada"],["users","eve"]]'
 
-    test_case "of many insertUser with one email one wins, the others fail by their checks ($form)"
+    test_case "one of many concurrent insertUser with one email wins, the others fail by their checks ($form)"
     is 'the answers' "$(race same_email)" '1 200 9 409'
     is 'the reasons' "$(jq -r 'select(.status) | .code' "$work"/answer[0-9] | sort -u)" check-failed
     gives .count 3 GET /count?prefix=users_by_email
@@ -130,7 +130,7 @@ for form in pointer value; do
     answers 200 POST /atomic "$(delete_user "$(user ada ada@y.org blue)" "$stamp")"
     gives '[.entries[].key[1]]' '["same@x.org"]' GET '/list?prefix=users_by_email'
 
-    test_case "of many deleteUser of one user one wins ($form)"
+    test_case "one of many concurrent deleteUser of one user wins ($form)"
     request POST /atomic "$(insert_user $form "$zoe")"
     stamp=\"$(value .versionstamp)\"
     is 'the answers' "$(race same_delete)" '1 200 9 409'

@@ -46,7 +46,7 @@ answers 409 unique-violation PUT /kv/o/2 '{"v":1}'
 request DELETE /indexes/only
 answers 201 PUT /kv/o/2 '{"v":1}'
 
-test_case 'nothing of it comes back after a restart'
+test_case 'rows of a dropped index do not come back after a restart'
 request DELETE /indexes/by_u
 stop_server
 start_server

@@ -35,7 +35,7 @@ until_field .state ready GET /indexes/by_color
 gives .count 1670 GET '/count?index=by_color&prefix=red'
 gives '.entries[0] | [.key, .value.email]' '[["u",0],"user0@x.org"]' GET '/list?index=by_color&prefix=red&limit=1'
 
-test_case 'what is written during a build is in the index, what is deleted is not'
+test_case 'an entry written during a build is in the index, a deleted one is not'
 request POST /indexes '{"name":"by_skip","prefix":["u"],"fields":["/skip","/email"],"unique":true}'
 [ "$status" = 202 ] || expect 201
 for i in {5000..5019}; do

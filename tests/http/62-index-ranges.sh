@@ -224,7 +224,7 @@ stamp=$(value .versionstamp)
 request GET '/list?index=copies&prefix==25'
 field '[.entries[] | .key, .versionstamp, .value.name]' "[[\"users\",\"u05\"],\"$stamp\",\"Other\"]"
 
-test_case 'what has expired is in no list and no count of an index'
+test_case 'an expired entry is in no list and no count of an index'
 request PUT '/kv/users/u99?ttl=1ms' '{"age":99}'
 until_field .count 12 GET '/count?index=by_age'
 gives .entries '[]' GET '/list?index=by_age&start==90'

@@ -93,7 +93,7 @@ start_server
 is 'the state' "$(state by_email)" '["conflicted",6,1]'
 answers 409 unique-violation PUT /kv/users/new '{"email":"a"}'
 
-test_case 'with the last conflict it is ready, in the same commit'
+test_case 'the commit that removes the last conflict makes the index ready'
 answers 200 PATCH /kv/users/carl '{"email":"c"}'
 is 'the state' "$(state by_email)" '["ready",7,null]'
 is 'the groups' "$(groups by_email)" '[]'

@@ -141,7 +141,7 @@ field .name Two
 
 # ---- Duplicates, and nothing to adopt ------------------------------------------
 
-test_case 'what has several owners is conflicted; the keys can still be read'
+test_case 'an adopted value with several owners is a conflict; its keys can still be read'
 put /kv/m/a '{"v":"same"}'
 put /kv/m/b '{"v":"same"}'
 put /kv/m_by_v/same '"b"'
@@ -165,7 +165,7 @@ adopt '{"name":"fresh","prefix":["m"],"fields":["/v"],"adopt":true}'
 until_field .state ready GET /indexes/fresh
 field 'has("adopt")' false
 
-test_case 'entries of which the primary is gone are removed, and their expiry with them'
+test_case 'index entries whose primary entry is gone are removed with their expiry rows'
 put '/kv/e_by_v/1?ttl=1h' '"x"'
 put '/kv/e_by_v/2?ttl=1h' '"y"'
 put '/kv/e/y?ttl=1h' '{"v":"2"}'

@@ -107,7 +107,7 @@ field .entries.answers false
 explain '{"prefix":["lacking"],"where":{"path":"/e","eq":1},"order":[{"key":1}]}'
 field '[.indexes[] | select(.index == "lacking_e").answers]' '[true]'
 
-test_case 'what is too long for a key is in no index'
+test_case 'a value too long for a key is in no index'
 explain "{\"prefix\":[\"users\"],\"where\":{\"path\":\"/n\",\"eq\":\"$long\"}}"
 is 'an index' "$(reasons one_n)" '["leaves-out"]'
 field '[(.request, .entries.left | length), has("declaration")]' '[0,1,false]'
@@ -136,7 +136,7 @@ field 'has("declaration")' true
 explain '{"prefix":["users"],"where":[{"path":"/tags","each":true,"eq":"x"},{"path":"/more","each":true,"eq":"y"}]}'
 field 'has("declaration")' false
 
-test_case 'parts of keys that no entry has are told'
+test_case 'a query of key parts that no entry has is refused, with a pointer'
 answers 400 bad-request POST /explain '{"prefix":["users"],"depth":1,"where":{"key":2,"eq":"x"}}'
 field .pointer /where
 answers 400 bad-request POST /explain '{"prefix":["users"],"depth":1,"order":["/a",{"key":2}]}'
@@ -178,7 +178,7 @@ declare_index '{"name":"many_m","prefix":["many"],"fields":["/n",{"key":1}]}'
 request POST '/indexes?dry=1' '{"name":"all","prefix":[],"fields":[{"key":1}]}'
 field '[.estimate | .exact, .covered == .entries, (.covered - 2400 | . > -20 and . < 20)]' '[false,true,true]'
 
-test_case 'entries that are larger than others are not taken for more of them'
+test_case 'large entries are not counted as several entries'
 for i in {0..4}; do
     jq -nc --argjson i $i '{mutations: [range(1000) | {type: "set", key: ["small", (. + $i * 1000)], value: 1}]}' >"$work/small"
     request POST /atomic "@$work/small"

@@ -98,7 +98,7 @@ wait $watcher
 is 'the wrong answers' "$(head -3 "$work/wrong")" ''
 is 'many answers' "$(answered "$awaited" && echo yes)" yes
 
-test_case 'the same again is no change'
+test_case 'a migration to the present form changes nothing'
 request PATCH /indexes/by_email '{"store":"pointer","name":"by_email"}' -H 'Content-Type: application/merge-patch+json'
 expect 200
 field .state ready

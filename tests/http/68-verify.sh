@@ -18,7 +18,7 @@ test_case 'before the first one there is nothing to show'
 answers 404 no-verification GET /indexes/by_email/verify
 field .index by_email
 
-test_case 'every index entry and every entry is looked at'
+test_case 'verification reads every index entry and every entry'
 request POST /indexes/by_email/verify
 [ "$status" = 202 ] || expect 200
 field '[.index, .repair]' '["by_email",false]'
@@ -51,7 +51,7 @@ answers 202 POST /indexes/by_email/verify?repair
 field .repair true
 gives .repair true POST /indexes/by_email/verify
 
-test_case 'what is written meanwhile is no damage'
+test_case 'a write during verification is not reported as damage'
 for i in {1..60}; do
     echo next
     echo "url = $url/kv/u/=$((i * 80))"

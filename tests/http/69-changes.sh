@@ -38,7 +38,7 @@ stamp=$(header_value ETag)
 stamp=${stamp//\"/}
 answers 200 GET "/kv/changes/$stamp/a"
 
-test_case 'a list from a versionstamp on has what was changed since'
+test_case 'a list from a versionstamp on has the entries that changed since'
 gives '[.entries[].key[1]]' '["a","b","c"]' GET "/list?index=changes&start=$stamp"
 gives '[.entries[].key[1]]' '["a"]' GET "/list?index=changes&prefix=$stamp"
 request PUT /kv/docs/d 4

@@ -168,7 +168,7 @@ typed_in_envelope >"$work/envelope"
 answers 400 json-too-deep POST /atomic "@$work/envelope"
 field .pointer /mutations/0/typed
 
-test_case 'the place is told as line and column too, in characters'
+test_case 'an error names line and column, too, in characters'
 printf '{\n  "é": "🍎",\n  "é": 1}' >"$work/text"
 answers 400 bad-json PUT /kv/attacked "@$work/text" -H "$json"
 field '.detail | contains("line 3, column 3")' true

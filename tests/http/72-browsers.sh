@@ -29,7 +29,7 @@ done
 answers 421 host-not-allowed GET /version '' --header 'Host: evil.example' --http2-prior-knowledge
 answers 404 key-not-found GET /kv/a
 
-test_case 'no other site may change anything, nor read what it gets'
+test_case 'no other site may change an entry, nor read a reply'
 answers 403 origin-not-allowed PUT /kv/a 1 --header "Origin: $app"
 header Access-Control-Allow-Origin ''
 answers 200 GET /version '' --header "Origin: $app"
@@ -184,7 +184,7 @@ refused "$app, https://b.example/a/b" 'write https://b.example instead of https:
 refused https://b.example:443 'write https://b.example instead of https://b.example:443'
 refused http://b.example:80 'write http://b.example instead of http://b.example:80'
 
-test_case 'what a browser would name is taken'
+test_case 'an origin as a browser sends it is accepted'
 for list in "$app" "http://[::1]:8080 , http://localhost:3000" chrome-extension://abcdefgh HTTPS://A.example:80; do
     "$KINDEX" serve --cors-origin "$list" --print-config >"$work/out" 2>&1
     is "exit status for $list" $? 0

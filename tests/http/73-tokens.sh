@@ -35,7 +35,7 @@ answers 200 GET /kv/a/k
 request GET /tokens
 body_is '{"tokens":[],"cursor":null}'
 
-test_case 'without tokens none is needed, and one that is sent is not looked at'
+test_case 'a server without tokens needs none, and ignores one that is sent'
 answers 200 GET /tokens/self
 body_is '{"required":false,"token":null}'
 header Cache-Control no-store
@@ -43,7 +43,7 @@ request GET /tokens/self '' --header 'Authorization: Bearer x'
 body_is '{"required":false,"token":null}'
 answers 400 unknown-parameter GET '/tokens/self?x=1'
 
-test_case 'what is no token, no grant or no scope is refused with its place'
+test_case 'an invalid token, grant or scope is refused, with its place'
 answers 400 bad-request POST /tokens '{"name":"x","grants":[{"scopes":["raed"],"prefix":[]}]}' "${json[@]}"
 field .pointer /grants/0/scopes/0
 answers 400 bad-request POST /tokens '{"name":"x","grants":[{"scopes":["read"]}]}' "${json[@]}"
@@ -284,7 +284,7 @@ answers 200 GET /kv/a/k '' --header "Authorization: Bearer $kept"
 answers 401 unauthorized GET /kv/a/k '' --header "Authorization: Bearer $gone"
 is 'what is stored has no secret' "$(grep -rscF -- "${kept:24:20}" "$work/data" | grep -vc ':0$')" 0
 
-test_case 'a token has so many streams at a time, and a place is free again when one ends'
+test_case 'a token has a limited number of streams, and a place is free again when one ends'
 KINDEX_URL=$url program token create two watch,monitor:
 two=$(cat "$work/said")
 rm -f "$work"/stream*
@@ -299,7 +299,7 @@ answers 429 too-many-streams GET '/watch?key=a/k' '' --header "Authorization: Be
 header Retry-After '[0-9]*'
 field .limit 2
 
-test_case 'a token has so many requests in a minute'
+test_case 'a token has a limited number of requests per minute'
 until [ "$status" = 429 ] && [ "$(problem_code)" = rate-limited ]; do
     request GET /kv/a/k '' --header "Authorization: Bearer $kept"
 done
@@ -347,7 +347,7 @@ stop_server
 start_server --listen 0.0.0.0:0
 answers 200 GET /kv/a/k '' --header "Authorization: Bearer $operator"
 
-test_case 'what another index is declared for is not told'
+test_case 'a refusal does not reveal the declaration of another index'
 as "$operator"
 request POST /indexes '{"name":"theirs","prefix":["users"],"fields":["/secret"],"unique":true}' "${json[@]}" "${bearer[@]}"
 KINDEX_TOKEN=$operator program token create narrow index:theirs index:mine

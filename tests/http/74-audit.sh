@@ -105,7 +105,7 @@ act "$app" GET /kv/users/ada
 expect 200
 audited ''
 
-test_case 'what is pasted into a path shows no secret'
+test_case 'a secret in a path does not appear in the log'
 act "$admin" DELETE "/tokens/$app"
 is 'not done' "$([ "$status" -ge 400 ] && echo yes)" yes
 is 'line' "$(lines | grep -c 'event=audit operation=revokeToken')" 1

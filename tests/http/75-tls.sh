@@ -92,7 +92,7 @@ is 'it' "$(grep -o 'on https://127.0.0.1:[0-9]*' "$work/greeting")" \
     "on $url"
 answers 200 GET "/livez"
 
-test_case 'what is older than TLS 1.2 is refused'
+test_case 'TLS versions before 1.2 are refused'
 for version in 1.0 1.1; do
     request GET /livez '' --tlsv1.0 --tls-max "$version"
     is "TLS $version" "$status" none
@@ -251,7 +251,7 @@ is 'the command line' "$("$KINDEX" set cli/a 1 --url "$url" \
 "$KINDEX" get cli/a --url "$url" >"$work/null" 2>&1
 is 'and without' $? 5
 
-test_case 'the certificate that deploy/README.md makes is taken, and signs no other'
+test_case 'the certificate from deploy/README.md is accepted, and cannot sign others'
 makes=$(sed -n '/^    openssl req -x509/,/[^\\]$/p' "$here/../../deploy/README.md")
 (cd "$sheaf" && eval "$makes") >"$work/openssl" 2>&1 || cat "$work/openssl"
 stop_server

@@ -54,7 +54,7 @@ say 'G'
 expect 408 request-timeout
 field '.detail | test("--header-timeout")' true
 
-test_case 'a body that does not come to its end is given up with 408'
+test_case 'a body that stays incomplete is refused with 408'
 say 'PUT /kv/slow HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhal'
 expect 408 request-timeout
 field '.detail | test("--body-timeout")' true
@@ -94,7 +94,7 @@ field '.detail | test("--body-timeout")' false
 field '.detail | test("--bodies-max")' true
 
 stop_server
-test_case 'values that are refused by other limits are told'
+test_case 'a warning names a limit that excludes the largest values'
 for limits in '--value-max 9MiB --body-max 8MiB' '--value-max 3MiB --bodies-max 2MiB' \
     '--value-max 8MiB --body-max 8MiB'; do
     : >"$log"
@@ -106,7 +106,7 @@ done >"$work/told"
 is 'what was told' "$(grep -o -e '--bod.*' "$work/told")" $'--body-max\n--bodies-max'
 
 start_server --idle-timeout "$((times > 4 ? 20 : 3))s" --value-max 4MiB
-test_case 'a client that takes nothing of its replies is given up, over HTTP/2 too'
+test_case 'a client that reads none of its replies is disconnected, over HTTP/2, too'
 { printf '"'; bytes 1000000; printf '"'; } >"$work/large"
 answers 201 PUT /kv/large "@$work/large"
 is 'the requests' \

@@ -107,7 +107,7 @@ for kind in streams bodies; do
     calm
 done
 
-test_case 'what gave way is counted'
+test_case 'a metric counts exchanges that were ended in favour of others'
 request GET /metrics
 is 'requests that gave way, more than 100' \
     "$(awk '/^kindex_http_stalled_total/ { print ($2 > 100) }' "$answer")" 1

@@ -12,7 +12,7 @@ bytes_of_ballast() {
 
 start_server --disk-floor 2MiB
 
-test_case 'with room enough, as much as the floor is put by'
+test_case 'a ballast as large as the floor is reserved when there is room'
 answers 201 PUT /kv/disk/a 1 "${json[@]}"
 is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
 is 'its mode' "$(stat -c %a "$ballast")" 600
@@ -55,7 +55,7 @@ ends 0
 is 'what is worth a look' "$(awk '$1 == "warn" { print $2 }' "$work/out" | tr '\n' ' ')" 'ready disk '
 is 'what it says of writes' "$(grep -c 'reads and writes' "$work/out")" 0
 
-test_case 'the ballast was given up, as so little room is left'
+test_case 'the ballast is removed when little room is left'
 is 'the ballast' "$(ls "$ballast" 2>&1 | grep -c 'No such')" 1
 is 'the log' "$(($(grep -c 'event=ballast-given' "$log") > 0))" 1
 is 'the log' "$(($(grep -c 'event=disk-full' "$log") > 0))" 1
@@ -82,13 +82,13 @@ until_status 404 GET /indexes/by_n
 gives .count 0 GET /count?prefix=by_n
 answers 507 disk-full POST /indexes '{"name":"by_n","prefix":["disk"],"fields":["/n"]}' "${json[@]}"
 
-test_case 'a floor of 0 asks for nothing and puts nothing by'
+test_case 'a floor of 0 requires no free space and reserves no ballast'
 stop_server
 start_server --disk-floor 0
 answers 201 PUT /kv/disk/b 1 "${json[@]}"
 is 'the ballast' "$(ls "$ballast" 2>&1 | grep -c 'No such')" 1
 
-test_case 'with room again writes are taken, and the ballast is back'
+test_case 'writes are accepted, and the ballast returns, when there is room again'
 stop_server
 start_server --disk-floor 2MiB
 answers 201 PUT /kv/disk/c 1 "${json[@]}"

@@ -80,7 +80,7 @@ is 'lines about requests' "$(grep -c 'event=\(request\|slow-request\) ' "$log")"
 stop_server
 start_server --access-log "${unhurried[@]}"
 
-test_case 'with --access-log each request is a line'
+test_case '--access-log writes a line for each request'
 request PUT /kv/secretkey/1 '{"name":"secretvalue"}' \
     -H "traceparent: 00-$trace-$parent-00" -H 'X-Request-Id: put-1'
 line=$(wait_for_line request put-1)
@@ -103,7 +103,7 @@ id=$(header_value X-Request-Id)
 line=$(wait_for_line request "$id")
 is 'what has no route' "$(field_of route "$line") $(field_of status "$line")" 'none 404'
 
-test_case 'with --access-log what was no request is a line'
+test_case '--access-log writes a line for input that is not a request'
 answers 400 bad-request GET /kv/a/1 '' --http1.1 -H Host:
 id=$(header_value X-Request-Id)
 line=$(wait_for_line request "$id")
@@ -141,7 +141,7 @@ is 'lines with a key or a value' "$(grep -c 'secret' "$log")" 0
 stop_server
 start_server --slow-ms 0
 
-test_case 'slow requests are logged with what they read'
+test_case 'slow requests are logged with the number of entries that they read'
 answers 201 POST /indexes '{"name":"by_n","prefix":["m"],"fields":["/n"]}'
 for n in 1 2 3 4 5; do
     answers 201 PUT "/kv/m/$n" "{\"n\":$n,\"fill\":\"$(printf 'x%.0s' {1..400})\"}"
@@ -186,7 +186,7 @@ request GET '/slow?limit=2'
 field '.requests[1].target' '/kv/%FF"'
 field '.requests[0].target | [.[0:11], .[-6:], length]' '["/kv/a%C3%A9","%A9%C3",758]'
 
-test_case 'only so many are kept, in order'
+test_case 'a limited number of slow requests is kept, in order'
 curl --silent --output "$work/null" "$url/kv/m/[1-5]?x=[1-40]"
 request GET '/slow?limit=1000'
 field '.requests | length' 128
@@ -212,7 +212,7 @@ answers 403 forbidden GET /slow '' -H "Authorization: Bearer $reader"
 answers 200 GET /slow '' -H "Authorization: Bearer $admin"
 field '[.requests[] | select(.requestId == "read-1") | [.token, .target]]' "[[\"$(field_of token "$line")\",\"/kv/m/1\"]]"
 
-test_case 'what is not slow is not kept'
+test_case 'fast requests are not kept in the list of slow ones'
 stop_server
 rm -r "$work/data" # with the tokens
 start_server "${unhurried[@]}"

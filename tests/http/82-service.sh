@@ -108,7 +108,7 @@ sample() {
     grep -F "$1 " "$answer" | grep -v '^#' | sed 's/.* //'
 }
 
-test_case 'the figures count what was done'
+test_case 'the metrics count the requests that were made'
 is 'commits' "$(sample 'kindex_txn_total{result="commit"}')" 2
 is 'refused for a unique index' "$(sample 'kindex_txn_total{result="unique"}')" 1
 is 'refused otherwise' "$(sample 'kindex_txn_total{result="refused"}')" 0

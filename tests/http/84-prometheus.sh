@@ -95,7 +95,7 @@ curl --silent "$url/metrics" >"$work/metrics"
 is 'what promtool says of /metrics' "$(promtool check metrics <"$work/metrics" 2>&1)" ''
 is 'the names' "$(expressions names "$work/metrics" "$dashboard" "$rules")" ok
 
-test_case 'a metric that there is not is found'
+test_case 'a rule that names an unknown metric is found'
 sed '0,/kindex_txn_total/s//kindex_txns_total/' "$rules" >"$work/wrong.yaml"
 is 'the finding' "$(expressions names "$work/metrics" "$work/wrong.yaml" | head -1)" \
     'KindexCommitErrors: there is no metric kindex_txns_total'
@@ -121,7 +121,7 @@ is 'the panels' "$shown" ok
 sed '0,/sum by (method, route) (rate/s//sum by (method, route) (rat/' "$dashboard" >"$work/wrong.json"
 is 'a wrong expression' "$(expressions query "$prometheus" "$work/wrong.json" | grep -c 'unknown function')" 1
 
-test_case 'what is wrong with an index is noticed'
+test_case 'an alert names an index with conflicts'
 wait_until conflict_is_seen
 is 'the index of the alert' "$(alerts_of KindexIndexConflicted)" by_twice
 is 'alerts that did not wait' "$(api alerts '[.data.alerts[] | select(.state == "firing") | .labels.alertname]')" '[]'

@@ -44,7 +44,7 @@ is 'the key' "$(cmp "$work/key" "$work/key.before" && echo same)" same
 rm "$work/key.before"
 kindex keygen "$work/other"
 
-test_case 'a backup for the key is encrypted, and comes back with all entries'
+test_case 'a backup for the key is encrypted, and is restored with all entries'
 kindex backup "$work/backup" --encrypt-to "$work/key.pub"
 ends 0
 is 'its beginning' "$(head -n 1 "$work/backup")" kindex-encrypted-1

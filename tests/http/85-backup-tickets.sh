@@ -39,7 +39,7 @@ request GET /slow
 field '[.requests[] | select(.route == "/backup/tickets/{ticket}") | .target] | unique' '["/backup/tickets/{ticket}"]'
 is 'what has it' "$(grep -c "${address:16}" "$answer") $(grep -c "${address:16}" "$log")" '0 0'
 
-test_case 'only so many are open, and a used one makes room'
+test_case 'a limited number of tickets is open, and a used one makes room'
 for ((i = 0; i < 16; i++)); do
     answers 201 POST /backup/tickets
     [ $i -gt 0 ] || first=$(value .address)

@@ -57,7 +57,7 @@ cat "$work/piped" | "$KINDEX" restore - --data "$work/from-cat" 2>"$work/null"
 is 'from a pipe' $? 0
 
 if [ "$(id -u)" = 0 ]; then
-    test_case 'what root restores belongs to the owner of the directory'
+    test_case 'files that root restores belong to the owner of the directory'
     install -d -m 700 -o 1234 -g 4321 "$work/theirs"
     kindex restore "$work/piped" --data "$work/theirs"
     ends 0
@@ -150,7 +150,7 @@ kindex restore --archive "$work" --data "$work/x" --to yesterday
 ends 2
 is 'what was made' "$(ls -d "$work/x" 2>&1 | grep -c 'No such')" 1
 
-test_case 'what is no backup is said to be none'
+test_case 'a file that is not a backup is refused as such'
 restore "$work/users"
 ends 1
 complains 'users: it is not a backup'
@@ -222,7 +222,7 @@ ends 1
 complains 'a member of the archive is not readable'
 is 'what was written' "$(ls "$work/a" 2>&1 | grep -c 'No such')" 1
 
-test_case 'there are only so many backups at a time'
+test_case 'the number of concurrent backups is limited'
 slow=()
 for i in 1 2 3 4; do
     mkfifo "$work/fifo$i"

@@ -47,7 +47,7 @@ archived_at() {
 }
 is_archived() { [ "$(archived_at)" -gt "$1" ]; }
 
-test_case 'a wrong key, a missing one and a missing bucket are told, and no server starts'
+test_case 'a wrong key, a missing key and a missing bucket are reported, and no server starts'
 mkdir "$work/data"
 serve=("$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 --archive)
 refused() {

@@ -93,7 +93,7 @@ restore --to 0fffffffffffffff0000
 ends 1
 complains 'ends at versionstamp'
 
-test_case 'a log file that is missing is told, and what can be restored all the same'
+test_case 'a missing log file is reported, with the state that can still be restored'
 timeline=$archive/$(ls "$archive")
 gone=$(find "$timeline" -name 'log.*.zst' | sort | tail -1)
 cp -r "$timeline" "$work/whole"
@@ -113,7 +113,7 @@ complains "up to versionstamp $told"
 rm -rf "$timeline"
 cp -r "$work/whole" "$timeline"
 
-test_case 'a log file that is damaged is told, and what can be restored all the same'
+test_case 'a damaged log file is reported, with the state that can still be restored'
 find "$timeline" -name 'base-*' | sort | tail -n +2 | xargs rm
 printf 'xxxx' | dd of="$gone" bs=1 seek=5000 conv=notrunc status=none
 restore
@@ -129,7 +129,7 @@ complains "up to versionstamp $told"
 rm -rf "$timeline"
 cp -r "$work/whole" "$timeline"
 
-test_case 'of a backup that is damaged it is said that the one before it will do'
+test_case 'a damaged backup is reported, with the earlier one that can be restored'
 newest=$(find "$timeline" -name 'base-*' -printf '%f\n' | sort | tail -1)
 printf 'xxxx' | dd of="$timeline/$newest" bs=1 seek=2000 conv=notrunc status=none
 restore
@@ -175,7 +175,7 @@ restore --to "$stamp"
 ends 0
 same_as "$work/list.10"
 
-test_case 'of two stores that both continued one must be named'
+test_case 'restoring from two stores that both continued requires the name of one'
 mv "$work/data" "$work/second"
 mv "$work/first" "$work/data"
 archiving

@@ -135,7 +135,7 @@ for table in entries.db expiry.db catalog.db; do
     refused
 done
 
-test_case 'what was lost while the store was being made is not taken for damage'
+test_case 'a crash during the creation of the store is not treated as damage'
 rm -rf "$work/data"
 start_server
 stop_server
@@ -144,7 +144,7 @@ start_server
 is 'it is complete again' "$(find "$work/data" -name complete | wc -l)" 1
 stop_server
 
-test_case 'nothing is touched by a refusal'
+test_case 'a start that refuses damage changes no file'
 fresh_copy
 flip "$work/data/entries.db" 5000
 cp -r "$work/data" "$work/before"
@@ -161,7 +161,7 @@ for table in entries.db entries.db entries.db entries.db expiry.db catalog.db; d
     mended
 done
 
-test_case 'what another store has in the archive is not taken, and other files stay where they are'
+test_case 'objects of another store in the archive are ignored, and other files stay where they are'
 fresh_copy
 base=$(find "$archive" -name 'base-*')
 mkdir "$archive/another"

@@ -78,7 +78,7 @@ same PUT /kv/none 1 --header "If-Match: $etag"
 same POST /atomic '{"checks":[{"key":["none"],"versionstamp":"00000000000000010000"}],"mutations":[]}'
 same POST /v2/snapshot_read nonsense
 
-test_case 'what is written through it is written once'
+test_case 'a write through the standby is applied once'
 answers 200 POST /atomic '{"mutations":[{"type":"sum","key":["sum"],"value":1},
     {"type":"set","key":["b",1],"value":1}]}' "${json[@]}"
 for n in 1 2; do

@@ -115,7 +115,7 @@ cluster_end
 is 'processes' "$(pgrep -f -c -- "$place/")" 0
 cluster=''
 
-test_case 'a port that is taken is said, and nothing runs afterwards'
+test_case 'a port in use is reported, and no process stays'
 last_port=${ports[2]}
 ports[2]=${ports[0]}
 CLUSTER=$place PORTS="${ports[*]}" KINDEX=$KINDEX \

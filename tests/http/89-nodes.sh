@@ -78,7 +78,7 @@ body_is 3
 header Kindex-Node one
 
 # It has the old value in its cache, and its clock says that its lease has ended.
-test_case 'a node that was frozen never shows what is no longer so'
+test_case 'a node that was frozen never shows stale data'
 signal one STOP
 at two
 until_status 200 PUT /kv/b '4'

@@ -75,7 +75,7 @@ field .name Ada
 request GET '/list?prefix=people'
 field '.entries | length' 1
 
-test_case 'what was stored is there when the pooler has begun again'
+test_case 'stored entries are there after a restart of the pooler'
 end_pooler
 begin_pooler session 'default_pool_size=50'
 until_status 201 PUT /kv/people/2 '{"name":"Bob"}'

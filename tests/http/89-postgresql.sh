@@ -83,13 +83,13 @@ answers 200 GET /livez
 request GET /kv/people/4
 [ "$status" = 200 ] || expect 503 no-active-node
 
-test_case 'when the database is back, so is the service, and what it had said it stored'
+test_case 'when the database is back, the service and all acknowledged entries are, too'
 postgres_resume || exit 1
 until_status 201 PUT /kv/people/6 '{"name":"Fay","age":2}'
 gives '[.entries[].value.name]' '["Ada","Bob","Cyd","Dan","Fay"]' GET '/list?prefix=people'
 gives '[.entries[].value.age]' '[2,20,36,50,70]' GET '/list?index=by_age'
 
-test_case 'a connection that the database has closed is made again, unnoticed'
+test_case 'a connection that the database has closed is reopened, unnoticed by clients'
 postgres_query store "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE datname = 'store' AND pid <> pg_backend_pid()" >"$work/null"
 answers 404 GET /kv/nothing/like/it

@@ -46,7 +46,7 @@ read_after "$(of_header Kindex-At)" '/kv/users/bob?consistency=session'
 expect 200
 header Kindex-Node two
 
-test_case 'what a client has written is there when it reads, each time'
+test_case 'a client always reads its own write'
 for number in {1..30}; do
     at one
     request PUT /kv/counter "$number"

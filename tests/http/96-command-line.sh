@@ -70,7 +70,7 @@ ends 0
 kindex get users/ada --fields age
 prints '{"age":36}'
 
-test_case 'patch changes members, or carries out operations, and tells what it cannot'
+test_case 'patch changes members or carries out operations, and reports those that fail'
 kindex patch v/doc '{"n":1,"tags":["a"]}' --if-absent
 ends 0
 stamp=$(cat "$work/out")
@@ -258,7 +258,7 @@ kindex del --index by_n --start =0 -o raw
 prints 2
 kindex index rm by_n
 
-test_case 'of more entries than a commit changes all are patched, once'
+test_case 'more entries than fit one commit are all patched, each once'
 for ((n = 0; n < 1500; n++)); do
     echo "{\"key\":[\"many\",$n],\"value\":{}}"
 done >"$work/many"

@@ -33,7 +33,7 @@ kindex get bytes/1
 is bytes "$(wc -c <"$work/out")" 2
 kindex del bytes/1
 
-test_case 'the deepest value that is taken can be listed, read and saved'
+test_case 'the deepest value that is accepted can be listed, read and saved'
 deep=$(printf '[%.0s' {1..64})1$(printf ']%.0s' {1..64})
 kindex set deep/=1 1
 kindex set deep/=2 "$deep"
@@ -79,7 +79,7 @@ kindex del deep/=1
 kindex export deep -f "$work/link"
 is lines "$(wc -l <"$work/saved")" 2
 
-test_case 'import puts lines under a prefix, and leaves what is there'
+test_case 'import puts lines under a prefix, and leaves the entries there unchanged'
 kindex import "$work/users" --prefix copy/=1 --dry-run
 ends 0
 complains 'would import 3 entries'
@@ -124,7 +124,7 @@ is place "$(cut -d " " -f 1 "$work/state")" "$(wc -c <"$work/many")"
 kindex export many
 is entries "$(jq -c '{key,value}' "$work/out" | cmp - "$work/many" && echo same)" same
 
-test_case 'of lines with one key the first wins, or the last with --overwrite'
+test_case 'the first of several lines with one key wins, or the last with --overwrite'
 for round in {1..40}; do
     for key in {1..60}; do
         printf '{"key":["often",%d],"value":%d}\n' $key $round

@@ -182,7 +182,7 @@ complains 'cannot be written'
 ) | true
 is 'when a reader has gone' "$(cat "$work/complaint")" ''
 
-test_case 'what is no Kindex server is not taken for one'
+test_case 'a server that is not Kindex is recognized'
 node -e 'require("http").createServer((request, reply) => {
     reply.writeHead(200, { "Content-Type": "application/json" });
     reply.end("{\"entries\":[{\"key\":[\"\u001b[31m");
