@@ -22,7 +22,7 @@ static const char *const STATES[] = {[CHECK_OK] = "ok",
 
 struct check {
     enum check_state state;
-    const char *detail; /* of a state that is not ok */
+    const char *detail; /* detail of a state that is not ok */
 };
 
 /* A standby is ready if it knows the active node. */
