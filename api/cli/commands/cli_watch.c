@@ -14,7 +14,7 @@ struct watching {
     uint64_t count; /* lines shown */
     uint64_t resets;
     enum watch_event event; /* the current one */
-    int status;             /* of a failure that the server has sent */
+    int status; /* exit status for a failure that the server has sent */
 };
 
 /* True if the limit of lines is reached or the output has failed. */
