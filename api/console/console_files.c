@@ -7,11 +7,12 @@
 #include <zstd.h>
 
 enum {
-    PACK_LEVEL = 9,    /* of zstd: a millisecond for all files */
-    VERSION_BYTES = 6, /* of the hash that are shown */
+    PACK_LEVEL = 9, /* level of zstd: packing all files takes a millisecond */
+    VERSION_BYTES = 6, /* bytes of the hash that are shown */
 };
 
-/* Each file of this folder that a browser gets; make shape compares. */
+/* The files of this folder that browsers get; make shape checks that the list
+ * is complete. */
 #define JS "text/javascript; charset=utf-8"
 #define CONSOLE_FILES(X)                                                       \
     X(app, "app.js", JS)                                                       \
