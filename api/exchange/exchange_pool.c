@@ -12,8 +12,9 @@
 #include "exchange/request_log.h"
 
 enum {
-    MEMORY_POOL = 4 * 1024, /* of one request, without malloc */
-    FREE_MAX = 256          /* exchanges kept for reuse */
+    MEMORY_POOL =
+        4 * 1024,  /* memory of one request, allocated without malloc */
+    FREE_MAX = 256 /* exchanges kept for reuse */
 };
 
 /* The exchange is a talloc root: talloc_free frees all that it holds. */

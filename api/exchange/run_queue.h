@@ -27,9 +27,9 @@ struct slow_disk {
 
 struct run_queue {
     struct service *service;
-    struct kx_reader *reader;  /* of the loop's thread; confined while reads
-                                * are beside it. NULL: the store is not open
-                                * (a standby) */
+    struct kx_reader
+        *reader; /* reader of the loop's thread; limited to memory while
+                  * reads_beside. NULL: the store is not open (a standby) */
     struct fiber_pool *fibers; /* on which handlers run */
     struct forward *forward;   /* of the loop; NULL: there are no other
                                 * nodes */
@@ -53,13 +53,13 @@ struct run_queue {
     struct timer_heap alarms; /* for when their waits end */
     uint64_t handled_ns;      /* alarms due by then have been handled */
     struct exchanges awaiting; /* wait for their client (charge.c) */
-    uint64_t now_ns;           /* of this turn of the loop, about */
+    uint64_t now_ns;           /* approximate time of this turn of the loop */
     bool reads_beside;         /* workers do what needs a view: always in front
                                 * of a database, and while the disk is slow */
     struct slow_disk disk;
     uint64_t look_ns; /* charge_end_stalled has nothing to do before */
     size_t in_flight; /* exchanges begun and not ended */
-    size_t awaited;   /* of these, waiting for the core */
+    size_t awaited;   /* exchanges in flight that wait for the core */
     bool closing;     /* nothing may be parked any longer */
 };
 

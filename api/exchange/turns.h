@@ -38,7 +38,7 @@ struct client_turns {
 };
 
 enum {
-    TURN_NS = 1000000, /* of a client, before the next one has its turn */
+    TURN_NS = 1000000, /* length of one client's turn */
     TURNS_A_START = 16
 };
 

@@ -38,7 +38,7 @@ struct workers {
     atomic_uint_fast64_t reads;      /* of the disk */
     atomic_uint_fast64_t slow_reads; /* of these */
     struct worker *all;
-    size_t count; /* of those that run */
+    size_t count; /* number of running threads */
 };
 
 /* ---- Queues ------------------------------------------------------------- */
