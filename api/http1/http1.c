@@ -19,9 +19,9 @@
 #include "http/router.h"
 
 enum {
-    BODY_MEMORY = 16 * 1024, /* of a connection, in addition to the request's
-                              * headers: for pieces of bodies, and for the
-                              * library's part of a reply's head */
+    BODY_MEMORY = 16 * 1024, /* memory of a connection in addition to the
+                              * request's headers: for pieces of bodies, and for
+                              * the library's part of a reply's head */
     HEADER_MEMORY = 64,      /* kept by the library for each header */
     STREAM_BLOCK = 1024,    /* allocated for each stream, used only for HTTP/1.0
                              */
