@@ -55,7 +55,7 @@ static void add_conflict(struct conflict_page *page,
 }
 
 /* Adds groups until the page is full. KX_OK: more groups follow after
- * page->paging.after. KX_END: these were all. */
+ * page->paging.after. KX_END: no groups follow. */
 static enum kx_status add_all(struct conflict_page *page,
                               struct kx_reader *reader, struct kx_buffer *out)
 {
