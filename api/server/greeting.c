@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The look-up is for an index that is ready: the declaration waits for it. */
+/* The declaration waits until the index is ready, so that the look-up works. */
 static void print_commands(const char *url, const char *bearer)
 {
     printf("curl%s -X PUT %s/kv/people/1 --json "

@@ -15,7 +15,8 @@ enum {
     MAPPED_MIN = 128 << 10, /* bytes of a piece that is mapped by itself */
     TOP_MAX = 1 << 20,      /* free at the end of a heap before it shrinks */
     HEAPS_MAX = 2,          /* of many threads: each heap has its own holes */
-    FALL_MIN = 16 << 20 /* of the bodies' bytes, before holes are looked for */
+    FALL_MIN = 16 << 20 /* decrease of the bytes in bodies after which holes are
+                         * searched for */
 };
 
 void heap_configure(bool many)

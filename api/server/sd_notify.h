@@ -4,8 +4,8 @@
 #define API_SD_NOTIFY_H
 
 /* Sends the text (READY=1, STOPPING=1) to the socket that NOTIFY_SOCKET names;
- * does nothing without one, and a supervisor that does not listen is no error
- * of the service. */
+ * does nothing if it is not set. A supervisor that does not listen is not an
+ * error. */
 void sd_notify_send(const char *text);
 
 #endif
