@@ -13,8 +13,8 @@ enum {
     FILL_PERCENT = 95,
     LEAVE_PERCENT = 1, /* fuller pages are moved, not merged */
 
-    /* The length of the list of free pages for which the file is shortened, and
-     * the number of tries: the library leaves some pages each time. */
+    /* The file is shortened if its number of free pages is in this range. The
+     * library leaves some pages each time, so there are several tries. */
     FREE_MIN = 64,
     FREE_MAX = 32768,
     FREE_PART = 4, /* shorten if at least a quarter of the file is free */
