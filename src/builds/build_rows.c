@@ -39,7 +39,8 @@ struct build_rows {
     size_t capacity;
     const struct build_window *window; /* only while a scan is read */
     struct extract extract;
-    struct extract others;   /* of the other indexes, whose cost is added */
+    struct extract
+        others; /* extraction for the other indexes, whose cost is added */
     struct plan_load load;   /* of all indexes; as the window */
     struct kx_fault failure; /* status KX_OK: none */
     struct kx_buffer key;    /* scratch */
