@@ -138,8 +138,8 @@ static void wait_returned(struct commit_queue *queue)
 
 /* ---- Waiting for more commits --------------------------------------------
  *
- * Correctness does not depend on it: a wait that is cut short, or that takes
- * its whole time, only makes another batch. */
+ * Waiting does not affect correctness: a wait that is too short or too long
+ * only changes how commits are batched. */
 
 static bool is_enough(const struct commit_queue *queue)
 {

@@ -32,7 +32,7 @@ enum {
     COMMIT_DELAY_COMMITS = 8,
     COMMIT_DELAY_NS = 500000,
     COMMIT_TURN_UNITS = 1000000, /* about 1 ms */
-    COMMIT_LONG_UNITS = 20000000 /* of a commit that is long, and of the commits
+    COMMIT_LONG_UNITS = 20000000 /* cost of a long commit, and of the commits
                                   * after which a batch is closed: 20 ms */
 };
 

@@ -167,8 +167,8 @@ struct kx_watch {
     bool told;                /* the ticket will go out with the answers */
     bool changed;             /* since the last wait */
     bool of_prefix;
-    struct dirty_keys *dirty; /* of a prefix: which keys, if it collects them;
-                               * else NULL */
+    struct dirty_keys *dirty; /* the changed keys, if a watch of a prefix
+                               * collects them; otherwise NULL */
     size_t count;
     struct interest interests[];
 };

@@ -23,8 +23,8 @@ void watch_note(struct watch_set *set, const struct row_write *rows,
  * will be answered. */
 void watch_note_all(struct watch_set *set);
 
-/* The tickets to be answered now, linked by next, in front of `list`. The
- * changes that were noted are on disk. */
+/* Returns the tickets to answer now, linked by next and followed by `list`. The
+ * noted changes must be on disk. */
 struct kx_ticket *watch_take(struct watch_set *set, struct kx_ticket *list);
 
 /* kx_watch_open, kx_watch_open_prefix and kx_watch_cancel (kindex/watch.h). Any

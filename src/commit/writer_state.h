@@ -41,7 +41,7 @@ struct writer {
     struct tokens *tokens;
     bool unpaced; /* kx_options */
     /* Batches. */
-    struct plan *plan;      /* of the last one: view points into it */
+    struct plan *plan;      /* plan of the last batch: view points into it */
     unsigned pessimistic;   /* batches left without optimistic assumptions */
     int64_t next_expiry_ms; /* no entry, and no outcome, expires before this */
     uint64_t removed_rows;  /* of entries, since compact_job_reset */
