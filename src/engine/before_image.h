@@ -13,7 +13,8 @@ struct net_change {
     struct kx_slice stored; /* the record before the batch */
     struct kx_slice now;    /* the record after the batch */
     bool unread;            /* stored is unknown: the row was never read */
-    bool assumed_absent;    /* an optimistic plan has assumed so, unread */
+    bool assumed_absent; /* an optimistic plan assumed that the row is absent,
+                          * without reading it */
     /* In a before image, grows along the keys. Changes with the same gap are of
      * absent rows, between which the table had no row before the batch. */
     uint32_t gap;
