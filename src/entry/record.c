@@ -71,8 +71,8 @@ static bool read_owner(struct kx_slice *rest, struct record *record)
     return record->owner_at != 0 || take_slice(rest, 2, &record->owner);
 }
 
-/* Members are set one by one: this runs for each entry of a list, and to clear
- * or copy the whole struct takes several times as long. */
+/* Sets the members one by one: this runs for each entry of a list, and clearing
+ * or copying the whole struct takes several times as long. */
 bool record_read(struct kx_slice bytes, struct record *record_out)
 {
     if (bytes.size == 0)
