@@ -18,7 +18,7 @@ struct patching {
     struct kx_buffer next;
     struct kx_buffer insertion; /* scratch of an edit */
     struct kx_buffer moved;     /* the operand of move and copy */
-    struct kx_buffer path;      /* of the present operation, as `from` */
+    struct kx_buffer path;      /* path of the present operation */
     struct kx_buffer from;
     struct kx_slice operand;
     struct kx_slice item;    /* the whole operation */
