@@ -75,7 +75,8 @@ struct kx_decryption *kx_decrypt_begin(void *memory,
 enum kx_status kx_decrypt_add(struct kx_decryption *decryption,
                               struct kx_slice bytes, struct kx_buffer *out,
                               struct kx_fault *fault);
-/* Appends the rest. KX_OK: that was all of the file; else KX_BAD_ARCHIVE. */
+/* Appends the remaining content. KX_OK if the file is complete; otherwise
+ * KX_BAD_ARCHIVE. */
 enum kx_status kx_decrypt_end(struct kx_decryption *decryption,
                               struct kx_buffer *out, struct kx_fault *fault);
 
