@@ -1,7 +1,7 @@
 /* Further owners of a value in a unique index. They arise when the index is
  * declared over entries that share a value already.
  *
- * The first owner found has the ordinary row. Each other one has a conflict
+ * The first owner found has the ordinary row. Each further owner has a conflict
  * row: [name] FE [value] [owner]. No key part begins with FE, so these rows lie
  * together and apart from clients' keys. They hold no value. An index with
  * conflict rows is not ready. Their number is counted with every batch; when

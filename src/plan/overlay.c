@@ -48,7 +48,7 @@ struct overlay {
     struct arena arena; /* of slots and records */
     struct slot *slots;
     struct slot *last; /* found by the last search, or NULL */
-    unsigned hash;     /* of the key of a search that found none */
+    unsigned hash;     /* hash of the key of a search without a result */
     size_t changed_count;
     size_t bytes;
     struct journal_row *journal;

@@ -78,7 +78,9 @@ bool plan_resolves(const struct plan *plan)
 
 /* ---- Prefetching -------------------------------------------------------- */
 
-enum { PREFETCH_KEYS = 1024 /* of commits, about, at a time */ };
+enum {
+    PREFETCH_KEYS = 1024 /* approximate number of keys prefetched at a time */
+};
 
 static void add(struct kx_slice *keys, size_t *count, struct kx_slice key)
 {

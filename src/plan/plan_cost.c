@@ -267,7 +267,7 @@ enum kx_status plan_cost_entry(const struct plan_load *load,
 
 /* ---- Refusals of background work ----------------------------------------- */
 
-/* The key is named last: a long one is cut. */
+/* The detail names the key last, because a long key is truncated. */
 enum kx_status plan_refuse_entry(struct kx_fault *fault, void *mem,
                                  struct kx_slice key, struct kx_slice why)
 {

@@ -350,7 +350,7 @@ enum kx_status plan_results_begin(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;
     plan->result_bytes = 0;
-    plan_results_drop(commit); /* of a plan that was made before */
+    plan_results_drop(commit); /* results of an earlier plan of the commit */
     if (!asks(commit))
         return KX_OK;
     commit->results = talloc_zero_array(commit->memory, struct kx_result,
