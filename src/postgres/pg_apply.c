@@ -12,7 +12,7 @@
 
 enum {
     LIST_ROWS = 1024,      /* most rows of one statement */
-    LIST_BYTES = 4 << 20,  /* of values, after which a statement ends */
+    LIST_BYTES = 4 << 20,  /* bytes of values after which a statement ends */
     RESOLVE_MS = 10000,    /* to learn the outcome after a lost connection */
     RESOLVE_LOOK_MS = 100, /* between two attempts */
     LOG_KEPT = 10000       /* rows kept in log */

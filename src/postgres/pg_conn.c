@@ -177,7 +177,7 @@ static bool is_left(const struct pg_conn *conn)
     return conn->server.moves != atomic_load(&conn->target->servers->moves);
 }
 
-/* Loses a connection whose wait for an answer has ended without one. */
+/* Marks a connection as lost because no answer arrived. */
 static enum kx_status lose_unanswered(struct pg_conn *conn)
 {
     const char *why = PQerrorMessage(conn->libpq);
@@ -490,7 +490,7 @@ struct dial {
     size_t host;      /* the next to be resolved */
     size_t places;
     struct pg_place place[DIAL_TRIES_MAX];
-    size_t count; /* of tries; those of the first places */
+    size_t count; /* number of tries, which begin with the first places */
     struct dial_try tries[DIAL_TRIES_MAX];
     struct kx_fault fault; /* the first */
 };
