@@ -34,9 +34,9 @@ struct sampling {
     void *context;
     uint64_t cost; /* bytes read; `take` may add the cost of its work */
     /* Result. */
-    bool all;      /* every entry was given */
+    bool all;      /* every entry was visited */
     uint64_t rows; /* read, those of indexes included */
-    double share;  /* of the table that these rows take; 0: unknown */
+    double share;  /* share of the table that these rows take; 0: unknown */
 };
 
 /* Where the runs of a sample begin: the first and the last key are read as long
@@ -365,8 +365,9 @@ static void path_survey_warn(const struct path_survey *survey,
 
 enum {
     KEYS_MAX = 20000, /* values of a unique index, or groups, to compare */
-    ROW_COST = 200,   /* of making a row, in bytes that could be read instead */
-    ROW_BYTES = 12,   /* what a row takes beside key and record */
+    ROW_COST = 200, /* cost of making a row, in bytes that could be read in the
+                     * same time */
+    ROW_BYTES = 12, /* what a row takes beside key and record */
     PAGE_FILL_PERCENT = 70,      /* of a page is used when a build is done */
     ENTRIES_PER_SECOND = 400000, /* read, or written, by a build */
     KEY_SHOWN = 120,             /* bytes of a key in a warning */

@@ -629,7 +629,9 @@ static bool match_implied_fields(const struct declaration *index,
            has_field_at(index, condition->path);
 }
 
-enum { PAIR_COST = 8 }; /* of comparing two values, in bytes that are copied */
+enum {
+    PAIR_COST = 8
+}; /* cost of comparing two values, in bytes copied in the same time */
 
 /* An index and a query while they are compared. */
 struct matcher {

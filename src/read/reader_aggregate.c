@@ -11,10 +11,10 @@
 
 /* ---- Adding up ---------------------------------------------------------- */
 
-/* Two buffers in turn: what has been added up, and the next sum. */
+/* Two buffers that alternate: the sum so far, and the next sum. */
 struct roll_up {
     struct kx_buffer sums[2];
-    int last; /* of them, the one with the sum so far */
+    int last; /* the buffer with the sum so far */
 };
 
 static enum kx_status add_group(struct roll_up *roll, struct kx_slice totals)

@@ -374,7 +374,7 @@ static enum kx_status find_by_keys(struct kx_reader *reader, size_t number,
     return KX_ABSENT;
 }
 
-/* Does what find_by_keys does, by any index or without one. */
+/* As find_by_keys, for any index or none. */
 static enum kx_status find_before(struct kx_reader *reader, size_t number,
                                   struct kx_slice entry,
                                   const struct index **known)

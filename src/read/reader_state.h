@@ -12,7 +12,7 @@
 /* The position in a list of conflicts. */
 struct conflict_group {
     const struct index *index;
-    struct kx_slice owner; /* of the row that the scan is at */
+    struct kx_slice owner; /* owner of the row at the scan's position */
     bool found;            /* an entry of the group is known */
     bool open;             /* and was returned */
     bool waits; /* the row at the scan's position was not returned yet */
