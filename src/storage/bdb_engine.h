@@ -8,8 +8,8 @@
 
 struct env;
 
-/* Returns the engine of an open environment, which lives as long. Never NULL.
- */
+/* Returns the engine of an open environment, valid as long as the environment.
+ * Never NULL. */
 struct engine *bdb_engine(struct env *env);
 
 /* Makes a mark with the batch's stamp follow each batch in the log, from now on

@@ -15,8 +15,8 @@ struct env_options {
     uint64_t cache_bytes;  /* page cache, including the library's overhead */
     bool fatal; /* recover from the whole log instead of the last checkpoint:
                  * for older files from a backup */
-    struct dir_lock *lock; /* of the directory, held by the caller; NULL: the
-                            * environment locks the directory */
+    struct dir_lock *lock; /* the directory's lock, held by the caller; NULL:
+                            * the environment locks the directory */
     uint64_t disk_floor;   /* bytes. The ballast is removed if less than half of
                             * it is free; log files are preallocated only if
                             * twice as much stays free */
