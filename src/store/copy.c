@@ -118,8 +118,9 @@ static void copy_place_close(struct kx_store *place)
 
 enum {
     BATCH_ROWS = 8192,
-    BATCH_BYTES = 4 << 20, /* of keys and values, after which a batch ends */
-    FLUSH_BATCHES = 16     /* batches between two checks of the free space */
+    BATCH_BYTES =
+        4 << 20,       /* bytes of keys and values after which a batch ends */
+    FLUSH_BATCHES = 16 /* batches between two checks of the free space */
 };
 
 /* The rows of the next batch. */
