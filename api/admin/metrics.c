@@ -175,16 +175,16 @@ static void write_node(const struct service *service, bool active,
     metrics_text_gauge(out, "kindex_node_active",
                        "1 while this process has the store.", active);
     metrics_text_gauge(out, "kindex_epoch",
-                       "Counts the times that the lease of the store in a "
-                       "database was taken.",
+                       "Times that a node took the lease of the store in a "
+                       "database.",
                        (double)epoch);
     metrics_text_head(out, "kindex_fenced_total", "counter",
-                      "How often another node took the lease from this "
+                      "Times that another node took the lease from this "
                       "process.");
     metrics_text_add(out, "kindex_fenced_total %llu\n",
                      (unsigned long long)service->role.fenced);
     metrics_text_head(out, "kindex_takes_total", "counter",
-                      "How often this process became the active node.");
+                      "Times that this process became the active node.");
     metrics_text_add(out, "kindex_takes_total %llu\n",
                      (unsigned long long)atomic_load(&service->role.takes));
 }

@@ -112,8 +112,8 @@ static void write_forwarded(const struct counters *counters,
         [FORWARDED_UNANSWERED] = "unanswered",
         [FORWARDED_REFUSED] = "refused"};
     metrics_text_head(out, "kindex_forwarded_total", "counter",
-                      "Requests of a node that is not active, by what became "
-                      "of them at the active one.");
+                      "Requests that a node passed on to the active node, by "
+                      "result.");
     for (size_t i = 0; i < FORWARDED_RESULTS; i++)
         metrics_text_add(
             out, "kindex_forwarded_total{result=\"%s\"} %llu\n", RESULTS[i],
@@ -129,8 +129,8 @@ void metrics_write_requests(const struct service *service,
     for_each(service, write_total, out);
     metrics_text_head(
         out, "kindex_http_request_duration_seconds", "histogram",
-        "Time from a whole request to its reply, or to the beginning "
-        "of a stream, without what the client asked to wait for.");
+        "Time from a complete request to its reply, or to the beginning "
+        "of a stream, excluding waits that the client asked for.");
     for_each(service, write_duration, out);
     metrics_text_gauge(out, "kindex_http_requests_in_flight",
                        "Requests not replied yet.",
