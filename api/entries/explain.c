@@ -1,7 +1,7 @@
-/* POST /explain: which index answers a query, by which request, and how many
- * entries that request reads; why each other index does not answer it; and if
- * none does, the declaration of one that would. The same for the number of the
- * entries. Entries are read only for the estimates. */
+/* POST /explain: shows which index answers a query, the request to send, and
+ * how many entries that request reads; why each of the other indexes cannot
+ * answer it; and if none can, a declaration of an index that could. Does the
+ * same for a count of the entries. Entries are read only for the estimates. */
 #include "entries/explain.h"
 
 #include <stdio.h>
@@ -294,10 +294,11 @@ struct explanation {
     uint64_t filtered_cost; /* entries that the best request with `where` reads
                              */
     struct kx_buffer filtered;
-    bool answered;         /* an index answers, or will when it is built */
-    struct kx_buffer held; /* name of the index that has the count of all */
+    bool answered; /* an index answers, or will when it is built */
+    struct kx_buffer
+        held; /* name of the index that holds the count of all entries */
     const struct kx_index_match
-        *counting; /* or the range of totals to add up */
+        *counting; /* the range of totals to add up, or NULL */
     bool counted;  /* an index counts, or will when it is built */
 };
 

@@ -660,7 +660,8 @@ static void add_advice(struct kx_fault *fault)
              "; with ?new=KEY it is stored under KEY");
 }
 
-/* A new entry has another address than this request, so 201 has a Location. */
+/* A new entry's address differs from that of this request, so 201 has a
+ * Location. */
 void kv_put_by(struct request *request, struct reply *reply)
 {
     struct kx_commit *commit = &request->commit;

@@ -72,8 +72,8 @@ bool watch_event_id_read(struct kx_slice text, uint64_t *stamps, size_t count)
 
 /* ---- The stream --------------------------------------------------------- */
 
-/* What one client watches and has seen: the state of the stream that is the
- * reply. Lies in the request's memory. */
+/* The keys that one client watches, and the state of each that it has seen: the
+ * state of the reply's stream. Lies in the request's memory. */
 struct watch_stream {
     struct stream stream;
     struct kx_watch *watch;
@@ -121,8 +121,8 @@ static void add_absent(struct watch_stream *watch, size_t i,
     kx_add_text(out, "\"}");
 }
 
-/* Skips a key of an index that is not ready: when the index becomes ready,
- * there is news of the key. */
+/* Skips a key of an index that is not ready: when the index becomes ready, the
+ * watch reports the key. */
 static enum kx_status add_key(struct watch_stream *watch, size_t i,
                               struct event *event)
 {
