@@ -107,7 +107,7 @@ int charge_timeout_ms(const struct run_queue *queue);
 void charge_memory(struct exchange *exchange);
 /* Counts the stack of a handler that is about to be parked. */
 void charge_stack(struct exchange *exchange);
-/* Must the reply be refused for lack of memory? */
+/* True if the reply must be refused for lack of memory. */
 bool charge_refuses_reply(struct exchange *exchange);
 /* Counts the memory of the values decoded from the body. False for a large body
  * if the bodies exceed the memory limit even without these values. */

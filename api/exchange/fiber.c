@@ -41,8 +41,8 @@
 
 enum {
     FREE_MAX = 256, /* stacks that a pool keeps for reuse */
-    /* The tops of stacks begin at so many different offsets, a step apart:
-     * otherwise they would compete for the same sets of the caches. */
+    /* The tops of stacks begin at this many different offsets, a step apart:
+     * otherwise they would compete for the same cache sets. */
     OFFSETS = 15,
     OFFSET_STEP = 1088
 };

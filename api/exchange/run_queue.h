@@ -42,16 +42,17 @@ struct run_queue {
     struct turns turns;         /* exchanges that wait for others */
     struct client_turns others; /* of exchanges without a client */
     struct exchange_list later; /* streams that wait for memory */
-    uint64_t later_ns;        /* when these join `turns`, while there are any */
-    uint64_t busy_until_ns;   /* answers that come later in this turn of the
-                               * loop wait for another turn. UINT64_MAX before
-                               * the first */
-    uint64_t begin_left_ns;   /* time that handlers which begin in this turn may
-                               * still take. UINT64_MAX before the first */
-    uint64_t slices_end_ns;   /* of this turn of the loop */
-    struct exchanges waiting; /* for news; the core has their request.wait */
-    struct timer_heap alarms; /* for when their waits end */
-    uint64_t handled_ns;      /* alarms due by then have been handled */
+    uint64_t later_ns;      /* when these join `turns`, while there are any */
+    uint64_t busy_until_ns; /* answers that come later in this turn of the
+                             * loop wait for another turn. UINT64_MAX before
+                             * the first */
+    uint64_t begin_left_ns; /* time that handlers which begin in this turn may
+                             * still take. UINT64_MAX before the first */
+    uint64_t slices_end_ns; /* of this turn of the loop */
+    struct exchanges
+        waiting; /* for a notification; the core has their request.wait */
+    struct timer_heap alarms;  /* for when their waits end */
+    uint64_t handled_ns;       /* alarms due by then have been handled */
     struct exchanges awaiting; /* wait for their client (charge.c) */
     uint64_t now_ns;           /* approximate time of this turn of the loop */
     bool reads_beside;         /* workers do what needs a view: always in front
