@@ -150,8 +150,9 @@ bool request_work(struct request *request, work_fn *work, void *arg);
 bool request_commit(struct request *request);
 /* Waits until other requests had their turn. */
 bool request_turn(struct request *request);
-/* Waits until request->wait has ended: by news for its ticket, which the store
- * has, at its end time, or because the server stops (service->stopping). */
+/* Waits until request->wait has ended: by a notification through its ticket,
+ * which the store has, at its end time, or because the server stops
+ * (service->stopping). */
 bool request_wait(struct request *request);
 /* Sends the body of the reply as a chunk of the stream, which has no `next`,
  * and waits until the client has taken it. The reply ends when the handler

@@ -17,9 +17,10 @@ struct role {
     /* Set before the loops start. */
     bool shared; /* the store is in a database, for one of several nodes */
     char node[KX_NODE_MAX + 1]; /* the name of this one */
-    uint64_t fenced; /* how often another node took the lease from this process,
-                      * which then restarted as a standby */
-    atomic_uint_fast64_t takes; /* how often this process became active */
+    uint64_t fenced; /* number of times that another node took the lease from
+                      * this process, which then restarted as a standby */
+    atomic_uint_fast64_t
+        takes; /* number of times that this process became active */
     /* Under `lock`. */
     pthread_mutex_t lock;
     struct kx_holder holder;

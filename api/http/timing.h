@@ -1,6 +1,6 @@
 /* The phases of a request's time. Waits are measured; the remaining time is the
- * handler's. Waiting for news (request_wait) does not count, since the client
- * asked for it. */
+ * handler's. Waiting for a notification (request_wait) does not count, since
+ * the client asked for it. */
 #ifndef API_TIMING_H
 #define API_TIMING_H
 
@@ -30,7 +30,7 @@ struct timing {
 /* Starts the clock. */
 void timing_begin(struct timing *timing);
 /* The request is parked, and continues after waiting for `phase`; PHASE_COUNT
- * stands for news. */
+ * stands for a notification. */
 void timing_park(struct timing *timing);
 void timing_resume(struct timing *timing, enum request_phase phase);
 /* The reply is ready. `times` are the milestones of its commit, or NULL. */
