@@ -20,8 +20,8 @@ enum kx_status txn_apply(struct env *env, const struct row_write *writes,
  */
 enum kx_status txn_apply_part(struct env *env, const struct row_write *writes,
                               size_t count, enum row_order order);
-/* Undoes the parts that txn_apply has not committed. Does nothing if there are
- * none to undo. */
+/* Undoes the parts that txn_apply has not committed. Does nothing if no part
+ * was applied. */
 void txn_take_back(struct env *env);
 
 #endif
