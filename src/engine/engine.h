@@ -181,7 +181,7 @@ static inline enum kx_status engine_apply_part(struct engine *engine,
 }
 
 /* Undoes the parts of a batch that engine_apply has not completed. Does nothing
- * if there are none to undo. */
+ * if no part was applied. */
 static inline void engine_take_back(struct engine *engine)
 {
     engine->calls->take_back(engine);
