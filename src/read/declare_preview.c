@@ -73,7 +73,7 @@ static bool exhausted(const struct walk *walk)
     return walk->sample->cost >= ENTRY_SAMPLE_COST_MAX;
 }
 
-/* Adds a run of so many rows that ended before `next`. */
+/* Adds a run of `rows` rows that ended before `next`. */
 static void count_run(struct walk *walk, uint64_t rows, struct kx_slice next)
 {
     struct sampling *sample = walk->sample;
@@ -214,7 +214,7 @@ enum {
 struct path_survey_path {
     struct kx_slice path;
     const char *role;      /* "the field" */
-    uint64_t found;        /* in so many documents */
+    uint64_t found;        /* number of documents that have the path */
     struct kx_slice meant; /* the nearest member's name there, or empty */
     size_t distance;
 };
@@ -552,9 +552,9 @@ static uint64_t scaled(uint64_t number, double factor)
     return (uint64_t)((double)number * factor + 0.5);
 }
 
-/* No index covers the rows of another; only under an empty prefix do they lie
- * among the rows that are counted. Elsewhere the sampled rows tell whether rows
- * are larger or smaller there than in the rest of the table. */
+/* Estimates how many entries the index covers. Under an empty prefix these are
+ * all entries. Under another prefix the number follows from its share of the
+ * table, corrected by the size of the sampled rows. */
 static uint64_t count_entries(const struct writer *writer,
                               const struct sampling *sample)
 {

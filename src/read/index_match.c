@@ -494,8 +494,8 @@ static struct kx_slice match_bounds_join(void *mem, struct kx_slice prefix,
 
 /* ---- What conditions imply ---------------------------------------------- */
 
-/* What conditions imply: that another condition holds, or that a value exists.
- */
+/* Implications of conditions: that another condition holds, or that a value
+ * exists. */
 
 bool index_match_needs_value(const struct condition *condition)
 {
@@ -576,8 +576,8 @@ static bool match_implied(const struct condition *list, size_t count,
     return false;
 }
 
-/* Do the query's conditions imply an indexable value at the path? With `each`
- * also indexable elements of an array there. */
+/* True if the query's conditions imply an indexable value at the path, or with
+ * `each` also indexable elements of an array there. */
 static bool match_implied_value(const struct declaration *asked,
                                 struct kx_slice path, bool each)
 {
@@ -619,8 +619,9 @@ static bool match_implied_order(const struct declaration *asked,
     return has_field_at(asked, path);
 }
 
-/* Does an entry meet this condition (`exists`) because the index has it? Unless
- * it has those without, an index has only entries with values of its fields. */
+/* True if every entry in the index meets this condition (`exists`). An index
+ * has only entries with values of its fields, unless it also takes entries
+ * without them. */
 static bool match_implied_fields(const struct declaration *index,
                                  const struct condition *condition)
 {
@@ -642,13 +643,14 @@ struct matcher {
     size_t equal;         /* fields that are compared with eq */
     struct kx_slice last; /* what the last of them must equal */
     bool ranged;          /* the next one has bounds */
-    const struct condition *in; /* of one of these fields, or NULL */
-    size_t in_at;               /* the number of this field */
-    bool by_value;              /* the order asked for begins with it */
-    bool indexed;               /* the entries are those of an index */
-    size_t sorted; /* fields and key parts after the equal ones that the order
-                    * asks for */
-    bool turned;   /* the order asked for is the opposite of the index's */
+    const struct condition
+        *in;       /* a condition `in` on one of the equal fields, or NULL */
+    size_t in_at;  /* number of the field of `in` */
+    bool by_value; /* the requested order begins with the field of `in` */
+    bool indexed;  /* the entries are those of an index */
+    size_t sorted; /* number of fields and key parts, after the equal ones, in
+                    * the requested order */
+    bool turned;   /* the requested order is the reverse of the index's */
     bool partial;  /* conditions are answered by the index's own */
 };
 
@@ -789,8 +791,8 @@ static bool is_fixed(const struct matcher *matcher, const struct field *field)
     return false;
 }
 
-/* Is it the order of the values of `in`? They are compared as they are given.
- */
+/* True if the query asks for the order of the values of `in`, which are
+ * compared as given. */
 static bool is_by_value(struct matcher *matcher, const struct field *asked)
 {
     const struct field *field = &matcher->index->fields[matcher->in_at];

@@ -11,7 +11,7 @@ enum kx_status index_match_make(void *mem, const struct declaration *index,
                                 const struct kx_query *query,
                                 struct kx_index_match *match_out);
 
-/* What comparing the index with the query costs, in bytes: of the values that
+/* The cost of comparing the index with the query, in bytes: of the values that
  * the match may copy, and of pairs of values of both; 0 when their prefixes
  * differ, since nothing is compared then. */
 size_t index_match_cost(const struct declaration *index,
@@ -25,11 +25,11 @@ size_t index_match_values(const struct declaration *asked);
 enum kx_status index_match_entries(void *mem, const struct kx_query *query,
                                    struct kx_index_match *match_out);
 
-/* Does the condition imply a value that can be indexed? */
+/* True if the condition implies a value that can be indexed. */
 bool index_match_needs_value(const struct condition *condition);
 
-/* Does the condition concern the unchanged value at its path: no key part, no
- * fold, no each? */
+/* True if the condition is on the unchanged value at its path: no key part, no
+ * fold, no each. */
 bool index_match_is_plain(const struct condition *condition);
 
 #endif

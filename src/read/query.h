@@ -17,13 +17,13 @@ struct kx_query {
 /* The place that a condition compares, as a field. */
 struct field query_subject(const struct condition *condition);
 
-/* Are both taken from the same place? */
+/* True if both are taken from the same place. */
 bool query_same_place(const struct field *a, const struct field *b);
 
-/* Are both taken from the same place and folded in the same way? */
+/* True if both are taken from the same place and folded in the same way. */
 bool query_same_field(const struct field *a, const struct field *b);
 
-/* Must the entries be read as well if the index answers the query? */
+/* True if the entries must be read as well when the index answers the query. */
 bool query_reads_entries(const struct declaration *asked,
                          const struct declaration *index);
 

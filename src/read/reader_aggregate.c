@@ -82,15 +82,16 @@ enum kx_status kx_aggregate(struct kx_reader *reader, struct kx_slice index,
 
 /* ---- A count that an index holds ---------------------------------------- */
 
-/* Is it the prefix with one more byte? */
+/* True if bound is the prefix followed by this byte. */
 static bool extends(struct kx_slice bound, struct kx_slice prefix, uint8_t byte)
 {
     return bound.size == prefix.size + 1 && kx_starts_with(bound, prefix) &&
            bound.data[prefix.size] == byte;
 }
 
-/* Is every entry under the prefix in the only group of the index? An entry that
- * a sum leaves out would not be counted. */
+/* True if every entry under the prefix is in the only group of the index. An
+ * index with a sum does not qualify: it does not count the entries that the sum
+ * leaves out. */
 static bool counts_all(const struct index *index)
 {
     const struct declaration *declaration = index->declaration;

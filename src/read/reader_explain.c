@@ -302,8 +302,9 @@ static enum kx_status find_entries(void *mem, struct kx_reader *reader,
     return status;
 }
 
-/* Is the name in use: by keys that this index would cover or, with `look`, by
- * another index, by keys that one covers, or by entries? KX_OK; KX_END: no. */
+/* Checks whether the name is in use: by keys that this index would cover or,
+ * with `look`, by another index, by keys that another index covers, or by
+ * entries. KX_OK if so; KX_END if not. */
 static enum kx_status find_owner(void *mem, struct kx_reader *reader,
                                  const struct declaration *declaration,
                                  bool look)

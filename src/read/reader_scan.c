@@ -14,8 +14,8 @@ enum { PASSED_MAX = 1000 };
  * some milliseconds. */
 enum { SCAN_BYTES_MAX = 4 << 20 };
 
-/* After so many skipped rows a new descent of the tree is cheaper than skipping
- * more. */
+/* After this many skipped rows a new descent of the tree is cheaper than
+ * skipping more. */
 enum { PASSED_FEW = 64 };
 
 enum kx_status reader_scan_begin(struct kx_reader *reader,
@@ -256,7 +256,7 @@ ranges_at(const struct reader_ranges *several, size_t number)
     return &several->ranges->list[number];
 }
 
-/* What follows the first bytes of a key. */
+/* Returns the key without its first bytes. */
 static inline struct kx_slice ranges_cut(struct kx_slice key, size_t size)
 {
     if (size > key.size)
@@ -264,7 +264,7 @@ static inline struct kx_slice ranges_cut(struct kx_slice key, size_t size)
     return kx_slice(key.data + size, key.size - size);
 }
 
-/* Is a position, or the key of an entry, within the range? */
+/* True if a position, or the key of an entry, is within the range. */
 static inline bool ranges_within(const struct kx_list_range *range,
                                  struct kx_slice key)
 {
@@ -310,7 +310,8 @@ static bool may_repeat(const struct kx_reader *reader,
     return false;
 }
 
-/* Is the place `key` in range `number` before the last row, which is `here`? */
+/* True if the place `key` in range `number` is before the last row, which is
+ * `here`. */
 static bool is_before(const struct reader_ranges *several, size_t number,
                       struct kx_slice key, struct kx_slice here)
 {
@@ -348,9 +349,10 @@ static enum kx_status find_places(struct kx_reader *reader,
     return status == KX_ABSENT || status == KX_NOT_INDEXABLE ? KX_OK : status;
 }
 
-/* Does the range find the entry before the last row, by an index of which the
- * entry may have any number of keys? *known: the index whose keys of the entry
- * are extracted. KX_OK, KX_ABSENT or an error. */
+/* Checks whether the range finds the entry before the last row, by an index in
+ * which the entry may have any number of keys. *known is the index whose keys
+ * of the entry were extracted last. KX_OK if so, KX_ABSENT if not, or an error.
+ */
 static enum kx_status find_by_keys(struct kx_reader *reader, size_t number,
                                    struct kx_slice entry,
                                    const struct index *index,

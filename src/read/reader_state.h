@@ -14,7 +14,7 @@ struct conflict_group {
     const struct index *index;
     struct kx_slice owner; /* owner of the row at the scan's position */
     bool found;            /* an entry of the group is known */
-    bool open;             /* and was returned */
+    bool open;             /* an entry of the group was returned */
     bool waits; /* the row at the scan's position was not returned yet */
 };
 
@@ -86,7 +86,7 @@ struct kx_reader {
     struct reader_ranges *ranges; /* a scan of several; else NULL */
 };
 
-/* Counts a row of so many bytes. */
+/* Counts a row of this size, in bytes. */
 static inline void reader_count(struct kx_reader *reader, size_t bytes)
 {
     reader->reads->entries++;
@@ -145,8 +145,8 @@ enum kx_status reader_scan_begin(struct kx_reader *reader,
 enum kx_status reader_show(struct kx_reader *reader, struct kx_slice key,
                            struct kx_slice bytes, struct kx_entry *entry_out);
 
-/* Has a scan that yields passed over so many rows, or read so much, that it
- * should return KX_AGAIN? */
+/* True if a scan that yields should return KX_AGAIN, because it has passed over
+ * enough rows or read enough bytes. */
 bool reader_gives_up(const struct kx_reader *reader, int passed);
 
 /* Frees the list of several ranges, if there is one. Ends the scans of a merge
@@ -154,8 +154,8 @@ bool reader_gives_up(const struct kx_reader *reader, int passed);
  * the present scan stays open. */
 void reader_ranges_end(struct kx_reader *reader);
 
-/* Can the range of entries be scanned? KX_OK; KX_INDEX_NOT_READY: it lies
- * within the entries of an index that is not ready. */
+/* Checks that the range of entries can be scanned. KX_OK; KX_INDEX_NOT_READY if
+ * it lies within the entries of an index that is not ready. */
 enum kx_status reader_entries(struct kx_reader *reader,
                               const struct kx_range *range,
                               struct kx_fault *fault);
@@ -186,7 +186,7 @@ enum kx_status reader_resolve(struct kx_reader *reader,
                               struct record *row, struct kx_entry *entry_out);
 
 /* reader_totals.c: the rows of aggregate indexes, without the entries that have
- * expired. Is this a row of an aggregate index? */
+ * expired. True if this is a row of an aggregate index. */
 bool reader_shows_totals(const struct kx_reader *reader,
                          const struct record *row);
 

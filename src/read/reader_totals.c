@@ -15,12 +15,13 @@
 
 enum {
     TIME_BYTES = 8, /* at the beginning of an expiry row's key */
-    /* Expired entries that one view looks at, and what they add to groups. If
-     * there are more, views would keep the job that removes them waiting. */
+    /* Expired entries that one view reads, and the totals that they add to
+     * groups. If there are more, views would keep the job that removes them
+     * waiting. */
     DUE_MAX = 10000
 };
 
-/* What an expired entry still adds to one group. */
+/* The totals that an expired entry still adds to one group. */
 struct due_part {
     struct kx_slice group; /* key of the row */
     struct kx_slice totals;
@@ -54,7 +55,7 @@ static enum kx_status add_part(struct due_totals *due, struct kx_slice group,
     return part.group.size != 0 && part.totals.size != 0 ? KX_OK : KX_NO_MEMORY;
 }
 
-/* What the entry adds to one index. */
+/* The totals that the entry adds to one index. */
 static enum kx_status add_parts(struct due_totals *due, struct extract *extract,
                                 const struct declaration *declaration,
                                 struct kx_slice key,
@@ -67,7 +68,7 @@ static enum kx_status add_parts(struct due_totals *due, struct extract *extract,
     return status == KX_NOT_INDEXABLE ? KX_OK : status;
 }
 
-/* What an expired entry adds to all indexes. */
+/* The totals that an expired entry adds to all indexes. */
 static enum kx_status add_record(const struct kx_reader *reader,
                                  struct due_totals *due,
                                  struct extract *extract, struct kx_slice key,
@@ -94,8 +95,9 @@ static bool is_counted(const struct catalog *catalog, struct kx_slice key)
     return false;
 }
 
-/* The entry of a row of the table. One that was written again has another time,
- * and another row. Those in the before image have been added. */
+/* The entry of a row of the table. An entry that was rewritten has a different
+ * expiry, and thus another row. Entries in the before image are already added.
+ */
 static enum kx_status add_entry(struct kx_reader *reader,
                                 struct due_totals *due, struct extract *extract,
                                 struct kx_slice key, int64_t expires_at_ms)

@@ -1,6 +1,6 @@
-/* The children of a prefix. The rows of a child are counted as far as they are
- * few; then their number is estimated, and the scan continues after them by one
- * descent of the tree. */
+/* The children of a prefix. The first rows of a child are counted; if there are
+ * more, their number is estimated, and the scan skips them by one descent of
+ * the tree. */
 #include "read/reader_state.h"
 #include "engine/engine.h"
 
@@ -68,8 +68,9 @@ static enum kx_status jump(struct kx_reader *reader, struct kx_tree *tree)
     return status == KX_OK ? KX_END : status;
 }
 
-/* Bytes of the row's key as far as a child's goes; 0: it has no such part, as
- * the very value that is the prefix in an index. */
+/* Returns the size of the child's key within the row's key; 0 if the row's key
+ * has no part after the prefix, as in an index for the value that is the prefix
+ * itself. */
 static size_t child_size(const struct kx_tree *tree, struct kx_slice key)
 {
     size_t size = tree->prefix_size;
@@ -94,7 +95,7 @@ static enum kx_status count(struct kx_tree *tree, struct kx_slice key,
     return child->failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Does the row belong to another child than the present one, if there is one?
+/* True if the row does not belong to the present child, or no child is present.
  */
 static bool is_of_other(const struct kx_tree *tree, struct kx_slice key)
 {
