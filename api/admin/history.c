@@ -1,5 +1,5 @@
-/* GET /metrics/history: what the figures were, as columns; and the samples of
- * which it is made. */
+/* GET /metrics/history: past values of the metrics, as columns; and the samples
+ * from which they are made. */
 #include "admin/history.h"
 
 #include <math.h>

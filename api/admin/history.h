@@ -1,4 +1,4 @@
-/* Samples of this service's figures for their history. */
+/* Takes samples of this service's metrics for their history. */
 #ifndef API_HISTORY_H
 #define API_HISTORY_H
 

@@ -6,22 +6,22 @@
 
 #include "http/service.h"
 
-/* Appends all figures. Labels are rows of the route table, index names and
- * states; never keys. If reader can hold a view now, or holds one, those of the
- * indexes are there, and it holds it afterwards. On a standby, whose callers
- * are not known, reader is NULL, and the figures are those of the process only.
- */
+/* Appends all metrics. Labels are rows of the route table, index names and
+ * states; never keys. If reader can hold a view now, or holds one, the metrics
+ * of the indexes are included, and it holds it afterwards. On a standby, whose
+ * callers are not known, reader is NULL, and the figures are those of the
+ * process only. */
 void metrics_write(struct service *service, struct kx_reader *reader,
                    struct kx_buffer *out);
 
 /* ---- Parts (metrics_*.c) ------------------------------------------------ */
 
-/* Appends the figures of requests and connections. */
+/* Appends the metrics of requests and connections. */
 void metrics_write_requests(const struct service *service,
                             struct kx_buffer *out);
-/* Appends the figures of all indexes, in another view. */
+/* Appends the metrics of all indexes, in a separate view. */
 void metrics_write_indexes(struct kx_reader *reader, struct kx_buffer *out);
-/* Appends the figures of the process. */
+/* Appends the metrics of the process. */
 void metrics_write_process(int64_t started_at_ms, struct kx_buffer *out);
 /* The processor time that all threads have used. */
 double metrics_cpu_seconds(void);

@@ -54,7 +54,7 @@ enum {
     HISTORY_MINUTES_KEPT = 1440     /* a day */
 };
 
-/* The figures at one time. */
+/* The metrics at one time. */
 struct history_sample {
     int64_t at_ms; /* Unix time */
     bool active;   /* the store is open; else its members mean nothing */

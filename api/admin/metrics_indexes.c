@@ -1,4 +1,4 @@
-/* Figures of each index. One table; Prometheus wants all values of a name
+/* Metrics of each index. One table; Prometheus wants all values of a name
  * together, so the descriptions of all indexes are collected first. */
 #include "admin/metrics.h"
 
@@ -81,7 +81,7 @@ static void write_figure(const struct indexes *indexes,
     }
 }
 
-/* The one figure for which rows are read. */
+/* The only metric for which rows are read. */
 static void write_bytes(struct kx_reader *reader, const struct indexes *indexes,
                         struct kx_buffer *out)
 {

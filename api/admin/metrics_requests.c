@@ -1,4 +1,4 @@
-/* Figures of requests and connections. Combinations of route and status that
+/* Metrics of requests and connections. Combinations of route and status that
  * never occurred are left out: the table has hundreds. */
 #include "admin/metrics.h"
 #include "admin/metrics_text.h"
