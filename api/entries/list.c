@@ -296,9 +296,9 @@ static bool list_ranges_select(struct list_ranges *list, struct page *page,
 enum {
     SLICE_ENTRIES = 500,      /* read in one view: commits wait for it */
     PAGE_READ_MAX = 64 << 20, /* bytes read for one page */
-    ADVISED_READ = 1000, /* a page that has read this many entries, and so */
-    ADVISED_RATIO = 10,  /* many times what it shows, gets an advice */
-    ADVICE_MAX = 2048    /* bytes of a header */
+    ADVISED_READ = 1000,      /* least entries read for an advice */
+    ADVISED_RATIO = 10,       /* least ratio of entries read to entries shown */
+    ADVICE_MAX = 2048         /* bytes of a header */
 };
 
 /* The detail has the place in the parameter, since `pointer` is for bodies. */
