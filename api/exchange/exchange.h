@@ -69,7 +69,7 @@ struct exchange {
     struct kx_buffer target;       /* of the request line */
     struct kx_buffer body;
     struct kx_buffer head; /* header lines of the reply, if over HTTP/1.1 */
-    /* From here to `timing` all is zeroed for the next request. */
+    /* The members from here to `timing` are zeroed for the next request. */
     uint64_t held;         /* bytes counted in the service's body_bytes */
     uint64_t stack;        /* part of these bytes, for the handler's stack */
     struct tenant *client; /* that they count for; NULL: none */
