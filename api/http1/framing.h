@@ -76,8 +76,8 @@ struct framing {
     uint8_t fault;         /* final once set */
     uint8_t field;         /* which header the current line is */
     uint8_t seen;          /* headers that the current request has had */
-    const uint8_t *cookie; /* last byte of the name of the last Cookie header
-                            * in this piece, if it is whole; or NULL */
+    const uint8_t *cookie; /* last byte of the last complete Cookie name in this
+                            * piece, or NULL */
     char name[20];         /* beginning of a name that is split over pieces */
 };
 
