@@ -1,5 +1,5 @@
-/* The allocator, set up so that the memory of large bodies goes back to the
- * system when they are gone. Figures and reasons are in heap.c. */
+/* The allocator, set up so that the memory of large bodies is returned to the
+ * system when they are freed. Measurements and reasons are in heap.c. */
 #ifndef API_HEAP_H
 #define API_HEAP_H
 
