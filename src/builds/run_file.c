@@ -40,7 +40,7 @@ struct run_file {
     uint64_t rows;
     struct file_run
         *runs;    /* those that have ended, and the open one after them */
-    size_t count; /* of those that have ended */
+    size_t count; /* number of runs that have ended */
     bool open;
     struct kx_buffer block; /* content that is not written */
     size_t *heap; /* numbers of runs; the one with the least row is first */
