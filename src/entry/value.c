@@ -592,8 +592,8 @@ static bool wrapped(const struct kx_value *stored, const struct kx_value *sum)
            read_u64(sum->data).u64 < read_u64(stored->data).u64;
 }
 
-/* Replaces the sum by the bound if it is beyond it: type KX_MIN for the
- * greatest value allowed, KX_MAX for the least one. */
+/* Replaces the sum with the bound if the sum is beyond the bound: type KX_MIN
+ * for the greatest value allowed, KX_MAX for the least one. */
 static enum kx_status hold(enum kx_mutation_type type,
                            const struct kx_value *bound, struct kx_buffer *out,
                            struct kx_value *sum, struct kx_fault *fault)
