@@ -332,9 +332,10 @@ static enum kx_status make_row(struct migration *step, struct kx_slice key,
     return status;
 }
 
-/* Checks that a commit may store the entry of a row with all its index entries,
- * if those in the other form, each as large as this one, cost much. KX_OK,
- * KX_COMMIT_TOO_LARGE, KX_NO_MEMORY. */
+/* Checks that a commit could still store the entry of a row with all its index
+ * entries in the other form. Does so only if these entries, assumed to be as
+ * large as this one, would cost much. KX_OK, KX_COMMIT_TOO_LARGE, KX_NO_MEMORY.
+ */
 static enum kx_status check_cost(struct migration *step, struct kx_slice made)
 {
     struct record row;
