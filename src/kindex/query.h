@@ -38,7 +38,7 @@ enum kx_mismatch {
     KX_MISMATCH_PARTIAL,    /* its `where` may exclude matching entries */
     KX_MISMATCH_LEAVES_OUT, /* it omits entries that lack one of its fields */
     KX_MISMATCH_REPEATS,    /* it has an entry for each element of an array */
-    KX_MISMATCH_FOLDS,      /* a field is folded in another way */
+    KX_MISMATCH_FOLDS,      /* a field is folded differently */
     KX_MISMATCH_UNUSED,     /* no condition concerns its first field */
     KX_MISMATCH_CONDITIONS, /* its order does not answer all conditions */
     KX_MISMATCH_ORDER,
