@@ -208,8 +208,8 @@ static struct pg_seen pg_nodes_seen(struct pg_engine *engine)
     return seen;
 }
 
-/* Notes the id only once: after the loss is accepted, another batch keeps that
- * number. */
+/* Notes the id only once, because after the loss is accepted a different batch
+ * has that number. */
 static void pg_nodes_note_lost(struct pg_engine *engine, struct pg_conn *conn)
 {
     struct pg_seen seen = pg_nodes_seen(engine);
