@@ -1,8 +1,9 @@
 /* The dry run of an adoption: what adopting hand-kept entries would do. The
  * first pass reads all covered entries and notes each index key that they would
- * have, with how the hand-kept entry under it compares. The second pass counts
- * the hand-kept entries by these notes. Commits continue between the steps, so
- * the numbers do not describe one state of the store. */
+ * have, and whether the hand-kept entry under that key is missing, wrong or
+ * right. The second pass counts the hand-kept entries by these notes. Commits
+ * continue between the steps, so the numbers do not describe one state of the
+ * store. */
 #include <talloc.h>
 
 #include "plan/plan_adopt.h"
