@@ -189,16 +189,17 @@ static void write_node(const struct service *service, bool active,
                      (unsigned long long)atomic_load(&service->role.takes));
 }
 
-/* Metrics of a store in a database. Omitted for other stores, and if memory
- * runs out. */
+/* Without a database, or until this process knows, no commit waits. Omitted if
+ * memory runs out. */
 static void write_replicated(struct kx_store *store, struct kx_buffer *out)
 {
     struct kx_cluster *cluster = malloc(sizeof *cluster);
-    if (cluster != NULL && kx_cluster_known(store, cluster))
+    if (cluster != NULL)
         metrics_text_gauge(out, "kindex_replicated",
                            "1 while commits wait for a standby of the "
                            "database.",
-                           cluster->replicated);
+                           kx_cluster_known(store, cluster) &&
+                               cluster->replicated);
     free(cluster);
 }
 

@@ -84,12 +84,12 @@ struct fiber {
 };
 
 /* deploy/fibers.py shows the stacks of all pools. */
-static LIST_HEAD(, fiber_pool) pools;
+static LIST_HEAD(fiber_pools, fiber_pool) pools;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct fiber_pool {
     LIST_ENTRY(fiber_pool) link;
-    LIST_HEAD(, fiber) all;
+    LIST_HEAD(fibers, fiber) all;
     struct fiber *free; /* the one used last first: it is in the caches */
     size_t free_count;
     size_t made;

@@ -43,7 +43,7 @@ enum {
 };
 
 struct turns {
-    TAILQ_HEAD(, client_turns)
+    TAILQ_HEAD(waiting_clients, client_turns)
     clients;                    /* whose exchanges wait; the next one
                                  * first */
     size_t count;               /* exchanges that wait */

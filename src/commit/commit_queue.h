@@ -56,7 +56,8 @@ struct commit_queue {
     atomic_uint expecting; /* threads with work that may bring commits */
     atomic_bool delaying;  /* the writer waits for more; set under `lock` */
     /* Only for the thread that does the writer's work. */
-    STAILQ_HEAD(, kx_client) clients; /* that have commits waiting */
+    STAILQ_HEAD(commit_clients, kx_client)
+    clients; /* that have commits waiting */
     size_t client_count;
     size_t left; /* leading clients of the list that were not yet served in this
                   * round */

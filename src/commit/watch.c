@@ -182,7 +182,7 @@ struct watch_set {
     pthread_mutex_t lock;
     uint8_t places[PLACES];
     struct topic *topics;
-    LIST_HEAD(, kx_watch) all;
+    LIST_HEAD(watches, kx_watch) all;
     struct kx_ticket *told; /* to be answered; no longer in a watch */
     atomic_size_t count;    /* of watches */
     size_t prefixes;        /* number of watches of a prefix */
@@ -302,9 +302,11 @@ static void note_key(struct watch_set *set, struct kx_slice key)
 {
     const struct topic *topic = topic_of(set, key);
     struct interest *interest;
-    if (topic != NULL)
-        LIST_FOREACH(interest, &topic->interests, others)
-            tell(interest->watch);
+    if (topic == NULL)
+        return;
+    LIST_FOREACH(interest, &topic->interests, others) {
+        tell(interest->watch);
+    }
 }
 
 static void note_under(const struct topic *topic, struct kx_slice key)

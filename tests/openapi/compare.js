@@ -10,7 +10,7 @@ const { execFileSync } = require('node:child_process');
 const document = require('./document.js');
 
 // A client cannot pass these limits: they are sizes of buffers.
-const NOT_SHOWN = ['detail-max', 'retry-key-max'];
+const NOT_SHOWN = ['detail-max', 'idempotency-key-max'];
 
 const LIMIT_KEYWORDS =
   /^(maxItems|maxProperties|maxLength|maximum|x-maxBytes|x-maxDepth|x-maxDigits|x-maxElements|x-maxUnits)$/;
