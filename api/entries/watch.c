@@ -8,7 +8,6 @@
  * are then: a slow client gets fewer events, and nothing is queued for it. */
 #include "entries/watch.h"
 
-#include <stdatomic.h>
 #include <talloc.h>
 
 #include "access/access.h"
@@ -20,7 +19,7 @@
 #include "http/accept.h"
 #include "http/problem.h"
 #include "http/service.h"
-#include "http/watch_wait.h"
+#include "http/watch_stream.h"
 #include "rest/refusal.h"
 #include "rest/entryjson.h"
 #include "rest/query_params.h"
@@ -74,14 +73,12 @@ bool watch_event_id_read(struct kx_slice text, uint64_t *stamps, size_t count)
 
 /* The keys that one client watches, and the state of each that it has seen: the
  * state of the reply's stream. Lies in the request's memory. */
-struct watch_stream {
-    struct stream stream;
-    struct kx_watch *watch;
+struct key_watch {
+    struct watch_stream live;
     size_t count;
     struct kx_slice *keys;
     uint64_t *stamps; /* of the entries as the client has seen them; see watch.h
                        */
-    struct watch_silence silence;
     struct kx_buffer record;
     /* In a watch of one key, until its first event: the keys under that key. */
     void *under; /* memory of the range, or NULL */
@@ -107,13 +104,12 @@ struct event {
 
 /* If the key has no entry but entries under it, the first event has the path
  * that lists them. */
-static void add_absent(struct watch_stream *watch, size_t i,
-                       struct event *event)
+static void add_absent(struct key_watch *watch, size_t i, struct event *event)
 {
     struct kx_buffer *out = event->out;
     entryjson_write_absent(watch->keys[i], out);
     if (watch->under == NULL || out->failed ||
-        !subkeys_exist(watch->stream.request->reader, &watch->under_range))
+        !subkeys_exist(watch->live.stream.request->reader, &watch->under_range))
         return;
     out->size--;
     kx_add_text(out, ",\"listedAt\":\"");
@@ -123,13 +119,13 @@ static void add_absent(struct watch_stream *watch, size_t i,
 
 /* Skips a key of an index that is not ready: when the index becomes ready, the
  * watch reports the key. */
-static enum kx_status add_key(struct watch_stream *watch, size_t i,
+static enum kx_status add_key(struct key_watch *watch, size_t i,
                               struct event *event)
 {
     struct kx_entry entry = {.stamp = 0};
     enum kx_status status =
-        kx_read(watch->stream.request->reader, watch->keys[i], &watch->record,
-                &entry, &event->fault);
+        kx_read(watch->live.stream.request->reader, watch->keys[i],
+                &watch->record, &entry, &event->fault);
     if (status == KX_INDEX_NOT_READY)
         return KX_OK;
     if (status != KX_OK && status != KX_ABSENT)
@@ -166,10 +162,10 @@ static void add_error(const struct event *event, size_t start)
 
 /* Reads all keys in one view. Only changed entries need to be on disk before
  * the event is sent. */
-static void read_keys(struct watch_stream *watch, struct event *event,
+static void read_keys(struct key_watch *watch, struct event *event,
                       uint64_t *flush_out)
 {
-    struct kx_reader *reader = watch->stream.request->reader;
+    struct kx_reader *reader = watch->live.stream.request->reader;
     kx_read_begin(reader);
     for (size_t i = 0; i < watch->count; i++) {
         event->fault.status = add_key(watch, i, event);
@@ -181,16 +177,15 @@ static void read_keys(struct watch_stream *watch, struct event *event,
     TALLOC_FREE(watch->under);
 }
 
-static void add_reset(struct watch_stream *watch, struct kx_buffer *chunk)
+static void add_reset(struct key_watch *watch, struct kx_buffer *chunk)
 {
     watch->lost = false;
     kx_add_text(chunk, "event: reset\ndata: {}\n\n");
-    watch->silence.sent_ns = kx_monotonic_ns();
 }
 
 /* Appends an event if an entry has changed. Returns false if the event is the
  * last, because the entries cannot be read. */
-static bool add_event(struct watch_stream *watch, struct kx_buffer *chunk,
+static bool add_event(struct key_watch *watch, struct kx_buffer *chunk,
                       uint64_t *flush_out)
 {
     struct event event = {.out = chunk};
@@ -217,38 +212,37 @@ static bool add_event(struct watch_stream *watch, struct kx_buffer *chunk,
         kx_add_byte(chunk, '\n');
     }
     kx_add_byte(chunk, '\n');
-    watch->silence.sent_ns = kx_monotonic_ns();
     return true;
 }
 
 /* ---- Changes under a prefix --------------------------------------------- */
 
-static void forget_keys(struct watch_stream *watch)
+static void forget_keys(struct key_watch *watch)
 {
     TALLOC_FREE(watch->keys);
     TALLOC_FREE(watch->stamps);
     watch->count = 0;
-    watch_wait_release(&watch->changed);
+    watch_release(&watch->changed);
 }
 
 /* Takes the keys that have changed for the next event. Without memory for them
  * the client must list the prefix. */
-static void collect(struct watch_stream *watch)
+static void collect(struct key_watch *watch)
 {
-    const void *memory = watch->stream.request->memory;
+    const void *memory = watch->live.stream.request->memory;
     struct kx_slice *keys =
         talloc_array(memory, struct kx_slice, KX_WATCH_CHANGES_MAX);
     uint64_t *stamps = talloc_array(memory, uint64_t, KX_WATCH_CHANGES_MAX);
     watch->keys = keys;
     watch->stamps = stamps;
     if (keys == NULL || stamps == NULL ||
-        !kx_watch_take(watch->watch, keys, &watch->count, &watch->changed))
+        !kx_watch_take(watch->live.watch, keys, &watch->count, &watch->changed))
         watch->lost = true;
     for (size_t i = 0; i < watch->count; i++)
         stamps[i] = WATCH_EVENT_ID_NOTHING;
 }
 
-static bool add_changes(struct watch_stream *watch, struct kx_buffer *chunk,
+static bool add_changes(struct key_watch *watch, struct kx_buffer *chunk,
                         uint64_t *flush_out)
 {
     collect(watch);
@@ -261,44 +255,42 @@ static bool add_changes(struct watch_stream *watch, struct kx_buffer *chunk,
 
 /* ---- Chunks ------------------------------------------------------------- */
 
-static bool may_go_on(const struct watch_stream *watch)
+static bool is_visible(const struct watch_stream *live)
 {
-    const struct request *request = watch->stream.request;
-    if (atomic_load(&request->service->stopping))
-        return false;
+    const struct key_watch *watch = live->stream.state;
     if (watch->of_prefix)
-        return selector_visible(request, SCOPE_WATCH, &watch->selector);
-    return access_sees_all(request, SCOPE_WATCH, watch->keys, watch->count);
+        return selector_visible(live->stream.request, SCOPE_WATCH,
+                                &watch->selector);
+    return access_sees_all(live->stream.request, SCOPE_WATCH, watch->keys,
+                           watch->count);
 }
 
-/* The stream's `next`: an event with the entries that have changed since the
- * previous one, read in one view. When the server stops, the reply ends and the
- * client connects again. */
-static bool watch_stream_next(struct stream *stream, struct kx_buffer *chunk,
-                              uint64_t *flush_out)
+static enum watch_step read_event(struct watch_stream *live,
+                                  struct kx_buffer *chunk, uint64_t *flush_out)
 {
-    struct watch_stream *watch = stream->state;
-    do {
-        if (!may_go_on(watch))
-            return false;
-        if (!watch->silence.begun)
-            watch_silence_add(&watch->silence, chunk);
-        if (!(watch->of_prefix ? add_changes(watch, chunk, flush_out)
-                               : add_event(watch, chunk, flush_out)))
-            return false;
-        if (chunk->size > 0 || chunk->failed ||
-            watch_silence_add(&watch->silence, chunk))
-            return true;
-    } while (!watch_wait(stream->request, watch->watch,
-                         watch_silence_end(&watch->silence)));
-    watch_wait_release(chunk);
-    watch_wait_release(&watch->record);
-    return true;
+    struct key_watch *watch = live->stream.state;
+    bool goes_on = watch->of_prefix ? add_changes(watch, chunk, flush_out)
+                                    : add_event(watch, chunk, flush_out);
+    return goes_on ? WATCH_CURRENT : WATCH_END;
 }
+
+static void release(struct watch_stream *live)
+{
+    struct key_watch *watch = live->stream.state;
+    watch_release(&watch->record);
+}
+
+static const struct watch_source KEY_SOURCE = {.opening = WATCH_EVENTS_OPENING,
+                                               .silence_ns =
+                                                   WATCH_EVENTS_SILENCE_NS,
+                                               .is_visible = is_visible,
+                                               .read = read_event,
+                                               .idle = watch_events_idle,
+                                               .release = release};
 
 /* ---- The request -------------------------------------------------------- */
 
-static bool read_key(struct watch_stream *watch, struct query_params *query,
+static bool read_key(struct key_watch *watch, struct query_params *query,
                      size_t i, struct input_error *error)
 {
     struct kx_buffer key;
@@ -317,8 +309,8 @@ static bool read_key(struct watch_stream *watch, struct query_params *query,
     return false;
 }
 
-static bool read_all_keys(struct watch_stream *watch,
-                          struct query_params *query, struct input_error *error)
+static bool read_all_keys(struct key_watch *watch, struct query_params *query,
+                          struct input_error *error)
 {
     size_t count = query->key_count;
     watch->count = count;
@@ -341,13 +333,12 @@ static bool read_all_keys(struct watch_stream *watch,
     return true;
 }
 
-static bool read_seen(struct watch_stream *watch,
-                      const struct query_params *query,
+static bool read_seen(struct key_watch *watch, const struct query_params *query,
                       struct input_error *error)
 {
     struct last_event last;
-    if (!last_event_read(watch->stream.request, query, PARAMETER_VERSIONSTAMPS,
-                         &last, error))
+    if (!last_event_read(watch->live.stream.request, query,
+                         PARAMETER_VERSIONSTAMPS, &last, error))
         return false;
     if (!last.given || watch_event_id_read(kx_buffer_slice(&last.text),
                                            watch->stamps, watch->count))
@@ -373,7 +364,7 @@ static bool acceptable(const struct request *request, struct input_error *error)
     return false;
 }
 
-static bool read_prefix(struct watch_stream *watch,
+static bool read_prefix(struct key_watch *watch,
                         const struct query_params *query,
                         struct input_error *error)
 {
@@ -414,7 +405,7 @@ static bool read_query(struct request *request, struct query_params *query,
 }
 
 /* Reads the keys, or the prefix. */
-static bool read_watched(struct watch_stream *watch, struct query_params *query,
+static bool read_watched(struct key_watch *watch, struct query_params *query,
                          struct input_error *error)
 {
     if (query_params_has(query, PARAMETER_PREFIX))
@@ -422,9 +413,9 @@ static bool read_watched(struct watch_stream *watch, struct query_params *query,
     return read_all_keys(watch, query, error) && read_seen(watch, query, error);
 }
 
-static bool may_watch(struct watch_stream *watch, struct reply *reply)
+static bool may_watch(struct key_watch *watch, struct reply *reply)
 {
-    struct request *request = watch->stream.request;
+    struct request *request = watch->live.stream.request;
     if (watch->of_prefix)
         return selector_allowed(request, reply, SCOPE_WATCH, &watch->selector);
     return access_keys(request, reply, SCOPE_WATCH, watch->keys, watch->count);
@@ -432,22 +423,22 @@ static bool may_watch(struct watch_stream *watch, struct reply *reply)
 
 /* Tries to scan the prefix, since entries of an index that is not ready can be
  * refused only before the reply begins. */
-static void try_prefix(const struct watch_stream *watch, struct reply *reply)
+static void try_prefix(const struct key_watch *watch, struct reply *reply)
 {
-    struct kx_reader *reader = watch->stream.request->reader;
+    struct kx_reader *reader = watch->live.stream.request->reader;
     struct kx_fault fault = {.status = KX_OK};
     kx_read_begin(reader);
     fault.status = selector_scan(&watch->selector, reader, &fault);
     kx_read_end(reader);
     if (fault.status != KX_OK)
-        refuse_key(watch->stream.request, reply, &fault, watch->prefix);
+        refuse_key(watch->live.stream.request, reply, &fault, watch->prefix);
 }
 
 /* Sets the range under the only watched key, unless the client has seen its
  * entry before. */
-static void prepare_under(struct watch_stream *watch)
+static void prepare_under(struct key_watch *watch)
 {
-    struct request *request = watch->stream.request;
+    struct request *request = watch->live.stream.request;
     if (watch->count != 1 || watch->stamps[0] != WATCH_EVENT_ID_NOTHING)
         return;
     watch->under = talloc_new(request->memory);
@@ -458,42 +449,38 @@ static void prepare_under(struct watch_stream *watch)
 
 /* The watch is opened before the first event is read, so that no change is
  * lost. */
-static enum kx_status open_watch(struct watch_stream *watch)
+static enum kx_status open_watch(struct key_watch *watch)
 {
-    struct request *request = watch->stream.request;
+    struct request *request = watch->live.stream.request;
     struct kx_store *store = request->service->store;
     if (watch->of_prefix)
         return kx_watch_open_prefix(store, watch->prefix, true, request->memory,
-                                    &watch->watch);
+                                    &watch->live.watch);
     return kx_watch_open(store, watch->keys, watch->count, request->memory,
-                         &watch->watch);
+                         &watch->live.watch);
 }
 
-static void begin(struct watch_stream *watch, struct reply *reply)
+static void begin(struct key_watch *watch, struct reply *reply)
 {
     if (open_watch(watch) != KX_OK) {
         reply->body.failed = true;
         return;
     }
-    watch_reply(reply, &watch->stream);
+    watch_events_reply(&watch->live, reply);
 }
 
 static void watch_entries(struct request *request, struct reply *reply,
                           struct query_params *query)
 {
     struct input_error error;
-    struct watch_stream *watch =
-        talloc_zero(request->memory, struct watch_stream);
+    struct key_watch *watch = talloc_zero(request->memory, struct key_watch);
     if (watch == NULL) {
         reply->body.failed = true;
         return;
     }
     kx_buffer_init(&watch->record, request->memory);
     kx_buffer_init(&watch->changed, request->memory);
-    watch->stream = (struct stream){.next = watch_stream_next,
-                                    .request = request,
-                                    .state = watch,
-                                    .lasting = true};
+    watch_stream_init(&watch->live, &KEY_SOURCE, request);
     if (!read_watched(watch, query, &error)) {
         input_error_reply(request, reply, &error);
         return;

@@ -3,7 +3,6 @@
 #include "feeds/feed.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <talloc.h>
 
@@ -77,9 +76,7 @@ struct feed_event {
 /* The indexes that one client follows, and its positions in them. All of it
  * lies in the request's memory. */
 struct feed_stream {
-    struct stream stream;
-    struct kx_watch *watch;
-    struct watch_silence silence;
+    struct watch_stream live;
     struct kx_slice index; /* its name */
     struct kx_slice group; /* encoded: the fields before the versionstamp */
     struct kx_slice list;  /* the address that lists the entries */
@@ -104,8 +101,6 @@ enum {
     SLICE_ENTRIES = 500
 };
 
-enum slice_end { SLICE_MORE, SLICE_CURRENT, SLICE_GONE, SLICE_FAILED };
-
 /* ---- The next slice ----------------------------------------------------- */
 
 static void add_stamp_part(uint64_t stamp, struct kx_buffer *out)
@@ -128,7 +123,7 @@ static bool set_start(struct feed_stream *feed)
 static bool feed_stream_begin(struct feed_stream *feed,
                               const struct feed_position *position)
 {
-    const void *memory = feed->stream.request->memory;
+    const void *memory = feed->live.stream.request->memory;
     kx_buffer_init(&feed->start, memory);
     kx_buffer_init(&feed->end, memory);
     kx_buffer_init(&feed->after, memory);
@@ -173,7 +168,6 @@ static void close_event(struct feed_stream *feed, bool whole,
         add_id(feed, feed->event.stamp, chunk);
     kx_add_byte(chunk, '\n');
     feed->event.open = false;
-    feed->silence.sent_ns = kx_monotonic_ns();
 }
 
 static bool is_full(const struct feed_event *event)
@@ -209,7 +203,6 @@ static void add_bookmark(struct feed_stream *feed, struct kx_buffer *chunk)
     add_id(feed, stamp, chunk);
     kx_add_byte(chunk, '\n');
     feed->current = true;
-    feed->silence.sent_ns = kx_monotonic_ns();
 }
 
 /* The status was sent before, so the error is an event. */
@@ -303,9 +296,9 @@ static enum kx_status scan(struct feed_stream *feed, struct kx_reader *reader,
 }
 
 /* Called when all commits of the view are read. */
-static enum slice_end take_end(struct feed_stream *feed,
-                               const struct kx_changes *changes,
-                               struct kx_buffer *chunk)
+static enum watch_step take_end(struct feed_stream *feed,
+                                const struct kx_changes *changes,
+                                struct kx_buffer *chunk)
 {
     close_event(feed, true, chunk);
     feed->read = (struct feed_position){.stamp = changes->stamp};
@@ -313,14 +306,16 @@ static enum slice_end take_end(struct feed_stream *feed,
     if (!feed->current)
         add_bookmark(feed, chunk);
     chunk->failed |= !set_start(feed);
-    return SLICE_CURRENT;
+    return WATCH_CURRENT;
 }
 
-/* Reads a slice in one view. */
-static enum slice_end read_slice(struct feed_stream *feed,
-                                 struct kx_buffer *chunk, uint64_t *flush_out)
+/* The source's `read`: a slice in one view. Events with the entries after the
+ * position come in order, then events of new commits. */
+static enum watch_step read_slice(struct watch_stream *live,
+                                  struct kx_buffer *chunk, uint64_t *flush_out)
 {
-    struct kx_reader *reader = feed->stream.request->reader;
+    struct feed_stream *feed = live->stream.state;
+    struct kx_reader *reader = live->stream.request->reader;
     struct kx_fault fault = {.status = KX_OK};
     struct kx_changes changes;
     char detail[KX_DETAIL_MAX];
@@ -336,57 +331,38 @@ static enum slice_end read_slice(struct feed_stream *feed,
     if (gone) {
         feed_stream_gone(&feed->read, &changes, detail, sizeof detail);
         add_error(feed, PROBLEM_HISTORY_GONE, detail, chunk);
-        return SLICE_GONE;
+        return WATCH_END;
     }
     if (fault.status == KX_END)
         return take_end(feed, &changes, chunk);
     if (fault.status == KX_OK)
-        return SLICE_MORE;
+        return WATCH_MORE;
     add_error(feed, problem_of(fault.status), kx_status_title(fault.status),
               chunk);
-    return SLICE_FAILED;
+    return WATCH_END;
 }
 
-/* ---- Chunks ------------------------------------------------------------- */
-
-static bool may_go_on(const struct feed_stream *feed)
+static bool is_visible(const struct watch_stream *live)
 {
-    const struct request *request = feed->stream.request;
-    return !atomic_load(&request->service->stopping) &&
-           access_sees_index(request, SCOPE_WATCH, feed->index);
+    const struct feed_stream *feed = live->stream.state;
+    return access_sees_index(live->stream.request, SCOPE_WATCH, feed->index);
 }
 
-/* Appends a bookmark or a comment if one is due. Returns true if it did. */
-static bool add_sign(struct feed_stream *feed, struct kx_buffer *chunk)
+static void add_idle(struct watch_stream *live, struct kx_buffer *chunk)
 {
-    if (feed->stored <= feed->sent || !watch_silence_due(&feed->silence))
-        return watch_silence_add(&feed->silence, chunk);
-    add_bookmark(feed, chunk);
-    return true;
+    struct feed_stream *feed = live->stream.state;
+    if (feed->stored > feed->sent)
+        add_bookmark(feed, chunk);
+    else
+        watch_events_idle(live, chunk);
 }
 
-/* The stream's `next`: events with the entries after the position, in order,
- * then events of new commits. */
-static bool feed_stream_next(struct stream *stream, struct kx_buffer *chunk,
-                             uint64_t *flush_out)
-{
-    struct feed_stream *feed = stream->state;
-    do {
-        if (!may_go_on(feed))
-            return false;
-        if (!feed->silence.begun)
-            watch_silence_add(&feed->silence, chunk);
-        enum slice_end end = read_slice(feed, chunk, flush_out);
-        if (end == SLICE_GONE || end == SLICE_FAILED)
-            return false;
-        if (end == SLICE_MORE || chunk->size > 0 || chunk->failed ||
-            add_sign(feed, chunk))
-            return true;
-    } while (!watch_wait(stream->request, feed->watch,
-                         watch_silence_end(&feed->silence)));
-    watch_wait_release(chunk);
-    return true;
-}
+static const struct watch_source FEED_SOURCE = {.opening = WATCH_EVENTS_OPENING,
+                                                .silence_ns =
+                                                    WATCH_EVENTS_SILENCE_NS,
+                                                .is_visible = is_visible,
+                                                .read = read_slice,
+                                                .idle = add_idle};
 
 /* ---- The request -------------------------------------------------------- */
 
@@ -436,8 +412,8 @@ static bool read_position(struct feed_stream *feed,
                           struct input_error *error)
 {
     struct last_event last;
-    if (!last_event_read(feed->stream.request, query, PARAMETER_SINCE, &last,
-                         error))
+    if (!last_event_read(feed->live.stream.request, query, PARAMETER_SINCE,
+                         &last, error))
         return false;
     *given_out = last.given;
     if (!last.given ||
@@ -502,7 +478,7 @@ static bool right_group(const struct feed_stream *feed,
 /* Folds the texts of the group as the index does. */
 static bool fold(struct feed_stream *feed, struct input_error *error)
 {
-    const struct request *request = feed->stream.request;
+    const struct request *request = feed->live.stream.request;
     struct kx_buffer folded;
     kx_buffer_init(&folded, request->memory);
     enum kx_status status =
@@ -524,7 +500,7 @@ struct feed_look {
 
 static void look(struct feed_stream *feed, struct feed_look *look_out)
 {
-    struct kx_reader *reader = feed->stream.request->reader;
+    struct kx_reader *reader = feed->live.stream.request->reader;
     kx_read_begin(reader);
     look_out->fault.status = kx_index_changes(
         reader, feed->index, &look_out->changes, &look_out->fault);
@@ -545,7 +521,7 @@ static void no_feed(struct feed_stream *feed, struct reply *reply)
                     "{\"versionstamp\":true}.",
                     (int)feed->index.size, (const char *)feed->index.data);
     error.parameter = kx_text("index");
-    input_error_reply(feed->stream.request, reply, &error);
+    input_error_reply(feed->live.stream.request, reply, &error);
 }
 
 static void gone(struct feed_stream *feed, struct reply *reply,
@@ -553,7 +529,8 @@ static void gone(struct feed_stream *feed, struct reply *reply,
 {
     char detail[KX_DETAIL_MAX];
     feed_stream_gone(&feed->read, changes, detail, sizeof detail);
-    problem(feed->stream.request, reply, PROBLEM_HISTORY_GONE, "%s", detail);
+    problem(feed->live.stream.request, reply, PROBLEM_HISTORY_GONE, "%s",
+            detail);
     problem_member_text(reply, "listedAt", feed->list);
 }
 
@@ -561,7 +538,7 @@ static void gone(struct feed_stream *feed, struct reply *reply,
 static enum kx_status open_watch(struct feed_stream *feed,
                                  struct kx_buffer *prefix)
 {
-    struct request *request = feed->stream.request;
+    struct request *request = feed->live.stream.request;
     kx_key_add_string(prefix, feed->index);
     kx_add_slice(prefix, feed->group);
     if (prefix->failed)
@@ -570,7 +547,7 @@ static enum kx_status open_watch(struct feed_stream *feed,
         return KX_KEY_TOO_LONG;
     return kx_watch_open_prefix(request->service->store,
                                 kx_buffer_slice(prefix), false, request->memory,
-                                &feed->watch);
+                                &feed->live.watch);
 }
 
 /* Without a position the stream begins before all entries, and the client does
@@ -584,22 +561,22 @@ static void begin(struct feed_stream *feed, struct reply *reply,
         feed->read.began = changes->stored > changes->history
                                ? changes->stored
                                : changes->history;
-    kx_buffer_init(&prefix, feed->stream.request->memory);
+    kx_buffer_init(&prefix, feed->live.stream.request->memory);
     fault.status = open_watch(feed, &prefix);
     if (fault.status == KX_KEY_TOO_LONG) {
-        problem_status(feed->stream.request, reply, &fault);
+        problem_status(feed->live.stream.request, reply, &fault);
         return;
     }
     const struct feed_position position = feed->read;
     if (fault.status != KX_OK || !feed_stream_begin(feed, &position))
         reply->body.failed = true;
     else
-        watch_reply(reply, &feed->stream);
+        watch_events_reply(&feed->live, reply);
 }
 
 static void follow(struct feed_stream *feed, struct reply *reply, bool given)
 {
-    struct request *request = feed->stream.request;
+    struct request *request = feed->live.stream.request;
     struct feed_look looked = {.fits = false};
     look(feed, &looked);
     if (looked.fault.status == KX_BAD_INDEX) {
@@ -631,10 +608,7 @@ void feed_watch(struct request *request, struct reply *reply,
         reply->body.failed = true;
         return;
     }
-    feed->stream = (struct stream){.next = feed_stream_next,
-                                   .request = request,
-                                   .state = feed,
-                                   .lasting = true};
+    watch_stream_init(&feed->live, &FEED_SOURCE, request);
     if (!read_index(feed, query, &error) || !read_group(feed, query, &error) ||
         !read_position(feed, query, &given, &error) ||
         !note_list(feed, query, &error)) {

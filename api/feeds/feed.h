@@ -7,7 +7,7 @@
 #ifndef API_FEED_H
 #define API_FEED_H
 
-#include "http/watch_wait.h"
+#include "http/watch_stream.h"
 #include "kindex.h"
 #include "rest/query_params.h"
 

@@ -7,6 +7,7 @@
 #include "access/access.h"
 #include "http/accept.h"
 #include "http/service.h"
+#include "http/watch_stream.h"
 #include "indexes/index_find.h"
 #include "rest/indexjson.h"
 
@@ -22,19 +23,6 @@ static bool is_stable(const struct kx_index_info *info)
     enum kx_index_state state =
         info->state == KX_INDEX_MIGRATING ? info->migration : info->state;
     return state != KX_INDEX_BUILDING;
-}
-
-/* Makes the request wait for a change after `seen`, at most until until_ns.
- * Returns false if there already is one. */
-static bool index_wait_news(struct request *request, uint64_t seen,
-                            uint64_t until_ns)
-{
-    struct wait *wait = &request->wait;
-    if (kx_news_wait(request->service->store, seen, &wait->ticket) != KX_OK)
-        return false;
-    wait->cancel = kx_news_cancel;
-    wait->until_ns = until_ns;
-    return true;
 }
 
 /* True if the request must not wait any longer: its time has passed, its token
@@ -83,7 +71,7 @@ bool index_await(struct request *request, struct reply *reply,
             return false;
         if (look.shown)
             break;
-        if (index_wait_news(request, seen, limit.until_ns) &&
+        if (watch_wait_news(request, seen, limit.until_ns) &&
             !request_wait(request))
             return false;
     }
@@ -98,10 +86,6 @@ bool index_await(struct request *request, struct reply *reply,
 /* The progress of one index, or of all that the caller may see (HTML standard,
  * "Server-sent events"). An event is made when the connection has room for it:
  * a slow client gets fewer events, and nothing is queued for it. */
-
-/* A comment is sent after this time without an event: it keeps proxies from
- * closing the connection, and shows whether the client is gone. */
-static const uint64_t SILENCE_NS = 15000000000;
 
 /* Bytes after which a chunk gets no further events. */
 enum { EVENTS_CHUNK = 32 * 1024 };
@@ -126,10 +110,9 @@ struct index_shown {
 };
 
 struct events {
-    struct stream stream;
+    struct watch_stream live;
     struct kx_slice name;      /* empty: all indexes */
     struct index_shown *shown; /* NULL: no event was sent yet */
-    uint64_t sent_ns;          /* when the last one was sent */
     bool ended;                /* the last event about `name` was sent */
 };
 
@@ -149,20 +132,18 @@ static struct mark mark_of(const struct kx_index_info *info, bool counted)
                          .per_second_max = info->per_second_max};
 }
 
-static void begin_event(struct events *events, const char *type,
-                        struct kx_buffer *chunk)
+static void begin_event(const char *type, struct kx_buffer *chunk)
 {
     kx_add_text(chunk, "event: ");
     kx_add_text(chunk, type);
     kx_add_text(chunk, "\ndata: ");
-    events->sent_ns = kx_monotonic_ns();
 }
 
 static void add_index(struct events *events, const struct kx_index_info *info,
                       bool counted, struct kx_buffer *chunk)
 {
     bool settled = is_stable(info);
-    begin_event(events, settled ? "settled" : "progress", chunk);
+    begin_event(settled ? "settled" : "progress", chunk);
     indexjson_write(info, counted, chunk);
     kx_add_text(chunk, "\n\n");
     events->ended = settled && events->name.size > 0;
@@ -173,20 +154,11 @@ static void add_index(struct events *events, const struct kx_index_info *info,
 static void add_gone(struct events *events, struct kx_slice name,
                      struct kx_buffer *chunk)
 {
-    begin_event(events, "gone", chunk);
+    begin_event("gone", chunk);
     kx_add_text(chunk, "{\"name\":");
     kx_json_escape(name, chunk);
     kx_add_text(chunk, "}\n\n");
     events->ended = events->name.size > 0;
-}
-
-static bool add_silence(struct events *events, struct kx_buffer *chunk)
-{
-    if (kx_monotonic_ns() - events->sent_ns < SILENCE_NS)
-        return false;
-    kx_add_text(chunk, ":\n\n");
-    events->sent_ns = kx_monotonic_ns();
-    return true;
 }
 
 /* ---- Changes ------------------------------------------------------------ */
@@ -231,7 +203,7 @@ static struct index_shown **show(struct events *events,
                                  const struct kx_index_info *info,
                                  struct kx_buffer *chunk)
 {
-    bool counted = access_counts_index(events->stream.request, info);
+    bool counted = access_counts_index(events->live.stream.request, info);
     struct mark mark = mark_of(info, counted);
     place = end_before(events, place, &info->name, chunk);
     struct index_shown *shown = *place;
@@ -250,17 +222,29 @@ static struct index_shown **show(struct events *events,
 static bool is_meant(const struct events *events,
                      const struct kx_index_info *info)
 {
-    const struct request *request = events->stream.request;
+    const struct request *request = events->live.stream.request;
     return (events->name.size == 0 || kx_equal(info->name, events->name)) &&
            access_covers_index(request, request->route->scope, info);
 }
 
-/* Adds events for the indexes that differ from what was shown. Returns false if
- * the chunk is full; the remaining indexes still differ the next time. */
-static bool look(struct events *events, struct kx_buffer *chunk,
-                 uint64_t *flush_out)
+/* Removes the shown indexes from `place` on. If the only watched index was
+ * never shown it is gone, too. */
+static void end_all(struct events *events, struct index_shown **place,
+                    struct kx_buffer *chunk)
 {
-    struct kx_reader *reader = events->stream.request->reader;
+    end_before(events, place, NULL, chunk);
+    if (events->name.size > 0 && events->shown == NULL && !events->ended)
+        add_gone(events, events->name, chunk);
+}
+
+/* The source's `read`: events for the indexes that differ from what was shown.
+ * WATCH_MORE if the chunk is full, since the remaining indexes still differ the
+ * next time, or if what was read is not on disk yet. */
+static enum watch_step look(struct watch_stream *live, struct kx_buffer *chunk,
+                            uint64_t *flush_out)
+{
+    struct events *events = live->stream.state;
+    struct kx_reader *reader = live->stream.request->reader;
     struct index_shown **place = &events->shown;
     struct kx_index_info info;
     bool full = false;
@@ -272,45 +256,24 @@ static bool look(struct events *events, struct kx_buffer *chunk,
     }
     *flush_out = kx_read_end(reader);
     if (!full)
-        end_before(events, place, NULL, chunk);
-    return !full;
+        end_all(events, place, chunk);
+    if (events->ended)
+        return WATCH_END;
+    return full || *flush_out != 0 ? WATCH_MORE : WATCH_CURRENT;
 }
 
-/* ---- The stream --------------------------------------------------------- */
-
-/* A stopping server sends no final event: a client that connects again gets the
- * state of the indexes. */
-static bool next(struct stream *stream, struct kx_buffer *chunk,
-                 uint64_t *flush_out)
-{
-    struct events *events = stream->state;
-    struct service *service = stream->request->service;
-    for (;;) {
-        uint64_t seen = kx_news(service->store);
-        bool whole = look(events, chunk, flush_out);
-        if (whole && events->name.size > 0 && events->shown == NULL &&
-            !events->ended)
-            add_gone(events, events->name, chunk);
-        if (events->ended || atomic_load(&service->stopping))
-            return false;
-        if (chunk->size > 0 || add_silence(events, chunk))
-            return true;
-        if (*flush_out != 0 || index_wait_news(stream->request, seen,
-                                               events->sent_ns + SILENCE_NS))
-            return true;
-    }
-}
+static const struct watch_source EVENTS_SOURCE = {.silence_ns =
+                                                      WATCH_EVENTS_SILENCE_NS,
+                                                  .read = look,
+                                                  .idle = watch_events_idle};
 
 struct stream *index_events(struct request *request, struct kx_slice name)
 {
     struct events *events = talloc_zero(request->memory, struct events);
     if (events == NULL)
         return NULL;
-    events->stream = (struct stream){.next = next,
-                                     .request = request,
-                                     .state = events,
-                                     .lasting = name.size == 0};
+    watch_stream_init(&events->live, &EVENTS_SOURCE, request);
+    events->live.stream.lasting = name.size == 0;
     events->name = name;
-    events->sent_ns = kx_monotonic_ns();
-    return &events->stream;
+    return &events->live.stream;
 }
