@@ -46,12 +46,12 @@ wrong 'until_status 404 GET /kv/a'
 wrong 'until_field .n 2 GET /kv/a'
 wrong 'url=http://127.0.0.1:1; request GET /kv/a; expect 200'
 
-test_case 'a document that is no whole problem is no error answer'
+test_case 'an incomplete problem document is not an error answer'
 wrong 'echo "{\"code\":\"x\"}" >"$answer"; status=404; expect 404'
 wrong 'request PUT /kv/a "{}" -H "Content-Type: text/x"; request GET /kv/a
     status=404; expect 404'
 
-test_case 'an error answer needs an identifier'
+test_case 'an error answer has an identifier'
 wrong 'request GET /kv/b; sed -i /^X-Request-Id/d "$head"; expect 404'
 
 test_case 'a case without an expectation is a failure'
@@ -66,7 +66,7 @@ printf '%s\n' ". '$lib'" 'test_case "broken"' 'is 1 1 1' 'exit 0' >"$work/test.s
 bash "$work/test.sh" >"$work/broken"
 is 'the exit status and count' "$?, $(tail -1 "$work/broken")" '1, 0 passed, 1 failed'
 
-test_case 'a program that is missing is said at once'
+test_case 'a missing program ends the story at once, and is named'
 printf '%s\n' ". '$lib'" 'needs bash planted-program' 'test_case "late"' 'is 1 1 1' \
     finish >"$work/test.sh"
 bash "$work/test.sh" >"$work/broken"
@@ -80,7 +80,7 @@ printf '%s\n' ". '$lib'" start_server 'test_case "killed"' 'is 1 1 1' \
 bash "$work/test.sh" >"$work/broken" 2>&1
 is 'the exit status and count' "$?, $(tail -1 "$work/broken")" '1, 1 passed, 1 failed'
 
-test_case 'what was recorded are the answers, in order'
+test_case 'KX_RECORD has the answers in order'
 cat >"$work/test.sh" <<END
 . '$lib'
 start_server

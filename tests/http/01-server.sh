@@ -62,7 +62,7 @@ refused 2 'kindex: unexpected argument here*'
 program serve --cachr 1MiB
 refused 2 'kindex: unknown option --cachr (did you mean --cache?)*'
 
-test_case 'a name of an option is not abbreviated, and that of another program is answered'
+test_case 'an option is not abbreviated, and for an option of another program the right one is named'
 program serve --port 8080 --print-config
 refused 2 'kindex: unknown option --port (did you mean --listen?)*'
 program serve --port-fil "$work/port" --print-config
@@ -237,7 +237,7 @@ header Retry-After 1
 exec 3>&- 4>&-
 until_status 200 GET /livez
 
-test_case 'started with its standard files closed, it says nothing into its own'
+test_case 'a server started with its standard files closed writes no message into its data'
 stop_server
 rm "$work/port"
 "$KINDEX" serve --data "$work/closed" --listen 127.0.0.1:0 --cache 16MiB \

@@ -10,7 +10,7 @@ for path in /nowhere /kvx /KV/a //kv/a /list/ /indexes/ /%6bv/a; do
     answers 404 not-found GET "$path"
 done
 
-test_case 'a method that a path does not take is named with those that it does'
+test_case 'a method that a path lacks is refused with the methods that it has'
 answers 405 method-not-allowed PUT /list
 header Allow 'GET, HEAD, DELETE, PATCH, POST, OPTIONS'
 field .allow 'GET, HEAD, DELETE, PATCH, POST, OPTIONS'
@@ -31,7 +31,7 @@ test_case 'a target is a path or a whole http URL; an authority is refused'
 answers 404 key-not-found GET /kv/none '' --request-target "$url/kv/none"
 answers 400 bad-request GET /kv/none '' --request-target "${url#http://}"
 
-test_case 'cookies are nothing to the service, however long they are'
+test_case 'a request with long cookies is served, and the cookies are ignored'
 answers 404 key-not-found GET /kv/none '' --header "Cookie: $(printf 'a=b; %.0s' {1..1500})"
 answers 404 key-not-found GET /kv/none '' --header "cookie: session=$(printf '%09000d' 0)"
 answers 201 PUT /kv/cookie '"\r\ncookie: a"' "${json[@]}" --header "Cookie: $(printf 'a=b; %.0s' {1..1500})"
@@ -69,14 +69,14 @@ request PUT /kv/size "@$work/huge" --header 'Expect: 100-continue' \
     --write-out '%{http_code} %{size_upload}'
 is 'status and size of the upload' "$status" '413 0'
 
-test_case 'without Expect the refusal still arrives'
+test_case 'a body that is too large is refused without Expect, too'
 for method in PUT POST PATCH; do
     request $method /kv/size "@$work/huge" --header 'Expect:'
     expect 413 value-too-large
 done
 answers 413 payload-too-large POST /atomic "@$work/huge" --header 'Expect:'
 
-test_case 'a body where none belongs is refused'
+test_case 'a body is refused where a route takes none'
 answers 413 payload-too-large GET /kv/size x
 field .detail 'GET takes no body here.'
 answers 413 payload-too-large DELETE /list x

@@ -34,7 +34,7 @@ is 'status and version' "$status" '200 2'
 request GET /livez '' --write-out '%{http_code} %{http_version}'
 is 'status and version' "$status" '200 1.1'
 
-test_case 'reads are answered the same over both'
+test_case 'reads are answered the same over HTTP/1.1 and HTTP/2'
 for i in 1 2 3 4 5; do
     request PUT "/kv/both/$i" "{\"n\":$i,\"email\":\"$i@example.org\"}" "${json[@]}"
 done
@@ -60,7 +60,7 @@ same GET /version ''
 same GET /openapi.json ''
 same GET /problems/key-not-found ''
 
-test_case 'writes are answered the same over both'
+test_case 'writes are answered the same over HTTP/1.1 and HTTP/2'
 same PUT /kv/both/1 '{"n":6,"email":"1@example.org"}' "${json[@]}"
 same PUT /kv/both/9 '{"email":"1@example.org"}' "${json[@]}"
 same PATCH /kv/both/1 '{"n":null}' "${json[@]}"
@@ -73,7 +73,7 @@ same POST /atomic '{"mutations":[{"type":"set","key":["a"],"value":1}]}' \
 same POST /indexes '{"name":"both_by_email","prefix":["both"]}' "${json[@]}"
 same DELETE '/list?prefix=nothing' ''
 
-test_case 'what the gates refuse is answered the same over both'
+test_case 'refusals of the gates are the same over HTTP/1.1 and HTTP/2'
 head -c 3000000 /dev/zero >"$work/huge"
 same GET /nowhere ''
 same PUT /list ''
@@ -101,7 +101,7 @@ is 'floods are counted' "$(awk '/^kindex_http_floods_total/ { print ($2 > 5) }' 
 
 stop_server
 start_server "${limits[@]}" --bodies-max 64MiB
-test_case 'replies that are not read fill the memory for bodies, but not more'
+test_case 'unread replies over HTTP/2 take no more than the memory for bodies'
 { printf '"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
 request PUT /kv/large "@$work/large" "${json[@]}"
 node "$here/h2_hold.js" 127.0.0.1 "${url##*:}" "$server" 60 >"$work/hold"
@@ -136,7 +136,7 @@ for i in 1 2 3 4 5 6 7 8; do
     field '.entries | map(.value | length) | add' 5000000
 done
 
-test_case 'a server that stops says so, and completes what it has begun'
+test_case 'a server that stops sends GOAWAY, and completes what it has begun'
 # In 2.5 seconds, which is how long it waits: a slow one has less to do.
 parts=$((times > 4 ? 1 : 8))
 for ((part = 1; part <= parts; part++)); do
@@ -156,7 +156,7 @@ is 'the exit status' $? 0
 server=''
 stop_server
 start_server --requests-max 64
-test_case 'an address has half of the places for requests, half of that for connections with many'
+test_case 'one address has half of the requests in flight, and half of these through connections with many'
 request PUT /kv/a 1 "${json[@]}"
 is 'answered and refused' "$(node "$here/h2_share.js" 127.0.0.1 "${url##*:}" 60 10 60)" '16 44
 10 0

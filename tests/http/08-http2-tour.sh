@@ -7,7 +7,7 @@ here=$(dirname "$0")
 echo --http2-prior-knowledge >"$work/.curlrc"
 start_server
 
-test_case 'curl speaks HTTP/2 then'
+test_case 'curl speaks HTTP/2 when its configuration says so'
 CURL_HOME=$work request GET /livez '' \
     --write-out '%{http_code} %{http_version}'
 is 'status and version' "$status" '200 2'

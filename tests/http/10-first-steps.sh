@@ -66,7 +66,7 @@ answers 204 DELETE /kv/users/ada '' --header 'Prefer: return=minimal'
 header Preference-Applied ''
 answers 412 precondition-failed DELETE /kv/users/ada '' "${tell[@]}" --header 'If-Match: *'
 
-test_case 'where a key has nothing but entries under it that is said'
+test_case 'a 404 names the list of the entries under the key, if it has any'
 gives 'has("listedAt")' false GET /kv/team
 request PUT /kv/team/ada 1
 answers 404 key-not-found GET /kv/team
@@ -82,7 +82,7 @@ request PUT /kv/team 2
 answers 200 DELETE /kv/team '' "${tell[@]}"
 body_is 2
 
-test_case 'the note on entries under a key goes with these entries'
+test_case 'a 404 names no list when the entries under the key are gone'
 request DELETE /kv/team/ada
 answers 404 key-not-found GET /kv/team
 field 'has("listedAt")' false
@@ -91,7 +91,7 @@ request GET /kv/team
 until [ "$(value .listedAt)" = null ]; do request GET /kv/team; done
 field 'has("listedAt")' false
 
-test_case 'the list has the entries under the key, for any key'
+test_case 'the list that a 404 names has the entries under any key'
 for key in '["a b","c"]' '["[1]"]' '["a/b"]' '[42,true]' '["="]' '["é"]' '[""]' '["+"]'; do
     encoded=$(jq -rn --argjson k "$key" '$k | tojson | @uri')
     under=$(jq -rn --argjson k "$key" '$k + ["x"] | tojson | @uri')

@@ -36,7 +36,7 @@ answers 201 PUT '/kv?key=%5B%22k%22,%22a%2Bb%22%5D' '"plus"'
 answers 201 PUT '/kv?key=%5B%22k%22,%22a%20b%22%5D' '"space"'
 
 # They escape the bracket of a JSON array, and the plus.
-test_case 'in a JSON array that a program has escaped a plus is a space'
+test_case 'a plus is a space in the percent-encoded JSON array of a query'
 answers 200 GET '/kv?key=%5B%22k%22,+%22a+b%22%5d'
 body_is '"space"'
 answers 200 GET '/kv?key=%5b%22k%22,+%22a%2Bb%22%5D'
@@ -58,7 +58,7 @@ answers 404 key-not-found GET /kv/zero/a
 answers 200 GET /kv/zero/a%00b
 gives '.entries[].key' '["zero","a\u0000b"]' GET /list?prefix=zero
 
-test_case 'a segment that begins with = is a literal of another type'
+test_case 'a path segment that begins with = is a literal of another type'
 is 'number' "$(key_of =42)" '[42]'
 is 'number' "$(key_of =-1.5)" '[-1.5]'
 is 'number' "$(key_of =1e3)" '[1000]'
@@ -76,7 +76,7 @@ is 'quoted string' "$(key_of '=%22..%22')" '[".."]'
 is 'quoted empty string' "$(key_of '=%22%22')" '[""]'
 is 'quoted with escapes' "$(key_of '=%22a%5Cu0000%5Cn%22')" '["a\u0000\n"]'
 
-test_case 'the same text in different types names different entries'
+test_case 'a string, a number, a bigint and bytes with one text are different keys'
 for literal in 7 =7 =7n =b64:Nw; do
     answers 201 PUT "/kv/same/$literal" "\"$literal\""
 done
@@ -85,7 +85,7 @@ for literal in 7 =7 =7n =b64:Nw; do
     body_is "\"$literal\""
 done
 
-test_case 'one number has one key, however it is written'
+test_case 'a number has one key, however it is written'
 answers 201 PUT /kv/number/=1000 1
 answers 200 GET /kv/number/=1e3
 answers 200 GET /kv/number/=1000.0
@@ -121,7 +121,7 @@ answers 201 PUT /kv/big/=9007199254740992 1
 answers 400 key-number-inexact GET '/kv?key=%5B%22big%22%2C9007199254740993%5D'
 answers 404 key-not-found GET /kv/big/=9007199254740993n
 
-test_case 'a path as ?key= is told what belongs there'
+test_case 'a path in ?key= is refused with the form that belongs there'
 answers 400 bad-json GET '/kv?key=users/ada'
 field .parameter key
 field '.detail | contains("takes a JSON array, such as [\"users\",\"ada\"]")' true
@@ -147,7 +147,7 @@ for key in '' '[]' '[' '{}' '"a"' 'a' '[null]' '[[]]' '["a"]x' '[{}]' \
     answers 400 GET /kv '' --url-query "key=$key"
 done
 
-test_case 'a key is given once'
+test_case 'a key given twice is refused'
 answers 400 bad-parameter GET '/kv/a?key=%5B%22a%22%5D'
 answers 400 bad-parameter GET '/kv?key=%5B%22a%22%5D&key=%5B%22a%22%5D'
 answers 400 bad-key GET /kv

@@ -24,19 +24,19 @@ kept '"\u0041\/\u00e9é🍎\ud83c\udf4e\u0000"'
 kept '{"":{"":[[],{},"",null,true,false]}}'
 kept null
 
-test_case 'a list shows the same bytes within the entry'
+test_case 'a list shows the bytes of JSON values unchanged'
 request PUT /kv/bytes/1 ' { "b" : 0.10 , "a" : [ 1e2 ] } '
 request GET /list?prefix=bytes
 is 'the place of the value' "$(grep -c '{ "b" : 0.10 , "a" : \[ 1e2 \] }' "$answer")" 1
 
-test_case 'without a Content-Type a body is JSON'
+test_case 'a body without a Content-Type is JSON'
 answers 201 PUT /kv/a '{"a":1}'
 answers 200 PUT /kv/a '{"a":2}' -H 'Content-Type:'
 request GET /kv/a
 header Content-Type application/json
 body_is '{"a":2}'
 
-test_case 'a text that is no JSON says where, and how to store text'
+test_case 'a body that is no JSON is refused with its place and the way to store text'
 answers 400 bad-json PUT /kv/a 'hello'
 field '.detail | contains("text/plain")' true
 field '.offset' 0
@@ -46,11 +46,11 @@ field .offset 35
 request GET /kv/a
 body_is '{"a":2}'
 
-test_case 'the advice to store bytes is not given where there is no storing'
+test_case 'the hint to store bytes is absent where nothing is stored'
 answers 400 bad-json POST /atomic hello
 field '.detail | contains("text/plain")' false
 
-test_case 'other media types are bytes: nothing is read into them'
+test_case 'a value of another media type comes back as the same bytes'
 printf 'a\0b\xff\xfe"{' >"$work/bytes"
 answers 201 PUT /kv/bytes/2 "@$work/bytes" -H 'Content-Type: image/x-test'
 answers 200 GET /kv/bytes/2
@@ -80,13 +80,13 @@ request DELETE /kv/media
 answers 415 unsupported-media-type PUT /kv/media x -H "Content-Type: x/$(printf '%0126d' 0)"
 answers 201 PUT /kv/media x -H "Content-Type: x/$(printf '%0125d' 0)"
 
-test_case 'a single word is not a media type, so a typing error does not turn JSON into bytes'
+test_case 'a single word is no media type, so a typing error does not turn JSON into bytes'
 for type in json text/ /plain 'text; charset=utf-8'; do
     answers 415 unsupported-media-type PUT /kv/media 1 -H "Content-Type: $type"
     is 'it is named' "$(value '.detail | contains("Content-Type \"'"$type"'\"")')" true
 done
 
-test_case 'a part of a value is not stored as the whole'
+test_case 'a PUT with Content-Range is refused'
 for method in PUT POST; do
     request $method /kv/part abc -H 'Content-Type: image/png' -H 'Content-Range: bytes 0-2/9'
     expect 400 bad-request
@@ -109,7 +109,7 @@ header Content-Length 0
 body_is ''
 answers 400 bad-json PUT /kv/empty '' --data-binary ''
 
-test_case 'in a list, bytes are typed'
+test_case 'a list shows bytes in their typed form'
 request PUT /kv/shown/1 abc -H 'Content-Type: text/plain'
 request PUT /kv/shown/2 abc -H 'Content-Type: application/octet-stream'
 request GET /list?prefix=shown
@@ -117,7 +117,7 @@ field '.entries[0] | has("value")' false
 field '.entries[0].typed' '{"type":"Uint8Array","value":"YWJj","byteLength":3,"mediaType":"text/plain"}'
 field '.entries[1].typed' '{"type":"Uint8Array","value":"YWJj","byteLength":3}'
 
-test_case 'a KvU64 is typed, over its whole range'
+test_case 'a list shows a KvU64 in its typed form, over its whole range'
 for number in 0 42 9007199254740993 18446744073709551615; do
     request PUT /kv/u64 "{\"type\":\"KvU64\",\"value\":\"$number\"}" -H "$typed"
     [ "$status" = 201 ] || expect 200

@@ -43,7 +43,7 @@ request GET /kv/v8
 header Content-Type application/json
 body_is '{"a":1}'
 
-test_case 'lists and batches show it as typed'
+test_case 'lists and POST /get show values of JavaScript in their typed form'
 request PUT /kv/list/a '{"type":"bigint","value":"1"}' -H "$typed"
 request PUT /kv/list/b '{"type":"V8","value":"_xBvIgFhSQJ7AQ"}' -H "$typed"
 gives '[.entries[] | [.typed, .value]]' '[[{"type":"bigint","value":"1"},null],[null,{"a":1}]]' GET /list?prefix=list
@@ -53,7 +53,7 @@ answers 200 POST /atomic '{"mutations":[{"type":"set","key":["set"],"typed":{"ty
 request GET /kv/set
 body_is '{"type":"Set","value":[]}'
 
-test_case 'conditions go with them as with all values'
+test_case 'If-Match and If-None-Match apply to values of JavaScript'
 request PUT /kv/etag '{"type":"Map","value":[]}' -H "$typed"
 etag=$(header_value ETag)
 answers 304 GET /kv/etag '' -H "If-None-Match: $etag"
@@ -61,13 +61,13 @@ answers 412 PUT /kv/etag '{"type":"Set","value":[]}' -H "$typed" -H 'If-Match: "
 request GET /kv/etag
 body_is '{"type":"Map","value":[]}'
 
-test_case 'a patch goes with what JSON can carry, and makes it JSON'
+test_case 'a patch of a value of JavaScript that JSON can express makes it JSON'
 answers 200 PATCH /kv/v8 '{"b":[2]}'
 request GET /kv/v8
 body_is '{"a":1,"b":[2]}'
 answers 409 type-mismatch PATCH /kv/etag '{"b":2}'
 
-test_case 'bigints are summed exactly, and bounded by nothing but 4096 bytes'
+test_case 'bigints are summed exactly, up to 4096 bytes'
 for n in 9007199254740993 1 -9223372036854775808 100000000000000000000; do
     request POST /atomic "{\"mutations\":[{\"type\":\"sum\",\"key\":[\"big\"],\"typed\":{\"type\":\"bigint\",\"value\":\"$n\"}}]}"
     expect 200
@@ -82,7 +82,7 @@ field .detail 'Cannot sum BigInt with Number'
 request POST /atomic '{"mutations":[{"type":"sum","key":["big"],"typed":{"type":"Date","value":"2023-04-23"}}]}'
 expect 400 bad-value
 
-test_case 'indexes find the fields of such values'
+test_case 'indexes find the fields of values of JavaScript'
 request POST /indexes '{"name":"people_by_born","prefix":["people"],"fields":["/born"]}'
 request POST /indexes '{"name":"people_by_tag","prefix":["people"],"fields":[{"path":"/tags","each":true}]}'
 request POST /indexes '{"name":"people_by_id","prefix":["people"],"fields":["/id"],"unique":true,"store":{"fields":["/born","/name"]}}'
@@ -105,11 +105,11 @@ body_is '{"type":"object","value":{"born":{"type":"Date","value":"1815-12-10T00:
 request GET /kv/people_by_id/=7
 body_is '{"born":-6000000000000,"name":"Carl"}'
 
-test_case 'deleting the entry deletes what was found in it'
+test_case 'deleting a value of JavaScript removes its index entries'
 request DELETE /kv/people/ada
 gives '[.entries[].key[1:]]' '[["math","carl"]]' GET /list?prefix=people_by_tag
 
-test_case 'what is no typed value is refused, in words'
+test_case 'an invalid typed value is refused with the reason'
 refused() {
     answers 400 bad-value PUT /kv/refused "$1" -H "$typed"
     field ".detail | contains(\"$2\")" true
@@ -128,7 +128,7 @@ refused '{"type":"hole"}' 'type hole is unknown'
 refused '{"type":"Blob","value":"AQ"}' 'type Blob is unknown'
 answers 404 GET /kv/refused
 
-test_case 'all of it is there after a restart'
+test_case 'values of JavaScript and their index survive a restart'
 request GET /kv/etag
 before=$(cat "$answer")
 stop_server

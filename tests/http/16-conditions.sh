@@ -16,7 +16,7 @@ answers 412 precondition-failed PUT /kv/new 2 -H 'If-None-Match: *'
 request GET /kv/new
 body_is 1
 
-test_case 'a refused condition tells what the entry has'
+test_case 'a refused condition returns the versionstamp of the entry'
 answers 412 precondition-failed PUT /kv/a 3 -H "If-Match: $old"
 field .versionstamp "$(tr -d '"' <<<"$tag")"
 header ETag "$tag"
@@ -47,18 +47,18 @@ tag=$(header_value ETag)
 answers 412 precondition-failed PUT /kv/none 1 -H 'If-Match: *'
 answers 404 GET /kv/none
 
-test_case 'a tag that no entry can have matches none'
+test_case 'an ETag that no entry can have matches none'
 for wrong in '""' '"0"' '"x"' 'x' "$nobody"; do
     answers 412 precondition-failed PUT /kv/a 9 -H "If-Match: $wrong"
 done
 
-test_case 'the answer says what is there, and which condition it breaks'
+test_case 'a 412 names the condition and the versionstamp of the entry'
 answers 412 precondition-failed PUT /kv/a 9 -H "If-Match: ${tag//\"/}"
 field .detail "The entry [\"a\"] has the ETag $tag, which is not in If-Match."
 gives .detail "The entry [\"a\"] already exists, with the ETag $tag." PUT /kv/a 9 -H 'If-None-Match: *'
 gives .detail 'There is no entry ["none"], and If-Match requires one.' PUT /kv/none 9 -H 'If-Match: *'
 
-test_case 'a guard that cannot be read lets nothing be written'
+test_case 'a malformed condition refuses the write'
 for wrong in '"*"' "${tag//\"/}" ',' "$old, x" "${old%\"}" 'W/'; do
     answers 400 bad-request PUT /kv/a 9 -H "If-None-Match: $wrong"
     answers 200 GET /kv/a '' -H "If-None-Match: $wrong"
@@ -69,7 +69,7 @@ for wrong in '*x' "* $tag" "$tag, *"; do
     answers 400 bad-request PUT /kv/a 9 -H "If-None-Match: $wrong"
 done
 
-test_case 'what has no single entry to compare with takes no condition'
+test_case 'POST of a new entry refuses conditions'
 for guard in 'If-Match: *' "If-None-Match: $tag"; do
     answers 400 bad-request POST /kv/made 1 -H "$guard"
 done
@@ -89,7 +89,7 @@ answers 304 HEAD /kv/a '' -H 'If-None-Match: *'
 answers 200 GET /kv/a '' -H "If-None-Match: $old"
 body_is 9
 
-test_case 'nothing follows a 304 but the next reply of the connection'
+test_case 'the next reply of a connection follows the head of a 304'
 exec 5<>"/dev/tcp/127.0.0.1/${url##*:}"
 printf 'GET /kv/a HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: *\r\n%s\r\n' \
     '' $'Connection: close\r\n' >&5
@@ -99,10 +99,10 @@ is 'lines' "$(sed 's/ .*//' "$work/replies" | xargs)" \
     'HTTP/1.1 Content-Length: Date: ETag: Cross-Origin-Resource-Policy: HTTP/1.1 Connection: Content-Length: Date: ETag: Cross-Origin-Resource-Policy:'
 is 'lengths' "$(sed -n 's/^Content-Length: //p' "$work/replies" | xargs)" '1 1'
 
-test_case 'other versions are answered'
+test_case 'GET with If-None-Match of another version is answered in full'
 answers 404 GET /kv/none '' -H "If-None-Match: $old"
 
-test_case 'GET with If-Match gives that version or none'
+test_case 'GET with If-Match returns that version or 412'
 answers 200 GET /kv/a '' -H "If-Match: $tag"
 answers 412 precondition-failed GET /kv/a '' -H "If-Match: $old"
 

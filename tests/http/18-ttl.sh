@@ -4,18 +4,18 @@
 . "$(dirname "$0")/../lib/http.sh"
 start_server
 
-test_case 'an entry with a time to live shows when it ends'
+test_case 'an entry with a ttl shows when it expires'
 before=$(date +%s%3N)
 answers 201 PUT '/kv/session/1?ttl=1h' '"kept"'
 gives ".entries[0].expiresAt - $before | . >= 3600000 and . < 7200000" true GET /list?prefix=session
 request GET /kv/session/1
 body_is '"kept"'
 
-test_case 'an entry without one does not show it'
+test_case 'an entry without a ttl shows no expiry'
 request PUT /kv/session/2 1
 gives '.entries[0] | has("expiresAt")' false GET '/list?prefix=session&start=session/2'
 
-test_case 'times take a unit, from milliseconds to days'
+test_case 'a ttl has a unit from milliseconds to days'
 for ttl in 60000ms 60s 5m 2h 36500d; do
     request PUT "/kv/units?ttl=$ttl" 1
     [ "$status" = 201 ] || expect 200
@@ -27,18 +27,18 @@ done
 request GET /kv/units
 body_is 1
 
-test_case 'a PUT without a time to live ends the former one'
+test_case 'a PUT without a ttl removes the expiry of its entry'
 request PUT '/kv/session/1' '"for ever"'
 gives '.entries[0] | has("expiresAt")' false GET /list?prefix=session
 
-test_case 'a PATCH keeps the time to live, unless it says another'
+test_case 'a PATCH keeps the expiry of its entry unless it has a ttl'
 request PUT '/kv/patched?ttl=1h' '{"a":1}'
 answers 200 PATCH /kv/patched '{"b":2}'
 gives ".entries[0].expiresAt - $before | . >= 3600000 and . < 7200000" true GET '/list?start=patched&end=patched/a'
 request PATCH '/kv/patched?ttl=2h' '{"b":3}'
 gives ".entries[0].expiresAt - $before > 7000000" true GET '/list?start=patched&end=patched/a'
 
-test_case 'a mutation may say the time itself, to the millisecond'
+test_case 'a mutation may have expiresAt, to the millisecond'
 for at in 4000000000123 4000000000.123e3 9007199254740991; do
     answers 200 POST /atomic "{\"mutations\":[
         {\"type\":\"set\",\"key\":[\"at\",1],\"value\":{\"a\":1},\"expiresAt\":$at},
@@ -47,7 +47,7 @@ for at in 4000000000123 4000000000.123e3 9007199254740991; do
     gives "[.entries[].expiresAt == $at]" '[true,true,true]' GET /list?prefix=at
 done
 
-test_case 'GET and HEAD tell the time in a header, as lists do, and also with 304'
+test_case 'GET, HEAD and a 304 have Kindex-Expires-At with the expiry that lists show'
 for key in at/=1 at/=2 at/=3; do
     request HEAD "/kv/$key"
     header Kindex-Expires-At 9007199254740991
@@ -63,7 +63,7 @@ header Kindex-Expires-At ''
 request HEAD /kv/session/1
 header Kindex-Expires-At ''
 
-test_case 'a write can keep the time of its entry, or say that there is to be none'
+test_case 'a write can keep the expiry of its entry with ttl=keep, or remove it with ttl=none'
 answers 200 PUT '/kv/at/=1?ttl=keep' '"other"'
 request GET /kv/at/=1
 body_is '"other"'
@@ -90,7 +90,7 @@ request PUT '/kv/kept?ttl=none' 4
 request GET /kv/kept
 header Kindex-Expires-At ''
 
-test_case 'sums, min, max and patches keep the time of their entry, and a set removes it'
+test_case 'sum, min, max and patch keep the expiry of their entry, and set removes it'
 # kept_by MUTATION VALUE OPERAND RESULT TIME: of an entry with a time of expiry.
 kept_by() {
     request POST /atomic "{\"mutations\":[{\"type\":\"set\",\"key\":[\"kept\"],\"value\":$2,\"expiresAt\":4000000000123},
@@ -106,7 +106,7 @@ kept_by max 7 9 9 4000000000123
 kept_by patch '{"a":1}' '{"b":2}' '{"a":1,"b":2}' 4000000000123
 kept_by set 7 8 8 ''
 
-test_case 'a patch and a sum, which keep the time by themselves, take the words as well'
+test_case 'ttl=keep and ttl=none apply to patches and sums, too'
 request PUT '/kv/at/=3?ttl=1h' '{"a":1}'
 request PATCH '/kv/at/=3?ttl=none' '{"c":1}'
 request GET /kv/at/=3
@@ -124,7 +124,7 @@ for mutation in '"type":"sum","ttl":"keep","ttlOf":"new","value":1' '"type":"del
     answers 400 bad-request POST /atomic "{\"mutations\":[{\"key\":[\"kept\"],$mutation}]}"
 done
 
-test_case 'a PATCH with a time and without a body changes only the time, of any kind of value'
+test_case 'a PATCH with a ttl and without a body changes only the expiry, of any kind of value'
 request PUT /kv/touch/json '{"a" : 1}'
 request PUT /kv/touch/bytes 'text' -H 'Content-Type: text/plain'
 request PUT /kv/touch/u64 '{"type":"KvU64","value":"7"}' -H 'Content-Type: application/vnd.kindex.typed+json'
@@ -149,7 +149,7 @@ body_is text
 find_header Kindex-Expires-At
 is 'has a time' "$((found > 0))" 1
 
-test_case 'there must be an entry, and a time'
+test_case 'a PATCH without a body needs an entry and a ttl'
 answers 404 key-not-found PATCH '/kv/touch/none?ttl=1h'
 field '[.key, .mutation]' '[["touch","none"],0]'
 answers 400 bad-json PATCH /kv/touch/json
@@ -191,14 +191,14 @@ request POST /atomic "{\"mutations\":[
     {\"type\":\"set\",\"key\":[\"u\",2],\"value\":{\"color\":\"blue\"}},
     {\"type\":\"set\",\"key\":[\"n\"],\"typed\":{\"type\":\"KvU64\",\"value\":\"41\"},\"ttl\":\"500ms\"}]}"
 
-test_case 'an index entry ends with its entry'
+test_case 'an index entry expires with its entry'
 expect 200
 request PUT '/kv/u/=9?ttl=1h' '{"email":"z@x"}'
 request GET '/list?prefix=by_email&start=by_email/z'
 field ".entries[0].expiresAt - $before | . >= 3600000 and . < 7200000" true
 request DELETE /kv/u/=9
 
-test_case 'after its expiry, reads do not find it'
+test_case 'reads do not find an expired entry'
 until_status 404 GET /kv/u/=1
 field .code key-not-found
 answers 404 HEAD /kv/u/=1
@@ -217,7 +217,7 @@ gives '[.entries[].key]' '[["by_color","blue",2]]' GET /list?prefix=by_color
 gives '[.entries[].key]' '[["u",2]]' GET '/list?index=by_color&prefix=blue'
 gives .count 0 GET /count?index=by_age
 
-test_case 'a check sees it absent, and a counter starts again'
+test_case 'a check sees an expired entry as absent, and a counter starts again'
 answers 200 POST /atomic '{"checks":[{"key":["u",1],"versionstamp":null}],"mutations":[
     {"type":"sum","key":["n"],"typed":{"type":"KvU64","value":"1"}}]}'
 gives .value 1 GET /kv/n

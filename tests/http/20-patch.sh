@@ -11,7 +11,7 @@ patched() {
     curl -s "$url/kv/p"
 }
 
-test_case 'the examples of RFC 7396 hold'
+test_case 'a merge patch gives the results of the examples of RFC 7396'
 while IFS='|' read -r value patch result; do
     is "$value patched by $patch" "$(patched "$value" "$patch")" "$result"
 done <<'END'
@@ -36,7 +36,7 @@ test_case 'members that the patch does not name keep their bytes'
 is 'the value' "$(patched '{"n":0.10, "big":12345678901234567890, "o":{"x":1.0}}' '{"o":{"y":2}}')" \
     '{"n":0.10, "big":12345678901234567890, "o":{"x":1.0,"y":2}}'
 
-test_case 'a missing entry takes the patch, without its nulls'
+test_case 'a patch of a missing entry stores the patch without its nulls'
 answers 201 PATCH /kv/new '{"a":1,"b":null}' -H "$merge"
 request GET /kv/new
 body_is '{"a":1}'
@@ -49,7 +49,7 @@ answers 200 PATCH /kv/new '{"c":[2]}' -H 'Content-Type: application/json'
 request GET /kv/new
 body_is '{"a":1,"c":[2]}'
 
-test_case 'a patch can be one mutation of several'
+test_case 'a merge patch can be one mutation of several'
 answers 200 POST /atomic '{"mutations":[{"type":"patch","key":["new"],"value":{"a":null,"d":true}}]}'
 request GET /kv/new
 body_is '{"c":[2],"d":true}'
@@ -61,7 +61,7 @@ field .key '["text"]'
 request GET /kv/text
 body_is x
 
-test_case 'a patch is JSON'
+test_case 'a patch that is no JSON is refused'
 answers 415 unsupported-media-type PATCH /kv/new x -H 'Content-Type: text/plain'
 field .supported '["application/json","application/merge-patch+json","application/json-patch+json"]'
 header Accept-Patch 'application/json, application/merge-patch+json, application/json-patch+json'
@@ -69,7 +69,7 @@ answers 400 bad-json PATCH /kv/new '{"a":}'
 request GET /kv/new
 body_is '{"c":[2],"d":true}'
 
-test_case 'a result larger than a value may be is refused'
+test_case 'a patch whose result exceeds the size of a value is refused'
 { printf '{"a":"'; head -c 1048500 /dev/zero | tr '\0' a; printf '"}'; } >"$work/large"
 answers 201 PUT /kv/large "@$work/large"
 answers 413 value-too-large PATCH /kv/large "{\"b\":\"$(printf '%0100d' 0)\"}"

@@ -12,7 +12,7 @@ patched() {
     curl -s "$url/kv/p"
 }
 
-test_case 'the examples of RFC 6902 hold'
+test_case 'a JSON Patch gives the results of the examples of RFC 6902'
 while IFS='|' read -r value operations result; do
     is "$value by $operations" "$(patched "$value" "[$operations]")" "$result"
 done <<'END'
@@ -33,7 +33,7 @@ done <<'END'
 []|{"op":"add","path":"/0","value":1},{"op":"add","path":"/1","value":2},{"op":"add","path":"/0","value":0}|[0,1,2]
 END
 
-test_case 'set makes parents, arrays are sets, and what is not named keeps its bytes'
+test_case 'set makes parents, arrays are sets, and other members keep their bytes'
 while IFS='|' read -r value operations result; do
     is "$value by $operations" "$(patched "$value" "[$operations]")" "$result"
 done <<'END'
@@ -70,7 +70,7 @@ done <<'END'
 {"n":0.10}|{"op":"test","path":"/n","value":1e-1},{"op":"set","path":"/n","value":1}|{"n":1}
 END
 
-test_case 'a failed test and a wrong path are conflicts; the operation is named, and nothing is changed'
+test_case 'a failed test and a wrong path are conflicts that name the operation and change nothing'
 request PUT /kv/v '{"a":{"b":1},"s":"x","n":1,"huge":1e308,"big":9007199254740993}'
 while IFS='|' read -r operations expected pointer; do
     request PATCH /kv/v "[{\"op\":\"set\",\"path\":\"/changed\",\"value\":1},$operations]" -H "$json_patch"
@@ -108,7 +108,7 @@ request GET /kv/v
 body_is '{"a":{"b":1},"s":"x","n":1,"huge":1e308,"big":9007199254740993}'
 answers 400 bad-value PATCH /kv/v '{"op":"remove"}' -H "$json_patch"
 
-test_case 'a missing entry is taken as {}, and conditions and times are as for merge patches'
+test_case 'a JSON Patch takes a missing entry as {}, and conditions and a ttl as a merge patch does'
 request PATCH '/kv/new?ttl=1h' '[{"op":"include","path":"/tags","value":"a"}]' -H "$json_patch" -H 'If-None-Match: *'
 expect 201
 request PATCH /kv/new '[{"op":"include","path":"/tags","value":"b"}]' -H "$json_patch" -H 'Prefer: return=representation'
@@ -119,7 +119,7 @@ is 'it keeps its time' "$((found > 0))" 1
 request PUT /kv/text x -H 'Content-Type: text/plain'
 answers 409 type-mismatch PATCH /kv/text '[]' -H "$json_patch"
 
-test_case 'ops of a patch in /atomic, and the index follows'
+test_case 'a JSON Patch in /atomic changes the entry and its index'
 request POST /indexes '{"name":"by_tag","prefix":["d"],"fields":[{"path":"/tags","each":true}]}'
 until_field .state ready GET /indexes/by_tag
 answers 200 POST /atomic '{"mutations":[
@@ -153,7 +153,7 @@ for mutation in '"type":"set","ops":[]' '"type":"patch","ops":[],"value":1' '"ty
     answers 400 bad-request POST /atomic "{\"mutations\":[{\"key\":[\"d\"],$mutation}]}"
 done
 
-test_case 'the levels and the work of a patch have limits'
+test_case 'a JSON Patch has a limited depth and a limited cost'
 deep=$(printf '/a%.0s' $(seq 65))
 answers 400 json-too-deep PATCH /kv/new "[{\"op\":\"set\",\"path\":\"$deep\",\"value\":1}]" -H "$json_patch"
 { printf '{"a":"'; head -c 1000000 /dev/zero | tr '\0' a; printf '"}'; } >"$work/large"

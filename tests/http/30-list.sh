@@ -22,7 +22,7 @@ field '.entries[0] | [.key, .value]' '[["l","a","x"],"l/a/x"]'
 field '.entries[0].versionstamp | test("^[0-9a-f]{20}$")' true
 field .cursor null
 
-test_case 'a prefix selects by whole parts; its own key is not in it'
+test_case 'a prefix selects by whole parts, and its own key is not listed'
 is 'below l' "$(listed prefix=l)" \
     '[["a"],["a","x"],["a\u0000b"],["ab"],["b"],[1],[2],[10],[true]]'
 is 'below l, a' "$(listed prefix=l/a)" '[["a","x"]]'
@@ -35,7 +35,7 @@ is 'raw brackets' "$(listed 'prefix=["l","a"]')" '[["a","x"]]'
 is 'below the number' "$(listed 'prefix=l/=1')" '[]'
 gives '.entries | length' 0 GET /list '' --url-query 'prefix=["l/a"]'
 
-test_case 'without a selection everything is listed'
+test_case 'a list without a selection has every entry'
 gives '.entries | length' 12 GET /list
 gives '.entries | length' 12 GET '/list?prefix=[]'
 gives '.entries | length' 12 GET '/list?prefix='
@@ -52,7 +52,7 @@ is 'from a to b' "$(listed 'start=l/a&end=l/b&reverse=true')" '[["ab"],["a\u0000
 is 'the last' "$(listed 'prefix=l&reverse=true&limit=1')" '[[true]]'
 is 'reverse=false' "$(listed 'prefix=l&reverse=false&limit=1')" '[["a"]]'
 
-test_case 'bounds that select nothing sensible are refused'
+test_case 'contradictory bounds of a list are refused'
 answers 400 bad-parameter GET '/list?start=l/b&end=l/a'
 answers 400 bad-parameter GET '/list?prefix=l&start=l/a&end=l/b'
 answers 400 bad-parameter GET '/list?start=l/a'
@@ -62,7 +62,7 @@ field .parameter start
 answers 400 bad-parameter GET '/list?prefix=l&end=l'
 answers 400 bad-parameter GET '/list?prefix=l/a&start=l/a%00b'
 
-test_case 'limit is a whole number from 1 to 1000, and 100 when not given'
+test_case 'the limit of a list is a whole number from 1 to 1000, and 100 by default'
 for limit in 0 -1 1001 2147483648 18446744073709551617 1.5 1e2 x ''; do
     answers 400 bad-parameter GET "/list?limit=$limit"
     field .parameter limit
@@ -75,7 +75,7 @@ request GET '/list?prefix=many&limit=1000'
 field '.entries | length' 1000
 field '[.entries[].key[1]] == [range(1000)]' true
 
-test_case 'share begins about there, and pages continue from it'
+test_case 'a list with share begins about there, and pages continue from it'
 first() { request GET "/list?prefix=many&keys=true&limit=1&$1"; [ "$status" = 200 ] || expect 200; value '.entries[0].key[1]'; }
 is 'the beginning' "$(first share=0)" 0
 half=$(first share=0.5)
@@ -135,27 +135,27 @@ gives '.entries | map([.kind, .size, .preview])' '[["json",1,"1"]]' GET '/list?p
 "$KINDEX" ls pre --preview 4 --url "$url" -o table >"$work/out"
 is 'the command line' "$(awk 'NR == 2 { print $1, $3 }' "$work/out")" 'pre/=1 "{\"n\""'
 
-test_case 'a parameter that does not exist is refused, and the right one proposed'
+test_case 'an unknown parameter of a list is refused, and the right one proposed'
 answers 400 unknown-parameter GET '/list?prefx=l'
 field '[.parameter, .didYouMean]' '["prefx","prefix"]'
 field '.allowed | index("reverse") != null' true
 gives .didYouMean reverse GET '/list?revrse=1'
 answers 400 bad-parameter GET '/list?limit=1&limit=2'
 
-test_case 'as NDJSON the whole list comes in one answer, with an end line'
+test_case 'an NDJSON list comes whole in one answer, with an end line'
 answers 200 GET /list?prefix=many '' -H 'Accept: application/x-ndjson'
 header Content-Type application/x-ndjson
 is 'the number of lines' "$(wc -l <"$answer")" 1011
 is 'the keys' "$(jq -s '[.[:-1][].key[1]] == [range(1010)]' "$answer")" true
 is 'the last line' "$(tail -1 "$answer")" '{"end":true,"count":1010}'
 
-test_case 'each entry is one line, however its value was written'
+test_case 'an NDJSON list has one line for each entry, however its value was written'
 request PUT /kv/lines/1 $'{\n  "a": [\n    1\n  ]\n}'
 request GET /list?prefix=lines '' -H 'Accept: application/x-ndjson'
 is 'the number of lines' "$(wc -l <"$answer")" 2
 is 'the value' "$(jq -c 'select(.key) | .value' "$answer")" '{"a":[1]}'
 
-test_case 'a stream takes the same selection, and a limit'
+test_case 'an NDJSON list takes the same selection, and a limit'
 request GET '/list?prefix=many&reverse=true&limit=3&keys=true' '' -H 'Accept: application/x-ndjson'
 is 'the keys' "$(jq -c 'select(.key) | .key[1]' "$answer" | xargs)" '1009 1008 1007'
 is 'the last line' "$(tail -1 "$answer")" '{"end":true,"count":3}'
@@ -164,7 +164,7 @@ body_is '{"end":true,"count":0}
 '
 
 # All of large entries is read, however little of them is shown.
-test_case 'a page of large entries ends early, even when few of their members are shown'
+test_case 'a page of large entries ends early, also when only keys or one member are shown'
 { printf '{"n":1,"text":"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"}'; } >"$work/large"
 for i in {10..21}; do
     request PUT "/kv/large/$i" "@$work/large"
@@ -183,7 +183,7 @@ for wanted in fields=n keys=true; do
 done
 gives .count 12 GET /count?prefix=large
 
-test_case 'other forms are not acceptable'
+test_case 'a list refuses other media types by Accept'
 answers 406 not-acceptable GET /list '' -H 'Accept: text/csv'
 field .supported '["application/json","application/x-ndjson"]'
 answers 200 GET /list '' -H 'Accept: text/html, */*;q=0.1'

@@ -19,7 +19,7 @@ request PUT /kv/w/=5 '[1,2]'
 request PUT /kv/w/=6 'text' -H 'Content-Type: text/plain'
 request PUT /kv/w/=7 '{"type":"object","value":{"n":{"type":"number","value":2},"d":{"type":"Date","value":"2023-04-23T00:00:00.123Z"}}}' -H 'Content-Type: application/vnd.kindex.typed+json'
 
-test_case 'the comparisons are those of declarations'
+test_case 'a list filtered by where has the comparisons of declarations'
 is equal "$(found '{"path":"/n","eq":2}')" '2 7'
 is 'not equal' "$(found '{"path":"/n","ne":2}')" '1 3 4 5 6'
 is 'one of' "$(found '{"path":"/n","in":[1,"2"]}')" '1 4'
@@ -33,7 +33,7 @@ is 'an element' "$(found '{"path":"/0","eq":1}')" '5'
 is 'none' "$(found '{"path":"/n","eq":"none"}')" ''
 field '[.read, .cursor]' '[7,null]'
 
-test_case 'values are shown as in any list, also parts of them'
+test_case 'a list filtered by where shows values and parts of them'
 found '{"path":"/n","eq":3.5}' prefix=w >"$work/out"
 field '.entries[0].value' '{"n":3.5,"s":"b","t":{"u":false}}'
 found '{"path":"/n","eq":3.5}' 'prefix=w&fields=s' >"$work/out"
@@ -41,7 +41,7 @@ field '.entries[0].value' '{"s":"b"}'
 found '{"path":"/n","eq":3.5}' 'prefix=w&preview=4' >"$work/out"
 field '.entries[0].preview' '{"n"'
 
-test_case 'with an index its range is tested, in its order'
+test_case 'a filtered list by an index tests the range of the index, in its order'
 request POST /indexes '{"name":"w_by_n","prefix":["w"],"fields":["/n"],"store":{"fields":["/n"]}}'
 until_field .state ready GET /indexes/w_by_n
 is 'backwards' "$(found '{"path":"/s","exists":true}' 'index=w_by_n&reverse=true')" '3 2 1'
@@ -54,7 +54,7 @@ for i in {0..4}; do
     request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | (. + 1000 * $i) as $n | {type: "set", key: ["many", $n], value: {n: $n, odd: ($n % 2 == 1)}}]}')"
 done
 
-test_case 'a page reads a limited number of entries, and continues with a cursor'
+test_case 'a filtered page reads a limited number of entries, and continues with a cursor'
 rare='{"path":"/n","in":[5,1199,1200,3000,4999]}'
 pages='' cursor=''
 until [ "$cursor" = null ]; do
@@ -73,7 +73,7 @@ answers 400 cursor-mismatch GET "/list?prefix=many&cursor=$cursor"
 request GET "/list?prefix=many&cursor=$cursor" '' -G --data-urlencode 'where={"path":"/odd","eq":false}'
 expect 400 cursor-mismatch
 
-test_case 'a stream reads all, and says how much that was'
+test_case 'a filtered stream reads all entries, and says how many'
 request GET '/list?prefix=many' '' -G --data-urlencode "where=$rare" -H 'Accept: application/x-ndjson'
 is 'the keys' "$(jq -c 'select(.key) | .key[1]' "$answer" | xargs)" '5 1199 1200 3000 4999'
 is 'the last line' "$(tail -1 "$answer")" '{"end":true,"count":5,"read":5000}'
@@ -82,7 +82,7 @@ is 'the last line' "$(tail -1 "$answer")" '{"end":true,"count":2,"read":1200}'
 is 'the command line' "$("$KINDEX" ls many --where "$rare" -o raw --url "$url" | xargs)" \
     'many/=5 many/=1199 many/=1200 many/=3000 many/=4999'
 
-test_case 'an explanation gives the request that tests what no index answers'
+test_case 'an explanation gives the filtered list for a query that no index answers'
 request POST /explain '{"prefix":["many"],"where":[{"path":"/n","ge":4998},{"path":"/odd","eq":true}]}'
 field '[.request, has("declaration")]' '[null,true]'
 filtered=$(value .filtered)

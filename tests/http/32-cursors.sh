@@ -22,7 +22,7 @@ request POST /atomic "$(jq -nc '{mutations: [range(25) | {type: "set", key: ["c"
 request POST /indexes '{"name":"by_n","prefix":["c"],"fields":["/n"]}'
 until_field .state ready GET /indexes/by_n
 
-test_case 'pages put together are the list'
+test_case 'the pages of a list together are the whole list'
 is 'limit 10' "$(paged 'prefix=c&limit=10')" "3 pages: $(echo {0..24})"
 is 'limit 1' "$(paged 'prefix=c&limit=1')" "25 pages: $(echo {0..24})"
 is 'limit 25' "$(paged 'prefix=c&limit=25')" "1 pages: $(echo {0..24})"
@@ -62,13 +62,13 @@ for wrong in x AAAA %00 "$cursor=" "${cursor:0:20}" "${cursor}AA" \
     answers 400 cursor-invalid GET "/list?prefix=c&cursor=$wrong"
 done
 
-test_case 'a cursor lasts beyond a restart'
+test_case 'a cursor is valid after a restart'
 stop_server
 start_server
 answers 200 GET "/list?prefix=c&limit=1&cursor=$cursor"
 field '.entries[0].key[1]' 9.5
 
-test_case 'a page of large values ends early, and nothing is lost'
+test_case 'a page of large values ends early, and no entry is lost'
 { printf '"'; head -c 900000 /dev/zero | tr '\0' 5; printf '"'; } >"$work/large"
 for i in {1..12}; do
     curl -s -o "$work/null" -X PUT "$url/kv/large/=$i" --data-binary "@$work/large"

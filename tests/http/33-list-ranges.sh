@@ -32,7 +32,7 @@ cp "$answer" "$work/all"
 wanted() { jq -r "[.entries[].value | select($1)] | $2 | map(.n | tostring) | join(\" \")" "$work/all"; }
 some='.status == "open" or .status == "paid" or .status == "held"'
 
-test_case 'the newest of several values are one page'
+test_case 'one page has the newest entries of several values of an index'
 three='index=by_status&in=open&in=paid&in=held'
 is 'by time' "$(found "$three&order=merge")" "$(wanted "$some" 'sort_by(.time)')"
 is 'the newest' "$(found "$three&order=merge&reverse=1&limit=4")" "$(wanted "$some" 'sort_by(-.time)[:4]')"
@@ -53,7 +53,7 @@ field '.entries[0] | keys' '["key","versionstamp"]'
 found "$three&order=merge&fields=n&limit=1" >"$work/out"
 field '.entries[0].value | keys' '["n"]'
 
-test_case 'pages follow one another, also when entries change meanwhile'
+test_case 'pages of several ranges continue where the last one ended, also when entries change'
 for order in merge concat; do
     for reverse in 0 1; do
         list="$three&order=$order&reverse=$reverse"
@@ -75,7 +75,7 @@ request PUT "/kv/orders/=$last" "$(jq -c ".entries[] | select(.key[1] == $last) 
 answers 400 cursor-mismatch GET "/list?$three&cursor=$cursor"
 answers 400 cursor-mismatch GET "/list?index=by_status&in=open&in=held&order=merge&cursor=$cursor"
 
-test_case 'an entry with several of the values is shown once, at the first place'
+test_case 'an entry in several of the ranges is shown once, at the first place'
 tags='any(.tags[]; . == 0 or . == 1 or . == 2)'
 is 'merged' "$(found 'index=by_tag&in==0&in==1&in==2&order=merge')" "$(wanted "$tags" 'sort_by(.time)')"
 is 'in turn' "$(found 'index=by_tag&in==2&in==1&in==0')" "$(wanted "$tags" \
@@ -88,7 +88,7 @@ until [ "$cursor" = null ]; do
 done
 is 'over pages' "$(xargs <<<"$pages")" "$(wanted "$tags" 'sort_by(.time)')"
 
-test_case 'a document has ranges of any kind'
+test_case 'POST /list takes ranges of any kind'
 is 'of entries' "$(posted '{"ranges":[{"prefix":["orders"],"start":["orders",7],"reverse":true},{"prefix":["orders"]}]}')" \
     '12 11 10 9 8 7 1 2 3 4 5 6'
 is 'merged' "$(posted '{"ranges":[{"start":["orders",3],"end":["orders",7]},{"start":["orders",5],"end":["orders",9]}],"order":"merge"}')" '3 4 5 6 7 8'
@@ -103,7 +103,7 @@ posted '{"ranges":[{"prefix":["orders"]}],"fields":["/n"],"limit":1}' >"$work/ou
 field '.entries[0].value' '{"n":1}'
 field '.cursor | type' string
 
-test_case 'conditions and streams'
+test_case 'a list of several ranges takes conditions, streams, and is there on the command line'
 is 'a condition' "$(found "$three&order=merge&where=%7B%22path%22:%22/n%22,%22gt%22:6%7D")" \
     "$(wanted "($some) and .n > 6" 'sort_by(.time)')"
 field .read 9
@@ -113,7 +113,7 @@ is 'its end' "$(tail -1 "$answer")" '{"end":true,"count":9}'
 is 'the command line' "$("$KINDEX" ls --index by_status --in open,paid,held --order merge -o raw --url "$url" | xargs)" \
     "$(wanted "$some" 'sort_by(.time) | map({n: "orders/=\(.n)"})')"
 
-test_case 'an explanation offers it'
+test_case 'an explanation offers a list of several ranges'
 asked='{"prefix":["orders"],"where":[{"path":"/status","in":["paid","open"]}]'
 request POST /explain "$asked,\"order\":[\"/time\"],\"reverse\":true}"
 field .index by_status
@@ -128,7 +128,7 @@ request POST /explain '{"prefix":["orders"],"where":{"path":"/tags","each":true,
 field .request '/list?index=by_tag&in==0&in==1&order=merge'
 gives .request null POST /explain '{"prefix":["orders"],"where":{"path":"/status","in":["paid",null]}}'
 
-test_case 'what cannot be is refused, with the way to do it'
+test_case 'contradictory parameters of several ranges are refused with the way to do it'
 refused() {
     answers 400 bad-parameter GET "/list?$1"
     field .parameter "$2"

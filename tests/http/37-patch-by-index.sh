@@ -20,7 +20,7 @@ values() { # FILTER TEXT
     gives "[.entries[].value$1]" "$2" GET '/list?prefix=jobs'
 }
 
-test_case 'dry=1 counts, and changes nothing'
+test_case 'PATCH of a range with dry=1 counts, and changes nothing'
 patch 'index=by_state&prefix=s1&dry=1' '{"state":"gone"}' 3 false "${merge[@]}"
 field '[.versionstamp, .dry]' '[null,true]'
 patch 'index=by_state&prefix=s1&limit=2&dry=1' '{"state":"gone"}' 2 true
@@ -28,7 +28,7 @@ patch "index=by_state&prefix=s1&limit=2&dry=1&cursor=$(value .cursor)" '{"state"
 patch 'prefix=jobs&dry=1' '{}' 6 false
 values .state '["s0","s1","s0","s1","s0","s1"]'
 
-test_case 'the entries of a value are patched, and move in the index by which they were found'
+test_case 'PATCH by an index changes entries of a value, which move in the index that found them'
 patch 'index=by_state&prefix=s1' '{"state":"s2"}' 3 false "${merge[@]}"
 field 'has("cursor")' false
 stamp=$(value .versionstamp)
@@ -40,19 +40,19 @@ body_is '{ "n":1,"state":"s2","tags":["a","b"]}'
 patch 'index=by_state&start=s1' '{"state":"s3"}' 3 false
 patch 'index=by_state&start=s3&end=s4' '{"state":"s2"}' 3 false
 
-test_case 'operations, in the order of a unique index that they move'
+test_case 'PATCH by a unique index applies operations in its order, though they move entries in it'
 patch 'index=by_n&prefix=[]' '[{"op":"sum","path":"/n","value":1}]' 6 false "${operations[@]}"
 values .n '[1,2,3,4,5,6]'
 gives '[.entries[].value.n]' '[1,2,3,4,5,6]' GET '/list?index=by_n'
 
-test_case 'a part in each commit: the cursor continues'
+test_case 'PATCH of a range changes a part in each commit, and the cursor continues'
 patch 'prefix=jobs&limit=4' '[{"op":"set","path":"/seen","value":true}]' 4 true "${operations[@]}"
 first=$(value .cursor)
 values .seen '[true,true,true,true,null,null]'
 patch "prefix=jobs&limit=4&cursor=$first" '[{"op":"set","path":"/seen","value":true}]' 2 false "${operations[@]}"
 values .seen '[true,true,true,true,true,true]'
 
-test_case 'an entry with several values of the range is patched once, also in parts'
+test_case 'PATCH by an index changes an entry with several values once, also in parts'
 patch 'index=by_tag&start=A' '[{"op":"sum","path":"/once","value":1}]' 6 false "${operations[@]}"
 patch 'index=by_tag&start=A&limit=4' '[{"op":"sum","path":"/once","value":1}]' 4 true "${operations[@]}"
 patched=0 parts=0
@@ -64,7 +64,7 @@ done
 is 'the others' $patched 2
 values .once '[2,2,2,2,2,2]'
 
-test_case 'with ttl, and without a body, only the time changes'
+test_case 'PATCH of a range with a ttl and without a body changes only expiries'
 request PUT /kv/jobs/text 'no JSON' -H 'Content-Type: text/plain'
 patch 'prefix=jobs&ttl=1h' '' 7 false
 gives '[.entries[].expiresAt > 0] | unique' '[true]' GET '/list?prefix=jobs'
@@ -72,7 +72,7 @@ patch 'prefix=jobs&ttl=none' '' 7 false
 gives '[.entries[].expiresAt] | unique' '[null]' GET '/list?prefix=jobs'
 request DELETE /kv/jobs/text
 
-test_case 'an entry that refuses its patch refuses the whole part, and is named'
+test_case 'an entry that refuses its patch refuses the whole part of the range, and is named'
 request PUT '/kv/jobs/=9' '{"n":"x"}'
 patch 'prefix=jobs&limit=2' '[{"op":"sum","path":"/n","value":10}]' 2 true "${operations[@]}"
 request PATCH "/list?prefix=jobs&cursor=$(value .cursor)" '[{"op":"sum","path":"/n","value":10}]' "${operations[@]}"
@@ -88,7 +88,7 @@ request PUT /kv/mixed/b x -H 'Content-Type: text/plain'
 answers 409 type-mismatch PATCH '/list?prefix=mixed' '{"a":1}'
 field .attemptedKey '["mixed","b"]'
 
-test_case 'a repetition under a key gets the first answer, and patches nothing'
+test_case 'a PATCH of a range repeated under a key gets the first answer, and changes nothing'
 key=(-H 'Idempotency-Key: "patch-1"' "${operations[@]}")
 patch 'prefix=jobs&limit=2' '[{"op":"sum","path":"/n","value":100}]' 2 true "${key[@]}"
 cursor=$(value .cursor)
@@ -99,7 +99,7 @@ values .n '[111,112,3,4,5,6]'
 request PATCH '/list?prefix=jobs&limit=3' '[{"op":"sum","path":"/n","value":100}]' "${key[@]}"
 expect 422 idempotency-key-reused
 
-test_case 'what cannot be meant is pointed at'
+test_case 'a PATCH of a range with contradictory parameters is refused, and the parameter is named'
 while IFS='|' read -r query body expected name; do
     request PATCH "/list?$query" "$body"
     # shellcheck disable=SC2086
@@ -127,7 +127,7 @@ answers 400 bad-request PATCH '/list?prefix=jobs' '{}' -H 'If-Match: *'
 answers 200 PATCH '/list?prefix=nothing' '{}'
 field '[.patched, .more]' '[0,false]'
 
-test_case 'a token needs write, list and read for all that may be patched'
+test_case 'PATCH of a range needs the rights to write, list and read all that may change'
 stop_server
 start_server --token-file "$work/token"
 admin=$(cat "$work/token")

@@ -25,7 +25,7 @@ for path in a a/x a/y/1 a/y/2 a%00b a%00b/c ab/c =1 =1/a =2/b/c =true/x; do
     request PUT "/kv/$path" 1
 done
 
-test_case 'the children of a prefix: each once, in key order, with what is below'
+test_case 'the tree of a prefix has each child once, in key order, with what is below'
 is 'of all keys' "$(children '')" '"a"+ 3, "a\u0000b"+ 1, "ab" 1, 1+ 1, 2 1, true 1'
 is 'of a' "$(children prefix=a)" '"x"+ 0, "y" 2'
 is 'of a, y' "$(children prefix=a/y)" '"1"+ 0, "2"+ 0'
@@ -35,13 +35,13 @@ is 'of what is not there' "$(children prefix=none)" ''
 field .cursor null
 gives '.children[1]' '{"key":["a","y"],"entry":false,"below":2,"exact":true}' GET /tree?prefix=a
 
-test_case 'start and end leave out keys'
+test_case 'start and end bound a tree'
 is 'from a, y' "$(children 'prefix=a&start=a/y')" '"y" 2'
 is 'from a, y, 2' "$(children 'prefix=a&start=a/y/2')" '"y" 1'
 is 'up to a, y' "$(children 'prefix=a&end=a/y')" '"x"+ 0'
 is 'between' "$(children 'start=a/x&end=ab')" '"a" 3, "a\u0000b"+ 1'
 
-test_case 'pages continue with a cursor, of this tree only'
+test_case 'pages of a tree continue with a cursor, of this tree only'
 pages='' cursor=''
 until [ "$cursor" = null ]; do
     pages+="$(children "limit=2${cursor:+&cursor=$cursor}") | "
@@ -58,7 +58,7 @@ answers 400 cursor-mismatch GET "/tree?limit=1&cursor=$(value .cursor)"
 answers 400 cursor-invalid GET '/tree?cursor=x'
 field .parameter cursor
 
-test_case 'what is not a tree is refused'
+test_case 'invalid parameters of a tree are refused'
 answers 400 unknown-parameter GET '/tree?reverse=true'
 answers 400 bad-parameter GET '/tree?start=a'
 answers 400 bad-parameter GET '/tree?prefix=a&start=b'
@@ -103,14 +103,14 @@ is 'the first field' "$(children index=by_u)" '1 2, 2 1'
 is 'the second' "$(children 'index=by_u&prefix==1')" '1+ 0, 2+ 0'
 is 'all fields given' "$(children 'index=by_u&prefix==1/=1')" ''
 
-test_case 'entries that have expired are not counted'
+test_case 'a tree does not count expired entries'
 request PUT '/kv/soon/a?ttl=1ms' 1
 request PUT /kv/soon/b/c 1
 gone() { request GET /kv/soon/a; [ "$status" = 404 ]; }
 wait_until gone
 is 'of soon' "$(children prefix=soon)" '"b" 1'
 
-test_case 'the command line shows the levels, not reading all'
+test_case 'the command line shows the levels of a tree, without reading all entries'
 kindex() { "$KINDEX" "$@" --url "$url" >"$work/out" 2>&1; }
 kindex tree a --depth 2
 is 'two levels' "$(cat "$work/out")" $'a\n  x\n  y/  2'
@@ -142,7 +142,7 @@ bearer() {
     bearer=(--oauth2-bearer "$(value .token)")
 }
 
-test_case 'a token for some prefixes sees what leads to them, and counts nothing else'
+test_case 'a token for some prefixes sees the parts of a tree that lead to them, and no other counts'
 bearer '[{"scopes":["list"],"prefix":["kb","c"]},{"scopes":["list"],"prefix":["kb","e"]},{"scopes":["list"],"prefix":["ka"]},{"scopes":["list"],"prefix":["ka","1"]},{"scopes":["read"],"prefix":["kz"]},{"scopes":["list"],"prefix":["none"]}]'
 is 'of all keys' "$(children '' "${bearer[@]}")" '"ka" 2, "kb" 3'
 is 'of ka' "$(children prefix=ka "${bearer[@]}")" '"1"+ 0, "2"+ 0'
@@ -153,7 +153,7 @@ is 'the second page' "$(children "limit=1&cursor=$(value .cursor)" "${bearer[@]}
 answers 403 forbidden GET /tree?prefix=kz '' "${bearer[@]}"
 answers 403 forbidden GET /tree?index=by_v '' "${bearer[@]}"
 
-test_case 'a grant for the name of an index shows no keys of its entries'
+test_case 'a grant for the name of an index shows no keys of its entries in a tree'
 bearer '[{"scopes":["list"],"prefix":["by_v"]},{"scopes":["list"],"prefix":["ka"]}]'
 is 'of all keys' "$(children '' "${bearer[@]}")" '"ka" 2'
 bearer '[{"scopes":["list"],"prefix":["by_v"]},{"scopes":["list"],"prefix":["kz"]}]'

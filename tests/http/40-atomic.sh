@@ -8,7 +8,7 @@ a=$(value .versionstamp)
 request PUT /kv/b '"b"'
 b=$(value .versionstamp)
 
-test_case 'a versionstamp is a text'
+test_case 'a check refuses a versionstamp that is not a text'
 answers 400 bad-request POST /atomic "{\"checks\":[{\"key\":[\"a\"],\"versionstamp\":1${a}1}],\"mutations\":[]}"
 field .pointer /checks/0/versionstamp
 
@@ -20,7 +20,7 @@ field .ok true
 stamp=$(value .versionstamp)
 gives '[.entries[].versionstamp]' "[\"$stamp\",\"$stamp\",null]" POST /get '{"keys":[["new"],["b"],["a"]]}'
 
-test_case 'each failed check is told, with what the entry has'
+test_case 'each failed check is returned with the versionstamp of its entry'
 request POST /atomic "{\"checks\":[{\"key\":[\"b\"],\"versionstamp\":\"$b\"},{\"key\":[\"none\"],\"versionstamp\":null},{\"key\":[\"a\"],\"versionstamp\":\"$a\"},{\"key\":[\"new\"],\"versionstamp\":null}],
     \"mutations\":[{\"type\":\"set\",\"key\":[\"c\"],\"value\":3}]}"
 expect 409 check-failed
@@ -39,13 +39,13 @@ answers 200 POST /atomic '{"mutations":[
     {"type":"patch","key":["q"],"value":{"y":2}}]}'
 gives '[.entries[].value]' '[11,null,{"x":1,"y":2}]' POST /get '{"keys":[["o"],["p"],["q"]]}'
 
-test_case 'checks look at what was before the commit'
+test_case 'checks look at the state before the commit'
 request POST /atomic '{"checks":[{"key":["later"],"versionstamp":null}],"mutations":[{"type":"set","key":["later"],"value":1}]}'
 expect 200
 request POST /atomic '{"checks":[{"key":["later"],"versionstamp":null}],"mutations":[{"type":"delete","key":["later"]}]}'
 expect 409 check-failed
 
-test_case 'a mutation in the middle that does not fit leaves nothing of the others'
+test_case 'a commit with one refused mutation stores none of its mutations'
 request PUT /kv/text '"text"'
 answers 409 type-mismatch POST /atomic '{"mutations":[
     {"type":"set","key":["first"],"value":1},{"type":"delete","key":["b"]},
@@ -61,7 +61,7 @@ answers 409 type-mismatch POST /atomic '{"mutations":[{"type":"sum","key":["text
 request PUT /kv/c 2
 is 'the next versionstamp' $((16#${first:0:16} + 1)) $((16#$(value '.versionstamp[:16]')))
 
-test_case 'dry finds out, and changes nothing'
+test_case 'a dry commit reports whether it would hold, and changes nothing'
 answers 200 POST /atomic '{"dry":true,"mutations":[{"type":"set","key":["b"],"value":"changed"}]}'
 field . '{"ok":true,"versionstamp":null,"dry":true}'
 answers 409 check-failed POST /atomic '{"dry":true,"checks":[{"key":["b"],"versionstamp":null}],"mutations":[]}'
@@ -69,7 +69,7 @@ request GET /kv/b
 body_is 2
 header ETag "\"$stamp\""
 
-test_case 'a suffix makes the versionstamp a part of the key'
+test_case 'a mutation with the suffix versionstamp gets it as the last part of its key'
 request POST /atomic '{"mutations":[{"type":"set","key":["log"],"value":"one","suffix":"versionstamp"},{"type":"set","key":["log","x"],"value":"two","suffix":"versionstamp"}]}'
 expect 200
 stamp=$(value .versionstamp)
@@ -77,11 +77,11 @@ gives '[.entries[].key]' "[[\"log\",\"$stamp\"],[\"log\",\"x\",\"$stamp\"]]" GET
 request POST /atomic '{"mutations":[{"type":"set","key":["log"],"value":"three","suffix":"versionstamp"}]}'
 gives '[.entries[].value]' '["one","three"]' GET '/list?prefix=log&limit=2'
 
-test_case 'an empty commit holds'
+test_case 'an empty commit succeeds'
 answers 200 POST /atomic '{}'
 field .ok true
 
-test_case 'checks alone can be asked'
+test_case 'a commit may have checks alone'
 answers 200 POST /atomic '{"checks":[{"key":["none"],"versionstamp":null}]}'
 
 test_case 'a commit has at most 1000 checks and 1000 mutations'
@@ -108,14 +108,14 @@ body_is '{"a":11}'
 answers 200 POST /atomic "$(jq -nc '{mutations: [range(1000) | {type: "patch", key: ["small"], value: {a: .}}]}')"
 request DELETE /kv/patched
 
-test_case 'an envelope is at most 8 MiB'
+test_case 'a commit has at most 8 MiB'
 { printf '{"mutations":[]'; head -c 8388593 /dev/zero | tr '\0' ' '; } >"$work/envelope"
 answers 400 bad-json POST /atomic "@$work/envelope" # one byte is missing: the brace
 printf '}' >>"$work/envelope"
 answers 413 payload-too-large POST /atomic "@$work/envelope" -H 'Expect:'
 field .limit 8388608
 
-test_case 'conditions of headers are no checks, and are not passed over'
+test_case 'a commit with If-Match or If-None-Match is refused'
 for condition in 'If-Match: "00000000000000010000"' 'If-None-Match: *'; do
     request POST /atomic '{"mutations":[{"type":"set","key":["unchecked"],"value":1}]}' -H "$condition"
     expect 400 bad-request
@@ -123,7 +123,7 @@ for condition in 'If-Match: "00000000000000010000"' 'If-None-Match: *'; do
 done
 gives .count 0 GET /count?prefix=unchecked
 
-test_case 'what is wrong in the document is pointed at'
+test_case 'a malformed commit is refused, with a pointer'
 while IFS='|' read -r document code pointer; do
     request POST /atomic "$document"
     expect 400 "$code"
@@ -163,7 +163,7 @@ request POST /atomic '{"mutations":[{"type":"set","key":["a"],"value":1,"ttl":10
 field .detail 'ttl is a string with a unit, such as "60s".'
 answers 404 GET /kv/a
 
-test_case 'only JSON is a commit'
+test_case 'a commit of another media type is refused'
 answers 415 unsupported-media-type POST /atomic '{}' -H 'Content-Type: text/plain'
 field .supported '["application/json"]'
 answers 200 POST /atomic '{}' -H 'Content-Type: application/json; charset=utf-8'

@@ -25,7 +25,7 @@ commit "{\"type\":\"delete\",$(by love@x.org),\"return\":\"old\"}"
 field '.results[0].key' '["users","ada"]'
 answers 404 GET /kv/users/ada
 
-test_case 'a mutation of a value that no entry has is refused, and nothing is stored'
+test_case 'a mutation by a value that no entry has is refused, and nothing is stored'
 commit "{\"type\":\"set\",\"key\":[\"other\"],\"value\":1},{\"type\":\"delete\",$(by love@x.org)}"
 expect 404 key-not-found
 field '[.detail, .index, .value, .mutation]' '["no entry has the value [\"love@x.org\"] in the index by_email","by_email",["love@x.org"],1]'
@@ -41,7 +41,7 @@ expect 200
 request GET /kv/users/bo
 body_is '{"email":"bob@x.org","n":2}'
 
-test_case 'checks: an entry that has no such value is absent'
+test_case 'a check by a value that no entry has sees an absent entry'
 commit '' "{$(by bob@x.org),\"exists\":true},{$(by bo@x.org),\"exists\":false},{$(by bo@x.org),\"versionstamp\":null},{$(by bob@x.org),\"where\":{\"path\":\"/n\",\"eq\":2}}"
 expect 200
 commit '' "{$(by bo@x.org),\"exists\":true},{$(by bob@x.org),\"versionstamp\":null},{$(by bo@x.org),\"where\":{\"path\":\"/n\",\"eq\":2}}"
@@ -49,17 +49,17 @@ expect 409 check-failed
 field '[.failedChecks[] | [.by.value[0], .key, .exists, .where, .actual == null]]' \
     '[["bo@x.org",null,true,null,true],["bob@x.org",["users","bo"],null,null,false],["bo@x.org",null,null,{"path":"/n","eq":2},true]]'
 
-test_case 'a dry run finds it, too'
+test_case 'a dry commit finds an entry by its value'
 request POST /atomic "{\"dry\":true,\"mutations\":[{\"type\":\"delete\",$(by bob@x.org),\"return\":\"old\"}]}"
 field '.results[0].key' '["users","bo"]'
 
-test_case 'an expired entry is not found'
+test_case 'a mutation by the value of an expired entry finds none'
 request PUT '/kv/users/soon?ttl=1ms' '{"email":"soon@x.org"}'
 until_status 404 GET /kv/users/soon
 commit "{\"type\":\"delete\",$(by soon@x.org)}"
 expect 404 key-not-found
 
-test_case 'only unique indexes name one entry'
+test_case 'a mutation by value needs a unique index'
 commit "{\"type\":\"delete\",$(by blue by_color)}"
 expect 409 index-not-unique
 field '[.index, .mutation]' '["by_color",0]'
@@ -67,7 +67,7 @@ commit '' "{$(by blue none),\"exists\":true}"
 expect 404 index-not-found
 field '[.index, .mutation]' '["none",null]'
 
-test_case 'what does not go together is pointed at'
+test_case 'contradictory members of a mutation by value are refused, with a pointer'
 while IFS='|' read -r mutation pointer; do
     commit "$mutation"
     expect 400
@@ -86,7 +86,7 @@ field .pointer /checks/0
 
 # Each of four clients moves the value to the entry of another key: every move finds
 # the entry that has it then.
-test_case 'several clients at once find the entry that has the value'
+test_case 'concurrent mutations by value change the entry that has the value then'
 request PUT /kv/users/baton/1 '{"email":"baton","n":0}'
 move() { # N
     local n
@@ -104,7 +104,7 @@ request GET /kv/moves
 body_is 160
 gives .count 1 GET '/count?prefix=users/baton'
 
-test_case 'a token needs the rights for the prefix of the index'
+test_case 'a mutation by value needs the rights for the prefix of the index'
 stop_server
 start_server --token-file "$work/token"
 admin=$(cat "$work/token")

@@ -9,7 +9,7 @@ request PUT /kv/users/ada '{"email":"ada@x.org","n":1}'
 ada=$(value .versionstamp)
 at=/indexes/by_email/get
 
-test_case 'the entry that has the value is replaced, under its own key'
+test_case 'a PUT by value replaces the entry that has the value, under its own key'
 answers 200 PUT $at/ADA@x.org '{"email":"Ada@x.org","n":2}'
 request GET /kv/users/ada
 body_is '{"email":"Ada@x.org","n":2}'
@@ -21,7 +21,7 @@ find_header Kindex-Expires-At
 is 'its time' "$((found > 0))" 1
 answers 404 GET /kv/users/other
 
-test_case 'without an entry it is 404, or a new one under the given key'
+test_case 'a PUT by a value that no entry has answers 404, or makes the key of ?new'
 answers 404 key-not-found PUT $at/bo@x.org '{"email":"bo@x.org"}'
 field '[.detail, .index, .value]' '["no entry has the value [\"bo@x.org\"] in the index by_email; with ?new=KEY it is stored under KEY","by_email",["bo@x.org"]]'
 answers 201 PUT "$at/bo@x.org?new=users/bo" '{"email":"bo@x.org"}'
@@ -31,11 +31,11 @@ body_is '{"email":"bo@x.org"}'
 answers 200 PUT "$at/bo@x.org?new=[\"users\",\"bo2\"]" '{"email":"bo@x.org","n":2}'
 gives .count 2 GET '/count?prefix=users'
 
-test_case 'under the given key an entry without the value is replaced, as by PUT /kv'
+test_case 'a PUT by value with ?new replaces an entry under that key, as PUT /kv does'
 answers 200 PUT "$at/bob@x.org?new=users/bo" '{"email":"bob@x.org"}'
 answers 404 GET $at/bo@x.org
 
-test_case 'the body must have the value, and nothing is stored'
+test_case 'a PUT by value whose body lacks the value is refused, and nothing is stored'
 for body in '{"email":"other@x.org"}' '{"n":1}' '[]'; do
     for at_value in "$at/ada@x.org" "$at/new@x.org?new=users/new"; do
         answers 400 bad-value PUT "$at_value" "$body"
@@ -46,14 +46,14 @@ answers 400 bad-value PUT "$at/new@x.org?new=elsewhere/new" '{"email":"new@x.org
 gives .count 2 GET '/count?prefix=users'
 answers 400 bad-value PUT $at/ada@x.org x -H 'Content-Type: text/plain'
 
-test_case 'conditions are about the entry that has the value'
+test_case 'conditions of a PUT by value apply to the entry that has the value'
 answers 412 precondition-failed PUT $at/ada@x.org '{"email":"ada@x.org"}' -H "If-Match: \"$ada\""
 request GET $at/ada@x.org
 answers 200 PUT $at/ada@x.org '{"email":"ada@x.org","n":5}' -H "If-Match: $(header_value ETag)"
 answers 412 precondition-failed PUT "$at/ada@x.org?new=users/x" '{"email":"ada@x.org","n":6}' -H 'If-None-Match: *'
 answers 201 PUT "$at/cy@x.org?new=users/cy" '{"email":"cy@x.org"}' -H 'If-None-Match: *'
 
-test_case 'what cannot be meant is pointed at'
+test_case 'contradictory parameters of a PUT by value are refused, and named'
 while IFS='|' read -r path expected name; do
     request PUT "/indexes/$path" '{"email":"a"}'
     # shellcheck disable=SC2086
@@ -72,7 +72,7 @@ END
 answers 400 bad-json PUT "$at/a?new=users/a" '{"email":'
 
 # Each adds one by reading and replacing by the value.
-test_case 'clients at once make one entry, the first of them'
+test_case 'concurrent PUTs by one value make one entry, the first of them'
 clients=()
 for i in 1 2 3 4 5 6 7 8; do
     curl -s -o "$work/null" -w '%{http_code}\n' -X PUT "$url$at/dee@x.org?new=users/dee$i" -d '{"email":"dee@x.org"}' >"$work/code.$i" &
@@ -82,7 +82,7 @@ wait "${clients[@]}"
 is created "$(grep -lx 201 "$work"/code.* | wc -l)" 1
 is replaced "$(grep -lx 200 "$work"/code.* | wc -l)" 7
 
-test_case 'a repetition under an Idempotency-Key gets the first answer, and makes no second entry'
+test_case 'a PUT by value repeated under an Idempotency-Key gets the first answer, and makes no entry'
 first=
 for _ in 1 2; do
     answers 201 PUT "$at/eve@x.org?new=users/eve" '{"email":"eve@x.org"}' -H 'Idempotency-Key: "put-1"'
@@ -93,7 +93,7 @@ for _ in 1 2; do
 done
 gives '[.entries[].key[1]]' '["eve"]' GET '/list?index=by_email&prefix=eva@x.org'
 
-test_case 'an entry that would take the value of another is refused'
+test_case 'a PUT by value that would take the value of another entry is refused'
 request POST /indexes '{"name":"by_n","prefix":["users"],"fields":["/n"],"unique":true}'
 until_field .state ready GET /indexes/by_n
 answers 409 unique-violation PUT $at/bob@x.org '{"email":"bob@x.org","n":5}'

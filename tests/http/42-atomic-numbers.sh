@@ -18,7 +18,7 @@ number() {
     cat "$answer"
 }
 
-test_case 'a missing KvU64 takes the operand'
+test_case 'a sum, min or max of a missing KvU64 stores its operand'
 is 'after sum' "$(u64 sum 5)" 5
 request DELETE /kv/u
 is 'after min' "$(u64 min 7)" 7
@@ -30,7 +30,7 @@ is 'sum' "$(u64 sum 2)" 5
 is 'sum' "$(u64 sum 18446744073709551610)" 18446744073709551615
 is 'sum beyond' "$(u64 sum 3)" 2
 
-test_case 'min and max compare without a sign'
+test_case 'min and max of a KvU64 compare without a sign'
 is 'max' "$(u64 max 9223372036854775808)" 9223372036854775808
 is 'max of less' "$(u64 max 5)" 9223372036854775808
 is 'min of more' "$(u64 min 18446744073709551615)" 9223372036854775808
@@ -46,7 +46,7 @@ is 'larger' "$(number sum 1e300)" 1e+300
 is 'min' "$(number min -7.25)" -7.25
 is 'min of more' "$(number min 3)" -7.25
 
-test_case 'a number that is not replaced keeps its digits'
+test_case 'a number that min or max does not replace keeps its digits'
 request PUT /kv/n 1.50
 is 'min of more' "$(number min 2)" 1.50
 is 'max of less' "$(number max 1)" 1.50
@@ -60,7 +60,7 @@ request GET /kv/n
 body_is 1e308
 answers 404 GET /kv/x
 
-test_case 'the types do not mix'
+test_case 'a sum, min or max of another type is refused'
 request PUT /kv/text '"1"'
 request PUT /kv/bytes 1 -H 'Content-Type: text/plain'
 for key in text bytes u; do
@@ -73,7 +73,7 @@ for key in text bytes n; do
 done
 field '[.detail, .hint] | all(length > 10)' true
 
-test_case 'counts from many clients add up'
+test_case 'sums of many concurrent clients are exact'
 for i in {1..40}; do
     curl -s -o "$work/null" "$url/atomic" -d '{"mutations":[{"type":"sum","key":["c"],"typed":{"type":"KvU64","value":"3"}},{"type":"sum","key":["d"],"value":1}]}' &
 done

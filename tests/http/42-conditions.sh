@@ -25,16 +25,16 @@ old=$(value .versionstamp)
 request PUT /kv/new 7
 new=$(value .versionstamp)
 
-test_case 'exists'
+test_case 'a check with exists holds while the entry is there, or is not'
 holds '{"key":["old"],"exists":true}' '{"key":["none"],"exists":false}'
 fails '{"key":["old"],"exists":false}' "{\"check\":0,\"key\":[\"old\"],\"expected\":null,\"actual\":\"$old\"}"
 fails '{"key":["none"],"exists":true}' '{"check":0,"key":["none"],"exists":true,"actual":null}'
 
-test_case 'atMost: not newer than'
+test_case 'a check with atMost holds while the entry is not newer'
 holds "{\"key\":[\"old\"],\"atMost\":\"$old\"}" "{\"key\":[\"old\"],\"atMost\":\"$new\"}" "{\"key\":[\"none\"],\"atMost\":\"$old\"}"
 fails "{\"key\":[\"new\"],\"atMost\":\"$old\"}" "{\"check\":0,\"key\":[\"new\"],\"atMost\":\"$old\",\"actual\":\"$new\"}"
 
-test_case 'where: the comparisons of declarations'
+test_case 'a check with where has the comparisons of declarations'
 where() { echo "{\"key\":[\"${2:-old}\"],\"where\":$1}"; }
 while read -r condition; do
     holds "$(where "$condition")"
@@ -56,18 +56,18 @@ fails "$(where '{"path":"/none","eq":null}')" \
 fails "$(where '{"path":"/none","exists":false}' none)" \
     '{"check":0,"key":["none"],"where":{"path":"/none","exists":false},"actual":null}'
 
-test_case 'a value that is long is not shown'
+test_case 'a failed check with where does not show a long value'
 request PUT /kv/long "\"$(head -c 2000 /dev/zero | tr '\0' x)\""
 ask "$(where '{"path":"","eq":"y"}' long)"
 field '.failedChecks[0] | has("found")' false
 
-test_case 'where looks into values of JavaScript, and not into bytes and KvU64'
+test_case 'a check with where sees the fields of values of JavaScript, and none of bytes or a KvU64'
 request POST /atomic '{"mutations":[{"type":"set","key":["typed"],"typed":{"type":"Date","value":"2023-04-23T00:00:00.000Z"}},{"type":"set","key":["u"],"typed":{"type":"KvU64","value":"5"}}]}'
 holds "$(where '{"path":"","gt":1600000000000}' typed)"
 ask "$(where '{"path":"","ge":5}' u)"
 expect 409 check-failed
 
-test_case 'checks look at what was before the commit, and each that fails is named'
+test_case 'conditions look at the state before the commit, and each that fails is named'
 request POST /atomic '{"checks":[{"key":["new"],"where":{"path":"","ge":5}},{"key":["old"],"exists":true},{"key":["none"],"exists":true},{"prefix":["room"],"none":true}],
     "mutations":[{"type":"sum","key":["new"],"value":-5},{"type":"set","key":["room",1],"value":1}]}'
 expect 409 check-failed
@@ -76,24 +76,24 @@ answers 200 POST /atomic '{"checks":[{"key":["new"],"where":{"path":"","ge":5}},
     "mutations":[{"type":"sum","key":["new"],"value":-5},{"type":"set","key":["room",1],"value":1}]}'
 room=$(value .versionstamp)
 
-test_case 'none: holds while no entry is under the prefix'
+test_case 'a check with none holds while no entry is under the prefix'
 fails '{"prefix":["room"],"none":true}' "{\"check\":0,\"prefix\":[\"room\"],\"key\":[\"room\",1],\"none\":true,\"actual\":\"$room\"}"
 holds '{"prefix":["room",1],"none":true}' '{"prefix":["roo"],"none":true}'
 request PUT '/kv/soon/1?ttl=1ms' 1
 until_status 404 GET /kv/soon/1
 holds '{"prefix":["soon"],"none":true}'
 
-test_case 'atMost of a prefix: nothing under it is newer'
+test_case 'a check of a prefix with atMost holds while no entry under it is newer'
 request PUT /kv/room/2 2
 second=$(value .versionstamp)
 holds "{\"prefix\":[\"room\"],\"atMost\":\"$second\"}" "{\"prefix\":[\"empty\"],\"atMost\":\"$old\"}"
 fails "{\"prefix\":[\"room\"],\"atMost\":\"$room\"}" "{\"check\":0,\"prefix\":[\"room\"],\"key\":[\"room\",\"2\"],\"atMost\":\"$room\",\"actual\":\"$second\"}"
 
-test_case 'an entry that was removed leaves no versionstamp'
+test_case 'a check of a prefix with atMost ignores entries that were removed'
 request DELETE /kv/room/2
 holds "{\"prefix\":[\"room\"],\"atMost\":\"$room\"}"
 
-test_case 'a prefix of an index has its entries; one that is being built cannot be checked'
+test_case 'a check of a prefix sees the entries of an index, and refuses one that is being built'
 request POST /indexes '{"name":"by_name","prefix":["users"],"fields":["/name"]}'
 holds '{"prefix":["by_name"],"none":true}'
 request PUT /kv/users/1 '{"name":"Bo"}'
@@ -114,7 +114,7 @@ field .detail 'the commit costs more than its budget of 150000000 units; nothing
 ask "{\"prefix\":[\"many\"],\"atMost\":\"$old\"}"
 field '.failedChecks[0].key' '["many",0]'
 
-test_case 'what does not go together is pointed at'
+test_case 'contradictory members of a check are refused, with a pointer'
 while IFS='|' read -r check pointer; do
     ask "$check"
     expect 400 bad-request
@@ -134,7 +134,7 @@ done <<'END'
 {"key":["a"],"where":[{"path":"a","eq":1}]}|/where/0/path
 END
 
-test_case 'a token needs read for keys, and list for prefixes'
+test_case 'a check needs the right to read its key, or to list its prefix'
 stop_server
 start_server --token-file "$work/token"
 admin=$(cat "$work/token")

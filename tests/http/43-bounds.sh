@@ -13,7 +13,7 @@ field '.results[0].value' 5
 sum n '"value":-5,"min":0,"max":5'
 field '.results[0].value' 0
 
-test_case 'a sum beyond them is refused with the present value, and nothing is stored'
+test_case 'a sum beyond its bounds is refused with the present value, and nothing is stored'
 request POST /atomic '{"mutations":[{"type":"set","key":["other"],"value":1},{"type":"sum","key":["n"],"value":6,"max":5}]}'
 expect 409 out-of-bounds
 field '[.present, .mutation, .key, .detail]' '[0,1,["n"],"the sum would be greater than max"]'
@@ -22,13 +22,13 @@ sum none '"value":-1,"min":0,"out":"refuse"'
 expect 409 out-of-bounds
 field '[.present, .detail]' '[null,"the sum would be less than min"]'
 
-test_case 'clamp stores the bound'
+test_case 'a sum beyond its bounds with out=clamp stores the bound'
 sum n '"value":9,"min":0,"max":5,"out":"clamp"'
 field '.results[0].value' 5
 sum n '"value":-9,"min":0.5,"out":"clamp"'
 field '.results[0].value' 0.5
 
-test_case 'skip leaves the entry and its time, and says so'
+test_case 'a sum beyond its bounds with out=skip leaves the entry and its expiry, and says so'
 request PUT '/kv/s?ttl=1h' 5
 stamp=$(value .versionstamp)
 request POST /atomic '{"mutations":[{"type":"sum","key":["s"],"value":1,"max":5,"out":"skip","ttl":"9h","return":"new"},
@@ -38,7 +38,7 @@ field '.results[0] | del(.expiresAt)' "{\"key\":[\"s\"],\"value\":5,\"versionsta
 field '.results[0].expiresAt / 1000 - now < 3601' true
 field '.results[1:]' '[{"skipped":true},null]'
 
-test_case 'a KvU64 does not wrap within bounds'
+test_case 'a sum of a KvU64 with bounds does not wrap'
 request POST /atomic '{"mutations":[{"type":"set","key":["u"],"typed":{"type":"KvU64","value":"18446744073709551615"}}]}'
 expect 200
 sum u '"typed":{"type":"KvU64","value":"2"},"min":{"type":"KvU64","value":"0"}'
@@ -49,7 +49,7 @@ field '.results[0].typed.value' 100
 sum u '"typed":{"type":"KvU64","value":"1"},"max":{"type":"KvU64","value":"100"},"out":"skip"'
 field '.results[0] | [.typed.value, .skipped]' '["100",true]'
 
-test_case 'bigints have bounds of any size'
+test_case 'a sum of bigints may have bounds of any size'
 sum b '"typed":{"type":"bigint","value":"36893488147419103232"},"max":{"type":"bigint","value":"36893488147419103232"}'
 expect 200
 sum b '"typed":{"type":"bigint","value":"1"},"max":{"type":"bigint","value":"36893488147419103232"}'
@@ -57,7 +57,7 @@ expect 409 out-of-bounds
 sum b '"typed":{"type":"bigint","value":"-36893488147419103233"},"min":{"type":"bigint","value":"0"},"out":"clamp"'
 field '.results[0].typed.value' 0
 
-test_case 'a sum without a ttl keeps the time of its entry; ttlOf says which entries get one'
+test_case 'a sum without a ttl keeps the expiry of its entry; ttlOf says which entries get one'
 request PUT '/kv/e?ttl=1h' 1
 sum e '"value":1'
 field '.results[0].expiresAt / 1000 - now | . > 3500 and . < 3601' true
@@ -75,7 +75,7 @@ field '.results[0] | has("expiresAt")' true
 sum f '"value":1,"ttl":"9h","ttlOf":"new"'
 field '.results[0] | has("expiresAt")' true
 
-test_case 'what does not go together is pointed at'
+test_case 'contradictory members of a sum with bounds are refused, with a pointer'
 while IFS='|' read -r mutation code pointer; do
     request POST /atomic "{\"mutations\":[{\"key\":[\"a\"],$mutation}]}"
     expect 400 "$code"
@@ -116,7 +116,7 @@ follow() { # NAME
     is 'the others' "$(cat "$work"/took.* | grep -o '"code":"out-of-bounds"' | wc -l)" $((120 - let_in))
 }
 
-test_case 'a rate limit lets 100 of 120 pass, and its minute begins with the first'
+test_case 'a rate limit made of sums lets 100 of 120 pass, and its minute begins with the first'
 follow rate
 is passed "$let_in" 100
 request GET /kv/rate/ada
@@ -124,13 +124,13 @@ body_is 100
 find_header Kindex-Expires-At
 is 'within a minute' "$((found <= $(date +%s%3N) + 60000))" 1
 
-test_case 'a quota of 50 is used up by ten that take 5'
+test_case 'a quota of 50 is used up by ten sums of 5'
 follow quota
 is passed "$let_in" 10
 request GET /kv/quota/ada
 body_is 50
 
-test_case 'a stock of 20 is sold in ten orders, each of which is there'
+test_case 'a stock of 20 is sold in ten orders, each of which is stored'
 request PUT /kv/stock/pen 20
 follow stock
 is passed "$let_in" 10
@@ -138,7 +138,7 @@ request GET /kv/stock/pen
 body_is 0
 gives .count 10 GET '/count?prefix=order'
 
-test_case 'a sequence gives each number once'
+test_case 'concurrent sums that return their result give each number once'
 follow sequence
 is passed "$let_in" 120
 is numbers "$(cat "$work"/took.* | grep -o '"value":[0-9]*' | sort -u | wc -l)" 120
@@ -146,7 +146,7 @@ request GET /kv/sequence
 body_is 120
 
 # Each reads before any of them writes.
-test_case 'reading and then writing gives a number twice'
+test_case 'reading and then writing, without a sum, gives a number twice'
 request PUT /kv/lost 0
 for i in 1 2 3 4; do
     seen[i]=$(curl -s "$url/kv/lost")

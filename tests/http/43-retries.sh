@@ -12,7 +12,7 @@ send() {
 first() { header Idempotency-Replayed ''; }
 again() { header Idempotency-Replayed true; }
 
-test_case 'a PUT that comes again is answered like the first one, and changes nothing'
+test_case 'a PUT repeated under its Idempotency-Key gets the first answer, and changes nothing'
 key put-1
 send PUT /kv/a 1
 expect 201
@@ -28,7 +28,7 @@ field .versionstamp "$stamp"
 request GET /kv/a
 body_is 2
 
-test_case 'under another key, or without one, it is another request'
+test_case 'a PUT under another Idempotency-Key, or without one, is another request'
 key put-2
 send PUT /kv/a 1
 expect 200
@@ -36,7 +36,7 @@ first
 answers 200 PUT /kv/a 1
 header Idempotency-Replayed ''
 
-test_case 'another request under the key is refused, whatever differs'
+test_case 'another request under the same Idempotency-Key is refused, whatever differs'
 key put-1
 send PUT /kv/a 3
 expect 422 idempotency-key-reused
@@ -57,7 +57,7 @@ request GET /kv/a
 body_is 1
 answers 404 GET /kv/b
 
-test_case 'a sum is exact, however often it comes'
+test_case 'a sum repeated under its Idempotency-Key is applied once'
 sum='{"mutations":[{"type":"sum","key":["n"],"value":1,"return":"new"}]}'
 key sum-1
 for n in 1 2 3 4 5; do
@@ -72,14 +72,14 @@ field '.results[0].value' 2
 request GET /kv/n
 body_is 2
 
-test_case 'a repeated sum is exact when all repetitions come at the same time'
+test_case 'a sum is applied once when all its repetitions arrive at the same time'
 seq 40 | xargs -P 20 -I{} curl -s -o "$work/at-once.{}" --header 'Idempotency-Key: "at-once"' \
     --header 'Content-Type: application/json' --data "$sum" "$url/atomic"
 is 'different answers' "$(sha256sum "$work"/at-once.* | cut -d ' ' -f 1 | sort -u | wc -l)" 1
 request GET /kv/n
 body_is 3
 
-test_case 'a POST makes one entry, and tells its key again'
+test_case 'a repeated POST makes one entry, and returns its key again'
 key post-1
 send POST /kv/events '{"n":1}'
 expect 201
@@ -93,7 +93,7 @@ header Location "$place"
 field .key "$made"
 gives .count 1 GET '/count?prefix=events'
 
-test_case 'a DELETE tells again what was there'
+test_case 'a repeated DELETE returns the removed value again'
 request PUT /kv/gone '"x"'
 key delete-1
 send DELETE /kv/gone '' --header 'Prefer: return=representation'
@@ -116,7 +116,7 @@ again
 request GET /kv/gone
 body_is '"z"'
 
-test_case 'a PATCH is applied once'
+test_case 'a repeated PATCH is applied once'
 request PUT /kv/list '[]'
 key patch-1
 for n in 1 2; do
@@ -128,7 +128,7 @@ again
 request GET /kv/list
 body_is '[1]'
 
-test_case 'removing a range removes the first entries once'
+test_case 'a repeated DELETE of a range removes the first entries once'
 for n in 1 2 3 4 5; do request PUT "/kv/range/$n" "$n"; done
 key range-1
 for n in 1 2; do
@@ -141,7 +141,7 @@ gives .count 3 GET '/count?prefix=range'
 
 # ---- Refusals --------------------------------------------------------------
 
-test_case 'a refusal is the answer, also when the reason has gone'
+test_case 'a repeated request gets its refusal again, also when the reason has gone'
 key refused-1
 send PUT /kv/a 9 --header 'If-None-Match: *'
 expect 412 precondition-failed
@@ -152,7 +152,7 @@ expect 412 precondition-failed
 again
 answers 404 GET /kv/a
 
-test_case 'with all that it tells'
+test_case 'a repeated request gets all members of its refusal again'
 request POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/email"],"unique":true}'
 until_field .state ready GET /indexes/by_email
 request PUT /kv/users/ada '{"email":"ada@x.org"}'
@@ -200,7 +200,7 @@ field '.results[0].key' '["users","ada"]'
 request GET /kv/users/eve
 body_is '{"email":"other@x.org"}'
 
-test_case 'a request that is not valid uses no key up'
+test_case 'an invalid request does not use up its Idempotency-Key'
 key invalid-1
 send PUT /kv/a '{"a":'
 expect 400 bad-json
@@ -210,7 +210,7 @@ first
 
 # ---- Keys ------------------------------------------------------------------
 
-test_case 'a key in quotes and the same without them are one'
+test_case 'an Idempotency-Key in quotes equals the same one without them'
 under=(--header 'Idempotency-Key: bare-1')
 send PUT /kv/k 1
 expect 201
@@ -218,7 +218,7 @@ key bare-1
 send PUT /kv/k 1
 again
 
-test_case 'a key is a text of 1 to 255 characters'
+test_case 'an Idempotency-Key has 1 to 255 characters'
 long=$(printf 'k%.0s' {1..255})
 key "$long"
 send PUT /kv/k 2
@@ -260,7 +260,7 @@ send POST /get '{"keys":[["k"]]}'
 expect 200
 first
 
-test_case 'a large body'
+test_case 'a large body repeated under its Idempotency-Key gets the first answer'
 head -c 700000 /dev/zero | tr '\0' 'x' >"$work/large"
 sed 's/^/"/; s/$/"/' "$work/large" >"$work/large.json"
 key large-1
@@ -273,7 +273,7 @@ tail -c 699999 "$work/large" | sed 's/^/"y/; s/$/"/' >"$work/large.json"
 send PUT /kv/large "@$work/large.json"
 expect 422 idempotency-key-reused
 
-test_case 'a large result'
+test_case 'a commit that returned a large value returns it again'
 key large-2
 for n in 1 2; do
     send POST /atomic '{"mutations":[{"type":"delete","key":["large"],"return":"old"}]}'
@@ -282,7 +282,7 @@ for n in 1 2; do
 done
 again
 
-test_case 'HTTP/2'
+test_case 'a repeated request over HTTP/2 gets the first answer'
 key h2-1
 for n in 1 2; do
     send PUT /kv/h2 1 --http2-prior-knowledge
@@ -303,7 +303,7 @@ is 'replayed commits' "$(replayed)" $((replays + 1))
 
 # ---- Large values ----------------------------------------------------------
 
-test_case 'a large value that is returned is not kept: it is read again'
+test_case 'a large returned value is not kept with the outcome, but read again'
 head -c 900000 /dev/zero | tr '\0' x | jq -Rc '{n: 1, text: .}' >"$work/large"
 request PUT /kv/large "@$work/large"
 touched='{"mutations":[{"type":"patch","key":["large"],"value":{"n":2},"return":"new"}]}'
@@ -316,7 +316,7 @@ expect 200
 again
 is 'the same answer' "$(cmp "$answer" "$work/first" && echo yes)" yes
 
-test_case 'a large value that is returned is left out, with a note, once its entry has changed'
+test_case 'a repeated commit omits a large value, with a note, once its entry has changed'
 stamp=$(value .versionstamp)
 request PUT /kv/large 3
 send POST /atomic "$touched"
@@ -324,7 +324,7 @@ expect 200
 again
 field . "{\"ok\":true,\"versionstamp\":\"$stamp\",\"results\":[{\"key\":[\"large\"],\"versionstamp\":\"$stamp\",\"omitted\":true}]}"
 
-test_case 'a PUT whose value was not kept is answered as without the preference'
+test_case 'a repeated PUT whose value was not kept is answered as without the preference'
 under=(--header 'Idempotency-Key: "omit-2"' --header 'Prefer: return=representation')
 request PUT /kv/large "@$work/large" "${under[@]}"
 header Preference-Applied return=representation
@@ -358,7 +358,7 @@ is 'the catalog grew by less than one value' "$((($(outcomes) - before) < 900000
 
 # ---- Restarts --------------------------------------------------------------
 
-test_case 'outcomes are there after a restart, and after SIGKILL'
+test_case 'outcomes survive a restart and SIGKILL'
 stop_server
 start_server
 key put-1
@@ -395,7 +395,7 @@ stop_server
 
 start_server
 
-test_case 'outcomes have a quota of the disk, beyond which no write with a key is carried out'
+test_case 'outcomes have a quota of the disk, beyond which writes with a key are refused'
 bytes() {
     request GET /metrics
     sed -n 's/^kindex_idempotency_bytes //p' "$answer"
@@ -429,7 +429,7 @@ expect 429 idempotency-quota
 stop_server
 start_server
 
-test_case 'a key is valid for one access token'
+test_case 'an Idempotency-Key is valid for one access token'
 admin=$(KINDEX_URL=$url timeout "$longest" "$KINDEX" token create admin all)
 writer=$(KINDEX_URL=$url KINDEX_TOKEN=$admin timeout "$longest" "$KINDEX" token create writer read,write:a)
 is 'two tokens' "$([ -n "$admin" ] && [ -n "$writer" ] && echo yes)" yes

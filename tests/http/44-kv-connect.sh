@@ -74,7 +74,7 @@ refused() {
     is "words about $2" "$(grep -c "$2" "$answer")" 1
 }
 
-test_case 'the metadata exchange tells version, database and endpoint'
+test_case 'the KV Connect metadata has version, database and endpoint'
 answers 200 POST / '{"supportedVersions":[1,2,3]}' -H 'Authorization: Bearer abc'
 header Content-Type application/json
 field 'keys' '["databaseId","endpoints","expiresAt","token","version"]'
@@ -83,24 +83,24 @@ field '.expiresAt | fromdate > now + 365 * 86400' true
 id=$(value .databaseId)
 gives .token abc POST / '{"supportedVersions":[3]}' -H 'Authorization: bearer  abc'
 
-test_case 'version 1 gets the address that the client has used'
+test_case 'version 1 of KV Connect gets the address that the client has used'
 answers 200 POST / '' -H 'Host: kv.example:99'
 field '[.version, .endpoints[0].url]' '[1,"http://kv.example:99/v2"]'
 
-test_case 'versions that are not spoken here are refused in words'
+test_case 'unsupported versions of KV Connect are refused with the reason'
 for versions in '[4]' '[0,9]' '[]' '["3"]' '3'; do
     request POST / "{\"supportedVersions\":$versions}"
     refused 400 '1, 2 or 3'
 done
 
-test_case 'any address of the server will do to open it, and a wrong one is still wrong'
+test_case 'KV Connect opens at any path, and a wrong request there is still refused'
 answers 200 POST /my/database '{"supportedVersions":[2,3]}'
 field '[.version, .databaseId]' "[3,\"$id\"]"
 answers 404 not-found POST /atomics '{"mutations":[]}'
 answers 404 not-found POST /atomics
 answers 405 method-not-allowed POST /count '{"supportedVersions":[3]}'
 
-test_case 'the same over HTTP/2'
+test_case 'KV Connect answers the same over HTTP/2'
 answers 200 POST / '{"supportedVersions":[3]}' --http2-prior-knowledge
 field .databaseId "$id"
 message /v2/snapshot_read '' --http2-prior-knowledge
@@ -126,7 +126,7 @@ is 'the bytes' "$(bytes)" "$(field_of 1 "$(field_of 1 "$(field_of 1 "$two")" \
 
 # What a Deno program on x86 stores with kv.set(["nk", Infinity - Infinity], 1).
 nan=$(part nk)21fff8000000000000 negative_nan=$(part nk)210007ffffffffffff
-test_case 'a NaN with a sign is another key, and each of both has one text'
+test_case 'a NaN with a sign is a key of its own, and each NaN has one text'
 message /v2/atomic_write "$(mutation $SET "$nan" $V8 "${object}7b01")$(mutation $SET "$negative_nan" $BYTES 2a)"
 expect 200
 gives '[.entries[].key[1].value]' '["-NaN","NaN"]' GET '/list?prefix=nk'
@@ -148,7 +148,7 @@ answers 204 DELETE /kv/nk/=-NaN
 gives '[.entries[].key[1].value]' '["NaN"]' GET '/list?prefix=nk'
 request DELETE '/list?prefix=nk'
 
-test_case 'other encodings of a NaN or a bigint, which no Deno program makes, are no keys'
+test_case 'an encoding of a NaN or a bigint that no Deno program makes is no key'
 for encoded in 21fff8000000000001 21fff0000000000001 210007fffffffffffe 210000000000000000 160001 1d0107 13ff 0bfef8; do
     message /v2/atomic_write "$(mutation $SET "$(part nk)$encoded" $BYTES 2a)"
     refused 400 'as Deno KV encodes it'
@@ -163,7 +163,7 @@ refused 400 V8
 request GET /kv/u/=1
 body_is '{"a":1}'
 
-test_case 'an expiry later than JSON can show is as late as that'
+test_case 'an expiry later than JSON can show is shown as the latest one'
 message /v2/atomic_write "$(field_of 2 "$(field_of 1 "$(part late)")" \
     "$(field_of 2 "$(field_of 1 ff0f30)" "$(number 2 $V8)")" \
     "$(number 3 $SET)" "$(number 4 9223372036854775807)")"
@@ -171,7 +171,7 @@ expect 200
 gives '.entries[0] | [.key, .expiresAt]' '[["late"],9007199254740991]' GET '/list?prefix=[]&keys=true&limit=1'
 request DELETE /kv/late
 
-test_case 'a check that fails is told by its number, and nothing is written'
+test_case 'a failed check of KV Connect is returned by its number, and nothing is stored'
 message /v2/atomic_write "$(check "$(part z)")$(check "$one")$(mutation $SET "$(part z)" $BYTES 00)"
 expect 200
 is 'the bytes' "$(bytes)" 0802220101
@@ -187,11 +187,11 @@ expect 200
 is 'the bytes' "$(bytes)" 0802
 answers 404 GET /kv/u/x
 
-test_case 'a key of an index is refused in words'
+test_case 'KV Connect refuses a key of an index with the reason'
 message /v2/atomic_write "$(mutation $SET "$(part by_a)$(part x)" $BYTES 00)"
 refused 409 by_a
 
-test_case 'a KvU64 on something else is refused in the words of Deno, and leaves no trace'
+test_case 'KV Connect refuses a KvU64 sum of another value in the words of Deno, and stores nothing'
 message /v2/atomic_write "$(mutation $SET "$(part z)" $BYTES 00)$(mutation $SUM "$one" $LE64 0100000000000000)"
 refused 409 "Failed to perform 'sum' mutation on a non-U64 value in the database"
 answers 404 GET /kv/z
@@ -232,7 +232,7 @@ expect 200
 request GET /kv/sum
 body_is -15
 
-test_case 'malformed limits of a sum are refused in words'
+test_case 'malformed limits of a sum over KV Connect are refused with the reason'
 message /v2/atomic_write "$(limited_sum "$sum" $five "$(most $bigint)")"
 refused 409 'different types'
 message /v2/atomic_write "$(limited_sum "$sum" $five "$(least "${bigint%00}")")"
@@ -242,7 +242,7 @@ refused 409 'not valid V8'
 request GET /kv/sum
 body_is -15
 
-test_case 'a watch shows all its keys at once, and says every 5 seconds that it lives'
+test_case 'a KV Connect watch sends all its keys at once, and a sign of life every 5 seconds'
 request PUT /kv/w 1
 stamp=$(curl --silent --head "$url/kv/w" | sed -n 's/^ETag: "\(.*\)"\r/\1/p')
 first=0801$(field_of 2 0801 "$(field_of 2 "$(field_of 1 "$(part w)")" "$(field_of 2 ff0f4902)" 1801 \
@@ -259,12 +259,12 @@ done
 message /v2/watch "$(field_of 1 "$(field_of 1 01ff)")"
 refused 400 key
 
-test_case 'queues are refused in words'
+test_case 'KV Connect refuses queues with the reason'
 message /v2/atomic_write "$(mutation $SET "$(part z)" $BYTES 00)$(field_of 3 "$(field_of 1 ff0f30)")"
 refused 400 'Enqueue operations are not supported'
 answers 404 GET /kv/z
 
-test_case 'what is too large, too much or from elsewhere is refused in plain text'
+test_case 'KV Connect refuses large, excessive and cross-origin requests in plain text'
 head -c 70000 /dev/zero >"$work/large"
 request POST /v2/snapshot_read "@$work/large"
 refused 413 65536
@@ -280,7 +280,7 @@ message /v2/snapshot_read '' -H 'x-denokv-database-id: 00000000-0000-0000-0000-0
 refused 400 "$id"
 answers 405 method-not-allowed GET /v2/snapshot_read
 
-test_case 'a reply has room for a hundred values of 1 MiB'
+test_case 'a reply of KV Connect has room for a hundred values of 1 MiB'
 stop_server
 start_server --value-max 50MiB
 head -c $((50 << 20)) /dev/zero >"$work/large"

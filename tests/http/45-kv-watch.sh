@@ -20,7 +20,7 @@ watch_of() {
 
 watch_of w
 for protocol in http1.1 http2-prior-knowledge; do
-    test_case "over $protocol: a watch outlives the time of silence"
+    test_case "over $protocol: a KV Connect watch outlives the idle timeout"
     { curl --silent --no-buffer --max-time "$longest" --data-binary "@$work/message" \
         --$protocol "$url/v2/watch" | head -c 18 >"$answer"; } 2>"$work/null"
     is 'a state, and twice that it lives' \
@@ -28,7 +28,7 @@ for protocol in http1.1 http2-prior-knowledge; do
         06000000080112020801"$(printf '00%.0s' {1..8})"
 done
 
-test_case 'a client that does not read delays no other, and nothing is kept for it'
+test_case 'a KV Connect watch that is not read delays no other client, and keeps nothing for its client'
 request PUT /kv/slow 1 "${json[@]}"
 stop_server
 # Under sanitizers freed memory would be kept, and counted.
@@ -40,7 +40,7 @@ is 'all changes were stored' "$stored" 150
 is 'the last frame of a client that reads' "$last" 150
 is 'few frames of a client that reads late, and the last' "$((frames < 20)) $late" '1 150'
 
-test_case 'what clients take no frame of is refused in words, and a watch of it ends'
+test_case 'a value too large for a frame is refused over KV Connect with the reason, and its watch ends'
 stop_server
 start_server --value-max 17MiB
 head -c $((16 << 20)) /dev/zero >"$work/large"
@@ -64,7 +64,7 @@ request PUT /kv/large "@$work/large" "${octets[@]}"
     "$url/v2/watch" | head -c $((16 << 20)) >"$answer"; } 2>"$work/null"
 is 'size' "$(stat -c %s "$answer")" $((16 << 20))
 
-test_case 'a key of an index that is not ready cannot be watched'
+test_case 'KV Connect refuses a watch of a key of an index that is not ready'
 request PUT /kv/u/0 '{"mail":"b@x.org"}' "${json[@]}"
 request POST '/indexes?paused=true' \
     '{"name":"by_mail","prefix":["u"],"fields":["/mail"],"unique":true}' "${json[@]}"

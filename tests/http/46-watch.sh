@@ -9,7 +9,7 @@ ulimit -n 8192
 start_server
 
 for protocol in http1.1 http2-prior-knowledge; do
-    test_case "over $protocol: first all keys, then those that change"
+    test_case "over $protocol: a watch sends all its keys first, then those that change"
     request PUT /kv/a 1 "${json[@]}"
     watch 'key=a&key=["b",2]' --$protocol
     is 'the first line' "$(head -1 "$work/events")" 'retry: 2000'
@@ -22,7 +22,7 @@ for protocol in http1.1 http2-prior-knowledge; do
     wait_until has_events 3
     event 3 '.entries' '[{"key":["a"],"value":null,"versionstamp":null}]'
 
-    test_case "over $protocol: other keys are not told"
+    test_case "over $protocol: a watch does not send other keys"
     request PUT /kv/b '"other"' "${json[@]}"
     request PUT /kv/b/2 '"other"' "${json[@]}"
     request PUT /kv/b/=2/3 '"other"' "${json[@]}"
@@ -32,7 +32,7 @@ for protocol in http1.1 http2-prior-knowledge; do
     end_watch
     request DELETE /kv/b/=2
 
-    test_case "over $protocol: a commit is one event"
+    test_case "over $protocol: a watch sends one event for a commit"
     watch 'key=x&key=y' --$protocol
     request POST /atomic '{"mutations":[{"type":"set","key":["x"],"value":1},
         {"type":"set","key":["y"],"value":1}]}' "${json[@]}"
@@ -42,7 +42,7 @@ for protocol in http1.1 http2-prior-knowledge; do
     request DELETE '/list?prefix='
 done
 
-test_case 'the first event of a key with nothing but entries under it says where they are'
+test_case 'the first event of a watch says where the entries under its key are'
 request PUT /kv/team/ada 1 "${json[@]}"
 request GET /list?prefix=team
 watch 'key=team'
@@ -58,7 +58,7 @@ event 1 '.entries' '[{"key":["none"],"value":null,"versionstamp":null}]'
 end_watch
 request DELETE '/list?prefix=team'
 
-test_case 'an entry that expires is told'
+test_case 'a watch sends an event when its entry expires'
 request PUT /kv/short 1 "${json[@]}"
 watch 'key=short'
 request PUT '/kv/short?ttl=500ms' 2 "${json[@]}" # a slow client does not see it
@@ -102,7 +102,7 @@ wait_until has_events 2
 event 2 '[.entries[] | .key[0], .value]' '["three",3]'
 end_watch
 
-test_case 'many changes are one event for a client that does not read, with the last state'
+test_case 'a watch sends one event for many changes if its client does not read, with the last state'
 head -c 200000 /dev/zero | tr '\0' x >"$work/long"
 exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
 printf 'GET /watch?key=slow HTTP/1.1\r\nHost: localhost\r\n\r\n' >&3
@@ -116,7 +116,7 @@ exec 3>&-
 is 'fewer events than changes' "$(($(wc -l <"$work/seen") < 55))" 1
 is 'in order' "$(sort -n "$work/seen" | uniq)" "$(cat "$work/seen")"
 
-test_case 'what cannot be watched is refused'
+test_case 'an invalid watch is refused'
 answers 400 bad-parameter GET /watch
 field '.detail | contains("or one prefix (prefix=...)")' true
 answers 400 bad-key GET '/watch?key='
@@ -136,7 +136,7 @@ while read -r version most; do
     [ "$ENGINE" != postgresql ] || most=$((2 * most))
     stop_server # so that none takes what the other has left
     start_server --connections-per-address 4096
-    test_case "2,000 watches that wait take little memory (HTTP/$version)"
+    test_case "2,000 idle watches take little memory (HTTP/$version)"
     read -r each told left < <(node "$here/watch_many.js" 127.0.0.1 \
         "${url##*:}" "$server" 2000 "$version")
     is "told, of 2000" "$told" 2000
@@ -145,7 +145,7 @@ while read -r version most; do
         "$((${each%.*} < most * times))" 1
 done <<<$'2 10\n1 10'
 
-test_case 'a server that stops ends the watches'
+test_case 'a server that stops ends its watches'
 watch 'key=a'
 stop_server
 is 'the exit status' $? 0

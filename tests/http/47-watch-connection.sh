@@ -33,7 +33,7 @@ end_watch() {
     wait "$watcher" 2>"$work/null"
 }
 
-test_case 'the reply says that it is the last one of its connection'
+test_case 'the reply of a watch is the last one of its connection, and says so'
 request PUT /kv/w 1 "${json[@]}"
 : >"$work/events"
 curl --silent --no-buffer --dump-header "$work/head" "$url/watch?key=w" \
@@ -50,7 +50,7 @@ is 'the head' "$(tr -d '\r' <"$work/head" | grep -Ev "^($varies): " | sort | xar
 is 'dates' "$(grep -c '^Date: ..., .* GMT' "$work/head")" 1
 end_watch
 
-test_case 'HTTP/1.0 gets it without chunks'
+test_case 'a watch over HTTP/1.0 has no chunks'
 : >"$work/old-events"
 curl --silent --no-buffer --http1.0 --dump-header "$work/old-head" \
     "$url/watch?key=w" >"$work/old-events" &
@@ -72,7 +72,7 @@ all_of() {
     exec 5<&-
 }
 
-test_case 'HEAD of a stream gets the head, nothing after it, and the end'
+test_case 'HEAD of a watch gets the head and the end of the connection'
 for stream in '/watch?key=w text/event-stream' '/list?prefix=w application/x-ndjson'; do
     # Two words.
     # shellcheck disable=SC2086
@@ -82,7 +82,7 @@ for stream in '/watch?key=w text/event-stream' '/list?prefix=w application/x-ndj
     is 'empty lines' "$(grep -c '^$' "$work/head")" 1
 done
 
-test_case 'a second request of the same piece is not answered'
+test_case 'a request that arrives with that of a watch is not answered'
 raw_watch 'socket.on("data", take);
     socket.write(request + "\r\nGET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");'
 wait_until grep -q '^id: ' "$work/seen"
@@ -91,7 +91,7 @@ wait_until eval '[ $(grep -c "^id: " "$work/seen") = 2 ]'
 is answers "$(grep -c '^HTTP/1.1 ' "$work/seen")" 1
 end_watch
 
-test_case 'a client that has said all it has to say is still told'
+test_case 'a watch whose client has closed its half of the connection continues'
 raw_watch 'socket.on("data", take); socket.end(request + "\r\n");'
 wait_until grep -q '^id: ' "$work/seen"
 request PUT /kv/w 4 "${json[@]}"
@@ -100,7 +100,7 @@ is 'the second event' "$(grep '^data: ' "$work/seen" | sed -n '2s/^data: //p' |
     jq '.entries[0].value')" 4
 end_watch
 
-test_case 'a client that disconnects affects no other client'
+test_case 'a watch that disconnects affects no other client'
 raw_watch 'socket.on("data", (part) => { take(part); socket.resetAndDestroy(); });
     socket.write(request + "\r\n");'
 wait_until grep -q '^id: ' "$work/seen"
@@ -108,7 +108,7 @@ wait "$watcher"
 answers 200 PUT /kv/w 5 "${json[@]}"
 wait_until watches 0
 
-test_case 'a client that reads nothing loses its watch after a timeout'
+test_case 'a watch that is not read is closed after --idle-timeout'
 stop_server
 start_server --idle-timeout 1s
 head -c 500000 /dev/zero | tr '\0' x >"$work/long"
@@ -120,7 +120,7 @@ done
 is 'the client, which could have had more' "$(kill -0 "$watcher"; echo $?)" 0
 end_watch
 
-test_case 'a server that stops does not wait for such a client'
+test_case 'a server that stops does not wait for a watch that is not read'
 stop_server
 start_server
 raw_watch 'socket.pause(); socket.write(request + "\r\n");'

@@ -14,7 +14,7 @@ told() {
 }
 
 for protocol in http1.1 http2-prior-knowledge; do
-    test_case "over $protocol: a reset, then the entries under the prefix that change"
+    test_case "over $protocol: a watch of a prefix sends a reset, then its entries that change"
     request PUT /kv/users/=1 1 "${json[@]}"
     watch 'prefix=users' --$protocol
     is 'the first line' "$(head -1 "$work/events")" 'retry: 2000'
@@ -31,7 +31,7 @@ for protocol in http1.1 http2-prior-knowledge; do
     wait_until has_events 3
     told 3 change .entries '[{"key":["users",1],"value":null,"versionstamp":null}]'
 
-    test_case "over $protocol: a commit is one event, in its order"
+    test_case "over $protocol: a watch of a prefix sends a commit as one event, in its order"
     request POST /atomic '{"mutations":[{"type":"set","key":["users","z","y"],"value":1},
         {"type":"set","key":["other"],"value":1},
         {"type":"set","key":["users",true],"value":2}]}' "${json[@]}"
@@ -42,7 +42,7 @@ for protocol in http1.1 http2-prior-knowledge; do
     request DELETE '/list?prefix='
 done
 
-test_case 'an entry that expires is told'
+test_case 'a watch of a prefix sends an event when an entry expires'
 watch 'prefix=["short"]'
 request PUT '/kv/short/1?ttl=300ms' 2 "${json[@]}" # a slow client does not see it
 is_gone() { grep '^data: ' "$work/events" | tail -1 | grep -q '"versionstamp":null'; }
@@ -50,7 +50,7 @@ wait_until is_gone
 is 'gone' $? 0
 end_watch
 
-test_case 'the entries of an index are under its name'
+test_case 'a watch of the name of an index sends its entries'
 request POST /indexes '{"name":"by_color","prefix":["users"],"fields":["/color"]}' "${json[@]}"
 until_field .state ready GET /indexes/by_color
 watch 'prefix=by_color/red'
@@ -67,7 +67,7 @@ wait_until has_events 4
 told 4 reset . '{}'
 end_watch
 
-test_case 'rows that hold the conflicts of a unique index are not shown'
+test_case 'a watch of a prefix does not show the rows of conflicts'
 request PUT /kv/pair/a '{"n":3}' "${json[@]}"
 request PUT /kv/pair/c '{"n":3}' "${json[@]}"
 request POST /indexes '{"name":"by_n","prefix":["pair"],"fields":["/n"]}' "${json[@]}"
@@ -85,7 +85,7 @@ is 'a malformed key is reported' $? 1
 end_watch
 request DELETE /indexes/by_n
 
-test_case 'the rows of conflicts may be longer than any key'
+test_case 'a watch of a prefix survives rows of conflicts that are longer than any key'
 node -e 'const entry = (letter) => ({ type: "set", key: ["long", letter.repeat(1900)], value: { mail: "m".repeat(1900) } });
     process.stdout.write(JSON.stringify({ mutations: ["a", "b"].map(entry) }))' >"$work/pair"
 request POST /atomic "@$work/pair" "${json[@]}"
@@ -97,7 +97,7 @@ end_watch
 request DELETE /indexes/by_mail
 request DELETE '/list?prefix=long'
 
-test_case 'what has too many changes, or too many bytes, is to be listed'
+test_case 'a watch of a prefix sends a reset after too many changes or bytes'
 watch 'prefix='
 node -e 'const mutations = Array.from({ length: 1000 }, (_, i) => ({ type: "set", key: ["m", i], value: 1 }));
     process.stdout.write(JSON.stringify({ mutations }))' >"$work/thousand"
@@ -119,7 +119,7 @@ wait_until has_events 5
 told 5 change '[.entries[].key]' '[["b",1]]'
 end_watch
 
-test_case 'copies that are kept by lists and events end as what is there'
+test_case 'copies that are kept by lists and events end up equal to the store'
 node "$here/watch_copy.js" "$url" 1600 >"$work/copies"
 is copies "$(awk '{ print $3 }' "$work/copies" | tr '\n' ' ')" 'same same '
 is 'events were told' "$(awk '$1 > 20' "$work/copies" | wc -l)" 2
@@ -128,7 +128,7 @@ nobody_watches() { curl -s "$url/metrics" | grep -q '^kindex_watch_streams 0$'; 
 wait_until nobody_watches
 is 'watches left: none' $? 0
 
-test_case 'what cannot be watched is refused'
+test_case 'an invalid watch of a prefix is refused'
 for query in 'prefix=a&key=b' 'prefix=a&versionstamps=00000000000000010000' 'prefix=%zz' 'prefix=["a"'; do
     request GET "/watch?$query" '' --globoff
     is "status of $query" "$(grep -c 'HTTP.* 400' "$head")" 1
@@ -138,7 +138,7 @@ answers 400 key-too-long GET "/watch?prefix=$(printf 'x%.0s' {1..2100})"
 request POST '/indexes?paused=1' '{"name":"unbuilt","prefix":["b"],"fields":["/none"]}' "${json[@]}"
 answers 409 index-not-ready GET '/watch?prefix=unbuilt/x'
 
-test_case 'a server that stops ends the watch'
+test_case 'a server that stops ends a watch of a prefix'
 watch 'prefix=a'
 stop_server
 is 'the exit status' $? 0

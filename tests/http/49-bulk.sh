@@ -26,7 +26,7 @@ count_is() { # PREFIX COUNT
     gives .count "$2" GET "/count?prefix=$1"
 }
 
-test_case 'a line is an entry, or a mutation if it has a type'
+test_case 'a line of POST /bulk is an entry, or a mutation if it has a type'
 bulk '{"key":["a"],"value":{"x":0.10}}
 {"key":["b"],"typed":{"type":"KvU64","value":"7"}}
 {"type":"sum","key":["b"],"typed":{"type":"KvU64","value":"2"}}
@@ -40,7 +40,7 @@ is 'the lines' "$(sed 's/"versionstamp":"[0-9a-f]*"/STAMP/' "$answer")" \
 request POST /get '{"keys":[["a"],["b"],["c"]]}'
 field '[.entries[] | [.value, .typed.value]]' '[[{"x":0.1,"y":2},null],[null,"9"],[null,null]]'
 
-test_case 'a thousand lines are a commit, and each has a line as it is stored'
+test_case 'a thousand lines of POST /bulk are a commit, and the reply has a line for each commit'
 entries many 1 2500 >"$work/many"
 for version in --http1.1 --http2-prior-knowledge; do
     bulk "@$work/many" $version
@@ -55,7 +55,7 @@ answers 200 POST /get '{"keys":[["many",1],["many",1000],["many",1001],["many",2
 field '[.entries[].versionstamp] | [.[0] == .[1], .[1] < .[2], .[2] < .[3]]' '[true,true,true]'
 count_is many 2500
 
-test_case 'lines of more than a mebibyte are several commits'
+test_case 'lines of POST /bulk of more than a mebibyte are several commits'
 entries large 1 30 "\"$(head -c 100000 /dev/zero | tr '\0' x)\"" >"$work/large"
 bulk "@$work/large"
 expect 200
@@ -63,7 +63,7 @@ is 'the commits' "$(grep -c versionstamp "$answer")" 3
 last '[.end, .stored]' '[true,30]'
 count_is large 30
 
-test_case 'a list is stored as it was: keys, types and media types of values, times'
+test_case 'POST /bulk restores a list: keys, types and media types of values, expiries'
 empty
 answers 200 POST /atomic '{"mutations":[
     {"type":"set","key":["t",1,"\u0000",true],"value": {"n": 1.50, "s": "\u00e9"} },
@@ -91,7 +91,7 @@ for file in before exported; do
     is "what $file has become" "$(bare "$work/after")" "$(bare "$work/before")"
 done
 
-test_case 'the end of a list is the last line, or an error'
+test_case 'the end line of a list is the last line of POST /bulk, or an error'
 bulk '{"key":["e"],"value":1}
 {"end":true,"count":1}'
 last '[.end, .lines, .stored]' '[true,2,1]'
@@ -105,7 +105,7 @@ expect 200
 last '[.error.code, .error.line, .lines, .stored]' '["bad-request",3,2,1]'
 answers 404 GET /kv/f
 
-test_case 'empty lines, carriage returns and a missing last line end are no matter'
+test_case 'POST /bulk accepts empty lines, carriage returns and a last line without an end'
 printf '\n{"key":["w",1],"value":1}\r\n\r\n  \n{"key":["w",2],"value":2}' >"$work/lines"
 bulk "@$work/lines"
 last '[.end, .lines, .stored]' '[true,5,2]'
@@ -118,7 +118,7 @@ expect 200
 last '[.end, .lines, .stored]' '[true,2,0]'
 count_is w 3
 
-test_case 'the media type may be omitted, and no other is accepted'
+test_case 'POST /bulk may omit the media type, and refuses any other'
 answers 200 POST /bulk '{"key":["m"],"value":1}'
 answers 200 POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type:'
 answers 415 unsupported-media-type POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type: application/json'
@@ -126,7 +126,7 @@ field .supported '["application/x-ndjson"]'
 bulk '{"key":["m"],"value":1}' --header 'Content-Encoding: gzip'
 expect 415 unsupported-media-type
 
-test_case 'a request that cannot be one is refused before anything is stored'
+test_case 'an invalid POST /bulk is refused before anything is stored'
 answers 400 bad-request POST /bulk '' "${ndjson[@]}"
 bulk '{"key":["m"],"value":1}' --header 'If-Match: "x"'
 expect 400 bad-request
@@ -140,7 +140,7 @@ field .limit 4194304
 
 # ---- Errors ----------------------------------------------------------------
 
-test_case 'a wrong first line is an error as any other request has, with its line'
+test_case 'a wrong first line of POST /bulk is an error as of any other request, with its line'
 bulk '{"key":["n"],"value":}'
 expect 400 bad-json
 field '[.line, .column, .offset]' '[1,22,21]'
@@ -160,7 +160,7 @@ refused() { # CODE LINE [COUNT]: a line that is wrong, with so many before it
     empty bad
 }
 
-test_case 'all lines before a wrong one are stored, and none from it on'
+test_case 'POST /bulk stores all lines before a wrong one, and none from it on'
 for count in 1 999 1000 1001 1200; do
     refused bad-json '{"key":["n"],"value":1' $count
 done
@@ -178,11 +178,11 @@ refused key-too-long "{\"key\":[\"$(head -c 3000 /dev/zero | tr '\0' k)\"],\"val
 refused value-too-large "{\"key\":[\"n\"],\"value\":\"$(head -c 1048576 /dev/zero | tr '\0' v)\"}"
 refused json-too-deep "{\"key\":[\"n\"],\"value\":$(printf '[%.0s' {1..65})$(printf ']%.0s' {1..65})}"
 
-test_case 'the last state, or a key with the versionstamp, is for /atomic'
+test_case 'POST /bulk refuses mutations that return a value or need a versionstamp'
 refused bad-request '{"type":"set","key":["n"],"value":1,"return":"new"}'
 refused bad-request '{"type":"set","key":["n"],"value":1,"suffix":"versionstamp"}'
 
-test_case 'the lines before one that the stored entries refuse are stored'
+test_case 'POST /bulk stores the lines before one that the stored entries refuse'
 request PUT /kv/text '"text"'
 for count in 1 999 1000 1001 1200; do
     refused type-mismatch '{"type":"sum","key":["text"],"value":1}' $count
@@ -225,7 +225,7 @@ body_is '{"a":18}'
 
 # ---- A client that does not read --------------------------------------------
 
-test_case 'a client that does not read its reply holds up its own lines, and no others'
+test_case 'a client that does not read the reply of POST /bulk holds up only its own lines'
 hold() { # PREFIX
     entries "$1" 1 10000 >"$work/held"
     mkfifo "$work/go.$1"
@@ -243,7 +243,7 @@ wait "$client"
 is 'what it is told' "$(cat "$work/told")" '{"end":true,"lines":10000,"stored":10000}'
 count_is held 10000
 
-test_case 'a server that stops has stored whole commits, and the reply has no end'
+test_case 'a server that stops during POST /bulk has stored whole commits, and the reply has no end'
 hold stopped
 stop_server
 exec 7>&-
@@ -254,7 +254,7 @@ count_is stopped 2000
 
 # ---- Rights ----------------------------------------------------------------
 
-test_case 'a token stores the lines of its keys, up to the first that is not'
+test_case 'POST /bulk stores the lines of the keys of its token, up to the first that is not'
 request POST /tokens '{"name":"all","grants":[{"scopes":["read","write","list","watch","index","monitor","admin"],"prefix":[]}]}'
 all=(--header "Authorization: Bearer $(value .token)")
 answers 201 POST /tokens '{"name":"mine","grants":[{"scopes":["write"],"prefix":["mine"]}]}' "${all[@]}"

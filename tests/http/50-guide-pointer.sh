@@ -11,7 +11,7 @@ field .state ready
 header Location /indexes/users_by_email
 answers 201 POST /indexes '{"name":"users_by_favorite_color","prefix":["users"],"fields":["/favoriteColor"]}'
 
-test_case 'insertUser is one PUT that does not replace'
+test_case 'insertUser of the guide is one PUT that does not replace'
 request PUT /kv/users/ada '{"id":"ada","name":"Ada","email":"Ada@x.org","favoriteColor":"blue"}' -H 'If-None-Match: *'
 expect 201
 ada=$(value .versionstamp)
@@ -20,7 +20,7 @@ expect 201
 request PUT /kv/users/carl '{"id":"carl","name":"Carl","email":"carl@x.org","favoriteColor":"blue"}' -H 'If-None-Match: *'
 expect 201
 
-test_case 'the index entries are keys like any other, in the shape of the guide'
+test_case 'index entries are keys like any other, in the shape of the guide'
 answers 200 GET /kv/users_by_email/ada@x.org
 body_is '"ada"'
 header ETag "\"$ada\""
@@ -40,7 +40,7 @@ answers 404 GET /kv/users/eve
 request GET /kv/users_by_email/ada@x.org
 body_is '"ada"'
 
-test_case 'in a commit of several the violation names its mutation, and nothing is stored'
+test_case 'a unique violation in a commit names its mutation, and nothing is stored'
 answers 409 unique-violation POST /atomic '{"mutations":[
     {"type":"set","key":["log"],"value":1},
     {"type":"set","key":["users","dan"],"value":{"email":"dan@x.org"}},
@@ -55,7 +55,7 @@ answers 409 unique-violation POST /atomic '{"mutations":[
     {"type":"set","key":["users","y"],"value":{"email":"SAME@x.org"}}]}'
 field '.existingKey != .attemptedKey' true
 
-test_case 'getUserByEmail is one request that gives the user'
+test_case 'getUserByEmail of the guide is one request that returns the user'
 answers 200 GET /indexes/users_by_email/get/ada@x.org
 field .name Ada
 header ETag "\"$ada\""
@@ -68,11 +68,11 @@ field .detail 'Index users_by_email has no entry for ["zoe@x.org"].'
 answers 304 GET /indexes/users_by_email/get/ada@x.org '' -H "If-None-Match: \"$ada\""
 answers 200 HEAD /indexes/users_by_email/get/ada@x.org
 
-test_case 'the value asked for is folded as the index declares'
+test_case 'a look-up folds the value as the index declares'
 answers 200 GET /indexes/users_by_email/get/ADA@x.org
 field .name Ada
 
-test_case 'getUsersByFavoriteColor is one list, in the order of the index'
+test_case 'getUsersByFavoriteColor of the guide is one list, in the order of the index'
 answers 200 GET '/list?index=users_by_favorite_color&prefix=blue'
 field '[.entries[] | [.key, .value.name]]' '[[["users","ada"],"Ada"],[["users","carl"],"Carl"]]'
 field '.entries[0].versionstamp' "$ada"
@@ -84,7 +84,7 @@ request GET '/list?index=users_by_favorite_color&prefix=blue' '' -H 'Accept: app
 is 'the names' "$(jq -r 'select(.key) | .value.name' "$answer" | xargs)" 'Ada Carl'
 gives .count 2 GET '/count?index=users_by_favorite_color&prefix=blue'
 
-test_case 'a change of email moves the entry'
+test_case 'a change of the email moves its index entry'
 answers 200 PATCH /kv/users/ada '{"email":"ada@y.org"}'
 answers 404 GET /kv/users_by_email/ada@x.org
 gives .name Ada GET /indexes/users_by_email/get/ada@y.org
@@ -99,18 +99,18 @@ request GET /kv/users_by_email/ada@y.org
 header ETag "$tag"
 gives .name 'Ada Lovelace' GET /indexes/users_by_email/get/ada@y.org
 
-test_case 'an email in other letters is the same email to its owner'
+test_case "a change of the letters' case keeps the email of its owner"
 answers 200 PATCH /kv/users/ada '{"email":"Ada@Y.org"}'
 request GET /kv/users_by_email/ada@y.org
 header ETag "$tag"
 
-test_case 'an index can be watched by its key in a check'
+test_case 'a check of a key of the index guards its entry'
 request GET /kv/users_by_email/ada@y.org
 stamp=$(tr -d '"' <<<"$tag")
 request POST /atomic "{\"checks\":[{\"key\":[\"users_by_email\",\"ada@y.org\"],\"versionstamp\":\"$stamp\"},{\"key\":[\"users_by_email\",\"free@x.org\"],\"versionstamp\":null}],\"mutations\":[]}"
 expect 200
 
-test_case 'deleteUser is one DELETE: its index entries go with it'
+test_case 'deleteUser of the guide is one DELETE: its index entries go with it'
 answers 204 DELETE /kv/users/ada
 answers 404 GET /kv/users_by_email/ada@y.org
 answers 404 key-not-found GET /indexes/users_by_email/get/ada@y.org
@@ -134,7 +134,7 @@ answers 200 POST /atomic "{
     \"mutations\":[{\"type\":\"delete\",\"key\":[\"users\",\"zoe\"]},{\"type\":\"delete\",\"key\":[\"users_by_email\",\"zoe@x.org\"]}]}"
 gives .entries '[]' GET '/list?index=users_by_favorite_color&prefix=red'
 
-test_case 'everything is as before after a restart'
+test_case 'the indexes of the guide survive a restart'
 stop_server
 start_server
 gives '[.state, .unique, .entries]' '["ready",true,3]' GET /indexes/users_by_email

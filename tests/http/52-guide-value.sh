@@ -10,7 +10,7 @@ request PUT /kv/users/ada "$ada"
 stamp=$(header_value ETag)
 request PUT /kv/users/carl '{"id":"carl","name":"Carl","email":"carl@x.org","favoriteColor":"blue"}'
 
-test_case 'each index entry holds the very bytes of the user'
+test_case 'each index entry that stores values holds the very bytes of the user'
 answers 200 GET /kv/users_by_email/ada@x.org
 body_is "$ada"
 header ETag "$stamp"
@@ -21,14 +21,14 @@ body_is "$ada"
 header ETag "$stamp"
 header Content-Location /kv/users/ada
 
-test_case 'raw and resolved lists give the users'
+test_case 'raw and resolved lists of copies give the users'
 request GET /list?prefix=users_by_favorite_color/blue
 field '[.entries[] | [.key[-1], .value.name]]' '[["ada","Ada"],["carl","Carl"]]'
 request GET '/list?index=users_by_favorite_color&prefix=blue'
 field '[.entries[] | [.key, .value.name]]' '[[["users","ada"],"Ada"],[["users","carl"],"Carl"]]'
 gives '[.entries[].key]' '[["users","ada"],["users","carl"]]' GET '/list?index=users_by_favorite_color&keys=true'
 
-test_case 'a change of any field is a change of the copies'
+test_case 'a change of any field changes the copies'
 request PATCH /kv/users/ada '{"name":"Ada Lovelace"}'
 new=$(header_value ETag)
 request GET /kv/users_by_email/ada@x.org
@@ -41,7 +41,7 @@ test_case 'a change of the colour moves the copy'
 request PATCH /kv/users/ada '{"favoriteColor":"green"}'
 gives '[.entries[].key[1:]]' '[["blue","carl"],["green","ada"]]' GET /list?prefix=users_by_favorite_color
 
-test_case 'the same email twice is refused, and deletion frees it'
+test_case 'a second user with the email is refused, and deletion frees the email'
 answers 409 unique-violation PUT /kv/users/eve '{"email":"ada@x.org"}'
 field '[.index, .value, .existingKey]' '["users_by_email",["ada@x.org"],["users","ada"]]'
 answers 204 DELETE /kv/users/ada

@@ -11,7 +11,7 @@ done
 file='{"by_email":{"prefix":["users"],"fields":["/email"],"unique":true},
        "by_age":{"prefix":["users"],"fields":["/age"],"store":"value"}}'
 
-test_case 'a plan says what would be declared, how large it is, and changes nothing'
+test_case 'a dry PUT /indexes shows the changes and their sizes, and changes nothing'
 answers 200 PUT '/indexes?dry=1' "$file"
 field .dry true
 field "$changes" '[["by_email","declared"],["by_age","declared"]]'
@@ -21,7 +21,7 @@ gives .indexes '[]' GET /indexes
 request PUT '/indexes?dry=1' '{"by_tag":{"prefix":["users"],"fields":["/tag"],"unique":true}}'
 field '.indexes[0].estimate.conflicts' 2
 
-test_case 'the file is declared by one commit, and twice is once'
+test_case 'PUT /indexes declares a file by one commit, and a second time changes nothing'
 request PUT /indexes "$file"
 field .dry false
 field "$changes" '[["by_email","declared"],["by_age","declared"]]'
@@ -31,7 +31,7 @@ answers 200 PUT /indexes "$file"
 field "$changes" '[["by_email","unchanged"],["by_age","unchanged"]]'
 field '[.indexes[] | .state, .entries, (.bytes > 0)]' '["ready",3,true,"ready",3,true]'
 
-test_case 'the declarations can be read as such a file'
+test_case 'GET /indexes?declarations=1 returns such a file'
 answers 200 GET '/indexes?declarations=1'
 field '.by_email' '{"prefix":["users"],"fields":[{"path":"/email"}],"unique":true,"store":"pointer","missing":"skip"}'
 field 'keys' '["by_age","by_email"]'
@@ -39,7 +39,7 @@ cp "$answer" "$work/indexes.json"
 answers 200 PUT '/indexes?prune=true' "@$work/indexes.json"
 field '[.indexes[].change] | unique' '["unchanged"]'
 
-test_case 'what can be changed in place migrates, what the file does not name stays'
+test_case 'PUT /indexes migrates indexes that can change in place, and keeps those that the file lacks'
 changed='{"by_age":{"prefix":["users"],"fields":["/age"],"store":"pointer"}}'
 request PUT '/indexes?dry=1' "$changed"
 field "$changes" '[["by_age","changed"]]'
@@ -87,7 +87,7 @@ expect 409 too-many-indexes
 request GET '/indexes?declarations=1'
 cmp -s "$answer" "$work/before" || is 'the declarations' changed 'as before'
 
-test_case 'with prune others are dropped, and their names can be used in the same file'
+test_case 'PUT /indexes with prune drops other indexes, whose names the same file can use'
 request PUT /indexes '{"old":{"prefix":["a"],"fields":["/a"]},"on_old":{"prefix":["b"],"fields":["/a"]}}'
 swap='{"by_age":{"prefix":["users"],"fields":["/age"],"store":{"fields":["/tag"]}},"new":{"prefix":["old"],"fields":["/a"]}}'
 answers 400 bad-index-definition PUT /indexes "$swap"
@@ -101,7 +101,7 @@ gives "$changes" '[["by_age","dropped"],["new","dropped"]]' PUT '/indexes?prune=
 answers 200 PUT '/indexes?prune=1' '{}'
 field .indexes '[]'
 
-test_case 'what is being changed is refused another change, and shown as what it will be'
+test_case 'a migrating index refuses another change, and its declaration is the new one'
 request PUT /indexes '{"m":{"prefix":["users"],"fields":["/tag"]}}'
 until_field .state ready GET /indexes/m
 request POST /indexes/m/pause
@@ -113,7 +113,7 @@ answers 409 index-migrating PUT /indexes '{"m":{"prefix":["users"],"fields":["/t
 field .index m
 gives "$changes" '[["m","dropped"]]' PUT '/indexes?prune=1' '{}'
 
-test_case 'a failed build begins again'
+test_case 'PUT /indexes restarts a failed build'
 request PUT /kv/users/4 '{"email":1}'
 request PUT /indexes '{"f":{"prefix":["users"],"fields":["/tag"],"missing":"error"}}'
 until_field .state failed GET /indexes/f

@@ -13,13 +13,13 @@ field '[.state, .entries]' '["ready",0]'
 answers 200 GET /indexes/by_email
 field .unique true
 
-test_case 'the same declaration again is no error and changes nothing'
+test_case 'the same declaration again succeeds and changes nothing'
 answers 200 POST /indexes "$email"
 request POST /indexes '{ "unique": true, "missing": "skip", "store": "pointer", "fields": [{"path": "/email", "fold": "none"}], "prefix": ["users"], "name": "by_email" }'
 expect 200
 field .name by_email
 
-test_case 'another declaration under the same name is told the difference'
+test_case 'another declaration under the same name is refused with the difference'
 answers 409 index-exists POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/mail"]}'
 field .index by_email
 field '.detail | contains("/email") and contains("/mail") and contains("unique")' true
@@ -33,21 +33,21 @@ answers 200 GET /indexes
 field '[.indexes[].name]' '["a_first","by_email"]'
 field '.indexes[0] | [.prefix, .depth, .fields, .unique, .store]' '[["x",1,true],2,[{"path":"/a","fold":"lower"},{"path":"/b/0"}],false,"value"]'
 
-test_case 'an index that is not declared is not found, by any route'
+test_case 'an absent index is not found, by any route'
 answers 404 index-not-found GET /indexes/nothing
 field .index nothing
 answers 404 index-not-found DELETE /indexes/nothing
 answers 404 index-not-found GET /indexes/nothing/get/x
 answers 404 index-not-found GET /list?index=nothing
 
-test_case 'a name under which there are entries is refused'
+test_case 'a declaration is refused if there are entries under its name'
 request PUT /kv/used/1 1
 answers 409 index-name-used POST /indexes '{"name":"used","prefix":["users"],"fields":["/a"]}'
 field .index used
 request DELETE /kv/used/1
 answers 201 POST /indexes '{"name":"used","prefix":["users"],"fields":["/a"]}'
 
-test_case 'a declaration that is wrong is refused, and what is wrong is pointed at'
+test_case 'a wrong declaration is refused, with a pointer'
 while IFS='|' read -r declaration pointer; do
     answers 400 bad-index-definition POST /indexes "$declaration"
     is "the pointer for $declaration" "$(value '.pointer // ""')" "$pointer"
@@ -98,7 +98,7 @@ answers 400 bad-index-definition POST /indexes '{"name":"again","prefix":["by_em
 answers 400 bad-index-definition POST /indexes '{"name":"again","prefix":["again"],"fields":["/a"]}'
 answers 400 bad-index-definition POST /indexes '{"name":"users","prefix":["x"],"fields":["/a"]}'
 
-test_case 'text that is no JSON is refused as such'
+test_case 'a declaration that is no JSON is refused as such'
 answers 400 bad-json POST /indexes '{"name":"i",}'
 answers 400 bad-json POST /indexes '{"name":"i","name":"j","prefix":["a"],"fields":["/a"]}'
 answers 415 unsupported-media-type POST /indexes "$email" -H 'Content-Type: text/plain'
@@ -115,7 +115,7 @@ declaration less 10 >"$work/less"
 answers 201 POST /indexes "@$work/less"
 request DELETE /indexes/less
 
-test_case 'there are at most 256 indexes'
+test_case 'a store has at most 256 indexes'
 request GET /indexes
 have=$(value '.indexes | length')
 for i in $(seq $((have + 1)) 256); do
@@ -129,7 +129,7 @@ answers 200 POST /indexes "$email"
 answers 204 DELETE /indexes/n256
 until_status 201 POST /indexes '{"name":"n257","prefix":["n"],"fields":["/257"]}'
 
-test_case 'the declarations are there after a restart'
+test_case 'declarations survive a restart'
 stop_server
 start_server
 request GET /indexes

@@ -8,7 +8,7 @@ by_tag='{"name":"by_tag","prefix":["p"],"fields":[{"path":"/tags","each":true,"f
 request POST /indexes "$by_tag"
 request PUT /kv/p/1 '{"tags":["x"]}'
 
-test_case 'for an unknown member the nearest name is suggested'
+test_case 'a declaration with an unknown member is refused with the nearest name'
 while IFS='|' read -r declaration pointer meant; do
     answers 400 bad-index-definition POST /indexes "$declaration"
     is "pointer and name for $declaration" "$(value '[.pointer, .didYouMean]')" "[\"$pointer\",\"$meant\"]"
@@ -21,7 +21,7 @@ done <<'END'
 {"name":"i","prefix":["a"],"fields":["/a"],"where":[{"path":"/a","exist":true}]}|/where/0/exist|exists
 END
 
-test_case 'what is wrong is pointed at, and a pointer to the character'
+test_case 'a wrong member of a declaration is pointed at, a wrong JSON Pointer by its character'
 while IFS='|' read -r members pointer words; do
     answers 400 bad-index-definition POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],$members}"
     is "the pointer for $members" "$(value .pointer)" "$pointer"
@@ -59,7 +59,7 @@ field '[.pointer, (.detail | contains("by_tag"))]' '["/prefix",true]'
 answers 400 bad-index-definition POST /indexes '{"name":"p","prefix":["x"],"fields":["/a"]}'
 field '.pointer' /name
 
-test_case 'everything in a declaration has a limit'
+test_case 'a declaration with too many members, conditions or values is refused'
 request POST /indexes "$(jq -nc '{name: "i", prefix: ["a"], fields: ["/a"], store: {fields: [range(17) | "/f\(.)"]}}')"
 expect 400 bad-index-definition
 request POST /indexes "$(jq -nc '{name: "i", prefix: ["a"], fields: ["/a"], where: [range(17) | {path: "/f\(.)", eq: 1}]}')"
@@ -92,7 +92,7 @@ field '.warnings[1] | contains("/tag") and contains("did you mean /tags?")' true
 request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/emial"],"where":{"path":"/emial","ge":"a","lt":"b"}}'
 field '[.warnings[] | select(contains("/emial"))] | length' 1
 
-test_case 'a dry declaration warns of everything that would be in vain'
+test_case 'a dry declaration warns of no entries, of a where that none fulfils, and of a build that would fail'
 request POST '/indexes?dry=1' '{"name":"dry1","prefix":["nobody"],"fields":["/a"]}'
 field '.warnings | length == 1 and (.[0] | contains("no entries"))' true
 request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/tags"],"where":{"path":"/email","eq":"q"}}'
@@ -102,7 +102,7 @@ field '.warnings | length == 1 and (.[0] | contains("would fail") and contains("
 answers 200 POST '/indexes?dry=1' "$by_tag"
 field '.warnings[0] | contains("already declared")' true
 
-test_case 'a dry declaration is refused as the real one would be'
+test_case 'a dry declaration is refused as a real one would be'
 answers 409 index-exists POST '/indexes?dry=true' '{"name":"by_tag","prefix":["p"],"fields":["/x"]}'
 answers 409 index-name-used POST '/indexes?dry=1' '{"name":"dry","prefix":["p"],"fields":["/x"]}'
 answers 400 bad-index-definition POST '/indexes?dry=1' '{"name":"i","prefix":["p"],"fields":[]}'
@@ -135,7 +135,7 @@ node -e '
     })();' "$url" >"$work/both"
 is 'the declaration, and the dry one' "$(cat "$work/both")" '202 200'
 
-test_case 'large entries are sampled as well, but not all of them'
+test_case 'a dry declaration samples large entries, but not all of them'
 printf '{"a":"%01000000d"}' 0 >"$work/million"
 curl -s -o "$work/null" -X PUT "$url/kv/large/[1-24]" -d "@$work/million"
 request POST '/indexes?dry=1' '{"name":"dry1","prefix":["large"],"fields":["/b"]}'
@@ -146,7 +146,7 @@ field '.estimate | [.exact, .sampled >= 10, .sampled < 24]' '[false,true,true]'
 stop_server
 rm -r "$work/data"
 start_server
-test_case 'many entries are sampled, and the numbers are about right'
+test_case 'a dry declaration samples many entries, and its numbers are about right'
 jq -nc 'range(1; 21) as $p | {mutations: [range(1000) | {type: "set", key: ["many", $p * 1000 + .], value: {n: ., half: (if . % 2 == 0 then 1 else null end)}}]}' >"$work/pages"
 while read -r page; do
     curl -s -o "$work/null" "$url/atomic" -d "$page"

@@ -12,7 +12,7 @@ entries_of() {
     curl -s "$url/list?prefix=$1" | jq -c '[.entries[].key[1:]]'
 }
 
-test_case 'with each there is one entry per element, and equal elements make one'
+test_case 'an index with each has one entry for each element, and one for equal elements'
 declare_index '{"name":"by_tag","prefix":["p"],"fields":[{"path":"/tags","each":true,"fold":"lower"}]}'
 field '.fields' '[{"path":"/tags","fold":"lower","each":true}]'
 answers 201 PUT /kv/p/1 '{"tags":["Red","blue","RED",3,null,{"a":1},["x"]]}'
@@ -29,7 +29,7 @@ done
 request DELETE /kv/p/2
 is 'the entries' "$(entries_of by_tag)" '[]'
 
-test_case 'a unique index with each: every element belongs to one entry'
+test_case 'a unique index with each gives every element to one entry'
 declare_index '{"name":"by_mail","prefix":["u"],"fields":[{"path":"/mails","each":true}],"unique":true}'
 answers 201 PUT /kv/u/1 '{"mails":["a@x","b@x","a@x"]}'
 answers 409 unique-violation PUT /kv/u/2 '{"mails":["c@x","b@x"]}'
@@ -43,7 +43,7 @@ is 'the entries' "$(entries_of by_mail)" '[["a@x"],["b@x"],["c@x"]]'
 request GET /indexes/by_mail/get/a@x
 header Content-Location /kv/u/2
 
-test_case 'an array with more than 1000 elements is refused, and said which'
+test_case 'an array with more than 1000 elements is refused, and the index is named'
 jq -nc '{tags: [range(1000)]}' >"$work/thousand"
 answers 201 PUT /kv/p/many "@$work/thousand"
 gives .count 1000 GET '/count?index=by_tag'
@@ -91,7 +91,7 @@ request POST /atomic "@$work/words"
 is 'kindex del --prefix deletes all' "$(KINDEX_URL=$url "$KINDEX" del --prefix text 2>&1)" "40 deleted"
 gives .count 0 GET '/count?index=by_word'
 
-test_case 'the budget counts the bytes of index entries, too'
+test_case 'the budget of a commit counts the bytes of index entries, too'
 declare_index '{"name":"copies","prefix":["docs"],"fields":[{"path":"/tags","each":true}],"store":"value"}'
 document() { # TAGS BYTES
     jq -nc --argjson tags "$1" --argjson bytes "$2" \
@@ -106,7 +106,7 @@ document 15 900000 >"$work/heavy"
 answers 201 PUT /kv/docs/a "@$work/heavy"
 gives .count 15 GET '/count?index=copies'
 
-test_case 'an index whose build meets an entry that no commit could store fails, and says at which'
+test_case 'a build that meets an entry which no commit could store fails, and names the entry'
 document 100 900000 >"$work/heavy"
 answers 201 PUT /kv/papers/a "@$work/heavy"
 request POST /indexes '{"name":"papers_copies","prefix":["papers"],"fields":[{"path":"/tags","each":true}],"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
@@ -130,7 +130,7 @@ answers 200 PUT /kv/papers/a "@$work/heavy"
 request GET '/kv/papers_tags/=7/a'
 body_is '"a"'
 
-test_case 'once it is undone, or restarted, it is no longer failed'
+test_case 'a failed migration is cleared when it is undone or restarted'
 answers 200 DELETE /indexes/papers_tags/migration
 field '[.state, .store, .migration, .failure]' '["ready","pointer",null,null]'
 answers 404 no-migration DELETE /indexes/papers_tags/migration
@@ -150,7 +150,7 @@ gives '[.deleted < 50, .deleted > 10, .more]' '[true,true,true]' DELETE '/list?p
 gives .more false DELETE '/list?prefix=large'
 gives .count 0 GET '/count?prefix=large'
 
-test_case 'parts of the key are fields, alone and with others'
+test_case 'parts of the key can be fields of an index, alone and with others'
 declare_index '{"name":"by_day","prefix":["log"],"depth":2,"fields":[{"key":2},"/level",{"key":1,"fold":"lower"}],"unique":true}'
 request PUT /kv/log/Web/=7 '{"level":"warn"}'
 request PUT /kv/log/db/=7 '{"level":"info"}'
@@ -201,7 +201,7 @@ cat >"$work/conditions" <<'END'
 {"path":"/v","eq":{"type":"bigint","value":"1"}}|[]
 END
 
-test_case 'where takes in what fulfils its conditions, and nothing else'
+test_case 'where of an index takes the entries that fulfil its conditions, and no others'
 i=0
 while IFS='|' read -r where _; do
     i=$((i + 1))
@@ -222,7 +222,7 @@ is 'entries that no longer meet it' "$(entries_of w1)" '[]'
 request PUT /kv/w/=2 '{"v":1}'
 is 'and does again' "$(entries_of w1)" '[[2,2]]'
 
-test_case 'where goes before unique'
+test_case 'a unique index is unique among the entries of its where'
 declare_index '{"name":"by_active","prefix":["a"],"fields":["/name"],"unique":true,"where":{"path":"/status","eq":"active"}}'
 request PUT /kv/a/1 '{"name":"ada","status":"gone"}'
 answers 201 PUT /kv/a/2 '{"name":"ada","status":"active"}'
@@ -255,7 +255,7 @@ is 'the entries' "$(entries_of by_due)" '[[1,"a","1","1"],[1,"b","1","1"]]'
 answers 422 not-indexable PUT /kv/i/3 "{\"due\":\"$(printf '%03000d' 0)\",\"to\":[1]}"
 answers 204 DELETE /kv/i/1
 
-test_case 'a build that finds what missing error forbids has failed, and says where'
+test_case 'a build that finds what missing=error forbids fails, and says where'
 request PUT /kv/old/1 '{"n":1}'
 request PUT /kv/old/2 '{}'
 request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
@@ -274,7 +274,7 @@ field '[.state, .skipped, .skippedKeys[]]' '["failed",7,["olds","1"],["olds","2"
 field '.failure | contains("null, an array or an object is at \"/n\": [\"olds\",\"000")' true
 request DELETE /indexes/by_olds
 
-test_case 'reads by it say what is to be done, and that helps'
+test_case 'reads by a failed index say how to repair it, and the repair works'
 answers 409 index-not-ready GET /list?index=by_old
 field .state failed
 field '.detail | contains("has failed") and contains("[\"old\",\"2\"]")' true
@@ -293,7 +293,7 @@ field '[.entries, .failure]' '[2,null]'
 gives '[.entries[].key]' '[["by_old",2,"2"],["by_old",3,"1"]]' GET /list?prefix=by_old
 gives '[.entries[].key[1]]' '["2","1"]' GET /list?index=by_old
 
-test_case 'what has failed says of a long key as many whole characters as have room'
+test_case 'the failure of an index shows as many whole characters of a long key as fit'
 long=$(printf 'é%.0s' {1..300})
 request PUT "/kv/long/$long" '{}'
 request PUT "/kv/longer/x$long" '{}'
@@ -303,7 +303,7 @@ for prefix in long longer; do
     field '.failure | test("^an entry cannot be indexed.*: \\[\"long.*é$")' true
 done
 
-test_case 'store fields: the index entry holds a JSON object of these members'
+test_case 'an index with store fields holds a JSON object of these members'
 declare_index '{"name":"cards","prefix":["c"],"fields":["/mail"],"unique":true,"store":{"fields":["/name","/address/city","/address/zip~1code","/tags"]}}'
 field '.store' '{"fields":["/name","/address/city","/address/zip~1code","/tags"]}'
 request PUT /kv/c/1 '{"mail":"a@x","name":"Ada","age":36,"address":{"city":"London","street":"St James","zip/code":7},"tags":[1,{"a":2}]}'
@@ -321,7 +321,7 @@ request PUT /kv/c/1 '{"mail":"a@x"}'
 request GET /kv/cards/a@x
 body_is '{}'
 
-test_case 'hand-kept entries agree with a store of fields'
+test_case 'hand-kept entries must equal those of an index with store fields'
 request POST /atomic '{"mutations":[{"type":"set","key":["c","2"],"value":{"mail":"b@x","name":"Bo"}},{"type":"set","key":["cards","b@x"],"value":{"name":"Bo"}}]}'
 expect 200
 request POST /atomic '{"mutations":[{"type":"set","key":["c","3"],"value":{"mail":"c@x","name":"Cy"}},{"type":"set","key":["cards","c@x"],"value":{"name":"Bo"}}]}'
@@ -334,7 +334,7 @@ request POST /indexes "{\"name\":\"built\",$forms}"
 until_field .state ready GET /indexes/built
 gives '.entries | map([.key, .value])' '[[["built","b@x","2"],{"name":"Bo"}]]' GET '/list?prefix=built'
 
-test_case 'every form survives a restart'
+test_case 'every form of an index survives a restart'
 declared='[.indexes[] | {name, prefix, depth, fields, unique, store, missing, where}]'
 request GET /indexes
 before=$(value "$declared")

@@ -15,7 +15,7 @@ declare_index() {
     [ "$status" = 201 ] || expect 201
 }
 
-test_case 'keys of an index cannot be written with anything else'
+test_case 'a write of a key of an index is refused unless it equals the entry of the index'
 declare_index '{"name":"by_n","prefix":["e"],"fields":["/n"]}'
 request PUT /kv/e/1 '{"n":1}'
 answers 409 index-owned-key PUT /kv/by_n/=1/1 '"2"'
@@ -39,7 +39,7 @@ request GET /kv/by_n/=1/1
 header ETag "$tag"
 body_is '"1"'
 
-test_case 'only keys with the prefix and more parts are covered'
+test_case 'an index covers only keys with its prefix and more parts'
 request PUT /kv/e '{"n":2}'
 request PUT /kv/ee/1 '{"n":2}'
 request PUT '/kv/e%00/1' '{"n":2}'
@@ -47,25 +47,25 @@ request PUT /kv/=b64:ZQ/1 '{"n":2}'
 request PUT /kv/e/2/x/=3 '{"n":2}'
 is 'the entries' "$(entries_of by_n)" '[[1,"1"],[2,"2","x",3]]'
 
-test_case 'a primary key of several parts is an array in the pointer'
+test_case 'the pointer to a key of several parts is an array'
 request GET /kv/by_n/=2/2/x/=3
 body_is '["2","x",3]'
 gives '[.entries[].key]' '[["e","2","x",3]]' GET '/list?index=by_n&prefix==2'
 
-test_case 'a pointer to a part that JSON lacks is typed'
+test_case 'the pointer to a key part that JSON lacks is typed'
 request PUT /kv/e/=7n '{"n":3}'
 request GET '/kv/by_n/=3/=7n'
 header Content-Type application/vnd.kindex.typed+json
 body_is '{"type":"bigint","value":"7"}'
 
-test_case 'depth covers keys with exactly so many more parts'
+test_case 'an index with depth covers keys with exactly so many more parts'
 declare_index '{"name":"by_d","prefix":["d"],"depth":2,"fields":["/n"]}'
 for key in a a/b a/b/c; do
     request PUT "/kv/d/$key" '{"n":1}'
 done
 is 'the entries' "$(entries_of by_d)" '[[1,"a","b"]]'
 
-test_case 'fields are taken by JSON Pointer, and keep their type and order'
+test_case 'fields of an index are found by JSON Pointer, and keep their type and order'
 declare_index '{"name":"by_v","prefix":["v"],"fields":["/a/0/x~1y"]}'
 i=0
 for v in '"b"' true 10 '"B"' -1.5 2 '""' false 1e2 '"a\u0000"' '"a"' '"é"'; do
@@ -73,7 +73,7 @@ for v in '"b"' true 10 '"B"' -1.5 2 '""' false 1e2 '"a\u0000"' '"a"' '"é"'; do
 done
 gives '[.entries[].value.a[0]["x/y"]]' '["","B","a","a\u0000","b","é",-1.5,2,10,100,false,true]' GET /list?index=by_v
 
-test_case 'entries without an indexable value are left out'
+test_case 'an index omits entries without an indexable value'
 for v in '{"a":[]}' '{}' '{"x/y":1,"a":1}' '{"a":[{"x/y":null}]}' '{"a":[{"x/y":[1]}]}' '{"a":[{"x/y":{}}]}' 1 '[]' 'null'; do
     answers 201 PUT "/kv/v/=$((i++))" "$v"
 done
@@ -88,7 +88,7 @@ gives '[.entries[].key]' '[["v",0]]' GET '/list?index=by_v&prefix=z'
 request PUT /kv/v/=0 x -H 'Content-Type: text/plain'
 gives .entries '[]' GET '/list?index=by_v&prefix=z'
 
-test_case 'the path "" is the whole value'
+test_case 'the path "" indexes the whole value'
 declare_index '{"name":"by_whole","prefix":["w"],"fields":[""],"unique":true}'
 request PUT /kv/w/1 '"one"'
 answers 409 unique-violation PUT /kv/w/2 '"one"'
@@ -115,7 +115,7 @@ done
 request PUT /kv/many/1 text -H 'Content-Type: text/plain'
 header Kindex-Not-Indexed 'by_size_1, by_size_2, by_size_3, by_size_4, by_size_5, by_size_6, by_size_7, by_size_8, ...'
 
-test_case 'a refusal has the number of the mutation, also of one with a suffix'
+test_case 'a unique violation has the number of its mutation, also of one with a suffix'
 request POST /atomic '{"mutations":[{"type":"set","key":["w","2"],"value":"two"},{"type":"set","key":["w"],"value":"one","suffix":"versionstamp"},{"type":"set","key":["w","3"],"value":"three"}]}'
 expect 409 unique-violation
 field '[.mutation, .attemptedKey[0], (.attemptedKey[1] | length)]' '[1,"w",20]'
@@ -134,10 +134,10 @@ gives '[.entries[].key[1]]' '["Byron-ada","Byron-Anne"]' GET '/list?index=by_nam
 gives '[.entries[].key[1]]' '["Byron-Anne"]' GET '/list?index=by_name&prefix=Byron/anne'
 gives '[.entries[].key[1]]' '["Byron-Anne"]' GET '/list?index=by_name&start=Byron/anne&end=Lovelace/ada'
 
-test_case 'a value beginning like another is another value'
+test_case 'a look-up does not find a value that only begins like it'
 gives .entries '[]' GET '/list?index=by_name&prefix=Byro'
 
-test_case 'folding is what JavaScript calls lower case, beyond ASCII too'
+test_case 'fold lower equals toLowerCase of JavaScript, beyond ASCII too'
 declare_index '{"name":"by_folded","prefix":["f"],"fields":[{"path":"/s","fold":"lower"}],"unique":true}'
 request PUT /kv/f/1 '{"s":"GRÜSSE ΟΔΥΣΣΕΥΣ Ǆ İ"}'
 is 'the entry' "$(entries_of by_folded)" '[["grüsse οδυσσευς ǆ i̇"]]'
@@ -145,7 +145,7 @@ answers 409 unique-violation PUT /kv/f/2 '{"s":"grüsse Οδυσσευς ǅ i̇"
 request PUT /kv/f/2 '{"s":"Straße"}'
 answers 201 PUT /kv/f/3 '{"s":"STRASSE"}'
 
-test_case 'numbers that are equal are one value, text and number are not'
+test_case 'equal numbers are one value of an index, a text and a number are not'
 declare_index '{"name":"by_u","prefix":["u"],"fields":["/n"],"unique":true}'
 request PUT /kv/u/1 '{"n":100}'
 answers 409 unique-violation PUT /kv/u/2 '{"n":1e2}'
@@ -175,14 +175,14 @@ test_case 'an index that is not unique refuses a look-up by value alone'
 answers 409 index-not-unique GET /indexes/by_n/get/=1
 field .index by_n
 
-test_case 'counters move in an index as they count'
+test_case 'sums move their entry in an index'
 declare_index '{"name":"by_score","prefix":["s"],"fields":[""]}'
 request POST /atomic '{"mutations":[{"type":"sum","key":["s","a"],"value":5},{"type":"sum","key":["s","b"],"value":7}]}'
 request POST /atomic '{"mutations":[{"type":"sum","key":["s","a"],"value":5}]}'
 is 'the entries' "$(entries_of by_score)" '[[7,"b"],[10,"a"]]'
 gives '[.entries[].key[1]]' '["a"]' GET '/list?index=by_score&reverse=true&limit=1'
 
-test_case 'a path may lead anywhere in a large value'
+test_case 'an index finds its path anywhere in a large value'
 jq -nc '{a: [range(100000)]}' >"$work/large"
 declare_index '{"name":"by_last","prefix":["long"],"fields":["/a/99999"]}'
 declare_index '{"name":"by_beyond","prefix":["long"],"fields":["/a/100000"]}'
@@ -197,7 +197,7 @@ answers 201 PUT /kv/e/long "{\"n\":\"$(printf '%03000d' 0)\"}"
 answers 200 GET "/kv/e/long"
 gives '.entries | map(select(.key == ["e","long"])) | length' 0 GET '/list?index=by_n&start=0'
 
-test_case 'many writers of one unique value: one of them has it'
+test_case 'one of many concurrent writers of a unique value gets it'
 for i in {1..20}; do
     curl -s -o "$work/null" -w '%{http_code}\n' -X PUT "$url/kv/u/race$i" -d '{"n":"race"}' &
 done >"$work/raced"
@@ -206,7 +206,7 @@ wait_until all_raced
 is 'the answers' "$(sort "$work/raced" | uniq -c | xargs)" '1 201 19 409'
 answers 200 GET /indexes/by_u/get/race
 
-test_case 'a first part that continues after a zero byte is another name'
+test_case 'a key whose first part continues the name of an index after a zero byte is free'
 answers 201 PUT '/kv?key=%5B%22by_n%5Cu0000x%22,1%5D' 1
 request POST /indexes '{"name":"by_z","prefix":["by_n\u0000x"],"fields":["/n"]}'
 is accepted "$((status / 100))" 2

@@ -92,7 +92,7 @@ for form in pointer value; do
     field '.failedChecks | length' 2
     answers 404 GET /kv/users/eve
 
-    test_case "without its checks it is the index that refuses ($form)"
+    test_case "insertUser without its checks is refused by the index ($form)"
     request POST /atomic "$(insert_user $form "$(user eve ada@x.org red)" | jq -c '.checks = []')"
     expect 409 unique-violation
     field '[.existingKey, .attemptedKey]' '[["users","ada"],["users","eve"]]'
@@ -106,7 +106,7 @@ for form in pointer value; do
     request GET "/kv/users/$(jq -r .id <<<"$winner")"
     body_is "$winner"
 
-    test_case "deleteUser takes all three keys ($form)"
+    test_case "deleteUser removes all three keys ($form)"
     stamp=$(stamp_of '["users","bob"]')
     answers 200 POST /atomic "$(delete_user "$bob" "$stamp")"
     request POST /get '{"keys":[["users","bob"],["users_by_email","bob@x.org"],["users_by_favorite_color","blue","bob"]]}'
@@ -120,7 +120,7 @@ for form in pointer value; do
     answers 200 POST /atomic "$(delete_user "$ada" "$stamp" "$email")"
     answers 404 GET /kv/users_by_email/ada@x.org
 
-    test_case "deleteUser loses against a change of the user, and holds when it is repeated ($form)"
+    test_case "deleteUser loses against a change of the user, and succeeds when it is repeated ($form)"
     request POST /atomic "$(insert_user $form "$ada")"
     stamp=\"$(value .versionstamp)\"
     answers 200 PATCH /kv/users/ada '{"email":"ada@y.org"}'
@@ -147,7 +147,7 @@ for form in pointer value; do
     field ".holds | tojson" "$(held $form "$(user eve zoe@x.org red)")"
     answers 200 GET /kv/users/zoe
 
-    test_case "a mistake in it is refused, and told what the index holds ($form)"
+    test_case "a mistake in the code of the guide is refused with the entry of the index ($form)"
     request POST /atomic "$(insert_user $form "$(user max max@x.org blue)" | sed 's/"users_by_email","max@x.org"\],"value"/"users_by_email","MAX@x.org"],"value"/')"
     expect 409 index-owned-key
     field '[.key, .holds]' '[["users_by_email","MAX@x.org"],null]'
@@ -171,7 +171,7 @@ request POST /atomic '{"mutations":[{"type":"set","key":["t","eu",8,true],"value
 expect 409 index-owned-key
 field .holds '["eu",8,true]'
 
-test_case 'the value may be written in another way, as long as it is the same'
+test_case 'a hand-written value of an index may be written in another way if it is equal'
 request POST /indexes '{"name":"copy_by_n","prefix":["v"],"fields":["/n"],"store":"value"}'
 request POST /atomic '{"mutations":[{"type":"set","key":["v",1],"value":{"n":100,"s":"é"}},{"type":"set","key":["copy_by_n",100,1],"value": { "s":"\u00e9", "n":1e2 }}]}'
 expect 200

@@ -11,7 +11,7 @@ request POST /indexes '{"name":"by_u","prefix":["e"],"fields":["/u"],"unique":tr
 until_field .state ready GET /indexes/by_n
 until_field .state ready GET /indexes/by_u
 
-test_case 'what a dropped index held is gone with the answer'
+test_case 'the entries of a dropped index are gone with the answer'
 gives .count 5000 GET /count?prefix=by_n
 answers 204 DELETE /indexes/by_n
 gives .count 0 GET /count?prefix=by_n

@@ -22,12 +22,12 @@ request GET /indexes/by_email/get/user4321@x.org
 header Content-Location /kv/u/=4321
 gives '[.entries[] | .key[1] == "user\(.value)@x.org"] | all' true GET '/list?prefix=by_email&limit=1000'
 
-test_case 'a build says what it has left out'
+test_case 'an index over a field that no entry has is empty'
 request POST /indexes '{"name":"by_none","prefix":["u"],"fields":["/nothing"]}'
 until_field .state ready GET /indexes/by_none
 field .entries 0
 
-test_case 'a second declaration of what is being built is the same index'
+test_case 'a second declaration of an index that is being built is the same index'
 request POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"],"store":"value"}'
 [ "$status" = 202 ] || expect 201
 answers 200 POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"],"store":"value"}'
@@ -53,7 +53,7 @@ gives .count 2500 GET '/count?index=by_skip&prefix==true'
 answers 200 GET '/indexes/by_skip/get/=true/user5007@x.org'
 answers 404 GET '/indexes/by_skip/get/=true/user4@x.org'
 
-test_case 'many writers during a build: the index is as the entries are in the end'
+test_case 'an index built beside many writers equals the entries in the end'
 for i in {1..400}; do
     echo next
     echo "url = $url/kv/u/=$((i * 11))"
@@ -78,7 +78,7 @@ for name in one two three; do
 done
 is 'the entries that were written' "$(grep -c '"new' "$work/entries")" 400
 
-test_case 'while it is built an index is not readable, and says how far it is'
+test_case 'an index that is being built is not readable, and says how far it is'
 # It is so slow that it would need many minutes, until it is let go.
 request POST '/indexes?paused=true' '{"name":"by_slow","prefix":["u"],"fields":["/email"]}'
 request POST /indexes/by_slow/throttle '{"perSecond":10}'

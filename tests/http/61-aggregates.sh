@@ -34,7 +34,7 @@ gives '[.entries[].key]' '[["by_status","open"],["by_status","paid"]]' GET '/lis
 gives .count 2 GET '/count?index=by_status'
 gives .entries 2 GET '/indexes/by_status'
 
-test_case 'a change moves an entry from group to group, and an empty group is gone'
+test_case 'a change moves an entry between groups, and an empty group is removed'
 request PUT /kv/orders/3 '{"status":"open","total":3}'
 request DELETE /kv/orders/2
 is 'the groups' "$(totals_of by_status)" '[[["open"],3,"20.70"]]'
@@ -78,7 +78,7 @@ request PUT /kv/bills/1 '{"total":1.50}'
 request GET /kv/strict
 body_is '{"count":1,"sum":{"/total":"1.5"}}'
 
-test_case 'without fields there is one total, and without sums only a count'
+test_case 'totals without fields are one group, and without sums have only a count'
 declare_index '{"name":"tags","prefix":["posts"],"fields":[{"path":"/tags","each":true,"fold":"lower"}],
     "where":{"path":"/draft","ne":true},"store":{"aggregate":{"count":true}}}'
 declare_index '{"name":"posts_total","prefix":["posts"],"fields":[],"store":{"aggregate":{"count":true}}}'
@@ -92,7 +92,7 @@ request GET /kv/posts_total
 body_is '{"count":3}'
 gives '[.entries[].key]' '[["posts_total"]]' GET '/list?index=posts_total'
 
-test_case 'pages and bounds'
+test_case 'lists of groups have pages and bounds'
 for n in 1 2 3 4 5; do request PUT "/kv/nums/$n" "{\"n\":$n}"; done
 declare_index '{"name":"by_n","prefix":["nums"],"fields":["/n"],"store":{"aggregate":{"count":true}}}'
 gives '[.entries[].key[1]]' '[1,2]' GET '/list?index=by_n&limit=2'
@@ -103,7 +103,7 @@ cursor=$(value .cursor)
 gives '[.entries[].key[1]]' '[3,2]' GET "/list?index=by_n&limit=2&reverse=true&cursor=$cursor"
 gives '[.entries[].value]' '[{"count":1},{"count":1}]' GET '/list?index=by_n&start==2&end==4&fields=count'
 
-test_case 'groups are added up: all, those under a prefix, and those between bounds'
+test_case '/aggregate adds groups up: all, those under a prefix, and those between bounds'
 declare_index '{"name":"by_day","prefix":["sales"],"fields":["/country",{"path":"/day","fold":"lower"}],
     "store":{"aggregate":{"sum":[{"path":"/n","scale":2},"/big"]}}}'
 request GET '/aggregate?index=by_day'
@@ -131,7 +131,7 @@ prints '{"count":3,"sum":{"/n":"-0.70","/big":"27021597764222979"},"groups":2}'
 kindex aggregate by_day --start fr
 prints '{"count":1,"sum":{"/n":"9007199254740993.25","/big":"9007199254740993"},"groups":1}'
 
-test_case 'what cannot be added up says why'
+test_case 'an invalid /aggregate is refused with the reason'
 answers 400 bad-parameter GET /aggregate
 field .parameter index
 answers 404 index-not-found GET '/aggregate?index=nothing'
@@ -220,7 +220,7 @@ sed 's/"many"/"wide"/;p;s/,\([0-9]*\)\]/,\1.5]/;s/"g":\([0-9]*\)/"g":\1.25/;p;s/
 request POST /bulk "@$work/wide" --header 'Content-Type: application/x-ndjson'
 is 'of groups that are too many' "$(count_of "$wide")" null
 
-test_case 'the command line declares them'
+test_case 'the command line declares totals'
 kindex index add sales_by_country sales country --sum n:2,/big --where '{"path":"/n","exists":true}' --wait
 ends 0
 request GET /indexes/sales_by_country
@@ -235,7 +235,7 @@ complains '--store excludes --count'
 kindex index add sales_other sales
 ends 2
 
-test_case 'a dry declaration tells of a sum over numbers that no entry has'
+test_case 'a dry declaration warns of a sum over numbers that no entry has'
 request POST '/indexes?dry=1' '{"name":"dry","prefix":["sales"],"fields":[],"store":{"aggregate":{"count":true,"sum":[{"path":"/bigg"},{"path":"/n","scale":2},{"path":""}]}}}'
 expect 200
 field '.warnings | length' 1
@@ -264,13 +264,13 @@ field '.estimate.entries | . > 2700 and . < 16000' true
 request DELETE '/list?prefix=trees'
 request DELETE '/list?prefix=woods'
 
-test_case 'no client writes totals'
+test_case 'clients cannot write totals'
 answers 409 index-owned-key PUT /kv/by_status/open '{"count":1}'
 answers 409 index-owned-key DELETE /kv/by_status/open
 answers 409 DELETE '/list?index=by_status&prefix=open'
 answers 409 PUT /indexes/by_status/get/open '{"count":1}'
 
-test_case 'an entry is not counted from the moment that it has expired'
+test_case 'totals do not count an entry from the moment of its expiry'
 declare_index '{"name":"sessions_total","prefix":["sessions"],"fields":[],"store":{"aggregate":{"count":true}}}'
 request PUT '/kv/sessions/1' 1
 request PUT '/kv/sessions/2?ttl=1h' 2
@@ -284,7 +284,7 @@ request PUT '/kv/sessions/1?ttl=1ms' 1
 until_status 404 GET /kv/sessions/1
 answers 404 GET /kv/sessions_total
 
-test_case 'a build adds up what is there, with changes meanwhile'
+test_case 'a build of totals counts the entries and the changes meanwhile'
 for n in $(seq 1 40); do printf '{"key":["items",%s],"value":{"g":%s,"total":0.5}}\n' "$n" "$((n % 3))"; done >"$work/items"
 request POST /bulk "@$work/items" --header 'Content-Type: application/x-ndjson'
 answers 202 POST '/indexes?paused=1' '{"name":"by_g","prefix":["items"],"fields":["/g"],
@@ -309,7 +309,7 @@ for n in 1 2 3; do
         '[[[0],12,"6.0"],[[1],12,"6.0"],[[2],12,"6.0"],[[7],3,"6.0"]]'
 done
 
-test_case 'a build that meets an entry which must not be left out fails, and begins again'
+test_case 'a build of totals that meets an entry which must not be left out fails, and restarts'
 request PUT /kv/strict2/1 '{"total":"x"}'
 request PUT /kv/strict2/2 '{"total":2}'
 declaration='{"name":"sum2","prefix":["strict2"],"missing":"error","fields":[],
@@ -322,12 +322,12 @@ until_field .state ready GET /indexes/sum2
 request GET /kv/sum2
 body_is '{"count":2,"sum":{"/total":"3"}}'
 
-test_case 'explanations pass over it'
+test_case 'an explanation does not answer a query of entries by totals'
 request POST /explain '{"prefix":["orders"],"where":[{"path":"/status","eq":"open"}]}'
 field '[.indexes[] | select(.index=="by_status") | .reasons[].code]' '["totals","leaves-out"]'
 field '[.indexes[] | select(.index=="counted") | .reasons[].code]' '["totals"]'
 
-test_case 'declarations that make no sense say why'
+test_case 'contradictory declarations of totals are refused with the reason'
 request POST /indexes '{"name":"x","prefix":["a"],"fields":["/a"],"unique":true,"store":{"aggregate":{"count":true}}}'
 expect 400 bad-index-definition
 request POST /indexes '{"name":"x","prefix":["a"],"fields":["/a"],"store":{"aggregate":{"count":false}}}'
@@ -341,7 +341,7 @@ request POST /indexes '{"name":"x","prefix":["a"],"fields":[],"store":{"aggregat
 expect 400 bad-index-definition
 answers 400 bad-index-definition POST /indexes '{"name":"x","prefix":["a"],"fields":[]}'
 
-test_case 'totals are kept over a restart, and go with their index'
+test_case 'totals survive a restart, and go with their index'
 stop_server
 start_server --slow-ms 0
 is 'the groups' "$(totals_of by_status)" '[[["late"],2,"3.00"],[["open"],2,"17.70"]]'

@@ -35,14 +35,14 @@ ready '{"name":"newest","prefix":["o"],"fields":["/s",{"path":"/n","order":"desc
 ready '{"name":"all","prefix":["o"],"fields":["/s","/n"],"missing":"null"}'
 ready '{"name":"last","prefix":["o"],"fields":[{"path":"/n","order":"desc"}],"missing":"null","store":"value"}'
 
-test_case 'greater values come first, and reverse is the opposite'
+test_case 'a descending field has greater values first, and reverse is the opposite'
 field .fields '[{"path":"/n","order":"desc"}]'
 is 'mixed' "$(names newest)" 'h b c a d e f g'
 is 'reverse' "$(names 'newest&reverse=true')" 'g f e d a c b h'
 is 'of one' "$(names 'newest&prefix=paid')" 'd e f g'
 gives .count 1 GET '/count?index=newest&prefix=open/=20'
 
-test_case 'entries without a value come before all others, and after them in the opposite order'
+test_case 'missing=null puts entries without a value before all others, and after them in the opposite order'
 is 'both, one after the other by their keys' "$(names 'all&prefix=open')" 'i j a c b h'
 is 'in the opposite order' "$(names last)" 'h b d c a e f g i j'
 is 'alone' "$(names 'all&prefix=open/=b64:')" 'i j'
@@ -52,7 +52,7 @@ put l '{"s":"open","n":{"type":"Uint8Array","value":""}}'
 is 'as the empty bytes' "$(names 'all&prefix=open/=b64:')" 'i j l'
 request DELETE /kv/o/l
 
-test_case 'bounds are values: start is what comes first'
+test_case 'bounds of a descending index are values: start is what comes first'
 is 'from 20 to 1, without it' "$(names 'newest&start=open/=20&end=open/=1')" 'b c'
 is 'the same in reverse' "$(names 'newest&start=open/=20&end=open/=1&reverse=true')" 'c b'
 is 'a value between' "$(names 'newest&prefix=open&start=open/=19')" 'c a'
@@ -60,13 +60,13 @@ is 'text' "$(names 'newest&prefix=paid&start=paid/texs')" 'g'
 is 'text that is longer' "$(names 'newest&prefix=paid&end=paid/text')" 'd e'
 answers 400 bad-parameter GET '/list?index=newest&start=open/=1&end=open/=20'
 
-test_case 'a tree of the index has the values, from which it continues'
+test_case 'the tree of a descending index has the values, from which it continues'
 gives '[.children[].key]' '[["open",true],["open",20],["open",3]]' GET '/tree?index=newest&prefix=open&limit=3'
 gives '[.children[].key]' '[["open",1]]' GET "/tree?index=newest&prefix=open&limit=3&cursor=$(value .cursor)"
 gives '[.children[].key]' '[["open",20,"b"]]' GET '/tree?index=newest&prefix=open/=20'
 gives '[.children[-1].key[0].value]' '[""]' GET '/tree?index=last'
 
-test_case 'pages, several ranges, and a merge of them'
+test_case 'a descending index has pages, several ranges, and a merge of them'
 got='' cursor=''
 for _ in 1 2 3 4; do
     request GET "/list?keys=true&index=newest&limit=2${cursor:+&cursor=$cursor}"
@@ -79,13 +79,13 @@ is 'merged' "$(names 'newest&in=paid&in=open&order=merge&limit=6')" 'h b d c a e
 request POST /list '{"ranges":[{"index":"newest","prefix":["open",20]},{"index":"newest","prefix":["paid",20]}],"keys":true}'
 field '[.entries[].key[1]]' '["b","d"]'
 
-test_case 'the keys of index entries have bytes of the opposite order'
+test_case 'keys of a descending index have bytes of the opposite order'
 gives '.entries[0].key | map(.value? // .)' '["newest","open","2P8","h"]' GET '/list?prefix=newest&keys=true&limit=1'
 gives '.entries[0].key | map(.value? // .)' '["all","open","","i"]' GET '/list?prefix=all&keys=true&limit=1'
 answers 200 PUT /kv/newest/open/=b64:2P8/h '"h"'
 answers 409 index-owned-key PUT /kv/newest/open/=b64:2P8/i '"i"'
 
-test_case 'a unique index: look-ups and refusals have the values'
+test_case 'a unique descending index shows values in look-ups and refusals'
 ready '{"name":"ranks","prefix":["r"],"fields":[{"path":"/n","order":"desc"},{"path":"/t","fold":"lower","order":"desc"}],"unique":true}'
 request PUT /kv/r/1 '{"n":7,"t":"Abc"}'
 gives .t Abc GET /indexes/ranks/get/=7/ABC
@@ -96,7 +96,7 @@ request POST /atomic '{"mutations":[{"type":"patch","by":{"index":"ranks","value
 expect 200
 gives .seen true GET /kv/r/1
 
-test_case 'conflicts have the values, and end'
+test_case 'conflicts of a descending index show values, and can be resolved'
 put m '{"s":"open","n":20}'
 ready '{"name":"settled","prefix":["q"],"fields":["/n"]}'
 request POST /indexes '{"name":"once","prefix":["o"],"fields":[{"path":"/n","order":"desc"}],"unique":true,"missing":"null"}' -H 'Prefer: wait=30'
@@ -107,7 +107,7 @@ for key in d m j; do request DELETE "/kv/o/$key"; done
 until_field .state ready GET /indexes/once
 answers 409 unique-violation PUT /kv/o/z '{"n":null}'
 
-test_case 'explanations: mixed orders, and requests with values'
+test_case 'explanations give requests for mixed orders, with values'
 is 'mixed' "$(follow '{"prefix":["o"],"where":[{"path":"/s","eq":"open"}],"order":[{"path":"/n","order":"desc"}]}')" 'newest: h b c a'
 is 'turned' "$(follow '{"prefix":["o"],"where":[{"path":"/s","eq":"open"}],"order":["/n"]}')" 'newest: a c b h'
 is 'both' "$(follow '{"prefix":["o"],"order":["/s",{"path":"/n","order":"desc"}]}')" 'newest: h b c a e f g'
@@ -132,7 +132,7 @@ field .declaration.fields '[{"path":"/x"},{"path":"/s","order":"desc"}]'
 explain '{"prefix":["o"],"where":[{"path":"/x","ge":"m"}],"order":[{"path":"/x","order":"desc"}]}'
 field '.declaration | [.fields, .where]' '[[{"path":"/x"}],null]'
 
-test_case 'an index is verified, migrated and read after a restart'
+test_case 'a descending index is verified, migrated and read after a restart'
 request POST '/indexes/newest/verify'
 until_field .state done GET /indexes/newest/verify
 field '[.missing, .dangling, .stale]' '[0,0,0]'
@@ -146,7 +146,7 @@ answers 409 POST /indexes '{"name":"newest","prefix":["o"],"fields":["/s","/n"],
 request POST '/indexes?dry=1' '{"name":"later","prefix":["o"],"fields":[{"path":"/n","order":"desc"}],"missing":"null"}'
 field '[.estimate.entries, .estimate.skipped]' '[8,1]'
 
-test_case 'what has no order, and no other words'
+test_case 'a declaration refuses an order where there is none, and unknown orders'
 refused() { # FIELDS MORE DETAIL
     answers 400 bad-index-definition POST /indexes "{\"name\":\"x\",\"prefix\":[\"o\"],\"fields\":[$1]$2}"
     field "(.detail | contains(\"$3\"))" true
@@ -156,7 +156,7 @@ refused '"/s",{"versionstamp":true,"order":"desc"}' '' 'read it with reverse'
 refused '{"path":"/s","order":"desc"}' ',"store":{"aggregate":{"count":true}}' 'read it with reverse'
 refused '"/s"' ',"missing":"nil"' 'null'
 
-test_case 'totals of what has no value'
+test_case 'totals with missing=null have a group of the entries without a value'
 ready '{"name":"totals","prefix":["o"],"fields":["/s"],"missing":"null","store":{"aggregate":{"count":true}}}'
 put y '{"n":99}'
 request GET '/list?index=totals'

@@ -41,26 +41,26 @@ declare_index '{"name":"by_email","prefix":["users"],"fields":[{"path":"/email",
 declare_index '{"name":"parts","prefix":["users"],"fields":["/age"],"store":{"fields":["/name","/home"]}}'
 declare_index '{"name":"copies","prefix":["users"],"fields":["/age"],"store":"value"}'
 
-test_case 'start is in the range, end is not'
+test_case 'a range of an index includes start and excludes end'
 gives '[.entries[].value.age]' '[22,23,24]' GET '/list?index=by_age&start==22&end==25'
 gives '[.entries[].value.age]' '[30,31]' GET '/list?index=by_age&start==30'
 gives '[.entries[].value.age]' '[20,21]' GET '/list?index=by_age&end==22'
 gives '[.entries[].value.age]' '[23,22]' GET '/list?index=by_age&start=[22]&end=[24]&reverse=true'
 answers 400 bad-parameter GET '/list?index=by_age&start==25&end==22'
 
-test_case 'a prefix leaves the fields after it free, and can be bounded within'
+test_case 'a prefix of an index leaves the fields after it free, and can be bounded within'
 gives '[.entries[].value.age]' '[21,24,27,30]' GET '/list?index=by_city&prefix=oslo'
 gives '[.entries[].value.age]' '[24,27,30]' GET '/list?index=by_city&prefix=oslo&start=oslo/=24'
 gives '[.entries[].value.age]' '[24,21]' GET '/list?index=by_city&prefix=oslo&end=oslo/=27&reverse=true'
 answers 400 bad-parameter GET '/list?index=by_city&prefix=oslo&start=paris/=24'
 field .parameter start
 
-test_case 'a whole value is a prefix, too: no longer one is found with it'
+test_case 'a whole value as the prefix of an index does not find longer ones'
 gives .entries '[]' GET '/list?index=by_city&prefix=osl'
 gives .entries '[]' GET '/list?index=by_age&prefix==2'
 gives .entries '[]' GET '/list?index=by_age&prefix=22'
 
-test_case 'prefix, start and end are folded as the entries are'
+test_case 'prefix, start and end of an index are folded as its entries are'
 gives '[.entries[].value.age]' '[20,22,23,25,26,28,29,31]' GET '/list?index=by_city&prefix=PARIS'
 gives .count 4 GET '/count?index=by_city&prefix=Oslo'
 gives '[.entries[].value.age]' '[27,30]' GET '/list?index=by_city&prefix=OSLO&start=Oslo/=27'
@@ -106,13 +106,13 @@ start_server
 request GET "/list?$list&limit=3&cursor=$cursor"
 is 'the next page' "$(keys)" '["u10","u00","u02"]'
 
-test_case 'keys only'
+test_case 'a list by an index with keys=true has keys only'
 gives '[.entries[] | has("value") or has("typed")]' '[false,false,false]' GET '/list?index=by_age&start==29&keys=true'
 request GET '/list?prefix=users&start=users/u09'
 stamps=$(value '[.entries[].versionstamp]')
 gives '[.entries[].versionstamp]' "$stamps" GET '/list?index=by_age&start==29&keys=true'
 
-test_case 'fields: only these members, nested as they are in the value'
+test_case 'fields shows only these members, nested as in the value'
 gives .entries[0].value '{"name":"User 0","age":20}' GET '/list?index=by_age&limit=1&fields=name,age'
 request GET '/list?index=by_age&limit=1&fields=/home/city,/note,/none,/home/none'
 field .entries[0].value '{"home":{"city":"Paris"},"note":null}'
@@ -133,7 +133,7 @@ request POST /get '{"keys":[["users","u01"],["users","none"]],"fields":["/age"],
 field '[.entries[].value]' '[{"age":21},null]'
 field '[.ranges[0].entries[].value]' '[{"name":"User 11"}]'
 
-test_case 'fields of names with special characters, and of what has no members'
+test_case 'fields takes names with special characters, and values without members'
 request PUT /kv/odd/a '{"a,b":1,"a/b":2,"~":3,"":4,"é":5,"x\u0041":6}'
 request GET '/kv/odd/a?fields=["a,b"]'
 body_is '{"a,b":1}'
@@ -147,7 +147,7 @@ request GET '/kv/odd/c?fields=a'
 body_is '{}'
 header Content-Type application/json
 
-test_case 'members of values that JSON cannot carry'
+test_case 'fields shows members of values that JSON cannot express'
 request POST /atomic '{"mutations":[{"type":"set","key":["odd","d"],"typed":{"type":"object","value":{"when":{"type":"Date","value":"2024-02-29T12:00:00.000Z"},"name":{"type":"string","value":"x"}}}},
     {"type":"set","key":["odd","e"],"typed":{"type":"KvU64","value":"1"}}]}'
 expect 200
@@ -170,7 +170,7 @@ for fields in name when,name /o/x when /o/x,name none; do
 done
 gives '[.entries[].value]' '[{"name":"x"},{"name":"y"},{"name":"z"}]' GET "/list?index=members&fields=name"
 
-test_case 'malformed fields'
+test_case 'malformed fields are refused'
 for wrong in '' ',' 'a,' '/a~2' '[]' '[1]' '["a"' "$(printf '%s,' {1..16})17" "$(printf '%0600d' 0)"; do
     answers 400 GET "/list?prefix=users&fields=$wrong"
     is "the parameter of ${wrong:0:20}" "$(value .parameter)" fields
@@ -191,7 +191,7 @@ answers 400 bad-request POST /get '{"ranges":[{"index":""}]}'
 field .pointer /ranges/0/index
 answers 404 index-not-found GET '/list?index=none'
 
-test_case 'a pointer is followed, a copy is not: entries read for each answer'
+test_case 'a list by an index reads an entry for each pointer, and none for a copy'
 is 'a list of pointers' "$(entries_read GET '/list?index=by_age&limit=5')" 6
 is 'a list of copies' "$(entries_read GET '/list?index=copies&limit=5')" 0
 is 'its values' "$(value '[.entries[].value.age]')" '[20,21,22,23,24]'
@@ -201,7 +201,7 @@ is 'a count' "$(entries_read GET '/count?index=by_age')" 0
 is 'the count' "$(value .count)" 12
 is 'the entries themselves' "$(entries_read GET '/list?prefix=users')" 0
 
-test_case 'an index that stores members answers for them, and only for them, alone'
+test_case 'an index that stores members answers for them alone without reading entries'
 for fields in name /home/city,name /home/zip; do
     request GET "/list?index=by_age&limit=5&fields=$fields"
     all=$(value .entries)
@@ -218,7 +218,7 @@ request PATCH /kv/users/u04 '{"age":24,"note":"new"}'
 stamp=$(value .versionstamp)
 gives '[.entries[] | .key[1], .versionstamp]' "[\"u04\",\"$stamp\"]" GET '/list?index=parts&prefix==24&fields=name'
 
-test_case 'a copy has the versionstamp of what it copies'
+test_case 'a copy in an index has the versionstamp of its entry'
 request PATCH /kv/users/u05 '{"name":"Other"}'
 stamp=$(value .versionstamp)
 request GET '/list?index=copies&prefix==25'

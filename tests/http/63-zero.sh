@@ -29,7 +29,7 @@ request PUT /kv/n/f '{"n":-1e-400}'
 request PUT /kv/n/g '{"n":-5e-324}'
 request PUT /kv/n/h '{"n":1}'
 
-test_case 'conditions'
+test_case 'conditions see 0 and -0 as equal'
 is eq "$(where '"eq":0')" 'a b c d e f'
 is 'eq -0' "$(where '"eq":-0.0')" 'a b c d e f'
 is 'eq typed -0' "$(where "\"eq\":$MINUS")" 'a b c d e f'
@@ -43,7 +43,7 @@ is ge "$(where '"ge":0')" 'a b c d e f h'
 gives .ok true POST /atomic '{"checks":[{"key":["n","b"],"where":{"path":"/n","eq":0}}],"mutations":[]}'
 answers 409 check-failed POST /atomic '{"checks":[{"key":["n","b"],"where":{"path":"/n","lt":0}}],"mutations":[]}'
 
-test_case 'an index has one value for both, ascending and descending'
+test_case 'an index has one value for 0 and -0, ascending and descending'
 declare_index '{"name":"up","prefix":["n"],"fields":["/n"]}'
 declare_index '{"name":"down","prefix":["n"],"fields":[{"path":"/n","order":"desc"}],"store":"value"}'
 declare_index '{"name":"zeros","prefix":["n"],"fields":[{"key":1}],"where":{"path":"/n","eq":-0.0}}'
@@ -67,7 +67,7 @@ for index in up down zeros; do
     field '[.missing, .dangling, .stale]' '[0,0,0]'
 done
 
-test_case 'what is asked for is explained so'
+test_case 'explanations give requests that find 0 and -0'
 explained() { # CONDITION
     request POST /explain "{\"prefix\":[\"n\"],\"where\":{\"path\":\"/n\",$1}}"
     found "$(value .request)"
@@ -83,7 +83,7 @@ for index in up down; do
     [ "$index" = down ] || declare_index '{"name":"down","prefix":["n"],"fields":[{"path":"/n","order":"desc"}]}'
 done
 
-test_case 'in a unique index they collide, written or declared'
+test_case '0 and -0 collide in a unique index, written or declared'
 declare_index '{"name":"one","prefix":["u"],"fields":["/n"],"unique":true}'
 answers 201 PUT /kv/u/a '{"n":0}'
 answers 409 unique-violation PUT /kv/u/b '{"n":-0.0}'
@@ -97,14 +97,14 @@ request POST /indexes '{"name":"two","prefix":["n"],"fields":["/n"],"unique":tru
 field .state conflicted
 gives '[.conflicts[] | .value, (.keys | length)]' '[[0],6]' GET /indexes/two/conflicts
 
-test_case 'totals have one group of both'
+test_case 'totals have one group for 0 and -0'
 declare_index '{"name":"sums","prefix":["n"],"fields":["/n"],"store":{"aggregate":{"count":true}}}'
 gives '[.entries[] | [.key[1], .value.count]]' '[[-5e-324,1],[0,6],[1,1]]' GET '/list?prefix=sums'
 request PUT /kv/n/a '{"n":-0.0}'
 request DELETE /kv/n/b
 gives '[.entries[].value.count]' '[5]' GET '/list?start=sums/=0&end=sums/=1'
 
-test_case 'keys of a client keep both, also in conditions and indexes of parts of keys'
+test_case 'keys of a client keep 0 and -0 apart, also in conditions and indexes of key parts'
 request PUT /kv/k/=0 '"zero"'
 request PUT /kv/k/=-0 '"minus"'
 request GET /kv/k/=-0

@@ -35,7 +35,7 @@ request POST /atomic '{"dry":true,"mutations":[{"type":"delete","key":["users","
 answers 409 unique-violation PUT /kv/users/u3 '{"email":"u2@x.org"}'
 is 'a commit that is dry or refused writes nothing' "$(use by_color .use.writes) $(use by_email .use.writes)" '13 11'
 
-test_case 'bytes are those of keys and values'
+test_case 'the bytes of an index are those of its keys and values'
 is 'pointers are small' "$(use by_color '.bytes > 9 * 20 and .bytes < 9 * 60')" true
 is 'copies are not' "$(use unused '.bytes > 9 * 200 and .bytes < 9 * 320')" true
 
@@ -50,7 +50,7 @@ request POST /get '{"keys":[["by_email","u2@x.org"]],"ranges":[{"index":"by_emai
 is 'seven reads' "$(use by_email ".use.reads - $before")" 7
 is 'the last one is now' "$(use by_email '.use.lastReadAt >= .use.since and .use.lastReadAt <= (now + 1) * 1000')" true
 
-test_case 'reading entries, or asking about the index, does not'
+test_case 'reading entries, or asking about an index, does not count as a read of the index'
 request GET '/list?prefix=users'
 request GET '/list?prefix=[]'
 request GET /indexes
@@ -58,7 +58,7 @@ request GET /kv/users/u2
 is 'unused' "$(use unused '[.use.reads, .use.lastReadAt]')" '[0,null]'
 gives '[.indexes[] | select(.use.reads == 0) | .name]' '["by_color","unused"]' GET /indexes
 
-test_case 'the same is in the metrics'
+test_case 'the metrics show the reads, writes and sizes of indexes'
 is 'reads' "$(metric kindex_index_reads_total by_email)" "$(use by_email .use.reads)"
 is 'writes' "$(metric kindex_index_writes_total by_color)" 13
 is 'bytes' "$(metric kindex_index_bytes unused)" "$(use unused .bytes)"
@@ -66,7 +66,7 @@ is 'entries' "$(metric kindex_index_entries by_color)" 9
 is 'never read' "$(metric kindex_index_last_read_time_seconds unused)" 0
 is 'last read' "$(awk -v t="$(metric kindex_index_last_read_time_seconds by_email)" 'BEGIN {print (t > 1700000000)}')" 1
 
-test_case 'a restart resets the counts, the sizes stay'
+test_case 'a restart resets the counts of an index, and its sizes stay'
 bytes=$(use unused .bytes)
 stop_server
 start_server

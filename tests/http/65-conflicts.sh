@@ -38,7 +38,7 @@ field '[.index, .state, .cursor]' '["by_email","conflicted",null]'
 field '[.conflicts[].value]' '[["a"],["b"]]'
 field '[.conflicts[].keys | sort]' '[[["users","ada"],["users","carl"],["users","fay"]],[["users","bob"],["users","eve"]]]'
 
-test_case 'the groups come in pages'
+test_case 'the groups of conflicts come in pages'
 gives '[.conflicts[].value[0]]' '["a"]' GET '/indexes/by_email/conflicts?limit=1'
 cursor=$(value .cursor)
 request GET "/indexes/by_email/conflicts?limit=1&cursor=$cursor"
@@ -50,7 +50,7 @@ answers 400 bad-parameter GET '/indexes/by_email/conflicts?limit=0'
 answers 400 unknown-parameter GET '/indexes/by_email/conflicts?prefix=a'
 answers 404 index-not-found GET /indexes/by_phone/conflicts
 
-test_case 'a conflicted index is not read, and says where the conflicts are'
+test_case 'a conflicted index refuses reads, and says where the conflicts are'
 for path in '/list?index=by_email' '/count?index=by_email' \
     '/list?prefix=by_email' '/count?prefix=by_email' /indexes/by_email/get/a /kv/by_email/a; do
     answers 409 index-not-ready GET "$path"
@@ -60,7 +60,7 @@ for path in '/list?index=by_email' '/count?index=by_email' \
 done
 gives '.entries | length' 7 GET '/list?prefix=[]&limit=1000'
 
-test_case 'new violations are refused, of values used once and of values used twice'
+test_case 'a conflicted index refuses new duplicates, of values used once and of values used twice'
 answers 409 unique-violation PUT /kv/users/new '{"email":"a"}'
 field '[.index, .value, .attemptedKey]' '["by_email",["a"],["users","new"]]'
 answers 409 unique-violation PUT /kv/users/new '{"email":"d"}'
@@ -69,7 +69,7 @@ answers 409 unique-violation PATCH /kv/users/gus '{"email":"b"}'
 request POST /atomic '{"mutations":[{"type":"set","key":["users","ada"],"value":{"email":"x"}},{"type":"set","key":["users","new"],"value":{"email":"a"}}]}'
 expect 409 unique-violation
 
-test_case 'what is not unique stays writable as long as it does not become worse'
+test_case 'entries with duplicates stay writable as long as conflicts do not grow'
 for user in ada carl fay; do
     answers 200 PATCH "/kv/users/$user" '{"n":2}'
 done
@@ -77,14 +77,14 @@ answers 201 PUT /kv/users/hal '{"email":"h"}'
 is 'the groups' "$(groups by_email)" '[["a",["ada","carl","fay"]],["b",["bob","eve"]]]'
 is 'the state' "$(state by_email)" '["conflicted",5,3]'
 
-test_case 'when any entry leaves a group, the others stay in it'
+test_case 'the others stay in a group of conflicts when any entry leaves it'
 answers 204 DELETE /kv/users/ada
 is 'the groups' "$(groups by_email)" '[["a",["carl","fay"]],["b",["bob","eve"]]]'
 answers 200 PATCH /kv/users/eve '{"email":"e"}'
 is 'the groups' "$(groups by_email)" '[["a",["carl","fay"]]]'
 is 'the state' "$(state by_email)" '["conflicted",6,1]'
 
-test_case 'a restart and a crash leave it as it is'
+test_case 'conflicts survive a restart and a crash'
 stop_server
 start_server
 is 'the groups' "$(groups by_email)" '[["a",["carl","fay"]]]'
@@ -119,7 +119,7 @@ until_field .state ready GET /indexes/by_v
 request GET /indexes/by_v/get/same
 header Content-Location /kv/t/1
 
-test_case 'a copy of the value is correct, whichever entry gets the index entry'
+test_case 'the copy in a resolved index is that of the entry which got it'
 for i in 1 2 3; do
     request PUT "/kv/c/$i" "{\"v\":\"same\",\"i\":$i}"
 done
@@ -131,7 +131,7 @@ answers 200 POST /atomic '{"mutations":[{"type":"delete","key":["c","1"]},{"type
 gives .i 33 GET /kv/copies/same
 header ETag "$tag"
 
-test_case 'a large group comes in pages, too'
+test_case 'a large group of conflicts comes in pages, too'
 request POST /atomic "$(jq -nc '{mutations: [range(1000) | {type: "set", key: ["big", .], value: {v: 1}}]}')"
 request POST /atomic "$(jq -nc '{mutations: [range(600) | {type: "set", key: ["big", . + 1000], value: {v: 1}}]}')"
 declare_index '{"name":"by_big","prefix":["big"],"fields":["/v"],"unique":true}'
@@ -150,13 +150,13 @@ field .cursor null
 value '.conflicts[].keys[]' >>"$work/keys"
 is 'the different keys' "$(sort -u "$work/keys" | wc -l)" 1600
 
-test_case 'a large group is resolved by one delete'
+test_case 'one DELETE of a range resolves a large group of conflicts'
 gives .deleted 1000 DELETE '/list?prefix=big&limit=1000'
 request DELETE '/list?prefix=big&limit=599'
 is 'the state' "$(state by_big)" '["ready",1,null]'
 gives '.entries | length' 1 GET /list?index=by_big
 
-test_case 'many index entries go at once beside commits that meet a conflict: it takes seconds, not minutes'
+test_case 'removing many index entries beside commits that meet a conflict takes seconds, not minutes'
 request PUT /kv/w/a '["x"]'
 request PUT /kv/w/b '["x"]'
 declare_index '{"name":"by_w","prefix":["w"],"fields":[{"path":"","each":true}],"unique":true}'

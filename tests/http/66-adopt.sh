@@ -44,13 +44,13 @@ color=$(tag_of /kv/users_by_favorite_color/blue/ada)
 
 email='"name":"users_by_email","prefix":["users"],"fields":[{"path":"/email","fold":"lower"}],"unique":true'
 
-test_case 'without adopt entries under the name are in the way'
+test_case 'a declaration without adopt is refused if there are entries under its name'
 answers 409 index-name-used POST /indexes "{$email}"
 field '.hint | contains("\"adopt\": true")' true
 answers 400 bad-index-definition POST /indexes "{$email,\"adopt\":1}"
 field .pointer /adopt
 
-test_case 'a dry run counts what would be done, and does nothing'
+test_case 'a dry declaration with adopt counts what it would do, and does nothing'
 answers 200 POST '/indexes?dry=1' "{$email,\"adopt\":true}"
 field '.adopt | [.kept, .mended, .added, .removed, .done]' '[2,1,1,2,true]'
 field .adopt.samples.mended '[["users_by_email","carl@x.org"]]'
@@ -63,7 +63,7 @@ gives .indexes '[]' GET /indexes
 answers 200 GET /kv/users_by_email/gone@x.org
 is 'the tag of carl' "$(tag_of /kv/users_by_email/carl@x.org)" "$carl"
 
-test_case 'pointers that are kept by hand are taken over'
+test_case 'a declaration with adopt takes over hand-kept pointers'
 adopt "{$email,\"adopt\":true}"
 until_field .state ready GET /indexes/users_by_email
 field '[.entries, .adopt.kept, .adopt.mended, .adopt.added, .adopt.removed, .adopt.done]' '[4,2,1,1,2,true]'
@@ -74,13 +74,13 @@ field '.adopt.samples.kept | length' 2
 request GET /list?prefix=users_by_email
 field '[.entries[] | [.key[1], .value]]' '[["ada@x.org","ada"],["bob@x.org","bob"],["carl@x.org","carl"],["dan@x.org","dan"]]'
 
-test_case 'a correct entry keeps its versionstamp, a repaired one gets another'
+test_case 'a correct adopted entry keeps its versionstamp, a repaired one gets another'
 is 'the tag of ada' "$(tag_of /kv/users_by_email/ada@x.org)" "$ada"
 is 'another tag for carl' "$([ "$(tag_of /kv/users_by_email/carl@x.org)" != "$carl" ] && echo yes)" yes
 request POST /atomic "{\"checks\":[{\"key\":[\"users_by_email\",\"ada@x.org\"],\"versionstamp\":$ada}],\"mutations\":[]}"
 expect 200
 
-test_case 'the same declaration again is the same index, with adopt or without'
+test_case 'the declaration of an adopted index again is the same index, with adopt or without'
 answers 200 POST /indexes "{$email,\"adopt\":true}"
 answers 200 POST /indexes "{$email}"
 field .adopt.kept 2
@@ -94,7 +94,7 @@ field '[.entries[] | [.key[1:][], .value]]' '[["blue","ada","ada"],["blue","carl
 is 'the tag' "$(tag_of /kv/users_by_favorite_color/blue/ada)" "$color"
 gives '[.entries[].value.id]' '["ada","carl"]' GET '/list?index=users_by_favorite_color&prefix=blue'
 
-test_case 'from then on it is an index like any other'
+test_case 'an adopted index is an index like any other'
 answers 409 unique-violation PUT /kv/users/eve '{"email":"ADA@x.org"}'
 answers 200 PATCH /kv/users/ada '{"email":"ada@y.org"}'
 answers 404 GET /kv/users_by_email/ada@x.org
@@ -102,7 +102,7 @@ answers 409 index-owned-key PUT /kv/users_by_email/zoe '"zoe"'
 
 # ---- Copies ------------------------------------------------------------------
 
-test_case 'duplicated values are taken over, regardless of the commits that wrote them'
+test_case 'a declaration with adopt takes over copies, regardless of the commits that wrote them'
 one='{"id":"one", "email":"one@x.org"}'
 answers 200 POST /atomic "{\"mutations\":[
     {\"type\":\"set\",\"key\":[\"people\",\"one\"],\"value\":$one},
@@ -123,7 +123,7 @@ request GET /list?prefix=people_by_email
 field '[.entries[].value.id]' '["one","six","two"]'
 field '.entries[1].value | has("old")' false
 
-test_case 'a copy that was kept is as it was; through the index it is the entry itself'
+test_case 'an adopted copy stays as it was; through the index it is the entry itself'
 request GET /kv/people_by_email/two@x.org
 body_is '{"email":"two@x.org", "id":"two"}'
 header ETag "$two"
@@ -132,7 +132,7 @@ body_is '{"id":"two","email":"two@x.org"}'
 header ETag "$person"
 gives '[.entries[].versionstamp]' "[$person]" GET '/list?index=people_by_email&prefix=two@x.org'
 
-test_case 'after its entry is written it is a copy like the others'
+test_case 'an adopted copy becomes one like the others when its entry is written'
 request PATCH /kv/people/two '{"name":"Two"}'
 person=$(header_value ETag)
 request GET /kv/people_by_email/two@x.org
@@ -160,12 +160,12 @@ request GET /kv/m_by_v/same
 body_is '"a"'
 gives .state ready GET /indexes/m_by_v
 
-test_case 'where there is nothing to take over, adopt changes nothing'
+test_case 'a declaration with adopt and nothing to adopt is one without'
 adopt '{"name":"fresh","prefix":["m"],"fields":["/v"],"adopt":true}'
 until_field .state ready GET /indexes/fresh
 field 'has("adopt")' false
 
-test_case 'index entries whose primary entry is gone are removed with their expiry rows'
+test_case 'adoption removes an index entry with a ttl whose primary entry is gone'
 put '/kv/e_by_v/1?ttl=1h' '"x"'
 put '/kv/e_by_v/2?ttl=1h' '"y"'
 put '/kv/e/y?ttl=1h' '{"v":"2"}'
@@ -180,7 +180,7 @@ answers 400 bad-index-definition POST /indexes '{"name":"h","prefix":[],"fields"
 
 # ---- Live ------------------------------------------------------------------
 
-test_case 'meanwhile entries can be read, and writes follow the rules'
+test_case 'entries can be read during an adoption, and writes follow the rules of the index'
 for i in {0..4}; do
     request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | . + 1000 * $i | {type: "set", key: ["n", .], value: {v: "v\(.)", x: 1}}]}')"
     request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | . + 1000 * $i | {type: "set", key: ["n_by_v", "v\(.)"], value: (if . % 10 == 0 then 0 else . end)}]}')"
@@ -231,7 +231,7 @@ two_owners() { # PREFIX
     answers 200 PUT "/kv/$1/e2" '{"m":"v","x":1}'
 }
 
-test_case 'both owners of a value that an adopting index is to take over get others in one commit'
+test_case 'both owners of a value that is being adopted can change in one commit'
 two_owners both
 request POST /atomic '{"mutations":[{"type":"set","key":["both","e1"],"value":{"m":"w1"}},{"type":"set","key":["both","e2"],"value":{"m":"w2"}}]}'
 expect 200
@@ -241,7 +241,7 @@ field '[.entries, .conflicts]' '[2,null]'
 request GET /indexes/both_by_m/get/w2
 body_is '{"m":"w2"}'
 
-test_case 'or are deleted in one'
+test_case 'both owners of a value that is being adopted can be deleted in one commit'
 two_owners none
 gives .deleted 2 DELETE /list?prefix=none
 request POST /indexes/none_by_m/resume

@@ -79,7 +79,7 @@ is 'bigints' "$(edge '"ge":{"type":"bigint","value":"1"}')" 5
 is 'up to the largest bigint' "$(edge "\"le\":$largest")" 5
 request DELETE '/list?prefix=edge'
 
-test_case 'text that looks like JSON is text'
+test_case 'a string in a query that looks like JSON is a string'
 declare_index '{"name":"by_s","prefix":["users"],"fields":["/s"]}'
 is 'an array' "$(follow '{"prefix":["users"],"where":{"path":"/s","eq":"[1]"}}')" 'by_s: a'
 is 'the beginning of one' "$(follow '{"prefix":["users"],"where":{"path":"/s","gt":"[1]"}}')" 'by_s: b'
@@ -94,7 +94,7 @@ is 'and the key' "$(follow '{"prefix":["users"],"order":["/n",{"key":1}],"revers
 explain '{"prefix":["users"],"where":{"path":"/n","eq":3},"order":["/s"]}'
 is 'but they need not have its fields' "$(reasons one_n)" '["other-order"]'
 
-test_case 'after the fields of an index there are keys without the part that orders'
+test_case 'an index by fields only does not answer an order by key parts'
 request PUT /kv/lacking/a '{"e":1}'
 request PUT /kv/lacking/b/c '{"e":1}'
 declare_index '{"name":"lacking_e","prefix":["lacking"],"fields":["/e"]}'
@@ -107,7 +107,7 @@ field .entries.answers false
 explain '{"prefix":["lacking"],"where":{"path":"/e","eq":1},"order":[{"key":1}]}'
 field '[.indexes[] | select(.index == "lacking_e").answers]' '[true]'
 
-test_case 'a value too long for a key is in no index'
+test_case 'no index answers a query for a value too long for a key'
 explain "{\"prefix\":[\"users\"],\"where\":{\"path\":\"/n\",\"eq\":\"$long\"}}"
 is 'an index' "$(reasons one_n)" '["leaves-out"]'
 field '[(.request, .entries.left | length), has("declaration")]' '[0,1,false]'
@@ -116,7 +116,7 @@ field '[.request, .entries.answers, has("declaration")]' '[null,false,false]'
 explain "{\"prefix\":[\"${long:0:2000}\"],\"where\":{\"key\":1,\"eq\":\"${long:0:100}\"}}"
 field '[.request, .entries.answers]' '[null,false]'
 
-test_case 'the name that is advised is free'
+test_case 'an advised index has a name that is free'
 explain '{"prefix":["users"],"where":{"path":"/n","eq":1},"depth":1}'
 field .declaration.name users_by_n_2
 declare_index "$(value .declaration)"
@@ -136,7 +136,7 @@ field 'has("declaration")' true
 explain '{"prefix":["users"],"where":[{"path":"/tags","each":true,"eq":"x"},{"path":"/more","each":true,"eq":"y"}]}'
 field 'has("declaration")' false
 
-test_case 'a query of key parts that no entry has is refused, with a pointer'
+test_case 'a query of key parts beyond its depth, or of a wrong form, is refused with a pointer'
 answers 400 bad-request POST /explain '{"prefix":["users"],"depth":1,"where":{"key":2,"eq":"x"}}'
 field .pointer /where
 answers 400 bad-request POST /explain '{"prefix":["users"],"depth":1,"order":["/a",{"key":2}]}'
@@ -147,7 +147,7 @@ answers 400 bad-request POST /explain '{"prefix":["users"],"where":{"key":1,"eac
 answers 400 bad-request POST /explain '{"prefix":["users"],"where":{"a/b~c":1}}'
 field .pointer /where/a~1b~0c
 
-test_case 'large entries are not all read to tell how many there are'
+test_case 'an explanation estimates large entries without reading all of them'
 printf '"%0600000d"' 0 >"$work/large"
 for n in 1 2 3 4; do
     request PUT "/kv/large/$n" "@$work/large"

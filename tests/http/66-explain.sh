@@ -25,19 +25,19 @@ for declaration in \
 done
 until_field '[.indexes[].state] | unique' '["ready"]' GET /indexes
 
-test_case 'an equal value, folded as the index does'
+test_case 'an explanation finds an equal value, folded as the index does'
 is 'the user' "$(follow '{"prefix":["users"],"where":{"path":"/email","fold":"lower","eq":"u3@EXAMPLE.org"}}')" 'by_email: u03'
 explain '{"prefix":["users"],"where":{"path":"/email","eq":"U3@Example.org"}}'
 field '[.request, .index]' '[null,null]'
 is 'why not' "$(reasons by_email)" '["folds","conditions-left"]'
 
-test_case 'a request says how many entries it reads, and whether it follows them'
+test_case 'an explanation says how many entries its request reads, and whether it follows them'
 explain '{"prefix":["users"],"where":{"path":"/age","eq":21}}'
 field '.indexes[] | select(.index == "by_age")' '{"index":"by_age","answers":true,"request":"/list?index=by_age&prefix==21","rows":3,"exact":true,"followed":true}'
 explain '{"prefix":["users"],"where":[{"path":"/age","eq":22},{"path":"/active","eq":true}]}'
 field '[.index, (.indexes[] | select(.index == "active") | .rows, .followed)]' '["active",3,false]'
 
-test_case 'ranges: greater, less, with and without the bound'
+test_case 'an explanation finds ranges: greater, less, with and without the bound'
 is 'gt' "$(follow '{"prefix":["users"],"where":{"path":"/age","gt":26}}')" 'by_age: u07 u15 u23'
 is 'ge, lt' "$(follow '{"prefix":["users"],"where":{"path":"/age","ge":26,"lt":27}}')" 'by_age: u06 u14 u22'
 is 'le' "$(follow '{"prefix":["users"],"where":{"path":"/age","le":20}}')" 'by_age: u00 u08 u16'
@@ -45,7 +45,7 @@ is 'two on one side' "$(follow '{"prefix":["users"],"where":[{"path":"/age","le"
 is 'a contradiction' "$(follow '{"prefix":["users"],"where":{"path":"/age","gt":23,"lt":21}}')" 'by_age: '
 is 'after an equal value' "$(follow '{"prefix":["users"],"where":[{"path":"/home/city","fold":"lower","eq":"PARIS"},{"path":"/age","gt":26}]}')" 'by_city: u15 u23'
 
-test_case 'a range is of one type: other values do not come with it'
+test_case 'an explanation finds a range of one type, without values of others'
 request PUT /kv/users/u90 '{"age":"old","email":"a","home":{"city":"Rome"}}'
 request PUT /kv/users/u91 '{"age":true,"email":"b","home":{"city":"Rome"}}'
 request PUT /kv/users/u92 '{"age":{"type":"bigint","value":"-5"},"email":"c","home":{"city":"Rome"}}'
@@ -59,14 +59,14 @@ is 'bigints below' "$(follow '{"prefix":["users"],"where":{"path":"/age","lt":{"
 is 'booleans' "$(follow '{"prefix":["users"],"where":{"path":"/age","gt":false}}')" 'by_age: u91'
 for key in u90 u91 u92; do request DELETE /kv/users/$key; done
 
-test_case 'order, and its reverse'
+test_case 'an explanation finds an order, and its reverse'
 is 'by age' "$(follow '{"prefix":["users"],"where":{"path":"/age","ge":26},"order":["/age"]}')" 'by_age: u06 u14 u22 u07 u15 u23'
 is 'reverse' "$(follow '{"prefix":["users"],"where":{"path":"/age","ge":26},"order":["/age",{"key":1}],"reverse":true}')" 'by_age: u23 u15 u07 u22 u14 u06'
 is 'by what is equal and more' "$(follow '{"prefix":["users"],"where":[{"path":"/home/city","fold":"lower","eq":"oslo"},{"path":"/age","lt":22}],"order":[{"path":"/home/city","fold":"lower"},"/age"]}')" 'by_city: u16 u01'
 explain '{"prefix":["users"],"where":{"path":"/age","ge":26},"order":["/name"]}'
 is 'why not' "$(reasons by_age)" '["other-order"]'
 
-test_case 'a question asks for one of the elements of an array'
+test_case 'an explanation finds one of the elements of an array'
 is 'new ones' "$(follow '{"prefix":["users"],"where":[{"path":"/tags","each":true,"eq":"new"},{"path":"/age","eq":20}]}')" 'by_tag: u00 u08 u16'
 explain '{"prefix":["users"],"where":{"path":"/tags","each":true,"ge":"new"}}'
 is 'a range of elements' "$(reasons by_tag)" '["leaves-out","repeats","conditions-left"]'
@@ -74,7 +74,7 @@ explain '{"prefix":["users"],"where":[{"path":"/tags","each":true,"eq":"new"},{"
 field '[.indexes[] | select(.index == "by_tag") | .followed]' '[false]'
 gives '.entries[0].value' '{"name":"User 0"}' GET "$(value .request)"
 
-test_case 'what an index leaves out must not be asked for'
+test_case 'an index that leaves out entries of the query does not answer it'
 explain '{"prefix":["users"],"depth":1,"where":{"path":"/active","eq":true}}'
 is 'without a rank' "$(reasons by_rank)" '["leaves-out"]'
 explain '{"prefix":["users"],"where":{"path":"/age","eq":20}}'
@@ -83,7 +83,7 @@ is 'by the order' "$(follow '{"prefix":["users"],"depth":1,"where":{"path":"/act
 explain '{"prefix":["users"],"where":{"path":"/home/city","fold":"lower","eq":"oslo"}}'
 field '.index' by_city
 
-test_case 'which entries an index covers'
+test_case 'an index answers only queries of the entries that it covers'
 explain '{"prefix":["users"],"where":{"path":"/age","eq":20}}'
 is 'others' "$(reasons by_total)" '["other-prefix"]'
 is 'more' "$(reasons wide)" '["covers-more"]'
@@ -92,11 +92,11 @@ is 'fewer' "$(reasons by_age)" '["covers-less"]'
 explain '{"prefix":["users"],"where":[{"path":"/active","eq":true},{"path":"/rank","ge":3}]}'
 is 'of another depth' "$(reasons by_rank)" '["other-depth"]'
 
-test_case 'conditions that are left for the client are named'
+test_case 'an explanation names the conditions that are left for the client'
 explain '{"prefix":["users"],"where":[{"path":"/age","eq":20},{"path":"/name","ne":"User 0"},{"path":"/rank","in":[1,"a",null]}]}'
 field '.conditions as $all | [.indexes[] | select(.index == "by_age") | .answers, [.left[] | $all[.]]]' '[false,[{"path":"/name","ne":"User 0"},{"path":"/rank","in":[1,"a",null]}]]'
 
-test_case 'parts of the key need no index'
+test_case 'an explanation answers a query of key parts without an index'
 is 'from u21' "$(follow '{"prefix":["users"],"where":{"key":1,"ge":"u21"},"order":[{"key":1}]}')" 'null: u21 u22 u23'
 is 'one' "$(follow '{"prefix":[],"where":[{"key":1,"eq":"users"},{"key":2,"lt":"u02"}]}')" 'null: u00 u01'
 explain '{"prefix":["users"]}'
@@ -134,21 +134,21 @@ test_case 'no index can be ordered by folded text and hold what is not'
 explain '{"prefix":["users"],"where":[{"path":"/email","fold":"lower","ne":"x"}]}'
 field '[.request, has("declaration")]' '[null,false]'
 
-test_case 'an index that is not ready says so, and is not advised again'
+test_case 'an explanation reports an index that is not ready, and does not advise it again'
 request POST /indexes '{"name":"twice","prefix":["users"],"fields":["/active"],"unique":true}'
 until_field .state conflicted GET /indexes/twice
 explain '{"prefix":["users"],"where":{"path":"/active","eq":true}}'
 is 'the reason' "$(reasons twice)" '["not-ready"]'
 field 'has("declaration")' false
 
-test_case 'many entries are estimated'
+test_case 'an explanation estimates many entries'
 for i in 0 1 2; do
     request POST /atomic "$(jq -nc --argjson i $i '{mutations: [range(1000) | {type: "set", key: ["many", (. + $i * 1000)], value: {n: .}}]}')"
 done
 explain '{"prefix":["many"]}'
 field '[.entries.exact, (.entries.rows >= 1000 and .entries.rows <= 6000)]' '[false,true]'
 
-test_case 'what is wrong with a query'
+test_case 'a malformed query is refused, with a pointer'
 answers 400 bad-request POST /explain '{"prefix":["users"],"where":{"path":"/x","neq":1}}'
 field .pointer /where/neq
 field '.detail | test("did you mean \"ne\"|did you mean \"eq\"")' true
@@ -162,7 +162,7 @@ answers 400 bad-request POST /explain '[]'
 answers 400 unknown-parameter POST '/explain?limit=1' '{"prefix":[]}'
 answers 405 method-not-allowed GET /explain
 
-test_case 'fold belongs to queries: a declaration has no such condition'
+test_case 'a declaration refuses fold in its where, which is for queries'
 request POST /indexes '{"name":"x","prefix":["users"],"fields":["/a"],"where":{"path":"/a","fold":"lower","eq":"x"}}'
 expect 400 bad-index-definition
 field .pointer /where/fold

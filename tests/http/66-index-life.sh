@@ -19,7 +19,7 @@ field '.build | [.done, .percent, .perSecond, .etaSeconds, .skipped, .skippedKey
 answers 409 index-not-ready GET /indexes/by_email/get/user1@x.org
 gives '[.state, .build.done]' '["building",0]' GET /indexes/by_email
 
-test_case 'paused is also kept up by writes'
+test_case 'writes keep a paused index up to date'
 answers 201 PUT /kv/u/new '{"email":"new@x.org"}'
 answers 409 unique-violation PUT /kv/u/twin '{"email":"new@x.org"}'
 
@@ -45,7 +45,7 @@ field .skipped 1000
 field '.skippedKeys | length' 5
 field '[.skippedKeys[] | [.[0], .[1] >= 7000]] | unique' '[["u",true]]'
 
-test_case 'a wait for what has settled already is no wait'
+test_case 'a wait for an index that is ready already is answered at once'
 answers 200 GET /indexes/by_email '' -H 'Prefer: wait=50'
 header Preference-Applied wait=50
 field .state ready
@@ -56,7 +56,7 @@ header Preference-Applied wait=50
 field '[.state, .entries]' '["ready",8000]'
 answers 200 POST /indexes '{"name":"by_n","prefix":["u"],"fields":["/n"]}' -H 'Prefer: wait=50'
 
-test_case 'a preference that means nothing is passed over'
+test_case 'an unknown preference is ignored'
 for prefer in 'wait=x' 'wait' 'wait=-1' 'handling=lenient' 'waiting=10'; do
     answers 200 GET /indexes/by_n '' -H "Prefer: $prefer"
     header Preference-Applied ''
@@ -80,7 +80,7 @@ is 'what it tells at last' "$(sed -n 's/^data: //p' "$work/events" | tail -1 | j
 is 'done only grows' "$(sed -n 's/^data: //p' "$work/events" | jq -s '[.[].build.done // 8000] | . == sort')" true
 is 'each event is whole' "$(grep -c '^event: ' "$work/events")" "$(grep -c '^$' "$work/events")"
 
-test_case 'events of what has settled, of what goes, and of what is not there'
+test_case 'events of an index end when it is ready or dropped, and refuse an absent one'
 curl -s -H 'Accept: text/event-stream' "$url/indexes/by_color" >"$work/events"
 is 'the only event' "$(grep '^event: ' "$work/events")" 'event: settled'
 request POST '/indexes?paused=true' '{"name":"by_gone","prefix":["u"],"fields":["/color"]}'
@@ -93,7 +93,7 @@ wait $events
 is 'the last event' "$(tail -3 "$work/events" | head -2 | tr '\n' ' ')" 'event: gone data: {"name":"by_gone"} '
 answers 404 index-not-found GET /indexes/by_gone '' -H 'Accept: text/event-stream'
 
-test_case 'one stream tells of all indexes, and does not end'
+test_case 'one stream has the events of all indexes, and does not end'
 seen() { sed -n 's/^event: //p; s/^data: //p' "$work/all" 2>"$work/null" | paste - - | grep -c "^$1.\?.*\"name\":\"$2\""; }
 has_seen() { [ "$(seen "$1" "$2")" -gt 0 ]; }
 for version in --http1.1 --http2-prior-knowledge; do
@@ -133,7 +133,7 @@ answers 200 POST /indexes/by_slow/throttle '{"perSecond":null}'
 until_field .state ready GET /indexes/by_slow
 field .entries 8000
 
-test_case 'a pace is said in whole numbers'
+test_case 'an invalid pace is refused'
 answers 400 POST /indexes/by_slow/throttle '{"perSecond":0}'
 answers 400 POST /indexes/by_slow/throttle '{"perSecond":"fast"}'
 answers 400 unknown-member POST /indexes/by_slow/throttle '{"persecond":5}'

@@ -12,7 +12,7 @@ request PUT /kv/u/=77 '{"email":"user77@x.org","n":33}'
 request POST /indexes '{"name":"by_email","prefix":["u"],"fields":["/email"],"unique":true}'
 until_field .state ready GET /indexes/by_email
 
-test_case 'any part can change: the new form is built beside the old one, which stays until the switch'
+test_case 'any part of a declaration can migrate: the old form stays until the switch'
 change() { # PATCH PART-OF-THE-RESULT
     answers 200 PATCH /indexes/by_email "$1" -H "Prefer: wait=$patience"
     field "$2" "$3"
@@ -37,7 +37,7 @@ request POST /indexes/by_email/verify
 until_field .state done GET /indexes/by_email/verify
 field '[.done, .missing, .dangling, .stale, .duplicate]' '[4,0,0,0,0]'
 
-test_case 'entries become totals, and totals others'
+test_case 'entries of an index migrate to totals, and totals to others'
 change '{"prefix":["u"],"depth":null,"missing":null,"fields":[],"store":{"aggregate":{"count":true}}}' .entries 1
 request GET /kv/by_email
 body_is '{"count":2999}'

@@ -59,32 +59,32 @@ awaited=0
 watch_answers &
 watcher=$!
 
-test_case 'pointers become copies'
+test_case 'an index of pointers migrates to copies'
 row_is '[["by_email","user4321@x.org"],4321]'
 migrate '{"store":"value"}'
 field .store value
 row_is "[[\"by_email\",\"user4321@x.org\"],$whole]"
 gives .n 0 GET /indexes/by_email/get/user4321@x.org
 
-test_case 'copies become some of the members'
+test_case 'an index of copies migrates to some of the members'
 migrate '{"store":{"fields":["/n"]}}'
 field .store '{"fields":["/n"]}'
 row_is '[["by_email","user4321@x.org"],{"n":0}]'
 request GET /indexes/by_email/get/user4321@x.org
 body_is "$whole"
 
-test_case 'an index ceases to be unique'
+test_case 'an index migrates to one that is not unique'
 migrate '{"unique":false}'
 row_is '[["by_email","user4321@x.org",4321],{"n":0}]'
 answers 409 index-not-unique GET /indexes/by_email/get/user4321@x.org
 
-test_case 'an index becomes unique again, with pointers'
+test_case 'an index migrates to a unique one, with pointers'
 migrate '{"unique":true,"store":null}'
 row_is '[["by_email","user4321@x.org"],4321]'
 request GET /indexes/by_email/get/user4321@x.org
 header Content-Location /kv/u/=4321
 
-test_case 'every form from every other'
+test_case 'an index migrates from every form to every other'
 for patch in '{"store":"value","unique":false}' '{"store":"pointer"}' \
     '{"store":{"fields":["/email"]}}' '{"store":{"fields":["/n"]}}' \
     '{"store":"value"}' '{"store":"pointer","unique":true}'; do
@@ -104,7 +104,7 @@ expect 200
 field .state ready
 answers 200 PATCH /indexes/by_email '{}'
 
-test_case 'while it migrates the index shows its old form, where it goes, and how far it is'
+test_case 'a migrating index shows its old form, its new one, and how far it is'
 request POST /indexes/by_email/pause
 answers 202 PATCH /indexes/by_email '{"store":"value"}'
 field '[.state, .store, .migration.state, .migration.to]' '["migrating","pointer","building",{"unique":true,"store":"value"}]'
@@ -115,11 +115,11 @@ gives .n 1 GET /indexes/by_email/get/user4321@x.org
 row_is '[["by_email","user4321@x.org"],4321]'
 answers 202 PATCH /indexes/by_email '{"store":"value"}'
 
-test_case 'another migration has to wait'
+test_case 'a second migration of a migrating index is refused'
 answers 409 index-migrating PATCH /indexes/by_email '{"unique":false}'
 field .index by_email
 
-test_case 'a migration is taken back'
+test_case 'a migration can be undone'
 answers 200 DELETE /indexes/by_email/migration
 field '[.state, .store, has("migration")]' '["ready","pointer",false]'
 row_is '[["by_email","user4321@x.org"],4321]'
@@ -184,7 +184,7 @@ field '.conflicts | length' 1
 field '.conflicts[0] | [.value, .keys]' '[["same"],[["d","1"],["d","3"]]]'
 answers 409 unique-violation PUT /kv/d/4 '{"v":"same"}'
 
-test_case 'when the last duplicate is resolved the index becomes unique'
+test_case 'a migration to unique completes when the last duplicate is resolved'
 answers 200 PATCH /kv/d/3 '{"v":"another"}'
 until_field .unique true GET /indexes/by_v
 field .state ready

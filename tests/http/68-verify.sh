@@ -14,7 +14,7 @@ request POST /indexes '{"name":"by_tag","prefix":["u"],"fields":[{"path":"/tags"
 until_field .state ready GET /indexes/by_email
 until_field .state ready GET /indexes/by_tag
 
-test_case 'before the first one there is nothing to show'
+test_case 'an index that was never verified has no verification to show'
 answers 404 no-verification GET /indexes/by_email/verify
 field .index by_email
 
@@ -34,7 +34,7 @@ request POST /indexes/by_tag/verify?repair=true
 until_field .state done GET /indexes/by_tag/verify
 field '[.repair, .done, .missing, .dangling, .stale, .mended]' '[true,20000,0,0,0,0]'
 
-test_case 'the report is kept over a restart'
+test_case 'the report of a verification survives a restart'
 request GET /indexes/by_email/verify
 cp "$answer" "$work/before"
 stop_server
@@ -42,7 +42,7 @@ start_server
 request GET /indexes/by_email/verify
 body_is "$(cat "$work/before")"
 
-test_case 'while it runs it shows how far it is; another request joins it'
+test_case 'a running verification shows how far it is, and another request joins it'
 request POST /indexes/by_email/pause
 answers 202 POST /indexes/by_email/verify
 field '[.state, .done, .endedAt]' '["running",0,null]'
@@ -126,7 +126,7 @@ until_field .state conflicted GET /indexes/by_v
 answers 409 index-not-ready POST /indexes/by_v/verify
 field .detail 'index by_v cannot be verified while it is being built, is conflicted or failed, adopts entries or is migrating'
 
-test_case 'what is not known is refused'
+test_case 'an invalid verification is refused'
 answers 404 index-not-found POST /indexes/nothing/verify
 answers 404 index-not-found GET /indexes/nothing/verify
 answers 400 bad-parameter POST /indexes/by_email/verify?repair=perhaps

@@ -14,7 +14,7 @@ listed() {
     value '[.entries[].key[1:] | join("/")]'
 }
 
-test_case 'each entry is in the index once, at its last change'
+test_case 'an index of changes has each entry once, at its last change'
 request PUT /kv/docs/old 1
 declare_index '{"name":"changes","prefix":["docs"],"fields":[{"versionstamp":true}]}'
 gives .fields '[{"versionstamp":true}]' GET /indexes/changes
@@ -29,7 +29,7 @@ request POST /atomic '{"mutations":[{"type":"set","key":["docs","c"],"value":1},
 is 'after a commit of several' "$(listed changes)" '["a","b","c"]'
 gives .entries 3 GET /indexes/changes
 
-test_case 'the versionstamp of an entry is a part of the key in the index'
+test_case 'the versionstamp of an entry is a part of its key in an index of changes'
 request GET '/list?prefix=changes'
 is 'the parts' "$(value '[.entries[].key[2]]')" '["a","b","c"]'
 field '[.entries[] | .key[1] == .versionstamp] | all' true
@@ -48,7 +48,7 @@ test_case 'a touch is a change'
 answers 200 POST /atomic '{"mutations":[{"type":"touch","key":["docs","a"],"ttl":"1h"}]}'
 is 'the order' "$(listed changes)" '["b","c","d","a"]'
 
-test_case 'fields before it make a feed for each of their values'
+test_case 'fields before the versionstamp make a feed for each of their values'
 declare_index '{"name":"feeds","prefix":["notes"],"fields":[{"path":"/of","fold":"lower"},{"versionstamp":true}],"store":"value","where":{"path":"/draft","ne":true}}'
 request PUT /kv/notes/1 '{"of":"Ada","n":1}'
 request PUT /kv/notes/2 '{"of":"bob","n":2}'
@@ -70,7 +70,7 @@ field '.declaration.fields' '[{"path":"/of"},{"versionstamp":true}]'
 request POST /explain '{"prefix":["docs"],"where":{"path":"","eq":4}}'
 field '[.indexes[] | select(.index == "changes") | .reasons[].code]' '["first-field-unused","conditions-left"]'
 
-test_case 'the versionstamp is the last field, once, and of no unique index'
+test_case 'the versionstamp is the last field of an index, once, and of no unique one'
 refused() {
     answers 400 bad-index-definition POST /indexes "{\"name\":\"x\",\"prefix\":[\"docs\"],$1}"
 }
@@ -85,7 +85,7 @@ refused '"fields":[{"versionstamp":1}]'
 refused '"fields":[{"versionstamp":true}],"unique":true'
 answers 400 bad-index-definition PATCH /indexes/changes '{"unique":true}'
 
-test_case 'a dry run shows what it would have'
+test_case 'a dry declaration of an index of changes shows what it would have'
 request POST '/indexes?dry=1' '{"name":"x","prefix":["docs"],"fields":[{"versionstamp":true}]}'
 field '[.estimate.entries, .warnings]' '[4,[]]'
 
@@ -101,11 +101,11 @@ until_field .state ready GET /indexes/changes
 request PUT /kv/docs/e 1
 is 'the order' "$(listed changes)" '["b","c","d","a","e"]'
 
-test_case 'an expired entry is not in it'
+test_case 'an index of changes has no expired entry'
 request PUT '/kv/docs/f?ttl=50ms' 1
 until_field '[.entries[].key[1]] | contains(["f"])' false GET '/list?index=changes'
 
-test_case 'a removal leaves a tombstone, after all that was changed before'
+test_case 'a removal leaves a tombstone, after all earlier changes'
 declare_index '{"name":"log","prefix":["t"],"fields":[{"versionstamp":true}],"tombstones":"168h","where":{"path":"/hidden","ne":true}}'
 gives .tombstones 7d GET /indexes/log
 request PUT /kv/t/a '{"n":1}'
@@ -148,7 +148,7 @@ test_case 'an index with tombstones is not offered for queries of entries'
 request POST /explain '{"prefix":["t"],"order":[{"versionstamp":true}]}'
 field '[.indexes[] | select(.index == "log") | .reasons[].code]' '["partial","tombstones"]'
 
-test_case 'tombstones are a time, and need a versionstamp'
+test_case 'a tombstone time needs a versionstamp field'
 refused '"fields":["/n"],"tombstones":"7d"'
 for time in '"7"' '"d"' '7' '"0d"' '"-1d"' '"3661d"' '"99999999999999999999d"' '"1w"' null; do
     refused '"fields":[{"versionstamp":true}],"tombstones":'"$time"

@@ -32,7 +32,7 @@ stamp_of() {
 }
 
 for protocol in http1.1 http2-prior-knowledge; do
-    test_case "over $protocol: all entries in the order of their changes, then what changes"
+    test_case "over $protocol: a watch of an index of changes sends all entries in the order of their changes, then new ones"
     request PUT /kv/docs/old 1
     declare_index '{"name":"log","prefix":["docs"],"fields":[{"versionstamp":true}],"tombstones":"7d"}'
     request PUT /kv/docs/a '{"n":1}'
@@ -52,7 +52,7 @@ for protocol in http1.1 http2-prior-knowledge; do
     end_watch
     place=$(last_id)
 
-    test_case "over $protocol: an id continues exactly, as a parameter and as browsers send it"
+    test_case "over $protocol: a watch continues exactly after an id, as a parameter and as browsers send it"
     request PUT /kv/docs/c 4
     follow "index=log&since=$place" --$protocol
     is 'the entries' "$(keys)" c
@@ -72,7 +72,7 @@ done
 request PUT /kv/docs/old 1
 declare_index '{"name":"log","prefix":["docs"],"fields":[{"versionstamp":true}],"tombstones":"7d"}'
 
-test_case 'an id continues after a restart of the server'
+test_case 'the id of a watch is valid after a restart of the server'
 follow index=log
 place=$(last_id)
 stop_server
@@ -86,7 +86,7 @@ is 'the entries' "$(keys)" 'a old-'
 place=$(last_id)
 end_watch
 
-test_case 'a bookmark tells of commits that do not concern the client'
+test_case 'a bookmark event has the position of commits that do not concern the client'
 request PUT /kv/other 1
 follow "index=log&since=$place"
 is 'the events' "$(types)" bookmark
@@ -116,7 +116,7 @@ is 'they come with the last one' "$(awk '/^event: change/ { n++ } /^id: / { prin
 end_watch
 request DELETE '/list?prefix=docs'
 
-test_case 'with fields before the versionstamp each value is a feed'
+test_case 'a watch by fields before the versionstamp is a feed of one value'
 declare_index '{"name":"feeds","prefix":["notes"],"fields":[{"path":"/of","fold":"lower"},{"versionstamp":true}],"tombstones":"7d"}'
 request PUT /kv/notes/1 '{"of":"Ada"}'
 request PUT /kv/notes/2 '{"of":"bob"}'
@@ -132,7 +132,7 @@ follow 'index=feeds&prefix=bob'
 is 'the entries' "$(keys)" '2 3 1'
 end_watch
 
-test_case 'a place before the first removal that the index has is gone'
+test_case 'an id before the first removal that the index has is gone'
 declare_index '{"name":"short","prefix":["brief"],"fields":[{"versionstamp":true}],"tombstones":"1ms"}'
 request PUT /kv/brief/a 1
 follow index=short
@@ -149,7 +149,7 @@ follow index=short
 is 'what begins now has all' "$(keys)" b
 end_watch
 
-test_case 'a place of another store, or before the index was declared again, is gone'
+test_case 'an id of another store, or from before the index was declared again, is gone'
 answers 410 history-gone GET '/watch?index=short&since=0fffffffffffffff0000'
 answers 410 history-gone GET '/watch?index=feeds&prefix=bob&since=00000000000000010000'
 field .listedAt '/list?index=feeds&prefix=bob'
@@ -177,7 +177,7 @@ wait "$watcher"
 is 'the problem' "$(grep '^data: ' "$work/events" | tail -n 1 | sed 's/^data: //' | jq -r '.code, .listedAt' | paste -sd' ')" \
     'history-gone /list?index=far&prefix=a'
 
-test_case 'an index without removals is followed as well'
+test_case 'an index of changes without removals is followed as well'
 declare_index '{"name":"plain","prefix":["docs"],"fields":[{"versionstamp":true}]}'
 request PUT /kv/docs/a 1
 request PUT /kv/docs/b 1
@@ -188,7 +188,7 @@ wait_until has_keys 'a b c'
 is 'the entries' "$(keys)" 'a b c'
 end_watch
 
-test_case 'what cannot be followed is refused'
+test_case 'an invalid watch of an index is refused'
 declare_index '{"name":"by_n","prefix":["docs"],"fields":["/n"]}'
 answers 400 bad-parameter GET '/watch?index=by_n'
 answers 404 index-not-found GET '/watch?index=none'
@@ -202,7 +202,7 @@ request POST '/indexes?paused=1' '{"name":"unbuilt","prefix":["docs"],"fields":[
 answers 409 index-not-ready GET '/watch?index=unbuilt'
 answers 406 not-acceptable GET '/watch?index=log' '' --header 'Accept: text/html'
 
-test_case 'the command follows an index, too'
+test_case 'the command line follows an index'
 timeout "$longest" "$KINDEX" watch --url "$url" --index feeds --prefix bob -n 3 >"$work/seen"
 is 'the status' $? 0
 is 'the entries' "$(jq -c .key "$work/seen" | paste -sd' ')" '["notes","2"] ["notes","3"] ["notes","1"]'

@@ -30,7 +30,7 @@ nested() {
 request PUT /kv/attacked '{"still":"here"}'
 tag=$(header_value ETag)
 
-test_case 'texts that are cut off or continue'
+test_case 'JSON texts that are cut off or continue are refused'
 wrong_at 0 ''
 wrong_at 3 '   '
 wrong_at 1 '{'
@@ -45,7 +45,7 @@ wrong_at 4 'nullx'
 wrong_at 4 'null,'
 wrong_at 3 'tru'
 
-test_case 'commas, colons, quotes and comments'
+test_case 'misplaced commas, colons and quotes, and comments, are refused in JSON'
 wrong_at 3 '[1,]'
 wrong_at 1 '[,1]'
 wrong_at 3 '[1 2]'
@@ -60,7 +60,7 @@ wrong_at 1 '{1:2}'
 wrong_at 2 '[1}'
 wrong_at 6 '{"a":1]'
 
-test_case 'malformed numbers'
+test_case 'malformed numbers are refused in JSON'
 wrong_at 1 '01'
 wrong_at 1 '[+1]'
 wrong_at 1 '-'
@@ -75,13 +75,13 @@ wrong_at 0 'Infinity'
 wrong_at 1 '-Infinity'
 wrong_at 1 '1_000'
 
-test_case 'numbers beyond the range of a double'
+test_case 'numbers beyond the range of a double are refused in JSON'
 wrong_at 0 '1e400'
 wrong_at 5 '{"n":-1e309}'
 right '1e-400'
 right '[9223372036854775808,-0,0.1,1E5]'
 
-test_case 'malformed escapes, and lone surrogates'
+test_case 'malformed escapes and lone surrogates are refused in JSON'
 wrong_at 2 '"\\x41"'
 wrong_at 5 '"\\u00"'
 wrong_at 5 '"\\u00zz"'
@@ -91,7 +91,7 @@ wrong_at 1 '"\\ud800\\u0041"'
 wrong_at 2 '{"\\ud800":1}'
 right '"\\ud83c\\udf4e\\u0000\\/\\b\\f"'
 
-test_case 'control characters and zero bytes'
+test_case 'control characters and zero bytes are refused in JSON'
 wrong_at 2 '"a\n"'
 wrong_at 2 '"a\t"'
 wrong_at 1 '"\0000"'
@@ -99,7 +99,7 @@ wrong_at 1 '[\0000]'
 wrong_at 1 '1\0000'
 right '"\\u0000\\u001f\0177"'
 
-test_case 'bytes that are no UTF-8'
+test_case 'bytes that are no UTF-8 are refused in JSON'
 wrong_at 1 '"\0377"'
 wrong_at 1 '"\0200"'
 wrong_at 2 '"a\0303"'
@@ -109,11 +109,11 @@ wrong_at 1 '"\0364\0220\0200\0200"' # beyond 10FFFF
 wrong_at 1 '{\0377:1}'
 right '"\0364\0217\0277\0277"'
 
-test_case 'a byte order mark'
+test_case 'a byte order mark is refused in JSON'
 wrong_at 0 '\0357\0273\0277{}'
 field '.detail | contains("byte order mark")' true
 
-test_case 'a member twice, also in other spelling and far within'
+test_case 'a member that is there twice is refused, also in other spelling and far within'
 wrong_at 7 '{"a":1,"a":2}'
 wrong_at 7 '{"a":1,"\\u0061":2}'
 wrong_at 28 '[{"x":{"a":1},\n "a":1,"b":2,"x":1}]'
@@ -124,7 +124,7 @@ sed 's/}$/,"m17":0}/' "$work/many" >"$work/twice"
 answers 400 bad-json PUT /kv/attacked "@$work/twice" -H "$json"
 is 'the offset' "$(value .offset)" "$(($(wc -c <"$work/many") - 1))"
 
-test_case 'nesting: 64 deep and no deeper'
+test_case 'a JSON text may be 64 levels deep and no deeper'
 nested 64 >"$work/deep"
 answers 200 PUT /kv/accepted "@$work/deep" -H "$json"
 nested 65 >"$work/deep"
@@ -134,7 +134,7 @@ answers 400 json-too-deep PUT /kv/attacked "@$work/deep" -H "$json"
 { printf '{"mutations":'; cat "$work/deep"; } >"$work/envelope"
 answers 400 json-too-deep POST /atomic "@$work/envelope"
 
-test_case 'a value may be 64 deep, not counting its envelope'
+test_case 'a value may be 64 levels deep, not counting its envelope'
 { printf '{"mutations":[{"type":"set","key":["deep"],"value":'; nested 64; printf '}]}'; } >"$work/envelope"
 answers 200 POST /atomic "@$work/envelope"
 { printf '{"mutations":[{"type":"delete","key":["gone"]},{"type":"set","key":["deeper"],"value":'
@@ -143,7 +143,7 @@ answers 400 json-too-deep POST /atomic "@$work/envelope"
 field .pointer /mutations/1/value
 answers 404 GET /kv/deeper
 
-test_case 'a typed value may be as deep, with all its levels'
+test_case 'a typed value may be 64 levels deep, with all its levels'
 # boxed ARRAYS: so many around a Date, each of two levels.
 boxed() {
     printf '{"type":"Array","value":[%.0s' $(seq "$1")
@@ -173,7 +173,7 @@ printf '{\n  "é": "🍎",\n  "é": 1}' >"$work/text"
 answers 400 bad-json PUT /kv/attacked "@$work/text" -H "$json"
 field '.detail | contains("line 3, column 3")' true
 
-test_case 'the same texts are refused wherever JSON is read'
+test_case 'wrong JSON is refused the same wherever it is read'
 for door in 'POST /atomic' 'POST /get' 'POST /indexes' 'PATCH /kv/attacked' 'POST /kv/attacked'; do
     for text in '{"a":1,"a":2}' '{"mutations":[}' '[1' '"\ud800"' $'"\xff"'; do
         request ${door% *} "${door#* }" "$text"
@@ -184,7 +184,7 @@ done
 answers 400 bad-json GET /kv '' --url-query 'key=["a",{"type":"bigint","type":"bigint"}]'
 answers 400 bad-json GET '/list?prefix=[1'
 
-test_case 'after all that the data is as it was, and the server is'
+test_case 'wrong JSON has changed no entry, and the server lives'
 request GET /kv/attacked
 body_is '{"still":"here"}'
 header ETag "$tag"

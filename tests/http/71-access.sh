@@ -10,7 +10,7 @@ tail -40 "$work/walk" | grep FAILED
 good=0 bad=0
 read -r good _ bad _ < <(tail -1 "$work/walk")
 
-test_case 'each token is answered what its scopes and prefixes allow, exactly'
+test_case 'each token can do exactly what its scopes and prefixes allow'
 is 'wrong cells' "$bad" 0
 is 'thousands of cells' "$((${good:-0} > 8000))" 1
 
@@ -19,7 +19,7 @@ is 'denials' "$(($(grep -c 'event=audit-denied' "$log") > 50))" 1
 is 'secrets' "$(grep -cF -- "${token:24}" "$log")" 0
 is 'tokens' "$(grep -c 'kindex_' "$log")" 0
 
-test_case 'the name of an explanation says nothing about names of others'
+test_case 'the name of an advised index reveals nothing about names of others'
 request POST /indexes '{"name":"a_by_n","prefix":["b"],"fields":["/n"]}' --oauth2-bearer "$token"
 answers 201 POST /tokens '{"name":"lister","grants":[{"scopes":["list"],"prefix":["a"]}]}' --oauth2-bearer "$token"
 lister=$(value .token)
@@ -27,7 +27,7 @@ question='{"prefix":["a"],"where":[{"path":"/n","eq":1}]}'
 gives .declaration.name a_by_n_2 POST /explain "$question" --oauth2-bearer "$token"
 gives .declaration.name a_by_n POST /explain "$question" --oauth2-bearer "$lister"
 
-test_case 'entries under a key are reported to clients that may list them'
+test_case 'a 404 reports entries under a key only to clients that may list them'
 tell=(--header 'Prefer: return=representation')
 holder() {
     answers 201 POST /tokens "{\"name\":\"holder\",\"grants\":$1}" --oauth2-bearer "$token"
@@ -50,7 +50,7 @@ answers 404 key-not-found DELETE /kv/a/under '' --oauth2-bearer "$holder" "${tel
 field '.listedAt' null
 stop_server
 
-test_case 'a token that may not read is told nothing that depends on what is stored'
+test_case 'a token that may not read learns nothing that depends on stored entries'
 rm -r "$work/data"
 start_server --token-file "$work/token"
 node "$here/access_secrets.js" "$url" "$token" >"$work/secrets" 2>&1
@@ -76,7 +76,7 @@ request PUT /kv/a/shown text -H 'Content-Type: text/plain' --oauth2-bearer "$hol
 header Kindex-Not-Indexed 'a_by_x, by_size'
 stop_server
 
-test_case 'an index is dropped only by a token that may change its name too, by every route'
+test_case 'an index is dropped only by a token that may also write its name, by every route'
 rm -r "$work/data"
 start_server --token-file "$work/token"
 answers 200 POST /atomic '{"mutations":[
@@ -101,7 +101,7 @@ done
 gives keys '["places_by_city"]' GET '/indexes?declarations=1' '' --oauth2-bearer "$token"
 stop_server
 
-test_case 'counts and conflicts of an index are told to tokens that may list its entries'
+test_case 'counts and conflicts of an index are shown to tokens that may list its entries'
 rm -r "$work/data"
 start_server --token-file "$work/token"
 request POST /atomic '{"mutations":[
@@ -123,7 +123,7 @@ holder '[{"scopes":["read","list"],"prefix":["people"]}]'
 refused twice '[.state, .conflicts, .listedAt]' '["conflicted",1,"/indexes/twice/conflicts"]'
 refused unbuilt '[.state, (.build | has("total"))]' '["building",true]'
 
-test_case 'a migration to another prefix has the counts of that prefix'
+test_case 'a migration to another prefix shows counts only to tokens that may list it'
 request POST /indexes '{"name":"moved","prefix":["pets"],"fields":["/n"]}' --oauth2-bearer "$token" --header 'Prefer: wait=60'
 request PATCH /indexes/moved '{"prefix":["people"],"unique":true}' --oauth2-bearer "$token" --header 'Prefer: wait=60'
 field '[.migration.state, .conflicts]' '["conflicted",1]'

@@ -7,7 +7,7 @@ app=https://app.example.org
 here=$(dirname "$0")
 start_server
 
-test_case 'the host of an absolute target counts, and not Host'
+test_case 'the host of an absolute target is checked instead of Host'
 request GET /version '' --http1.1 --request-target http://evil.example/version --header 'Host: localhost'
 expect 421 host-not-allowed
 field '.detail | contains("evil.example")' true
@@ -17,7 +17,7 @@ request GET /kv/absolute
 body_is 1
 request DELETE /kv/absolute
 
-test_case 'on a loopback address only localhost and addresses are let in'
+test_case 'a loopback address accepts only localhost and addresses as Host'
 for host in localhost localhost:4512 127.0.0.1 127.0.0.1:80 LOCALHOST '[::1]:4512' 192.0.2.7:4512; do
     answers 200 GET /version '' --header "Host: $host"
 done
@@ -52,7 +52,7 @@ header Cross-Origin-Resource-Policy same-origin
 request GET /version '' --header 'Host: evil.example'
 header Cross-Origin-Resource-Policy same-origin
 
-test_case 'what a page of another site loads into itself is refused, but it may lead here'
+test_case 'a request that a page of another site loads into itself is refused, a link to here is not'
 for version in --http1.1 --http2-prior-knowledge; do
     for mode in no-cors cors same-origin websocket ''; do
         for method in GET HEAD PUT DELETE; do
@@ -75,7 +75,7 @@ for site in same-origin none cross-site; do
 done
 answers 403 origin-not-allowed GET /kv/a '' --header 'Service-Worker: script' --http2-prior-knowledge
 
-test_case 'in a browser the page of another origin, or site, does not run what is stored'
+test_case 'a browser does not run stored scripts in the page of another origin or site'
 answers 201 PUT /kv/x "say('ran')" --header 'Content-Type: text/javascript'
 mkdir "$work/browser"
 node "$here/browser_page.js" "$url/kv/x" "$work/browser" >"$work/pages"
@@ -85,13 +85,13 @@ stop_server
 port=$(awk '$1 == "port" { print $2 }' "$work/pages")
 start_server --cors-origin "http://localhost:$port"
 
-test_case 'a site that is named runs it by CORS, and in no other way'
+test_case 'a browser runs stored scripts in the page of an allowed origin by CORS only'
 node "$here/browser_page.js" "$url/kv/x" "$work/browser" "$port" "$url/watch?key=x" >"$work/pages"
 is 'the pages' "$(head -2 "$work/pages")" $'other-origin blocked\nother-site blocked'
 by_cors=$(grep by-cors "$work/pages")
 is 'the page that asks by CORS' "${by_cors% change}" 'by-cors ran loaded'
 
-test_case 'an EventSource hands events to the listeners of their names, not to onmessage'
+test_case 'an EventSource gets events by the listeners of their names, not by onmessage'
 is 'the page that watches' "$by_cors" 'by-cors ran loaded change'
 for text in api/rest/README.md openapi.yaml; do
     is "whether $text shows that" "$(grep -c '\.addEventListener(\\*"change\\*",' "$here/../../$text")" 1
@@ -100,7 +100,7 @@ stop_server
 
 start_server --host-names 'kv.example.org, kv2.example.org' --cors-origin "$app,http://two.example:8080"
 
-test_case 'further names are let in, others are not'
+test_case 'the names of --host-names are accepted as Host, others are not'
 for host in kv.example.org KV.example.org:4512 kv2.example.org localhost; do
     answers 200 GET /version '' --header "Host: $host"
 done
@@ -109,7 +109,7 @@ for host in example.org kv.example kv.example.org.evil kv3.example.org ,; do
     is 'refused' "$((status == 421 || status == 400))" 1
 done
 
-test_case 'a site that is named may use the service, and read headers that matter'
+test_case 'an allowed origin may use the service, and read the headers that matter'
 for version in --http1.1 --http2-prior-knowledge; do
     request OPTIONS /kv/a '' $version --header "Origin: $app" --header 'Access-Control-Request-Method: PUT' \
         --header 'Access-Control-Request-Headers: authorization,if-match'
@@ -130,7 +130,7 @@ request GET /kv/a
 header Vary Origin
 header Access-Control-Allow-Origin ''
 
-test_case 'a named site may use the service with fetch metadata, and another one may not'
+test_case 'an allowed origin may use the service with fetch metadata, another one may not'
 metadata=(--header 'Sec-Fetch-Site: cross-site' --header 'Sec-Fetch-Mode: cors')
 request OPTIONS /kv/a '' --header "Origin: $app" --header 'Access-Control-Request-Method: PUT' "${metadata[@]}"
 is status "$status" 204
@@ -142,7 +142,7 @@ answers 403 origin-not-allowed GET /kv/a '' --header 'Origin: https://evil.examp
 header Cross-Origin-Resource-Policy same-origin
 answers 403 origin-not-allowed GET /kv/a '' --header "Origin: $app" --header 'Service-Worker: script'
 
-test_case 'others are as before, however near they are'
+test_case 'origins that differ little from an allowed one are refused'
 for origin in https://app.example.or http://app.example.org https://app.example.org:444 \
     https://app.example.org.evil null https://two.example:8080 http://two.example; do
     answers 403 origin-not-allowed PUT /kv/a 3 --header "Origin: $origin"
@@ -169,7 +169,7 @@ refused() {
     is 'what is said' "$(cat "$work/out")" "kindex: --cors-origin: \"$1\" is not a list of sites as browsers name them, scheme://host or scheme://host:port: $2"
 }
 
-test_case 'a site that no browser would name is refused at the start, with what to write'
+test_case 'an origin that no browser would send is refused at the start, with the right form'
 name='name each site whose pages may use the service, such as https://app.example.org'
 refused '*' "$name"
 refused null "$name"
@@ -184,7 +184,7 @@ refused "$app, https://b.example/a/b" 'write https://b.example instead of https:
 refused https://b.example:443 'write https://b.example instead of https://b.example:443'
 refused http://b.example:80 'write http://b.example instead of http://b.example:80'
 
-test_case 'an origin as a browser sends it is accepted'
+test_case 'an origin in the form that a browser sends is accepted at the start'
 for list in "$app" "http://[::1]:8080 , http://localhost:3000" chrome-extension://abcdefgh HTTPS://A.example:80; do
     "$KINDEX" serve --cors-origin "$list" --print-config >"$work/out" 2>&1
     is "exit status for $list" $? 0

@@ -13,7 +13,7 @@ program() {
 grant='{"name":"x","grants":[{"scopes":["read"],"prefix":["a"]}]}'
 start_server
 
-test_case 'without tokens every client may do everything'
+test_case 'a store without tokens lets every client do everything'
 answers 201 PUT /kv/a/k 1
 
 test_case 'the first token must be one that may do everything'
@@ -74,7 +74,7 @@ operator=$(cat "$work/said")
 while read -r pid; do wait "$pid" || echo "exit $?"; done <"$work/watchers" >"$work/ends"
 is 'how they end' "$(cat "$work/ends")" ''
 
-test_case 'from the first token on every request needs one'
+test_case 'every request needs a token once the first one is made'
 is 'its form' "$([[ $operator =~ ^kindex_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$ ]] && echo yes)" yes
 answers 401 unauthorized GET /kv/a/k
 header WWW-Authenticate 'Bearer realm="kindex"'
@@ -110,11 +110,11 @@ is 'exit status' $code 1
 code=$?
 is 'exit status' $code 1
 
-test_case 'the last administrator cannot be revoked while there are others'
+test_case 'the last administrator cannot be revoked while there are other tokens'
 answers 409 no-admin DELETE "/tokens/${operator:7:16}" '' "${bearer[@]}"
 answers 404 token-not-found DELETE /tokens/ffffffffffffffff '' "${bearer[@]}"
 
-test_case 'KV Connect has the same tokens, and gives out the one it was given, to be asked for again in years'
+test_case 'KV Connect accepts the tokens, and returns the one that it was given'
 request POST / '{"supportedVersions":[3]}'
 is status "$status" 401
 header Content-Type text/plain
@@ -131,7 +131,7 @@ answers 409 unique-violation PUT /kv/a/in/1 '{"m":"x"}' "${json[@]}" "${bearer[@
 field .existingKey '["secret","one"]'
 answers 204 DELETE /indexes/by_m '' "${bearer[@]}"
 
-test_case 'a patch takes read as well, since what it stores is made of what was there'
+test_case 'a patch needs the right to read, since it stores what was there'
 request POST /indexes '{"name":"by_ab","prefix":["p"],"fields":["/a","/b"],"unique":true}' "${json[@]}" "${bearer[@]}"
 request PUT /kv/p/1 '{"a":1,"b":"secret"}' "${json[@]}" "${bearer[@]}"
 request PUT /kv/p/2 '{"a":2,"b":"secret"}' "${json[@]}" "${bearer[@]}"
@@ -190,7 +190,7 @@ while read -r pid; do wait "$pid"; done <"$work/streams"
 is 'they end before their next sign of life' "$((SECONDS - began < 15))" 1
 answers 401 unauthorized GET /kv/a/k '' --header "Authorization: Bearer $watcher"
 
-test_case 'a watch of an index entry ends when the index is dropped: the key is another one then'
+test_case 'a watch of an index entry ends when the index is dropped'
 request POST /indexes '{"name":"by_n","prefix":["a"],"fields":["/n"],"unique":true}' "${json[@]}" \
     "${bearer[@]}" --header 'Prefer: wait=30'
 program token create follower watch:a
@@ -206,7 +206,7 @@ answers 201 PUT /kv/by_n/z '"secret"' "${bearer[@]}"
 is 'it was shown' "$(grep -c secret "$work/follow")" 0
 answers 403 forbidden GET '/watch?key=by_n/z' '' --header "Authorization: Bearer $(cat "$work/said")"
 
-test_case 'a list that its token does not last for is cut off: it does not look like all of it'
+test_case 'a list is cut off without an end line when its token expires'
 for i in {1..500}; do
     printf '{"key":["rows",%d],"value":{"n":%d,"fill":"%060000d"}}\n' $i $i $i
 done >"$work/rows"
@@ -231,7 +231,7 @@ for version in --http1.1 --http2-prior-knowledge; do
     rm "$work/pipe"
 done
 
-test_case 'a list by an index is cut off when its name is that of another one'
+test_case 'a list by an index is cut off when another index gets its name'
 program token create lister list:rows
 lister=$(cat "$work/said")
 request PUT /kv/vault/1 '{"n":1000}' "${bearer[@]}"
@@ -249,7 +249,7 @@ exec 3<&-
 rm "$work/pipe"
 answers 403 forbidden GET '/list?index=by_row' '' --header "Authorization: Bearer $lister"
 
-test_case 'a token ends at its time, and a stream with it'
+test_case 'a token expires, and ends its stream'
 program token create short watch: --ttl 2s
 curl --silent --no-buffer --max-time "$longest" --header "Authorization: Bearer $(cat "$work/said")" \
     --output "$work/short" "$url/watch?key=a/k"
@@ -310,7 +310,7 @@ header RateLimit-Policy '"default";q=20;w=60'
 kill $stream1 $stream2
 stop_server
 
-test_case 'the token of a file may do everything, is nowhere stored, and is not revoked'
+test_case 'the token of --token-file may do everything, is not stored, and cannot be revoked'
 start_server --token-file "$work/token"
 is 'the file is its owner'"'"'s' "$(stat -c %a "$work/token")" 600
 as "$(cat "$work/token")"
@@ -335,7 +335,7 @@ is 'exit status' $? 1
 program token generate
 cp "$work/said" "$work/other"
 
-test_case 'where other machines reach it a server needs a token, a stored one will do'
+test_case 'a server that other machines reach needs a token; a stored one suffices'
 "$KINDEX" serve --data "$work/new" --listen 0.0.0.0:0 >"$work/said" 2>"$work/complaint"
 is 'exit status' $? 1
 is 'what to add' "$(grep -c -- '--token-file FILE.*--insecure' "$work/complaint")" 1
@@ -378,7 +378,7 @@ for range in '' yes; do
     answers 404 GET /kv/byx/1 '' "${bearer[@]}"
 done
 
-test_case "a token that another one made has no rights beyond that one's"
+test_case 'a token that another one made has no rights beyond those of its maker'
 KINDEX_TOKEN=$operator program token create lender admin,read:team list,admin:team/a
 lender=$(cat "$work/said")
 for what in read:team admin,read:team/b read,list:team/a; do
@@ -400,7 +400,7 @@ END
 KINDEX_TOKEN=$lender program token ls
 is 'the tokens that are beyond' "$(grep -c beyond "$work/said")" 0
 
-test_case 'a token ends no later than the one that made it'
+test_case 'a token expires no later than its maker'
 KINDEX_TOKEN=$operator program token create deputy admin,read:lent --ttl 1h
 as "$(cat "$work/said")"
 request GET /tokens '' --header "Authorization: Bearer $operator"
@@ -462,7 +462,7 @@ is 'bytes' "$(($(stat -c %s "$answer") < 5000000))" 1
 KINDEX_TOKEN=$operator program token ls -o raw
 is 'ids' "$(sort -u "$work/said" | wc -l)" "$(($(jq length <<<"$all") + 200))"
 
-test_case 'to adopt entries is to list and to write'
+test_case 'adopting entries needs the rights to list and to write them'
 KINDEX_TOKEN=$operator program token create keeper index:mine index:people
 keeper=$(cat "$work/said")
 request PUT /kv/people/1 '{"name":"hidden"}' "${json[@]}" "${bearer[@]}"
@@ -476,7 +476,7 @@ answers 200 GET /kv/mine/foreign/data '' "${bearer[@]}"
 KINDEX_TOKEN=$operator program token create adopter index,list,write:mine index,list:people
 answers 200 POST '/indexes?dry=1' "$adopting" "${json[@]}" --header "Authorization: Bearer $(cat "$work/said")"
 
-test_case 'an administrator of the covered keys cannot grant the index'
+test_case 'an administrator of the covered keys cannot grant rights for the index'
 KINDEX_TOKEN=$operator program token create local admin,index,read,write:users
 as "$(cat "$work/said")"
 for prefix in users users/x theirs; do

@@ -27,7 +27,7 @@ audited() { is 'audit lines' "$(lines)" "$1"; }
 # A build may have ended before the answer.
 audited_set() { is 'audit lines' "$(lines | sed 's/status=202/status=200/')" "$1"; }
 
-test_case 'each change of an index has a line, and what is refused as well'
+test_case 'each change of an index has a line in the audit log, and so has a refused one'
 act "$admin" POST /indexes "$declaration"
 expect 201
 audited "event=audit operation=declareIndex token=$admin_id status=201 subject=by_n"
@@ -44,7 +44,7 @@ act "$admin" DELETE /indexes/by_n
 expect 404
 audited "event=audit operation=dropIndex token=$admin_id status=404 subject=by_n"
 
-test_case 'each index that a set of declarations changes has a line'
+test_case 'each index that a set of declarations changes has a line in the audit log'
 set='{"by_n":{"prefix":["users"],"fields":["/n"]},"by_m":{"prefix":["users"],"fields":["/m"]}}'
 act "$admin" PUT '/indexes?dry=1' "$set"
 audited_set "event=audit operation=declareIndexes token=$admin_id status=200 dry=1"
@@ -62,7 +62,7 @@ act "$admin" PUT /indexes '{"by_m":{}}'
 expect 400
 audited_set "event=audit operation=declareIndexes token=$admin_id status=400"
 
-test_case 'each token that is made or revoked has a line'
+test_case 'each token that is made or revoked has a line in the audit log'
 act "$admin" POST /tokens "$grant"
 expect 201
 app=$(jq -r .token "$answer")
@@ -72,12 +72,12 @@ act "$admin" GET /tokens
 expect 200
 audited "event=audit operation=listTokens token=$admin_id status=200"
 
-test_case 'a backup too'
+test_case 'a backup has a line in the audit log'
 act "$admin" GET /backup
 is status "$status" 200
 audited "event=audit operation=getBackup token=$admin_id status=200"
 
-test_case 'a denial says which token, which operation, and no key'
+test_case 'a denial in the audit log has the token, the operation, and no key'
 act "$app" PUT /kv/users-too/ada '{"n":1}'
 expect 403
 key=$(lines | sed -n 's/.* key_sha256=//p')
@@ -97,7 +97,7 @@ act "$app" GET /kv/users-too/ada
 expect 403
 is 'its line' "$(lines | grep -c "event=audit-denied method=GET operation=getEntry token=$app_id status=403")" 1
 
-test_case 'what is read and written by right has none'
+test_case 'permitted reads and writes have no line in the audit log'
 act "$admin" PUT /kv/users/ada '{"n":1}'
 expect 201
 audited ''

@@ -54,7 +54,7 @@ refusal() {
     echo "exit $?"
 }
 
-test_case 'what does not go together, or cannot be read, is named at the start'
+test_case 'contradictory or unreadable TLS options are named at the start'
 is 'a certificate alone' "$(refusal --tls-cert x)" \
     $'kindex: --tls-cert needs --tls-key\nexit 2'
 is 'a key alone' "$(refusal --tls-key x)" \
@@ -75,7 +75,7 @@ is 'nothing was made' "$(ls "$work/none" 2>&1 | grep -c 'No such')" 1
 
 start_https --value-max 32MiB
 
-test_case 'over TLS both protocols are spoken, as the client and the server agree'
+test_case 'TLS serves HTTP/1.1 and HTTP/2, as client and server agree'
 for version in 1.1 2; do
     request GET /livez '' "--http$version" \
         --write-out '%{http_code} %{http_version} %{ssl_verify_result}'
@@ -98,14 +98,14 @@ for version in 1.0 1.1; do
     is "TLS $version" "$status" none
 done
 
-test_case 'a request without TLS is told so, and does no harm'
+test_case 'a request without TLS to a TLS server is answered as such, and does no harm'
 plain=http://${url#https://}
 status=$(curl --silent --dump-header "$head" --output "$answer" \
     --write-out '%{http_code}' "$plain/kv/a")
 expect 400 tls-required
 answers 200 GET /livez
 
-test_case 'large values pass unharmed in both directions, however slowly read'
+test_case 'large values pass through TLS unharmed in both directions, however slowly read'
 head -c 18000000 /dev/urandom | base64 -w 0 | sed 's/.*/"&"/' >"$work/large"
 for version in 1.1 2; do
     request PUT /kv/large "@$work/large" "${json[@]}" "--http$version"
@@ -120,19 +120,19 @@ edges() {
 is 'read slowly' "$(edges large1 large2)" $"large1: $whole"$'\n'"large2: $whole"
 is 'ten at a time' "$(edges many2)" 'many2: 1 true'
 
-test_case 'records are no requests: they may be cut and joined anywhere'
+test_case 'TLS records may be cut and joined anywhere in a request'
 is 'byte by byte' "$(edges dribble records)" \
     $'dribble: 200\nrecords: 200 200'
 is 'a thousand at a time' "$(edges pipeline)" 'pipeline: 1000'
 
-test_case 'the ends of connections are said in TLS, by both sides'
+test_case 'both sides end connections with a close_notify of TLS'
 is 'they' "$(edges goodbye notify nonsense)" \
     $'goodbye: 200\nnotify: closed\nnonsense: 400'
 
-test_case 'a handshake cannot be repeated'
+test_case 'a TLS client cannot renegotiate'
 is 'it' "$(edges renegotiation)" 'renegotiation: refused'
 
-test_case 'a client that speaks neither protocol is told so'
+test_case 'a client that offers neither protocol by ALPN is refused'
 is 'it' "$(edges unknownProtocol)" \
     'unknownProtocol: ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'
 
@@ -232,7 +232,7 @@ as() {
     request GET /livez '' --cert "$sheaf/$1.pem" --key "$sheaf/$1.key" "${@:2}"
 }
 
-test_case 'with --tls-client-ca only clients of that authority are let in'
+test_case '--tls-client-ca accepts only clients of that authority'
 for version in 1.2 1.3; do
     as client "--tlsv$version" --tls-max "$version"
     expect 200

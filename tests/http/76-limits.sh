@@ -19,7 +19,7 @@ headers() {
 start_server --headers-max 4KiB --header-count-max 10
 
 for version in http1.1 http2-prior-knowledge; do
-    test_case "over $version: --headers-max and --header-count-max"
+    test_case "over $version: --headers-max and --header-count-max are held"
     answers 200 GET /livez '' "--$version" --header "X: $(bytes 3000)"
     answers 431 headers-too-large GET /livez '' "--$version" --header "X: $(bytes 4096)"
     answers 200 GET /livez '' "--$version" --header "$(headers 7)"
@@ -46,7 +46,7 @@ hear() {
 
 stop_server
 start_server --host-names kindex.test,x --header-timeout 500ms --body-timeout 500ms
-test_case 'headers that do not come to their end are given up with 408'
+test_case 'headers that stay incomplete are refused with 408'
 say 'GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: '
 expect 408 request-timeout
 header Connection close
@@ -64,18 +64,18 @@ say 'PUT /kv/slow HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n
 expect 408 request-timeout
 answers 404 GET /kv/slow
 
-test_case 'a request is answered before the slow one after it'
+test_case 'a request is answered before the slow one that follows it'
 say 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /livez HTTP/1.1\r\nHost'
 is 'both' "$(grep -ao 'HTTP/1.1 [0-9]*' "$work/whole" | tr '\n' ' ')" \
     'HTTP/1.1 200 HTTP/1.1 408 '
 
-test_case 'over HTTP/2 a head ends the connection, a body its stream'
+test_case 'a slow head over HTTP/2 ends the connection, a slow body its stream'
 is 'they' "$(timeout "$longest" node "$here/h2_slow.js" 127.0.0.1 "${url##*:}")" \
     $'head: goaway 0\nbody: 408 200 reset 0\ndribble: 408'
 
 stop_server
 start_server --bodies-max 1MiB --body-timeout 1h
-test_case 'a body that stalls gives way to others that need its memory, and is told so'
+test_case 'a stalled body gives way to others that need its memory, with a refusal'
 exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
 printf 'PUT /kv/slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 700000\r\n\r\n' >&3
 bytes 600000 >&3
@@ -144,7 +144,7 @@ for _ in 1 2 3 4 5 6 7 8; do
 done
 stop_server
 
-test_case 'the largest limits hold, too'
+test_case 'the largest values of all limits hold'
 start_server --headers-max 60KiB --header-count-max 1000
 for version in http1.1 http2-prior-knowledge; do
     answers 200 GET /livez '' "--$version" --header "X: $(bytes 61000)"

@@ -47,14 +47,14 @@ kinds='streams bodies uploads lists'
 start_server
 fill
 for kind in $kinds; do
-    test_case "$kind of one address, and what another one gets"
+    test_case "$kind of one address leave room for another address"
     attack $kind 127.0.0.3
     is 'what it gets' "$(ask ask 127.0.0.2)" "$whole"
     calm
 done
 stop_server
 
-test_case 'while memory is short a list is refused before it begins'
+test_case 'a list is refused before it begins while memory is short'
 start_server --bodies-max 1MiB
 bytes=1050000
 attack slow 127.0.0.3
@@ -92,7 +92,7 @@ stop_server
 [ $partial = no ] || { finish; exit; }
 
 bytes=120000000
-test_case 'each loop gives back what another one needs'
+test_case 'each loop frees resources that another one needs'
 start_server --loops 4
 attack bodies 127.0.0.2
 is 'what they get' "$(ask ask 127.0.0.2)" "$whole"
@@ -101,7 +101,7 @@ stop_server
 
 start_server
 for kind in streams bodies; do
-    test_case "$kind, and what others of the same address get"
+    test_case "$kind leave room for other clients of the same address"
     attack $kind 127.0.0.2
     is 'what they get' "$(ask ask 127.0.0.2)" "$whole"
     calm
@@ -112,7 +112,7 @@ request GET /metrics
 is 'requests that gave way, more than 100' \
     "$(awk '/^kindex_http_stalled_total/ { print ($2 > 100) }' "$answer")" 1
 
-test_case 'a token shuts out neither other tokens of its address nor those without'
+test_case 'a token shuts out neither other tokens of its address nor clients without one'
 request POST /tokens '{"name":"all","grants":[{"scopes":["read","write","list","watch","index","admin","monitor"],"prefix":[]}]}' "${json[@]}"
 watcher=$(jq -r .token "$answer")
 request POST /tokens '{"name":"first","grants":[{"scopes":["read","list"],"prefix":[]}]}' \

@@ -32,13 +32,13 @@ answers 507 disk-full DELETE '/list?prefix=disk'
 answers 507 disk-full POST /atomic '{"mutations":[{"type":"set","key":["disk","b"],"value":1}]}' "${json[@]}"
 answers 507 disk-full POST /indexes '{"name":"by_n","prefix":["disk"],"fields":["/n"]}' "${json[@]}"
 
-test_case 'over KV Connect it is a status that clients do not repeat'
+test_case 'a full disk is answered over KV Connect with a status that clients do not repeat'
 request POST /v2/atomic_write '' --header 'Content-Type: application/x-protobuf' \
     --header 'x-denokv-version: 2' --header 'x-denokv-database-id: '"$(curl --silent --json '{"supportedVersions":[2]}' "$url/" | jq -r .databaseId)"
 is status "$status" 413
 is 'what is said' "$(cat "$answer")" 'the disk is full'
 
-test_case 'reads continue'
+test_case 'reads are answered on a full disk'
 answers 200 GET /kv/disk/a
 body_is 1
 gives '[.entries[].key]' '[["disk","a"]]' GET '/list?prefix=disk&keys=true'
@@ -46,7 +46,7 @@ gives .count 1 GET /count?prefix=disk
 answers 200 GET /indexes
 answers 200 GET /livez
 
-test_case 'the refusal, /readyz and doctor say the same: reads, but no writes'
+test_case 'the refusal, /readyz and doctor say the same of a full disk: reads, but no writes'
 gives '.hint | contains("--disk-floor")' true PUT /kv/disk/b 1 "${json[@]}"
 answers 200 GET '/readyz?verbose=true'
 field '[.checks[] | select(.name == "disk") | .state, (.detail | contains("--disk-floor"))]' '["warning",true]'
@@ -60,7 +60,7 @@ is 'the ballast' "$(ls "$ballast" 2>&1 | grep -c 'No such')" 1
 is 'the log' "$(($(grep -c 'event=ballast-given' "$log") > 0))" 1
 is 'the log' "$(($(grep -c 'event=disk-full' "$log") > 0))" 1
 
-test_case 'what frees space is taken while half of the floor is free'
+test_case 'deletions are accepted while half of the floor is free'
 stop_server
 start_server --disk-floor 0
 for key in a b c; do
@@ -96,7 +96,7 @@ is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
 
 stop_server
 
-test_case 'a link by the name of the ballast is replaced, and what it leads to stays'
+test_case 'a link in the place of the ballast is replaced, and its target stays'
 rm "$ballast"
 echo untouched >"$work/elsewhere"
 ln -s "$work/elsewhere" "$ballast"
@@ -112,7 +112,7 @@ is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
 is 'the other file' "$(stat -c '%s %h' "$work/elsewhere")" '10 1'
 stop_server
 
-test_case 'a data directory that others may write in is told'
+test_case 'a warning names a data directory that others may write in'
 for mode in 777 770 755 700; do
     chmod $mode "$work/data"
     : >"$log"
@@ -121,7 +121,7 @@ for mode in 777 770 755 700; do
     stop_server
 done
 
-test_case 'a floor below the log that a start may have to write again is told'
+test_case 'a warning names a floor below the log that a start may have to write again'
 : >"$log"
 for floor in 2MiB 0; do
     start_server --disk-floor $floor
@@ -133,7 +133,7 @@ start_server --disk-floor 2MiB --checkpoint-log 2MiB
 is 'warnings' "$(grep -c 'event=disk-floor' "$log")" 0
 stop_server
 
-test_case 'a limit of file sizes is an error of the write, not the end of the process'
+test_case 'a limit of file sizes fails the write, and does not end the process'
 : >"$log"
 # Berkeley DB does not free its memory when it cannot recover.
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \

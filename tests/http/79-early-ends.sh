@@ -47,7 +47,7 @@ wake() {
 # early_ends WHERE [CA]
 early_ends() {
     local descriptors
-    test_case "connections that end early, $1"
+    test_case "connections that end early are all accepted, $1"
     answers 202 POST '/indexes?paused=true' '{"name":"paused","prefix":["rows"],"fields":["/n"]}' "${allowed[@]}"
     wait_until test -e "$work/data/next-log"
     wait_until nothing_is_left
@@ -55,7 +55,7 @@ early_ends() {
     is 'all of them' "$(timeout "$longest" node "$here/early_ends.js" "${url##*:}" \
         "$(cat "$work/token")" "$many" "${KX_TEST_SEED:-20240229}" "${@:2}")" "$many connections"
     wake
-    test_case "nothing of them is left, $1"
+    test_case "connections that ended early leave nothing, $1"
     wait_until as_many_descriptors "$descriptors"
     is 'what is left' "$(left)" "$nothing"
     is 'descriptors' "$(sample process_open_fds)" "$descriptors"
@@ -64,7 +64,7 @@ early_ends() {
 
 # half_closed WHERE [CA]
 half_closed() {
-    test_case "a client that ends its half of a connection gets all of its answers, $1"
+    test_case "a client that closes its half of a connection gets all of its answers, $1"
     node "$here/half_closed.js" "${url##*:}" "$(cat "$work/token")" 20 "${@:2}" >"$work/halves"
     is 'kinds of requests' "$(wc -l <"$work/halves")" 11
     is 'without all answers' "$(awk '{ split($0, n, ": "); split(n[2], w, " ");
@@ -73,7 +73,7 @@ half_closed() {
 
 # No deadline is near: the server has to notice by the end alone.
 cut_uploads() {
-    test_case "a request whose client ends within its body is given up at once, $1"
+    test_case "a request whose client ends within its body is discarded at once, $1"
     request DELETE /kv/cut '' "${allowed[@]}"
     node "$here/cut_uploads.js" "${url##*:}" "$(cat "$work/token")" "${@:2}" >"$work/cut"
     is 'each of them' "$(cat "$work/cut")" 'no byte of a body: nothing
@@ -89,7 +89,7 @@ half a body over HTTP/2: nothing'
 
 # All the token's streams can be open again, but not more.
 streams_are_free() {
-    test_case "all streams of the token are free again, $1"
+    test_case "a token gets all of its streams back, $1"
     for ((i = 0; i < streams; i++)); do
         curl --silent --no-buffer "${allowed[@]}" "$url/watch?key=e/1" >"$work/watch.$i" &
     done
@@ -115,7 +115,7 @@ answers 201 PUT /kv/large "@$work/large" "${allowed[@]}" --header 'Content-Type:
 early_ends 'without TLS'
 streams_are_free 'without TLS'
 
-test_case 'the server stops with all that is open'
+test_case 'the server stops with all these connections open'
 stop_server
 is 'exit status' $? 0
 wait

@@ -29,7 +29,7 @@ is 'what was answered' "$(split)" $'HTTP/1.1: 201 200, 0 in one piece\nHTTP/2: 2
 stop_server
 is 'its exit status' $? 0
 
-test_case 'with TLS a head without its body is acknowledged at once'
+test_case 'a head without its body is acknowledged at once over TLS'
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
     -subj /CN=localhost -addext subjectAltName=DNS:localhost \
     -addext basicConstraints=critical,CA:FALSE \

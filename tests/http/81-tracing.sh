@@ -23,7 +23,7 @@ wait_for_line() {
     lines_of "$1" "$2"
 }
 
-test_case 'the identifier of a client comes back'
+test_case 'the X-Request-Id of a client comes back'
 for version in http1.1 http2-prior-knowledge; do
     request PUT /kv/a/1 '{"n":1}' -H 'X-Request-Id: mine-1' "--$version"
     header X-Request-Id mine-1
@@ -34,7 +34,7 @@ for version in http1.1 http2-prior-knowledge; do
     header X-Request-Id mine-2
 done
 
-test_case 'what is not well formed does not'
+test_case 'a malformed X-Request-Id or traceparent is replaced by a new identifier'
 for id in 'a b' 'a"b' "$(printf 'x%.0s' {1..65})" 'a=b' ''; do
     answers 404 GET /kv/a/none '' -H "X-Request-Id: $id"
     header X-Request-Id '????????????????'
@@ -43,13 +43,13 @@ request GET /kv/a/none '' -H "traceparent: 00-$trace-0000000000000000-01"
 header X-Request-Id '????????????????'
 header Server-Timing ''
 
-test_case 'others need none'
+test_case 'a successful reply has no identifier and no timing unless requested'
 request GET /kv/a/1
 header X-Request-Id ''
 header Server-Timing ''
 
 
-test_case 'every error has one, another one each time'
+test_case 'every error has an identifier of its own'
 request GET /kv/a/none
 first=$(header_value X-Request-Id)
 request GET /kv/a/none
@@ -58,7 +58,7 @@ is 'one is the other' "$([ "$first" = "$(header_value X-Request-Id)" ] && echo y
 request GET /nowhere
 header X-Request-Id '????????????????'
 
-test_case 'a client that asks for it is told where the time went'
+test_case 'a client that asks for it gets Server-Timing'
 request GET /kv/a/1 '' -H 'Prefer: server-timing'
 header Server-Timing 'total;dur=*.*, handle;dur=*'
 request PUT /kv/a/1 '{"n":1}' -H 'Prefer: wait=1, server-timing'
@@ -68,13 +68,13 @@ header Server-Timing 'total;dur=*, handle;dur=*'
 request GET /kv/a/1 '' -H 'Prefer: server-timings'
 header Server-Timing ''
 
-test_case 'a head as large as can be has room for both headers'
+test_case 'the largest head has room for both headers of tracing'
 answers 200 GET /kv/a/1 '' -H 'X-Request-Id: large' -H 'Prefer: server-timing' \
     -H "X-Fill: $(printf 'x%.0s' {1..10500})"
 header X-Request-Id large
 header Server-Timing 'total;*'
 
-test_case 'nothing of this is in the log unless it is asked for'
+test_case 'the log has no line for a request unless it is requested'
 is 'lines about requests' "$(grep -c 'event=\(request\|slow-request\) ' "$log")" 0
 
 stop_server
@@ -109,7 +109,7 @@ id=$(header_value X-Request-Id)
 line=$(wait_for_line request "$id")
 is 'what is known of it' "$(field_of route "$line") $(field_of status "$line")" 'none 400'
 
-test_case 'every reply that has a line has an identifier, another one each time'
+test_case 'every reply with a line in the log has an identifier of its own'
 ids() {
     local version method path body
     for version in http1.1 http2-prior-knowledge; do
@@ -135,7 +135,7 @@ ids() {
 ids >"$work/ids"
 is 'how many' "$(grep -cE '^[0-9a-f]{16}$' "$work/ids") $(sort -u "$work/ids" | wc -l)" '40 40'
 
-test_case 'no key and no value is in the log'
+test_case 'the log has no key and no value'
 is 'lines with a key or a value' "$(grep -c 'secret' "$log")" 0
 
 stop_server
@@ -161,7 +161,7 @@ is 'entries of a stream' "$(($(field_of entries_read "$line") >= 5))" 1
 is 'bytes of a stream' "$(field_of bytes_out "$line")" "$(stat -c %s "$answer")"
 is 'the time of a stream' "$(field_of stream_ms "$line" | grep -cE '^[0-9]+\.[0-9]{3}$')" 1
 
-test_case 'slow requests are kept, the newest first'
+test_case '/slow has slow requests, the newest first'
 answers 200 GET /slow
 field .slowMs 0
 field '.requests[0] | [.method, .route, .target, .status, .requestId, .entriesRead >= 5]' \
@@ -192,7 +192,7 @@ request GET '/slow?limit=1000'
 field '.requests | length' 128
 field '[.requests[].endedAt] | . == (sort | reverse)' true
 
-test_case 'with tokens the lines say whose request it was, and /slow is for administrators'
+test_case 'log lines name the token, and /slow is for administrators'
 stop_server
 start_server --slow-ms 0 --token-file "$work/token"
 admin=$(head -1 "$work/token")

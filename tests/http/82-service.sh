@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../lib/http.sh"
 start_server
 
-test_case 'the service names its parts, which are there'
+test_case 'GET / names the parts of the service, which are there'
 answers 200 GET /
 for link in $(value '.links[]'); do
     request OPTIONS "$link"
@@ -14,7 +14,7 @@ named=$(value '.links[] | split("/")[1]' | sort)
 is 'what it has' "$("$KINDEX" serve --print-routes | awk '{ print $2 }' | cut -d / -f 2 | sort -u |
     grep -vx 'v2\|problems\|openapi.yaml\|')" "$named"
 
-test_case 'the service lives, is ready and has a version'
+test_case 'the service is alive, ready and has a version'
 answers 200 GET /livez
 field .ok true
 answers 200 GET /readyz
@@ -33,7 +33,7 @@ request GET /version
 is 'it was started just now' "$(($(date +%s) - $(value .startedAt) / 1000 < 600))" 1
 field '[.name, .version]' "[\"kindex\",\"$("$KINDEX" --version | cut -d' ' -f2)\"]"
 
-test_case 'the document of the interface is served as it is in the source'
+test_case '/openapi.yaml and /openapi.json are served as they were built'
 answers 200 GET /openapi.yaml
 header Content-Type application/yaml
 is 'the difference' "$(cmp "$answer" "$(dirname "$0")/../../openapi.yaml" 2>&1)" ''

@@ -54,7 +54,7 @@ histograms() {
         END { print seen " histograms" }' "$1"
 }
 
-test_case 'every histogram is one'
+test_case 'every histogram has rising buckets, a sum and a count'
 is 'the findings' "$(histograms "$answer" | grep -v ' histograms$')" ''
 is 'there are many' "$(($(histograms "$answer" | sed -n 's/ histograms$//p') > 8))" 1
 sed '0,/_bucket{le="0.001"} .*/s//_bucket{le="0.001"} 99/' "$answer" >"$work/shrinks"
@@ -74,7 +74,7 @@ measured() {
     [ "$(sizes)" = "$before" ]
 }
 
-test_case 'the store is measured'
+test_case 'metrics show the store'
 wait_until measured
 is 'keys' "$(sample kindex_keys)" 10
 is 'bytes of the entries' "$(sample 'kindex_store_bytes{file="entries"}')" "$(stat -c %s "$work/data/entries.db")"
@@ -85,7 +85,7 @@ is 'the queue has a limit' "$(sample kindex_commits_queued_max)" 4096
 is 'pages in the cache' "$(($(sample kindex_page_cache_bytes) >= 8388608))" 1
 is 'descriptors' "$(($(sample process_open_fds) < $(sample process_max_fds)))" 1
 
-test_case 'watches, connections and indexes are measured'
+test_case 'metrics show watches, connections and indexes'
 curl --silent --no-buffer "$url/watch?key=m/1" >"$work/events" &
 watcher=$!
 watched() {
@@ -105,7 +105,7 @@ until_field .state done GET /indexes/by_n/verify
 metrics
 is 'findings of a verification' "$(sample 'kindex_index_verify_problems{index="by_n",kind="missing"}')" 0
 
-test_case 'a backup has its time'
+test_case 'metrics show the time of a backup'
 is 'before' "$(sample kindex_backup_last_success_timestamp_seconds)" 0
 before=$(date +%s)
 curl --silent --output "$work/backup" "$url/backup"
@@ -113,7 +113,7 @@ metrics
 after=$(sample kindex_backup_last_success_timestamp_seconds)
 is 'after' "$((after >= before))" 1
 
-test_case 'the names are those that deploy/README.md lists, each with help and type'
+test_case 'the metrics are those that deploy/README.md lists, each with help and type'
 names() { sed -nE "s/^# $1 (kindex_[a-z_]*) .*/\1/p" "$answer" | sort; }
 names TYPE >"$work/types"
 names HELP >"$work/helps"
@@ -124,7 +124,7 @@ grep -oE '^\| `kindex_.*' "$(dirname "$0")/../../deploy/README.md" | sed 's/ | .
 is 'what is served and not listed, or the other way round' \
     "$(comm -3 "$work/types" "$work/listed" | tr -d '\t')" ''
 
-test_case 'labels name no key'
+test_case 'labels of metrics name no key'
 is 'lines with a key' "$(grep -vE '^#' "$answer" | grep -cE '"(m|none|20|21)"|m/')" 0
 
 # ---- kindex top --------------------------------------------------------------
@@ -145,13 +145,13 @@ is 'requests of a route' "$(jq -c '.routes[] | select(.route == "/kv/..." and .m
 is 'latencies' "$(jq -c '[.routes[] | .p50Ms <= .p99Ms] | all' <<<"$out")" true
 is 'the index' "$(jq -c '.indexes' <<<"$out")" '[{"name":"by_n","state":"ready","entries":8,"progress":1}]'
 
-test_case 'an index that is being built shows how far it is'
+test_case 'kindex top shows how far an index is that is being built'
 request POST '/indexes?paused=true' '{"name":"by_rest","prefix":["m"],"fields":["/n"]}'
 kindex top --once
 ends 0
 is 'its line' "$(grep -cE '^by_rest +building .* [0-9.]+ %$' <<<"$out")" 1
 
-test_case 'on a terminal it is drawn again and again, of the time in between'
+test_case 'kindex top on a terminal redraws its report, of the time in between'
 drawn() { [ "$(grep -c 'the last' "$work/screen")" -ge 3 ]; }
 : >"$work/screen"
 script -qfc "exec '$KINDEX' top --every 100ms" "$work/screen" >"$work/null" 2>&1 </dev/null &
@@ -164,7 +164,7 @@ is 'the last picture shows only its own requests' \
 kill $typist
 wait $typist 2>"$work/null"
 
-test_case 'few requests in many minutes are not none'
+test_case 'kindex top does not round few requests in many minutes to none'
 curl -s "$url/metrics" | awk '$1 == "process_start_time_seconds" { $2 = sprintf("%.3f", $2 - 1000) }
     $1 ~ /^kindex_http_requests_total.*"GET"/ { $2 = 10 } { print }' >"$work/earlier"
 node -e 'const fs = require("fs");
@@ -180,7 +180,7 @@ ends 0
 is 'their rate' "$(awk '$1 == "GET" && $2 == "/kv/..." { print ($3 > 0 && $3 < 0.1) }' <<<"$out")" 1
 wait $listener
 
-test_case 'without a server there is nothing to show'
+test_case 'kindex top without a server reports that no server answers'
 stop_server
 kindex top --once
 ends 5
@@ -188,7 +188,7 @@ complains 'no server answers'
 kindex top --every 1ms
 ends 2
 
-test_case 'the time of a backup is known after a restart, also after a crash; a torn note is ignored'
+test_case 'the time of a backup survives a restart and a crash; a torn note is ignored'
 start_server
 metrics
 is 'after a restart' "$(sample kindex_backup_last_success_timestamp_seconds)" "$after"

@@ -18,7 +18,7 @@ for accept in 'text/html;q=0, */*' 'application/xhtml+xml' 'text/htmlx'; do
 done
 answers 200 GET /
 
-test_case 'the page has a nonce that is used once, and a policy with it'
+test_case 'the page of the console has a nonce that is used once, and a policy with it'
 answers 200 GET /console
 header Content-Type 'text/html*'
 header Cache-Control no-store
@@ -35,7 +35,7 @@ cp "$answer" "$work/page"
 request GET /console
 is 'whether the nonce is another' "$(grep -c "$nonce" "$answer")" 0
 
-test_case 'each file is as in the source, for ever, and packed for those that can unpack'
+test_case 'each file of the console is as in the source, cached for ever, and compressed on request'
 version=$(grep -o '~[0-9a-f]*' "$work/page" | sort -u)
 is 'the versions in the page' "$(wc -l <<<"$version")" 1
 for file in "$here"/../../api/console/*.{js,css,svg}; do
@@ -58,7 +58,7 @@ done
 request GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip, ZSTD;q=0.5'
 header Content-Encoding zstd
 
-test_case 'nothing else is there'
+test_case 'the console has no other paths'
 for path in /console/ "/console/$version/none.js" "/console/$version/" /console/~000000000000/app.js /console/app.js \
     "/console/$version/../../version" "/console/$version/console.c" "/console/$version/index.html"; do
     request GET "$path" '' --path-as-is
@@ -69,7 +69,7 @@ answers 400 GET "/console/$version/app.js?x=1"
 answers 200 HEAD /console
 stop_server
 
-test_case 'the console can be left out'
+test_case 'the console can be turned off'
 start_server --console off
 for path in /console "/console/$version/app.js"; do
     answers 404 not-found GET "$path"

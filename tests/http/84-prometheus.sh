@@ -65,7 +65,7 @@ alerts_of() { api alerts ".data.alerts[].labels | select(.alertname == \"$1\") |
 conflict_is_seen() { [ "$(alerts_of KindexIndexConflicted)" = by_twice ]; }
 absence_is_seen() { [ "$(alerts_of KindexDown)" = some ]; }
 
-test_case 'the rules do what their tests say'
+test_case 'the alert rules pass their tests'
 is 'promtool test rules' "$(promtool test rules "${stories[@]}" >"$work/promtool" 2>&1 || cat "$work/promtool")" ''
 
 test_case 'the test of a rule fails without it'
@@ -95,7 +95,7 @@ curl --silent "$url/metrics" >"$work/metrics"
 is 'what promtool says of /metrics' "$(promtool check metrics <"$work/metrics" 2>&1)" ''
 is 'the names' "$(expressions names "$work/metrics" "$dashboard" "$rules")" ok
 
-test_case 'a rule that names an unknown metric is found'
+test_case 'a rule or panel that names an unknown metric is found'
 sed '0,/kindex_txn_total/s//kindex_txns_total/' "$rules" >"$work/wrong.yaml"
 is 'the finding' "$(expressions names "$work/metrics" "$work/wrong.yaml" | head -1)" \
     'KindexCommitErrors: there is no metric kindex_txns_total'
@@ -115,7 +115,7 @@ wait_until all_evaluated
 is 'their health' "$(api rules '[.data.groups[].rules[] | .health] | unique')" '["ok"]'
 is 'their number' "$(api rules '[.data.groups[].rules[]] | length')" "$(grep -c -- '- alert:' "$rules")"
 
-test_case 'every panel of the dashboard has something to show'
+test_case 'every panel of the dashboard has data'
 wait_until shows_all
 is 'the panels' "$shown" ok
 sed '0,/sum by (method, route) (rate/s//sum by (method, route) (rat/' "$dashboard" >"$work/wrong.json"
@@ -126,7 +126,7 @@ wait_until conflict_is_seen
 is 'the index of the alert' "$(alerts_of KindexIndexConflicted)" by_twice
 is 'alerts that did not wait' "$(api alerts '[.data.alerts[] | select(.state == "firing") | .labels.alertname]')" '[]'
 
-test_case 'a server that is gone is noticed'
+test_case 'an alert fires when the server is gone'
 stop_server
 wait_until is_down
 wait_until absence_is_seen

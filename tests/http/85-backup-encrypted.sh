@@ -31,7 +31,7 @@ kindex index add by_email users email --unique
 kindex set users/1 '{"email":"a@x.org"}'
 whole_list >"$work/list"
 
-test_case 'keygen makes two files, and never over existing ones'
+test_case 'keygen makes two files, and never overwrites existing ones'
 kindex keygen "$work/key"
 ends 0
 complains 'keep it on another machine'
@@ -72,7 +72,7 @@ for place in new piped; do
     rm -r "$work/data"
 done
 
-test_case 'without the key, with another, or with the public one nothing is restored'
+test_case 'an encrypted backup is restored only with its secret key'
 restore "$work/backup"
 ends 1
 complains 'it is encrypted; --decrypt-with names the file'
@@ -93,7 +93,7 @@ restore "$work/backup" --decrypt-with "$work/missing"
 ends 1
 complains 'No such file'
 
-test_case 'a backup that was changed, cut, continued or reordered is refused'
+test_case 'an encrypted backup that was changed, cut, continued or reordered is refused'
 size=$(stat -c %s "$work/backup")
 start=$((19 + 80 + 24)) chunk=$((65536 + 17))
 is 'several chunks' "$((size > start + 3 * chunk))" 1
@@ -127,7 +127,7 @@ restore "$work/changed" --decrypt-with "$work/key"
 ends 1
 nothing_restored
 
-test_case 'an option that cannot be followed is refused'
+test_case 'invalid options of encryption are refused'
 kindex backup --link --encrypt-to "$work/key.pub"
 ends 2
 restore "$work/backup" --archive "$work" --decrypt-with "$work/key"

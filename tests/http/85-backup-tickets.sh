@@ -11,7 +11,7 @@ members() { zstd -dcq "$answer" 2>"$work/null" | tar -t 2>"$work/null"; }
 start_server --slow-ms 0
 request PUT /kv/a 1
 
-test_case 'a ticket is an address of one backup'
+test_case 'a ticket is the address of one backup'
 answers 201 POST /backup/tickets
 header Cache-Control no-store
 address=$(value .address)
@@ -27,7 +27,7 @@ answers 404 not-found GET "/backup/tickets/${address:16:20}"
 answers 400 unknown-parameter POST '/backup/tickets?x=1'
 answers 413 payload-too-large POST /backup/tickets x
 
-test_case 'the command prints the whole address'
+test_case 'kindex backup --link prints the whole address of a ticket'
 program backup --link
 is 'exit status' $code 0
 link=$(cat "$work/said")
@@ -50,7 +50,7 @@ answers 200 GET "$address"
 answers 201 POST /backup/tickets
 second=$(value .address)
 
-test_case 'a download that was begun without tokens is cut off when the first one is made'
+test_case 'a download begun without tokens is cut off when the first token is made'
 request GET "$first"
 request GET "$second"
 for i in {1..400}; do
@@ -74,7 +74,7 @@ exec 3<&-
 wait $curl
 is 'curl misses the end' "$(cat "$work/exit")" 18
 
-test_case 'with tokens only an administrator for all keys makes one, and it needs none'
+test_case 'only an administrator of all keys makes a ticket, which needs no token'
 answers 404 not-found GET "$old"
 stop_server
 start_server
@@ -90,7 +90,7 @@ is 'the last member' "$(members | tail -1)" SHA256SUMS
 is 'the audit has its maker, and not the ticket' \
     "$(grep 'operation=getBackupByTicket' "$log" | grep -c "token=${keeper:7:16} status=200")" 1
 
-test_case 'a ticket ends with the token of its maker'
+test_case 'a ticket expires with the token of its maker'
 answers 201 POST /backup/tickets '' --header "Authorization: Bearer $keeper"
 address=$(value .address)
 program token revoke "${keeper:7:16}"

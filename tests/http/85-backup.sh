@@ -41,7 +41,7 @@ unpack "$backup" "$work/members"
 is 'the checksums' "$(cd "$work/members" && sha256sum -c SHA256SUMS 2>&1 | grep -vc ': OK$')" 0
 is 'the tables' "$(cd "$work/members" && ls ./*.db | tr '\n' ' ')" './catalog.db ./entries.db ./expiry.db '
 
-test_case 'without a name it goes to standard output'
+test_case 'kindex backup without a name writes to standard output'
 "$KINDEX" backup >"$work/piped" 2>"$work/null"
 is 'the exit status' $? 0
 "$KINDEX" restore "$work/piped" --data "$work/far/off/from-pipe" 2>"$work/null"
@@ -104,7 +104,7 @@ is 'a later versionstamp' $? 0
 is 'far later, as others may have been given' "$((16#${out:0:16} > 1 << 40))" 1
 first=$out
 
-test_case 'another restore of the same backup gives none of the versionstamps of the first again'
+test_case 'a second restore of a backup gives none of the versionstamps of the first'
 kindex restore "$backup" --data "$work/second"
 stop_server
 mv "$work/data" "$work/first"
@@ -115,7 +115,7 @@ kindex set more 2
 [[ $out > $first ]]
 is 'a later versionstamp' $? 0
 
-test_case 'a restore that had nothing to read is not in the way of the next'
+test_case 'a restore that had nothing to read does not prevent the next'
 "$KINDEX" restore "$work/misspelt" --data "$work/again" 2>"$work/complaint"
 is 'exit status' $? 1
 is 'what is left' "$(ls -A "$work/again")" ''
@@ -133,13 +133,13 @@ kindex restore "$backup" --data "$work/data"
 ends 1
 complains 'is not empty'
 
-test_case 'a terminal is shown how far both are'
+test_case 'a terminal shows the progress of a backup and a restore'
 shown=$(terminal "$KINDEX backup $work/shown")
 is 'of a backup' "$(grep -c 'MB saved .*%' <<<"$shown")" 1
 shown=$(terminal "$KINDEX restore $work/shown --data $work/shown.d")
 is 'of a restore' "$(grep -c 'MB read .*%' <<<"$shown")" 1
 
-test_case 'what is missing on the command line is told'
+test_case 'incomplete arguments of restore are refused'
 kindex restore "$backup"
 ends 2
 kindex restore --data "$work/x"
@@ -165,7 +165,7 @@ for i in {1..15}; do
     complains 'flipped'
 done
 
-test_case 'a backup that breaks off is refused, at any length'
+test_case 'a backup cut at any length is refused'
 for i in {1..5}; do
     head -c "$(some_place "$backup")" "$backup" >"$work/cut"
     restore "$work/cut"
@@ -186,7 +186,7 @@ is 'the note' "$(ls "$work/new/restoring")" "$work/new/restoring"
 is 'the exit status' $? 1
 is 'why' "$(grep -c 'restore into it was interrupted' "$work/refusal")" 2
 
-test_case 'a restore does not continue in what a refused one left, and says what to do'
+test_case 'a restore refuses to continue in the remains of a refused one, and says what to do'
 kindex restore "$backup" --data "$work/new"
 ends 1
 complains 'has the files of a restore that failed; remove it'
@@ -203,7 +203,7 @@ for gone in log.0000000001 entries.db; do
     complains 'checksums'
 done
 
-test_case 'a page that was changed is found by its own checksum'
+test_case 'a changed page is found by its own checksum'
 kindex backup "$work/later"
 unpack "$work/later" "$work/members"
 flip "$work/members/entries.db" $((4096 * 20 + 2000))
@@ -213,7 +213,7 @@ restore "$work/changed"
 ends 1
 complains 'page 20 of entries.db has a wrong checksum'
 
-test_case 'members that would leave the directory are refused'
+test_case 'a backup with members outside of the directory is refused'
 mkdir "$work/evil"
 echo x >"$work/evil/a"
 (cd "$work/evil" && tar --zstd -cf "$work/evil.tar.zst" --transform 's,a,../a,' -P a)
@@ -251,7 +251,7 @@ kindex restore "$work/paused" --data "$work/unpaused"
 ends 0
 complains ' verified'
 
-test_case 'a restore says of an index that is not ready that nothing was compared'
+test_case 'a restore reports that an index which is not ready was not compared'
 kindex set twin/1 '{"n":1}'
 kindex set twin/2 '{"n":1}'
 kindex index add by_twin twin n --unique

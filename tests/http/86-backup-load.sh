@@ -27,7 +27,7 @@ backups=$(some_of 20)
 is 'what the ledger says' "$(load "$backups")" "$backups backups, 0 wrong"
 [ -z "$broken" ] || grep level=error "$log"
 
-test_case 'the writers have not been held up by them'
+test_case 'the writers were not held up by backups'
 commits=$(sed -n 's/ commits$//p' "$work/load")
 is 'commits' "$([ "$commits" -gt $((500 + 25 * backups)) ] && echo many || echo "$commits")" many
 stop_server

@@ -66,7 +66,7 @@ for name in s3:// s3://b s3://backups/ s3://backups//x s3://backups/a/../b 's3:/
 done
 rm -r "$work/data"
 
-test_case 'while every request fails a server starts, serves and keeps its log'
+test_case 'a server starts, serves and keeps its log while every request to S3 fails'
 fault error 1 .
 archiving
 answers 201 PUT /kv/early 1
@@ -115,7 +115,7 @@ is 'log files' "$(objects 'log.*.zst' | sed 's/^[1-9][0-9]*$/many/')" many
 is 'nothing half done in the data directory' "$(find "$work/data" -name 'archive-*')" ''
 is 'no key in the log' "$(grep -c S3RVER "$log")" 0
 
-test_case 'restores to a versionstamp, to a time and to the end have the entries of then'
+test_case 'restores from S3 to a versionstamp, to a time and to the end have the entries of then'
 for round in 2 5; do
     read -r stamp _ <"$work/point.$round"
     restore --to "$stamp"
@@ -132,7 +132,7 @@ restore
 ends 0
 same_as "$work/list.8"
 
-test_case 'restores whose downloads are cut, slow or fail have the entries of then'
+test_case 'restores from S3 whose downloads are cut, slow or fail have the entries of then'
 fault cut 2 'GET.*(zst|tail)' error 3 . slow 9 .
 restore
 ends 0
@@ -181,7 +181,7 @@ restore
 ends 0
 same_as "$work/list.9"
 
-test_case 'a server whose archive hangs stops all the same, and archives at its next start'
+test_case 'a server whose S3 archive hangs stops all the same, and archives at its next start'
 archiving --archive-interval 24h
 kindex set before '"the silence"'
 fault hang 1 .
@@ -199,7 +199,7 @@ restore
 ends 0
 same_as "$work/list.10"
 
-test_case 'a damaged data directory is restored from there at the next start'
+test_case 'a damaged data directory is restored from S3 at the next start'
 cp -r "$work/data" "$work/whole"
 printf 'xxxx' | dd of="$work/data/entries.db" bs=1 seek=9000 conv=notrunc status=none
 archiving --archive-interval 24h
@@ -212,7 +212,7 @@ mv "$work/whole" "$work/data"
 # What it has archived itself since, if it came to that, is another continuation.
 find "$bucket" -mindepth 1 -maxdepth 1 ! -path "$timeline" -exec rm -r {} +
 
-test_case 'old backups go, with the log before them'
+test_case 'old backups in S3 are removed, with the log before them'
 archiving --archive-keep 2
 few() { [ "$(find "$timeline" -name 'base-*_object' | wc -l)" -le 2 ]; }
 wait_until few
@@ -224,7 +224,7 @@ restore
 ends 0
 same_as "$work/list.10"
 
-test_case 'an object that S3 lost without a word is missed by a restore: a log file, and a piece of one'
+test_case 'a restore notices an object that S3 lost: a log file, and a piece of one'
 archive=s3://backups/lost
 rm -rf "$work/data"
 archiving --archive-interval 24h

@@ -21,7 +21,7 @@ archiving
 kindex index add by_email users email --unique
 kindex index add by_color users color --store value
 
-test_case 'a backup is in the archive soon, in a directory of the timeline'
+test_case 'a backup is soon in the archive, in a directory of the timeline'
 there_is_one() { [ "$(bases)" -ge 1 ]; }
 wait_until there_is_one
 is 'the timeline' "$(ls "$archive")" "$(cat "$work/data/timeline")"
@@ -45,7 +45,7 @@ for round in {1..14}; do
     echo "$out $(date -u +%FT%T.%3NZ)" >"$work/point.$round"
 done
 
-test_case 'the log is in the archive, more than one file of it, and goes from the directory'
+test_case 'the archive has more than one file of the log, which are removed from the directory'
 stop_server
 is 'log files' "$(find "$archive" -name 'log.*.zst' | wc -l | sed 's/[2-9]/many/')" many
 is 'what recovery does not need' "$(ls "$work/data/log.0000000001" 2>&1 | grep -c 'No such')" 1
@@ -70,12 +70,12 @@ for round in 3 12; do
     same_as "$work/list.$round"
 done
 
-test_case 'without a point it goes as far as the archive does'
+test_case 'a restore without a point goes as far as the archive does'
 restore
 ends 0
 same_as "$work/list.14"
 
-test_case 'a point before the first backup, or after the end, is refused'
+test_case 'a restore to a point before the first backup, or after the end, is refused'
 restore --to 2001-01-01T00:00:00Z
 ends 1
 complains 'no backup from before'
@@ -196,7 +196,7 @@ is 'and not the second' "$(grep -c '"again"' "$work/restored")" 0
 rm -r "$both/$(cat "$work/data/timeline")" "$work/data"
 mv "$work/second" "$work/data"
 
-test_case 'a copy of a data directory is told that another server archives under its name'
+test_case 'a copy of a data directory is warned that another server archives under its name'
 cp -r "$work/data" "$work/copy"
 archiving
 listed() {
@@ -220,7 +220,7 @@ wait "$copy"
 stop_server
 rm -rf "$archive/$(cat "$work/copy/timeline")" "$work/copy"
 
-test_case 'old backups go, with the log before them'
+test_case 'old backups in the archive are removed, with the log before them'
 archiving --archive-keep 2
 few() { [ "$(find "$archive/$(cat "$work/data/timeline")" -name 'base-*' | wc -l)" -le 2 ]; }
 wait_until few

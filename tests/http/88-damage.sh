@@ -74,7 +74,7 @@ cp -r "$archive" "$work/good-archive"
 tail=$(find "$archive" -name 'log.*.tail')
 live=$(basename "$tail" .tail)
 
-test_case 'without an archive a flipped bit in any table is refused, and says what to do'
+test_case 'a flipped bit in any table is refused without an archive, with what to do'
 for table in entries.db entries.db entries.db expiry.db catalog.db; do
     fresh_copy
     place=$(some_place "$work/data/$table")
@@ -84,7 +84,7 @@ for table in entries.db entries.db entries.db expiry.db catalog.db; do
     refused
 done
 
-test_case 'a page that is half another one, or lies elsewhere, is refused'
+test_case 'a page that is half of another one, or in another place, is refused'
 fresh_copy
 damage='a torn page' expected='page 7 of entries.db has a wrong checksum'
 dd if="$work/data/entries.db" of="$work/data/entries.db" bs=512 skip=$((9 * 8)) \
@@ -106,7 +106,7 @@ for table in entries.db expiry.db catalog.db; do
     refused
 done
 
-test_case 'files go aside into a directory of their own, if there is one of that second'
+test_case 'damaged files are set aside into a new directory, also if one of that second exists'
 fresh_copy
 for ((i = 0; i < 900; i++)); do
     printf 'damaged-%(%Y%m%dT%H%M%SZ)T\n' $((EPOCHSECONDS + i))
@@ -152,7 +152,7 @@ damage='nothing touched' expected='page 1 of entries.db has a wrong checksum'
 refused
 is 'the directories' "$(diff -r "$work/before" "$work/data" && echo same)" same
 
-test_case 'with an archive it is restored: flipped bits in tables'
+test_case 'flipped bits in tables are restored from the archive'
 for table in entries.db entries.db entries.db entries.db expiry.db catalog.db; do
     fresh_copy
     place=$(some_place "$work/data/$table")
@@ -208,7 +208,7 @@ done <<END
 0400 $live
 END
 
-test_case 'damage in the archive leaves a sound store alone, and is repaired'
+test_case 'a damaged archive leaves a sound store alone, and is repaired'
 fresh_copy
 place=$(some_place "$tail" "$(stat -c %s "$tail")")
 flip "$tail" "$place"
@@ -232,7 +232,7 @@ stop_server
 is 'there is a copy' "$([ -s "$tail" ] && echo yes)" yes
 is 'the copy' "$(cmp "$tail" "$work/data/$live" 2>&1 | grep -vc 'EOF on')" 0
 
-test_case 'flipped bits in the log that the archive has, of which the library would say that it ends there'
+test_case 'flipped bits in log that the archive has are repaired, though the library would see its end there'
 for i in 1 2 3; do
     fresh_copy
     place=$(some_place "$work/data/$live" "$(stat -c %s "$tail")")
@@ -270,7 +270,7 @@ for i in 1 15 29; do
     rm -rf "$work/untouched"
 done
 
-test_case 'with an archive a flipped bit in the log before a kill is restored, with nothing lost'
+test_case 'a flipped bit in the log before a kill is restored from the archive, with nothing lost'
 killed_copy --archive "$archive"
 it_is_archived() { grep -q 'needle-30\.' "$(find "$archive" -name 'log.*.tail')"; }
 cp -r "$work/data" "$work/archived"
@@ -289,7 +289,7 @@ for i in 1 30; do
     mended
 done
 
-test_case 'log that the archive lacks and that cannot be read is not skipped: the server refuses, until the file is whole'
+test_case 'unreadable log that the archive lacks is not skipped: the server refuses until the file is whole'
 killed_copy
 cp "$work/data/$live" "$work/whole"
 flip_needle 15 "$work/data/$live"
@@ -305,7 +305,7 @@ cp "$work/whole" "$work"/data/damaged-*/"$live"
 mended
 cp "$work/wanted-before" "$work/wanted"
 
-test_case 'tables that are gone, all of them, and a log that is gone as well'
+test_case 'tables that are all gone, and a log that is gone as well, are restored from the archive'
 fresh_copy
 damage='a table is gone'
 rm "$work/data/entries.db"
@@ -315,7 +315,7 @@ damage='the log is gone'
 rm "$work/data/$live"
 mended
 
-test_case 'what the archive has not got of the log is taken from the damaged directory'
+test_case 'log that the archive lacks is taken from the damaged directory'
 fresh_copy
 damage='a later log'
 start_server
@@ -329,7 +329,7 @@ flip "$work/data/entries.db" 9000
 cp -r "$work/data" "$work/later"
 mended
 
-test_case 'the second start repairs what an interrupted repair has left'
+test_case 'the second start completes an interrupted repair'
 later_copy() {
     fresh_copy
     rm -rf "$work/data"
@@ -358,7 +358,7 @@ touch "$work/data/restoring" "$work/data/format"
 cp "$work/good/$live" "$work/data/"
 mended
 
-test_case 'an archive that is damaged too: the server refuses, and all files are kept'
+test_case 'a damaged store with a damaged archive is refused, and all files are kept'
 fresh_copy
 flip "$work/data/entries.db" 9000
 base=$(find "$archive" -name 'base-*')

@@ -12,7 +12,7 @@ stepped_down() {
     [ "$(grep -c 'event=restarting reason=step-down' "$log")" = "$1" ]
 }
 
-test_case 'either node shows both, with role, address, position and version'
+test_case 'GET /cluster of either node shows both, with role, address, position and version'
 node_start one
 node_start two
 for name in one two; do
@@ -32,7 +32,7 @@ request PUT /kv/a '2'
 until_field ".batch > $before and .nodes[0].batch > $before and .nodes[1].batch > $before" true GET /cluster
 field '[.nodes[].lag] | max < 100' true
 
-test_case 'the command line shows them as a table and as JSON'
+test_case 'kindex cluster status shows the nodes as a table and as JSON'
 kindex cluster status
 ends 0
 is 'lines' "$(wc -l <"$work/out")" 3
@@ -40,7 +40,7 @@ is 'the active one' "$(grep -c "^one  *active .*http://127.0.0.1:${ports[one]}$"
 kindex cluster status -o json
 is 'nodes' "$(jq '.nodes | length' "$work/out")" 2
 
-test_case 'the active node steps down, asked at a standby, and the other one is active at once'
+test_case 'the active node steps down when asked through a standby, and the other one takes over at once'
 at two
 kindex cluster step-down
 ends 0
@@ -52,7 +52,7 @@ header Kindex-Node two
 until_field '[.nodes[] | [.node, .role]] == [["one","standby"],["two","active"]]' true GET /cluster
 is 'the process that stepped down' "$(kill -0 "${pids[one]}" && echo there)" there
 
-test_case 'without another node it takes the lease again'
+test_case 'a node that stepped down takes the lease again if there is no other'
 node_end one TERM
 at two
 kindex cluster step-down
@@ -61,7 +61,7 @@ wait_until stepped_down 2
 until_status 200 GET /kv/a
 header Kindex-Node two
 
-test_case 'nothing is lost: that is said, and shown without a change'
+test_case 'accept-loss reports when nothing is lost, and --dry-run changes nothing'
 kindex cluster accept-loss --engine "$address" --dry-run
 ends 0
 complains 'no node has seen more than the database has'
@@ -79,7 +79,7 @@ older_state() {
         FROM old WHERE facts.k = old.k;
         DELETE FROM kindex.log WHERE batch > (SELECT batch FROM kindex.meta); COMMIT"
 }
-test_case 'commits that the database lost are noticed: no node is active, and all say why'
+test_case 'no node is active after the database lost commits, and all say why'
 node_start one
 at two
 until_field '.nodes | length' 2 GET /cluster
@@ -106,7 +106,7 @@ for _ in {1..100}; do # more than a lease takes
 done
 expect 503 no-active-node
 
-test_case 'after it was accepted a node is active, and no versionstamp comes twice'
+test_case 'a node is active after accept-loss, and repeats no versionstamp'
 kindex cluster accept-loss --engine "$address"
 ends 0
 complains 'accepted'
@@ -119,7 +119,7 @@ is 'what is noted' "$(postgres_query store 'SELECT count(*) FROM kindex.lost')" 
 until_field '[.nodes[].role] | sort' '["active","standby"]' GET /cluster
 
 # What the nodes would do without the memory of what they have seen.
-test_case 'nodes that have seen nothing serve the older state, and give a versionstamp twice'
+test_case 'nodes without memory of the lost commits serve the older state, and repeat a versionstamp'
 for name in one two; do
     node_end $name TERM
 done
@@ -137,7 +137,7 @@ body_is 4
 request PUT /kv/a '6'
 is 'the versionstamp again' "$(jq -r .versionstamp "$answer")" "$lost"
 
-test_case 'after a restore of the database its versionstamps are made to leap'
+test_case 'accept-loss raises versionstamps after a restore of the database'
 kindex cluster accept-loss --engine "$address"
 kindex cluster step-down
 wait_until stepped_down 3
@@ -146,7 +146,7 @@ request PUT /kv/a '7'
 is 'far above' "$(jq -r --arg lost "$lost" '.versionstamp > $lost' "$answer")" true
 is 'the leaps' "$(grep -c 'event=versionstamps-raised' "$log")" 2
 
-test_case 'another batch in the place of one that was lost is noticed by the node that made that one'
+test_case 'a node notices that another batch has taken the place of its own lost one'
 postgres_query store 'DROP TABLE old; CREATE TABLE old AS SELECT k, v FROM kindex.entries UNION ALL
     SELECT k, v FROM kindex.facts' >"$work/null"
 answers 200 PUT /kv/a '8'

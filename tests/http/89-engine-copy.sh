@@ -36,7 +36,7 @@ same() { # NAME NAME
     done
 }
 
-test_case 'a data directory gets entries of all kinds, indexes, times, tokens and an outcome'
+test_case 'a data directory gets entries of all kinds, indexes, expiries, tokens and an outcome'
 serve
 request POST /indexes '{"name":"by_age","prefix":["people"],"fields":["/age"]}'
 request POST /indexes '{"name":"by_mail","prefix":["people"],"fields":["/mail"],"unique":true}'
@@ -62,11 +62,11 @@ repeated=$(jq -r .versionstamp "$answer")
 describe directory
 is 'entries' "$(($(wc -l <"$work/directory.entries") > 48000))" 1
 
-test_case 'while a server has it, it is not copied'
+test_case 'a data directory in use by a server is not copied'
 refuses "$work/data" "$database" 'is used by another process'
 stop_server
 
-test_case 'a directory is copied into a database, and every index is verified'
+test_case 'a data directory is copied into a database, and every index is verified'
 copy "$work/data" "$database"
 ends 0
 complains 'copied 48'
@@ -80,13 +80,13 @@ serve --engine "$database"
 describe database
 same directory database
 
-test_case 'with the outcome of a write that is repeated, and higher versionstamps after it'
+test_case 'a copied store has the outcome of a repeated write, and higher versionstamps after it'
 gives .versionstamp "$repeated" POST /kv/once '1' "${once[@]}" "${bearer[@]}"
 answers 201 PUT /kv/new '1' "${bearer[@]}"
 is 'a higher versionstamp' "$(jq -r --arg last "$(jq -rs 'map(.versionstamp) | max' "$work/directory.entries")" \
     '.versionstamp > $last' "$answer")" true
 
-test_case 'while a server has the database, it is not copied'
+test_case 'a database in use by a server is not copied'
 refuses "$database" "$work/back" 'in use'
 describe database
 stop_server
@@ -102,7 +102,7 @@ describe back
 same database back
 stop_server
 
-test_case 'a target with a store, or with other files, is refused and unchanged'
+test_case 'a copy into a place with a store, or with other files, is refused, and changes nothing'
 refuses "$work/first" "$database" 'there is a store in it'
 refuses "$database" "$work/data" 'there is a store in it'
 mkdir "$work/other"
@@ -114,7 +114,7 @@ describe after
 same back after
 stop_server
 
-test_case 'a source without a store, and places of the same kind, are refused'
+test_case 'a copy from a place without a store, or between places of one kind, is refused'
 refuses "$work/nothing" "$empty" 'there is no store in it'
 is 'what was made' "$(ls -d "$work/nothing" 2>"$work/null")" ''
 refuses "$empty" "$work/nothing" 'there is no store in it'
@@ -125,7 +125,7 @@ ends 2
 kindex engine copy --from "$work/data"
 ends 2
 
-test_case 'an index that lost a row on the way is found'
+test_case 'a copy finds an index that lost a row on the way'
 postgres_query store "CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN RETURN NULL; END'"
 empty_database() {
@@ -191,7 +191,7 @@ is_no_store "$database" --engine "$database"
 refuses "$work/data" "$database" 'a copy into it did not end'
 refuses "$database" "$work/part2" 'a copy into it did not end'
 
-test_case 'without its mark it would be taken for a store, without the declared indexes'
+test_case 'a database of a killed copy without its mark would be taken for a store without its indexes'
 postgres_query store "DELETE FROM kindex.facts WHERE k = 'format'"
 serve --engine "$database"
 answers 200 GET /kv/people/=77

@@ -36,7 +36,7 @@ same() {
     done
 }
 
-test_case 'the active node answers, over both protocols and in all sizes'
+test_case 'a standby forwards to the active node, over both protocols and in all sizes'
 answers 201 PUT '/kv/a/x%2Fy' '{"n":1}' "${json[@]}"
 header Kindex-Node active
 head -c 700000 /dev/zero | tr '\0' x | sed 's/^/"/; s/$/"/' >"$work/large"
@@ -57,7 +57,7 @@ same GET '/kv?key=%5B%22a%22%2C%22x%2Fy%22%5D'
 same POST /get '{"keys":[["a","x/y"],["none"]]}' "${json[@]}"
 same GET /indexes
 
-test_case 'clients of KV Connect are led to the node that they have asked'
+test_case 'a standby sends clients of KV Connect to its own address'
 for version in 1 2 3; do
     answers 200 POST / "{\"supportedVersions\":[$version]}" "${json[@]}"
     header Kindex-Node active
@@ -99,7 +99,7 @@ answers 200 POST /bulk "@$work/lines" --header 'Content-Type: application/x-ndjs
 is 'lines that were stored' "$(grep -c '"end":true,"lines":3000' "$answer")" 1
 gives .count 3000 GET '/count?prefix=bulk'
 
-test_case 'a large body goes along, with and without Expect'
+test_case 'a standby forwards a large body, with and without Expect'
 {
     printf '{"mutations":[{"type":"set","key":["body"],"value":"'
     cat "$work/large" | tr -d '"\n'
@@ -111,7 +111,7 @@ answers 200 POST /atomic "@$work/body" "${json[@]}" --header 'Transfer-Encoding:
 answers 200 POST /atomic "@$work/body" "${json[@]}" --http2-prior-knowledge
 
 for version in --http1.1 --http2-prior-knowledge; do
-    test_case "a watch sends each event when it happens ($version)"
+    test_case "a forwarded watch sends each event when it happens ($version)"
     watch 'prefix=w' $version
     request PUT /kv/w/1 '"one"'
     wait_until has_events 2
@@ -122,7 +122,7 @@ for version in --http1.1 --http2-prior-knowledge; do
     end_watch
 done
 
-test_case 'each header that a handler reads goes along, or is the business of the standby'
+test_case 'a standby forwards each header that a handler reads, or handles it itself'
 grep -rhoE '(header|says)\(request, "[^"]+"' "$here"/../../api | sed 's/.*"\(.*\)"/\1/' | sort -u >"$work/read"
 sed -n '/^static const char \*const SENT/,/};/s/^ *"\(.*\)",$/\1/p' "$here/../../api/forward/transfer.c" >"$work/sent"
 printf '%s\n' Access-Control-Request-Method Content-Length Expect Origin Sec-Fetch-Mode Sec-Fetch-Site \
@@ -130,17 +130,17 @@ printf '%s\n' Access-Control-Request-Method Content-Length Expect Origin Sec-Fet
 is 'headers that are read' "$(($(wc -l <"$work/read") > 15))" 1
 is 'of them, those that do not' "$(grep -vxFf "$work/sent" "$work/read")" ''
 
-test_case 'requests that another node has sent are not sent on'
+test_case 'a standby does not forward requests that another node has forwarded'
 answers 503 no-active-node GET /kv/a '' --header 'Kindex-Hop: 1'
 header Kindex-Node standby
 header Retry-After 1
 
-test_case 'a standby counts the requests that it has sent on'
+test_case 'a standby counts the requests that it has forwarded'
 request GET /metrics
 is 'answered' "$(($(sed -n 's/^kindex_forwarded_total{result="answered"} //p' "$answer") > 50))" 1
 is 'anything else' "$(grep '^kindex_forwarded_total' "$answer" | grep -v answered | grep -vc ' 0$')" 0
 
-test_case 'when the active one is frozen, what was sent may have been done, and is not sent again'
+test_case 'a write forwarded to a frozen node is unknown, and not sent again'
 kill -STOP "$active"
 curl --silent --output "$work/write" --request PUT --data '"late"' "$url/kv/frozen" &
 writer=$!
@@ -155,7 +155,7 @@ kill -KILL "$active"
 wait "$active" 2>"$work/null"
 gives .count 3000 GET '/count?prefix=bulk'
 
-test_case 'with TLS its certificate is checked, by the authorities of --peer-ca'
+test_case 'a standby checks the certificate of the active node, by --peer-ca'
 active=''
 stop_server
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
@@ -184,7 +184,7 @@ answers 200 PUT /kv/a/x%2Fy '{"n":2}' "${json[@]}" --oauth2-bearer "$(cat "$work
 wait_until has_events 2
 event 2 '[.entries[].value.n]' '[2]'
 
-test_case 'when the active node is killed, a watch ends as if it had stopped'
+test_case 'a forwarded watch ends in order when the active node is killed'
 kill -KILL "$active"
 wait "$watcher"
 is 'the exit status of curl' $? 0

@@ -60,14 +60,14 @@ slow() {
     is 'its Retry-After' "$(grep -ic '^retry-after: 1' "$work/$1.head")" 1
 }
 
-test_case 'entries are stored, and indexed'
+test_case 'entries are stored and indexed before the database freezes'
 answers 201 PUT /kv/people/1 '{"name":"Ada","age":36}'
 answers 201 PUT /kv/people/2 '{"name":"Bob","age":50}'
 request POST /indexes '{"name":"by_age","prefix":["people"],"fields":["/age"]}'
 until_field .state ready GET /indexes/by_age
 gives '[.entries[].value.age]' '[36,50]' GET '/list?index=by_age'
 
-test_case 'metrics and the checks of /readyz are complete'
+test_case 'metrics and the checks of /readyz are complete before the database freezes'
 answers 200 GET /metrics
 is 'lines of the index' "$(grep -c 'kindex_index_state{index="by_age"' "$answer")" 6
 answers 200 GET '/readyz?verbose=true'
@@ -78,7 +78,7 @@ field '.checks[] | select(.name == "indexes") | .state' ok
 # is so slow that the reads end before, it is tried again.
 waits=yes
 for attempt in 1 2 3; do
-    test_case "while the database is frozen, what needs no rows is answered before what does (attempt $attempt)"
+    test_case "while the database is frozen, requests without rows are answered before those with rows (attempt $attempt)"
     freeze
     is 'answers of the database' "$(timeout 2 psql --no-psqlrc --quiet --tuples-only \
         --host="$KX_POSTGRES" --username=kindex --dbname=store --command='SELECT 1')" ''
@@ -105,11 +105,11 @@ for attempt in 1 2 3; do
 done
 is 'the list waited' $waits yes
 
-test_case 'metrics are there without figures of indexes'
+test_case 'metrics are served without the figures of indexes while the database is frozen'
 answers 200 GET /metrics
 is 'lines of the process' "$(grep -c '^kindex_build_info' "$answer")" 1
 
-test_case 'what does is answered 503 in time'
+test_case 'reads of rows are answered 503 in time while the database is frozen'
 for name in entry1 entry2 entry3 entry4 entry5 entry6 list lines many tree watch; do
     wait_until is_answered $name
     slow $name
@@ -117,12 +117,12 @@ done
 answers 503 GET '/list?prefix=people'
 answers 200 GET /livez
 
-test_case 'a write is answered 503 as well, and the process lives'
+test_case 'a write is answered 503 while the database is frozen, and the process lives'
 ask write --request PUT --data '{"name":"Cyd","age":20}' "$url/kv/people/3"
 is 'its status' "$(cat "$work/write.status")" 503
 answers 200 GET /livez
 
-test_case 'when the database answers again, so does the service'
+test_case 'the service recovers when the database answers again'
 thaw
 until_status 200 GET '/list?index=by_age'
 field '[.entries[].value.age] | contains([36,50])' true

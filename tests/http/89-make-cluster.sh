@@ -35,7 +35,7 @@ database() {
         --username=kindex --dbname=kindex --command="$2"
 }
 
-test_case 'three nodes answer, and one serves what another has written'
+test_case 'three nodes of make cluster answer, and one serves what another has written'
 cluster_start
 at 0
 answers 201 PUT /kv/a '1'
@@ -104,7 +104,7 @@ is 'what it is answered' "$(sed 's/503/201/' "$work/put.status")" 201
 until_status 200 GET /kv/cancelled
 body_is 2
 
-test_case 'all of it stops with the command, and its data are there the next time'
+test_case 'make cluster stops all its processes, and has its data the next time'
 cluster_end
 is 'processes' "$(pgrep -f -c -- "$place/")" 0
 cluster_start

@@ -13,14 +13,14 @@ takes() { # EXPECTED: whether it is active, and how often it became so
         sed 's/.* //' | paste -sd ' ')" "$1"
 }
 
-test_case 'the first one is active'
+test_case 'the first node is active'
 node_start one
 answers 201 PUT /kv/a '1'
 header Kindex-Node one
 gives '.checks[] | select(.name == "role").state' ok GET '/readyz?verbose=1'
 takes '1 1'
 
-test_case 'the second one is a standby: it is ready, and answers what needs no entries'
+test_case 'the second node is a standby: it is ready, and answers what needs no entries'
 node_start two --forward off
 is 'what it says' "$(grep -c 'is a standby for' "$work/greeting")" 1
 answers 200 GET '/readyz?verbose=1'
@@ -34,7 +34,7 @@ takes '0 0'
 is 'the epochs of both' "$(grep '^kindex_epoch ' "$answer")" \
     "$(curl --silent "http://127.0.0.1:${ports[one]}/metrics" | grep '^kindex_epoch ')"
 
-test_case 'a standby says which node is active'
+test_case 'a standby names the active node'
 answers 503 no-active-node GET /kv/a
 header Retry-After 1
 header Kindex-Node two
@@ -44,7 +44,7 @@ answers 503 no-active-node POST /atomic '{"mutations":[]}'
 answers 503 no-active-node GET /indexes
 answers 404 not-found GET /nowhere
 
-test_case 'with --forward redirect it points there, with the same path and query'
+test_case 'a standby with --forward redirect answers 307 with the same path and query'
 node_end two TERM
 node_start two --forward redirect
 curl --silent --head --request GET "$url/kv/a%20b?x=%26" >"$work/redirect"
@@ -56,7 +56,7 @@ KX_RECORD= request PUT /kv/b '2' --location
 expect 201
 header Kindex-Node one
 
-test_case 'when the active one stops, the other one takes over at once'
+test_case 'a standby takes over at once when the active node stops'
 node_end one TERM
 is 'its exit status' $? 0
 until_status 200 GET /kv/b
@@ -65,7 +65,7 @@ header Kindex-Node two
 answers 200 PUT /kv/b '3'
 takes '1 1'
 
-test_case 'when it is killed as well, and the one that comes back is a standby'
+test_case 'a standby takes over when the active node is killed, and the node that returns is a standby'
 node_start one --forward redirect
 node_end two KILL
 at one
@@ -101,7 +101,7 @@ is 'the number of its last batch' "$(curl --silent "$url/metrics" | grep '^kinde
     "kindex_batch $(postgres_query store 'SELECT batch FROM kindex.meta')"
 at one
 
-test_case 'without the database no node answers from memory for longer than a lease'
+test_case 'no node answers from memory for longer than a lease without the database'
 postgres_stop
 at two
 until_status 503 GET /kv/b
@@ -130,7 +130,7 @@ is_locked() {
     [ "$(postgres_query store "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")" = 1 ]
 }
 
-test_case 'a node that is frozen in a batch does not keep the store: its session is ended'
+test_case 'a node that is frozen in a batch loses the store: its session is ended'
 signal one TERM
 signal two TERM
 wait "${pids[one]}" "${pids[two]}"
@@ -142,7 +142,7 @@ body_is 4
 wait $session
 is 'the session' "$(grep -c 'terminating connection' "$work/session")" 1
 
-test_case 'where that session cannot be found, the store is taken after its end'
+test_case 'the store is taken after the frozen session ends, if it cannot be found'
 node_end one TERM
 lock 'pid = NULL'
 node_start one
@@ -152,7 +152,7 @@ postgres_query store "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activ
 until_status 200 GET /kv/b
 body_is 4
 
-test_case 'nodes that run when a later version changes the tables apply nothing to them, and end'
+test_case 'running nodes end without a write when a later version changes the tables'
 node_start two
 at one
 batch='SELECT batch FROM kindex.meta'
@@ -172,7 +172,7 @@ is 'what they say' "$(grep -c 'the tables have format 3.*use a newer one' "$log"
 is 'the number of the last batch' "$(postgres_query store "$batch")" "$before"
 postgres_query store 'UPDATE kindex.meta SET format = 2'
 
-test_case 'a bad name, address or way to forward is refused'
+test_case 'an invalid node name, address or way to forward is refused'
 for bad in '--node a:b' '--node ' '--advertise ftp://a' '--advertise http://a/b' '--forward away'; do
     "$KINDEX" serve --engine "$address" "${bad%% *}" "${bad#* }" 2>"$work/refused"
     is "the exit status of $bad" $? 2

@@ -65,7 +65,7 @@ min_pool_size=5'; do
     done
 done
 
-test_case 'in session mode entries are stored and read'
+test_case 'entries are stored and read through a pooler in session mode'
 begin_pooler session 'default_pool_size=50'
 start_server --engine "$address"
 request PUT /kv/people/1 '{"name":"Ada"}'
@@ -83,7 +83,7 @@ request GET '/list?prefix=people'
 field '[.entries[].value.name]' '["Ada","Bob"]'
 
 # The pooler refuses connections at once for server_login_retry.
-test_case 'and when the database has'
+test_case 'the service recovers through a pooler after a restart of the database'
 postgres_stop
 until_status 503 PUT /kv/people/3 '{"name":"Cyd"}'
 postgres_resume || exit 1

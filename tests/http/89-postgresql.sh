@@ -19,7 +19,7 @@ refused() {
     [ "$(grep -c -- "$wanted" "$work/refused")" = 1 ] || cat "$work/refused"
 }
 
-test_case 'entries are stored and read, alone, together and by a list'
+test_case 'entries are stored in PostgreSQL and read, alone, together and by a list'
 serve
 answers 201 PUT /kv/people/1 '{"name":"Ada","age":36}'
 answers 200 POST /atomic '{"mutations":[{"type":"set","key":["people","2"],"value":{"name":"Bob","age":50}},
@@ -28,7 +28,7 @@ gives .name Bob GET /kv/people/2
 gives '[.entries[].value.name]' '["Ada","Bob","Cyd"]' GET '/list?prefix=people'
 is 'the data directory' "$(ls "$work/data" 2>&1 | grep -c db)" 0
 
-test_case 'an index is built over them, and lists them in its order'
+test_case 'an index in PostgreSQL is built over entries, and lists them in its order'
 request POST /indexes '{"name":"by_age","prefix":["people"],"fields":["/age"]}'
 until_field .state ready GET /indexes/by_age
 gives '[.entries[].value.age]' '[20,36,50]' GET '/list?index=by_age'
@@ -55,24 +55,24 @@ until_field .state ready GET /indexes/by_v
 is 'rows that are left of the conflicts' "$(postgres_query store \
     "SELECT count(*) FROM kindex.entries WHERE rest <> ''")" 0
 
-test_case 'there is no backup, and the answer says what makes one'
+test_case 'a backup is refused with PostgreSQL, and the hint names its own tools'
 answers 501 no-backup GET /backup
 
-test_case 'after a stop and a start everything is there'
+test_case 'entries and indexes in PostgreSQL survive a restart'
 stop_server
 is 'its exit status' $? 0
 serve
 gives .name Cyd GET /kv/people/3
 gives '.entries[0].value.age' 20 GET '/list?index=by_age&limit=1'
 
-test_case 'after a kill as well: the start waits for the end of the lease'
+test_case 'entries in PostgreSQL survive a kill: the start waits for the lease to expire'
 answers 201 PUT /kv/people/4 '{"name":"Dan","age":70}'
 kill -KILL "$server"
 wait "$server" 2>"$work/null"
 serve
 gives '.entries[0].value.name' Dan GET '/list?index=by_age&reverse=1&limit=1'
 
-test_case 'without the database a write and a read are answered 503, and /livez 200'
+test_case 'a write and a read are answered 503 without the database, and /livez 200'
 postgres_stop
 answers 503 database-unreachable PUT /kv/people/5 '{"name":"Eve","age":1}'
 header Retry-After 1
@@ -96,7 +96,7 @@ answers 404 GET /kv/nothing/like/it
 until_status 201 PUT /kv/people/7 '{"name":"Gil","age":3}'
 
 # Such as an error of its disk.
-test_case 'a read is refused where the database lacks the epoch of the node, as a primary does that was replaced'
+test_case 'a read is refused when the database lacks the epoch of the node, as a replaced primary does'
 answers 200 GET '/list?limit=1'
 postgres_query store 'UPDATE kindex.meta SET epoch = epoch - 1'
 answers 503 database-unreachable GET '/list?limit=1'
@@ -104,7 +104,7 @@ is 'what the log says' "$(($(grep -c event=database-replaced "$log") > 0))" 1
 postgres_query store 'UPDATE kindex.meta SET epoch = epoch + 1'
 until_status 200 GET '/list?limit=1'
 
-test_case 'a renewal of the lease that the database refuses is not the last one'
+test_case 'a refused renewal of the lease is retried'
 postgres_query store "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN RAISE EXCEPTION USING ERRCODE = ''58030''; END'"
 postgres_query store 'CREATE TRIGGER refuse BEFORE UPDATE ON kindex.lease FOR EACH ROW
@@ -123,7 +123,7 @@ says_wait() {
     request GET '/readyz?verbose=1'
     grep -q 'Commits wait for a standby of the database' "$answer"
 }
-test_case 'while commits wait for a standby of the database, /readyz and the log say so'
+test_case '/readyz and the log say when commits wait for a standby of the database'
 settings "SET synchronous_standby_names = 'nowhere'"
 wait_until says_wait
 is 'lines of the log' "$(grep -c 'event=database .*commits wait for a standby' "$log")" 1
@@ -191,7 +191,7 @@ is 'the line of the log' "$(grep -c 'event=database-resolved applied=1' "$log")"
 until_status 200 GET /kv/people/10
 
 # The holder keeps the last rows of log only. Here the row is of another batch.
-test_case 'of which the log has no row any more, it is unknown'
+test_case 'a commit with a lost answer is unknown when the log has no row of it'
 rm "$work/port"
 postgres_query store "CREATE FUNCTION renumber() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN NEW.batch := NEW.batch + 1; RETURN NEW; END'"
@@ -208,7 +208,7 @@ is 'lines of the log' "$(grep -c 'event=database-resolved' "$log")" 2
 until_status 200 GET /kv/people/11
 
 # As a node does that was frozen, and another took the store over meanwhile.
-test_case 'a server whose lease was taken away applies nothing, and begins again'
+test_case 'a server whose lease was taken away applies nothing, and starts over'
 rm "$work/port"
 postgres_query store "BEGIN; UPDATE kindex.lease SET epoch = epoch + 1, holder = 'another',
     node = 'another', until = clock_timestamp() + interval '4 seconds';
@@ -239,7 +239,7 @@ is_quiet() {
     [ "$(postgres_query store "SELECT count(*) FROM pg_stat_activity WHERE datname = 'store'
         AND state <> 'idle' AND pid <> pg_backend_pid()")" = 0 ]
 }
-test_case 'a process that takes the lease again, beside another one, does not write its earlier epoch'
+test_case 'a process that takes the lease again beside another one does not write its earlier epoch'
 settings "SET synchronous_standby_names = 'nowhere'"
 "$KINDEX" serve --listen 0 --engine "$address" 2>"$work/late" &
 late=$!
@@ -266,7 +266,7 @@ kill "$late"
 wait "$late"
 postgres_query store "UPDATE kindex.lease SET until = '1970-01-01'"
 
-test_case 'tables of an earlier format are refused, until they are upgraded by a command; newer ones always'
+test_case 'tables of an earlier format are refused until a command upgrades them, newer ones always'
 postgres_query store "ALTER TABLE kindex.meta ADD holder text NOT NULL DEFAULT '',
     ADD pid int4, ADD pid_since timestamptz, ADD node text, ADD address text, ADD until timestamptz"
 postgres_query store 'UPDATE kindex.meta SET format = 1; DROP TABLE kindex.lease, kindex.seen'
@@ -312,7 +312,7 @@ for setting in fsync full_page_writes; do
     wanted="$setting is off" refused --engine "$address"
     settings "RESET $setting"
 
-    test_case "$setting is turned off by a reload: nothing is acknowledged until it is on again"
+    test_case "after a reload turns $setting off, nothing is acknowledged until it is on again"
     serve
     settings "SET $setting = off"
     until_status 503 PUT /kv/people/8 '{"name":"Hal","age":4}'
@@ -326,7 +326,7 @@ for setting in fsync full_page_writes; do
     stop_server
 done
 
-test_case 'a database that can only be read is refused'
+test_case 'a read-only database is refused'
 postgres_query store 'ALTER DATABASE store SET default_transaction_read_only = on'
 wanted='read-only' refused --engine "$address"
 PGOPTIONS='-c default_transaction_read_only=off' postgres_query store \
@@ -342,7 +342,7 @@ test_case 'an address with more hosts than ports, or too many, is refused'
 wanted='as many ports' refused --engine 'postgresql:///store?host=/tmp,/tmp,/tmp&port=1,2'
 wanted='has 9 hosts' refused --engine 'postgresql:///store?host=/tmp,/tmp,/tmp,/tmp,/tmp,/tmp,/tmp,/tmp,/tmp'
 
-test_case 'the password is read from a file'
+test_case 'the password of the database is read from a file'
 echo secret >"$work/password"
 serve --engine-password-file "$work/password"
 gives .name Ada GET /kv/people/1
@@ -396,7 +396,7 @@ is 'single look-ups, and others' "$found" '1 1'
 stop_server
 postgres_query store 'ALTER DATABASE store RESET log_statement'
 
-test_case 'the last entry is there with all others at the end'
+test_case 'the last entry is stored with all others at the end'
 serve
 gives .name Gil GET /kv/people/7
 

@@ -16,7 +16,7 @@ read_after() {
     request GET "$2" '' --header "Kindex-After: $1"
 }
 
-test_case 'a write says its position, and a standby answers a read that waits for it'
+test_case 'a write returns its position, and a standby answers a read that waits for it'
 node_start one
 node_start two
 at one
@@ -39,7 +39,7 @@ header Kindex-At ''
 request GET /kv/users/ada
 header Kindex-Node one
 
-test_case 'a write through the standby says its position as well'
+test_case 'a write through a standby returns its position, too'
 answers 201 PUT /kv/users/bob '{"email":"b@example.org","color":"red"}'
 header Kindex-Node one
 read_after "$(of_header Kindex-At)" '/kv/users/bob?consistency=session'
@@ -90,7 +90,7 @@ request GET '/kv/users/ada?consistency=eventual&fields=/color'
 header Kindex-Node two
 body_is '{"color":"blue"}'
 
-test_case 'what a client sends that is wrong is said by both nodes'
+test_case 'both nodes refuse malformed levels and positions'
 for name in one two; do
     at $name
     answers 400 bad-parameter GET '/kv/users/ada?consistency=weak'
@@ -104,7 +104,7 @@ for text in 3 3. .3 3.4.5 3.x -3.4; do
     expect 400 bad-request
 done
 
-test_case 'a position of the future is waited for, and then refused'
+test_case 'a read at a position of the future waits, and is then refused'
 read_after "${first%.*}.99999999" '/kv/users/ada?consistency=session'
 expect 503 not-caught-up
 header Kindex-Node two
@@ -117,7 +117,7 @@ at one
 read_after '99999999.0' '/count?prefix=users&consistency=session'
 expect 200
 
-test_case 'a standby reads by an index from the moment it is declared, and by none that is dropped'
+test_case 'a standby reads by an index from its declaration on, and by no dropped one'
 request POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/email"],"unique":true}'
 until_field .state ready GET /indexes/by_email
 at two
@@ -141,7 +141,7 @@ read_after "$position" '/list?index=by_email&consistency=session'
 expect 404 index-not-found
 header Kindex-Node two
 
-test_case 'a standby that lacks the file of --token-file answers no read itself, as it cannot check rights'
+test_case 'a standby without the file of --token-file answers no read itself'
 node_end two TERM
 node_start two --token-file "$work/none"
 at two
@@ -153,7 +153,7 @@ is 'the file' "$([ -e "$work/none" ] && echo made)" ''
 node_end two TERM
 node_start two
 
-test_case 'tokens are those of the database: a new one is valid at once, a revoked one never again'
+test_case 'a standby accepts a new token at once, and a revoked one never again'
 token() { # NAME RIGHTS
     timeout "$longest" "$KINDEX" token create "$@"
 }
@@ -188,7 +188,7 @@ with "$admin" '/kv/users/ada?consistency=eventual'
 expect 200
 header Kindex-Node two
 
-test_case 'a list that a standby has begun is cut off with its token: it does not look like all of it'
+test_case 'a list of a standby is cut off without an end line when its token is revoked'
 for i in {1..500}; do
     printf '{"key":["rows",%d],"value":{"n":%d,"fill":"%060000d"}}\n' "$i" "$i" "$i"
 done >"$work/rows"
@@ -220,7 +220,7 @@ done
 at two
 
 # Until it is active itself, which a strong read shows.
-test_case 'while the active node is frozen, reads of these levels are answered'
+test_case 'a standby answers eventual reads while the active node is frozen'
 signal one STOP
 for _ in {1..1000}; do
     with "$admin" '/kv/users/ada?consistency=eventual'
@@ -250,7 +250,7 @@ with "$(cat "$work/token")" /kv/users/ada
 expect 401 unauthorized
 header Kindex-Node two
 
-test_case 'where no node has been active for seconds, a standby shows nothing'
+test_case 'a standby answers no read when no node has been active for seconds'
 postgres_query store "INSERT INTO kindex.lost VALUES (1, 99, 99999999, 'none', 0)"
 for name in one two; do
     at $name

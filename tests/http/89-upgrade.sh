@@ -11,13 +11,13 @@ unpack
 psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=kindex --dbname=store \
     --set=ON_ERROR_STOP=1 --file="$old/dump.sql" >"$work/null"
 
-test_case 'the tables have an earlier format, and are refused'
+test_case 'tables of an earlier format are refused'
 is 'the format' "$(postgres_query store 'SELECT format FROM kindex.meta')" 1
 timeout "$longest" "$KINDEX" serve --listen 0 --engine "$address" >"$work/refused" 2>&1
 is 'its exit status' $? 1
 is 'what it says' "$(grep -c 'run kindex cluster upgrade' "$work/refused")" 1
 
-test_case 'a command upgrades them; the answers are as they were'
+test_case 'kindex cluster upgrade upgrades the tables; the answers are as they were'
 "$KINDEX" cluster upgrade --engine "$address" 2>"$work/null"
 is 'its exit status' $? 0
 : >"$log"
@@ -35,7 +35,7 @@ body_is '{"name":"Ada","email":"ada@new.org"}'
 answers 409 unique-violation PUT /kv/users/new '{"email":"FAY@example.org"}'
 is 'wrong indexes' "$(wrong)" ''
 
-test_case 'planted: an answer of an entry that was changed is found'
+test_case 'the comparison finds a changed entry'
 node "$here/upgrade_data.js" compare "$url" "$old/answers" >"$work/compared"
 is 'it says' "$(grep -c '^GET /kv/users/=1 /email: "Ada@Example.org" is now "ada@new.org"$' "$work/compared")" 1
 finish

@@ -17,13 +17,13 @@ done
 enough() { [ "$(cat "$work"/stored.* | wc -l)" -ge 100 ]; }
 wait_until enough
 
-test_case 'the server ends in order, in the middle of writes'
+test_case 'a server stops in order in the middle of writes'
 stop_server
 is 'its exit status' $? 0
 wait "${writers[@]}"
 is 'the log of its end' "$(grep -c event=stopping "$log")" 1
 
-test_case 'nothing that was acknowledged is missing after the restart'
+test_case 'every acknowledged write is there after a restart'
 start_server
 request GET '/list?prefix=w' '' -H 'Accept: application/x-ndjson'
 jq -r 'select(.key) | "\(.key[1]) \(.key[2])"' "$answer" | sort >"$work/there"
@@ -32,20 +32,20 @@ is 'the entries missing' "$(comm -13 "$work/there" "$work/stored")" ''
 # A write may have been stored without its answer getting through: one each.
 is 'the entries without an answer' "$(($(comm -23 "$work/there" "$work/stored" | wc -l) <= 4))" 1
 
-test_case 'the index is as the entries are'
+test_case 'the index equals the entries after a restart'
 request GET '/list?prefix=by_v' '' -H 'Accept: application/x-ndjson'
 jq -r 'select(.key) | .key[1] | sub("\\."; " ")' "$answer" | sort >"$work/indexed"
 is 'the difference' "$(diff "$work/there" "$work/indexed")" ''
 request GET /indexes/by_v
 field '[.state, .entries]' "[\"ready\",$(wc -l <"$work/there")]"
 
-test_case 'versionstamps continue where they were'
+test_case 'versionstamps continue after a restart'
 request GET '/list?prefix=w' '' -H 'Accept: application/x-ndjson'
 last=$(jq -r 'select(.key) | .versionstamp' "$answer" | sort | tail -1)
 request PUT /kv/after 1
 is 'the order' "$([[ $(value .versionstamp) > $last ]] && echo later)" later
 
-test_case 'a server killed in the middle has everything that it acknowledged, too'
+test_case 'every acknowledged write is there after SIGKILL'
 for client in 5 6; do
     i=0
     while answered=$(curl -s -o "$work/null" -w '%{http_code}' -X PUT "$url/kv/w/$client/=$i" -d "{\"v\":\"$client.$i\"}"); do

@@ -23,7 +23,7 @@ says() {
     is "what it says about $1" "$(grep -c "$1" "$work/said")" 1
 }
 
-test_case 'a new directory has the number of this program'
+test_case 'a new data directory has the format of this program'
 start_server
 number=$(cat "$work/data/format")
 is 'the number' "$([ "$number" -ge 2 ] && echo a number)" 'a number'
@@ -69,7 +69,7 @@ says 'use the program that wrote the data'
 is 'a port' "$([ -e "$work/port" ] && echo there)" ''
 is 'the files' "$(sums | diff "$work/before" -)" ''
 
-test_case 'a malformed number is refused, too'
+test_case 'a data directory with a malformed format is refused'
 for text in '' 0 -1 two 2.5 99999999999999999999 ' 2' '2 3'; do
     echo "$text" >"$work/data/format"
     sums >"$work/before"
@@ -79,18 +79,18 @@ for text in '' 0 -1 two 2.5 99999999999999999999 ' 2' '2 3'; do
     is "the files with '$text'" "$(sums | diff "$work/before" -)" ''
 done
 
-test_case 'with the right number all of it is there again'
+test_case 'a refused data directory opens unchanged with the right format'
 echo "$number" >"$work/data/format"
 start_server
 gives .count 4 GET /count?prefix=users
 
-test_case 'the sums would show a change'
+test_case 'the checksums of the test would show a change'
 sums >"$work/before"
 request PUT /kv/changed 1
 is 'a difference' "$(sums | cmp -s "$work/before" - || echo differs)" differs
 stop_server
 
-test_case 'nothing of a later program looks damaged, with an archive neither'
+test_case 'damage in a data directory of a later program is not repaired, also with an archive'
 rm -rf "$work/data"
 archived() { [ -n "$(find "$work/archive" -name 'base-*.tar.zst')" ]; }
 start_server --archive "$work/archive"

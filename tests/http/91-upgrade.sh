@@ -29,7 +29,7 @@ for version in 0.1.0-first 0.1.0; do
     sed 's/.*/event=index-outdated index=& /' "$work/rebuilt" >>"$log"
     same_answers "$old/answers"
 
-    test_case "requests of a client of then change it ($version)"
+    test_case "data of $version take the requests of a client of then"
     request GET /kv/users/=1
     stamp=$(header_value ETag)
     answers 200 PUT /kv/users/=1 '{"name":"Ada","email":"ada@new.org"}' -H "If-Match: $stamp"
@@ -69,7 +69,7 @@ start_server
 same_answers "$old/answers"
 is 'wrong ones' "$(wrong)" ''
 
-test_case 'planted: a stamp, a value and an entry that are not as they were are found'
+test_case 'the comparison finds a changed versionstamp, a changed value and a missing entry'
 # planted FROM TO: in the first answer's body.
 planted() {
     head -n 1 "$old/answers" | node -e '
@@ -86,7 +86,7 @@ is 'a stamp' "$(planted '["counters","max"],"value":9,"versionstamp":"0' '["coun
 is 'a number' "$(planted 12345678901234567890 12345678901234567891)" '1 asked, 1 differ'
 is 'an entry' "$(planted '{"key":["users",1],' '{"key":["users",0],')" '1 asked, 1 differ'
 
-test_case 'planted: a damaged index is found'
+test_case 'the verification finds a damaged index'
 stop_server
 rm -rf "$work/data"
 tar -xzf "$(dirname "$0")/../data/damaged-index.tar.gz" -C "$work"

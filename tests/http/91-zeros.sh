@@ -28,7 +28,7 @@ migrated() {
     sed -n 's/.*event=index-outdated index=\([^ ]*\).*action=migrate.*/\1/p' "$log" | sort -u | tr '\n' ' '
 }
 
-test_case 'indexes without -0 are as they were, and are not built again'
+test_case 'indexes without -0 stay as they were, and are not built again'
 for name in unique_free by_free by_key conflicting; do
     request GET "/indexes/$name"
     field '.state | IN("ready", "conflicted")' true
@@ -37,7 +37,7 @@ done
 is 'by key' "$(keys by_key)" '-0 0'
 is 'the old values' "$(by unique_free)" 'zero one'
 
-test_case 'two that paused, and were migrating, still are'
+test_case 'indexes that were paused or migrating still are'
 for name in moving storing; do
     request GET "/indexes/$name"
     field .state migrating
@@ -45,7 +45,7 @@ for name in moving storing; do
     request POST "/indexes/$name/resume"
 done
 
-test_case 'indexes with -0 are replaced'
+test_case 'indexes with -0 are rebuilt'
 wait_until waiting
 is 'migrated' "$(migrated)" 'by_hand by_n by_n_down by_s_n moving storing totals unique_single unique_twice where_minus where_zero '
 is 'by n' "$(by by_n prefix==0)" 'deno minus zero'
@@ -62,12 +62,12 @@ gives '[.entries[] | [.key[1], .value.count]]' '[[-1,1],[0,3],[1,1]]' GET '/list
 is 'the moved one' "$(by moving)" 'less minus one zero'
 gives .store value GET '/indexes/storing'
 
-test_case 'index entries that were kept by hand for -0 are those for 0'
+test_case 'hand-kept index entries for -0 become those for 0'
 is 'the keys' "$(keys by_hand)" '0 1'
 answers 409 index-owned-key PUT /kv/by_hand/=-0/minus '"minus"'
 answers 200 PUT /kv/by_hand/=0/minus '"minus"'
 
-test_case 'a unique one in which 0 and -0 collide stays in its old form, and is conflicted'
+test_case 'a unique index in which 0 and -0 collide stays in its old form, and is conflicted'
 gives '[.state, .entries, .migration.state]' '["migrating",4,"conflicted"]' GET /indexes/unique_twice
 is 'its entries' "$(by unique_twice)" 'less minus zero one'
 request GET /indexes/unique_twice/get/=-0
@@ -79,7 +79,7 @@ answers 409 unique-violation PUT /kv/twice/more '{"n":-0.0}'
 request POST /explain '{"prefix":["twice"],"where":{"path":"/n","eq":0}}'
 field '.indexes[] | select(.index == "unique_twice").reasons[].code' not-ready
 
-test_case 'the same after another start, in which nothing begins again'
+test_case 'a second start changes no index again'
 stop_server
 : >"$log"
 start_server
@@ -94,7 +94,7 @@ gives .state ready GET /indexes/unique_twice
 answers 202 PATCH /indexes/unique_twice '{}'
 wait_until waiting
 
-test_case 'the conflict is resolved, and the index has the present form'
+test_case 'a unique index gets the present form when its conflict of 0 and -0 is resolved'
 request PUT /kv/twice/minus '{"n":5}'
 until_field .state ready GET /indexes/unique_twice
 is 'its entries' "$(by unique_twice)" 'less zero one minus'

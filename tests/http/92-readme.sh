@@ -60,6 +60,6 @@ while IFS= read -r readme <&4; do
     rm -rf "$work/here" "$work/data"
 done 4< <(find "$top/README.md" "$top/src" "$top/api" "$top/deploy" -name '*.md' | sort)
 
-test_case 'the documents have their commands'
+test_case 'each document has commands that were run'
 is count "$([ "$commands" -ge 40 ] && echo enough || echo "only $commands")" enough
 finish

@@ -20,7 +20,7 @@ told() {
     grep -qx "$1" "$work/told"
 }
 
-test_case 'READY=1 comes when requests are answered, STOPPING=1 at the end; a supervisor that says HUP does not end it'
+test_case 'READY=1 is sent when requests are answered, STOPPING=1 at the end; HUP does not end a supervised server'
 export NOTIFY_SOCKET=$work/socket
 listen_at "$NOTIFY_SOCKET"
 start_server
@@ -34,7 +34,7 @@ is 'the exit status' $? 0
 wait $listener
 is 'what was told' "$(cat "$work/told")" $'READY=1\nSTOPPING=1'
 
-test_case 'without a supervisor HUP comes from a terminal that was closed, and ends the server'
+test_case 'HUP ends a server without a supervisor, as a closed terminal sends it'
 unset NOTIFY_SOCKET
 start_server
 kill -HUP "$server"
@@ -43,7 +43,7 @@ is 'the exit status' $? 0
 server=''
 export NOTIFY_SOCKET=$work/socket
 
-test_case 'signals that tell other servers to open their logs again end nothing'
+test_case 'signals that reopen the logs of other servers do not end the server'
 start_server
 for signal in USR1 USR2; do
     kill -$signal "$server"

@@ -4,19 +4,19 @@
 . "$(dirname "$0")/../lib/http.sh"
 start_server --bodies-max 1MiB --value-max 4MiB
 
-test_case 'bodies beyond the limit are refused for now, and nothing is stored'
+test_case 'bodies beyond --bodies-max are refused with 503, and nothing is stored'
 { printf '"'; head -c 1500000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
 answers 503 overloaded PUT /kv/large "@$work/large"
 header Retry-After 1
 answers 404 GET /kv/large
 
-test_case 'over KV Connect in plain text, with the status that clients repeat'
+test_case 'KV Connect refuses bodies beyond --bodies-max in plain text, with a status that clients repeat'
 request POST /v2/atomic_write "@$work/large"
 is status "$status" 503
 header Content-Type 'text/plain*'
 header Retry-After 1
 
-test_case 'refused requests take no memory: bodies within the limit are still accepted'
+test_case 'refused bodies take no memory: bodies within the limit are still accepted'
 head -c 900000 "$work/large" >"$work/fits"
 printf '"' >>"$work/fits"
 for i in 1 2 3; do
@@ -24,7 +24,7 @@ for i in 1 2 3; do
 done
 stop_server
 
-test_case 'clients that do not read get a limited part of it, small requests are still answered'
+test_case 'clients that do not read get a limited part of the memory, and small requests are answered'
 start_server --bodies-max 8MiB
 { printf '"'; head -c 500000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
 for i in {1..12}; do
@@ -50,7 +50,7 @@ stop_server
 # cache may take is taken: it is full before.
 if [ "$times" -eq 1 ]; then
     start_server --bodies-max 64MiB --connections-per-address 4096
-    test_case 'the process takes what --cache and --bodies-max say and 64 MiB, and gives back'
+    test_case 'the process takes at most --cache, --bodies-max and 64 MiB, and returns memory'
     { printf '"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
     for i in {1..40}; do
         answers 201 PUT "/kv/values/=$i" "@$work/large" --header 'Content-Type: application/json'
@@ -77,7 +77,7 @@ fi
 
 # 6 KiB. The HTTP library has 16 KiB for each, of which a short request uses few.
 start_server --connections-per-address 4096
-test_case 'connections that are kept take little memory'
+test_case 'idle connections take little memory'
 read -r each answered < <(node "$(dirname "$0")/idle_many.js" 127.0.0.1 \
     "${url##*:}" "$server" 900)
 is 'answer, of 900' "$answered" 900

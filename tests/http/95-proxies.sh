@@ -58,13 +58,13 @@ begin_haproxy() {
 }
 
 serves_through() {
-    test_case "through $1 a host's name and an address come as they were sent"
+    test_case "$1 passes Host and the path on unchanged"
     answers 201 PUT "/kv/$1/a%2Fb/=%220%22" 1 "${json[@]}" "${through[@]}"
     gives '[.entries[].key]' "[[\"$1\",\"a/b\",\"0\"]]" GET "/list?prefix=$1" '' "${through[@]}"
     answers 421 host-not-allowed GET /version '' "${through[@]}" --header 'Host: evil.example'
     answers 201 PUT "/kv/$1/page" 1 "${json[@]}" "${through[@]}" --header "Origin: $url"
 
-    test_case "through $1 a body may be as large as the server takes it"
+    test_case "$1 passes a body as large as the server accepts"
     {
         printf '{"mutations":[{"type":"set","key":["%s","large"],"value":"' "$1"
         head -c 1000000 /dev/zero | tr '\0' x
@@ -72,7 +72,7 @@ serves_through() {
     } >"$work/large"
     answers 200 POST /atomic "@$work/large" "${json[@]}" "${through[@]}"
 
-    test_case "through $1 an event comes when it happens"
+    test_case "$1 passes an event on when it happens"
     watch "key=$1" "${through[@]}"
     request PUT "/kv/$1" 2 "${json[@]}" "${through[@]}"
     wait_until has_events 2
@@ -85,7 +85,7 @@ begin_nginx ''
 serves_through nginx
 end_proxy
 
-test_case 'without its line for the host nginx sends another name, which is refused'
+test_case 'nginx without its line for Host sends another one, which is refused'
 begin_nginx '/proxy_set_header Host/d'
 answers 421 host-not-allowed GET /version '' "${through[@]}"
 end_proxy

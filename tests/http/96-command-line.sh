@@ -6,7 +6,7 @@
 start_server
 export KINDEX_URL=$url
 
-test_case 'set stores a value and prints its versionstamp; get prints the value'
+test_case 'kindex set stores a value and prints its versionstamp; get prints the value'
 kindex set users/ada '{"name":"Ada","email":"ada@x.org"}'
 ends 0
 prints 00000000000000010000
@@ -16,7 +16,7 @@ prints '{"name":"Ada","email":"ada@x.org"}'
 request GET /kv/users/ada
 header ETag '"00000000000000010000"'
 
-test_case 'parts of keys have their types; a space need not be escaped'
+test_case 'keys on the command line have parts with types; a space need not be escaped'
 kindex set users/=42 -t text 'forty two'
 ends 0
 kindex set 'a b/=42n/=true/ü?' 1
@@ -26,7 +26,7 @@ field '[.entries[].key]' '[["a b",{"type":"bigint","value":"42"},true,"ü?"],["u
 kindex get 'a b/=42n/=true/ü?'
 prints 1
 
-test_case 'what is not there is status 3, and says so'
+test_case 'kindex get of an absent entry exits with 3 and says so'
 kindex get users/42
 ends 3
 prints ''
@@ -35,7 +35,7 @@ kindex get users/ada users/42 -o json
 ends 3
 is lines "$(wc -l <"$work/out")" 2
 
-test_case 'values come from standard input and files, as text, bytes and typed'
+test_case 'kindex set takes values from standard input and files, as text, bytes and typed'
 given <<<'{"from":"input"}'
 kindex set v/input
 input=/dev/null
@@ -60,7 +60,7 @@ kindex set v/bad hello --type typed
 ends 1
 is 'proposals of a text' "$(grep -c 'type text' <<<"$complaint")" 0
 
-test_case 'conditions that do not hold are status 4'
+test_case 'kindex set exits with 4 when a condition does not hold'
 kindex set users/ada 1 --if-absent
 ends 4
 kindex set users/ada 1 --if-match 00000000000000090000
@@ -70,7 +70,7 @@ ends 0
 kindex get users/ada --fields age
 prints '{"age":36}'
 
-test_case 'patch changes members or carries out operations, and reports those that fail'
+test_case 'kindex patch changes members or applies operations, and names an operation that fails'
 kindex patch v/doc '{"n":1,"tags":["a"]}' --if-absent
 ends 0
 stamp=$(cat "$work/out")
@@ -108,11 +108,11 @@ kindex get v/doc
 prints '{"tags":["a","b"],"m":0}'
 kindex del v/doc
 
-test_case 'ttl ends an entry'
+test_case 'kindex set --ttl makes an entry expire'
 kindex set v/short 1 --ttl 1h
 gives '.entries[0].expiresAt > 0' true POST /get '{"keys":[["v","short"]]}'
 
-test_case 'a write keeps the time or ends it, touch changes nothing else, and get shows it'
+test_case 'kindex set keeps or removes the expiry, touch changes nothing else, and get shows it'
 kindex touch v/short --ttl 2h
 ends 0
 stamp=$(cat "$work/out")
@@ -132,7 +132,7 @@ kindex touch v/none --ttl 1h
 ends 3
 complains 'There is no entry with this key'
 
-test_case 'sum adds to a number within bounds, and prints it'
+test_case 'kindex sum adds to a number within bounds, and prints the result'
 kindex sum n/visits
 prints 1
 kindex sum n/visits 41 --ttl 1h --ttl-of new
@@ -159,7 +159,7 @@ ends 2
 complains 'unknown option --out'
 kindex del n/visits
 
-test_case 'ls, count and tree list what is there, without colours'
+test_case 'kindex ls, count and tree list entries, without colours'
 kindex ls users
 ends 0
 is rows "$(wc -l <"$work/out")" 3
@@ -190,11 +190,11 @@ prints 'users
   ada
   =42'
 
-test_case 'on a terminal there are colours, unless NO_COLOR is set'
+test_case 'kindex uses colours on a terminal, unless NO_COLOR is set'
 is colours "$(terminal "$KINDEX ls users" | grep -c $'\033')" 3
 is colours "$(NO_COLOR=1 terminal "$KINDEX ls users" | grep -c $'\033')" 0
 
-test_case 'atomic commits a document, or finds out whether it would hold'
+test_case 'kindex atomic commits a document, or reports whether it would hold'
 sum='{"mutations":[{"type":"sum","key":["n"],"value":2}]}'
 kindex atomic --dry-run "$sum"
 ends 0
@@ -212,7 +212,7 @@ complains failedChecks
 kindex atomic 'no json'
 ends 1
 
-test_case 'del deletes keys and whole prefixes'
+test_case 'kindex del deletes keys and whole prefixes'
 kindex del n
 ends 0
 answers 404 GET /kv/n
@@ -224,7 +224,7 @@ prints 3
 kindex del
 ends 2
 
-test_case 'patch changes all entries of a range or of an index, and del removes them'
+test_case 'kindex patch changes all entries of a range or an index, and del removes them'
 for n in 0 1 2; do
     kindex set "many/=$n" "{\"n\":$n}"
 done
@@ -258,7 +258,7 @@ kindex del --index by_n --start =0 -o raw
 prints 2
 kindex index rm by_n
 
-test_case 'more entries than fit one commit are all patched, each once'
+test_case 'kindex patch changes more entries than fit one commit, each once'
 for ((n = 0; n < 1500; n++)); do
     echo "{\"key\":[\"many\",$n],\"value\":{}}"
 done >"$work/many"
@@ -276,7 +276,7 @@ is values "$(jq -c .value "$work/out" | LC_ALL=C sort | uniq -c | tr -s ' ')" ' 
 kindex del --prefix many
 prints '1500 deleted'
 
-test_case 'letters beyond ASCII are shown as they are, and escaped for programs'
+test_case 'kindex prints letters beyond ASCII as they are, and escaped for programs'
 kindex set 'städte/日本' 1
 kindex set 'städte/%E2%80%AEx%C2%85%2F' 1
 kindex ls städte
@@ -291,7 +291,7 @@ kindex ls städte -o raw --reverse -n 1
 prints 'st%C3%A4dte/%E6%97%A5%E6%9C%AC'
 kindex del --prefix städte
 
-test_case 'a key that was taken for a prefix: what is under it is pointed to'
+test_case 'kindex points to the entries under a key that has none itself'
 kindex set under/a 1
 kindex set under/=2 1
 kindex del under/a under none
@@ -316,7 +316,7 @@ is 'what it says' "$(cat "$work/complaint")" \
 kindex del --prefix under
 prints '1 deleted'
 
-test_case 'an index is declared, waited for, shown and read'
+test_case 'kindex index declares an index, waits for it, shows it and reads by it'
 kindex set users/bo '{"email":"BO@x.org","age":20}'
 kindex index add by_email users email --unique --fold lower --wait
 ends 0
@@ -342,7 +342,7 @@ users/bo'
 kindex count -i by_email
 prints 2
 
-test_case 'a declaration that differs is refused, one that is tried changes nothing'
+test_case 'kindex index add refuses a different declaration, and --dry-run changes nothing'
 kindex index add by_email users name
 ends 4
 kindex index add by_age users age --store /age,email --missing error --dry-run
@@ -353,7 +353,7 @@ ends 3
 kindex index add by_age
 ends 2
 
-test_case 'what is said of an index is taken, or refused'
+test_case 'kindex index add accepts each form of a field, and refuses contradictions'
 echo '{"name":"by_age","prefix":["users"],"fields":["/age"]}' >"$work/by_age"
 kindex index add -f "$work/by_age" --unique
 ends 2
@@ -382,7 +382,7 @@ ends 2
 kindex index migrate by_email --undo --store value
 ends 2
 
-test_case 'duplicates are a conflict, with their entries'
+test_case 'kindex index reports duplicates as a conflict, with their entries'
 kindex set people/a '{"mail":"x"}'
 kindex set people/b '{"mail":"x"}'
 kindex index add by_mail people mail -u --wait
@@ -400,7 +400,7 @@ ends 0
 kindex doctor
 ends 0
 
-test_case 'a migration that duplicates stop is not waited for'
+test_case 'kindex index migrate --wait does not wait for a migration that duplicates stop'
 kindex set twice/1 '{"v":1}'
 kindex set twice/2 '{"v":1}'
 kindex index add by_twice twice v --wait
@@ -419,7 +419,7 @@ kindex index rm by_none
 kindex del twice/1
 kindex del twice/2
 
-test_case 'an index migrates, pauses, continues and is dropped'
+test_case 'kindex index migrates, pauses, resumes and drops an index'
 kindex index migrate by_email --store value --wait
 ends 0
 is 'what it prints' "$(jq -c '[.state, .store]' "$work/out")" '["ready","value"]'
@@ -466,7 +466,7 @@ complains 'kindex index ls lists'
 kindex explain '{"prefix":["users"],"where":[{"path":"/email","fold":"lower","eq":"bo@x.org"}]}'
 is request "$(jq -r .request "$work/out")" /list?index=by_email'&'prefix=bo%40x.org
 
-test_case 'a file of declarations is shown, applied, read back, and pruned'
+test_case 'kindex index shows, applies, reads back and prunes a file of declarations'
 kindex index ls -o declarations
 ends 0
 jq '. + {by_age: {prefix: ["users"], fields: ["/age"]}, by_no: {prefix: ["nothing"], fields: ["/a"]}}' "$work/out" >"$work/indexes.json"
@@ -497,7 +497,7 @@ kindex index rm by_age
 kindex ls -o declarations
 ends 2
 
-test_case 'watch prints an entry, and again when it changes'
+test_case 'kindex watch prints an entry, and again when it changes'
 exchange='kindex watch'
 rm -f "$work/seen"
 timeout "$longest" "$KINDEX" watch watched -n 3 >"$work/seen" 2>&1 &
@@ -512,7 +512,7 @@ is 'the exit status' $? 0
 is 'what was seen' "$(jq -c '[.key[0],.value]' "$work/seen" | tr '\n' ' ')" \
     '["watched",null] ["watched",{"n":1}] ["watched",{"n":2}] '
 
-test_case 'watch --prefix prints the entries under it that change'
+test_case 'kindex watch --prefix prints the entries under it that change'
 timeout "$longest" "$KINDEX" watch --prefix watched -n 3 >"$work/seen" 2>"$work/err" &
 watcher=$!
 watches() { curl -s "$url/metrics" | grep -q '^kindex_watch_streams 1$'; }
@@ -573,7 +573,7 @@ is completed "$(bash -c 'source "$0"; COMP_WORDS=(kindex index mig); COMP_CWORD=
 kindex completion fish
 ends 2
 
-test_case 'mistakes in the command line are status 2'
+test_case 'kindex exits with 2 for mistakes in the command line'
 kindex
 ends 2
 kindex nothing
@@ -635,7 +635,7 @@ kindex atomic --dry-run '[1]'
 ends 1
 complains 'not a JSON object'
 
-test_case 'help of serve, and of the first of two words'
+test_case 'kindex help explains serve, and the first of two words'
 kindex help serve
 ends 0
 is usage "$(head -1 "$work/out")" 'usage: kindex serve [options]'
@@ -687,7 +687,7 @@ kindex watch 1 2 3 4 5 6 7 8 9 10 11
 ends 2
 complains 'unexpected argument 11: watch takes 10 at most'
 
-test_case 'the token is sent as Bearer, and is never shown'
+test_case 'kindex sends its token as Bearer, and never shows it'
 node -e 'const listener = require("http").createServer((request, reply) => {
     reply.end(JSON.stringify(request.headers.authorization ?? null));
     listener.close();
@@ -702,7 +702,7 @@ kindex get users/bo --token secret --url http://127.0.0.1:1
 ends 5
 is token "$(grep -c secret "$work/complaint")" 0
 
-test_case 'a server that is not Kindex is told from an entry that is not there'
+test_case 'kindex reports a server that is not Kindex differently from an absent entry'
 rm "$work/listener"
 node -e 'const listener = require("http").createServer((request, reply) => {
     reply.statusCode = Number(request.url.split("/").pop());
@@ -779,7 +779,7 @@ is 'the number of codes' "$codes" "$("$KINDEX" serve --print-problems | wc -l)"
 kill $listener
 wait $listener 2>"$work/null"
 
-test_case 'a watch that the server ends is status 5'
+test_case 'kindex watch exits with 5 when the server ends it'
 for what in 'watched' '--prefix watched'; do
     # shellcheck disable=SC2086
     timeout "$longest" "$KINDEX" watch $what >"$work/seen" 2>>"$work/ends" &
@@ -795,7 +795,7 @@ for watcher in "${watchers[@]}"; do
 done
 is 'what they said' "$(sort -u "$work/ends")" 'kindex: the server ended the watch'
 
-test_case 'no server is status 5, with the reason of the system'
+test_case 'kindex exits with 5 without a server, with the reason of the system'
 kindex count
 ends 5
 complains "no server answers at $url (Connection refused)"
@@ -805,7 +805,7 @@ kindex count --url http://x.invalid
 ends 5
 complains 'resolve host'
 
-test_case 'a reader of the output may pause for longer than --timeout'
+test_case 'a reader of the output of kindex may pause for longer than --timeout'
 # The output fills a pipe (64 KiB) and all but 20 bytes of a buffer (4 KiB). So one more
 # short line waits for the reader, and has too few bytes for the time that this takes.
 rm "$work/listener"
@@ -829,7 +829,7 @@ is 'what it said' "$(sed 's/ in .*//' "$work/complaint")" 'exported 545 entries'
 kill $listener
 wait $listener 2>"$work/null"
 
-test_case 'an answer that comes too slowly, or does not end, is an error'
+test_case 'an answer that comes too slowly, or does not end, is an error of kindex'
 rm "$work/listener"
 node -e 'const listener = require("http").createServer((request, reply) => {
     const watches = request.url.startsWith("/watch");

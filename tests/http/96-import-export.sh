@@ -101,7 +101,7 @@ complains 'imported 3 entries'
 kindex get copy/=1/users/=42
 prints '"forty two"'
 
-test_case 'the form of kv-utils goes out and comes back'
+test_case 'the form of kv-utils is exported and imported again'
 kindex set deno/=1n/=b64:AQID '{"a":[1,"x",null,true]}'
 kindex export deno --deno
 is line "$(jq -c 'del(.versionstamp)' "$work/out")" '{"key":[{"type":"string","value":"deno"},{"type":"bigint","value":"1"},{"type":"Uint8Array","value":"AQID","byteLength":3}],"value":{"type":"object","value":{"a":{"type":"Array","value":[{"type":"number","value":1},{"type":"string","value":"x"},{"type":"null","value":null},{"type":"boolean","value":true}]}}}}'
@@ -114,7 +114,7 @@ ends 0
 kindex get deno/=1n/=b64:AQID
 prints '{"a":[1,"x",null,true]}'
 
-test_case 'many entries go in, in several commits at a time, and come out the same'
+test_case 'many entries are imported in concurrent commits, and exported the same'
 awk 'BEGIN { for (i = 0; i < 20000; i++) printf "{\"key\":[\"many\",%d],\"value\":{\"n\":%d}}\n", i, i }' >"$work/many"
 kindex import "$work/many" --state "$work/state" --jobs 8 --batch 500
 ends 0
@@ -187,7 +187,7 @@ kindex import "$work/users" --state "$work/state2"
 ends 1
 complains 'does not match'
 
-test_case 'the state of an import does not leave out the lines of another file'
+test_case 'the state of an import does not skip the lines of another file'
 sed 's/again/third/' "$work/again" >"$work/third"
 kindex import "$work/third" --state "$work/state2"
 ends 1
@@ -206,7 +206,7 @@ kindex import "$work/third" --state "$work/old"
 ends 1
 complains 'not the state file'
 
-test_case 'the times of entries come back exactly, and one that has passed does not become none'
+test_case 'import restores exact expiries, and an expired entry does not lose its expiry'
 request POST /atomic '{"mutations":[
     {"type":"set","key":["times",1],"value":1,"expiresAt":4000000000001},
     {"type":"set","key":["times",2],"value":2,"expiresAt":9007199254740991},
@@ -226,7 +226,7 @@ is 'the times' "$(jq -c '[.key[1], .expiresAt]' "$work/out" | xargs)" \
 is 'how many' "$(grep -c key "$work/out")" 4
 kindex del --prefix times
 
-test_case 'an import that a commit of is refused says which line'
+test_case 'an import names the line of a refused commit'
 kindex set users/cy '{"email":"cy@x.org"}'
 given <<'END'
 {"key":["users","di"],"value":{"email":"di@x.org"}}
@@ -239,7 +239,7 @@ complains 'that is line 2'
 kindex get users/di
 ends 3
 
-test_case 'what an import leaves out, or stops at, is said with its line'
+test_case 'an import names the line that it leaves out or stops at'
 given <<'END'
 {"key":["when",1],"value":1,"expiresAt":4000000000123}
 {"key":["when",2],"value":2,"expiresAt":1e12}
@@ -307,7 +307,7 @@ continues() {
     prints 2500
 }
 
-test_case 'an import that is interrupted tells the line to continue with'
+test_case 'an interrupted import names the line to continue with'
 interrupted_import told
 line=$(sed -n 's/.*(tail -n +\([0-9]*\)).*/\1/p' "$work/advice")
 is 'the line' "$line" $((first + 1))
@@ -315,7 +315,7 @@ tail -n "+$line" "$work/some" >"$work/given"
 kindex import "$work/given" --prefix told
 continues told
 
-test_case 'an import with a state file that is interrupted continues by itself'
+test_case 'an interrupted import with a state file continues by itself'
 interrupted_import kept --state "$work/kept"
 is 'the advice' "$(grep -c "the same command continues with line $((first + 1))$" "$work/advice")" 1
 kindex import "$work/some" --prefix kept --state "$work/kept"
@@ -333,7 +333,7 @@ exec 8>&-
 wait $importing
 is 'the exit status' $? 0
 
-test_case 'a file of an export is there when it is whole'
+test_case 'the file of an export appears when it is whole'
 echo before >"$work/file"
 kindex export many -f "$work/file" --url http://127.0.0.1:1
 ends 5
@@ -360,7 +360,7 @@ is 'what came' "$(cat "$work/file.part")" '{"key":["a"],"value":1}'
 is 'the file' "$(wc -l <"$work/file")" 20000
 wait $cutter
 
-test_case 'an export that is interrupted keeps what it has, and says so'
+test_case 'an interrupted export keeps what it has, and says so'
 node -e 'const { writeFileSync } = require("fs");
 require("http").createServer((request, reply) => {
     let lines = 0;
@@ -387,7 +387,7 @@ is 'and no file' "$(ls "$work/cut" 2>&1 | grep -c 'No such')" 1
 kill $endless
 wait $endless 2>"$work/null"
 
-test_case 'the last line wins also where commits are refused and sent again'
+test_case 'import --overwrite stores the last of several lines, also when commits are sent again'
 stop_server
 start_server --queue-max 1
 export KINDEX_URL=$url
@@ -396,7 +396,7 @@ ends 0
 kindex ls -o json --prefix often
 is values "$(jq .value "$work/out" | sort | uniq -c | tr -s ' ')" ' 60 40'
 
-test_case 'an import goes through a server that is killed and started again'
+test_case 'an import survives a server that is killed and started again'
 stop_server
 start_server
 port=${url##*:}
@@ -441,7 +441,7 @@ prints 3000
 kill $cutting
 wait $cutting 2>"$work/null"
 
-test_case 'an import that no server answers is status 5'
+test_case 'an import without a server exits with 5'
 stop_server
 kindex import "$work/many"
 ends 5

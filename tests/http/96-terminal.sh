@@ -24,7 +24,7 @@ shows() {
 }
 store() { curl -s -o "$work/null" -X PUT "$url$1" -H "Content-Type: $2" --data-binary @-; }
 
-test_case 'no answer of a server gives a terminal orders'
+test_case 'no answer of a server controls the terminal'
 echo '{"s":"x","n":1}' | store /kv/a/1 application/json
 echo '{"s":"y","n":1}' | store /kv/a/2 application/json
 printf '\033]0;t\007\2331;\302\2331m\377ok' | store /kv/bytes application/octet-stream
@@ -97,7 +97,7 @@ cluster step-down
 del nothing --if-match x
 END
 
-test_case 'names and grants of tokens give a terminal no orders'
+test_case 'names and grants of tokens do not control the terminal'
 request POST /tokens '{"name":"x\u202ez","grants":[{"scopes":["read","write","list","watch","index","admin","monitor"],"prefix":[]}]}'
 KINDEX_TOKEN=$(jq -r .token "$answer")
 export KINDEX_TOKEN
@@ -105,14 +105,14 @@ for command in 'token ls' 'token ls -o json' 'token self' 'token self -o table' 
     shows "$command"
 done
 
-test_case 'words of the command line and the environment are not obeyed either'
+test_case 'arguments and environment variables do not control the terminal'
 export E=$'\e' C1=$'\u009b' BIDI=$'\u202e'
 for command in 'nothing"$E"' 'get a --url "http://$E"' 'get "$BIDI"' 'get a -o "$C1"' 'help "$E[31m"' \
     'import "$E".ndjson' 'restore "$C1" --data "$E"' 'index rm "$BIDI"'; do
     shows "$command" plain
 done
 
-test_case 'what is asked for as bytes, or goes to a program, is not changed'
+test_case 'raw output, and output to a program, is not escaped'
 export KINDEX_URL=$url
 terminal "$KINDEX get bytes -o raw" >"$work/shown"
 is bytes "$(cat -v "$work/shown")" '^[]0;t^GM-^[1;M-BM-^[1mM-^?ok'

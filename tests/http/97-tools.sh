@@ -13,7 +13,7 @@ mv "$work/damaged-index" "$work/data"
 start_server
 export KINDEX_URL=$url
 
-test_case 'index verify finds what is wrong, with status 4, and repairs it'
+test_case 'kindex index verify exits with 4 when it finds damage, and repairs it'
 kindex index verify by_email
 ends 4
 is report "$(jq -c '[.state,.repair,.missing,.dangling,.stale,.duplicate,.mended]' "$work/out")" '["done",false,2,0,0,0,0]'
@@ -34,7 +34,7 @@ kindex index verify by_d
 ends 4
 complains 'cannot be verified'
 
-test_case 'index verify of an index that is right prints the report, and status 0'
+test_case 'kindex index verify of a correct index prints the report, and exits with 0'
 awk 'BEGIN { for (i = 0; i < 5000; i++) printf "{\"key\":[\"n\",%d],\"value\":{\"v\":%d}}\n", i, i }' >"$work/many"
 kindex import "$work/many"
 kindex index add by_v n v --unique --wait
@@ -46,7 +46,7 @@ ends 0
 is report "$(awk '$1 == "state" || $1 == "repair" || $1 == "mended" { print $2 }' "$work/out" | tr '\n' ' ')" 'done true 0 '
 gives .repair true GET /indexes/by_v/verify
 
-test_case 'of one that is not there, or is not read yet, 3 and 4'
+test_case 'kindex index verify exits with 3 for an absent index, with 4 for one that is not ready'
 kindex index verify nothing
 ends 3
 kindex index verify
@@ -56,7 +56,7 @@ kindex index verify later
 ends 4
 complains 'cannot be verified'
 
-test_case 'a terminal shows done, rate and the time that is left'
+test_case 'kindex index verify shows progress, rate and remaining time on a terminal'
 kindex index throttle by_v 4000
 terminal "$KINDEX index verify by_v" | tr '\r' '\n' >"$work/seen"
 is progress "$(grep -cE 'compared [0-9]+, [0-9]+/s  \[#*\.*\] +[0-9]+%, [0-9]+ s left' "$work/seen" | sed 's/^[1-9].*/some/')" some
@@ -70,7 +70,7 @@ terminal "$KINDEX export wide -f '$work/export'" | tr '\r' '\n' >"$work/seen"
 is 'an export' "$(grep -cE 'exported [0-9]+, [0-9]+/s  \[#*\.*\] +[0-9]+%' "$work/seen" | sed 's/^[1-9].*/some/')" some
 is 'its end' "$(grep -c 'exported 60000 entries' "$work/seen")" 1
 
-test_case 'bench measures, prints rates and percentiles, and leaves no entries'
+test_case 'kindex bench prints rates and percentiles, and leaves no entries'
 commits() { curl -s "$url/metrics" | awk '/^kindex_txn_total.*commit/ { print $2 }'; }
 before=$(commits)
 kindex bench load/here --requests 600 --clients 8 --reads 50 -o json
@@ -83,7 +83,7 @@ kindex count load
 prints 0
 is 'the commits that the server saw' $(($(commits) - before > 1150)) 1
 
-test_case 'only reads, only writes, a time instead of a number'
+test_case 'kindex bench takes reads or writes only, and a time instead of a number'
 kindex bench load --reads 100 --requests 50 -o raw
 ends 0
 is lines "$(cut -d ' ' -f 1 "$work/out")" get
@@ -91,7 +91,7 @@ kindex bench load --reads 0 --seconds 1 --clients 4 --size 1KiB
 ends 0
 is rows "$(awk 'NR > 1 { print $1, $3, NF }' "$work/out")" 'put 0 9'
 
-test_case 'where entries are it does nothing'
+test_case 'kindex bench refuses a prefix with entries'
 kindex set taken/1 '"mine"'
 kindex bench taken --requests 10
 ends 4
@@ -101,14 +101,14 @@ prints '"mine"'
 kindex count taken
 prints 1
 
-test_case 'values that are refused end it, and it leaves no entries'
+test_case 'kindex bench ends when its values are refused, and leaves no entries'
 kindex bench load --size 2MiB --requests 10 --clients 2
 ends 1
 complains 'the server answered 413'
 kindex count load
 prints 0
 
-test_case 'interrupted it cleans up; refused requests make the rates invalid'
+test_case 'kindex bench cleans up when interrupted; refused requests make its rates invalid'
 begin() {
     # Without --foreground timeout would pass the signal on twice, and the second
     # ends kindex at once.
@@ -136,7 +136,7 @@ end
 ends 1
 complains 'the last with status 404'
 
-test_case 'mistakes are status 2, no server is 5'
+test_case 'kindex bench exits with 2 for mistakes, and with 5 without a server'
 kindex bench --reads 101
 ends 2
 kindex bench --clients 0
@@ -146,7 +146,7 @@ ends 2
 kindex bench --url http://127.0.0.1:1
 ends 5
 
-test_case 'output that cannot be written is said, and an error'
+test_case 'kindex reports output that it cannot write, and fails'
 kindex set full/1 1
 unwritten() {
     exchange="kindex $*"
@@ -182,7 +182,7 @@ complains 'cannot be written'
 ) | true
 is 'when a reader has gone' "$(cat "$work/complaint")" ''
 
-test_case 'a server that is not Kindex is recognized'
+test_case 'kindex recognizes a server that is not Kindex'
 node -e 'require("http").createServer((request, reply) => {
     reply.writeHead(200, { "Content-Type": "application/json" });
     reply.end("{\"entries\":[{\"key\":[\"\u001b[31m");
@@ -212,7 +212,7 @@ foreign watch a
 kill $other
 wait $other 2>"$work/null"
 
-test_case 'a watch that the server ends with an error prints it'
+test_case 'kindex watch prints the error with which the server ends it'
 node -e 'require("http").createServer((request, reply) => {
     reply.writeHead(200, { "Content-Type": "text/event-stream" });
     reply.end("event: error\ndata: " + JSON.stringify({
@@ -229,7 +229,7 @@ complains 'Payload too large: Too many bytes.'
 kill $other
 wait $other 2>"$work/null"
 
-test_case 'ready is for health checks'
+test_case 'kindex ready reports the health of a server by its exit status'
 kindex ready
 ends 0
 prints ready
@@ -238,7 +238,7 @@ is checks "$(jq -c '[.ok, (.checks | length > 2)]' "$work/out")" '[true,true]'
 kindex ready --url http://127.0.0.1:1
 ends 5
 
-test_case 'each form of output says the same'
+test_case 'every output form of kindex says the same'
 kindex set 't/a/=1' 1
 kindex set 't/a/=2' 2
 kindex set 't/b c' 3
