@@ -10,7 +10,7 @@ static bool read(const char *text, void *memory, struct atomic *atomic,
     return atomic_read(kx_text(text), atomic, error);
 }
 
-TEST_WITH(a_document_becomes_a_commit, memory_open, memory_close)
+TEST_WITH(atomic_document_becomes_commit, memory_open, memory_close)
 {
     static const char TEXT[] =
         "{\"checks\":[{\"key\":[\"a\"],\"versionstamp\":null},"
@@ -132,7 +132,7 @@ static const struct {
      PROBLEM_BAD_VALUE, "/mutations/0"},
 };
 
-TEST_WITH(other_documents_are_refused_with_a_pointer, memory_open, memory_close)
+TEST_WITH(atomic_rejects_wrong_document_with_pointer, memory_open, memory_close)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct atomic atomic;
@@ -157,7 +157,7 @@ static char *many(const char *name, const char *one, size_t count, void *memory)
     return talloc_strdup_append_buffer(text, "]}");
 }
 
-TEST_WITH(a_commit_has_its_limits, memory_open, memory_close)
+TEST_WITH(atomic_limits_mutations_and_checks, memory_open, memory_close)
 {
     static const char MUTATION_ONE[] = "{\"type\":\"delete\",\"key\":[1]}";
     static const char CHECK_ONE[] = "{\"key\":[1],\"versionstamp\":null}";

@@ -21,7 +21,7 @@ static char *repeated(void *memory, const char *line, size_t count)
     return body;
 }
 
-TEST_WITH(a_line_is_an_entry_or_a_mutation, memory_open, memory_close)
+TEST_WITH(bulk_line_is_entry_or_mutation, memory_open, memory_close)
 {
     begin(*state, "{\"key\":[1],\"value\": 0.10,\"expiresAt\":9000,"
                   "\"versionstamp\":\"00000000000000010000\"}\n"
@@ -39,7 +39,7 @@ TEST_WITH(a_line_is_an_entry_or_a_mutation, memory_open, memory_close)
     talloc_free_children(*state);
 }
 
-TEST_WITH(a_slice_has_a_number_of_lines, memory_open, memory_close)
+TEST_WITH(bulk_slice_has_at_most_its_number_of_lines, memory_open, memory_close)
 {
     begin(*state, repeated(*state, "{\"key\":[1],\"value\":1}\n\n",
                            2 * BULK_LINES_MAX + 1));
@@ -57,7 +57,7 @@ TEST_WITH(a_slice_has_a_number_of_lines, memory_open, memory_close)
     talloc_free_children(*state);
 }
 
-TEST_WITH(a_slice_has_a_number_of_bytes, memory_open, memory_close)
+TEST_WITH(bulk_slice_has_at_most_its_number_of_bytes, memory_open, memory_close)
 {
     char *value = talloc_zero_array(*state, char, BULK_BYTES_MAX / 4 + 1);
     memset(value, '7', BULK_BYTES_MAX / 4);
@@ -73,7 +73,7 @@ TEST_WITH(a_slice_has_a_number_of_bytes, memory_open, memory_close)
     talloc_free_children(*state);
 }
 
-TEST_WITH(a_cut_slice_continues_with_the_next, memory_open, memory_close)
+TEST_WITH(bulk_slice_repeats_lines_cut_from_the_last, memory_open, memory_close)
 {
     begin(*state, "{\"key\":[1],\"value\":1}\n\n{\"key\":[2],\"value\":2}\n"
                   "{\"key\":[3],\"value\":3}\n{\"end\":true}\n");
@@ -114,7 +114,8 @@ static const struct {
 };
 
 /* First as the second line, which ends the slice before it. */
-TEST_WITH(a_wrong_line_is_told_when_it_is_the_first, memory_open, memory_close)
+TEST_WITH(bulk_wrong_line_ends_slice_and_fails_the_next, memory_open,
+          memory_close)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         begin(*state, talloc_asprintf(*state, "{\"key\":[1],\"value\":1}\n%s\n",
@@ -131,7 +132,7 @@ TEST_WITH(a_wrong_line_is_told_when_it_is_the_first, memory_open, memory_close)
     }
 }
 
-TEST_WITH(nothing_is_after_the_end_of_a_list, memory_open, memory_close)
+TEST_WITH(bulk_rejects_lines_after_end_of_list, memory_open, memory_close)
 {
     begin(*state, "{\"end\":true,\"count\":0}\n\n{\"key\":[1],\"value\":1}");
     assert_false(bulk_read_slice(&reader, &error));

@@ -57,7 +57,7 @@ static void end(struct story *story)
     talloc_free_children(story->request.memory);
 }
 
-TEST(a_target_has_a_path_and_a_query)
+TEST(admission_splits_target_into_path_and_query)
 {
     static const char *const cases[][3] = {
         {"/kv/a", "/kv/a", ""},
@@ -74,7 +74,7 @@ TEST(a_target_has_a_path_and_a_query)
     }
 }
 
-TEST(a_request_without_a_row_is_answered)
+TEST(admission_answers_request_without_route)
 {
     static const struct {
         enum method method;
@@ -97,7 +97,7 @@ TEST(a_request_without_a_row_is_answered)
     }
 }
 
-TEST(pages_of_other_sites_may_only_read)
+TEST(admission_lets_pages_of_other_sites_only_read)
 {
     static const struct {
         enum method method;
@@ -132,7 +132,7 @@ TEST(pages_of_other_sites_may_only_read)
     }
 }
 
-TEST(each_route_limits_its_body)
+TEST(admission_limits_body_of_each_route)
 {
     static const struct {
         enum method method;

@@ -25,7 +25,7 @@ static struct tenant *enter(struct tenants *limit, const char *text)
     return tenant_connect(limit, &peer);
 }
 
-TEST(an_address_has_its_share_and_no_more)
+TEST(address_has_at_most_its_connections)
 {
     struct tenants *limit = tenants_open(2, 1);
     (void)state;
@@ -59,7 +59,7 @@ static void are(const char *one, const char *two, bool same)
     tenants_close(limit);
 }
 
-TEST(an_ipv6_address_is_its_first_64_bits)
+TEST(ipv6_addresses_are_charged_by_their_first_64_bits)
 {
     are("2001:db8::1", "2001:db8::ffff:2", true);
     are("2001:db8::1", "2001:db8:0:1::1", false);
@@ -67,14 +67,14 @@ TEST(an_ipv6_address_is_its_first_64_bits)
     are("::1", "2001:db8::1", false);
 }
 
-TEST(an_ipv4_address_is_the_same_in_ipv6)
+TEST(ipv4_mapped_address_is_charged_as_ipv4)
 {
     are("::ffff:192.0.2.1", "192.0.2.1", true);
     are("::ffff:192.0.2.1", "::ffff:192.0.2.2", false);
     are("192.0.2.1", "192.0.2.2", false);
 }
 
-TEST(many_come_and_go)
+TEST(tenants_of_many_addresses_are_found_and_freed)
 {
     struct tenants *limit = tenants_open(3, 1);
     struct tenant *all[3000];

@@ -70,7 +70,7 @@ static size_t stored(void)
     return test_count(&house->test, &all) - 2; /* those of the house */
 }
 
-TEST_WITH(parts_are_made_as_they_are_sent, begin_house, finish_house)
+TEST_WITH(bulk_commits_next_part_when_last_was_sent, begin_house, finish_house)
 {
     struct exchange *exchange = send_lines();
     assert_next(exchange, "{\"lines\":1000,");
@@ -84,7 +84,7 @@ TEST_WITH(parts_are_made_as_they_are_sent, begin_house, finish_house)
     assert_ends(exchange);
 }
 
-TEST_WITH(one_that_waits_when_the_server_stops_says_so, begin_house,
+TEST_WITH(bulk_reply_ends_with_error_when_server_stops, begin_house,
           finish_house)
 {
     struct exchange *exchange = send_lines();
@@ -97,7 +97,8 @@ TEST_WITH(one_that_waits_when_the_server_stops_says_so, begin_house,
     assert_int_equal(stored(), FIRST);
 }
 
-TEST_WITH(one_that_is_abandoned_says_so, begin_house, finish_house)
+TEST_WITH(bulk_reply_that_is_abandoned_says_what_is_stored, begin_house,
+          finish_house)
 {
     struct exchange *exchange = send_lines();
     assert_next(exchange, "{\"lines\":1000,");
@@ -109,7 +110,8 @@ TEST_WITH(one_that_is_abandoned_says_so, begin_house, finish_house)
     assert_int_equal(stored(), FIRST);
 }
 
-TEST_WITH(one_without_memory_says_so, begin_house, finish_house)
+TEST_WITH(bulk_reply_ends_with_error_when_memory_is_short, begin_house,
+          finish_house)
 {
     struct exchange *exchange = send_lines();
     assert_next(exchange, "{\"lines\":1000,");
@@ -121,7 +123,7 @@ TEST_WITH(one_without_memory_says_so, begin_house, finish_house)
     assert_int_equal(stored(), FIRST);
 }
 
-TEST_WITH(one_whose_client_is_gone_stores_nothing_more, begin_house,
+TEST_WITH(bulk_stores_nothing_more_after_its_client_left, begin_house,
           finish_house)
 {
     struct exchange *exchange = send_lines();
@@ -135,7 +137,7 @@ TEST_WITH(one_whose_client_is_gone_stores_nothing_more, begin_house,
     assert_int_equal(stored(), FIRST);
 }
 
-TEST_WITH(a_first_part_with_a_problem_is_a_whole_reply, begin_house,
+TEST_WITH(bulk_with_wrong_first_line_gets_a_whole_reply, begin_house,
           finish_house)
 {
     struct exchange *exchange =

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /* The kept one is as a new one is: all that the request has set is reset. */
-TEST_WITH(nothing_of_a_request_is_left_to_the_next, begin_house, finish_house)
+TEST_WITH(reused_exchange_is_reset, begin_house, finish_house)
 {
     static struct request empty;
     (void)state;

@@ -12,7 +12,8 @@ static struct exchange *get(const char *target, enum exchange_next next)
     return start(METHOD_GET, target, kx_slice(NULL, 0), next);
 }
 
-TEST_WITH(what_needs_no_view_is_answered, begin_house, finish_house)
+TEST_WITH(requests_without_view_are_answered_during_a_batch, begin_house,
+          finish_house)
 {
     struct view *view = &house->test.store->view;
     (void)state;
@@ -26,7 +27,7 @@ TEST_WITH(what_needs_no_view_is_answered, begin_house, finish_house)
     assert_int_equal(house->ready, 0);
 }
 
-TEST_WITH(what_needs_one_goes_on_when_it_can_have_it, begin_house, finish_house)
+TEST_WITH(reads_continue_when_the_view_opens, begin_house, finish_house)
 {
     static const struct {
         const char *target;
@@ -62,8 +63,7 @@ TEST_WITH(what_needs_one_goes_on_when_it_can_have_it, begin_house, finish_house)
     view_apply_cancel(view);
 }
 
-TEST_WITH(a_list_that_is_a_stream_waits_for_its_chunks, begin_house,
-          finish_house)
+TEST_WITH(streamed_list_parks_until_the_view_opens, begin_house, finish_house)
 {
     struct view *view = &house->test.store->view;
     char chunk[512];
@@ -86,7 +86,7 @@ TEST_WITH(a_list_that_is_a_stream_waits_for_its_chunks, begin_house,
 }
 
 /* Its client is gone: the writer need not wait for it. */
-TEST_WITH(one_that_is_forsaken_owes_nothing, begin_house, finish_house)
+TEST_WITH(cancelled_read_does_not_hold_up_the_writer, begin_house, finish_house)
 {
     struct view *view = &house->test.store->view;
     (void)state;
@@ -102,7 +102,7 @@ TEST_WITH(one_that_is_forsaken_owes_nothing, begin_house, finish_house)
 
 /* It may write everything and read nothing. What its commit reads depends on
  * the declared indexes. */
-TEST_WITH(the_rights_of_a_commit_are_looked_up_in_one, begin_house,
+TEST_WITH(commit_waits_for_view_to_look_up_its_rights, begin_house,
           finish_house)
 {
     struct view *view = &house->test.store->view;
@@ -120,7 +120,7 @@ TEST_WITH(the_rights_of_a_commit_are_looked_up_in_one, begin_house,
 }
 
 /* Bounds in an index depend on its declaration. */
-TEST_WITH(a_removal_by_an_index_waits_for_one, begin_house, finish_house)
+TEST_WITH(removal_by_index_waits_for_view, begin_house, finish_house)
 {
     struct view *view = &house->test.store->view;
     (void)state;
@@ -135,7 +135,8 @@ TEST_WITH(a_removal_by_an_index_waits_for_one, begin_house, finish_house)
 }
 
 /* With all rights nothing has to be looked up before the commit. */
-TEST_WITH(an_entry_named_by_a_value_needs_none, begin_house, finish_house)
+TEST_WITH(commit_by_value_with_all_rights_needs_no_view, begin_house,
+          finish_house)
 {
     static const char TEXT[] =
         "{\"checks\":[{\"by\":{\"index\":\"none\",\"value\":[\"x\"]},"
@@ -155,7 +156,7 @@ TEST_WITH(an_entry_named_by_a_value_needs_none, begin_house, finish_house)
 }
 
 /* A value in each of many results, which are more than is written in a turn. */
-TEST_WITH(many_results_are_written_in_turns, begin_house, finish_house)
+TEST_WITH(large_results_are_written_in_turns, begin_house, finish_house)
 {
     enum { RESULTS = 8, SIZE = 200000 };
     struct kx_buffer body;

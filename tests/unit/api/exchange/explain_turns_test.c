@@ -32,7 +32,7 @@ static char *query_of_values(void)
     return talloc_asprintf_append(query, "]}}");
 }
 
-TEST_WITH(each_index_has_a_turn, begin_house, finish_house)
+TEST_WITH(explain_takes_a_turn_for_each_index, begin_house, finish_house)
 {
     declare_indexes();
     struct exchange *exchange = start(

@@ -82,7 +82,7 @@ static const char *text_of_entry(int i)
 
 /* Keys, those without an entry between them, and pages. A commit after the view
  * is not shown. */
-TEST_WITH(it_is_what_it_would_be_at_once, begin_house, finish_house)
+TEST_WITH(get_many_in_turns_shows_one_view, begin_house, finish_house)
 {
     char *asked = talloc_strdup(house->mem, "{\"keys\":[");
     char *expected = talloc_strdup(house->mem, "{\"entries\":[");
@@ -156,7 +156,7 @@ static void put_undefined(void)
 
 /* The value takes few bytes, and its text many: only when it is written does
  * the reply turn out to be too large. */
-TEST_WITH(its_text_is_bounded_as_well, begin_house, finish_house)
+TEST_WITH(get_many_in_turns_limits_its_text, begin_house, finish_house)
 {
     put_large(0, 'a');
     put_large(1, 'b');

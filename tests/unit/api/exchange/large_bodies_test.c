@@ -79,7 +79,7 @@ static struct exchange *send_row(size_t i, size_t size, enum exchange_next next)
                  padded(WRITES[i].body, size), next);
 }
 
-TEST_WITH(a_large_body_is_not_read_on_the_loop, begin_house, finish_house)
+TEST_WITH(large_body_is_read_by_a_worker, begin_house, finish_house)
 {
     for (unsigned i = 0; i < ALL; i++) {
         struct exchange *exchange =
@@ -92,7 +92,8 @@ TEST_WITH(a_large_body_is_not_read_on_the_loop, begin_house, finish_house)
 }
 
 /* Every route that takes such bodies has a row above. */
-TEST_WITH(every_route_with_a_body_is_asked, begin_house, finish_house)
+TEST_WITH(large_body_table_has_every_route_with_a_body, begin_house,
+          finish_house)
 {
     for (size_t i = 0; i < ROUTES.count; i++) {
         const struct route *route = &ROUTES.rows[i];
@@ -109,7 +110,7 @@ TEST_WITH(every_route_with_a_body_is_asked, begin_house, finish_house)
     }
 }
 
-TEST_WITH(a_small_body_is_read_on_the_loop, begin_house, finish_house)
+TEST_WITH(small_body_is_read_on_the_loop, begin_house, finish_house)
 {
     struct exchange *exchange =
         start(METHOD_POST, "/get",
@@ -166,7 +167,7 @@ static int begin_notes(void **state)
     return result;
 }
 
-TEST_WITH(work_on_a_large_body_has_another_thread_and_no_reader, begin_notes,
+TEST_WITH(work_on_large_body_has_its_thread_and_no_reader, begin_notes,
           finish_house)
 {
     struct exchange *exchange = start(
@@ -179,7 +180,7 @@ TEST_WITH(work_on_a_large_body_has_another_thread_and_no_reader, begin_notes,
     assert_true(pthread_equal(seen.thread[2], pthread_self()));
 }
 
-TEST_WITH(a_section_after_the_work_waits_for_its_view, begin_notes,
+TEST_WITH(read_after_work_on_large_body_waits_for_view, begin_notes,
           finish_house)
 {
     struct view *view = &house->test.store->view;
@@ -196,7 +197,7 @@ TEST_WITH(a_section_after_the_work_waits_for_its_view, begin_notes,
     assert_true(seen.reader[2]);
 }
 
-TEST_WITH(a_request_whose_client_leaves_during_its_work_ends, begin_notes,
+TEST_WITH(request_ends_when_client_leaves_during_its_work, begin_notes,
           finish_house)
 {
     struct exchange *exchange = start(

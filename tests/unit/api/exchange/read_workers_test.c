@@ -17,8 +17,7 @@ static struct exchange *get(const char *target, enum exchange_next next)
 
 static int begin_one_worker(void **state);
 
-TEST_WITH(what_is_in_memory_is_answered_by_the_loop, begin_one_worker,
-          finish_house)
+TEST_WITH(cached_entry_is_answered_by_the_loop, begin_one_worker, finish_house)
 {
     struct exchange *exchange = get("/kv/a", EXCHANGE_PARK);
     wait_for_ready(1);
@@ -32,8 +31,8 @@ TEST_WITH(what_is_in_memory_is_answered_by_the_loop, begin_one_worker,
 }
 
 /* Also while a change of the catalog keeps readers of memory out. */
-TEST_WITH(nothing_waits_on_the_loop_for_a_batch_that_publishes,
-          begin_one_worker, finish_house)
+TEST_WITH(loop_never_waits_for_a_batch_that_publishes, begin_one_worker,
+          finish_house)
 {
     view_apply_begin(view);
     view_publish(view);
@@ -45,7 +44,7 @@ TEST_WITH(nothing_waits_on_the_loop_for_a_batch_that_publishes,
     assert_reply(exchange, 200, "1");
 }
 
-TEST_WITH(what_needs_rows_goes_on_when_a_view_can_be_had, begin_one_worker,
+TEST_WITH(reads_of_rows_continue_when_the_view_opens, begin_one_worker,
           finish_house)
 {
     static const struct {
@@ -78,7 +77,7 @@ TEST_WITH(what_needs_rows_goes_on_when_a_view_can_be_had, begin_one_worker,
 }
 
 /* The view stays closed until the replies are there. */
-TEST_WITH(what_takes_too_long_is_answered_without_rows, begin_one_worker,
+TEST_WITH(reads_that_wait_too_long_are_answered_without_rows, begin_one_worker,
           finish_house)
 {
     char chunk[64];
@@ -132,22 +131,22 @@ static void send_too_many(const char *target)
         exchange_end(exchanges[i]);
 }
 
-TEST_WITH(too_many_that_wait_are_refused_at_once, begin_one_worker,
+TEST_WITH(counts_beyond_the_queue_are_refused_at_once, begin_one_worker,
           finish_house)
 {
     send_too_many("/count");
 }
 
 /* A get is tried in memory first, which does not begin it. */
-TEST_WITH(too_many_gets_are_refused_too, begin_one_worker, finish_house)
+TEST_WITH(gets_beyond_the_queue_are_refused_at_once, begin_one_worker,
+          finish_house)
 {
     send_too_many("/kv/none");
 }
 
 /* Its client is gone while the worker has it: the core must not be left with
  * the ticket of the watch that the slice opens then. */
-TEST_WITH(a_watch_without_its_client_is_taken_back, begin_one_worker,
-          finish_house)
+TEST_WITH(watch_whose_client_left_is_closed, begin_one_worker, finish_house)
 {
     char chunk[512];
     size_t size;

@@ -18,7 +18,7 @@ static uint64_t next_time(const struct alarm *alarms)
     return next;
 }
 
-TEST(the_next_one_is_always_known)
+TEST(timer_heap_always_has_the_earliest_first)
 {
     static struct alarm all[COUNT];
     struct timer_heap alarms = {.first = NULL};
@@ -39,7 +39,7 @@ TEST(the_next_one_is_always_known)
 }
 
 /* As a loop does it: the first is taken and set again, later. */
-TEST(all_have_their_turn_in_order)
+TEST(timer_heap_returns_alarms_in_order)
 {
     static struct alarm all[COUNT];
     struct timer_heap alarms = {.first = NULL};
@@ -57,7 +57,7 @@ TEST(all_have_their_turn_in_order)
     assert_int_equal(now, 10 * COUNT - 1);
 }
 
-TEST(one_that_is_not_set_can_be_taken_back)
+TEST(alarm_that_is_not_set_may_be_cleared)
 {
     struct timer_heap alarms = {.first = NULL};
     struct alarm alarm = {.link = NULL};

@@ -68,7 +68,7 @@ static int finish_totals(void **state)
     return finish_house(state);
 }
 
-TEST_WITH(a_copy_from_before_the_expiry_is_not_current, begin_totals,
+TEST_WITH(etag_of_totals_changes_when_a_member_expires, begin_totals,
           finish_totals)
 {
     const char *before = get(NULL, 200, "{\"count\":2}");

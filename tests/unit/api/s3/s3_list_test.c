@@ -61,7 +61,7 @@ TEST(list_skips_names_that_need_escapes)
     talloc_free(s3);
 }
 
-TEST(a_list_without_end_is_an_error)
+TEST(endless_list_is_an_error)
 {
     struct kx_fault fault = {.detail = ""};
     struct s3 *s3 = talloc_zero(*state, struct s3);

@@ -64,7 +64,7 @@ static void has(size_t loops, size_t addresses)
     }
 }
 
-TEST(a_free_port_is_the_same_for_all)
+TEST(port_0_opens_one_free_port_at_every_address)
 {
     struct addresses two = of("127.0.0.1:0,127.0.0.2:0");
     assert_true(opens(&two, 1));
@@ -75,7 +75,7 @@ TEST(a_free_port_is_the_same_for_all)
     listen_sockets_close(&sockets);
 }
 
-TEST(another_one_is_chosen_when_it_is_taken_elsewhere)
+TEST(port_0_chooses_another_when_one_is_taken)
 {
     struct addresses two = of("127.0.0.1:0,127.0.0.2:0");
     taken = 3;
@@ -91,7 +91,7 @@ TEST(another_one_is_chosen_when_it_is_taken_elsewhere)
     taken = 0;
 }
 
-TEST(a_port_that_was_asked_for_is_tried_once)
+TEST(requested_port_is_tried_once)
 {
     struct addresses two = of("127.0.0.1:0,127.0.0.2:1");
     taken = 1;
@@ -103,7 +103,7 @@ TEST(a_port_that_was_asked_for_is_tried_once)
 }
 
 /* TEST-NET-1 (RFC 5737) belongs to no machine. */
-TEST(an_address_that_the_machine_lacks_is_left_out_if_it_may_be)
+TEST(optional_address_that_the_machine_lacks_is_left_out)
 {
     struct addresses some = of("192.0.2.1:0,127.0.0.1:0");
     assert_false(opens(&some, 1));
@@ -118,7 +118,7 @@ TEST(an_address_that_the_machine_lacks_is_left_out_if_it_may_be)
     assert_int_equal(errno, EADDRNOTAVAIL);
 }
 
-TEST(the_sockets_of_a_loop_are_given_away)
+TEST(listen_sockets_gives_sockets_of_a_loop_away)
 {
     struct addresses two = of("127.0.0.1:0,127.0.0.2:0");
     assert_true(opens(&two, 2));

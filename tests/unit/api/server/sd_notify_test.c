@@ -38,7 +38,7 @@ static void has_got(int fd, const char *text)
         assert_string_equal(got, text);
 }
 
-TEST(a_socket_in_the_file_system_gets_it)
+TEST(sd_notify_sends_to_a_socket_file)
 {
     char name[64];
     (void)state;
@@ -54,7 +54,7 @@ TEST(a_socket_in_the_file_system_gets_it)
     unlink(name);
 }
 
-TEST(an_abstract_socket_gets_it)
+TEST(sd_notify_sends_to_an_abstract_socket)
 {
     char name[64];
     (void)state;
@@ -65,7 +65,7 @@ TEST(an_abstract_socket_gets_it)
     close(fd);
 }
 
-TEST(without_a_supervisor_nothing_happens)
+TEST(sd_notify_ignores_a_missing_or_wrong_address)
 {
     static const char *const NAMES[] = {"", "relative", "/nowhere/at/all",
                                         "@nobody-listens-here"};

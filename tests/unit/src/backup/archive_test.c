@@ -115,7 +115,7 @@ TEST_WITH(archive_prunes_log_files_across_a_gap, begin, finish_archive)
 
 /* The archive ends with the base; the files that were put aside begin with log
  * file 3. */
-TEST_WITH(a_gap_before_what_was_put_aside_is_told, begin, finish_archive)
+TEST_WITH(restore_reports_a_gap_before_logs_set_aside, begin, finish_archive)
 {
     struct story *s = *state;
     struct kx_fault fault = {.detail = ""};

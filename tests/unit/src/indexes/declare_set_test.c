@@ -87,7 +87,7 @@ static void expect_all(const struct kx_index_set *set)
     expect(set, 5, "gone", KX_INDEX_DROPPED);
 }
 
-TEST_WITH(every_kind_of_change_is_one_commit, begin, finish)
+TEST_WITH(set_of_declarations_makes_all_changes_in_one_commit, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_set result = {.prune = true};
@@ -134,7 +134,7 @@ TEST_WITH(set_of_declarations_takes_one_versionstamp, begin, finish)
     assert_int_equal(again.stamp, before + 1);
 }
 
-TEST_WITH(a_refusal_names_the_declaration_and_changes_nothing, begin, finish)
+TEST_WITH(refused_set_of_declarations_changes_nothing, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_set result = {.prune = true};
@@ -170,7 +170,8 @@ TEST_WITH(a_refusal_names_the_declaration_and_changes_nothing, begin, finish)
 }
 
 /* Dropped indexes take their places until their rows are freed. */
-TEST_WITH(there_are_no_more_indexes_than_a_store_can_have, begin, finish)
+TEST_WITH(set_of_declarations_is_limited_to_the_indexes_of_a_store, begin,
+          finish)
 {
     struct story *s = *state;
     struct kx_index_set result = {.prune = true};

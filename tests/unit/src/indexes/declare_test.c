@@ -76,7 +76,7 @@ static struct kx_commit declaration_of(struct story *s, const char *text)
 
 /* Nothing is freed between the drop and the declaration, and no commit waits
  * until a thousand rows have been looked at. */
-TEST_WITH(dropped_name_is_free_at_once, begin, finish)
+TEST_WITH(dropped_name_can_be_declared_at_once, begin, finish)
 {
     struct story *s = *state;
     build_big(s);
@@ -90,7 +90,7 @@ TEST_WITH(dropped_name_is_free_at_once, begin, finish)
 }
 
 /* Unless a client has written there meanwhile. */
-TEST_WITH(a_dropped_name_may_be_used_again, begin, finish)
+TEST_WITH(declaration_fails_if_a_client_took_the_dropped_name, begin, finish)
 {
     struct story *s = *state;
     build_big(s);
@@ -109,7 +109,7 @@ TEST_WITH(a_dropped_name_may_be_used_again, begin, finish)
 }
 
 /* The rows of the one come before the entries of the other. */
-TEST_WITH(the_entries_of_an_index_are_passed_over, begin, finish)
+TEST_WITH(declaration_passes_over_entries_of_an_index, begin, finish)
 {
     struct story *s = *state;
     build_big(s);

@@ -296,7 +296,7 @@ static void step(struct world *world)
     compare(world);
 }
 
-TEST(an_index_is_right_whatever_it_becomes)
+TEST(index_is_correct_during_random_migrations)
 {
     struct world *world = talloc_zero(NULL, struct world);
     world->seed = random_seed("migrate_random_test");

@@ -82,7 +82,7 @@ static void fill(struct story *s, const char *declaration)
     set(s, "[\"u\",2]", "{\"e\":\"b\",\"n\":2}");
 }
 
-TEST_WITH(an_index_with_conflicts_can_cease_to_be_unique, begin, finish)
+TEST_WITH(conflicted_index_can_cease_to_be_unique, begin, finish)
 {
     struct story *s = *state;
     set(s, "[\"u\",1]", "{\"e\":\"a\"}");
@@ -161,7 +161,7 @@ static void wait_migration(struct story *s, enum kx_index_state wanted)
 }
 
 /* As one of `store` does. */
-TEST_WITH(a_failed_migration_of_unique_restarts, begin, finish)
+TEST_WITH(failed_migration_of_unique_restarts, begin, finish)
 {
     struct story *s = *state;
     enum kx_index_state index = KX_INDEX_BUILDING;
@@ -183,7 +183,7 @@ TEST_WITH(a_failed_migration_of_unique_restarts, begin, finish)
 }
 
 /* The place in a list of an entry whose index key changes with `unique`. */
-TEST_WITH(a_list_continues_after_the_same_entry, begin, finish)
+TEST_WITH(list_position_survives_migration_of_unique, begin, finish)
 {
     struct story *s = *state;
     static const char *const patches[] = {"{\"unique\":false}",

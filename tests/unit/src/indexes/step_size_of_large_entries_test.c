@@ -132,7 +132,7 @@ static bool is_dropping(struct story *s)
     return dropping;
 }
 
-TEST_WITH(no_step_reads_many_large_entries, begin, finish)
+TEST_WITH(no_background_step_reads_many_large_entries, begin, finish)
 {
     struct story *s = *state;
     for (int n = 0; n < ENTRIES; n++)
@@ -210,7 +210,7 @@ static void declare_elements(struct story *s)
         usleep(1000);
 }
 
-TEST_WITH(no_step_expires_many_index_entries, begin, finish)
+TEST_WITH(no_background_step_expires_many_index_entries, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info;
@@ -228,7 +228,7 @@ TEST_WITH(no_step_expires_many_index_entries, begin, finish)
     assert_in_range(atomic_load(&most_rows), ELEMENTS, STEP_ROWS);
 }
 
-TEST_WITH(no_step_verifies_many_index_entries, begin, finish)
+TEST_WITH(no_background_step_verifies_many_index_entries, begin, finish)
 {
     struct story *s = *state;
     declare_elements(s);
@@ -278,7 +278,8 @@ TEST_WITH(no_step_of_a_slow_build_reads_the_whole_index, begin, finish)
 }
 
 /* All of them have one value of an index that was declared to be unique. */
-TEST_WITH(no_step_searches_a_group_of_conflicts_for_each, begin, finish)
+TEST_WITH(expiry_step_does_not_search_conflict_group_for_each_entry, begin,
+          finish)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};

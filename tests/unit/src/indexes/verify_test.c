@@ -69,7 +69,7 @@ static void find_and_repair(struct story *s, const char *index,
     assert_int_equal(info.entries, entries);
 }
 
-TEST_WITH(a_missing_entry_is_found_and_made, begin, finish)
+TEST_WITH(verify_adds_missing_index_entry, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -87,7 +87,7 @@ TEST_WITH(a_missing_entry_is_found_and_made, begin, finish)
 }
 
 /* What the first attempt had counted is not counted twice. */
-TEST_WITH(a_repair_that_failed_is_done_again, begin, finish)
+TEST_WITH(verify_retries_a_failed_repair, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -100,7 +100,7 @@ TEST_WITH(a_repair_that_failed_is_done_again, begin, finish)
     expect(&found, 1, 0, 0, 0);
 }
 
-TEST_WITH(a_dangling_entry_is_found_and_removed, begin, finish)
+TEST_WITH(verify_removes_dangling_index_entry, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -115,7 +115,7 @@ TEST_WITH(a_dangling_entry_is_found_and_removed, begin, finish)
 }
 
 /* The entry was deleted without the index. */
-TEST_WITH(an_entry_that_lost_its_primary_is_removed, begin, finish)
+TEST_WITH(verify_removes_index_entry_of_a_lost_entry, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -130,7 +130,7 @@ TEST_WITH(an_entry_that_lost_its_primary_is_removed, begin, finish)
     expect(&found, 0, 1, 0, 0);
 }
 
-TEST_WITH(a_stale_entry_is_found_and_repaired, begin, finish)
+TEST_WITH(verify_repairs_stale_index_entry, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -153,7 +153,7 @@ TEST_WITH(a_stale_entry_is_found_and_repaired, begin, finish)
 }
 
 /* A copy that is right, but has the versionstamp of an older one. */
-TEST_WITH(a_wrong_versionstamp_is_stale, begin, finish)
+TEST_WITH(verify_repairs_wrong_versionstamp_as_stale, begin, finish)
 {
     struct story *s = *state;
     fill(s, 20);
@@ -172,7 +172,7 @@ TEST_WITH(a_wrong_versionstamp_is_stale, begin, finish)
 
 /* One row, two faults: it leads to an entry that has another value, and the one
  * that has this value lacks it. */
-TEST_WITH(a_row_that_leads_to_another_entry_is_repaired, begin, finish)
+TEST_WITH(verify_repairs_row_that_leads_to_another_entry, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -184,7 +184,7 @@ TEST_WITH(a_row_that_leads_to_another_entry_is_repaired, begin, finish)
     expect(&found, 1, 0, 1, 0);
 }
 
-TEST_WITH(a_row_that_is_no_record_is_repaired, begin, finish)
+TEST_WITH(verify_repairs_row_that_is_no_record, begin, finish)
 {
     struct story *s = *state;
     fill(s, 20);
@@ -198,7 +198,7 @@ TEST_WITH(a_row_that_is_no_record_is_repaired, begin, finish)
 }
 
 /* A client's entry under the name of the index. */
-TEST_WITH(a_foreign_entry_is_removed, begin, finish)
+TEST_WITH(verify_removes_foreign_entry, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -211,7 +211,7 @@ TEST_WITH(a_foreign_entry_is_removed, begin, finish)
     expect(&found, 0, 1, 0, 0);
 }
 
-TEST_WITH(two_entries_with_one_value_are_shown_and_left, begin, finish)
+TEST_WITH(verify_reports_duplicates_and_leaves_them, begin, finish)
 {
     struct story *s = *state;
     fill(s, 20);
@@ -228,7 +228,7 @@ TEST_WITH(two_entries_with_one_value_are_shown_and_left, begin, finish)
 }
 
 /* More than the samples have room for, and more than one job looks at. */
-TEST_WITH(all_damages_are_counted_and_some_are_sampled, begin, finish)
+TEST_WITH(verify_counts_all_damage_and_samples_some, begin, finish)
 {
     struct story *s = *state;
     struct kx_verification found;

@@ -49,7 +49,7 @@ static void find_and_repair(struct story *s, const char *before,
     assert_int_equal(info.entries, 4);
 }
 
-TEST_WITH(right_totals_are_right, begin, finish)
+TEST_WITH(verify_finds_nothing_in_correct_totals, begin, finish)
 {
     struct story *s = *state;
     fill_totals(s, 50);

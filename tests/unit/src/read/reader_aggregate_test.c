@@ -118,7 +118,7 @@ static void write_one(struct story *s, uint64_t *seed)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-TEST_WITH(sums_and_counts_agree_with_a_scan, begin, finish)
+TEST_WITH(aggregates_equal_a_scan_after_random_writes, begin, finish)
 {
     struct story *s = *state;
     uint64_t seed = random_seed("reader_aggregate_test");
@@ -139,7 +139,7 @@ TEST_WITH(sums_and_counts_agree_with_a_scan, begin, finish)
 }
 
 /* Other ranges, and indexes that hold something else. */
-TEST_WITH(a_count_is_held_for_the_very_prefix_only, begin, finish)
+TEST_WITH(count_is_taken_from_an_index_of_exactly_its_prefix, begin, finish)
 {
     struct story *s = *state;
     uint64_t count;
@@ -158,7 +158,7 @@ TEST_WITH(a_count_is_held_for_the_very_prefix_only, begin, finish)
     assert_int_equal(held(s, range, &count), KX_ABSENT);
 }
 
-TEST_WITH(an_index_without_totals_is_refused, begin, finish)
+TEST_WITH(aggregate_rejects_an_index_without_totals, begin, finish)
 {
     struct story *s = *state;
     struct kx_range range = {.count_only = false};

@@ -150,7 +150,7 @@ static void fold(struct story *s, const char *index, const char *parts,
     assert_string_equal((const char *)text.data, expected);
 }
 
-TEST_WITH(parts_are_folded_as_the_fields_are, begin, finish)
+TEST_WITH(index_fold_folds_parts_as_their_fields, begin, finish)
 {
     struct story *s = *state;
     struct kx_buffer out;

@@ -241,7 +241,7 @@ static void compare_pages(struct story *s, void *mem, struct kx_ranges *ranges,
     assert_int_equal(count, expected);
 }
 
-TEST_WITH(lists_agree_with_a_model, begin, finish)
+TEST_WITH(lists_of_ranges_equal_a_model, begin, finish)
 {
     struct story *s = *state;
     static const size_t PAGES[] = {1, 7, 100, PLACES};
@@ -265,7 +265,7 @@ TEST_WITH(lists_agree_with_a_model, begin, finish)
 }
 
 /* What was read of the ranges is bounded by what is shown. */
-TEST_WITH(a_page_of_a_merge_reads_little, begin, finish)
+TEST_WITH(merged_page_reads_little_more_than_it_shows, begin, finish)
 {
     struct story *s = *state;
     struct kx_reads reads = {0};

@@ -133,7 +133,7 @@ TEST_WITH(totals_exclude_expired_entries, begin_totals, finish)
     assert_true(last_read.stamp > stamp);
 }
 
-TEST_WITH(a_group_of_expired_entries_is_not_shown, begin_totals, finish)
+TEST_WITH(totals_omit_a_group_of_expired_entries, begin_totals, finish)
 {
     struct story *s = *state;
     expire_later(s, -1);

@@ -106,7 +106,7 @@ static struct kx_slice extend(void *mem, struct kx_slice key, uint8_t byte)
     return kx_buffer_slice(&buffer);
 }
 
-TEST_WITH(walks_agree_with_a_scan, begin, finish)
+TEST_WITH(tree_walks_equal_a_scan, begin, finish)
 {
     struct story *s = *state;
     static struct model_child model[KEYS];
@@ -143,7 +143,7 @@ static const char *of_one(void *mem, int n)
 
 /* Children of very different sizes: few rows are read of each, and an estimate
  * is of the right size. */
-TEST_WITH(large_children_are_estimated, begin, finish)
+TEST_WITH(tree_estimates_large_children, begin, finish)
 {
     struct story *s = *state;
     static const int SIZES[] = {3, 9000, 40, 700, 31, 12000};

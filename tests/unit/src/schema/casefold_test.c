@@ -56,7 +56,7 @@ static struct lower_table *read_table(void *memory)
     return table;
 }
 
-TEST_WITH(every_code_point_is_lowered_as_in_javascript, all_memory_open,
+TEST_WITH(lower_fold_equals_javascript_for_every_code_point, all_memory_open,
           all_memory_close)
 {
     struct lower_table *table = read_table(*state);
@@ -88,7 +88,8 @@ TEST_WITH(every_code_point_is_lowered_as_in_javascript, all_memory_open,
     talloc_free(table);
 }
 
-TEST_WITH(a_sigma_that_ends_a_word_is_final, all_memory_open, all_memory_close)
+TEST_WITH(lower_fold_of_sigma_at_the_end_of_a_word_is_final, all_memory_open,
+          all_memory_close)
 {
     static const char *const texts[][2] = {
         {"Σ", "σ"},
@@ -133,7 +134,8 @@ TEST_WITH(a_sigma_that_ends_a_word_is_final, all_memory_open, all_memory_close)
         assert_folds(*state, FOLD_LOWER, texts[i][0], texts[i][1]);
 }
 
-TEST_WITH(lower_case_of_words, all_memory_open, all_memory_close)
+TEST_WITH(lower_fold_of_words_equals_javascript, all_memory_open,
+          all_memory_close)
 {
     assert_folds(*state, FOLD_LOWER, "", "");
     assert_folds(*state, FOLD_LOWER, "Ada@Example.ORG [@`{~",
@@ -184,12 +186,13 @@ TEST_WITH(folding_stops_beyond_the_longest_key, all_memory_open,
     kx_buffer_free(&out);
 }
 
-TEST_WITH(the_rules_have_a_version, all_memory_open, all_memory_close)
+TEST_WITH(casefold_has_the_version_of_unicode, all_memory_open,
+          all_memory_close)
 {
     assert_int_equal(strncmp(casefold_unicode_version(), "15.", 3), 0);
 }
 
-TEST_WITH(without_memory_a_fold_fails, all_memory_open, all_memory_close)
+TEST_WITH(fold_fails_without_memory, all_memory_open, all_memory_close)
 {
     static const enum fold folds[] = {FOLD_NONE, FOLD_LOWER, FOLD_CASEFOLD};
     all_memory_limit(*state, 1);

@@ -32,7 +32,7 @@ static const char *canonical_of(void *mem, const char *text)
                           declaration->text.size);
 }
 
-TEST_WITH(there_is_one_canonical_form, all_memory_open, all_memory_close)
+TEST_WITH(declaration_has_one_canonical_form, all_memory_open, all_memory_close)
 {
     void *mem = talloc_new(*state);
     assert_string_equal(canonical_of(mem, full), canonical);
@@ -40,7 +40,7 @@ TEST_WITH(there_is_one_canonical_form, all_memory_open, all_memory_close)
     talloc_free(mem);
 }
 
-TEST_WITH(random_forms_are_read_as_they_are_written, all_memory_open,
+TEST_WITH(random_declarations_read_back_as_written, all_memory_open,
           all_memory_close)
 {
     uint64_t seed = random_seed("declaration_test");
@@ -76,7 +76,7 @@ static char *spoil(void *mem, uint64_t *seed, const char *text)
     }
 }
 
-TEST_WITH(spoilt_declarations_are_refused_or_read, all_memory_open,
+TEST_WITH(corrupted_declarations_are_refused_or_read, all_memory_open,
           all_memory_close)
 {
     uint64_t seed = random_seed("declaration_test");
@@ -109,7 +109,8 @@ TEST_WITH(spoilt_declarations_are_refused_or_read, all_memory_open,
 }
 
 /* With ever more memory, until it suffices. */
-TEST_WITH(memory_may_run_out_anywhere, all_memory_open, all_memory_close)
+TEST_WITH(declaration_parse_reports_lack_of_memory, all_memory_open,
+          all_memory_close)
 {
     enum kx_status status = KX_NO_MEMORY;
     size_t refused = 0;
@@ -126,8 +127,7 @@ TEST_WITH(memory_may_run_out_anywhere, all_memory_open, all_memory_close)
     assert_true(refused > 10);
 }
 
-TEST_WITH(an_extraction_may_run_out_of_memory, all_memory_open,
-          all_memory_close)
+TEST_WITH(extraction_reports_lack_of_memory, all_memory_open, all_memory_close)
 {
     void *all = talloc_new(*state);
     struct declaration *declaration;

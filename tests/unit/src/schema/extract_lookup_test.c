@@ -86,7 +86,7 @@ TEST_WITH(descending_parts_have_the_opposite_order, begin_memory, end_memory)
     }
 }
 
-TEST_WITH(no_part_sorts_before_null, begin_memory, end_memory)
+TEST_WITH(null_part_sorts_first, begin_memory, end_memory)
 {
     uint64_t seed = random_seed("extract_lookup_test");
     struct kx_buffer null;
@@ -100,7 +100,7 @@ TEST_WITH(no_part_sorts_before_null, begin_memory, end_memory)
     }
 }
 
-TEST_WITH(values_come_back, begin_memory, end_memory)
+TEST_WITH(values_read_back_from_index_keys, begin_memory, end_memory)
 {
     uint64_t seed = random_seed("extract_lookup_test");
     const struct declaration *declaration = declared(*state, both);
@@ -129,7 +129,7 @@ TEST_WITH(values_come_back, begin_memory, end_memory)
 
 /* What is no part of a descending field: any other type, and bytes that are no
  * complement of one part. */
-TEST_WITH(other_parts_are_refused, begin_memory, end_memory)
+TEST_WITH(descending_field_rejects_other_parts, begin_memory, end_memory)
 {
     uint64_t seed = random_seed("extract_lookup_test");
     size_t made = 0;

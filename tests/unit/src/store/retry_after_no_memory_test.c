@@ -50,7 +50,7 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
                : __real_txn_apply(env, writes, count, order);
 }
 
-TEST_WITH(expiry, begin, finish)
+TEST_WITH(expiry_retries_after_lack_of_memory, begin, finish)
 {
     struct story *s = *state;
     struct kx_watch *watch;
@@ -84,7 +84,7 @@ static enum kx_status list(struct story *s, const struct kx_range *range)
 }
 
 /* Each call grows another buffer for the first time. */
-TEST_WITH(a_reader, begin, finish)
+TEST_WITH(reader_works_after_lack_of_memory, begin, finish)
 {
     struct story *s = *state;
     struct kx_slice key = test_key(s->mem, "[\"a\"]");
@@ -112,7 +112,7 @@ TEST_WITH(a_reader, begin, finish)
     assert_string_equal(test_get(&s->test, s->mem, "[\"a\"]"), "1");
 }
 
-TEST_WITH(the_writer, begin, finish)
+TEST_WITH(writer_works_after_lack_of_memory, begin, finish)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
@@ -130,7 +130,7 @@ TEST_WITH(the_writer, begin, finish)
 }
 
 /* It pauses after a failure, while commits continue. */
-TEST_WITH(a_job, begin, finish)
+TEST_WITH(background_job_retries_after_lack_of_memory, begin, finish)
 {
     enum { COMMITS = 50, REST_NS = 10000000 };
     struct story *s = *state;

@@ -43,7 +43,7 @@ TEST_WITH(expired_entry_is_absent_at_once, begin, finish)
 }
 
 /* They are compared by their versionstamps. */
-TEST_WITH(many_checks_hold_no_values, begin, finish)
+TEST_WITH(checks_by_versionstamp_hold_no_values, begin, finish)
 {
     enum { CHECKS = 30, BYTES = 1000000 };
     struct story *s = *state;

@@ -167,7 +167,8 @@ static void assert_for_deno(struct run *run)
     assert_bytes(run, "for Deno", value.data, kx_buffer_slice(&run->again));
 }
 
-TEST_WITH(deno_reads_what_node_writes, memory_open, memory_close)
+TEST_WITH(v8_values_of_node_are_sent_to_deno_as_its_own, memory_open,
+          memory_close)
 {
     assert_int_equal(each_vector(*state, assert_for_deno), 250);
 }
@@ -183,7 +184,7 @@ static void assert_for_node(struct run *run)
     assert_bytes(run, "for Node", value.data, kx_buffer_slice(&run->bytes));
 }
 
-TEST_WITH(node_reads_what_deno_writes, memory_open, memory_close)
+TEST_WITH(v8_values_are_sent_to_node_unchanged, memory_open, memory_close)
 {
     assert_int_equal(each_vector(*state, assert_for_node), 250);
 }
@@ -205,7 +206,8 @@ static void assert_normal(struct kx_buffer *scratch, const char *given,
 }
 
 /* Objects are numbered again when a typed array of Node's becomes two. */
-TEST_WITH(references_find_their_objects, memory_open, memory_close)
+TEST_WITH(v8_references_are_renumbered_with_their_objects, memory_open,
+          memory_close)
 {
     struct kx_buffer hex;
     kx_buffer_init(&hex, *state);
@@ -246,8 +248,7 @@ void *__wrap_memmove(void *to, const void *from, size_t size)
 }
 
 /* Each is the cause of the one around it, whose stack comes after it. */
-TEST_WITH(errors_in_each_other_are_not_moved_one_by_one, memory_open,
-          memory_close)
+TEST_WITH(v8_nested_errors_are_not_moved_one_by_one, memory_open, memory_close)
 {
     enum { ERRORS = 900, STACK = 100 };
     struct kx_buffer value;
@@ -337,7 +338,7 @@ TEST_WITH(deep_json_text_is_encoded_in_few_passes, memory_open, memory_close)
 
 /* ---- Fields ------------------------------------------------------------- */
 
-TEST_WITH(fields_are_found_in_values_of_javascript, memory_open, memory_close)
+TEST_WITH(fields_of_v8_values_are_found, memory_open, memory_close)
 {
     static const struct {
         const char *hex;
