@@ -146,7 +146,7 @@ answers 409 POST /indexes '{"name":"newest","prefix":["o"],"fields":["/s","/n"],
 request POST '/indexes?dry=1' '{"name":"later","prefix":["o"],"fields":[{"path":"/n","order":"desc"}],"missing":"null"}'
 field '[.estimate.entries, .estimate.skipped]' '[8,1]'
 
-test_case 'a declaration refuses an order where there is none, and unknown orders'
+test_case 'a declaration refuses a misplaced or unknown order'
 refused() { # FIELDS MORE DETAIL
     answers 400 bad-index-definition POST /indexes "{\"name\":\"x\",\"prefix\":[\"o\"],\"fields\":[$1]$2}"
     field "(.detail | contains(\"$3\"))" true
