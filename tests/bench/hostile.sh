@@ -8,9 +8,6 @@
 # for it). What they do to the server is the difference of the two. In each
 # round wrk begins together with them, so that their beginning is measured, too.
 #
-# At the end 15 expensive commits of one address are sent at once, while another
-# address sends one PUT after the other: the longest may wait for one of them.
-#
 #   tests/bench/hostile.sh [ROUNDS [SECONDS]]
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -109,40 +106,6 @@ echo "they alone cost the server $((($(taken) - before) / 4)) ms of a" \
 wait "$hostile"
 sed -n 's/VmHWM:/its memory at most:/p' "/proc/$server/status"
 
-# Makes 1000 entries with 16 index entries each, in one commit.
-change_much() {
-    curl --silent --output "$work/null" --write-out '%{time_total}\n' "$@" \
-        --header 'Content-Type: application/json' --data "@$work/commit" \
-        "$url/atomic"
-}
-
-for i in $(seq 16); do
-    curl --silent --output "$work/null" "$url/indexes" --json \
-        '{"name":"by_'"$i"'","prefix":["much"],"fields":["/f'"$i"'"]}'
-done
-awk 'BEGIN {
-    printf "{\"mutations\":["
-    for (i = 0; i < 1000; i++) {
-        printf "%s{\"type\":\"set\",\"key\":[\"much\",%d],\"value\":{",
-               i ? "," : "", i
-        for (f = 1; f <= 16; f++)
-            printf "%s\"f%d\":%d", f == 1 ? "" : ",", f, rand() * 1e6
-        printf "}}"
-    }
-    printf "]}" }' >"$work/commit"
-alone=$(change_much)
-: >"$work/much"
-for i in $(seq 15); do
-    change_much --interface 127.0.0.2 >>"$work/much" &
-done
-: >"$work/puts"
-while [ "$(wc -l <"$work/much")" -lt 15 ]; do
-    curl --silent --output "$work/null" --write-out '%{time_total}\n' \
-        --request PUT --json 1 "$url/kv/one" >>"$work/puts"
-done
-sort -n "$work/puts" | awk -v alone="$alone" '{ last = $1 }
-    END { printf "beside 15 expensive commits (%.0f ms alone): the longest " \
-                 "of %d PUTs %.0f ms\n", alone * 1000, NR, last * 1000 }'
 awk '{ sum[$1] += $6
        if (!($1 in best) || $6 < best[$1])
            best[$1] = $6 }
