@@ -97,6 +97,7 @@ async function openPage(context, address, expected = []) {
   await plant(page);
   let keys = 0;
   Object.assign(page, {
+    wrong,
     // A key counts as one, and so does the typing of a text.
     async key(name) { keys++; await page.keyboard.press(name); },
     async type(text) { keys++; await page.keyboard.type(text); },
@@ -240,6 +241,11 @@ async function withConsole(use, { scheme = 'light', size = { width: 1280, height
     openPage(context, `${started.base}/console${hash}`, expected);
   try {
     await use({ ...started, context, open });
+  } catch (error) {
+    // Why what was waited for did not come.
+    const wrong = context.pages().flatMap((page) => page.wrong);
+    if (error.name !== 'TimeoutError' || wrong.length === 0) throw error;
+    throw new Error(`${error.message}\n${wrong.join('\n')}`, { cause: error });
   } finally {
     await context.close();
   }

@@ -319,6 +319,7 @@ test('a slow request leads to its question, index or entry, and a question runs 
 }, { options: ['--slow-ms', '0'] }));
 
 test('the page Server opens at its top, also on a phone', () => withConsole(async ({ client, open }) => {
+  await client('PUT', '/kv/users/top', '1', json);
   const page = await open();
   await ready(page); // its own requests are among the slow ones, too
   for (let i = 0; i < 3; i++) await client('GET', '/list?prefix=users');

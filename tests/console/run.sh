@@ -31,15 +31,16 @@ run() {
     echo "$ok passed, $bad failed" >>"$1"
 }
 
-# finds OUTPUT TEST-FILE NAME FILE TEXT REPLACEMENT: the test of that name must fail on this
-# flaw. A test that would wait a minute for what the flaw prevents waits 20 seconds.
+# finds OUTPUT TEST-FILE NAME REASON FILE TEXT REPLACEMENT: the test of that name must fail on
+# this flaw, and say the reason. A test that would wait a minute for what the flaw prevents
+# waits 20 seconds.
 finds() {
-    KX_WAIT_MS=20000 KX_PLANT=$(printf '%s\t%s\t%s' "$4" "$5" "$6") run "$1" --test-name-pattern "$3" "$2"
+    KX_WAIT_MS=20000 KX_PLANT=$(printf '%s\t%s\t%s' "$5" "$6" "$7") run "$1" --test-name-pattern "$3" "$2"
     read_count 0 "$1"
-    if [ "$bad" -gt 0 ] && ! grep -q 'the flaw can be planted' "$1"; then
+    if [ "$bad" -gt 0 ] && grep -qE -- "$4" "$1"; then
         echo '1 passed, 0 failed' >>"$1"
     else
-        echo "FAILED: planted in $4, and not found by \"$3\"" >>"$1"
+        echo "FAILED: planted in $5, and not found by \"$3\" for \"$4\"" >>"$1"
         echo '0 passed, 1 failed' >>"$1"
     fi
 }
@@ -72,7 +73,7 @@ if ! ../lib/npm.sh .; then
     exit 1
 fi
 steps=()
-planted() { # TEST-FILE [NAME FILE TEXT REPLACEMENT]
+planted() { # TEST-FILE [NAME REASON FILE TEXT REPLACEMENT]
     steps+=("$((${#steps[@]} + 1))$(printf ' %q' "$@")")
 }
 if [ $# -eq 0 ]; then
