@@ -40,7 +40,7 @@
 #endif
 
 enum {
-    FREE_MAX = 256, /* stacks that a pool keeps for reuse */
+    FREE_MAX = 1024, /* stacks that a pool keeps for reuse */
     /* The tops of stacks begin at this many different offsets, a step apart:
      * otherwise they would compete for the same cache sets. */
     OFFSETS = 15,

@@ -133,19 +133,24 @@ TEST_WITH(parked_fiber_keeps_no_deep_pages, open_pool, close_pool)
     assert_false(fiber_run(fiber));
 }
 
-/* More than a pool keeps; the first of them is used again last. */
-TEST_WITH(many_stacks_are_made_and_freed, open_pool, close_pool)
+/* Parks and ends that many fibers at once. */
+static void run_at_once(int many)
 {
-    enum { MANY = 300 };
-    static struct counting counting[MANY];
-    for (int i = 0; i < MANY; i++) {
+    static struct counting counting[1100];
+    for (int i = 0; i < many; i++) {
         counting[i] = counting_to(1);
         counting[i].fiber = fiber_new(pool, count, &counting[i]);
         assert_non_null(counting[i].fiber);
         assert_true(fiber_run(counting[i].fiber));
     }
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < many; i++)
         assert_false(fiber_run(counting[i].fiber));
+}
+
+/* A pool keeps fewer. */
+TEST_WITH(eleven_hundred_stacks_are_made_and_freed, open_pool, close_pool)
+{
+    run_at_once(1100);
 }
 
 static bool no_memory;
@@ -159,6 +164,16 @@ void *__wrap_mmap(void *at, size_t size, int access, int flags, int fd,
 {
     return no_memory ? MAP_FAILED
                      : __real_mmap(at, size, access, flags, fd, offset);
+}
+
+/* A batch that answers 1000 clients ends as many fibers, and their next
+ * requests begin as many. */
+TEST_WITH(thousand_stacks_are_reused, open_pool, close_pool)
+{
+    run_at_once(1000);
+    no_memory = true;
+    run_at_once(1000);
+    no_memory = false;
 }
 
 TEST_WITH(fiber_without_memory_is_null, open_pool, close_pool)
