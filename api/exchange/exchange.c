@@ -198,14 +198,16 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size)
 }
 
 /* Begins the handler now, or in a turn of its client if other handlers have
- * taken the time of this turn of the loop. Only the time of handlers counts: to
+ * taken the time of this turn of the loop, or the client's own requests took so
+ * long that it must wait: otherwise an expensive one would begin beside each
+ * turn of those that wait. Only the time of handlers counts: to
  * suspend a connection and resume it takes longer than a GET of an entry in the
  * cache, so hundreds of these are all answered at once. */
 static enum exchange_next begin_or_wait(struct exchange *exchange)
 {
     struct run_queue *queue = exchange->queue;
     uint64_t started_ns = exchange->timing.started_ns;
-    if (queue->begin_left_ns == 0) {
+    if (!run_queue_may_begin(queue, exchange)) {
         exchange->phase = EXCHANGE_RUNNING;
         exchange_await_turn(exchange, AWAITS_START);
         return EXCHANGE_PARK;

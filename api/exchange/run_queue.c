@@ -114,12 +114,23 @@ struct kx_ticket *run_queue_take_answers(struct run_queue *queue)
     return first;
 }
 
-void run_queue_turn(struct run_queue *queue, struct exchange *exchange)
+static struct client_turns *turns_of(struct run_queue *queue,
+                                     const struct exchange *exchange)
 {
     struct tenant *client = exchange->client;
-    turns_add(&queue->turns,
-              client != NULL ? &client->turns[queue->number] : &queue->others,
-              exchange, exchange->awaits == AWAITS_START);
+    return client != NULL ? &client->turns[queue->number] : &queue->others;
+}
+
+void run_queue_turn(struct run_queue *queue, struct exchange *exchange)
+{
+    turns_add(&queue->turns, turns_of(queue, exchange), exchange,
+              exchange->awaits == AWAITS_START);
+}
+
+bool run_queue_may_begin(struct run_queue *queue,
+                         const struct exchange *exchange)
+{
+    return queue->begin_left_ns > 0 && !turns_owes(turns_of(queue, exchange));
 }
 
 void run_queue_begin(struct run_queue *queue, uint64_t now_ns)

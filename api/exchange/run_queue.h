@@ -88,6 +88,11 @@ void run_queue_begin(struct run_queue *queue, uint64_t now_ns);
 /* Puts an exchange into the queue of turns. It must be in no other list of the
  * run queue. */
 void run_queue_turn(struct run_queue *queue, struct exchange *exchange);
+/* True if the handler of the exchange may begin at once: handlers have not used
+ * up the time of this turn of the loop, and the client does not owe time for
+ * which others wait. */
+bool run_queue_may_begin(struct run_queue *queue,
+                         const struct exchange *exchange);
 /* True if the time of this turn of the loop is used up. The caller then
  * postpones all work that can wait. */
 bool run_queue_is_busy(const struct run_queue *queue, uint64_t now_ns);

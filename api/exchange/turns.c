@@ -89,6 +89,11 @@ struct exchange *turns_take(struct turns *turns)
     return exchange;
 }
 
+bool turns_owes(const struct client_turns *client)
+{
+    return !is_idle(client) && client->left_ns <= -(int64_t)TURN_NS;
+}
+
 void turns_charge(struct turns *turns, uint64_t ns)
 {
     if (turns->payer != NULL)

@@ -60,5 +60,8 @@ void turns_add(struct turns *turns, struct client_turns *client,
 struct exchange *turns_take(struct turns *turns);
 /* Charges the client for the turn of the exchange that was taken last. */
 void turns_charge(struct turns *turns, uint64_t ns);
+/* True if exchanges of the client wait, and it has taken the time of more than
+ * one turn in advance. */
+bool turns_owes(const struct client_turns *client);
 
 #endif

@@ -74,6 +74,27 @@ TEST_WITH(handler_begins_in_a_turn_without_others, begin_house, finish_house)
                  200, "true");
 }
 
+/* Requests of the client wait, and one of them has taken several turns' time:
+ * no further one begins beside those that wait. */
+TEST_WITH(handler_of_a_client_that_owes_time_waits, begin_house, finish_house)
+{
+    const struct kx_slice none = kx_slice(NULL, 0);
+    struct tenant *first = house->client = client_at("10.0.0.1");
+    make_busy();
+    struct exchange *waiting = start(METHOD_GET, "/livez", none, EXCHANGE_PARK);
+    first->turns[house->queue.number].left_ns = -(int64_t)TURN_NS;
+    exchange_loop_begin(&house->queue, 0);
+    struct exchange *own = start(METHOD_GET, "/livez", none, EXCHANGE_PARK);
+    house->client = client_at("10.0.0.2");
+    assert_reply(start(METHOD_GET, "/livez", none, EXCHANGE_REPLY), 200,
+                 "true");
+    wait_for_ready(2);
+    assert_reply(waiting, 200, "true");
+    assert_reply(own, 200, "true");
+    tenant_disconnect(house->service.tenants, first);
+    tenant_disconnect(house->service.tenants, house->client);
+}
+
 TEST_WITH(answers_wait_for_their_turns, begin_house, finish_house)
 {
     struct exchange *exchange =
