@@ -300,8 +300,11 @@ static enum kx_status read_document(struct index *index, json_t *document)
     return status == KX_OK ? read_verification(index, document) : status;
 }
 
-static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
+static enum kx_status read_index(void *arg, struct kx_slice key,
+                                 struct kx_slice row)
 {
+    struct catalog *catalog = arg;
+    (void)key;
     struct index *index = talloc_zero(catalog, struct index);
     json_t *document = row_json_read(row);
     enum kx_status status = KX_FAILED;
@@ -325,22 +328,9 @@ static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
 /* '0' is the byte after '/'. */
 static enum kx_status read_indexes(struct catalog *catalog)
 {
-    struct engine_range *range = NULL;
-    enum kx_status status =
-        engine_range_create(catalog, catalog->view, TABLE_CATALOG, &range);
-    if (status != KX_OK)
-        return status;
-    status = engine_range_begin(range, kx_text("index/"), kx_text("index0"));
-    struct kx_slice key;
-    struct kx_slice row;
-    while (status == KX_OK) {
-        status = engine_range_next(range, &key, &row);
-        if (status == KX_OK)
-            status = read_index(catalog, row);
-    }
-    engine_range_end(range);
-    talloc_free(range);
-    return status == KX_END ? KX_OK : status;
+    const struct engine_span rows = {TABLE_CATALOG, kx_text("index/"),
+                                     kx_text("index0")};
+    return engine_each(catalog, catalog->view, &rows, read_index, catalog);
 }
 
 /* Flushed at once: an open store has a catalog on disk. */
@@ -445,34 +435,36 @@ enum kx_status catalog_load(void *mem, struct engine *engine,
  * those of the indexes are neighbours, so one scan shows whether the catalog
  * must be rebuilt. Only the counts change with every batch. */
 
+struct catalog_scan {
+    struct sha256 digest;
+    struct kx_buffer *facts;
+};
+
+static enum kx_status scan_row(void *arg, struct kx_slice key,
+                               struct kx_slice row)
+{
+    struct catalog_scan *found = arg;
+    if (kx_equal(key, kx_text("facts"))) {
+        kx_add_slice(found->facts, row);
+    } else {
+        sha256_add(&found->digest, key);
+        sha256_add(&found->digest, row);
+    }
+    return KX_OK;
+}
+
 /* '0' is the byte after '/'. */
 static enum kx_status scan(void *mem, struct engine_view *view,
                            struct catalog_mark *mark_out,
                            struct kx_buffer *facts_out)
 {
-    struct engine_range *range = NULL;
-    struct sha256 digest;
-    struct kx_slice key;
-    struct kx_slice row;
-    enum kx_status status =
-        engine_range_create(mem, view, TABLE_CATALOG, &range);
+    const struct engine_span rows = {TABLE_CATALOG, kx_text("facts"),
+                                     kx_text("index0")};
+    struct catalog_scan found = {.facts = facts_out};
+    sha256_begin(&found.digest);
+    enum kx_status status = engine_each(mem, view, &rows, scan_row, &found);
+    sha256_end(&found.digest, mark_out->digest);
     if (status != KX_OK)
-        return status;
-    sha256_begin(&digest);
-    status = engine_range_begin(range, kx_text("facts"), kx_text("index0"));
-    while (status == KX_OK) {
-        status = engine_range_next(range, &key, &row);
-        if (status == KX_OK && kx_equal(key, kx_text("facts"))) {
-            kx_add_slice(facts_out, row);
-        } else if (status == KX_OK) {
-            sha256_add(&digest, key);
-            sha256_add(&digest, row);
-        }
-    }
-    engine_range_end(range);
-    talloc_free(range);
-    sha256_end(&digest, mark_out->digest);
-    if (status != KX_END)
         return status;
     return facts_out->failed ? KX_NO_MEMORY : KX_OK;
 }

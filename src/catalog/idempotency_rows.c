@@ -153,11 +153,10 @@ enum kx_status idempotency_usage_find(struct idempotency_usages *usages,
     if (list == NULL)
         return KX_NO_MEMORY;
     usages->list = list;
-    void *copy = talloc_memdup(usages->mem, sender.data, sender.size);
-    if (copy == NULL)
-        return KX_NO_MEMORY;
     struct idempotency_usage *usage = &list[usages->count];
-    *usage = (struct idempotency_usage){.sender = kx_slice(copy, sender.size)};
+    *usage = (struct idempotency_usage){.stored = 0};
+    if (!kx_slice_copy(usages->mem, sender, &usage->sender))
+        return KX_NO_MEMORY;
     enum kx_status status = load_usage(usages, view, usage);
     usages->count += status == KX_OK;
     *usage_out = usage;
@@ -220,24 +219,20 @@ int64_t idempotency_usages_change(const struct idempotency_usages *usages)
     return change;
 }
 
+static enum kx_status add_usage(void *arg, struct kx_slice key,
+                                struct kx_slice row)
+{
+    uint64_t *bytes = arg;
+    (void)key;
+    *bytes += read_number(row);
+    return KX_OK;
+}
+
 enum kx_status idempotency_usages_total(void *mem, struct engine_view *view,
                                         uint64_t *bytes_out)
 {
-    struct engine_range *range = NULL;
-    struct kx_slice key;
-    struct kx_slice row;
+    const struct engine_span rows = {TABLE_CATALOG, kx_text(USE),
+                                     kx_text(USE_END)};
     *bytes_out = 0;
-    enum kx_status status =
-        engine_range_create(mem, view, TABLE_CATALOG, &range);
-    if (status != KX_OK)
-        return status;
-    status = engine_range_begin(range, kx_text(USE), kx_text(USE_END));
-    while (status == KX_OK) {
-        status = engine_range_next(range, &key, &row);
-        if (status == KX_OK)
-            *bytes_out += read_number(row);
-    }
-    engine_range_end(range);
-    talloc_free(range);
-    return status == KX_END ? KX_OK : status;
+    return engine_each(mem, view, &rows, add_usage, bytes_out);
 }

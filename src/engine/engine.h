@@ -433,4 +433,20 @@ static inline void engine_range_end(struct engine_range *range)
     range->calls->range_end(range);
 }
 
+/* The rows of a table in [start, end); an empty end means no upper bound. */
+struct engine_span {
+    enum table table;
+    struct kx_slice start;
+    struct kx_slice end;
+};
+/* Takes one row, which is valid during the call. All but KX_OK end the scan. */
+typedef enum kx_status engine_row_fn(void *arg, struct kx_slice key,
+                                     struct kx_slice value);
+/* Calls take for each row of the span, in the order of keys. mem is a talloc
+ * context for the scan. KX_OK: all rows were taken; otherwise what take
+ * returned, KX_NO_MEMORY or KX_FAILED. */
+enum kx_status engine_each(void *mem, struct engine_view *view,
+                           const struct engine_span *span, engine_row_fn *take,
+                           void *arg);
+
 #endif

@@ -95,8 +95,11 @@ static void take_out(struct tokens *tokens, size_t at)
 
 /* ---- Loading ------------------------------------------------------------ */
 
-static enum kx_status read_row(struct tokens *tokens, struct kx_slice row)
+static enum kx_status read_row(void *arg, struct kx_slice key,
+                               struct kx_slice row)
 {
+    struct tokens *tokens = arg;
+    (void)key;
     struct kx_token *token;
     if (!has_room(tokens))
         return KX_NO_MEMORY;
@@ -109,22 +112,9 @@ static enum kx_status read_row(struct tokens *tokens, struct kx_slice row)
 /* '0' is the byte after '/'. */
 static enum kx_status read_rows(struct tokens *tokens, struct engine_view *view)
 {
-    struct engine_range *range = NULL;
-    struct kx_slice key;
-    struct kx_slice row;
-    enum kx_status status =
-        engine_range_create(tokens, view, TABLE_CATALOG, &range);
-    if (status != KX_OK)
-        return status;
-    status = engine_range_begin(range, kx_text("token/"), kx_text("token0"));
-    while (status == KX_OK) {
-        status = engine_range_next(range, &key, &row);
-        if (status == KX_OK)
-            status = read_row(tokens, row);
-    }
-    engine_range_end(range);
-    talloc_free(range);
-    return status == KX_END ? KX_OK : status;
+    const struct engine_span rows = {TABLE_CATALOG, kx_text("token/"),
+                                     kx_text("token0")};
+    return engine_each(tokens, view, &rows, read_row, tokens);
 }
 
 struct tokens *tokens_create(void *mem)
