@@ -296,9 +296,8 @@ static bool find_prunable(struct request *request, struct kx_index_set *set)
          n++) {
         if (!access_covers_index(request, SCOPE_INDEX, &info))
             continue;
-        void *name = talloc_memdup(names, info.name.data, info.name.size);
-        good = good && name != NULL;
-        names[set->prunable_count++] = kx_slice(name, info.name.size);
+        struct kx_slice *name = &names[set->prunable_count++];
+        good = kx_slice_copy(names, info.name, name) && good;
     }
     kx_read_end(request->reader);
     return good && names != NULL;

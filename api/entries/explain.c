@@ -535,11 +535,8 @@ static bool keep_names(struct explanation *explanation)
 {
     for (size_t i = 0; i < explanation->match_count; i++) {
         struct kx_slice *name = &explanation->matches[i].index;
-        void *copy =
-            talloc_memdup(explanation->matches, name->data, name->size);
-        if (copy == NULL)
+        if (!kx_slice_copy(explanation->matches, *name, name))
             return false;
-        *name = kx_slice(copy, name->size);
     }
     return true;
 }

@@ -185,13 +185,10 @@ static struct index_shown *
 insert(struct events *events, struct index_shown **place, struct kx_slice name)
 {
     struct index_shown *shown = talloc_zero(events, struct index_shown);
-    uint8_t *bytes =
-        shown != NULL ? talloc_memdup(shown, name.data, name.size) : NULL;
-    if (bytes == NULL) {
+    if (shown == NULL || !kx_slice_copy(shown, name, &shown->name)) {
         talloc_free(shown);
         return NULL;
     }
-    shown->name = kx_slice(bytes, name.size);
     shown->mark.state = UINT64_MAX;
     shown->next = *place;
     *place = shown;

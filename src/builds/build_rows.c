@@ -366,10 +366,10 @@ static enum kx_status write_again(struct build_rows *rows,
                        rows->writer->base.catalog->stamp + 1, &rows->record);
     if (status != KX_OK)
         return status;
-    row->value.size = rows->record.size;
-    row->value.data =
-        talloc_memdup(rows->step, rows->record.data, rows->record.size);
-    return row->value.data == NULL ? KX_NO_MEMORY : KX_OK;
+    return kx_slice_copy(rows->step, kx_buffer_slice(&rows->record),
+                         &row->value)
+               ? KX_OK
+               : KX_NO_MEMORY;
 }
 
 /* Makes the row from its entry as it is now. KX_ABSENT: the entry does not have

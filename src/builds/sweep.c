@@ -127,13 +127,12 @@ enum kx_status sweep_write(struct sweep *sweep, struct kx_slice key,
     if (batch->writes == NULL)
         batch->writes = talloc_array(sweep, struct row_write,
                                      (unsigned)sweep->writer->job_size);
-    void *copy = talloc_memdup(sweep, key.data, key.size);
-    if (batch->writes == NULL || copy == NULL)
+    if (batch->writes == NULL || !kx_slice_copy(sweep, key, &key))
         return KX_NO_MEMORY;
     batch->writes[batch->write_count++] =
         (struct row_write){.type = value.size == 0 ? ROW_DELETE : ROW_PUT,
                            .table = TABLE_ENTRIES,
-                           .key = kx_slice(copy, key.size),
+                           .key = key,
                            .value = value};
     return KX_OK;
 }

@@ -70,16 +70,6 @@ void kx_token_release(struct kx_token *token)
         talloc_free(counted);
 }
 
-static bool copy_bytes(void *mem, struct kx_slice from, struct kx_slice *out)
-{
-    *out = kx_slice(NULL, 0);
-    if (from.size == 0)
-        return true;
-    out->data = talloc_memdup(mem, from.data, from.size);
-    out->size = from.size;
-    return out->data != NULL;
-}
-
 static bool copy_grants(struct counted_token *counted,
                         const struct kx_token *token)
 {
@@ -88,7 +78,8 @@ static bool copy_grants(struct counted_token *counted,
     bool good = grants != NULL;
     for (size_t i = 0; good && i < token->grant_count; i++) {
         grants[i].scopes = token->grants[i].scopes;
-        good = copy_bytes(counted, token->grants[i].prefix, &grants[i].prefix);
+        good =
+            kx_slice_copy(counted, token->grants[i].prefix, &grants[i].prefix);
     }
     counted->token.grants = grants;
     counted->token.grant_count = token->grant_count;
@@ -106,7 +97,7 @@ struct kx_token *token_copy(const struct kx_token *token)
     counted->token.created_at_ms = token->created_at_ms;
     counted->token.expires_at_ms = token->expires_at_ms;
     counted->references = 1;
-    if (copy_bytes(counted, token->name, &counted->token.name) &&
+    if (kx_slice_copy(counted, token->name, &counted->token.name) &&
         copy_grants(counted, token))
         return &counted->token;
     talloc_free(counted);

@@ -12,10 +12,10 @@ enum { PAUSE_NS = 10000000 /* after a failure, to avoid a busy retry loop */ };
 bool job_remove(void *mem, struct batch *batch, enum table table,
                 struct kx_slice key)
 {
-    void *copy = talloc_memdup(mem, key.data, key.size);
-    batch->writes[batch->write_count++] = (struct row_write){
-        .type = ROW_DELETE, .table = table, .key = kx_slice(copy, key.size)};
-    return copy != NULL;
+    bool copied = kx_slice_copy(mem, key, &key);
+    batch->writes[batch->write_count++] =
+        (struct row_write){.type = ROW_DELETE, .table = table, .key = key};
+    return copied;
 }
 
 bool job_reads_on(const struct engine_range *range, size_t read, size_t limit)

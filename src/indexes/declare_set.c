@@ -108,12 +108,11 @@ static bool add_planned(struct set_plan *plan, const struct declaration *of,
                         enum kx_index_change change)
 {
     struct kx_index_set *set = plan->set;
-    void *name =
-        talloc_memdup(plan->commit->memory, of->name.data, of->name.size);
-    if (name == NULL)
+    struct kx_planned_index *planned = &set->planned[set->planned_count];
+    *planned = (struct kx_planned_index){.change = change};
+    if (!kx_slice_copy(plan->commit->memory, of->name, &planned->name))
         return false;
-    set->planned[set->planned_count++] = (struct kx_planned_index){
-        .name = kx_slice(name, of->name.size), .change = change};
+    set->planned_count++;
     return true;
 }
 

@@ -114,14 +114,13 @@ static void split(struct expected_totals *expected)
 static bool set_totals(struct expected_totals *expected,
                        struct expected_group *group)
 {
-    struct kx_slice sum = kx_buffer_slice(&expected->sum);
-    void *copy = talloc_memdup(group, sum.data, sum.size);
-    if (copy == NULL)
+    struct kx_slice sum;
+    if (!kx_slice_copy(group, kx_buffer_slice(&expected->sum), &sum))
         return false;
     talloc_free((void *)group->totals.data);
     expected->bytes += sum.size;
     expected->bytes -= group->totals.size;
-    group->totals = kx_slice(copy, sum.size);
+    group->totals = sum;
     return true;
 }
 

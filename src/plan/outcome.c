@@ -380,10 +380,9 @@ static void get_refusal(struct outcome_reader *reading,
 
 enum kx_status outcome_read(struct kx_slice bytes, struct kx_commit *commit)
 {
-    const uint8_t *copy = talloc_memdup(commit->memory, bytes.data, bytes.size);
-    if (copy == NULL)
+    if (!kx_slice_copy(commit->memory, bytes, &bytes))
         return KX_NO_MEMORY;
-    struct outcome_reader reading = {kx_slice(copy, bytes.size), true, false};
+    struct outcome_reader reading = {bytes, true, false};
     size_t number = (size_t)get(&reading, 1);
     if (number >= STATUS_COUNT)
         return KX_FAILED;

@@ -408,12 +408,6 @@ uint64_t declare_preview_range(struct writer *writer, struct kx_slice start,
     return 1 + (uint64_t)(rows < most ? rows : most);
 }
 
-static struct kx_slice copy(void *mem, struct kx_slice slice)
-{
-    void *data = talloc_memdup(mem, slice.data, slice.size);
-    return kx_slice(data, data == NULL ? 0 : slice.size);
-}
-
 static bool keep_key(struct preview_work *work, struct kx_slice index_key,
                      struct kx_slice owner)
 {
@@ -421,9 +415,8 @@ static bool keep_key(struct preview_work *work, struct kx_slice index_key,
         work->key_count == KEYS_MAX)
         return true;
     struct owned *kept = &work->keys[work->key_count++];
-    *kept = (struct owned){.value = copy(work->mem, index_key),
-                           .owner = copy(work->mem, owner)};
-    return kept->value.size != 0 && kept->owner.size != 0;
+    return kx_slice_copy(work->mem, index_key, &kept->value) &&
+           kx_slice_copy(work->mem, owner, &kept->owner);
 }
 
 static enum kx_status count_rows(struct preview_work *work, struct kx_slice key)
@@ -633,11 +626,12 @@ static enum kx_status finish(struct preview_work *work,
     kx_buffer_init(&warnings, commit->memory);
     warn_all(work, declared, &warnings);
     work->preview->warnings = kx_buffer_slice(&warnings);
-    work->preview->declaration = copy(commit->memory, work->declaration->text);
     commit->preview = work->preview;
-    return warnings.failed || work->preview->declaration.size == 0
-               ? KX_NO_MEMORY
-               : KX_OK;
+    return !warnings.failed &&
+                   kx_slice_copy(commit->memory, work->declaration->text,
+                                 &work->preview->declaration)
+               ? KX_OK
+               : KX_NO_MEMORY;
 }
 
 /* Allocates the text under talloc context mem. NULL: memory ran out. */

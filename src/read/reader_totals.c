@@ -32,17 +32,9 @@ struct due_totals {
     size_t count;
 };
 
-static struct kx_slice copy(void *mem, struct kx_slice bytes)
-{
-    void *data = talloc_memdup(mem, bytes.data, bytes.size);
-    return kx_slice(data, data == NULL ? 0 : bytes.size);
-}
-
 static enum kx_status add_part(struct due_totals *due, struct kx_slice group,
                                struct kx_slice totals)
 {
-    struct due_part part = {.group = copy(due, group),
-                            .totals = copy(due, totals)};
     if ((due->count & (due->count - 1)) == 0) {
         size_t capacity = due->count == 0 ? 1 : due->count * 2;
         struct due_part *parts = talloc_realloc(
@@ -51,8 +43,11 @@ static enum kx_status add_part(struct due_totals *due, struct kx_slice group,
             return KX_NO_MEMORY;
         due->parts = parts;
     }
-    due->parts[due->count++] = part;
-    return part.group.size != 0 && part.totals.size != 0 ? KX_OK : KX_NO_MEMORY;
+    struct due_part *part = &due->parts[due->count++];
+    return kx_slice_copy(due, group, &part->group) &&
+                   kx_slice_copy(due, totals, &part->totals)
+               ? KX_OK
+               : KX_NO_MEMORY;
 }
 
 /* The totals that the entry adds to one index. */
