@@ -1,6 +1,5 @@
-/* The lines of POST /bulk as mutations, one slice after another. bulk_read.c
- * reads them and bulk.c answers them, so that tests can read lines without a
- * request. */
+/* The lines of POST /bulk as mutations, one slice after another, for tests,
+ * which read lines without a request. */
 #ifndef API_BULK_H
 #define API_BULK_H
 
@@ -17,7 +16,7 @@ struct bulk_line {
     size_t number; /* from 1 */
 };
 
-/* Only bulk_read.c changes members. */
+/* Only these functions change members. */
 struct bulk_reader {
     struct kx_slice body;
     void *memory;  /* of the slice; the next slice frees it */
