@@ -12,14 +12,104 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "s3/s3_fault.h"
+#include "s3/s3_xml.h"
 
 enum {
     HASH_TEXT = 2 * SHA256_DIGEST_SIZE + 1,
     CHUNK = 1 << 16,
     STATUS_PARTIAL = 206,
+    STATUS_ABSENT = 404,
+    STATUS_TIMEOUT = 408,
+    STATUS_MANY = 429,
+    STATUS_ERRORS = 500,
     BACKOFF_STEP_MS = 50
 };
+
+/* ---- Faults ------------------------------------------------------------- */
+
+/* Replaces control characters, quotes and backslashes in text by spaces. */
+static void clean(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == '"' || *text == '\\')
+            *text = ' ';
+}
+
+/* True if a retry may succeed: the status says too many requests or an error of
+ * the server. */
+static bool may_pass(const struct s3_request *request)
+{
+    return request->status >= STATUS_ERRORS ||
+           request->status == STATUS_TIMEOUT || request->status == STATUS_MANY;
+}
+
+/* Returns the name of the object for sentences. */
+static const char *name_of(const struct s3_request *request)
+{
+    return request->about != NULL ? request->about : request->key;
+}
+
+/* Describes a request that got no complete answer. Returns KX_UNREACHABLE. */
+static enum kx_status describe_unreachable(const struct s3 *s3,
+                                           const struct s3_request *request,
+                                           const char *why,
+                                           struct kx_fault *fault)
+{
+    char text[CURL_ERROR_SIZE];
+    snprintf(text, sizeof text, "%s", why);
+    clean(text);
+    return kx_fail(fault, KX_UNREACHABLE, "s3://%s/%s: %s: %s",
+                   s3->settings.bucket, name_of(request), s3->settings.endpoint,
+                   text);
+}
+
+/* Advice for errors that wrong settings cause. */
+static const char *advice(const char *code)
+{
+    static const char *const KEYS[] = {"InvalidAccessKeyId",
+                                       "SignatureDoesNotMatch", "ExpiredToken",
+                                       "InvalidToken"};
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
+        if (strcmp(code, KEYS[i]) == 0)
+            return "; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
+                   "AWS_SESSION_TOKEN";
+    if (strcmp(code, "AccessDenied") == 0)
+        return "; the access key must be allowed to list the bucket, and to "
+               "get, put and delete its objects";
+    if (strcmp(code, "NoSuchBucket") == 0)
+        return "; create the bucket first";
+    return "";
+}
+
+/* True if the object is missing, which is not an error unless the request was a
+ * PUT. */
+static bool is_absent(const struct s3_request *request, const char *code)
+{
+    return request->status == STATUS_ABSENT &&
+           strcmp(request->method, "PUT") != 0 &&
+           strcmp(code, "NoSuchBucket") != 0;
+}
+
+/* Describes an answer whose status is an error. Returns KX_ABSENT if only the
+ * object is missing, KX_UNREACHABLE if a retry may succeed, otherwise
+ * KX_FAILED. */
+static enum kx_status describe_refusal(const struct s3 *s3,
+                                       const struct s3_request *request,
+                                       struct kx_fault *fault)
+{
+    struct kx_slice xml = kx_slice(request->reply.data, request->reply.size);
+    char code[64], message[200];
+    (void)s3_xml_text(xml, "Code", code, sizeof code);
+    (void)s3_xml_text(xml, "Message", message, sizeof message);
+    clean(code);
+    clean(message);
+    if (is_absent(request, code))
+        return KX_ABSENT;
+    return kx_fail(fault, may_pass(request) ? KX_UNREACHABLE : KX_FAILED,
+                   "s3://%s/%s: %s answers %ld %s%s%s%s", s3->settings.bucket,
+                   name_of(request), s3->settings.endpoint, request->status,
+                   code, message[0] != '\0' ? ": " : "", message, advice(code));
+}
 
 /* The state of one attempt of a request, for libcurl's callbacks. */
 struct s3_attempt {
@@ -33,7 +123,8 @@ struct s3_attempt {
     struct curl_slist *headers;
 };
 
-bool s3_hurries(struct s3 *s3)
+/* True once the store has begun to close. */
+static bool is_closing(struct s3 *s3)
 {
     return atomic_load(&s3->hurry_ns) != 0;
 }
@@ -332,7 +423,7 @@ static void back_off(struct s3 *s3, int tries)
 {
     long ms = (long)S3_BACKOFF_MS << tries;
     struct timespec step = {.tv_nsec = BACKOFF_STEP_MS * 1000000L};
-    for (; ms > 0 && !s3_hurries(s3); ms -= BACKOFF_STEP_MS)
+    for (; ms > 0 && !is_closing(s3); ms -= BACKOFF_STEP_MS)
         nanosleep(&step, NULL);
 }
 
@@ -342,7 +433,7 @@ static void back_off(struct s3 *s3, int tries)
 static bool is_over(const struct s3_attempt *attempt)
 {
     return attempt->request->stopped || attempt->request->reply.failed ||
-           attempt->error != 0 || s3_hurries(attempt->s3);
+           attempt->error != 0 || is_closing(attempt->s3);
 }
 
 static bool may_help(const struct s3_attempt *attempt, CURLcode code)
@@ -350,7 +441,7 @@ static bool may_help(const struct s3_attempt *attempt, CURLcode code)
     if (is_over(attempt))
         return false;
     if (code == CURLE_OK)
-        return s3_fault_passes(attempt->request);
+        return may_pass(attempt->request);
     return code != CURLE_OUT_OF_MEMORY &&
            code != CURLE_PEER_FAILED_VERIFICATION;
 }
@@ -370,11 +461,11 @@ static enum kx_status no_reply(const struct s3_attempt *attempt, CURLcode code,
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     if (attempt->error != 0)
         return kx_fail(fault, KX_FAILED, "a file for s3://%s/%s: %s",
-                       attempt->s3->settings.bucket, s3_fault_name(request),
+                       attempt->s3->settings.bucket, name_of(request),
                        strerror(attempt->error));
     if (request->stopped)
         return KX_FAILED;
-    return s3_fault_unreachable(attempt->s3, request, reason(attempt, code),
+    return describe_unreachable(attempt->s3, request, reason(attempt, code),
                                 fault);
 }
 
@@ -387,8 +478,7 @@ enum kx_status s3_send(struct s3 *s3, struct s3_request *request,
     kx_buffer_init(&request->reply, s3);
     if (!hash_body(&attempt))
         return kx_fail(fault, KX_FAILED, "a file for s3://%s/%s: %s",
-                       s3->settings.bucket, s3_fault_name(request),
-                       strerror(errno));
+                       s3->settings.bucket, name_of(request), strerror(errno));
     code = try_once(&attempt);
     while (++tries < S3_TRIES && may_help(&attempt, code)) {
         back_off(s3, tries - 1);
@@ -397,7 +487,7 @@ enum kx_status s3_send(struct s3 *s3, struct s3_request *request,
     if (code != CURLE_OK)
         return no_reply(&attempt, code, fault);
     return is_success(request->status) ? KX_OK
-                                       : s3_fault_refused(s3, request, fault);
+                                       : describe_refusal(s3, request, fault);
 }
 
 void s3_request_end(struct s3_request *request)

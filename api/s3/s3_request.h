@@ -63,7 +63,4 @@ enum kx_status s3_send(struct s3 *s3, struct s3_request *request,
                        struct kx_fault *fault);
 void s3_request_end(struct s3_request *request);
 
-/* True once the store has begun to close. */
-bool s3_hurries(struct s3 *s3);
-
 #endif
