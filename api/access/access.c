@@ -73,7 +73,8 @@ bool access_count(struct request *request, struct reply *reply)
     return false;
 }
 
-void access_quota(struct request *request, struct reply *reply)
+/* Adds headers with the number of requests left if the number is low. */
+static void add_quota(struct request *request, struct reply *reply)
 {
     uint64_t quota = request->service->options->token_rate;
     uint64_t used = requests_of(atomic_load(&request->caller.token->uses));
@@ -341,7 +342,7 @@ void access_finish(struct request *request, struct reply *reply)
         return;
     if (route != NULL && request->caller.token != NULL) {
         check_asked(request, reply);
-        access_quota(request, reply);
+        add_quota(request, reply);
     }
     if (route != NULL && route->scope >= SCOPE_INDEX && !is_denial(reply))
         audit_action(request, reply->status);

@@ -50,7 +50,7 @@ bool access_refuse_key(struct request *request, struct reply *reply,
     return false;
 }
 
-bool access_refuse_index(struct request *request, struct reply *reply,
+static bool refuse_index(struct request *request, struct reply *reply,
                          enum scope scope, struct kx_slice name)
 {
     refuse(request, reply, scope,
@@ -273,7 +273,7 @@ bool access_index(struct request *request, struct reply *reply,
                   enum scope scope, struct kx_slice name)
 {
     return is_whole(request, scope) || index_covered(request, scope, name) ||
-           access_refuse_index(request, reply, scope, name);
+           refuse_index(request, reply, scope, name);
 }
 
 bool access_counts(struct request *request, struct reply *reply,
@@ -286,7 +286,7 @@ bool access_counts(struct request *request, struct reply *reply,
     bool counted = kx_index_find(request->reader, name, &info) == KX_OK &&
                    access_counts_index(request, &info);
     kx_read_end(request->reader);
-    return counted || access_refuse_index(request, reply, SCOPE_LIST, name);
+    return counted || refuse_index(request, reply, SCOPE_LIST, name);
 }
 
 bool access_sees_index(const struct request *request, enum scope scope,

@@ -9,12 +9,10 @@
 /* Returns the core's bit for a scope; 0 if it has none. */
 unsigned access_bit(enum scope scope);
 
-/* Make reply a 403 that names the scope and the prefix (if key is not NULL) or
- * index for which it is needed. Return false. */
+/* Makes reply a 403 that names the scope and, unless key is NULL, the prefix
+ * for which it is needed. Returns false. */
 bool access_refuse_key(struct request *request, struct reply *reply,
                        enum scope scope, const struct kx_slice *key);
-bool access_refuse_index(struct request *request, struct reply *reply,
-                         enum scope scope, struct kx_slice name);
 
 /* True if the caller has the scope for all keys that begin with these parts.
  * Does not check whether they belong to an index. On false reply is complete
@@ -29,7 +27,5 @@ bool access_key_of_index(const struct request *request, struct kx_slice key);
 /* Counts a request of the token. On false the token has had too many requests
  * in this minute, and reply is complete (429). */
 bool access_count(struct request *request, struct reply *reply);
-/* Adds headers with the number of requests left if the number is low. */
-void access_quota(struct request *request, struct reply *reply);
 
 #endif

@@ -213,8 +213,8 @@ void kv_get(struct request *request, struct reply *reply)
 
 /* Without ?ttl= an entry that is PUT never expires, and a PATCH keeps the
  * entry's expiry. */
-bool kv_read_ttl(const struct query_params *query, struct kx_mutation *mutation,
-                 struct input_error *error)
+static bool read_ttl(const struct query_params *query,
+                     struct kx_mutation *mutation, struct input_error *error)
 {
     struct kx_buffer text;
     struct ttl ttl;
@@ -310,7 +310,7 @@ bool kv_read_patch(const struct request *request,
     mutation->type = patch_type(request, query);
     return (mutation->type == KX_TOUCH ||
             body_patch(request, &mutation->value, error)) &&
-           kv_read_ttl(query, mutation, error);
+           read_ttl(query, mutation, error);
 }
 
 /* Reads value and ?ttl=, of which a DELETE has neither. */
@@ -322,7 +322,7 @@ static bool read_value(const struct request *request,
         return kv_read_patch(request, query, mutation, error);
     return mutation->type == KX_DELETE ||
            (body_value(request, &mutation->value, error) &&
-            kv_read_ttl(query, mutation, error));
+            read_ttl(query, mutation, error));
 }
 
 /* The parsed request of a write; `error` is set unless `good`. */
@@ -507,8 +507,7 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
     if (!request_key_read(request, TAKES_TTL, &query, &key, error) ||
         !conditions_none(request, error) ||
         !body_value(request, &mutation->value, error) ||
-        !kv_read_ttl(&query, mutation, error) ||
-        !idempotency_read(request, error))
+        !read_ttl(&query, mutation, error) || !idempotency_read(request, error))
         return false;
     if (request->commit.idempotency != NULL)
         request->commit.idempotency->makes_keys = true;
@@ -631,7 +630,7 @@ static bool read_put(struct request *request, struct kx_mutation *mutation,
     if (!request_key_index(request, &name, error) ||
         !request_key(request, TAKES_TTL | TAKES_NEW, &query, &value, error) ||
         !body_value(request, &mutation->value, error) ||
-        !kv_read_ttl(&query, mutation, error) ||
+        !read_ttl(&query, mutation, error) ||
         !read_new_key(&query, mutation, error))
         return false;
     by->index = kx_buffer_slice(&name);

@@ -7,9 +7,6 @@
 #include "rest/query_params.h"
 #include "rest/selector.h"
 
-/* Reads ?ttl= into the mutation, whose type is set. False with the error. */
-bool kv_read_ttl(const struct query_params *query, struct kx_mutation *mutation,
-                 struct input_error *error);
 /* Reads body and ?ttl= of a PATCH into the mutation: its type, value and
  * expiry. False with the error. */
 bool kv_read_patch(const struct request *request,

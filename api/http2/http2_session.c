@@ -32,7 +32,8 @@ static uint64_t length_of(const struct reply *reply)
                                  : reply_bytes(reply).size;
 }
 
-bool http2_reply_has_body(const struct http2_stream *stream)
+/* True if the reply has a body to send. */
+static bool has_body(const struct http2_stream *stream)
 {
     const struct reply *reply = &stream->exchange->reply;
     return stream->exchange->request.method != METHOD_HEAD &&
@@ -40,7 +41,10 @@ bool http2_reply_has_body(const struct http2_stream *stream)
            (reply->stream != NULL || reply_bytes(reply).size > 0);
 }
 
-size_t http2_reply_fields(struct http2_stream *stream, struct header *fields)
+/* Writes the head of the stream's reply to fields (room for HTTP2_FIELDS_MAX),
+ * ":status" first, and returns the number of fields. Their texts are valid as
+ * long as the stream, but at most until the next call. */
+static size_t write_head(struct http2_stream *stream, struct header *fields)
 {
     const struct reply *reply = &stream->exchange->reply;
     size_t count = 0;
@@ -171,13 +175,12 @@ void http2_session_reply(struct http2_stream *stream)
     const nghttp2_data_provider *body = &connection->http2->body;
     struct header headers[HTTP2_FIELDS_MAX];
     nghttp2_nv fields[HTTP2_FIELDS_MAX];
-    size_t count = http2_reply_fields(stream, headers);
+    size_t count = write_head(stream, headers);
     for (size_t i = 0; i < count; i++)
         fields[i] = field_of(&headers[i]);
     stream->replied = true;
     if (nghttp2_submit_response(connection->session, stream->id, fields, count,
-                                http2_reply_has_body(stream) ? body : NULL) !=
-        0)
+                                has_body(stream) ? body : NULL) != 0)
         http2_session_reset(stream, HTTP2_INTERNAL_ERROR);
 }
 

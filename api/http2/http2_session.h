@@ -40,11 +40,4 @@ void http2_session_reset(struct http2_stream *stream, enum http2_error why);
  * it. */
 void http2_session_forget(struct http2_stream *stream);
 
-/* Writes the head of the stream's reply to fields (room for HTTP2_FIELDS_MAX),
- * ":status" first, and returns the number of fields. Their texts are valid as
- * long as the stream, but at most until the next call. */
-size_t http2_reply_fields(struct http2_stream *stream, struct header *fields);
-/* True if the reply has a body to send. */
-bool http2_reply_has_body(const struct http2_stream *stream);
-
 #endif

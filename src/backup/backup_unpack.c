@@ -248,7 +248,8 @@ enum kx_status backup_unpack_add(struct backup_unpack *unpack,
     return status;
 }
 
-uint64_t backup_unpack_bytes(const struct backup_unpack *unpack)
+/* Returns the bytes of the tar archive so far. */
+static uint64_t count_bytes(const struct backup_unpack *unpack)
 {
     return unpack->bytes;
 }
@@ -291,7 +292,7 @@ enum kx_status kx_backup_check_add(struct kx_backup_check *check,
 
 uint64_t kx_backup_check_bytes(const struct kx_backup_check *check)
 {
-    return backup_unpack_bytes(check->unpack);
+    return count_bytes(check->unpack);
 }
 
 enum kx_status kx_backup_check_end(struct kx_backup_check *check,

@@ -24,8 +24,6 @@ backup_unpack_create(void *mem, const struct backup_unpack_sink *sink);
  * KX_OK may it be called again. */
 enum kx_status backup_unpack_add(struct backup_unpack *unpack,
                                  struct kx_slice bytes, struct kx_fault *fault);
-/* Returns the bytes of the tar archive so far. */
-uint64_t backup_unpack_bytes(const struct backup_unpack *unpack);
 /* Ends the input. KX_OK: the archive is complete; otherwise KX_BAD_ARCHIVE,
  * with a fault that says why. */
 enum kx_status backup_unpack_end(struct backup_unpack *unpack,

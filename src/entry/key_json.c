@@ -74,7 +74,8 @@ enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
     return KX_OK;
 }
 
-bool kx_number_special(struct kx_slice name, double *number_out)
+/* Reads "NaN", "Infinity", "-Infinity" or "-0"; false for other texts. */
+static bool parse_special(struct kx_slice name, double *number_out)
 {
     if (kx_equal(name, kx_text("NaN")))
         *number_out = NAN;
@@ -103,7 +104,7 @@ const char *kx_number_special_name(double number)
 bool kx_key_number_special(struct kx_slice name, double *number_out)
 {
     if (!kx_equal(name, kx_text(NEGATIVE_NAN)))
-        return kx_number_special(name, number_out);
+        return parse_special(name, number_out);
     *number_out = copysign(NAN, -1);
     return true;
 }

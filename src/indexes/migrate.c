@@ -162,8 +162,10 @@ void migrate_free_unused(const struct index *index,
             talloc_free(before->list[i]);
 }
 
-enum kx_status migrate_change(struct writer *writer, struct batch *batch,
-                              uint64_t *number_out)
+/* Applies a CATALOG_FORM batch and frees the declarations that the index no
+ * longer has. As batch_apply. */
+static enum kx_status apply_form(struct writer *writer, struct batch *batch,
+                                 uint64_t *number_out)
 {
     struct migrate_declarations before;
     migrate_list_declarations(batch->index, &before);
@@ -244,7 +246,7 @@ static enum kx_status migrate(struct writer *writer, struct kx_commit *commit,
         return status == KX_END ? KX_OK : status;
     if (batch.action != CATALOG_FORM)
         return batch_apply(writer, &batch, number_out);
-    status = migrate_change(writer, &batch, number_out);
+    status = apply_form(writer, &batch, number_out);
     if (status == KX_OK)
         talloc_steal(have, successor->declaration);
     return status;
@@ -294,7 +296,7 @@ void migrate_undo(struct writer *writer, struct kx_commit *commit,
         batch.form.target = NULL;
         batch.form.failed = NULL;
         batch.failure = "";
-        commit->status = migrate_change(writer, &batch, number_out);
+        commit->status = apply_form(writer, &batch, number_out);
     }
     commit->stamp = writer->base.catalog->stamp;
 }
@@ -450,8 +452,7 @@ static enum kx_status apply(struct sweep *sweep)
     uint64_t number = 0;
     const struct index *index = sweep->index;
     bool switches = sweep->batch.durable;
-    enum kx_status status =
-        migrate_change(sweep->writer, &sweep->batch, &number);
+    enum kx_status status = apply_form(sweep->writer, &sweep->batch, &number);
     if (status != KX_OK)
         return status;
     view_flushed(sweep->writer->view, number);

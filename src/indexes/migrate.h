@@ -42,11 +42,6 @@ void migrate_list_declarations(const struct index *index,
 void migrate_free_unused(const struct index *index,
                          const struct migrate_declarations *before);
 
-/* Applies a CATALOG_FORM batch and frees the declarations that the index no
- * longer has. As batch_apply. */
-enum kx_status migrate_change(struct writer *writer, struct batch *batch,
-                              uint64_t *number_out);
-
 /* True if rows of the index must be rewritten. */
 bool migrate_waits(const struct index *index);
 

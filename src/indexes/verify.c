@@ -34,7 +34,8 @@ struct verify {
 
 /* ---- The beginning ------------------------------------------------------ */
 
-bool verify_possible(const struct index *index)
+/* True if the index is in a state in which it can be verified. */
+static bool is_verifiable(const struct index *index)
 {
     return index->state == KX_INDEX_READY && index->form.target == NULL &&
            !index_adopts(index);
@@ -43,7 +44,7 @@ bool verify_possible(const struct index *index)
 bool verify_waits(const struct index *index)
 {
     return index->verification != NULL && index->verification->report.running &&
-           verify_possible(index) && !index->form.rewriting;
+           is_verifiable(index) && !index->form.rewriting;
 }
 
 /* Estimates the number of entries under the prefix of the index. */
@@ -99,7 +100,7 @@ static struct index *find(const struct writer *writer, struct kx_commit *commit)
 {
     struct kx_slice name = commit->command.index_name;
     struct index *index = catalog_named(writer->base.catalog, commit);
-    if (index == NULL || verify_possible(index))
+    if (index == NULL || is_verifiable(index))
         return index;
     commit->status =
         kx_fail(&commit->refusal.fault, KX_INDEX_NOT_READY,

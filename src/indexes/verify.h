@@ -16,9 +16,6 @@
 void verify_begin(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out);
 
-/* True if the index is in a state in which it can be verified. */
-bool verify_possible(const struct index *index);
-
 /* True if a verification of the index is under way and can continue. */
 bool verify_waits(const struct index *index);
 

@@ -90,8 +90,8 @@ enum kx_status kx_key_add_typed(struct kx_buffer *key, struct kx_slice object,
 enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
                                    struct kx_fault *fault);
 
-/* The numbers of kx_number_special, and "-NaN": Deno encodes a NaN with its
- * sign, so in keys, unlike in values, there are two. */
+/* Reads "NaN", "Infinity", "-Infinity", "-0" or "-NaN": Deno encodes a NaN with
+ * its sign, so in keys, unlike in values, there are two. */
 bool kx_key_number_special(struct kx_slice name, double *number_out);
 const char *kx_key_number_special_name(double number);
 

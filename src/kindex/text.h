@@ -12,8 +12,6 @@ size_t kx_number_text(double number, char *out);
  */
 bool kx_number_parse(struct kx_slice token, double *number_out);
 
-/* Reads "NaN", "Infinity", "-Infinity" or "-0"; false for other texts. */
-bool kx_number_special(struct kx_slice name, double *number_out);
 /* Returns the name of a number that JSON cannot carry ("NaN" ...), or NULL. */
 const char *kx_number_special_name(double number);
 

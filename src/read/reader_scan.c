@@ -18,7 +18,9 @@ enum { SCAN_BYTES_MAX = 4 << 20 };
  * skipping more. */
 enum { PASSED_FEW = 64 };
 
-enum kx_status reader_scan_begin(struct kx_reader *reader,
+/* Begins to read reader->rows within the bounds. KX_OK, KX_NO_MEMORY,
+ * KX_FAILED. */
+static enum kx_status begin_rows(struct kx_reader *reader,
                                  const struct kx_range *range)
 {
     if (reader->start.failed || reader->end.failed)
@@ -88,9 +90,9 @@ void reader_resume(struct kx_reader *reader, struct kx_slice name,
 }
 
 /* A range that is wider than the index's entries is scanned without them. */
-enum kx_status reader_entries(struct kx_reader *reader,
-                              const struct kx_range *range,
-                              struct kx_fault *fault)
+static enum kx_status check_entries(struct kx_reader *reader,
+                                    const struct kx_range *range,
+                                    struct kx_fault *fault)
 {
     struct index *owner = catalog_owner(reader->store->catalog, range->start);
     if (owner != NULL && !catalog_ends_under(owner, range->end))
@@ -105,7 +107,7 @@ enum kx_status reader_entries(struct kx_reader *reader,
 enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
                        struct kx_fault *fault)
 {
-    enum kx_status status = reader_entries(reader, range, fault);
+    enum kx_status status = check_entries(reader, range, fault);
     if (status != KX_OK)
         return status;
     kx_scan_end(reader);
@@ -113,7 +115,7 @@ enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
     reader_bounds(reader, kx_slice(NULL, 0), range);
     reader->reverse = range->reverse;
     reader_resume(reader, kx_slice(NULL, 0), range->after);
-    return reader_scan_begin(reader, range);
+    return begin_rows(reader, range);
 }
 
 enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
@@ -130,11 +132,14 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
     reader_bounds(reader, index->declaration->name_key, range);
     reader->reverse = range->reverse;
     reader_resume(reader, index->declaration->name_key, range->after);
-    return reader_scan_begin(reader, range);
+    return begin_rows(reader, range);
 }
 
-enum kx_status reader_show(struct kx_reader *reader, struct kx_slice key,
-                           struct kx_slice bytes, struct kx_entry *entry_out)
+/* The entry of a row of the scan. KX_ABSENT: it is hidden. In an index scan a
+ * row with another id belongs to a dropped index of the same name. */
+static enum kx_status show_row(struct kx_reader *reader, struct kx_slice key,
+                               struct kx_slice bytes,
+                               struct kx_entry *entry_out)
 {
     struct record record;
     if (!record_read(bytes, &record))
@@ -187,7 +192,9 @@ static enum kx_status pass_over(struct kx_reader *reader)
     return KX_END;
 }
 
-bool reader_gives_up(const struct kx_reader *reader, int passed)
+/* True if a scan that yields should return KX_AGAIN, because it has passed over
+ * enough rows or read enough bytes. */
+static bool gives_up(const struct kx_reader *reader, int passed)
 {
     return reader->yields &&
            (passed >= PASSED_MAX ||
@@ -197,7 +204,7 @@ bool reader_gives_up(const struct kx_reader *reader, int passed)
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out)
 {
-    for (int passed = 0; !reader_gives_up(reader, passed); passed++) {
+    for (int passed = 0; !gives_up(reader, passed); passed++) {
         struct kx_slice key;
         struct kx_slice bytes;
         enum kx_status status = engine_range_next(reader->rows, &key, &bytes);
@@ -205,7 +212,7 @@ enum kx_status kx_scan_next(struct kx_reader *reader,
         if (status != KX_OK)
             return status;
         reader_count(reader, bytes.size);
-        status = reader_show(reader, key, bytes, entry_out);
+        status = show_row(reader, key, bytes, entry_out);
         kx_buffer_clear(&reader->position);
         kx_add_slice(&reader->position, key);
         if (reader->position.failed)
@@ -559,7 +566,7 @@ static enum kx_status find_index(struct kx_reader *reader,
     for (size_t i = 0; first->index.size == 0 && i < several->ranges->count;
          i++) {
         several->ranges->failed = i;
-        status = reader_entries(reader, &ranges_at(several, i)->range, fault);
+        status = check_entries(reader, &ranges_at(several, i)->range, fault);
         if (status != KX_OK)
             return status;
     }
@@ -609,7 +616,7 @@ static enum kx_status take_row(struct kx_reader *reader,
     reader_count(reader, source->bytes.size);
     reader->rows = source->rows; /* for its prefetch */
     enum kx_status status =
-        reader_show(reader, source->key, source->bytes, entry_out);
+        show_row(reader, source->key, source->bytes, entry_out);
     reader->rows = own;
     kx_buffer_clear(&reader->position);
     kx_add_slice(&reader->position, source->key);
@@ -628,7 +635,7 @@ static enum kx_status next_merged(struct kx_reader *reader,
 {
     struct reader_ranges *several = reader->ranges;
     enum kx_status status = KX_OK;
-    for (int passed = 0; !reader_gives_up(reader, passed); passed++) {
+    for (int passed = 0; !gives_up(reader, passed); passed++) {
         if (several->taken)
             status = advance(several);
         several->taken = false;

@@ -135,30 +135,10 @@ void reader_bounds(struct kx_reader *reader, struct kx_slice name,
 void reader_resume(struct kx_reader *reader, struct kx_slice name,
                    struct kx_slice after);
 
-/* Begins to read reader->rows within the bounds. KX_OK, KX_NO_MEMORY,
- * KX_FAILED. */
-enum kx_status reader_scan_begin(struct kx_reader *reader,
-                                 const struct kx_range *range);
-
-/* The entry of a row of the scan. KX_ABSENT: it is hidden. In an index scan a
- * row with another id belongs to a dropped index of the same name. */
-enum kx_status reader_show(struct kx_reader *reader, struct kx_slice key,
-                           struct kx_slice bytes, struct kx_entry *entry_out);
-
-/* True if a scan that yields should return KX_AGAIN, because it has passed over
- * enough rows or read enough bytes. */
-bool reader_gives_up(const struct kx_reader *reader, int passed);
-
 /* Frees the list of several ranges, if there is one. Ends the scans of a merge
  * and notes what they have seen. If the ranges are scanned one after another,
  * the present scan stays open. */
 void reader_ranges_end(struct kx_reader *reader);
-
-/* Checks that the range of entries can be scanned. KX_OK; KX_INDEX_NOT_READY if
- * it lies within the entries of an index that is not ready. */
-enum kx_status reader_entries(struct kx_reader *reader,
-                              const struct kx_range *range,
-                              struct kx_fault *fault);
 
 /* Continues the open forward scan at a key that is relative to the name of its
  * index, past the rows before it. KX_OK; KX_END: the key is not within the
