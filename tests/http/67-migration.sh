@@ -61,9 +61,11 @@ watcher=$!
 
 test_case 'an index of pointers migrates to copies'
 row_is '[["by_email","user4321@x.org"],4321]'
+before=$(value '.entries[0].versionstamp')
 migrate '{"store":"value"}'
 field .store value
 row_is "[[\"by_email\",\"user4321@x.org\"],$whole]"
+field ".entries[0].versionstamp > \"$before\"" true
 gives .n 0 GET /indexes/by_email/get/user4321@x.org
 
 test_case 'an index of copies migrates to some of the members'
@@ -104,7 +106,7 @@ expect 200
 field .state ready
 answers 200 PATCH /indexes/by_email '{}'
 
-test_case 'a migrating index shows its old form, its new one, and how far it is'
+test_case 'a migrating index shows and accepts its old form, and shows its new one and how far it is'
 request POST /indexes/by_email/pause
 answers 202 PATCH /indexes/by_email '{"store":"value"}'
 field '[.state, .store, .migration.state, .migration.to]' '["migrating","pointer","building",{"unique":true,"store":"value"}]'
@@ -113,6 +115,8 @@ row_is '[["by_email","user4321@x.org"],4321]'
 request PUT /kv/u/=4321 '{"email":"user4321@x.org","n":1}'
 gives .n 1 GET /indexes/by_email/get/user4321@x.org
 row_is '[["by_email","user4321@x.org"],4321]'
+answers 200 PUT /kv/by_email/user4321@x.org 4321
+answers 409 index-owned-key PUT /kv/by_email/user4321@x.org '{"email":"user4321@x.org","n":1}'
 answers 202 PATCH /indexes/by_email '{"store":"value"}'
 
 test_case 'a second migration of a migrating index is refused'

@@ -1,5 +1,5 @@
-/* A backup of an open store whose files become shorter and longer while they
- * are copied. */
+/* Backups of an open store: files that become shorter and longer while they are
+ * copied, and the versionstamps of restored stores. */
 #include <sys/stat.h>
 
 #include "backup/backup.h"
@@ -57,8 +57,10 @@ static void cut(struct test_store *test, void *mem, bool again)
         set_many(test, mem, "large", LARGE, LARGE_BYTES);
 }
 
-/* Makes a backup, and cuts the file before the given step; the number of its
- * steps. */
+enum { NEVER = -1 };
+
+/* Makes a backup, cuts the file before the step cut_at, and returns the number
+ * of steps. */
 static int save(struct test_store *test, void *mem, const char *path,
                 int cut_at, uint64_t *stamp_out)
 {
@@ -149,4 +151,48 @@ TEST(backup_survives_truncation_of_a_copied_file)
         talloc_free(mem);
     }
     assert_true(step > 10);
+}
+
+/* Restores the backup at that time, and returns the first versionstamp that the
+ * restored store gives. */
+static uint64_t first_stamp(void *mem, const char *path, int64_t now_ms)
+{
+    struct test_store test;
+    struct kx_fault fault;
+    char restored[100];
+    test_store_new(&test);
+    snprintf(restored, sizeof restored, "%s.restored", test.directory);
+    struct kx_restore restore = {.source = path, .directory = restored};
+    kx_clock_set(now_ms);
+    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
+    move_to(&test, restored);
+    assert_int_equal(test_set(&test, mem, "[1]", "1"), KX_OK);
+    uint64_t stamp = test_stamp(&test, mem, "[1]");
+    test_store_remove(&test);
+    kx_clock_set(0);
+    return stamp;
+}
+
+/* 2^10 for each millisecond of the clock; 2^40 above the backup if the clock is
+ * behind it. */
+TEST(restored_stores_continue_with_different_versionstamps)
+{
+    static const int64_t SECOND_MS = 1000, NOW_MS = 1700000000000;
+    struct test_store test;
+    char path[100];
+    uint64_t stamp;
+    void *mem = talloc_new(*state);
+    test_store_new(&test);
+    fill(&test, mem);
+    snprintf(path, sizeof path, "%s.backup", test.directory);
+    save(&test, mem, path, NEVER, &stamp);
+    test_store_remove(&test);
+    uint64_t first = first_stamp(mem, path, NOW_MS);
+    assert_true(first > UINT64_C(1) << 40 && first < UINT64_C(1) << 53);
+    assert_true(first_stamp(mem, path, NOW_MS + SECOND_MS) >=
+                first + (SECOND_MS << 9));
+    assert_int_equal(first_stamp(mem, path, -1),
+                     (UINT64_C(1) << 40) + stamp + 1);
+    unlink(path);
+    talloc_free(mem);
 }

@@ -245,6 +245,20 @@ TEST_WITH(tar_header_holds_any_size, memory_open, memory_close)
     }
 }
 
+TEST_WITH(tar_names_cannot_leave_their_directory, memory_open, memory_close)
+{
+    static const char *const bad[] = {"../a", "/a", "a/b", ".a", "", "a b"};
+    uint8_t block[TAR_BLOCK];
+    struct tar_member member;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct tar_member wanted = {.size = 1};
+        snprintf(wanted.name, sizeof wanted.name, "%s", bad[i]);
+        tar_write(&wanted, 0, block);
+        assert_int_equal(tar_read(block, &member), KX_BAD_ARCHIVE);
+    }
+}
+
 /* ---- Pages -------------------------------------------------------------- */
 
 static void fill(struct test_store *test, void *mem)
