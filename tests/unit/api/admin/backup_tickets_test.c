@@ -15,7 +15,6 @@ static void begin(void)
 TEST(backup_ticket_works_once)
 {
     struct backup_ticket taken;
-    (void)state;
     begin();
     assert_int_equal(
         backup_tickets_make(&tickets, "0123456789abcdef", 1000, &ticket),
@@ -32,7 +31,6 @@ TEST(backup_ticket_works_once)
 TEST(backup_ticket_expires)
 {
     struct backup_ticket taken;
-    (void)state;
     begin();
     backup_tickets_make(&tickets, "", 1000, &ticket);
     assert_false(backup_tickets_take(&tickets, kx_text(ticket.text),
@@ -45,7 +43,6 @@ TEST(backup_ticket_expires)
 TEST(backup_ticket_rejects_other_texts)
 {
     struct backup_ticket taken;
-    (void)state;
     begin();
     static const char *const texts[] = {"", "0",
                                         "00000000000000000000000000000000"};
@@ -64,7 +61,6 @@ TEST(backup_ticket_rejects_other_texts)
 TEST(backup_tickets_reuse_places_of_used_and_expired_tickets)
 {
     struct backup_ticket taken;
-    (void)state;
     begin();
     for (int i = 0; i < BACKUP_TICKETS_MAX; i++)
         assert_int_equal(backup_tickets_make(&tickets, "", 1000 + i, &ticket),

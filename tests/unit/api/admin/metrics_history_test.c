@@ -81,7 +81,6 @@ TEST(history_shows_counters_as_rates_and_gauges_as_values)
 TEST(history_minute_averages_its_samples)
 {
     int64_t first;
-    (void)state;
     begin();
     for (int i = 1; i <= 12; i++) {
         sample.values[HISTORY_COMMITS] += 30 * (i <= 6);
@@ -119,7 +118,6 @@ TEST(history_quantiles_cover_only_their_step)
 TEST(history_shows_null_for_missing_samples)
 {
     int64_t first;
-    (void)state;
     begin();
     assert_int_equal(range(HISTORY_TEN_SECONDS, &first), 0);
     add(10000);
@@ -139,7 +137,6 @@ TEST(history_shows_null_for_missing_samples)
 TEST(history_drops_oldest_points_when_full)
 {
     int64_t first;
-    (void)state;
     begin();
     for (int64_t i = 1; i <= HISTORY_TEN_SECONDS_KEPT + 5; i++) {
         sample.values[HISTORY_ENTRIES] = (double)i;
@@ -161,7 +158,6 @@ TEST(history_since_omits_earlier_steps)
     } cases[] = {{30000, 2}, {50000, 0}, {INT64_MAX / 2, 0}, {-1, 5}};
     struct history_range range;
     int64_t begin_ms = (int64_t)BEGIN_S * 1000;
-    (void)state;
     begin();
     for (int64_t i = 1; i <= 5; i++)
         add(10000 * i);
@@ -177,7 +173,6 @@ TEST(history_since_omits_earlier_steps)
 TEST(history_drops_samples_after_a_clock_set_back)
 {
     int64_t first;
-    (void)state;
     begin();
     for (int64_t i = 1; i <= 9; i++)
         add(10000 * i);

@@ -45,8 +45,7 @@ TEST_WITH(requests_of_one_client_delay_another_by_few_of_them, begin_house,
         exchanges[i] = start(METHOD_POST, "/get", body, EXCHANGE_PARK);
     struct tenant *first = house->client;
     house->client = client_at("10.0.0.2");
-    struct exchange *other =
-        start(METHOD_GET, "/livez", kx_slice(NULL, 0), EXCHANGE_PARK);
+    struct exchange *other = get("/livez", EXCHANGE_PARK);
     while (other->phase != EXCHANGE_READY)
         assert_true(exchange_loop_turns(&house->queue));
     assert_true(house->ready < REQUESTS / 2);
@@ -70,8 +69,7 @@ static void await_answer(void)
 TEST_WITH(handler_begins_in_a_turn_without_others, begin_house, finish_house)
 {
     exchange_loop_begin(&house->queue, 0);
-    assert_reply(start(METHOD_GET, "/livez", kx_slice(NULL, 0), EXCHANGE_REPLY),
-                 200, "true");
+    assert_reply(get("/livez", EXCHANGE_REPLY), 200, "true");
 }
 
 /* Requests of the client wait, and one of them has taken several turns' time:
@@ -123,8 +121,7 @@ TEST_WITH(handlers_that_have_not_begun_answer_503_at_stop, begin_house,
           finish_house)
 {
     make_busy();
-    struct exchange *exchange =
-        start(METHOD_GET, "/kv/a", kx_slice(NULL, 0), EXCHANGE_PARK);
+    struct exchange *exchange = get("/kv/a", EXCHANGE_PARK);
     exchange_loop_abandon(&house->queue);
     assert_int_equal(house->ready, 1);
     assert_reply(exchange, 503, "stopping");

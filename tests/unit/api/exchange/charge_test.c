@@ -28,7 +28,6 @@ static struct tenant *enter(struct tenants *limit, const char *text)
 TEST(address_has_at_most_its_connections)
 {
     struct tenants *limit = tenants_open(2, 1);
-    (void)state;
     struct tenant *first = enter(limit, "192.0.2.1");
     struct tenant *second = enter(limit, "192.0.2.1");
     assert_non_null(first);
@@ -79,7 +78,6 @@ TEST(tenants_of_many_addresses_are_found_and_freed)
     struct tenants *limit = tenants_open(3, 1);
     struct tenant *all[3000];
     char text[32];
-    (void)state;
     for (int i = 0; i < 3000; i++) {
         snprintf(text, sizeof text, "10.0.%d.%d", i / 3 / 250, i / 3 % 250);
         all[i] = enter(limit, text);

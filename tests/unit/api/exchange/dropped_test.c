@@ -92,52 +92,25 @@ static void leave_all(void)
     }
 }
 
-static void disconnected_client_leaves_no_exchange_or_view(void **state)
+TEST_WITH(disconnected_client_leaves_no_exchange_or_view, begin_house,
+          finish_house)
 {
-    (void)state;
     leave_all();
 }
 
-static void
-disconnected_client_leaves_no_exchange_when_workers_read(void **state)
+TEST_WITH(disconnected_client_leaves_no_exchange_when_workers_read,
+          begin_beside, finish_house)
 {
-    (void)state;
     leave_all();
 }
 
 /* What its rights depend on is read in further sections. */
-static void
-disconnected_client_with_some_rights_leaves_no_exchange(void **state)
+TEST_WITH(disconnected_client_with_some_rights_leaves_no_exchange, begin_house,
+          finish_house)
 {
-    (void)state;
     use_token(ALL_RIGHTS);
     use_token("[{\"prefix\":[\"p\"],\"scopes\":[\"read\",\"list\",\"watch\","
               "\"write\",\"index\"]},{\"prefix\":[\"b\"],"
               "\"scopes\":[\"write\"]}]");
     leave_all();
-}
-
-static int begin_beside(void **state)
-{
-    house_read_workers = 2;
-    begin_house(state);
-    house->queue.reads_beside = true;
-    kx_reader_use_memory_only(house->queue.reader, true);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            disconnected_client_leaves_no_exchange_or_view, begin_house,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            disconnected_client_leaves_no_exchange_when_workers_read,
-            begin_beside, finish_house),
-        cmocka_unit_test_setup_teardown(
-            disconnected_client_with_some_rights_leaves_no_exchange,
-            begin_house, finish_house),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,6 +81,15 @@ int begin_house(void **state)
     return 0;
 }
 
+int begin_beside(void **state)
+{
+    house_read_workers = 2;
+    begin_house(state);
+    house->queue.reads_beside = true;
+    kx_reader_use_memory_only(house->queue.reader, true);
+    return 0;
+}
+
 int finish_house(void **state)
 {
     (void)state;
@@ -154,4 +163,9 @@ void use_token(const char *grants)
         talloc_asprintf(house->mem, "Bearer %.*s", (int)token.size - 2,
                         (const char *)token.data + 1);
     exchange_end(exchange);
+}
+
+struct exchange *get(const char *target, enum exchange_next next)
+{
+    return start(METHOD_GET, target, kx_slice(NULL, 0), next);
 }

@@ -34,8 +34,10 @@ extern size_t house_read_workers;
 extern bool house_shared;
 extern void (*house_fill)(struct test_store *test);
 
-/* Setup and teardown. The store has the entries ["a"], 1 and ["b"], 2. */
+/* Setups and teardown. The store has the entries ["a"], 1 and ["b"], 2; after
+ * begin_beside two workers read its rows instead of the loop. */
 int begin_house(void **state);
+int begin_beside(void **state);
 int finish_house(void **state);
 
 /* A request with a body of no media type; it has arrived and is not run. */
@@ -43,9 +45,10 @@ struct exchange *begin_request(enum method method, const char *target,
                                struct kx_slice body);
 
 /* Runs a request with a body of no media type, to the reply or until it parks,
- * as `next` says. */
+ * as `next` says; get sends a GET. */
 struct exchange *start(enum method method, const char *target,
                        struct kx_slice body, enum exchange_next next);
+struct exchange *get(const char *target, enum exchange_next next);
 
 /* The grants of a token that may do all. */
 #define ALL_RIGHTS                                                             \

@@ -7,9 +7,7 @@
 TEST_WITH(reused_exchange_is_reset, begin_house, finish_house)
 {
     static struct request empty;
-    (void)state;
-    struct exchange *first =
-        start(METHOD_GET, "/list?prefix=a", kx_slice(NULL, 0), EXCHANGE_REPLY);
+    struct exchange *first = get("/list?prefix=a", EXCHANGE_REPLY);
     first->request.advice = "{}";
     first->request.wait.until_ns = 1;
     exchange_end(first);

@@ -7,16 +7,10 @@
 #include "commit/store_state.h"
 #include "exchange/exchange_loop.h"
 
-static struct exchange *get(const char *target, enum exchange_next next)
-{
-    return start(METHOD_GET, target, kx_slice(NULL, 0), next);
-}
-
 TEST_WITH(requests_without_view_are_answered_during_a_batch, begin_house,
           finish_house)
 {
     struct view *view = &house->test.store->view;
-    (void)state;
     assert_reply(get("/kv/a", EXCHANGE_REPLY), 200, "1");
     view_apply_begin(view);
     assert_reply(get("/livez", EXCHANGE_REPLY), 200, "");
@@ -46,7 +40,6 @@ TEST_WITH(reads_continue_when_the_view_opens, begin_house, finish_house)
     enum { READS = sizeof reads / sizeof *reads };
     struct exchange *exchanges[READS];
     struct view *view = &house->test.store->view;
-    (void)state;
     view_apply_begin(view);
     for (size_t i = 0; i < READS; i++)
         exchanges[i] = get(reads[i].target, EXCHANGE_PARK);
@@ -68,7 +61,6 @@ TEST_WITH(streamed_list_parks_until_the_view_opens, begin_house, finish_house)
     struct view *view = &house->test.store->view;
     char chunk[512];
     size_t size = 0;
-    (void)state;
     house->accept = "application/x-ndjson";
     struct exchange *exchange = get("/list", EXCHANGE_REPLY);
     assert_non_null(exchange->reply.stream);
@@ -89,7 +81,6 @@ TEST_WITH(streamed_list_parks_until_the_view_opens, begin_house, finish_house)
 TEST_WITH(cancelled_read_does_not_hold_up_the_writer, begin_house, finish_house)
 {
     struct view *view = &house->test.store->view;
-    (void)state;
     view_apply_begin(view);
     struct exchange *exchange = get("/list", EXCHANGE_PARK);
     exchange_cancel(exchange);
@@ -106,7 +97,6 @@ TEST_WITH(commit_waits_for_view_to_look_up_its_rights, begin_house,
           finish_house)
 {
     struct view *view = &house->test.store->view;
-    (void)state;
     use_token(ALL_RIGHTS);
     use_token("[{\"prefix\":[],\"scopes\":[\"write\"]}]");
     view_apply_begin(view);
@@ -123,7 +113,6 @@ TEST_WITH(commit_waits_for_view_to_look_up_its_rights, begin_house,
 TEST_WITH(removal_by_index_waits_for_view, begin_house, finish_house)
 {
     struct view *view = &house->test.store->view;
-    (void)state;
     view_apply_begin(view);
     struct exchange *exchange =
         start(METHOD_DELETE, "/list?index=none&prefix=a", kx_slice(NULL, 0),
@@ -142,7 +131,6 @@ TEST_WITH(commit_by_value_with_all_rights_needs_no_view, begin_house,
         "{\"checks\":[{\"by\":{\"index\":\"none\",\"value\":[\"x\"]},"
         "\"exists\":true}],\"mutations\":[]}";
     struct view *view = &house->test.store->view;
-    (void)state;
     use_token(ALL_RIGHTS);
     unsigned ready = house->ready;
     view_apply_begin(view);
@@ -161,7 +149,6 @@ TEST_WITH(large_results_are_written_in_turns, begin_house, finish_house)
     enum { RESULTS = 8, SIZE = 200000 };
     struct kx_buffer body;
     unsigned turns = 0;
-    (void)state;
     kx_buffer_init(&body, house->mem);
     kx_add_text(&body, "{\"mutations\":[");
     for (int i = 0; i < RESULTS; i++) {

@@ -41,8 +41,7 @@ TEST_WITH(explain_takes_a_turn_for_each_index, begin_house, finish_house)
     unsigned turns = 1;
     for (; exchange->phase != EXCHANGE_READY; turns++) {
         assert_int_equal(exchange->awaits, AWAITS_TURN);
-        struct exchange *other =
-            start(METHOD_GET, "/kv/a", kx_slice(NULL, 0), EXCHANGE_REPLY);
+        struct exchange *other = get("/kv/a", EXCHANGE_REPLY);
         assert_reply(other, 200, "1");
         exchange_loop_turns(&house->queue);
     }

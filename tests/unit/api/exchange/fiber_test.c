@@ -191,13 +191,11 @@ TEST_WITH(fiber_without_memory_is_null, open_pool, close_pool)
 TEST_WITH(request_without_a_stack_gets_503, begin_house, finish_house)
 {
     no_memory = true;
-    struct exchange *exchange =
-        start(METHOD_GET, "/livez", kx_slice(NULL, 0), EXCHANGE_REPLY);
+    struct exchange *exchange = get("/livez", EXCHANGE_REPLY);
     no_memory = false;
     assert_int_equal(exchange->reply.status, 503);
     exchange_end(exchange);
-    assert_reply(start(METHOD_GET, "/livez", kx_slice(NULL, 0), EXCHANGE_REPLY),
-                 200, "");
+    assert_reply(get("/livez", EXCHANGE_REPLY), 200, "");
 }
 
 /* As much as while it is parked, and nothing later. */

@@ -12,7 +12,7 @@
 
 enum { ENTRIES = 8, SIZE = 200000 };
 
-static struct exchange *get(const char *body)
+static struct exchange *post_get(const char *body)
 {
     return start(METHOD_POST, "/get", kx_text(body), EXCHANGE_REPLY);
 }
@@ -70,7 +70,7 @@ static unsigned take_turns(struct exchange *exchange)
 static const char *text_of_entry(int i)
 {
     struct exchange *exchange =
-        get(talloc_asprintf(house->mem, "{\"keys\":[[\"r\",%d]]}", i));
+        post_get(talloc_asprintf(house->mem, "{\"keys\":[[\"r\",%d]]}", i));
     struct kx_slice entry;
     assert_true(kx_json_find(reply_bytes(&exchange->reply),
                              kx_text("/entries/0"), &entry));
@@ -88,7 +88,6 @@ TEST_WITH(get_many_in_turns_shows_one_view, begin_house, finish_house)
     char *expected = talloc_strdup(house->mem, "{\"entries\":[");
     const char *texts[ENTRIES];
     struct kx_slice cursor;
-    (void)state;
     for (int i = 0; i < ENTRIES; i++) {
         put_large(i, (char)('a' + i));
         texts[i] = text_of_entry(i);

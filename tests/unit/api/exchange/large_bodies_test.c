@@ -184,7 +184,6 @@ TEST_WITH(read_after_work_on_large_body_waits_for_view, begin_notes,
           finish_house)
 {
     struct view *view = &house->test.store->view;
-    (void)state;
     view_apply_begin(view);
     struct exchange *exchange = start(
         METHOD_POST, "/note", padded("", BODY_ON_LOOP_MAX + 1), EXCHANGE_PARK);

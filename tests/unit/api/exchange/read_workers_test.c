@@ -10,12 +10,14 @@
 
 static struct view *view;
 
-static struct exchange *get(const char *target, enum exchange_next next)
+static int begin_one_worker(void **state)
 {
-    return start(METHOD_GET, target, kx_slice(NULL, 0), next);
+    house_read_workers = 1;
+    house_shared = true;
+    begin_house(state);
+    view = &house->test.store->view;
+    return 0;
 }
-
-static int begin_one_worker(void **state);
 
 TEST_WITH(cached_entry_is_answered_by_the_loop, begin_one_worker, finish_house)
 {
@@ -61,7 +63,6 @@ TEST_WITH(reads_of_rows_continue_when_the_view_opens, begin_one_worker,
     };
     enum { READS = sizeof reads / sizeof *reads };
     struct exchange *exchanges[READS];
-    (void)state;
     view_apply_begin(view);
     for (size_t i = 0; i < READS; i++)
         exchanges[i] = get(reads[i].target, EXCHANGE_PARK);
@@ -82,7 +83,6 @@ TEST_WITH(reads_that_wait_too_long_are_answered_without_rows, begin_one_worker,
 {
     char chunk[64];
     size_t size;
-    (void)state;
     house->accept = "application/x-ndjson";
     struct exchange *stream = get("/list", EXCHANGE_PARK);
     wait_for_ready(1);
@@ -150,7 +150,6 @@ TEST_WITH(watch_whose_client_left_is_closed, begin_one_worker, finish_house)
 {
     char chunk[512];
     size_t size;
-    (void)state;
     struct exchange *watch = get("/watch?key=a", EXCHANGE_PARK);
     wait_for_ready(1);
     assert_int_equal(exchange_chunk(watch, chunk, sizeof chunk, &size),
@@ -169,13 +168,4 @@ TEST_WITH(watch_whose_client_left_is_closed, begin_one_worker, finish_house)
     wait_for_ready(3);
     exchange_end(watch);
     assert_int_equal(house->queue.awaited, 0);
-}
-
-static int begin_one_worker(void **state)
-{
-    house_read_workers = 1;
-    house_shared = true;
-    begin_house(state);
-    view = &house->test.store->view;
-    return 0;
 }

@@ -42,10 +42,10 @@ static void fill(struct test_store *test)
     test_fill(test, "u", 0, ENTRIES, value_of);
 }
 
-static struct exchange *get(int n, enum exchange_next next)
+static struct exchange *get_entry(int n, enum exchange_next next)
 {
     const char *target = talloc_asprintf(house->mem, "/kv/u/=%d", n);
-    return start(METHOD_GET, target, kx_slice(NULL, 0), next);
+    return get(target, next);
 }
 
 static void assert_entry(struct exchange *exchange, int n)
@@ -57,7 +57,7 @@ static void assert_entry(struct exchange *exchange, int n)
 static void get_few(int first)
 {
     for (int n = first; n < first + FEW * STEP; n += STEP)
-        assert_entry(get(n, EXCHANGE_REPLY), n);
+        assert_entry(get_entry(n, EXCHANGE_REPLY), n);
 }
 
 static void begin_turn(uint64_t now_ns)
@@ -73,115 +73,10 @@ static void get_few_beside(int first)
     struct exchange *exchanges[FEW];
     unsigned ready = house->ready;
     for (int i = 0; i < FEW; i++)
-        exchanges[i] = get(first + i * STEP, EXCHANGE_PARK);
+        exchanges[i] = get_entry(first + i * STEP, EXCHANGE_PARK);
     wait_for_ready(ready + FEW);
     for (int i = 0; i < FEW; i++)
         assert_entry(exchanges[i], first + i * STEP);
-}
-
-static void workers_read_rows_after_the_loop_waited_for_the_disk(void **state)
-{
-    (void)state;
-    get_few(0);
-    begin_turn(FIRST_NS + 1);
-    int before = own_reads;
-    get_few_beside(FEW * STEP);
-    struct exchange *list = start(METHOD_GET, "/list?prefix=u&limit=3",
-                                  kx_slice(NULL, 0), EXCHANGE_PARK);
-    wait_for_ready(FEW + 1);
-    assert_reply(list, 200, "\"n\":2,");
-    assert_entry(get(FEW * STEP, EXCHANGE_REPLY), FEW * STEP); /* cached now */
-    assert_int_equal(own_reads, before);
-}
-
-static void disk_counts_as_slow_while_workers_wait_for_it(void **state)
-{
-    (void)state;
-    get_few(0);
-    begin_turn(FIRST_NS);
-    begin_turn(FIRST_NS + PERIOD_NS - 1);
-    get_few_beside(FEW * STEP);
-    begin_turn(FIRST_NS + PERIOD_NS);
-    begin_turn(FIRST_NS + 2 * PERIOD_NS - 1);
-    assert_true(house->queue.reads_beside);
-    begin_turn(FIRST_NS + 2 * PERIOD_NS);
-    get_few(1);
-    assert_false(house->queue.reads_beside);
-}
-
-static bool note(struct slow_disk *disk, uint64_t count, uint64_t slow_ones,
-                 uint64_t at_ns)
-{
-    struct kx_disk_reads reads = {.count = count, .slow = slow_ones};
-    return exchange_loop_note_reads(disk, reads, at_ns);
-}
-
-static void few_slow_reads_do_not_make_the_disk_slow(void **state)
-{
-    struct slow_disk disk = {.seen_ns = 1};
-    (void)state;
-    assert_false(note(&disk, 3, 3, 2));
-    assert_false(note(&disk, 3, 3, PERIOD_NS + 1));
-    assert_false(note(&disk, 6, 6, PERIOD_NS + 2)); /* three in each second */
-    assert_false(note(&disk, 6, 6, 2 * PERIOD_NS + 2));
-    assert_false(note(&disk, 39, 10, 2 * PERIOD_NS + 3)); /* 4 of 33 */
-    assert_true(note(&disk, 46, 11, 2 * PERIOD_NS + 4));  /* 5 of 40 */
-    assert_true(note(&disk, 200, 14, 2 * PERIOD_NS + 5));
-    assert_true(note(&disk, 200, 14, 3 * PERIOD_NS + 3));
-    assert_false(note(&disk, 200, 14, 3 * PERIOD_NS + 4));
-}
-
-/* Their view is one that the loop could not have at once. */
-static void parked_read_continues_on_the_loop_or_a_worker(void **state)
-{
-    (void)state;
-    struct view *view = &house->service.store->view;
-    view_apply_begin(view);
-    struct exchange *parked = get(0, EXCHANGE_PARK);
-    view_apply_cancel(view);
-    wait_for_ready(1);
-    assert_entry(parked, 0);
-    get_few(STEP);
-    view_apply_begin(view);
-    parked = get((FEW + 1) * STEP, EXCHANGE_PARK);
-    begin_turn(FIRST_NS);
-    view_apply_cancel(view);
-    wait_for_ready(2);
-    assert_entry(parked, (FEW + 1) * STEP);
-    assert_int_equal(atomic_load(&view->retries), 0);
-}
-
-/* A disk answers at last, unlike a database. */
-static void disk_reads_are_never_refused_however_many_wait(void **state)
-{
-    enum { SENT = READ_QUEUE_MAX + FEW };
-    static struct exchange *exchanges[SENT];
-    struct view *view = &house->service.store->view;
-    unsigned parked = 0;
-    (void)state;
-    get_few(0);
-    begin_turn(FIRST_NS);
-    view_apply_begin(view);
-    for (int i = 0; i < SENT; i++) {
-        exchanges[i] = begin_request(METHOD_GET, "/list?prefix=u&limit=1",
-                                     kx_slice(NULL, 0));
-        parked += exchange_run(exchanges[i]) == EXCHANGE_PARK;
-    }
-    view_apply_cancel(view);
-    wait_for_ready(parked);
-    assert_int_equal(parked, SENT);
-    for (int i = 0; i < SENT; i++) {
-        assert_true(exchanges[i]->read_until_ns == UINT64_MAX);
-        assert_entry(exchanges[i], 0);
-    }
-}
-
-static void loop_reads_rows_when_there_are_no_workers(void **state)
-{
-    (void)state;
-    get_few(0);
-    begin_turn(FIRST_NS);
-    get_few(FEW * STEP);
 }
 
 static int begin_without(void **state)
@@ -201,25 +96,106 @@ static int begin_with(void **state)
     return begin_without(state);
 }
 
-int main(void)
+TEST_WITH(workers_read_rows_after_the_loop_waited_for_the_disk, begin_with,
+          finish_house)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            workers_read_rows_after_the_loop_waited_for_the_disk, begin_with,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            disk_counts_as_slow_while_workers_wait_for_it, begin_with,
-            finish_house),
-        cmocka_unit_test(few_slow_reads_do_not_make_the_disk_slow),
-        cmocka_unit_test_setup_teardown(
-            parked_read_continues_on_the_loop_or_a_worker, begin_with,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            disk_reads_are_never_refused_however_many_wait, begin_with,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            loop_reads_rows_when_there_are_no_workers, begin_without,
-            finish_house),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    get_few(0);
+    begin_turn(FIRST_NS + 1);
+    int before = own_reads;
+    get_few_beside(FEW * STEP);
+    struct exchange *list = get("/list?prefix=u&limit=3", EXCHANGE_PARK);
+    wait_for_ready(FEW + 1);
+    assert_reply(list, 200, "\"n\":2,");
+    assert_entry(get_entry(FEW * STEP, EXCHANGE_REPLY),
+                 FEW * STEP); /* cached now */
+    assert_int_equal(own_reads, before);
+}
+
+TEST_WITH(disk_counts_as_slow_while_workers_wait_for_it, begin_with,
+          finish_house)
+{
+    get_few(0);
+    begin_turn(FIRST_NS);
+    begin_turn(FIRST_NS + PERIOD_NS - 1);
+    get_few_beside(FEW * STEP);
+    begin_turn(FIRST_NS + PERIOD_NS);
+    begin_turn(FIRST_NS + 2 * PERIOD_NS - 1);
+    assert_true(house->queue.reads_beside);
+    begin_turn(FIRST_NS + 2 * PERIOD_NS);
+    get_few(1);
+    assert_false(house->queue.reads_beside);
+}
+
+static bool note(struct slow_disk *disk, uint64_t count, uint64_t slow_ones,
+                 uint64_t at_ns)
+{
+    struct kx_disk_reads reads = {.count = count, .slow = slow_ones};
+    return exchange_loop_note_reads(disk, reads, at_ns);
+}
+
+TEST(few_slow_reads_do_not_make_the_disk_slow)
+{
+    struct slow_disk disk = {.seen_ns = 1};
+    assert_false(note(&disk, 3, 3, 2));
+    assert_false(note(&disk, 3, 3, PERIOD_NS + 1));
+    assert_false(note(&disk, 6, 6, PERIOD_NS + 2)); /* three in each second */
+    assert_false(note(&disk, 6, 6, 2 * PERIOD_NS + 2));
+    assert_false(note(&disk, 39, 10, 2 * PERIOD_NS + 3)); /* 4 of 33 */
+    assert_true(note(&disk, 46, 11, 2 * PERIOD_NS + 4));  /* 5 of 40 */
+    assert_true(note(&disk, 200, 14, 2 * PERIOD_NS + 5));
+    assert_true(note(&disk, 200, 14, 3 * PERIOD_NS + 3));
+    assert_false(note(&disk, 200, 14, 3 * PERIOD_NS + 4));
+}
+
+/* Their view is one that the loop could not have at once. */
+TEST_WITH(parked_read_continues_on_the_loop_or_a_worker, begin_with,
+          finish_house)
+{
+    struct view *view = &house->service.store->view;
+    view_apply_begin(view);
+    struct exchange *parked = get_entry(0, EXCHANGE_PARK);
+    view_apply_cancel(view);
+    wait_for_ready(1);
+    assert_entry(parked, 0);
+    get_few(STEP);
+    view_apply_begin(view);
+    parked = get_entry((FEW + 1) * STEP, EXCHANGE_PARK);
+    begin_turn(FIRST_NS);
+    view_apply_cancel(view);
+    wait_for_ready(2);
+    assert_entry(parked, (FEW + 1) * STEP);
+    assert_int_equal(atomic_load(&view->retries), 0);
+}
+
+/* A disk answers at last, unlike a database. */
+TEST_WITH(disk_reads_are_never_refused_however_many_wait, begin_with,
+          finish_house)
+{
+    enum { SENT = READ_QUEUE_MAX + FEW };
+    static struct exchange *exchanges[SENT];
+    struct view *view = &house->service.store->view;
+    unsigned parked = 0;
+    get_few(0);
+    begin_turn(FIRST_NS);
+    view_apply_begin(view);
+    for (int i = 0; i < SENT; i++) {
+        exchanges[i] = begin_request(METHOD_GET, "/list?prefix=u&limit=1",
+                                     kx_slice(NULL, 0));
+        parked += exchange_run(exchanges[i]) == EXCHANGE_PARK;
+    }
+    view_apply_cancel(view);
+    wait_for_ready(parked);
+    assert_int_equal(parked, SENT);
+    for (int i = 0; i < SENT; i++) {
+        assert_true(exchanges[i]->read_until_ns == UINT64_MAX);
+        assert_entry(exchanges[i], 0);
+    }
+}
+
+TEST_WITH(loop_reads_rows_when_there_are_no_workers, begin_without,
+          finish_house)
+{
+    get_few(0);
+    begin_turn(FIRST_NS);
+    get_few(FEW * STEP);
 }

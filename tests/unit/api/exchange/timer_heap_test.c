@@ -22,7 +22,6 @@ TEST(timer_heap_always_has_the_earliest_first)
 {
     static struct alarm all[COUNT];
     struct timer_heap alarms = {.first = NULL};
-    (void)state;
     srandom(7);
     for (int step = 0; step < STEPS; step++) {
         struct alarm *alarm = &all[random() % COUNT];
@@ -44,7 +43,6 @@ TEST(timer_heap_returns_alarms_in_order)
     static struct alarm all[COUNT];
     struct timer_heap alarms = {.first = NULL};
     uint64_t now = 0;
-    (void)state;
     for (uint64_t i = 0; i < COUNT; i++)
         timer_heap_set(&alarms, &all[i], i * 37 % COUNT);
     for (int turn = 0; turn < 10 * COUNT; turn++) {
@@ -61,7 +59,6 @@ TEST(alarm_that_is_not_set_may_be_cleared)
 {
     struct timer_heap alarms = {.first = NULL};
     struct alarm alarm = {.link = NULL};
-    (void)state;
     timer_heap_clear(&alarms, &alarm);
     timer_heap_set(&alarms, &alarm, 1);
     timer_heap_clear(&alarms, &alarm);

@@ -37,7 +37,8 @@ static const char *answer(enum method method, const char *target,
     return tag;
 }
 
-static const char *get(const char *if_none_match, int status, const char *text)
+static const char *get_totals(const char *if_none_match, int status,
+                              const char *text)
 {
     house->if_none_match = if_none_match;
     const char *tag = answer(METHOD_GET, "/kv/n", "", status, text);
@@ -71,16 +72,16 @@ static int finish_totals(void **state)
 TEST_WITH(etag_of_totals_changes_when_a_member_expires, begin_totals,
           finish_totals)
 {
-    const char *before = get(NULL, 200, "{\"count\":2}");
+    const char *before = get_totals(NULL, 200, "{\"count\":2}");
     assert_non_null(before);
-    assert_string_equal(get(before, 304, ""), before);
+    assert_string_equal(get_totals(before, 304, ""), before);
     kx_clock_set(NOON_MS + 1000);
-    assert_null(get(before, 200, "{\"count\":1}"));
-    assert_null(get(NULL, 200, "{\"count\":1}"));
-    assert_null(get("*", 304, ""));
+    assert_null(get_totals(before, 200, "{\"count\":1}"));
+    assert_null(get_totals(NULL, 200, "{\"count\":1}"));
+    assert_null(get_totals("*", 304, ""));
     atomic_store(&held, false);
     const char *after = NULL;
-    while ((after = get(before, 200, "{\"count\":1}")) == NULL)
+    while ((after = get_totals(before, 200, "{\"count\":1}")) == NULL)
         usleep(1000);
-    assert_string_equal(get(after, 304, ""), after);
+    assert_string_equal(get_totals(after, 304, ""), after);
 }

@@ -220,15 +220,21 @@ static void send_all(bool may_all)
             fail_msg("no request for %s", ROUTES.rows[i].operation);
 }
 
-static void no_route_waits_for_a_view_without_tokens(void **state)
+static int begin_unheld(void **state)
 {
-    (void)state;
+    waited = 0;
+    tried = 0;
+    return begin_house(state);
+}
+
+TEST_WITH(no_route_waits_for_a_view_without_tokens, begin_unheld, finish_house)
+{
     send_all(false);
 }
 
-static void no_route_waits_for_a_view_if_caller_has_all_rights(void **state)
+TEST_WITH(no_route_waits_for_a_view_if_caller_has_all_rights, begin_unheld,
+          finish_house)
 {
-    (void)state;
     use_token(ALL_RIGHTS);
     send_all(true);
     print_message("the deepest stack: %zu bytes; 0: no more than %d\n", deepest,
@@ -236,9 +242,9 @@ static void no_route_waits_for_a_view_if_caller_has_all_rights(void **state)
 }
 
 /* Its rights depend on the declared indexes. */
-static void no_route_waits_for_a_view_if_caller_has_some_rights(void **state)
+TEST_WITH(no_route_waits_for_a_view_if_caller_has_some_rights, begin_unheld,
+          finish_house)
 {
-    (void)state;
     use_token(ALL_RIGHTS);
     use_token("[{\"prefix\":[\"p\"],\"scopes\":[\"read\",\"list\",\"watch\","
               "\"write\",\"index\"]},{\"prefix\":[\"b\"],"
@@ -246,11 +252,18 @@ static void no_route_waits_for_a_view_if_caller_has_some_rights(void **state)
     send_all(false);
 }
 
+static int begin_unheld_beside(void **state)
+{
+    waited = 0;
+    tried = 0;
+    return begin_beside(state);
+}
+
 /* Where read workers do what needs a view the loop's thread does not even try.
  */
-static void loop_tries_no_view_when_workers_read(void **state)
+TEST_WITH(loop_tries_no_view_when_workers_read, begin_unheld_beside,
+          finish_house)
 {
-    (void)state;
     use_token(ALL_RIGHTS);
     send_all(true);
     assert_int_equal(tried, 0);
@@ -312,23 +325,22 @@ static const struct route DEEP_ROUTE = {METHOD_GET, "/deep", "deep", SCOPE_NONE,
                                         BODY_NONE,  go_deep, 0};
 static const struct route_table DEEP_TABLE = {&DEEP_ROUTE, 1};
 
-static void handler_that_uses_most_of_its_stack_is_detected(void **state)
+TEST_WITH(handler_that_uses_most_of_its_stack_is_detected, begin_unheld,
+          finish_house)
 {
-    (void)state;
     house->service.routes = &DEEP_TABLE;
-    exchange_end(start(METHOD_GET, "/deep", kx_slice(NULL, 0), EXCHANGE_REPLY));
+    exchange_end(get("/deep", EXCHANGE_REPLY));
     assert_in_range(deepest, DEEP, STACK);
     deepest = 0;
 }
 
-static void handler_that_begins_a_view_is_detected(void **state)
+TEST_WITH(handler_that_begins_a_view_is_detected, begin_unheld, finish_house)
 {
     static const struct request_row rows[] = {
         {METHOD_GET, "/held", NULL, 0, NULL, 200},
         {METHOD_GET, "/first", NULL, 0, NULL, 200},
         {METHOD_DELETE, "/second", NULL, 0, NULL, 200},
     };
-    (void)state;
     house->service.routes = &PLANTED_TABLE;
     for (unsigned i = 0; i < 3; i++) {
         struct sent sent = send_row(&rows[i]);
@@ -337,43 +349,4 @@ static void handler_that_begins_a_view_is_detected(void **state)
         assert_int_equal(waited, i);
     }
     assert_true(tried > 0);
-}
-
-static int begin_unheld(void **state)
-{
-    waited = 0;
-    tried = 0;
-    return begin_house(state);
-}
-
-static int begin_beside(void **state)
-{
-    house_read_workers = 2;
-    begin_unheld(state);
-    house->queue.reads_beside = true;
-    kx_reader_use_memory_only(house->queue.reader, true);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            no_route_waits_for_a_view_without_tokens, begin_unheld,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            no_route_waits_for_a_view_if_caller_has_all_rights, begin_unheld,
-            finish_house),
-        cmocka_unit_test_setup_teardown(
-            no_route_waits_for_a_view_if_caller_has_some_rights, begin_unheld,
-            finish_house),
-        cmocka_unit_test_setup_teardown(loop_tries_no_view_when_workers_read,
-                                        begin_beside, finish_house),
-        cmocka_unit_test_setup_teardown(handler_that_begins_a_view_is_detected,
-                                        begin_unheld, finish_house),
-        cmocka_unit_test_setup_teardown(
-            handler_that_uses_most_of_its_stack_is_detected, begin_unheld,
-            finish_house),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

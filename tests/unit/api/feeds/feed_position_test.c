@@ -15,7 +15,6 @@ TEST(feed_position_reads_what_it_writes)
         {{.stamp = 0x10, .began = 0x1f},
          "00000000000000100000,000000000000001f0000"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct feed_position read;
         struct kx_buffer out;
@@ -46,7 +45,6 @@ TEST(feed_position_rejects_other_texts)
         "00000000000000100000,00000000000000100000,",
     };
     struct feed_position read;
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_false(feed_position_read(kx_text(texts[i]), &read));
 }

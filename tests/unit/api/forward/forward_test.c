@@ -72,7 +72,6 @@ TEST_WITH(forward_passes_bodies_of_any_size_both_ways, begin_nodes,
           finish_nodes)
 {
     static const size_t SIZES[] = {1, 4096, 64 * 1024, 64 * 1024 + 1, MANY};
-    (void)state;
     for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
         struct kx_slice body = many(SIZES[i]);
         assert_reply(ask(METHOD_PUT, "/kv/b", body), i == 0 ? 201 : 200, "");
@@ -92,7 +91,6 @@ TEST_WITH(forward_passes_bodies_of_any_size_both_ways, begin_nodes,
 TEST_WITH(forwarded_head_has_length_without_body, begin_nodes, finish_nodes)
 {
     static const size_t SIZES[] = {1, MANY};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         exchange_end(ask(METHOD_PUT, "/kv/h", many(SIZES[i])));
         struct exchange *exchange = ask(METHOD_HEAD, "/kv/h", NOTHING);
@@ -210,7 +208,6 @@ TEST_WITH(forward_answers_no_active_node, begin_nodes, finish_nodes)
 TEST_WITH(closed_connection_answers_commit_unknown, begin_nodes, finish_nodes)
 {
     struct rude_peer peer = {.unanswered = 2};
-    (void)state;
     rude_peer_start(&peer);
     struct exchange *exchange = ask(METHOD_PUT, "/kv/a", kx_text("1"));
     assert_string_equal(header_of(exchange, "Retry-After"), "2");
@@ -236,7 +233,6 @@ TEST_WITH(forward_sends_write_once_over_kept_connection, begin_nodes,
 {
     struct rude_peer writes = {.answered = 1, .unanswered = 1};
     struct rude_peer reads = {.answered = 1, .unanswered = 2};
-    (void)state;
     rude_peer_start(&writes);
     assert_no_content(METHOD_DELETE);
     assert_reply(ask(METHOD_DELETE, "/kv/a", NOTHING), 503, "commit-unknown");
@@ -335,7 +331,6 @@ TEST_WITH(forward_answers_when_memory_runs_out, begin_nodes, finish_nodes)
 {
     size_t refused = 0;
     bool done = false;
-    (void)state;
     for (size_t spare = 1; !done; spare += 64) {
         unsigned ready = house->ready;
         struct exchange *exchange =

@@ -9,7 +9,6 @@ TEST(host_accepts_names_and_addresses)
         "[::1]",      "[::1]:80",  "[fe80::1.2.3.4]",  "a:",
         "a-b_c.d~!$", "%41",       "(a;b=c)*+'&",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof VALID / sizeof *VALID; i++)
         if (!host_name_is_valid(kx_text(VALID[i])))
             fail_msg("%s", VALID[i]);
@@ -22,7 +21,6 @@ TEST(host_rejects_other_texts)
         "a:1:", "user@", "[]",    "[::1", "[::1]a", "[g]", "[::1]:x",
         "a[",   "::1",   "a\x7f", "ä",    "a\r",    "a\t", "[[::1]]",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof INVALID / sizeof *INVALID; i++)
         if (host_name_is_valid(kx_text(INVALID[i])))
             fail_msg("%s", INVALID[i]);

@@ -25,7 +25,6 @@ TEST(prefer_wait_ignores_other_texts)
         "",          "wait",    "wait=",    "wait=-1",        "wait=1x",
         "waiting=5", "await=5", "wait=\"5", "return=minimal", "wait 5",
         ",",         "wait=5 6"};
-    (void)state;
     assert_int_equal(prefer_wait(NULL), 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_int_equal(prefer_wait(texts[i]), 0);
@@ -55,7 +54,6 @@ TEST(prefer_says_compares_the_value)
                                         "return representation",
                                         "returns=representation",
                                         "x=\"y\", minimal=representation"};
-    (void)state;
     assert_false(prefer_says(NULL, "return", "representation"));
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         assert_true(prefer_says(said[i], "return", "representation"));

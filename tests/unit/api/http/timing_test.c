@@ -5,7 +5,6 @@
 TEST(timing_phases_lie_between_milestones_of_the_commit)
 {
     struct timing timing;
-    (void)state;
     timing_begin(&timing);
     uint64_t start = timing.started_ns;
     struct kx_milestones times = {.submitted_ns = start + 1,
@@ -26,7 +25,6 @@ TEST(timing_phases_lie_between_milestones_of_the_commit)
 TEST(timing_of_refused_commit_has_no_apply_or_flush)
 {
     struct timing timing;
-    (void)state;
     timing_begin(&timing);
     uint64_t start = timing.started_ns;
     struct kx_milestones times = {.submitted_ns = start + 1,
@@ -41,7 +39,6 @@ TEST(timing_of_refused_commit_has_no_apply_or_flush)
 TEST(timing_excludes_waits_for_news)
 {
     struct timing timing;
-    (void)state;
     timing_begin(&timing);
     uint64_t begun_ns = timing.started_ns;
     timing.parked_ns = kx_monotonic_ns() - 5000000000;
@@ -57,7 +54,6 @@ TEST(server_timing_names_phases_that_took_time)
 {
     char text[TIMING_TEXT_MAX];
     struct timing timing = {.total_ns = 1500000};
-    (void)state;
     timing.phases[PHASE_HANDLE] = 500000;
     timing.phases[PHASE_FLUSH] = 1000000;
     timing_text(&timing, text);
@@ -69,7 +65,6 @@ TEST(server_timing_of_all_phases_fits)
 {
     char text[TIMING_TEXT_MAX];
     struct timing timing = {.total_ns = UINT64_MAX / 10};
-    (void)state;
     for (int phase = 0; phase < PHASE_COUNT; phase++)
         timing.phases[phase] = UINT64_MAX / 10;
     timing_text(&timing, text);

@@ -7,7 +7,6 @@
 TEST(answer_to_each_fault_is_a_problem_document)
 {
     char answer[FRAMING_ANSWER_MAX];
-    (void)state;
     assert_int_equal(
         framing_answer(FRAMING_NO_FAULT, "id", answer, sizeof answer), 0);
     for (int fault = 1; fault < FRAMING_FAULT_COUNT; fault++) {

@@ -16,6 +16,15 @@ struct outcome {
 
 static uint64_t seed;
 
+static int begin_draws(void **state)
+{
+    (void)state;
+    seed = random_seed("framing");
+    return 0;
+}
+
+TESTS_SHARE(begin_draws, NULL)
+
 static size_t draw(size_t limit)
 {
     return random_below(&seed, limit);
@@ -47,7 +56,7 @@ static struct outcome feed(const uint8_t *stream, size_t size, size_t piece_max)
     return outcome;
 }
 
-static void framing_gives_expected_verdict_for_each_case(void **state)
+TEST(framing_gives_expected_verdict_for_each_case)
 {
     (void)state;
     for (size_t i = 0; i < CASE_COUNT; i++) {
@@ -80,7 +89,7 @@ static void check_splits(const char *name, const uint8_t *stream, size_t size,
     }
 }
 
-static void splitting_a_stream_never_changes_its_verdict(void **state)
+TEST(splitting_a_stream_never_changes_its_verdict)
 {
     (void)state;
     for (size_t i = 0; i < CASE_COUNT; i++)
@@ -89,7 +98,7 @@ static void splitting_a_stream_never_changes_its_verdict(void **state)
 }
 
 /* NUL, the other control characters and DEL are nowhere in a head. */
-static void framing_refuses_control_characters_in_heads(void **state)
+TEST(framing_refuses_control_characters_in_heads)
 {
     static const char HEAD[] =
         "PUT /kv/a HTTP/1.1\r\nHost: h:1\r\nUser-Agent: curl\r\n"
@@ -109,7 +118,7 @@ static void framing_refuses_control_characters_in_heads(void **state)
         }
 }
 
-static void framing_enforces_limits_exactly(void **state)
+TEST(framing_enforces_limits_exactly)
 {
     char stream[1024];
     struct framing framing;
@@ -133,7 +142,7 @@ static void framing_enforces_limits_exactly(void **state)
     }
 }
 
-static void framing_fault_is_final(void **state)
+TEST(framing_fault_is_final)
 {
     struct framing framing;
     enum framing_fault fault;
@@ -149,7 +158,7 @@ static void framing_fault_is_final(void **state)
 
 /* Where the name of a Cookie header ends; never within a body, and not where it
  * is split over two pieces. */
-static void framing_finds_names_of_cookie_headers(void **state)
+TEST(framing_finds_names_of_cookie_headers)
 {
     static const struct {
         const char *stream;
@@ -211,7 +220,7 @@ static size_t plan_mutate(uint8_t *stream, size_t size)
 
 /* Also compares the short way for usual requests, which is taken for a whole
  * head, with the state machine, which takes a byte at a time. */
-static void mutated_streams_get_same_verdict_in_any_split(void **state)
+TEST(mutated_streams_get_same_verdict_in_any_split)
 {
     uint8_t stream[1100];
     (void)state;
@@ -223,19 +232,4 @@ static void mutated_streams_get_same_verdict_in_any_split(void **state)
             size = plan_mutate(stream, size);
         check_splits("mutated", stream, size, 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(framing_gives_expected_verdict_for_each_case),
-        cmocka_unit_test(splitting_a_stream_never_changes_its_verdict),
-        cmocka_unit_test(framing_refuses_control_characters_in_heads),
-        cmocka_unit_test(framing_enforces_limits_exactly),
-        cmocka_unit_test(framing_fault_is_final),
-        cmocka_unit_test(framing_finds_names_of_cookie_headers),
-        cmocka_unit_test(mutated_streams_get_same_verdict_in_any_split),
-    };
-    seed = random_seed("framing");
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 
 /* Its number cannot be watched, as that of any connection when the system has
  * no memory left for that: the library finds out when it has taken it. */
-static void connection_that_epoll_rejects_is_not_counted(void **state)
+TEST(connection_that_epoll_rejects_is_not_counted)
 {
     static const struct options options = {.connections_max = 2,
                                            .headers_max = 16384,
@@ -23,7 +23,6 @@ static void connection_that_epoll_rejects_is_not_counted(void **state)
                               .tenants = tenants_open(1, 1)};
     struct run_queue queue = {.service = &service};
     struct http1 *http1 = http1_open(&queue, NULL);
-    (void)state;
     assert_non_null(service.tenants);
     assert_non_null(http1);
     assert_true(mhd_socket_start(&limits));
@@ -42,12 +41,4 @@ static void connection_that_epoll_rejects_is_not_counted(void **state)
     http1_close(http1);
     mhd_socket_stop();
     tenants_close(service.tenants);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(connection_that_epoll_rejects_is_not_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,6 @@ TEST(xml_finds_elements_by_tag)
     struct kx_slice rest = kx_text("<a><b>1</b><bc>x</bc><b></b></a><b>2");
     struct kx_slice content;
     char text[8];
-    (void)state;
     assert_true(s3_xml_next(&rest, "b", &content));
     assert_true(kx_equal(content, kx_text("1")));
     assert_true(s3_xml_next(&rest, "b", &content));

@@ -41,7 +41,6 @@ static void has_got(int fd, const char *text)
 TEST(sd_notify_sends_to_a_socket_file)
 {
     char name[64];
-    (void)state;
     snprintf(name, sizeof name, "/tmp/kindex-notify-%d", (int)getpid());
     int fd = listen_at(name);
     has_got(fd, NULL);
@@ -57,7 +56,6 @@ TEST(sd_notify_sends_to_a_socket_file)
 TEST(sd_notify_sends_to_an_abstract_socket)
 {
     char name[64];
-    (void)state;
     snprintf(name, sizeof name, "@kindex-notify-%d", (int)getpid());
     int fd = listen_at(name);
     sd_notify_send("READY=1");
@@ -70,7 +68,6 @@ TEST(sd_notify_ignores_a_missing_or_wrong_address)
     static const char *const NAMES[] = {"", "relative", "/nowhere/at/all",
                                         "@nobody-listens-here"};
     char name[64], longest[300];
-    (void)state;
     snprintf(name, sizeof name, "@kindex-notify-%d", (int)getpid());
     int fd = listen_at(name);
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {

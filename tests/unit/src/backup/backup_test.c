@@ -235,7 +235,6 @@ TEST_WITH(tar_header_holds_any_size, memory_open, memory_close)
                                      1ull << 50};
     uint8_t block[TAR_BLOCK];
     struct tar_member member;
-    (void)state;
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
         struct tar_member wanted = {.name = "a.db", .size = large[i]};
         tar_write(&wanted, 1700000000000, block);
@@ -250,7 +249,6 @@ TEST_WITH(tar_names_cannot_leave_their_directory, memory_open, memory_close)
     static const char *const bad[] = {"../a", "/a", "a/b", ".a", "", "a b"};
     uint8_t block[TAR_BLOCK];
     struct tar_member member;
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct tar_member wanted = {.size = 1};
         snprintf(wanted.name, sizeof wanted.name, "%s", bad[i]);
@@ -334,7 +332,6 @@ TEST(zstd_file_expands_to_the_original)
     char directory[] = "/tmp/kindex-zfile-XXXXXX";
     char plain[64], packed[64], back[64];
     struct kx_fault fault;
-    (void)state;
     assert_non_null(mkdtemp(directory));
     snprintf(plain, sizeof plain, "%s/plain", directory);
     snprintf(packed, sizeof packed, "%s/packed", directory);

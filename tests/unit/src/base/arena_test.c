@@ -14,9 +14,8 @@ static size_t size_of(int n)
     return (size_t)(n * SIZE_STEP % SIZES);
 }
 
-static void arena_pieces_do_not_overlap(void **state)
+TEST(arena_pieces_do_not_overlap)
 {
-    (void)state;
     void *mem = talloc_new(NULL);
     struct arena arena;
     uint8_t *pieces[PIECES];
@@ -34,9 +33,8 @@ static void arena_pieces_do_not_overlap(void **state)
     talloc_free(mem);
 }
 
-static void large_arena_piece_gets_own_allocation(void **state)
+TEST(large_arena_piece_gets_own_allocation)
 {
-    (void)state;
     void *mem = talloc_new(NULL);
     struct arena arena;
     arena_init(&arena, mem);
@@ -51,9 +49,8 @@ static void large_arena_piece_gets_own_allocation(void **state)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-static void sanitizer_reports_access_beyond_arena_piece(void **state)
+TEST(sanitizer_reports_access_beyond_arena_piece)
 {
-    (void)state;
     void *mem = talloc_new(NULL);
     struct arena arena;
     arena_init(&arena, mem);
@@ -65,15 +62,3 @@ static void sanitizer_reports_access_beyond_arena_piece(void **state)
     talloc_free(mem);
 }
 #endif
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arena_pieces_do_not_overlap),
-        cmocka_unit_test(large_arena_piece_gets_own_allocation),
-#ifdef __SANITIZE_ADDRESS__
-        cmocka_unit_test(sanitizer_reports_access_beyond_arena_piece),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

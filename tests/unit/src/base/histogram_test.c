@@ -42,7 +42,6 @@ TEST(histogram_bounds_grow_and_end_within_the_buckets)
 TEST(histogram_counts_values_above_all_bounds_in_last_bucket)
 {
     struct kx_histogram histogram = {.sum = 0};
-    (void)state;
     kx_histogram_add(&histogram, KX_SIZES, 4097);
     kx_histogram_add(&histogram, KX_SIZES, 0);
     assert_int_equal(histogram.counts[13], 1);
@@ -65,7 +64,6 @@ TEST(histogram_loses_no_count_of_concurrent_threads)
     struct kx_histogram histogram = {.sum = 0};
     pthread_t threads[THREADS];
     uint64_t sum = 0;
-    (void)state;
     for (uint64_t i = 0; i < ADDED; i++)
         sum += i % 5000;
     for (int i = 0; i < THREADS; i++)

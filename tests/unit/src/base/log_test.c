@@ -133,7 +133,6 @@ TEST_WITH(log_never_blocks_on_a_full_pipe, capture_open, capture_close)
     char expected[80];
     int ends[2];
     int shown = 0;
-    (void)state;
     assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
     assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
     dup2(ends[1], STDERR_FILENO);

@@ -23,7 +23,6 @@ TEST(fingerprint_matches_reference_vectors)
     };
     uint8_t bytes[BYTES] = {0};
     uint8_t got[KX_FINGERPRINT_SIZE];
-    (void)state;
     fill(bytes);
     for (size_t size = 0; size < sizeof wanted / sizeof *wanted; size++) {
         struct kx_slice part = kx_slice(bytes, size);
@@ -38,7 +37,6 @@ TEST(fingerprint_does_not_depend_on_division_into_pieces)
     uint8_t bytes[BYTES] = {0};
     uint8_t whole[KX_FINGERPRINT_SIZE];
     uint8_t got[KX_FINGERPRINT_SIZE];
-    (void)state;
     fill(bytes);
     for (size_t size = 0; size <= BYTES; size++) {
         struct kx_slice all = kx_slice(bytes, size);
@@ -60,7 +58,6 @@ TEST(fingerprint_depends_on_every_bit)
     uint8_t whole[KX_FINGERPRINT_SIZE];
     uint8_t got[KX_FINGERPRINT_SIZE];
     struct kx_slice all = kx_slice(bytes, BYTES);
-    (void)state;
     fill(bytes);
     kx_fingerprint(&all, 1, whole);
     for (size_t bit = 0; bit < 8 * BYTES; bit++) {

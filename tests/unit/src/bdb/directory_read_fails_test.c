@@ -37,7 +37,7 @@ struct dirent *readdir(DIR *directory)
     return NULL;
 }
 
-static void open_fails_when_a_directory_cannot_be_read(void **state)
+TEST_WITH(open_fails_when_a_directory_cannot_be_read, begin, finish)
 {
     struct story *s = *state;
     struct test_store *test = &s->test;
@@ -69,7 +69,7 @@ static bool pass_over(void *target, const struct log_mark *mark)
 }
 
 /* As before a restore from an archive, when no store was opened yet. */
-static void open_fails_when_log_directory_cannot_be_read(void **state)
+TEST_WITH(open_fails_when_log_directory_cannot_be_read, begin, finish)
 {
     struct story *s = *state;
     struct test_store *test = &s->test;
@@ -94,7 +94,7 @@ static void open_fails_when_log_directory_cannot_be_read(void **state)
 }
 
 /* However few descriptors there are, that is no damage. */
-static void open_fails_without_change_when_descriptors_run_out(void **state)
+TEST_WITH(open_fails_without_change_when_descriptors_run_out, begin, finish)
 {
     struct story *s = *state;
     struct test_store *test = &s->test;
@@ -114,18 +114,4 @@ static void open_fails_without_change_when_descriptors_run_out(void **state)
     kx_close(test->store);
     test_store_open(test);
     assert_string_equal(test_get(test, s->mem, "[\"a\"]"), "1");
-}
-
-int main(void)
-{
-    atomic_store(&readings, -1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            open_fails_when_a_directory_cannot_be_read, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            open_fails_when_log_directory_cannot_be_read, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            open_fails_without_change_when_descriptors_run_out, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ static void fill_again(struct story *s)
     test_fill(&s->test, "u", COMMIT, COMMIT, value_of);
 }
 
-static void commit_prefetches_entries_with_several_threads(void **state)
+TEST_WITH(commit_prefetches_entries_with_several_threads, begin, finish)
 {
     struct story *s = *state;
     fill(s);
@@ -138,7 +138,7 @@ static void commit_prefetches_entries_with_several_threads(void **state)
 
 /* The new entries are neighbours; the rows of the index are not, and no plan
  * needs them. */
-static void batch_prefetches_rows_with_several_threads(void **state)
+TEST_WITH(batch_prefetches_rows_with_several_threads, begin, finish)
 {
     struct story *s = *state;
     fill(s);
@@ -150,7 +150,7 @@ static void batch_prefetches_rows_with_several_threads(void **state)
     assert_int_equal(list(s, false), ENTRIES + COMMIT);
 }
 
-static void list_by_index_prefetches_with_several_threads(void **state)
+TEST_WITH(list_by_index_prefetches_with_several_threads, begin, finish)
 {
     struct story *s = *state;
     fill(s);
@@ -164,7 +164,7 @@ static void list_by_index_prefetches_with_several_threads(void **state)
 
 /* The second time from memory; what is read ahead is no look-up in the cache of
  * records. */
-static void get_of_many_keys_prefetches_with_several_threads(void **state)
+TEST_WITH(get_of_many_keys_prefetches_with_several_threads, begin, finish)
 {
     struct story *s = *state;
     fill(s);
@@ -181,7 +181,7 @@ static void get_of_many_keys_prefetches_with_several_threads(void **state)
 }
 
 /* A commit, a list and a request for many that find all pages in the cache. */
-static void pages_in_memory_start_no_prefetch_thread(void **state)
+TEST_WITH(pages_in_memory_start_no_prefetch_thread, begin, finish)
 {
     struct story *s = *state;
     fill(s);
@@ -192,22 +192,4 @@ static void pages_in_memory_start_no_prefetch_thread(void **state)
     read_many(s);
     atomic_store(&slow, false);
     assert_int_equal(threads(), before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            commit_prefetches_entries_with_several_threads, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            batch_prefetches_rows_with_several_threads, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            list_by_index_prefetches_with_several_threads, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            get_of_many_keys_prefetches_with_several_threads, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            pages_in_memory_start_no_prefetch_thread, begin, finish),
-    };
-    kx_log_level(KX_LOG_ERROR);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

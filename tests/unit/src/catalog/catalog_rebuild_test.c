@@ -79,7 +79,7 @@ static void prepare(struct story *s)
     damage(s, TABLE_ENTRIES, test_key(s->mem, "[\"plain\",\"b\",2]"), NULL);
 }
 
-static void other_unicode_version_rebuilds_index(void **state)
+TEST_WITH(other_unicode_version_rebuilds_index, begin, finish)
 {
     struct story *s = *state;
     prepare(s);
@@ -94,7 +94,7 @@ static void other_unicode_version_rebuilds_index(void **state)
 }
 
 /* Folded or not, for what is taken from values may be another. */
-static void other_extraction_rules_rebuild_index(void **state)
+TEST_WITH(other_extraction_rules_rebuild_index, begin, finish)
 {
     struct story *s = *state;
     prepare(s);
@@ -106,7 +106,7 @@ static void other_extraction_rules_rebuild_index(void **state)
                                                 "[\"plain\",\"b\",2] [2]|");
 }
 
-static void same_version_keeps_index(void **state)
+TEST_WITH(same_version_keeps_index, begin, finish)
 {
     struct story *s = *state;
     prepare(s);
@@ -115,7 +115,7 @@ static void same_version_keeps_index(void **state)
                         "[\"folded\",\"strasse\"] [1]|");
 }
 
-static void outdated_index_is_rebuilt_once(void **state)
+TEST_WITH(outdated_index_is_rebuilt_once, begin, finish)
 {
     struct story *s = *state;
     prepare(s);
@@ -129,7 +129,7 @@ static void outdated_index_is_rebuilt_once(void **state)
 }
 
 /* There may be hand-kept entries left, also of a build that has failed. */
-static void rebuilt_index_continues_its_adoption(void **state)
+TEST_WITH(rebuilt_index_continues_its_adoption, begin, finish)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
@@ -203,7 +203,7 @@ static uint32_t id_of(struct story *s, const char *name)
 
 #define MINUS "{\"type\":\"number\",\"value\":\"-0\"}"
 
-static void index_without_negative_zero_is_not_rebuilt(void **state)
+TEST_WITH(index_without_negative_zero_is_not_rebuilt, begin, finish)
 {
     struct story *s = *state;
     test_fill(&s->test, "p", 1, 1200, numbered);
@@ -230,8 +230,8 @@ static void index_without_negative_zero_is_not_rebuilt(void **state)
 }
 
 /* -0 could be after each of many values of the first field. */
-static void
-large_index_of_two_fields_is_rebuilt_without_reading_it(void **state)
+TEST_WITH(large_index_of_two_fields_is_rebuilt_without_reading_it, begin,
+          finish)
 {
     struct story *s = *state;
     test_fill(&s->test, "p", 1, 1200, numbered);
@@ -243,27 +243,4 @@ large_index_of_two_fields_is_rebuilt_without_reading_it(void **state)
     change_row(s, 1, "\"extraction\":", '3');
     wait_for_state(s, "of_two", KX_INDEX_READY);
     assert_int_equal(id_of(s, "of_two"), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(other_unicode_version_rebuilds_index,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(other_extraction_rules_rebuild_index,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(same_version_keeps_index, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(outdated_index_is_rebuilt_once, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(rebuilt_index_continues_its_adoption,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            index_without_negative_zero_is_not_rebuilt, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            large_index_of_two_fields_is_rebuilt_without_reading_it, begin,
-            finish),
-    };
-    kx_log_level(KX_LOG_WARNING);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

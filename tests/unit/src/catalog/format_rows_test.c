@@ -34,7 +34,7 @@ static const char *newest(struct story *s)
     return talloc_asprintf(s->mem, "%d", FORMAT_NUMBER);
 }
 
-static void new_store_has_format_number_and_id(void **state)
+TEST_WITH(new_store_has_format_number_and_id, begin, finish)
 {
     struct story *s = *state;
     assert_string_equal(row(s, "format"), newest(s));
@@ -42,7 +42,7 @@ static void new_store_has_format_number_and_id(void **state)
     assert_int_equal(strlen(kx_store_id(s->test.store)), 36);
 }
 
-static void format_upgrade_continues_from_its_row(void **state)
+TEST_WITH(format_upgrade_continues_from_its_row, begin, finish)
 {
     struct story *s = *state;
     test_set(&s->test, s->mem, "[\"a\"]", "1");
@@ -56,7 +56,7 @@ static void format_upgrade_continues_from_its_row(void **state)
 }
 
 /* A crash between the step and its number. */
-static void format_upgrade_step_is_repeatable(void **state)
+TEST_WITH(format_upgrade_step_is_repeatable, begin, finish)
 {
     struct story *s = *state;
     const char *id = talloc_strdup(s->mem, kx_store_id(s->test.store));
@@ -83,33 +83,15 @@ static void is_refused_with(struct story *s, const char *number,
     test_store_open(&s->test);
 }
 
-static void format_of_a_later_program_is_rejected(void **state)
+TEST_WITH(format_of_a_later_program_is_rejected, begin, finish)
 {
     struct story *s = *state;
     is_refused_with(s, "4000000", "its data have format 4000000");
 }
 
-static void format_row_without_number_is_rejected(void **state)
+TEST_WITH(format_row_without_number_is_rejected, begin, finish)
 {
     struct story *s = *state;
     is_refused_with(s, "1x", "no number of a data format");
     is_refused_with(s, "", "no number of a data format");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(new_store_has_format_number_and_id,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(format_upgrade_continues_from_its_row,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(format_upgrade_step_is_repeatable,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(format_of_a_later_program_is_rejected,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(format_row_without_number_is_rejected,
-                                        begin, finish),
-    };
-    kx_log_level(KX_LOG_ERROR);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

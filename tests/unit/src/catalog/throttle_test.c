@@ -5,7 +5,6 @@
 TEST(throttle_without_limit_allows_everything)
 {
     struct throttle pace = {.paused = false};
-    (void)state;
     assert_true(throttle_free(&pace));
     assert_true(throttle_allowance(&pace, 5000) == SIZE_MAX);
     throttle_spend(&pace, 1000000, 5000);
@@ -16,7 +15,6 @@ TEST(throttle_without_limit_allows_everything)
 TEST(paused_throttle_is_never_due)
 {
     struct throttle pace = {.paused = true, .per_second = 10};
-    (void)state;
     assert_false(throttle_free(&pace));
     assert_int_equal(throttle_allowance(&pace, 5000), 0);
     assert_true(throttle_due_ms(&pace, 5000) == INT64_MAX);
@@ -49,7 +47,6 @@ TEST(throttle_allows_its_limit_per_second)
 TEST(throttle_continues_after_clock_was_set_back)
 {
     struct throttle pace = {.per_second = 100};
-    (void)state;
     throttle_spend(&pace, 10, 5000000);
     assert_int_equal(throttle_allowance(&pace, 5000000), 0);
     assert_int_equal(throttle_due_ms(&pace, 5000000), 5000100);
@@ -60,7 +57,6 @@ TEST(throttles_are_equal_if_their_limits_are)
 {
     struct throttle one = {.per_second = 100};
     struct throttle other = {.per_second = 100, .next_ms = 77};
-    (void)state;
     assert_true(throttle_equal(&one, &other));
     other.paused = true;
     assert_false(throttle_equal(&one, &other));

@@ -269,7 +269,7 @@ static void assert_same_after_opening(struct story *s)
     assert_true(kx_equal(look(s, s->mem), after));
 }
 
-static void views_between_slices_see_the_old_state(void **state)
+TEST_WITH(views_between_slices_see_the_old_state, begin_filled, finish_filled)
 {
     struct story *s = *state;
     assert_int_equal(change_much(s), KX_OK);
@@ -280,7 +280,8 @@ static void views_between_slices_see_the_old_state(void **state)
     assert_same_after_opening(s);
 }
 
-static void views_see_the_old_state_while_a_range_is_deleted(void **state)
+TEST_WITH(views_see_the_old_state_while_a_range_is_deleted, begin_filled,
+          finish_filled)
 {
     struct story *s = *state;
     struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
@@ -298,7 +299,7 @@ static void views_see_the_old_state_while_a_range_is_deleted(void **state)
     assert_same_after_opening(s);
 }
 
-static void failed_batch_restores_the_old_state(void **state)
+TEST_WITH(failed_batch_restores_the_old_state, begin_filled, finish_filled)
 {
     struct story *s = *state;
     fails = true;
@@ -353,7 +354,8 @@ static void count_words(struct story *s)
 }
 
 /* Three entries are there, between which the commit adds thousands. */
-static void views_between_slices_compare_few_rows_of_the_batch(void **state)
+TEST_WITH(views_between_slices_compare_few_rows_of_the_batch, begin_filled,
+          finish_filled)
 {
     struct story *s = *state;
     struct kx_mutation mutations[ENTRIES + NEW] = {0};
@@ -388,7 +390,8 @@ static void views_between_slices_compare_few_rows_of_the_batch(void **state)
 }
 
 /* A value of a unique index that is assumed to be new, and is not. */
-static void wrong_assumption_is_refused_before_the_first_slice(void **state)
+TEST_WITH(wrong_assumption_is_refused_before_the_first_slice, begin_filled,
+          finish_filled)
 {
     struct story *s = *state;
     assert_int_equal(test_set(&s->test, s->mem, "[\"u\",9999]",
@@ -401,7 +404,8 @@ static void wrong_assumption_is_refused_before_the_first_slice(void **state)
 }
 
 /* Would the stories notice? */
-static void view_without_before_image_sees_part_of_batch(void **state)
+TEST_WITH(view_without_before_image_sees_part_of_batch, begin_filled,
+          finish_filled)
 {
     struct story *s = *state;
     without_before_image = true;
@@ -412,7 +416,7 @@ static void view_without_before_image_sees_part_of_batch(void **state)
 }
 
 /* The thread that would borrow it has others to serve. */
-static void large_commit_does_not_borrow_the_writer(void **state)
+TEST_WITH(large_commit_does_not_borrow_the_writer, begin_filled, finish_filled)
 {
     struct story *s = *state;
     assert_int_equal(change_much_as(s, kx_submit_alone), KX_OK);
@@ -422,7 +426,7 @@ static void large_commit_does_not_borrow_the_writer(void **state)
     assert_int_equal(differences, 0);
 }
 
-static void small_batch_is_one_slice(void **state)
+TEST_WITH(small_batch_is_one_slice, begin_filled, finish_filled)
 {
     struct story *s = *state;
     assert_int_equal(
@@ -430,22 +434,4 @@ static void small_batch_is_one_slice(void **state)
         KX_OK);
     looked_at = NULL;
     assert_int_equal(looks, 0);
-}
-
-#define FILLED(test)                                                           \
-    cmocka_unit_test_setup_teardown(test, begin_filled, finish_filled)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FILLED(views_between_slices_see_the_old_state),
-        FILLED(views_see_the_old_state_while_a_range_is_deleted),
-        FILLED(views_between_slices_compare_few_rows_of_the_batch),
-        FILLED(failed_batch_restores_the_old_state),
-        FILLED(wrong_assumption_is_refused_before_the_first_slice),
-        FILLED(view_without_before_image_sees_part_of_batch),
-        FILLED(large_commit_does_not_borrow_the_writer),
-        FILLED(small_batch_is_one_slice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

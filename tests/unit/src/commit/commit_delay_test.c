@@ -79,7 +79,7 @@ static int watched(void **state)
     return failed;
 }
 
-static void writer_waits_for_enough_expected_commits(void **state)
+TEST_WITH(writer_waits_for_enough_expected_commits, watched, finish)
 {
     struct story *s = *state;
     struct sent sent[MANY];
@@ -97,7 +97,7 @@ static void writer_waits_for_enough_expected_commits(void **state)
     kx_commits_done(s->test.store);
 }
 
-static void writer_stops_waiting_when_no_thread_has_work(void **state)
+TEST_WITH(writer_stops_waiting_when_no_thread_has_work, watched, finish)
 {
     struct story *s = *state;
     struct sent sent;
@@ -111,7 +111,7 @@ static void writer_stops_waiting_when_no_thread_has_work(void **state)
     test_wait(&s->test, &sent.told);
 }
 
-static void writer_waits_a_limited_time(void **state)
+TEST_WITH(writer_waits_a_limited_time, watched, finish)
 {
     struct story *s = *state;
     struct sent sent;
@@ -123,7 +123,7 @@ static void writer_waits_a_limited_time(void **state)
     kx_commits_done(s->test.store);
 }
 
-static void writer_does_not_wait_after_a_large_batch(void **state)
+TEST_WITH(writer_does_not_wait_after_a_large_batch, watched, finish)
 {
     struct story *s = *state;
     struct sent sent[MANY + 1];
@@ -139,28 +139,11 @@ static void writer_does_not_wait_after_a_large_batch(void **state)
     kx_commits_done(s->test.store);
 }
 
-static void writer_does_not_wait_for_unannounced_commits(void **state)
+TEST_WITH(writer_does_not_wait_for_unannounced_commits, watched, finish)
 {
     struct story *s = *state;
     struct sent sent;
     send(s, &sent);
     test_wait(&s->test, &sent.told);
     assert_int_equal(waits(), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            writer_waits_for_enough_expected_commits, watched, finish),
-        cmocka_unit_test_setup_teardown(
-            writer_stops_waiting_when_no_thread_has_work, watched, finish),
-        cmocka_unit_test_setup_teardown(writer_waits_a_limited_time, watched,
-                                        finish),
-        cmocka_unit_test_setup_teardown(
-            writer_does_not_wait_after_a_large_batch, watched, finish),
-        cmocka_unit_test_setup_teardown(
-            writer_does_not_wait_for_unannounced_commits, watched, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static bool enter(struct answers *answers, size_t n)
     return view_enter_or_park(&answers->view, &answers->tickets[n]);
 }
 
-static void open_view_parks_nobody(void **state)
+TEST_WITH(open_view_parks_nobody, begin, finish)
 {
     struct answers *answers = *state;
     assert_true(enter(answers, 0));
@@ -69,7 +69,7 @@ static void open_view_parks_nobody(void **state)
     view_leave(&answers->view);
 }
 
-static void parked_callers_are_answered_in_order(void **state)
+TEST_WITH(parked_callers_are_answered_in_order, begin, finish)
 {
     struct answers *answers = *state;
     view_apply_begin(&answers->view);
@@ -87,7 +87,7 @@ static void parked_callers_are_answered_in_order(void **state)
     }
 }
 
-static void parked_callers_are_answered_between_slices(void **state)
+TEST_WITH(parked_callers_are_answered_between_slices, begin, finish)
 {
     struct answers *answers = *state;
     struct net_change change = {.key = kx_text("k"), .stored = kx_text("old")};
@@ -111,7 +111,7 @@ static void parked_callers_are_answered_between_slices(void **state)
         before_image_find(&answers->view.before_image, kx_text("k"), &stored));
 }
 
-static void writer_waits_for_the_retries_of_answered_callers(void **state)
+TEST_WITH(writer_waits_for_the_retries_of_answered_callers, begin, finish)
 {
     struct answers *answers = *state;
     view_apply_begin(&answers->view);
@@ -131,18 +131,4 @@ static void writer_waits_for_the_retries_of_answered_callers(void **state)
     view_apply_begin(&answers->view);
     assert_int_equal(waits, 1);
     view_apply_cancel(&answers->view);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(open_view_parks_nobody, begin, finish),
-        cmocka_unit_test_setup_teardown(parked_callers_are_answered_in_order,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            parked_callers_are_answered_between_slices, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            writer_waits_for_the_retries_of_answered_callers, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

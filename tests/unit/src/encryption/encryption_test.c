@@ -80,7 +80,6 @@ TEST(encrypted_file_of_every_size_decrypts)
     static const size_t PIECES[] = {999, 65536, 1000000};
     struct world world = make_world();
     struct kx_buffer out;
-    (void)state;
     for (size_t i = 0; i < SIZE_COUNT; i++)
         for (size_t p = 0; p < 3; p++) {
             struct kx_buffer file = encrypt(&world, SIZES[i], PIECES[p]);
@@ -103,7 +102,6 @@ TEST(decryption_rejects_a_changed_byte)
     struct world world = make_world();
     struct kx_buffer out;
     struct kx_buffer file = encrypt(&world, KX_CHUNK_BYTES + 100, 65536);
-    (void)state;
     for (size_t at = 0; at < file.size; at += at < START + 20 ? 1 : 997) {
         file.data[at] ^= 0x40;
         assert_int_equal(decrypt(&world, kx_buffer_slice(&file), 65536, &out),
@@ -121,7 +119,6 @@ TEST(decryption_rejects_a_truncated_file)
     struct world world = make_world();
     struct kx_buffer out;
     struct kx_buffer file = encrypt(&world, 2 * KX_CHUNK_BYTES, 65536);
-    (void)state;
     assert_int_equal(file.size, START + 2 * SEALED);
     for (size_t size = 0; size < file.size;
          size += size < START + 40 || size > file.size - 40 ? 1 : 983)
@@ -140,7 +137,6 @@ TEST(decryption_rejects_reordered_chunks)
     struct kx_buffer out;
     struct kx_buffer file = encrypt(&world, 3 * KX_CHUNK_BYTES, 65536);
     uint8_t *chunk = talloc_size(world.mem, SEALED);
-    (void)state;
     memcpy(chunk, file.data + START, SEALED);
     memmove(file.data + START, file.data + START + SEALED, SEALED);
     memcpy(file.data + START + SEALED, chunk, SEALED);
@@ -155,7 +151,6 @@ TEST(decryption_rejects_missing_or_added_chunks)
     struct world world = make_world();
     struct kx_buffer out, changed;
     struct kx_buffer file = encrypt(&world, 3 * KX_CHUNK_BYTES, 65536);
-    (void)state;
     kx_buffer_init(&changed, world.mem);
     kx_add(&changed, file.data, START + SEALED);
     kx_add(&changed, file.data + START + 2 * SEALED, SEALED);
@@ -173,7 +168,6 @@ TEST(decryption_rejects_another_key)
     struct kx_public_key other;
     struct kx_buffer out;
     struct kx_buffer file = encrypt(&world, 5, 5);
-    (void)state;
     assert_true(kx_keys_make(&world.secret, &other));
     assert_int_equal(decrypt(&world, kx_buffer_slice(&file), 5, &out),
                      KX_BAD_ARCHIVE);
@@ -188,7 +182,6 @@ TEST(encryption_keys_are_lines_of_text)
     struct kx_secret_key secret;
     struct kx_public_key public;
     char text[KX_KEY_TEXT];
-    (void)state;
     kx_secret_key_write(&world.secret, text);
     assert_int_equal(strncmp(text, "kindex-secret-key-1 ", 20), 0);
     assert_int_equal(strlen(text), 20 + 43 + 1);
@@ -215,7 +208,6 @@ TEST(encrypted_file_has_the_documented_format)
     uint8_t key[32], chunk[100];
     unsigned long long size = 0;
     unsigned char tag = 0;
-    (void)state;
     assert_memory_equal(file.data, "kindex-encrypted-1\n", 19);
     assert_int_equal(crypto_box_seal_open(key, file.data + 19, 80,
                                           world.public.bytes,

@@ -227,7 +227,6 @@ TEST_WITH(every_value_type_has_a_name, all_memory_open, all_memory_close)
                  {v8(""), "a V8 value"},
                  {{.encoding = KX_LE64}, "a KvU64"},
                  {{.encoding = KX_POINTER}, "an index pointer"}};
-    (void)state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         assert_string_equal(value_type_text(&types[i].value), types[i].text);
 }

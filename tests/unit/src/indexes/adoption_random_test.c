@@ -389,7 +389,6 @@ static void close_world(struct world *world)
 TEST(hand_kept_entries_become_those_of_the_index)
 {
     struct world *world = open_world();
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         bool live = round % 2 != 0;
         talloc_free_children(world->mem);
@@ -407,7 +406,6 @@ TEST(hand_kept_entries_become_those_of_the_index)
 TEST(comparison_of_groups_finds_planted_differences)
 {
     struct world *world = open_world();
-    (void)state;
     plant_all(world);
     adopt_all(world, false);
     for (int shape = 0; shape < SHAPES; shape++) {

@@ -214,11 +214,10 @@ static void live(struct world *world)
     rest(world);
 }
 
-static void each_index_equals_a_rebuild_from_the_data(void **state)
+TEST(each_index_equals_a_rebuild_from_the_data)
 {
     uint64_t seed = random_seed("index_lives_random_test");
     struct world *world = talloc_zero(NULL, struct world);
-    (void)state;
     for (int i = 0; i < STORES; i++) {
         begin_world(world, random_next(&seed));
         for (int n = 0; n < RESTS && world->wrong[0] == '\0'; n++)
@@ -231,12 +230,11 @@ static void each_index_equals_a_rebuild_from_the_data(void **state)
     talloc_free(world);
 }
 
-static void comparison_detects_a_lost_row(void **state)
+TEST(comparison_detects_a_lost_row)
 {
     uint64_t seed = random_seed("index_lives_random_test");
     struct world *world = talloc_zero(NULL, struct world);
     bool lost = false;
-    (void)state;
     begin_world(world, seed);
     while (!lost) {
         live(world);
@@ -249,14 +247,4 @@ static void comparison_detects_a_lost_row(void **state)
     assert_string_not_equal(world->wrong, "");
     end_world(world);
     talloc_free(world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_index_equals_a_rebuild_from_the_data),
-        cmocka_unit_test(comparison_detects_a_lost_row),
-    };
-    kx_log_level(KX_LOG_WARNING);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

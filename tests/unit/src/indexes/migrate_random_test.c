@@ -302,7 +302,6 @@ TEST(index_is_correct_during_random_migrations)
     world->seed = random_seed("migrate_random_test");
     world->mem = talloc_new(world);
     world->now = 1000000;
-    (void)state;
     kx_clock_set(world->now);
     test_store_new(&world->test);
     for (int i = 0; i < OWNERS; i++)

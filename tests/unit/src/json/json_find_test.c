@@ -23,7 +23,6 @@ TEST_WITH(json_type_is_known_by_the_first_byte, all_memory_open,
                  {"\ntrue", KX_JSON_TRUE}, {"-1", KX_JSON_NUMBER},
                  {"0", KX_JSON_NUMBER},    {"\t\"\"", KX_JSON_STRING},
                  {" [1]", KX_JSON_ARRAY},  {"\r\n{}", KX_JSON_OBJECT}};
-    (void)state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         assert_int_equal(kx_json_type(kx_text(types[i].text)), types[i].type);
 }
@@ -63,7 +62,6 @@ TEST_WITH(json_pointers_find_the_values_of_rfc_6901, all_memory_open,
         {"/prefix", "16"},
         {"/last", "\"}\\\"\\\\\""}};
     struct kx_slice value;
-    (void)state;
     for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
         assert_true(
             kx_json_find(kx_text(document), kx_text(found[i][0]), &value));
@@ -88,7 +86,6 @@ TEST_WITH(json_find_fails_for_absent_paths, all_memory_open, all_memory_close)
         "/m~2n",   "/m~",      "/nul",
         "/deep/",  "/prefixe", "/foo/99999999999999999999999"};
     struct kx_slice value = kx_text("untouched");
-    (void)state;
     for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
         if (kx_json_find(kx_text(document), kx_text(absent[i]), &value))
             fail_msg("%s was found", absent[i]);
@@ -104,7 +101,6 @@ TEST_WITH(json_iteration_gives_raw_names_and_values, all_memory_open,
     struct kx_json_iter iter;
     struct kx_slice name;
     struct kx_slice value;
-    (void)state;
     assert_true(kx_json_iterate(
         kx_text(" {\"a\" :1, \"\\u0062\": [ {} ] ,\"\":\"x,}\" } "), &iter));
     assert_true(iter.object);
@@ -199,7 +195,6 @@ TEST_WITH(json_equality_compares_values, all_memory_open, all_memory_close)
         {"{\"a\":1,\"b\":1}", "{\"a\":1}", false},
         {"{\"a\":1}", "{\"b\":1}", false},
         {"{\"a\":{\"x\":null}}", "{\"a\":{}}", false}};
-    (void)state;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         struct kx_slice a = kx_text(pairs[i].a);
         struct kx_slice b = kx_text(pairs[i].b);
@@ -226,7 +221,6 @@ TEST(exact_json_equality_compares_decimal_values)
                  {"-0.0e5", "0", true},
                  {"-1", "1", false},
                  {"{\"a\":[1.0,2]}", "{\"a\":[1,2e0]}", true}};
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct kx_slice a = kx_text(pairs[i].a);
         struct kx_slice b = kx_text(pairs[i].b);

@@ -23,7 +23,6 @@ TEST_WITH(json_check_finds_duplicate_names_in_any_spelling, all_memory_open,
                  {"{\"x\":{\"a\":1,\"b\":2},\"b\":1,\"x\":2}", 25},
                  {"[{\"😀234567890\":1,\"\\ud83d\\ude00234567890\":2}]", 20},
                  {"{\"a\":1,\"a\":", 7}};
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct kx_fault fault;
         assert_int_equal(json_exact_check(kx_text(wrong[i].text), &fault),

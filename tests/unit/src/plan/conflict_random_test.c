@@ -330,7 +330,6 @@ static void close_world(struct world *world)
 TEST(aggregate_groups_match_the_entries)
 {
     struct world *world = open_world("conflict_random_test");
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         talloc_free_children(world->mem);
         fill(world);
@@ -357,7 +356,6 @@ TEST(writes_during_an_aggregate_build_keep_totals_right)
     struct kx_index_info info;
     char key[32];
     char value[64];
-    (void)state;
     for (int n = 0; n < LARGE; n += 1000) {
         struct kx_mutation *mutations =
             talloc_zero_array(world->mem, struct kx_mutation, 1000);
@@ -414,7 +412,6 @@ TEST(writes_during_an_aggregate_build_keep_totals_right)
 TEST(comparison_of_groups_finds_planted_differences)
 {
     struct world *world = open_world("conflict_random_test");
-    (void)state;
     fill(world);
     declare_both(world);
     wait_built(world);

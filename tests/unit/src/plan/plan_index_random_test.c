@@ -234,11 +234,10 @@ static void build_and_compare(struct run *run)
     }
 }
 
-static void indexes_equal_a_rebuild_after_every_commit(void **state)
+TEST(indexes_equal_a_rebuild_after_every_commit)
 {
     uint64_t seed = random_seed("index_random_test");
     struct run *run = talloc(NULL, struct run);
-    (void)state;
     for (int i = 0; i < STORES; i++) {
         begin_run(run, random_next(&seed), FLAW_NONE);
         write_and_compare(run, COMMITS);
@@ -250,11 +249,10 @@ static void indexes_equal_a_rebuild_after_every_commit(void **state)
     talloc_free(run);
 }
 
-static void comparison_detects_every_planted_mistake(void **state)
+TEST(comparison_detects_every_planted_mistake)
 {
     uint64_t seed = random_seed("index_random_test");
     struct run *run = talloc(NULL, struct run);
-    (void)state;
     for (enum model_flaw flaw = FLAW_NONE + 1; flaw < FLAWS; flaw++) {
         bool seen = false;
         for (int i = 0; i < STORES && !seen; i++) {
@@ -269,12 +267,11 @@ static void comparison_detects_every_planted_mistake(void **state)
     talloc_free(run);
 }
 
-static void comparison_detects_a_lost_row(void **state)
+TEST(comparison_detects_a_lost_row)
 {
     uint64_t seed = random_seed("index_random_test");
     struct run *run = talloc(NULL, struct run);
     size_t lost = 0;
-    (void)state;
     begin_run(run, seed, FLAW_NONE);
     write_and_compare(run, COMMITS);
     assert_string_equal(run->wrong, "");
@@ -289,15 +286,4 @@ static void comparison_detects_a_lost_row(void **state)
     assert_true(lost > 0);
     end_run(run);
     talloc_free(run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(indexes_equal_a_rebuild_after_every_commit),
-        cmocka_unit_test(comparison_detects_every_planted_mistake),
-        cmocka_unit_test(comparison_detects_a_lost_row),
-    };
-    kx_log_level(KX_LOG_WARNING);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

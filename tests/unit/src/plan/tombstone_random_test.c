@@ -264,11 +264,10 @@ static void await_sweep(struct follower *follower)
     assert_true(history <= follower->test.store->catalog->stamp);
 }
 
-static void copy_kept_by_tombstones_equals_the_entries(void **state)
+TEST(copy_kept_by_tombstones_equals_the_entries)
 {
     uint64_t seed = random_seed("tombstone_random_test");
     struct follower *follower = talloc(NULL, struct follower);
-    (void)state;
     for (int i = 0; i < STORES; i++) {
         start_following(follower, random_next(&seed), ",\"tombstones\":\"1h\"");
         run(follower);
@@ -282,11 +281,10 @@ static void copy_kept_by_tombstones_equals_the_entries(void **state)
     talloc_free(follower);
 }
 
-static void copy_kept_without_tombstones_goes_wrong(void **state)
+TEST(copy_kept_without_tombstones_goes_wrong)
 {
     uint64_t seed = random_seed("tombstone_random_test");
     struct follower *follower = talloc(NULL, struct follower);
-    (void)state;
     for (int i = 0; i < STORES; i++) {
         start_following(follower, random_next(&seed), "");
         run(follower);
@@ -295,14 +293,4 @@ static void copy_kept_without_tombstones_goes_wrong(void **state)
         end_following(follower);
     }
     talloc_free(follower);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copy_kept_by_tombstones_equals_the_entries),
-        cmocka_unit_test(copy_kept_without_tombstones_goes_wrong),
-    };
-    kx_log_level(KX_LOG_WARNING);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ static struct kx_range under(struct story *s, const char *prefix)
                              .end = kx_buffer_slice(&end)};
 }
 
-static void share_estimates_are_within_30_percent(void **state)
+TEST_WITH(share_estimates_are_within_30_percent, begin, finish)
 {
     struct story *s = *state;
     char *deep = talloc_array(s->mem, char, 301);
@@ -119,8 +119,8 @@ static void share_estimates_are_within_30_percent(void **state)
 /* Rows are added at the end of a tree of which each page has few rows or
  * children, so that its levels become more several times. A new level's root
  * has a full child and one with a single page. */
-static void
-share_estimates_stay_right_while_a_tree_grows_at_its_end(void **state)
+TEST_WITH(share_estimates_stay_right_while_a_tree_grows_at_its_end, begin,
+          finish)
 {
     struct story *s = *state;
     char *deep = talloc_array(s->mem, char, LONG + 1);
@@ -134,7 +134,7 @@ share_estimates_stay_right_while_a_tree_grows_at_its_end(void **state)
 }
 
 /* Nothing lies in the range, or nothing has the name. */
-static void share_of_an_empty_range_has_a_place(void **state)
+TEST_WITH(share_of_an_empty_range_has_a_place, begin, finish)
 {
     struct story *s = *state;
     struct kx_buffer place;
@@ -166,7 +166,7 @@ static uint64_t bytes_with(struct story *s, uint64_t kept_ns)
     return bytes;
 }
 
-static void sampled_row_size_of_an_index_is_reused_for_a_while(void **state)
+TEST_WITH(sampled_row_size_of_an_index_is_reused_for_a_while, begin, finish)
 {
     struct story *s = *state;
     const uint64_t hour_ns = 3600000ull * KX_MS_NS;
@@ -179,20 +179,4 @@ static void sampled_row_size_of_an_index_is_reused_for_a_while(void **state)
     assert_in_range(sampled, FEW, FEW * 100);
     assert_int_equal(bytes_with(s, kx_monotonic_ns() + hour_ns), FEW * 5000);
     assert_int_equal(bytes_with(s, 1), sampled);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(share_estimates_are_within_30_percent,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            share_estimates_stay_right_while_a_tree_grows_at_its_end, begin,
-            finish),
-        cmocka_unit_test_setup_teardown(share_of_an_empty_range_has_a_place,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(
-            sampled_row_size_of_an_index_is_reused_for_a_while, begin, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

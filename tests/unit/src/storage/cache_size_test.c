@@ -15,11 +15,10 @@ static uint64_t cache_of(const char *directory, uint64_t bytes)
     return figures.cache_bytes;
 }
 
-static void page_cache_has_the_requested_size(void **state)
+TEST(page_cache_has_the_requested_size)
 {
     static const uint64_t sizes[] = {8, 64, 399, 400, 499, 500, 501, 640, 1100};
     char directory[64];
-    (void)state;
     snprintf(directory, sizeof directory, "%s/kindex-test-XXXXXX",
              test_place());
     assert_non_null(mkdtemp(directory));
@@ -28,13 +27,4 @@ static void page_cache_has_the_requested_size(void **state)
         assert_in_range(cache_of(directory, asked), asked, asked + asked / 100);
     }
     test_remove(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(page_cache_has_the_requested_size),
-    };
-    kx_log_level(KX_LOG_ERROR);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

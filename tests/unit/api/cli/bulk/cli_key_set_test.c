@@ -13,7 +13,6 @@ static struct kx_slice key_of(int number, char text[32])
 TEST(key_set_returns_first_note_of_key)
 {
     struct cli_key_set keys;
-    (void)state;
     assert_true(cli_key_set_begin(&keys));
     assert_null(cli_key_set_note(&keys, kx_text("a"), 7));
     const struct cli_key_note *first = cli_key_set_note(&keys, kx_text("a"), 8);
@@ -40,7 +39,6 @@ TEST(key_set_finds_and_clears_many_keys)
 {
     struct cli_key_set keys;
     char text[32];
-    (void)state;
     assert_true(cli_key_set_begin(&keys));
     for (int round = 0; round < ROUNDS; round++) {
         int from = round * KEYS / 2; /* half of them are of the last round */
@@ -61,7 +59,6 @@ TEST(key_set_is_full_before_a_batch_overflows_it)
     struct cli_key_set keys;
     char text[32];
     int n = 0;
-    (void)state;
     assert_true(cli_key_set_begin(&keys));
     while (!cli_key_set_full(&keys))
         for (int i = 0; i < CLI_PIPELINE_ENTRIES_MAX; i++)
@@ -77,7 +74,6 @@ TEST(key_set_keeps_its_keys_when_it_grows)
 {
     struct cli_key_set keys;
     char text[32];
-    (void)state;
     assert_true(cli_key_set_begin(&keys));
     assert_null(cli_key_set_note(&keys, kx_text("old"), 1));
     cli_key_set_clear(&keys);

@@ -29,7 +29,6 @@ TEST(latency_quantile_error_is_at_most_one_32nd)
     static struct cli_latency latency;
     static uint64_t times[TIMES];
     uint64_t seed = 88172645463325252;
-    (void)state;
     for (size_t i = 0; i < TIMES; i++) {
         times[i] = random_time(&seed) % (UINT64_C(1) << 39);
         cli_latency_add(&latency, times[i]);
@@ -49,7 +48,6 @@ TEST(latency_quantile_error_is_at_most_one_32nd)
 TEST(latency_counts_short_times_exactly)
 {
     static struct cli_latency latency;
-    (void)state;
     assert_int_equal(cli_latency_within(&latency, 0.5), 0);
     for (uint64_t us = 1; us <= 63; us++)
         cli_latency_add(&latency, us);
@@ -60,7 +58,6 @@ TEST(latency_counts_short_times_exactly)
 TEST(latency_counts_times_of_every_magnitude)
 {
     static struct cli_latency latency;
-    (void)state;
     for (unsigned bit = 0; bit < 64; bit++) {
         memset(&latency, 0, sizeof latency);
         cli_latency_add(&latency, (UINT64_C(1) << bit) - 1);

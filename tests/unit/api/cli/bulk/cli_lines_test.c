@@ -51,7 +51,6 @@ static void expect_none(struct input *input)
 TEST(lines_returns_line_once_its_end_has_arrived)
 {
     struct input input;
-    (void)state;
     begin(&input);
     expect_none(&input);
     assert_false(cli_lines_readable(&input.lines));
@@ -73,7 +72,6 @@ TEST(lines_returns_line_once_its_end_has_arrived)
 TEST(lines_accepts_last_line_without_end)
 {
     struct input input;
-    (void)state;
     begin(&input);
     arrive(&input, "a\nb");
     close(input.ends[1]);
@@ -89,7 +87,6 @@ TEST(lines_returns_line_that_was_put_back)
 {
     struct input input;
     struct kx_slice line;
-    (void)state;
     begin(&input);
     arrive(&input, "a\nbc\nd");
     expect_line(&input, "a\n");
@@ -107,7 +104,6 @@ TEST(lines_joins_line_longer_than_one_read)
     struct input input;
     static char piece[LONG_LINE / 10 + 1];
     struct kx_slice line;
-    (void)state;
     begin(&input);
     memset(piece, 'x', sizeof piece - 1);
     arrive(&input, "before\n");
@@ -126,7 +122,6 @@ TEST(lines_joins_line_longer_than_one_read)
 TEST(lines_reports_unreadable_input)
 {
     struct input input;
-    (void)state;
     begin(&input);
     input.lines.fd = input.ends[1];
     assert_false(cli_lines_read(&input.lines));

@@ -42,7 +42,6 @@ TEST(scrape_rejects_invalid_lines)
 {
     static const char *const bad[] = {"a", "a x", "a 1x", "<html> </html>",
                                       "a{b=\"c\"} "};
-    (void)state;
     void *memory = talloc_new(NULL);
     struct metrics_scrape scrape;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
