@@ -478,17 +478,9 @@ static size_t made_bytes(const struct exchange *exchange)
 
 void charge_memory(struct exchange *exchange)
 {
-    exchange->stack = exchange->fiber != NULL ? FIBER_KEPT : 0;
-    hold_bytes(exchange, exchange->body.capacity + made_bytes(exchange) +
-                             exchange->stack);
-}
-
-void charge_stack(struct exchange *exchange)
-{
-    if (exchange->fiber == NULL || exchange->stack != 0)
-        return;
-    exchange->stack = FIBER_KEPT;
-    hold_bytes(exchange, exchange->held + exchange->stack);
+    size_t stack = exchange->fiber != NULL ? FIBER_KEPT : 0;
+    hold_bytes(exchange,
+               exchange->body.capacity + made_bytes(exchange) + stack);
 }
 
 /* Frees everything that a handler has allocated in the request's memory. Not

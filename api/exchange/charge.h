@@ -4,11 +4,17 @@
  * the token. IPv6 addresses count by their first 64 bits, the usual allocation
  * of one customer.
  *
- * What is limited by when reached connections --connections-per-address 503
- * requests (in flight) half of --requests-max 503 or wait memory of bodies and
- * replies half of --bodies-max 503 streams of a token --token-streams 429 time
- * of a loop equal turns (turns.h) wait time of the writer equal turns
- * (kx_client) wait
+ * - Connections: --connections-per-address, then 503.
+ *
+ * - Requests in flight: half of --requests-max, then 503 or wait.
+ *
+ * - Memory of bodies and replies: half of --bodies-max, then 503.
+ *
+ * - Streams of a token: --token-streams, then 429.
+ *
+ * - Time of a loop: equal turns (turns.h).
+ *
+ * - Time of the writer: equal turns (kx_client).
  *
  * When a limit on requests or memory is reached, the exchange that has stalled
  * for longest while it waits for its client is ended in favour of the exchange
@@ -103,10 +109,9 @@ int charge_timeout_ms(const struct run_queue *queue);
 /* ---- What one exchange takes -------------------------------------------- */
 
 /* Updates the counts of memory with what the exchange takes now: its bodies,
- * decoded values and, while its handler runs, the handler's stack. */
+ * decoded values and, while its handler runs, the handler's stack. Called
+ * before the exchange waits, so that all that waits is counted. */
 void charge_memory(struct exchange *exchange);
-/* Counts the stack of a handler that is about to be parked. */
-void charge_stack(struct exchange *exchange);
 /* True if the reply must be refused for lack of memory. */
 bool charge_refuses_reply(struct exchange *exchange);
 /* Counts the memory of the values decoded from the body. False for a large body

@@ -71,7 +71,6 @@ struct exchange {
     struct kx_buffer head; /* header lines of the reply, if over HTTP/1.1 */
     /* The members from here to `timing` are zeroed for the next request. */
     uint64_t held;         /* bytes counted in the service's body_bytes */
-    uint64_t stack;        /* part of these bytes, for the handler's stack */
     struct tenant *client; /* that they count for; NULL: none */
     bool counted;          /* it is in the service's in_flight */
     bool streaming;        /* it is in its client's streams */

@@ -9,7 +9,6 @@
 /* The core, or a worker, will answer a ticket. */
 static void park(struct exchange *exchange, enum exchange_awaits what)
 {
-    charge_stack(exchange);
     exchange->awaits = what;
     exchange->queue->awaited++;
     timing_park(&exchange->timing);
@@ -27,7 +26,6 @@ bool exchange_await_flush(struct exchange *exchange, uint64_t flush)
 
 void exchange_await_commit(struct exchange *exchange)
 {
-    charge_stack(exchange);
     exchange->awaits = AWAITS_COMMIT;
     exchange->queue->awaited++;
 }
@@ -53,9 +51,11 @@ bool exchange_hold_view(struct exchange *exchange)
     exchange->ticket.owner = exchange;
     bool held = kx_read_hold(exchange->request.reader, &exchange->ticket);
     exchange_view_tried(exchange);
-    if (!held)
-        park(exchange, AWAITS_VIEW);
-    return held;
+    if (held)
+        return true;
+    charge_memory(exchange);
+    park(exchange, AWAITS_VIEW);
+    return false;
 }
 
 void exchange_view_tried(struct exchange *exchange)
@@ -67,7 +67,7 @@ void exchange_view_tried(struct exchange *exchange)
 
 void exchange_await_work(struct exchange *exchange)
 {
-    charge_stack(exchange);
+    charge_memory(exchange);
     exchange->awaits = AWAITS_WORKER;
     exchange->queue->awaited++;
     workers_put_work(exchange->queue->service->workers, exchange);
@@ -75,7 +75,7 @@ void exchange_await_work(struct exchange *exchange)
 
 bool exchange_await_read(struct exchange *exchange)
 {
-    charge_stack(exchange);
+    charge_memory(exchange);
     exchange->news_came = false;
     exchange->request.wait.cancel = NULL;
     exchange->awaits = AWAITS_WORKER;
@@ -89,7 +89,6 @@ bool exchange_await_read(struct exchange *exchange)
 
 void exchange_await_turn(struct exchange *exchange, enum exchange_awaits what)
 {
-    charge_stack(exchange);
     exchange->awaits = what;
     timing_park(&exchange->timing);
     run_queue_turn(exchange->queue, exchange);
@@ -108,6 +107,7 @@ void exchange_await_memory(struct exchange *exchange)
 void exchange_await_news(struct exchange *exchange)
 {
     struct wait *wait = &exchange->request.wait;
+    charge_memory(exchange);
     if (exchange->news_came) {
         exchange->news_came = false;
         exchange_await_turn(exchange, AWAITS_TURN);

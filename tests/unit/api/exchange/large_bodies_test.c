@@ -131,10 +131,13 @@ static void note(const struct request *request, int part)
     seen.reader[part] = request->reader != NULL;
 }
 
+enum { DECODED = 1 << 20 /* bytes */ };
+
 static void note_work(struct request *request, void *arg)
 {
     (void)arg;
     note(request, 1);
+    assert_non_null(talloc_size(request->memory, DECODED));
 }
 
 static void note_section(struct request *request, struct reply *reply,
@@ -190,6 +193,7 @@ TEST_WITH(read_after_work_on_large_body_waits_for_view, begin_notes,
     while (exchange->awaits != AWAITS_VIEW)
         exchange_loop_answers(&house->queue);
     assert_false(seen.reader[2]);
+    assert_true(exchange->held > DECODED);
     view_apply_cancel(view);
     wait_for_ready(1);
     assert_reply(exchange, 200, "noted");
