@@ -215,30 +215,43 @@ static enum kx_status check_content(struct verify *job, struct kx_slice key,
     return status == KX_OK ? found(job, KX_STALE, key, owner, 0) : status;
 }
 
-/* A tombstone has no entry to be compared with. A row that cannot be read, or
- * an entry of a client, may be in the place of a right row, which the other
- * direction then finds missing. An expired entry of a client is left to the
- * expiry job. */
+/* Reads a row of the index and counts it. *own_out is false if it is not one:
+ * if it cannot be read, belongs to another index of this name, built or
+ * dropped, or is an entry of a client, which the expiry job removes when it has
+ * expired. Such a row may be in the place of a right one, which is then found
+ * missing. */
+static enum kx_status read_own(struct verify *job, struct kx_slice key,
+                               struct kx_slice bytes, struct record *row_out,
+                               bool *own_out)
+{
+    struct kx_slice no_key = kx_slice(NULL, 0);
+    *own_out = false;
+    if (!record_read(bytes, row_out))
+        return found_surplus(job, KX_DANGLING, key, no_key, 0);
+    if (row_out->index == 0)
+        return record_expired(row_out, kx_now_ms()) ? KX_OK
+                                                    : found_foreign(job, key);
+    *own_out = row_form_of(row_out, job->sweep.index->id);
+    job->next->report.done += *own_out;
+    job->next->rows += *own_out;
+    return KX_OK;
+}
+
+/* A tombstone has no entry to be compared with. */
 static enum kx_status compare_row(struct verify *job, struct kx_slice key,
                                   struct kx_slice bytes)
 {
     struct record row;
-    struct kx_slice no_key = kx_slice(NULL, 0);
-    if (!record_read(bytes, &row))
-        return found_surplus(job, KX_DANGLING, key, no_key, 0);
-    if (row.index == 0)
-        return record_expired(&row, kx_now_ms()) ? KX_OK
-                                                 : found_foreign(job, key);
-    if (!row_form_of(&row, job->sweep.index->id))
-        return KX_OK; /* of another index of this name, built or dropped */
-    job->next->report.done++;
-    job->next->rows++;
+    bool own;
+    enum kx_status status = read_own(job, key, bytes, &row, &own);
+    if (!own)
+        return status;
     if (row.deleted)
         return KX_OK;
     row_form_pick(job->sweep.index, &row);
-    enum kx_status status = row_source_find(&job->source, key, &row);
+    status = row_source_find(&job->source, key, &row);
     if (status == KX_ABSENT)
-        return found_surplus(job, KX_DANGLING, key, no_key, -1);
+        return found_surplus(job, KX_DANGLING, key, kx_slice(NULL, 0), -1);
     if (status == KX_NOT_INDEXABLE)
         return found_surplus(job, KX_STALE, key,
                              kx_buffer_slice(&job->source.key), -1);
@@ -370,19 +383,13 @@ static enum kx_status compare_totals_row(struct verify *job,
                                          struct kx_slice bytes)
 {
     struct record row;
-    struct kx_slice no_key = kx_slice(NULL, 0);
-    if (!record_read(bytes, &row))
-        return found_surplus(job, KX_DANGLING, key, no_key, 0);
-    if (row.index == 0)
-        return record_expired(&row, kx_now_ms()) ? KX_OK
-                                                 : found_foreign(job, key);
-    if (!row_form_of(&row, job->sweep.index->id))
-        return KX_OK; /* of a dropped index of this name */
-    job->next->report.done++;
-    job->next->rows++;
+    bool own;
+    enum kx_status status = read_own(job, key, bytes, &row, &own);
+    if (!own)
+        return status;
     struct kx_slice totals = expected_totals_of(expected, key);
     if (totals.size == 0)
-        return found_surplus(job, KX_DANGLING, key, no_key, -1);
+        return found_surplus(job, KX_DANGLING, key, kx_slice(NULL, 0), -1);
     return is_right(job, &row, totals)
                ? KX_OK
                : found_total(job, KX_STALE, key, totals, 0);
