@@ -18,13 +18,9 @@ enum { SCAN_BYTES_MAX = 4 << 20 };
  * skipping more. */
 enum { PASSED_FEW = 64 };
 
-/* Begins to read reader->rows within the bounds. KX_OK, KX_NO_MEMORY,
- * KX_FAILED. */
-static enum kx_status begin_rows(struct kx_reader *reader,
-                                 const struct kx_range *range)
+/* Sets what a scan of this range, or of several ranges like it, begins with. */
+static void prepare(struct kx_reader *reader, const struct kx_range *range)
 {
-    if (reader->start.failed || reader->end.failed)
-        return KX_NO_MEMORY;
     kx_buffer_clear(&reader->position);
     reader->ended = false;
     reader->count_only = range->count_only;
@@ -34,6 +30,16 @@ static enum kx_status begin_rows(struct kx_reader *reader,
     reader->cpu_fetched_rows = 0;
     reader->prefetch_size = 0;
     reader_asks(reader, reader->index, range->fields, range->field_count);
+}
+
+/* Begins to read reader->rows within the bounds. KX_OK, KX_NO_MEMORY,
+ * KX_FAILED. */
+static enum kx_status begin_rows(struct kx_reader *reader,
+                                 const struct kx_range *range)
+{
+    if (reader->start.failed || reader->end.failed)
+        return KX_NO_MEMORY;
+    prepare(reader, range);
     enum kx_status status = engine_range_begin_either(
         reader->rows, kx_buffer_slice(&reader->start),
         kx_buffer_slice(&reader->end), range->reverse);
@@ -590,14 +596,7 @@ static enum kx_status begin_merge(struct kx_reader *reader,
     if (status != KX_OK)
         return status;
     reader->reverse = first->reverse;
-    reader->yields = first->yields;
-    reader->count_only = first->count_only;
-    reader->yielded_at = reader->looked;
-    reader->prefetched_rows = 0;
-    reader->cpu_fetched_rows = 0;
-    reader->prefetch_size = 0;
-    kx_buffer_clear(&reader->position);
-    reader_asks(reader, reader->index, first->fields, first->field_count);
+    prepare(reader, first);
     reader->scanning = true;
     for (size_t i = 0; status == KX_OK && i < count; i++)
         status = open_source(reader, i, name);
