@@ -189,6 +189,26 @@ static void write_node(const struct service *service, bool active,
                      (unsigned long long)atomic_load(&service->role.takes));
 }
 
+/* Of a standby that follows an archive; any other server has read none. */
+static void write_followed(const struct kx_store *store, struct kx_buffer *out)
+{
+    struct kx_follow_stats stats = {.age_ms = UINT64_MAX};
+    (void)kx_follow_stats_read(store, &stats);
+    metrics_text_gauge(
+        out, "kindex_follow_age_seconds",
+        "Seconds since the followed archive was last read to "
+        "its end.",
+        stats.age_ms == UINT64_MAX ? -1 : (double)stats.age_ms / 1000);
+    metrics_text_gauge(out, "kindex_followed_commit_timestamp_seconds",
+                       "Unix time of the last batch that was applied from the "
+                       "archive.",
+                       (double)stats.committed_s);
+    metrics_text_head(out, "kindex_followed_batches_total", "counter",
+                      "Batches applied from the followed archive.");
+    metrics_text_add(out, "kindex_followed_batches_total %llu\n",
+                     (unsigned long long)stats.batches);
+}
+
 /* Without a database, or until this process knows, no commit waits. Omitted if
  * memory runs out. */
 static void write_replicated(struct kx_store *store, struct kx_buffer *out)
@@ -208,6 +228,7 @@ static void write_active(const struct service *service, struct kx_buffer *out)
     struct kx_stats figures;
     kx_stats_read(service->store, &figures);
     write_node(service, kx_store_holds(service->store), figures.epoch, out);
+    write_followed(service->store, out);
     metrics_text_gauge(out, "kindex_batch",
                        "Number of the last batch in the database.",
                        (double)kx_store_position(service->store).batch);
@@ -220,6 +241,7 @@ static void write_standby(struct service *service, struct kx_buffer *out)
     struct kx_holder holder;
     role_holder(&service->role, &holder);
     write_node(service, false, holder.epoch, out);
+    write_followed(service->follower_store, out);
 }
 
 void metrics_write(struct service *service, struct kx_reader *reader,

@@ -30,7 +30,12 @@ static void check_role(struct service *service, bool opened,
                        struct check *checks)
 {
     struct kx_holder holder;
-    if (!opened && !role_holder(&service->role, &holder))
+    if (!opened && service->options->follow != NULL &&
+        !role_holder(&service->role, &holder))
+        checks[ROLE] = (struct check){
+            CHECK_FAILING,
+            "The followed archive was not read in the last 5 seconds."};
+    else if (!opened && !role_holder(&service->role, &holder))
         checks[ROLE] = (struct check){
             CHECK_FAILING,
             holder.lost ? "The database lacks commits that were acknowledged: "

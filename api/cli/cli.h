@@ -202,6 +202,7 @@ int cli_import(struct cli *cli);
 int cli_export(struct cli *cli);
 int cli_backup(struct cli *cli);
 int cli_restore(struct cli *cli);
+int cli_promote(struct cli *cli);
 int cli_keygen(struct cli *cli);
 int cli_engine_copy(struct cli *cli);
 int cli_cluster_status(struct cli *cli);

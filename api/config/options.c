@@ -165,6 +165,24 @@ static bool agree_on_engine(const struct options *options)
     return wrong == NULL;
 }
 
+static bool agree_on_archive(const struct options *options)
+{
+    const char *wrong = NULL;
+    if (options->followed && options->archive == NULL)
+        wrong = "--followed needs --archive";
+    else if (options->follow != NULL && options->archive != NULL)
+        wrong = "--archive is for a server; a standby with --follow writes no "
+                "archive";
+    else if (options->follow != NULL && options->engine != NULL)
+        wrong = "--follow is for a data directory; with --engine the nodes "
+                "share a database";
+    else if (options->follow == NULL && options->primary != NULL)
+        wrong = "--primary needs --follow";
+    if (wrong != NULL)
+        fprintf(stderr, "kindex: %s\n", wrong);
+    return wrong == NULL;
+}
+
 bool options_read(struct options *options, int argc, char **argv)
 {
     const struct option_row *option;
@@ -174,5 +192,6 @@ bool options_read(struct options *options, int argc, char **argv)
             !set(options, row, option->initial, FROM_DEFAULT))
             return false;
     return read_environment(options) && read_flags(options, argc, argv) &&
-           agree_on_tls(options) && agree_on_engine(options);
+           agree_on_tls(options) && agree_on_engine(options) &&
+           agree_on_archive(options);
 }

@@ -83,6 +83,9 @@ struct options {
     uint64_t read_workers; /* threads that read from a database or slow disk */
     const char *peer_ca;   /* authorities of other nodes; NULL: the system's */
     const char *archive;   /* NULL: none */
+    bool followed;         /* standbys follow the archive */
+    const char *follow;    /* archive of another server; NULL: none */
+    const char *primary;   /* URL of that server; NULL: none */
     uint64_t archive_interval_ms;
     uint64_t archive_keep;
     int log_level; /* enum kx_log_level */

@@ -143,6 +143,15 @@ static const struct option_row TABLE[] = {
     {"archive", OPTION_TEXT, offsetof(struct options, archive), NULL, 0, 0,
      "directory or s3://BUCKET/PREFIX to which the log is copied continuously, "
      "with backups, for restoring a damaged data directory"},
+    {"followed", OPTION_FLAG, offsetof(struct options, followed), "0", 0, 0,
+     "write the rows of each commit into the archive's log as well, so that "
+     "other servers can follow it with --follow"},
+    {"follow", OPTION_TEXT, offsetof(struct options, follow), NULL, 0, 0,
+     "be a standby: keep the data directory equal to that of a server that has "
+     "this --archive and --followed"},
+    {"primary", OPTION_URL, offsetof(struct options, primary), NULL, 0, 0,
+     "address of the server that --follow follows, for what a standby does not "
+     "answer itself"},
     {"archive-interval", OPTION_DURATION,
      offsetof(struct options, archive_interval_ms), "24h", SECOND_MS,
      366ull * DAY_MS, "time between the archive's backups"},

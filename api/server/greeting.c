@@ -31,7 +31,9 @@ void greeting_print(const struct service *service,
     const char *engine = service->options->engine;
     printf("Kindex " KX_VERSION " %s %s on",
            standby ? "is a standby for" : "serves",
-           engine != NULL ? engine : service->options->data);
+           engine != NULL ? engine
+           : standby      ? service->options->follow
+                          : service->options->data);
     for (size_t i = 0; i < bound->count; i++) {
         address_url(&bound->all[i], scheme, url);
         printf("%s %s", i > 0 ? "," : "", url);

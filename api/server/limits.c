@@ -14,7 +14,7 @@ enum {
 void limits_fit(struct options *options)
 {
     struct rlimit limit;
-    uint64_t of_node = options->engine == NULL
+    uint64_t of_node = options->engine == NULL && options->follow == NULL
                            ? 0
                            : FORWARD_CONNECTIONS_MAX + options->read_workers;
     uint64_t wanted = options->connections_max + of_node + SPARE_DESCRIPTORS;

@@ -122,7 +122,7 @@ static bool start_visits(struct server *server)
         tenants_open(options->connections_per_address, options->loops);
     if (service->tenants == NULL)
         return complain("cannot", "start", "memory ran out");
-    if (options->engine != NULL && !start_forwarding(server))
+    if (service->role.shared && !start_forwarding(server))
         return false;
     if (options->tls_cert == NULL)
         return true;
@@ -141,18 +141,27 @@ static bool open_sockets(struct server *server)
            complain("cannot listen on", where, strerror(errno));
 }
 
+/* `option` names the archive, or NULL. */
+static bool open_bucket(struct server *server, const char *option,
+                        const char *archive, struct kx_options *store)
+{
+    struct kx_fault fault = {.status = KX_OK};
+    if (archive == NULL || !s3_is_named(archive))
+        return true;
+    server->bucket = s3_open(archive, &fault);
+    store->objects = server->bucket;
+    return server->bucket != NULL ||
+           complain("cannot use", option, fault.detail);
+}
+
 /* Recovers what a crash may have left, which can take a while. */
 static bool open_directory(struct server *server, struct kx_options *store)
 {
     struct kx_fault fault = {.status = KX_OK};
     const char *beside[STORE_OPTIONS_BESIDE_MAX];
     store_options_beside(&server->options, beside);
-    if (store->archive != NULL && s3_is_named(store->archive)) {
-        server->bucket = s3_open(store->archive, &fault);
-        if (server->bucket == NULL)
-            return complain("cannot use", "--archive", fault.detail);
-        store->objects = server->bucket;
-    }
+    if (!open_bucket(server, "--archive", store->archive, store))
+        return false;
     store->beside = beside; /* NOLINT: kx_open reads it before it returns */
     enum kx_status status = kx_open(store, &server->service.store, &fault);
     return status == KX_OK ||
@@ -161,14 +170,17 @@ static bool open_directory(struct server *server, struct kx_options *store)
                                             : kx_status_title(status));
 }
 
-/* With a database the server may be a standby, and open the store later. */
+/* With a database the server may be a standby, and open the store later. With
+ * --follow it stays one. */
 static bool open_store(struct server *server)
 {
     struct kx_options store;
     store_options_set(&server->options, &store);
     store.node = server->service.role.node;
-    if (store.engine == NULL)
+    if (store.engine == NULL && store.follow == NULL)
         return open_directory(server, &store);
+    if (!open_bucket(server, "--follow", store.follow, &store))
+        return false;
     return standby_begin(&server->standby, &server->service, &store) !=
            STANDBY_FAILED;
 }
@@ -399,7 +411,8 @@ static void init_service(struct server *server)
     service->started_at_ms = kx_now_ms();
     service->closed = is_closed(&server->options);
     service->counters.next_request_id = first;
-    role_init(&service->role, server->options.engine != NULL,
+    role_init(&service->role,
+              server->options.engine != NULL || server->options.follow != NULL,
               server->options.node);
     pthread_mutex_init(&service->slow.lock, NULL);
     pthread_mutex_init(&server->tickets.lock, NULL);

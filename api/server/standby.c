@@ -9,7 +9,9 @@
 static void complain(const struct service *service,
                      const struct kx_fault *fault)
 {
-    fprintf(stderr, "kindex: cannot open %s: %s\n", service->options->engine,
+    const char *engine = service->options->engine;
+    fprintf(stderr, "kindex: cannot open %s: %s\n",
+            engine != NULL ? engine : service->options->data,
             fault->detail[0] != '\0' ? fault->detail
                                      : kx_status_title(fault->status));
 }

@@ -35,6 +35,9 @@ void store_options_set(const struct options *options,
     store_out->engine_insecure = options->engine_insecure;
     store_out->advertise = options->advertise;
     store_out->archive = options->archive;
+    store_out->followed = options->followed;
+    store_out->follow = options->follow;
+    store_out->primary = options->primary;
     store_out->archive_interval_ms = (int64_t)options->archive_interval_ms;
     store_out->archive_keep = (uint32_t)options->archive_keep;
     store_out->disk_floor = options->disk_floor;

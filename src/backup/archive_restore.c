@@ -12,6 +12,12 @@
 #include "backup/restore_files.h"
 #include "backup/zstd_file.h"
 
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
 /* ---- The base ----------------------------------------------------------- */
 
 struct choice {
@@ -356,6 +362,8 @@ enum kx_status archive_restore_with(struct kx_restore *restore,
         status = fetch_all(&choice, rest, cut.missing, fault);
     if (status == KX_OK)
         status = archive_cut(restore, &cut, fault);
+    snprintf(restore->timeline, sizeof restore->timeline, "%.*s",
+             KX_TIMELINE - 1, last_name(choice.best.timeline));
     *known_out = cut.known;
     return status;
 }

@@ -11,6 +11,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
+#include "backup/archive_follow.h"
 #include "backup/archive_restore.h"
 #include "backup/restore_files.h"
 #include "catalog/catalog.h"
@@ -195,6 +196,17 @@ static bool is_directory(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+static enum kx_status restore_archive(struct kx_restore *restore,
+                                      uint64_t *known_out,
+                                      struct kx_fault *fault)
+{
+    enum kx_status status = archive_restore(restore, known_out, fault);
+    return status == KX_OK && restore->follows
+               ? archive_follow_begin(restore->directory, restore->timeline,
+                                      fault)
+               : status;
+}
+
 enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
 {
     uint64_t known = 0;
@@ -206,7 +218,7 @@ enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
         return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", directory,
                        strerror(errno));
     if (restore->objects != NULL || is_directory(restore->source))
-        status = archive_restore(restore, &known, fault);
+        status = restore_archive(restore, &known, fault);
     else
         status = restore_files_unpack(restore, restore->source, fault);
     /* Only the marker is there: the restore changed nothing. */
@@ -217,5 +229,44 @@ enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
     if (status == KX_OK && !restore_end(directory))
         status =
             kx_fail(fault, KX_FAILED, "%s: %s", directory, strerror(errno));
+    return status;
+}
+
+/* ---- A standby's directory ---------------------------------------------- */
+
+static enum kx_status open_and_raise(void *mem, const char *directory,
+                                     uint64_t *stamp_out,
+                                     struct kx_fault *fault)
+{
+    struct env *env = NULL;
+    struct env_options options = {.directory = directory,
+                                  .cache_bytes = CACHE_BYTES};
+    enum kx_status status = directory_format_look(directory, fault);
+    if (status == KX_OK)
+        status = env_open(mem, &options, &env, fault);
+    if (status == KX_OK)
+        status = raise_restored(env, directory, 0, stamp_out, fault);
+    if (env != NULL && env_close(env) != KX_OK && status == KX_OK)
+        status =
+            kx_fail(fault, KX_FAILED,
+                    "%s: the data could not be flushed to disk", directory);
+    return status;
+}
+
+enum kx_status kx_promote(const char *directory, uint64_t *stamp_out,
+                          struct kx_fault *fault)
+{
+    enum kx_status status = archive_follow_look(directory, fault);
+    if (status == KX_ABSENT)
+        return kx_fail(fault, status, "%s does not follow an archive",
+                       directory);
+    void *mem = talloc_new(NULL);
+    if (mem == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    if (status == KX_OK)
+        status = open_and_raise(mem, directory, stamp_out, fault);
+    talloc_free(mem);
+    if (status == KX_OK && !archive_follow_end(directory))
+        status = file_failed(directory, fault);
     return status;
 }

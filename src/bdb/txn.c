@@ -101,18 +101,23 @@ static int apply_all(struct txn_work *work, const struct row_write *writes,
     return error != 0 ? error : closed;
 }
 
+enum kx_status txn_begin(struct env *env)
+{
+    int error = 0;
+    if (env->begun == NULL)
+        error = env->db->txn_begin(env->db, NULL, &env->begun, DB_TXN_NOSYNC);
+    return bdb_status(env, error, "begin");
+}
+
 enum kx_status txn_apply_part(struct env *env, const struct row_write *writes,
                               size_t count, enum row_order order)
 {
     struct txn_work work = {.env = env};
     if (order == ROWS_NEIGHBOURS || count >= BULK_MIN)
         work.cursor_flags = DB_CURSOR_BULK;
-    if (env->begun == NULL) {
-        int error =
-            env->db->txn_begin(env->db, NULL, &env->begun, DB_TXN_NOSYNC);
-        if (error != 0)
-            return bdb_status(env, error, "begin");
-    }
+    enum kx_status status = txn_begin(env);
+    if (status != KX_OK)
+        return status;
     work.txn = env->begun;
     int error = apply_all(&work, writes, count);
     if (error != 0)

@@ -5,6 +5,10 @@
 
 #include "bdb/table.h"
 
+/* Begins the transaction of the next batch, unless a part was applied already.
+ * KX_OK, or a status of txn_apply. */
+enum kx_status txn_begin(struct env *env);
+
 /* Applies `count` writes in order, after those of txn_apply_part. Only
  * env_apply calls this; it adds a witness to the log. KX_OK: committed, and on
  * disk after the next env_flush. After any other status nothing has changed:
@@ -20,8 +24,8 @@ enum kx_status txn_apply(struct env *env, const struct row_write *writes,
  */
 enum kx_status txn_apply_part(struct env *env, const struct row_write *writes,
                               size_t count, enum row_order order);
-/* Undoes the parts that txn_apply has not committed. Does nothing if no part
- * was applied. */
+/* Undoes what txn_apply has not committed. Does nothing if no transaction has
+ * begun. */
 void txn_take_back(struct env *env);
 
 #endif

@@ -34,8 +34,9 @@ struct kx_store {
     struct tokens *followed; /* of followers; NULL: a data directory */
     struct compaction *compaction;
     struct checkpointer *checkpointer;
-    struct page_walk *unchecked; /* pages that the start has left out */
-    struct archive *archive;     /* NULL as well without an archive */
+    struct page_walk *unchecked;   /* pages that the start has left out */
+    struct archive *archive;       /* NULL as well without an archive */
+    struct archive_follow *follow; /* NULL unless it follows an archive */
 };
 
 #endif

@@ -97,7 +97,8 @@ struct engine_calls {
     void (*take_back)(struct engine *engine);
     enum kx_status (*flush)(struct engine *engine);
     bool (*failed)(const struct engine *engine);
-    /* NULL unless remote: holds, epoch, position and view_position. */
+    /* NULL unless other processes change the rows: holds, epoch, position and
+     * view_position. */
     bool (*holds)(const struct engine *engine);
     uint64_t (*epoch)(const struct engine *engine);
     struct kx_position (*position)(const struct engine *engine);
@@ -271,8 +272,9 @@ static inline void engine_view_limit(struct engine_view *view,
         view->calls->view_limit(view, until_ns);
 }
 
-/* Sets *position to that of the state which the view shows. Only for a remote
- * engine. KX_OK, KX_UNREACHABLE, KX_NO_MEMORY, KX_FAILED. */
+/* Sets *position to that of the state which the view shows. Only for an engine
+ * whose rows another process changes. KX_OK, KX_UNREACHABLE, KX_NO_MEMORY,
+ * KX_FAILED. */
 static inline enum kx_status engine_view_position(struct engine_view *view,
                                                   struct kx_position *position)
 {

@@ -43,6 +43,8 @@ uint64_t kx_backup_check_bytes(const struct kx_backup_check *check);
 enum kx_status kx_backup_check_end(struct kx_backup_check *check,
                                    struct kx_fault *fault);
 
+enum { KX_TIMELINE = 96 }; /* bytes of the name of a timeline of an archive */
+
 /* The parameters and the result of a restore. */
 struct kx_restore {
     const char *source; /* a backup, or the directory of an archive */
@@ -54,6 +56,8 @@ struct kx_restore {
      * versionstamp, or time (Unix, milliseconds). 0: up to its end. */
     uint64_t to_stamp;
     int64_t to_ms;
+    bool follows; /* the directory is for a standby that follows the archive;
+                   * to_stamp and to_ms are then 0 */
     /* NULL, or called from time to time with the number of bytes of the backup
      * that have been read, if the source is a file. */
     void (*progress)(void *context, uint64_t done, uint64_t whole);
@@ -62,6 +66,8 @@ struct kx_restore {
      * milliseconds), if the source is an archive and the time is known. */
     uint64_t stamp;
     int64_t at_ms;
+    char timeline[KX_TIMELINE]; /* result: the archive's part that was restored,
+                                 * if the source is an archive */
 };
 /* Creates a data directory from a backup or an archive: verifies every
  * checksum, replays the log, and raises the versionstamp above all that may

@@ -66,20 +66,44 @@ struct kx_position {
 struct kx_position kx_store_position(const struct kx_store *store);
 
 /* Begins to wait for the store in the database options->engine: connects, and
- * creates missing tables. Until kx_take returns KX_OK, *store_out may be used
- * only for kx_take, kx_follower_open, kx_token_fix and kx_close. KX_OK,
- * KX_BAD_DIRECTORY, KX_UNREACHABLE, KX_NO_MEMORY, KX_FAILED; the fault says
- * why. */
+ * creates missing tables. With options->follow, begins to follow the archive of
+ * a server instead; an empty directory is restored from the archive first.
+ * Until kx_take returns KX_OK, *store_out may be used only for kx_take,
+ * kx_follower_open, kx_token_fix and kx_close. KX_OK, KX_BAD_DIRECTORY,
+ * KX_UNREACHABLE, KX_NO_MEMORY, KX_FAILED, or with options->follow the statuses
+ * of kx_open and kx_restore; the fault says why.
+ */
 enum kx_status kx_join(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault);
 
-/* Tries to take the lease. KX_OK: this node is active, and the store is open.
- * KX_IN_USE: another node is active, *holder_out. KX_UNREACHABLE: the database
- * did not answer. After any other status the store can only be closed; its
- * followers can read until then. Takes at most a few seconds if the database
- * does not answer. One thread. */
+/* Tries to take the lease; a store that follows an archive never gets it.
+ * KX_OK: this node is active, and the store is open. KX_IN_USE: another node is
+ * active, *holder_out. KX_UNREACHABLE: the database did not answer. After any
+ * other status the store can only be closed; its followers can read until then.
+ * Takes at most a few seconds if the database does not answer. One thread. */
 enum kx_status kx_take(struct kx_store *store, struct kx_holder *holder_out,
                        struct kx_fault *fault);
+
+/* How far a store that follows an archive has come. */
+struct kx_follow_stats {
+    uint64_t age_ms;     /* since the archive was last read to its end;
+                          * UINT64_MAX: never */
+    int64_t committed_s; /* Unix time of the last batch applied; 0: none yet */
+    uint64_t batches;    /* applied since the start */
+};
+/* Fills in *stats_out. False: the store does not follow an archive. Any thread.
+ */
+bool kx_follow_stats_read(const struct kx_store *store,
+                          struct kx_follow_stats *stats_out);
+
+/* Makes the directory of a standby, which no process has open, a server's own:
+ * its versionstamps continue above all that the followed server may have used,
+ * *stamp_out, and it is opened without `follow` from now on. The followed
+ * server must not run any more: what it commits is not in this directory.
+ * KX_OK; KX_ABSENT: the directory does not follow an archive; statuses of
+ * kx_open; the fault says why. */
+enum kx_status kx_promote(const char *directory, uint64_t *stamp_out,
+                          struct kx_fault *fault);
 
 /* Returns whether this process alone may have changed the store so far: what it
  * read before the call was still true at the call. Always true for a data

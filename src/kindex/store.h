@@ -50,10 +50,18 @@ struct kx_options {
      * backup is made after each interval; the last archive_keep backups are
      * kept. A damaged data directory is restored from the archive. */
     const char *archive;
-    const struct kx_object_store *objects; /* of an archive that is not in a
-                                            * directory; otherwise NULL */
+    const struct kx_object_store *objects; /* of an archive, or one to follow,
+                                            * that is not in a directory;
+                                            * otherwise NULL */
     int64_t archive_interval_ms;
     uint32_t archive_keep;
+    bool followed; /* the log also has the rows of each batch, for standbys
+                    * that follow the archive */
+    /* For kx_join only, without `engine` and `archive`: the archive of another
+     * server. The directory becomes a copy of that server's data, and follows
+     * its archive. NULL: none. */
+    const char *follow;
+    const char *primary; /* address of that server; NULL: unknown */
     uint64_t
         build_memory; /* bytes for index entries that a build gathers; larger
                        * amounts are sorted on disk: in the directory, or

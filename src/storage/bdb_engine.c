@@ -4,6 +4,7 @@
  * (commit/view.h). */
 #include "storage/bdb_engine.h"
 
+#include <inttypes.h>
 #include <talloc.h>
 
 #include "bdb/os_hooks.h"
@@ -12,11 +13,13 @@
 #include "storage/env.h"
 #include "storage/env_state.h"
 #include "storage/log_files.h"
+#include "storage/row_log.h"
 
 struct bdb_view {
     struct engine_view view; /* first, so that one pointer is both */
     struct env *env;
     const struct before_image *before_image;
+    bool entered; /* the gate of rows that follow an archive is held */
 };
 
 static struct env *env_of(const struct engine *engine)
@@ -80,31 +83,139 @@ static void prefetch(struct engine_view *view, const struct kx_slice *keys,
     talloc_free(rows);
 }
 
+/* ---- Rows in the log ---------------------------------------------------- */
+
+/* The record of rows that is being filled. */
+struct row_log {
+    bool begun; /* the first record of the transaction is written */
+    size_t size;
+    uint8_t record[ROW_LOG_AT + ROW_LOG_CHUNK + sizeof(struct row_log_end)];
+};
+
+/* Writes the record, and empties it. */
+static enum kx_status put_record(struct env *env, struct row_log *log,
+                                 uint32_t txn, uint32_t flags)
+{
+    const uint64_t word = ROW_LOG_WORD;
+    struct row_log_begin begin = {
+        .type = ROW_LOG_MESSAGE,
+        .size = (uint32_t)(ROW_LOG_AT - ROW_LOG_SIZE_AT + log->size),
+        .txn = txn,
+        .flags = flags};
+    struct row_log_end end = {.table = -1};
+    memcpy(begin.word, &word, sizeof word);
+    memcpy(log->record, &begin, sizeof begin);
+    memcpy(log->record + ROW_LOG_AT + log->size, &end, sizeof end);
+    DBT record = {.data = log->record,
+                  .size = (u_int32_t)(ROW_LOG_AT + log->size + sizeof end)};
+    DB_LSN at;
+    log->size = 0;
+    return bdb_status(env, env->db->log_put(env->db, &at, &record, 0),
+                      "log rows");
+}
+
+static enum kx_status put_rows(struct env *env, struct row_log *log)
+{
+    uint32_t flags = log->begun ? 0 : ROW_LOG_FIRST;
+    log->begun = true;
+    return put_record(env, log, env->begun->id(env->begun), flags);
+}
+
+static enum kx_status add_bytes(struct env *env, struct row_log *log,
+                                struct kx_slice bytes)
+{
+    enum kx_status status = KX_OK;
+    size_t done = 0;
+    while (status == KX_OK && done < bytes.size) {
+        size_t size = bytes.size - done;
+        if (size > ROW_LOG_CHUNK - log->size)
+            size = ROW_LOG_CHUNK - log->size;
+        memcpy(log->record + ROW_LOG_AT + log->size, bytes.data + done, size);
+        log->size += size;
+        done += size;
+        if (log->size == ROW_LOG_CHUNK)
+            status = put_rows(env, log);
+    }
+    return status;
+}
+
+/* A reader stores what it gets, so an insertion is written as a put. */
+static enum kx_status add_row(struct env *env, struct row_log *log,
+                              const struct row_write *write)
+{
+    bool removes = write->type == ROW_DELETE;
+    struct kx_slice value = removes ? kx_slice(NULL, 0) : write->value;
+    struct row_log_row row = {.type = removes ? ROW_DELETE : ROW_PUT,
+                              .table = (uint8_t)write->table,
+                              .key_size = (uint32_t)write->key.size,
+                              .value_size = (uint32_t)value.size};
+    enum kx_status status = add_bytes(env, log, kx_slice(&row, sizeof row));
+    if (status == KX_OK)
+        status = add_bytes(env, log, write->key);
+    return status == KX_OK ? add_bytes(env, log, value) : status;
+}
+
+static void forget_rows(struct env *env)
+{
+    struct row_log *log = env_state(env)->rows;
+    if (log == NULL)
+        return;
+    log->begun = false;
+    log->size = 0;
+}
+
+/* Writes the rows of a part of a batch to the log, before they are applied;
+ * `last`: the commit follows. Begins the transaction, so that the rows can name
+ * it. If it fails, everything is taken back. */
+static enum kx_status log_rows(struct env *env, const struct engine_batch *part,
+                               bool last)
+{
+    struct row_log *log = env_state(env)->rows;
+    if (log == NULL)
+        return KX_OK;
+    enum kx_status status = txn_begin(env);
+    for (size_t i = 0; status == KX_OK && i < part->count; i++)
+        status = add_row(env, log, &part->writes[i]);
+    if (status == KX_OK && last && (log->size > 0 || !log->begun))
+        status = put_rows(env, log);
+    if (last || status != KX_OK)
+        forget_rows(env);
+    if (status != KX_OK)
+        txn_take_back(env);
+    return status;
+}
+
 /* ---- Changes ------------------------------------------------------------ */
 
 static enum kx_status apply(struct engine *engine,
                             const struct engine_batch *batch)
 {
     struct env *env = env_of(engine);
-    enum kx_status status =
-        env_apply(env, batch->writes, batch->count, batch->order);
-    if (status == KX_OK && env_state(env)->marks_batches) {
-        struct log_mark mark = {.stamp = batch->stamp, .at_ms = kx_now_ms()};
-        log_marks_write(env, &mark);
-    }
+    enum kx_status status = log_rows(env, batch, true);
+    if (status == KX_OK)
+        status = env_apply(env, batch->writes, batch->count, batch->order);
+    if (status == KX_OK && env_state(env)->marks_batches)
+        env->db->log_printf(env->db, NULL,
+                            LOG_MARK_WORD "%" PRIu64 " %" PRId64 ".",
+                            batch->stamp, kx_now_ms());
     return status;
 }
 
 static enum kx_status apply_part(struct engine *engine,
                                  const struct engine_batch *part)
 {
-    return txn_apply_part(env_of(engine), part->writes, part->count,
-                          part->order);
+    struct env *env = env_of(engine);
+    enum kx_status status = log_rows(env, part, false);
+    return status == KX_OK
+               ? txn_apply_part(env, part->writes, part->count, part->order)
+               : status;
 }
 
 static void take_back(struct engine *engine)
 {
-    txn_take_back(env_of(engine));
+    struct env *env = env_of(engine);
+    forget_rows(env);
+    txn_take_back(env);
 }
 
 static enum kx_status flush(struct engine *engine)
@@ -254,6 +365,64 @@ static const struct engine_calls CALLS = {
     .range_end = end,
 };
 
+/* ---- Rows that follow an archive ---------------------------------------- */
+
+/* Each reader has a store of its own (store/follower.c), so a gate of the
+ * environment keeps them out while a batch is applied. */
+struct bdb_followed {
+    struct engine_calls calls;
+    pthread_rwlock_t gate;
+    atomic_uint_fast64_t place; /* file and offset, after the last batch */
+};
+
+enum { FOLLOWED_EPOCH = 1 };
+
+static int finish_followed(struct bdb_followed *followed)
+{
+    pthread_rwlock_destroy(&followed->gate);
+    return 0;
+}
+
+static uint64_t place_number(struct log_place place)
+{
+    return (uint64_t)place.file << 32 | place.offset;
+}
+
+/* The view's first call. */
+static enum kx_status followed_position(struct engine_view *view,
+                                        struct kx_position *position_out)
+{
+    struct bdb_view *self = view_of(view);
+    struct bdb_followed *followed = env_state(self->env)->followed;
+    if (!self->entered)
+        pthread_rwlock_rdlock(&followed->gate);
+    self->entered = true;
+    *position_out =
+        (struct kx_position){FOLLOWED_EPOCH, atomic_load(&followed->place)};
+    return KX_OK;
+}
+
+static void followed_view_end(struct engine_view *view)
+{
+    struct bdb_view *self = view_of(view);
+    if (self->entered)
+        pthread_rwlock_unlock(&env_state(self->env)->followed->gate);
+    self->entered = false;
+}
+
+enum kx_status bdb_engine_apply_followed(struct env *env,
+                                         const struct row_write *writes,
+                                         size_t count, struct log_place end)
+{
+    struct bdb_followed *followed = env_state(env)->followed;
+    pthread_rwlock_wrlock(&followed->gate);
+    enum kx_status status = env_apply(env, writes, count, ROWS_SCATTERED);
+    if (status == KX_OK)
+        atomic_store(&followed->place, place_number(end));
+    pthread_rwlock_unlock(&followed->gate);
+    return status;
+}
+
 /* ---- Opening ------------------------------------------------------------ */
 
 struct engine *bdb_engine(struct env *env)
@@ -262,7 +431,44 @@ struct engine *bdb_engine(struct env *env)
     return &env->engine;
 }
 
+/* Without the attribute, readers that follow one another keep the writer out
+ * for ever. */
+struct engine *bdb_engine_follow(struct env *env, struct log_place place)
+{
+    pthread_rwlockattr_t attributes;
+    struct bdb_followed *followed = talloc_zero(env, struct bdb_followed);
+    if (followed == NULL)
+        return NULL;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes,
+                                  PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&followed->gate, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
+    talloc_set_destructor(followed, finish_followed);
+    followed->calls = CALLS;
+    followed->calls.view_position = followed_position;
+    followed->calls.view_end = followed_view_end;
+    atomic_store(&followed->place, place_number(place));
+    env_state(env)->followed = followed;
+    env->engine.calls = &followed->calls;
+    return &env->engine;
+}
+
 void bdb_engine_mark_batches(struct env *env)
 {
     env_state(env)->marks_batches = true;
+}
+
+enum kx_status bdb_engine_log_rows(struct env *env, bool wanted)
+{
+    struct row_log *log = talloc_zero(env, struct row_log);
+    if (log == NULL)
+        return KX_NO_MEMORY;
+    if (wanted) {
+        env_state(env)->rows = log;
+        return KX_OK;
+    }
+    enum kx_status status = put_record(env, log, 0, ROW_LOG_NONE);
+    talloc_free(log);
+    return status;
 }

@@ -5,8 +5,7 @@
 #define BDB_ENGINE_H
 
 #include "engine/engine.h"
-
-struct env;
+#include "storage/log_files.h"
 
 /* Returns the engine of an open environment, valid as long as the environment.
  * Never NULL. */
@@ -15,5 +14,22 @@ struct engine *bdb_engine(struct env *env);
 /* Makes a mark with the batch's stamp follow each batch in the log, from now on
  * (log_files.h). Call before the writer starts. */
 void bdb_engine_mark_batches(struct env *env);
+
+/* Decides whether the log also has the rows of each batch (row_log.h). If not,
+ * one record tells a reader of the log that it lacks batches from here on. Call
+ * once, before the first batch. KX_OK, KX_NO_MEMORY, or a status of env_apply:
+ * the record could not be written. */
+enum kx_status bdb_engine_log_rows(struct env *env, bool wanted);
+
+/* Makes the engine one whose rows follow an archive, read up to this place.
+ * engine_view_position then begins a view, and batches wait for the end of all
+ * views. Returns the engine; NULL: no memory. */
+struct engine *bdb_engine_follow(struct env *env, struct log_place place);
+
+/* Applies a batch of the archive, which ends at this place. Statuses of
+ * env_apply. One thread. */
+enum kx_status bdb_engine_apply_followed(struct env *env,
+                                         const struct row_write *writes,
+                                         size_t count, struct log_place end);
 
 #endif

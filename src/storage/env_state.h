@@ -16,7 +16,9 @@ struct env_state {
     struct page_prefetch *prefetch;
     struct log_witness witness;
     struct disk_guard disk;
-    bool marks_batches;    /* bdb_engine_mark_batches was called */
+    bool marks_batches;            /* bdb_engine_mark_batches was called */
+    struct row_log *rows;          /* NULL: batches are written without rows */
+    struct bdb_followed *followed; /* NULL unless the rows follow an archive */
     unsigned syncs_failed; /* in this process before the environment opened */
     _Atomic uint64_t checkpoints;
     struct recovery_start recovery; /* checkpointer only */

@@ -196,8 +196,7 @@ struct checked_log {
 
 /* ---- One file ----------------------------------------------------------- */
 
-/* The length of the record at `at`; 0 if its checksum is wrong. */
-static uint32_t length_at(const struct log_file *file, size_t at)
+uint32_t log_record_checked(const struct log_file *file, size_t at)
 {
     uint32_t length = log_record_length(file, at);
     if (length == 0)
@@ -212,7 +211,7 @@ static uint32_t length_at(const struct log_file *file, size_t at)
 static void walk(struct checked_log *log)
 {
     uint32_t length;
-    while ((length = length_at(&log->file, log->end)) != 0) {
+    while ((length = log_record_checked(&log->file, log->end)) != 0) {
         const uint8_t *record = log->file.bytes + log->end;
         log->last = log->end;
         if (length >= CHECKPOINT_SIZE &&

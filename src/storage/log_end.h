@@ -48,6 +48,10 @@ bool log_witness_idle(struct env *env);
 uint64_t log_witness_put(const struct env *env);
 void log_witness_flushed(struct env *env, uint64_t place);
 
+/* Returns the length of the record at `at`; 0 if its checksum is wrong, or if
+ * the file ends before. */
+uint32_t log_record_checked(const struct log_file *file, size_t at);
+
 struct log_end {
     const char *directory;
     bool whole; /* check all files, not only those that recovery needs, from the

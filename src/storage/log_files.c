@@ -16,6 +16,7 @@
 #include "bdb/os_hooks.h"
 #include "bdb/page_alloc.h"
 #include "storage/env_state.h"
+#include "storage/row_log.h"
 
 void log_files_name(uint32_t number, char *out)
 {
@@ -193,26 +194,24 @@ void log_file_drop(struct log_file *file)
  * no record of a batch lies between a mark and the next batch's first record.
  */
 
-static const char WORD[] = "kindex-mark ";
 /* The library's number for such records, at their beginning. */
 static const u_int32_t MESSAGE = 47;
 
-void log_marks_write(struct env *env, const struct log_mark *mark)
-{
-    env->db->log_printf(env->db, NULL, "%s%" PRIu64 " %" PRId64 ".", WORD,
-                        mark->stamp, mark->at_ms);
-}
-
 /* Returns whether the record is a mark. The word alone could be in a client's
- * value. */
+ * value, also in one among the rows of a batch (row_log.h). */
 static bool read_mark(const DBT *record, struct log_mark *mark)
 {
     char text[128];
+    struct row_log_begin rows;
+    struct kx_slice bytes;
     u_int32_t type = 0;
     if (record->size < sizeof type || record->size > 256)
         return false;
     memcpy(&type, record->data, sizeof type);
-    const char *at = memmem(record->data, record->size, WORD, strlen(WORD));
+    if (row_log_read_begin(kx_slice(record->data, record->size), &rows, &bytes))
+        return false;
+    const char *at = memmem(record->data, record->size, LOG_MARK_WORD,
+                            strlen(LOG_MARK_WORD));
     if (type != MESSAGE || at == NULL)
         return false;
     size_t size = record->size - (size_t)(at - (const char *)record->data);
@@ -220,8 +219,15 @@ static bool read_mark(const DBT *record, struct log_mark *mark)
         size = sizeof text - 1;
     memcpy(text, at, size);
     text[size] = '\0';
-    return sscanf(text + strlen(WORD), "%" SCNu64 " %" SCNd64 ".", &mark->stamp,
-                  &mark->at_ms) == 2;
+    return sscanf(text + strlen(LOG_MARK_WORD), "%" SCNu64 " %" SCNd64 ".",
+                  &mark->stamp, &mark->at_ms) == 2;
+}
+
+bool log_marks_is_record(struct kx_slice record)
+{
+    struct log_mark mark;
+    DBT body = bdb_in(record);
+    return read_mark(&body, &mark);
 }
 
 /* A mark ends where the next record begins, perhaps in another file. */

@@ -97,9 +97,12 @@ struct log_mark {
     struct log_place end; /* of the mark's record: where the log can be cut */
 };
 
-/* Writes a mark after the batch that was applied last. Writer only. If the mark
- * cannot be written, the log cannot be cut there. */
-void log_marks_write(struct env *env, const struct log_mark *mark);
+/* A mark is a message that begins with this word; bdb_engine writes it, if the
+ * log has room for it. */
+#define LOG_MARK_WORD "kindex-mark "
+
+/* Returns whether the body of a record, as the library got it, is a mark. */
+bool log_marks_is_record(struct kx_slice record);
 
 /* Called for each mark in order; returns false to stop. */
 typedef bool log_mark_fn(void *target, const struct log_mark *mark);

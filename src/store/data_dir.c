@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "backup/archive.h"
+#include "backup/archive_follow.h"
 #include "backup/backup_time.h"
 #include "base/file.h"
 #include "bdb/compact.h"
@@ -28,19 +29,42 @@ static void check_mode(const char *directory)
                (unsigned)about.st_mode & 07777);
 }
 
+/* The data of a standby belong to another server until kx_promote. */
+static enum kx_status check_followed(const struct kx_store *store,
+                                     struct kx_fault *fault)
+{
+    const char *directory = store->options.directory;
+    if (store->options.follow != NULL ||
+        archive_follow_look(directory, NULL) == KX_ABSENT)
+        return KX_OK;
+    return kx_fail(fault, KX_BAD_DIRECTORY,
+                   "%s is the data directory of a standby: start it with "
+                   "--follow, or make it a server's own with kindex promote",
+                   directory);
+}
+
 enum kx_status data_dir_open(struct kx_store *store, struct kx_fault *fault)
 {
     struct env_options options = {.directory = store->options.directory,
                                   .cache_bytes = store->options.cache_bytes / 2,
                                   .disk_floor = store->options.disk_floor};
-    enum kx_status status = recover_open(store, &options, fault);
+    enum kx_status status = check_followed(store, fault);
+    if (status == KX_OK)
+        status = recover_open(store, &options, fault);
     if (status != KX_OK)
         return status;
     check_mode(store->options.directory);
     if (store->options.archive != NULL) /* keep all until the archive says */
         log_files_keep_from(store->env, 0);
     store->engine = bdb_engine(store->env);
-    return KX_OK;
+    /* If the log has no space for the record that says so, a standby finds out
+     * with the next batch. */
+    if (store->options.follow != NULL ||
+        bdb_engine_log_rows(store->env, store->options.followed) !=
+            KX_NO_MEMORY)
+        return KX_OK;
+    env_close(store->env);
+    return kx_fail(fault, KX_NO_MEMORY, "no memory");
 }
 
 bool data_dir_prepare(struct kx_store *store)

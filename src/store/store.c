@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "backup/archive_follow.h"
 #include "builds/build_job.h"
 #include "postgres/pg_engine.h"
+#include "store/checkpointer.h"
 #include "store/data_dir.h"
 #include "store/tokens.h"
 #include "commit/watch.h"
@@ -153,6 +155,9 @@ static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
 
 static void close_engine(struct kx_store *store)
 {
+    archive_follow_stop(store);
+    if (store->follow != NULL)
+        checkpointer_stop(store->checkpointer);
     if (is_embedded(store))
         data_dir_close(store);
     else
@@ -215,7 +220,49 @@ static struct kx_store *create(const struct kx_options *options,
     return store;
 }
 
-/* ---- A store in a database ----------------------------------------------- */
+/* ---- A store that another process may change ----------------------------- */
+
+static enum kx_status restore_followed(const struct kx_options *options,
+                                       struct kx_fault *fault)
+{
+    struct kx_restore restore = {.source = options->follow,
+                                 .objects = options->objects,
+                                 .directory = options->directory,
+                                 .follows = true};
+    kx_log(KX_LOG_INFO, "restoring", "archive=%s", restore.source);
+    return kx_restore(&restore, fault);
+}
+
+static enum kx_status start_following(struct kx_store *store,
+                                      struct kx_fault *fault)
+{
+    store->checkpointer = checkpointer_start(store, store->env, &store->options,
+                                             store->unchecked);
+    if (store->checkpointer == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
+    enum kx_status status = archive_follow_start(store, fault);
+    if (status != KX_OK)
+        checkpointer_stop(store->checkpointer);
+    return status;
+}
+
+/* A directory that is empty or missing is restored from the archive first. */
+static enum kx_status join_archive(struct kx_store *store,
+                                   struct kx_fault *fault)
+{
+    enum kx_status status =
+        archive_follow_look(store->options.directory, fault);
+    if (status == KX_ABSENT)
+        status = restore_followed(&store->options, fault);
+    if (status == KX_OK)
+        status = data_dir_open(store, fault);
+    if (status != KX_OK)
+        return status;
+    status = start_following(store, fault);
+    if (status != KX_OK)
+        data_dir_close(store);
+    return status;
+}
 
 enum kx_status kx_join(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault)
@@ -224,10 +271,13 @@ enum kx_status kx_join(const struct kx_options *options,
     if (store == NULL)
         return KX_NO_MEMORY;
     store->followed = tokens_create(store);
-    enum kx_status status =
-        store->followed != NULL
-            ? pg_engine_join(store, &store->options, &store->engine, fault)
-            : kx_fail(fault, KX_NO_MEMORY, "no memory");
+    enum kx_status status = KX_OK;
+    if (store->followed == NULL)
+        status = kx_fail(fault, KX_NO_MEMORY, "no memory");
+    else if (options->follow != NULL)
+        status = join_archive(store, fault);
+    else
+        status = pg_engine_join(store, &store->options, &store->engine, fault);
     if (status != KX_OK) {
         talloc_free(store);
         return status;
@@ -241,6 +291,8 @@ enum kx_status kx_join(const struct kx_options *options,
 enum kx_status kx_take(struct kx_store *store, struct kx_holder *holder_out,
                        struct kx_fault *fault)
 {
+    if (store->follow != NULL)
+        return archive_follow_holder(store, holder_out, fault);
     enum kx_status status = pg_engine_take(store->engine, holder_out, fault);
     if (status != KX_OK)
         return status;

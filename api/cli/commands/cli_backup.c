@@ -549,6 +549,25 @@ int cli_restore(struct cli *cli)
     return code;
 }
 
+/* ---- promote ------------------------------------------------------------ */
+
+int cli_promote(struct cli *cli)
+{
+    struct kx_fault fault = {.detail = ""};
+    uint64_t stamp = 0;
+    if (cli->data == NULL)
+        return cli_misuse(cli, "--data is missing: the data directory of the "
+                               "standby");
+    enum kx_status status = kx_promote(cli->data, &stamp, &fault);
+    if (status != KX_OK)
+        return cli_fail("%s", fault.detail[0] != '\0'
+                                  ? fault.detail
+                                  : kx_status_title(status));
+    fprintf(stderr, "promoted %s at versionstamp %016llx0000\n", cli->data,
+            (unsigned long long)stamp);
+    return CLI_OK;
+}
+
 /* ---- engine copy -------------------------------------------------------- */
 
 /* Moves a store from a data directory into a database, or

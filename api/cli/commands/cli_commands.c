@@ -58,6 +58,8 @@ static const struct cli_command COMMANDS[] = {
      "The file is created only when it is complete and its checksums are correct.\nWithout a name it goes to standard output, which must not be a terminal.", ASKS},
     {"restore", "[FILE]", "create a data directory from a backup or an archive", "data archive to decrypt-with", 0, 1, cli_restore,
      "Verifies every checksum and every index. --to, with --archive, restores the\nstate at a versionstamp or a time, without later commits. FILE may be - for\nstandard input. Files that root restores belong to the owner of the directory,\nif it existed.", ALONE},
+    {"promote", "", "make the data directory of a standby a server's own", "data", 0, 0, cli_promote,
+     "First stop the server that was followed, and the standby. Versionstamps continue\nabove all that the followed server may have used; what it did not write to its\narchive is lost. Then start the server without --follow.", ALONE},
     {"keygen", "FILE", "make a pair of keys for encrypted backups", "", 1, 1, cli_keygen,
      "FILE is the secret key, which restore --decrypt-with takes, FILE.pub the public\nkey for backup --encrypt-to. Only FILE decrypts the\nbackups: keep it on another machine.", ALONE},
     {"engine copy", "", "copy a store between a data directory and a database", "from copy-to engine-password-file engine-insecure", 0, 0, cli_engine_copy,
