@@ -1,5 +1,5 @@
-/* Setup and teardown for tests of code that allocates without a parent: what
- * it leaves anywhere is noticed. Not for programs with several threads. */
+/* Setup and teardown for tests of code that allocates without a talloc parent:
+ * they find memory that it leaves anywhere. For single-threaded programs. */
 #ifndef ALL_MEMORY_H
 #define ALL_MEMORY_H
 
@@ -11,7 +11,7 @@ int all_memory_open(void **state);
 /* Fails unless all contexts, also those without a parent, are freed. */
 int all_memory_close(void **state);
 
-/* From here on all contexts together have at most so many bytes; 0: any. */
+/* Limits all contexts together to so many bytes from now on; 0 removes it. */
 void all_memory_limit(void *state, size_t bytes);
 
 #endif

@@ -1,11 +1,11 @@
-# What the stories of an archive (in $archive) do with what they restore from it.
+# Restores from the archive $archive, and comparisons of the restored entries.
 
 whole_list() {
     curl --silent --globoff --header 'Accept: application/x-ndjson' \
         "$url/list?prefix=[]"
 }
 
-# Restores to $work/new and leaves what is in it in $work/restored.
+# Restores to $work/new, and writes its entries to $work/restored.
 restore() {
     rm -rf "$work/new"
     kindex restore --archive "$archive" --data "$work/new" "$@"

@@ -1,10 +1,10 @@
-# More words for tests of the command line, beside those of http.sh.
+# Functions for stories of the command line, beside those of http.sh.
 #
-#   kindex ARGUMENT...      runs it: output in $out, complaints in $complaint
-#   given                   standard input becomes that of the next commands,
-#                           until input=/dev/null
-#   ends STATUS             prints TEXT             complains PATTERN
-#   terminal COMMAND        what the command shows on a terminal
+#   kindex ARGUMENT...      runs it; sets $out (standard output) and $complaint (errors)
+#   given                   keeps its standard input as that of the next commands, until
+#                           input=/dev/null
+#   ends STATUS             prints TEXT             complains PATTERN: check the last command
+#   terminal COMMAND        prints what the command shows on a terminal
 unset KINDEX_TOKEN KINDEX_OUTPUT NO_COLOR
 input=/dev/null
 

@@ -1,4 +1,4 @@
-# For stories that ask POST /explain; sourced after http.sh.
+# Functions for stories of POST /explain. Source it after http.sh.
 
 explain() { # QUERY
     request POST /explain "$1"

@@ -1,5 +1,5 @@
-/* Random queries of entries, and what a naive walk over the entries says
- * to them: a model of explanations. */
+/* A model of explanations: random queries, and their results by a naive walk
+ * over all entries. */
 #ifndef EXPLAIN_MODEL_H
 #define EXPLAIN_MODEL_H
 
@@ -7,8 +7,8 @@
 
 /* ---- Values and queries ------------------------------------------------- */
 
-/* Those of a type follow each other; what has no place in the order of an index
- * has type 0. */
+/* Values of one type are adjacent; a value that no index can hold has type 0.
+ */
 enum { NONE = -1, PLAIN = 36, COUNT = 38 };
 
 extern const struct model_value {

@@ -1,8 +1,8 @@
 # Damage to a file, by bash's RANDOM.
 #
-#   flip FILE PLACE            overwrites the byte there by another one
-#   some_place FILE [BYTES]    a place in the first so many bytes (all of it); of
-#                              the first page of a table only 512 bytes are used
+#   flip FILE PLACE            flips a random bit of the byte at PLACE
+#   some_place FILE [BYTES]    prints a random place in the first BYTES bytes (default: all),
+#                              but not in the unused rest of a table's first page
 
 flip() {
     local byte

@@ -1,29 +1,28 @@
-# The words that the HTTP tests are written in. A test sources this file,
-# starts a server, says its cases and ends with `finish`. Its server listens on
-# a free port of the loopback addresses and keeps its data in a new directory.
+# The functions that stories (tests of HTTP and of the command line) are written with. A
+# story sources this file, starts a server, states its cases and calls `finish`. Its server
+# listens on a free port of the loopback addresses and keeps its data in a new directory.
 #
-#   needs PROGRAM...            ends the test at once where one is missing
+#   needs PROGRAM...            fails the story at once if a program is missing
 #   start_server [OPTION...]    stop_server
-#   test_case "a sentence"      begins a case, which ends where the next begins
+#   test_case "a sentence"      begins a case and ends the one before it
 #   request METHOD PATH [BODY [CURL-OPTION...]]    BODY may be @file
-#   answers STATUS [CODE] METHOD PATH...           a request, and what is expected of it
-#   gives FILTER TEXT METHOD PATH...               likewise, as `field` does
-#   expect STATUS [CODE]        a status from 400 on is a whole problem document
-#                               with an X-Request-Id
-#   field FILTER TEXT           what jq -cr makes of the body
-#   header NAME PATTERN         '' when there is no such header
-#   body_is TEXT                byte for byte
-#   is WHAT GOT WANTED          any other expectation
-#   until_status STATUS METHOD PATH...             repeats the request, for at
+#   answers STATUS [CODE] METHOD PATH...           sends a request; then as `expect`
+#   gives FILTER TEXT METHOD PATH...               sends a request; then as `field`
+#   expect STATUS [CODE]        checks the status; from 400 on the body must be a complete
+#                               problem document, and X-Request-Id must be there
+#   field FILTER TEXT           checks what `jq -cr FILTER` prints of the body
+#   header NAME PATTERN         checks a header; '' means that it is absent
+#   body_is TEXT                compares the body byte by byte
+#   is WHAT GOT WANTED          checks any other value
+#   until_status STATUS METHOD PATH...             repeat the request for at
 #   until_field FILTER TEXT METHOD PATH...         most $patience seconds
 #
-# KX_PATIENCE is in seconds, as is KX_LIMIT, which no program of a test may run
-# longer than. Under sanitizers and the like a server may take KX_TIMES the memory;
-# a test finds that in $times. Under the address sanitizer and memcheck $partial is yes: a story
-# that also runs without it (http-broad in run.sh) may leave out what only takes long.
-# Of what is only repeated to be many, KX_SHARE percent are enough then: some_of NUMBER.
-# KX_RECORD names a file to which every answer is
-# appended as a line of JSON, for tests/openapi/responses.js.
+# Environment: KX_PATIENCE sets $patience; KX_LIMIT is the longest time, in seconds, that a
+# program of a story may run. Under sanitizers a server may use $times (KX_TIMES) as much
+# memory. Under the address sanitizer and memcheck $partial is yes: a story that also runs
+# without them (http-broad in run.sh) may omit cases that only take long, and repeats other
+# work only KX_SHARE percent as often (some_of NUMBER). With KX_RECORD=FILE every answer is
+# appended to the file as a line of JSON, for tests/openapi/responses.js.
 set -u
 KINDEX=${KINDEX:-$(dirname "${BASH_SOURCE[0]}")/../../build/kindex}
 patience=${KX_PATIENCE:-60}
@@ -40,7 +39,7 @@ mkfifo "$work/never"
 ! grep -q __asan_init "$KINDEX" || times=4 partial=yes
 trap leave EXIT
 
-# What is said then, the test would otherwise wait for.
+# A story without a program that it needs would wait for it in vain.
 needs() {
     local program
     for program in "$@"; do
@@ -51,15 +50,15 @@ needs() {
 }
 needs curl jq node
 
-# With ENGINE=postgresql the servers that start_server starts keep their rows in a
-# database, which is the story's: of the cluster of run.sh, or of one for the story alone.
+# With ENGINE=postgresql start_server's servers keep their rows in a database of the story,
+# in the cluster of run.sh or, without one, in a cluster that the story starts.
 ENGINE=${ENGINE:-bdb} database='' own_cluster=no
-# A cluster for the story alone, which it may stop.
+# Starts a cluster that only this story uses, and may stop.
 start_cluster() {
     own_cluster=yes
     postgres_start "$work.postgres" || exit 1
 }
-# The same, with a new database in it: its URL in $found.
+# Starts such a cluster with a new database; $found is its URL.
 own_database() {
     . "$(dirname "${BASH_SOURCE[0]}")/postgres.sh"
     needs psql
@@ -73,11 +72,11 @@ use_database() {
     database=$found
 }
 [ "$ENGINE" != postgresql ] || use_database
-# With THROUGH=standby as well, requests go to a node that forwards them to another.
+# With THROUGH=standby as well, requests go to a standby, which forwards them.
 THROUGH=${THROUGH:-}
 [ -z "$THROUGH" ] || . "$(dirname "${BASH_SOURCE[0]}")/through.sh"
 
-# free_ports COUNT: numbers in $found; free when they are asked for
+# free_ports COUNT: sets $found to ports that are free now.
 free_ports() {
     found=$(node -e '
         const net = require("net"), { once } = require("events");
@@ -136,7 +135,7 @@ wait_until() {
     done
 }
 
-# Some hundredths of a second, without a program that would take a tenth of them.
+# Sleeps for 30 ms without starting a program.
 pass_a_moment() {
     read -rt 0.03 <>"$work/never" || :
 }
@@ -163,7 +162,7 @@ request() {
         record "$method" "$path" >>"$KX_RECORD"
 }
 
-# A line of JSON, made without jq, which takes longer to start than the rest.
+# Prints the answer as a line of JSON; without jq, which would take longer to start.
 record() {
     local type line names='' target=${2//\\/\\\\}
     find_header Content-Type
@@ -183,8 +182,7 @@ record() {
     printf '"}\n'
 }
 
-# What find_... finds, it leaves in $found: to ask another shell for it would
-# take longer than all the rest.
+# find_... functions set $found, because a subshell would take longer than their work.
 find_header() {
     local line value=''
     while IFS= read -r line; do
@@ -194,12 +192,12 @@ find_header() {
     found=${value# }
 }
 
-# What a file holds; a zero byte is left out.
+# Sets $found to the contents of a file, without zero bytes.
 find_text() {
     IFS= read -rN 100000000 found <"$1"
 }
 
-# The answer as the inside of a string of JSON; a long one is sooner done by sed.
+# Prints the answer escaped for a JSON string; sed is faster for a long one.
 escaped_answer() {
     local text most=1024
     IFS= read -rN $((most + 1)) text <"$answer"
@@ -234,8 +232,8 @@ until_status() {
     expect "$wanted"
 }
 
-# An index that is being built answers when it has settled, or after a second: only
-# for others is there a request every few hundredths of one.
+# The server answers about an index that is being built when it is ready, or after the
+# second of `Prefer`; other requests are repeated every 30 ms.
 until_field() {
     local filter=$1 wanted=$2 deadline=$((SECONDS + patience))
     shift 2
@@ -257,7 +255,7 @@ expect() {
     is Content-Type "$found" application/problem+json
     find_problem
     is 'the problem' "$found" "${2:-$coded}"
-    has_identifier || is X-Request-Id '' 'that of an error'
+    has_identifier || is X-Request-Id '' 'an identifier'
 }
 
 answers() {
@@ -283,7 +281,7 @@ problem_code() {
     printf '%s' "$coded"
 }
 
-# The code of the problem in the body, also in $coded, or what it lacks.
+# Sets $coded to the code of the problem, and $found to it and what the document lacks.
 find_problem() {
     local text part
     find_text "$answer"
@@ -294,7 +292,7 @@ find_problem() {
     found=$coded
     for part in "\"type\":\"/problems/$coded\"" "\"status\":$status" \
         '"title":"?????' '"detail":"?????' '"hint":"?????'; do
-        # The pattern stays unquoted: it is one.
+        # Unquoted, because it is a pattern.
         [[ $text == *$part* ]] || found="$found without $part"
     done
 }
@@ -305,7 +303,7 @@ field() {
 
 header() {
     find_header "$1"
-    # The pattern stays unquoted: it is one.
+    # Unquoted, because it is a pattern.
     if [[ $found == $2 ]]; then found=$2; fi
     is "header $1" "$found" "$2"
 }
@@ -362,7 +360,7 @@ show_case() {
 
 finish() {
     if [ -n "$server" ]; then
-        test_case 'at the end the server stops as it was asked to'
+        test_case 'the server stops at the end with exit status 0'
         stop_server
         is 'its exit status' $? 0
     fi
@@ -370,11 +368,11 @@ finish() {
     ended=yes
 }
 
-# However the test ends, its server ends with it, and the counts are said.
+# Runs at every exit: stops the server and prints the counts.
 leave() {
     [ "$BASHPID" = "$$" ] || return # not in a subshell
     if [ $ended = no ]; then
-        echo "FAILED $(basename "$0"): it did not come to its end"
+        echo "FAILED $(basename "$0"): it ended before `finish`"
         failed=$((failed + 1))
     fi
     [ -z "$server" ] || stop_server

@@ -16,7 +16,7 @@ struct model_entry {
     bool changed;   /* by the present commit */
 };
 
-/* All entries, and what random changes of them are made with. */
+/* All entries, and the state of their random changes. */
 struct data {
     struct model_entry slots[SLOTS];
     struct model_entry before[SLOTS]; /* the last commit */
@@ -26,25 +26,26 @@ struct data {
     void *mem; /* emptied for each commit */
 };
 
-/* Whether the entry is there now, and has not expired. */
+/* True if the entry is present and has not expired. */
 bool alive(const struct data *data, const struct model_entry *slot);
 
-/* A time in the next LIFE_MAX milliseconds, or mostly 0: never. */
+/* Returns a time within LIFE_MAX milliseconds; mostly 0, which is never. */
 int64_t random_expiry(struct data *data);
 
-/* A mutation, and what it does to the model. */
+/* Returns a mutation that it has also applied to the model. */
 struct kx_mutation random_mutation(struct data *data);
 
-/* Removes the first entries from a random one on. */
+/* Returns a removal of the first entries from a random one on. */
 struct kx_mutation random_range(struct data *data);
 
-/* Patches them. Unless *may_out they cannot all be patched. */
+/* Returns a patch of such a range. Sets *may_out to false if one of its entries
+ * cannot be patched. */
 struct kx_mutation random_range_patch(struct data *data, bool *may_out);
 
-/* A check on what is there before the commit, and whether it holds. */
+/* Returns a check of the state before the commit, and whether it holds. */
 struct kx_check random_check(struct data *data, bool *holds_out);
 
-/* The commit that made the changes was carried out, with this stamp. */
+/* Keeps the changes: their commit was stored with this stamp. */
 void keep_changes(struct data *data, uint64_t stamp);
 
 #endif

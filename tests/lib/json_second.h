@@ -1,5 +1,5 @@
-/* Jansson as a second opinion on JSON: it takes and refuses the same texts,
- * with differences that are known, and finds the same values in them. */
+/* Compares our JSON with Jansson: except for known differences both accept the
+ * same texts, and find the same values in them. */
 #ifndef JSON_SECOND_H
 #define JSON_SECOND_H
 
@@ -7,15 +7,15 @@
 
 #include "json_exact.h"
 
-/* What Jansson makes of a text; NULL when it refuses it, with the reason. */
+/* Parses a text with Jansson; NULL, and the reason in error, if it refuses. */
 json_t *second_read(struct kx_slice text, json_error_t *error);
 
 /* Fails unless a checked text and what Jansson made of it are the same
  * value. */
 void second_same(struct kx_slice text, const json_t *json);
 
-/* Both take the text, or neither does. Returns what Jansson made of it, or
- * NULL, also when only one of them takes it, for a reason that is known. */
+/* Fails unless both accept the text or both refuse it, or they differ in a
+ * known way. Returns Jansson's value if both accept it, else NULL. */
 json_t *second_compare(struct kx_slice text);
 
 #endif

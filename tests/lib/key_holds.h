@@ -1,12 +1,12 @@
-/* What holds for keys of any origin: the order of their parts, and that
- * they can be read and written again. */
+/* Properties of every key: the order of its parts, and that reading and writing
+ * it gives the same key. */
 #ifndef KEY_HOLDS_H
 #define KEY_HOLDS_H
 
 #include "kindex.h"
 #include "unit.h"
 
-/* The order of two parts, by what they are. */
+/* Orders two parts by their types and values: < 0, 0 or > 0. */
 int key_compare_parts(const struct kx_part *a, const struct kx_part *b);
 
 /* Reads any bytes, and writes the parts into `again`. True: they

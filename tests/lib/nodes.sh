@@ -1,13 +1,13 @@
-# Several nodes in front of one PostgreSQL, for a story that says which node it asks.
-# Sourced after http.sh.
+# Several nodes in front of one PostgreSQL, for stories that choose the node of each
+# request. Source it after http.sh.
 #
-#   have_nodes NAME...           a cluster with the database "store", its URL in $address,
-#                                and a port for each node: others are told it before
+#   have_nodes NAME...           starts a cluster with the database "store", sets $address
+#                                to its URL, and chooses a port for each node
 #   node_start NAME [OPTION...]  node_end NAME SIGNAL     $pids has its process
 #   signal NAME SIGNAL
 #   at NAME                      requests and commands go to it from now on
 #
-# However the story ends, its nodes end with it.
+# At every exit of the story its nodes are stopped.
 
 declare -A pids ports
 address=''

@@ -1,4 +1,4 @@
-# Taking a backup apart and putting one together, as anybody could.
+# Takes a backup apart and puts one together with tar and zstd alone.
 #
 #   unpack FILE DIRECTORY      the members, with the list of their checksums
 #   repack DIRECTORY FILE      the members in the order of that list

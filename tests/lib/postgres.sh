@@ -1,12 +1,11 @@
-# A PostgreSQL for the tests: a cluster in a new directory, without
-# TCP, which no other cluster of the machine has to do with. It syncs, because
-# Kindex refuses a database that does not.
+# PostgreSQL for tests: a cluster in a new directory, without TCP and independent of other
+# clusters of the machine. Its fsync is on, because Kindex refuses a database without it.
 #
 #   postgres_start DIRECTORY     makes and starts it; sets and exports KX_POSTGRES
 #   postgres_new DIRECTORY       makes it
-#   postgres_stop                stops it, with what it was doing
-#   postgres_url NAME            the URL of a database, in $found
-#   postgres_database NAME       makes a new database, and the same
+#   postgres_stop                stops it and cancels its transactions
+#   postgres_url NAME            sets $found to the URL of a database
+#   postgres_database NAME       makes a new database, and sets $found to its URL
 
 . "$(dirname "${BASH_SOURCE[0]}")/../../deploy/postgres.sh"
 postgres_options=(-c shared_buffers=16MB -c max_connections=200)

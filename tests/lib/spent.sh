@@ -1,7 +1,5 @@
-# What the processors have spent on the children of this shell that have ended,
-# in whole seconds, is left in $spent. The file is a place for what `times` says.
-#
-#   read_spent FILE
+# read_spent FILE: sets $spent to the processor time, in whole seconds, of the ended children
+# of this shell. FILE is for the output of `times`.
 read_spent() {
     times >"$1"
     # shellcheck disable=SC2034 # for the caller

@@ -1,5 +1,4 @@
-/* A store in a fresh directory for tests, with calls that wait for the answer.
- */
+/* A store in a new directory, and calls that wait for their results. */
 #ifndef TEST_STORE_H
 #define TEST_STORE_H
 
@@ -34,8 +33,8 @@ void test_store_new(struct test_store *test);
 void test_store_new_at(struct test_store *test, const char *place);
 void test_store_remove(struct test_store *test);
 
-/* The storage alone, of a store that is closed: its writer has the tables for
- * itself, and its keeper writes checkpoints, as long as it is open. */
+/* Opens the storage of a closed store without the store, so that the test
+ * itself can write its tables. */
 struct env *test_env(struct test_store *test, void *mem);
 
 /* Puts a row into the storage's table of the catalog; not flushed. */
@@ -44,11 +43,11 @@ void test_put(struct env *env, const char *key, struct kx_slice value);
 /* Waits until the store has written a checkpoint. */
 void test_wait_for_checkpoint(struct test_store *test);
 
-/* Writes a row past everything, into a store that is closed. */
+/* Writes a row straight into the tables of a closed store. */
 void test_write(struct test_store *test, void *mem,
                 const struct row_write *write);
 
-/* Removes a file, or a directory with all that is in it. */
+/* Removes a file, or a directory with its contents. */
 void test_remove(const char *path);
 
 /* Waits until *done, the owner of a ticket, is true. */
@@ -71,16 +70,16 @@ enum kx_status test_set(struct test_store *test, void *mem, const char *key,
                         const char *value);
 enum kx_status test_delete(struct test_store *test, void *mem, const char *key);
 
-/* Sets the entry to 1 for as long as it is earlier than that. */
+/* Sets the entry to 1, with an expiry. */
 enum kx_status test_set_until(struct test_store *test, void *mem,
                               const char *key, int64_t expires_at_ms);
 
-/* Sets so many entries [prefix,first] ... in one commit to what value_of says,
- * which may take its text from mem. */
+/* Sets the entries [prefix,first] to [prefix,first + count - 1] in one commit,
+ * to the texts that value_of returns, which may be allocated in mem. */
 void test_fill(struct test_store *test, const char *prefix, int first,
                int count, const char *(*value_of)(void *mem, int n));
 
-/* How many entries a scan of the whole range shows in one view. */
+/* Returns the number of entries that a scan of the range shows in one view. */
 size_t test_count(struct test_store *test, const struct kx_range *range);
 
 /* Declares and drops an index; neither waits for its rows. */
@@ -91,7 +90,8 @@ enum kx_status test_drop(struct test_store *test, void *mem, const char *name);
 /* An index by_n with one entry to build it from. */
 void test_declare_by_n(struct test_store *test, void *mem);
 
-/* What is known about an index; its texts may be gone. */
+/* Reads the state of an index. Texts in info_out are valid only in the view, so
+ * do not use them. */
 enum kx_status test_index(struct test_store *test, const char *name,
                           struct kx_index_info *info_out);
 

@@ -16,8 +16,8 @@ add_count() {
     failed=$((failed + bad))
 }
 
-# reasons OUTPUT: the lines of the file that name a failure, each with the two after it,
-# then the end of the file.
+# reasons OUTPUT: prints each line of the file that names a failure, with the two lines
+# after it, and the end of the file.
 reasons() {
     local names='^ *(found: |FAILED|attempt [0-9]|(first: )?✖|[A-Za-z]*Error( \[|:|$)|unsteady: )'
     grep -aE -A 2 "$names"'|\[  (FAILED|ERROR ) |Sanitizer: |runtime error: |exit code [1-9]' "$1" |

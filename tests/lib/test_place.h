@@ -1,9 +1,9 @@
-/* Where files of a test lie that need not outlive it. */
+/* A place for temporary files of tests. */
 #ifndef TEST_PLACE_H
 #define TEST_PLACE_H
 
-/* A directory in memory, if there is room for many stores, else on the disk,
- * where each sync takes its time. */
+/* Returns a directory in memory if it has room for many stores, else one on
+ * disk, where syncs are slower. */
 const char *test_place(void);
 
 #endif

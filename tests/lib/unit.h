@@ -1,5 +1,5 @@
-/* What a unit test begins with: cmocka, and a talloc context that must be as
- * empty after the test as it was before. */
+/* Registers unit tests with cmocka, and gives them a talloc context that must
+ * be empty at the end, files of tests/data and repeatable random numbers. */
 #ifndef UNIT_H
 #define UNIT_H
 
@@ -13,8 +13,8 @@
 #include <cmocka.h>
 #include <talloc.h>
 
-/* TEST(name) { ... } is a test of this program; TEST_WITH one whose setup and
- * teardown come after its name. They run in the order of the file. */
+/* TEST(name) { ... } defines a test of this program, TEST_WITH one with a setup
+ * and a teardown. Tests run in the order of the file. */
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 #define TEST_WITH(name, begin, finish)                                         \
     static void name(void **state);                                            \
@@ -24,7 +24,7 @@
     }                                                                          \
     static void name(void **state __attribute__((unused)))
 
-/* A line of a file whose tests share what one setup makes before the first. */
+/* Once in a file: a setup before its first test, a teardown after its last. */
 #define TESTS_SHARE(begin, finish)                                             \
     __attribute__((constructor)) static void share(void)                       \
     {                                                                          \
@@ -35,23 +35,22 @@ void unit_share(CMFixtureFunction begin, CMFixtureFunction finish);
 void unit_add(const char *name, int line, CMUnitTestFunction test,
               CMFixtureFunction begin, CMFixtureFunction finish);
 
-/* Setup of a test: *state becomes its memory. */
+/* Setup: *state becomes the memory of the test. */
 int memory_open(void **state);
 
-/* Teardown: all that the test made must be freed. */
+/* Teardown: fails unless the test has freed all memory below *state. */
 int memory_close(void **state);
 
-/* Path of a file of tests/data; the caller's buffer holds it. */
+/* Writes the path of a file of tests/data into out, and returns out. */
 const char *data_path(const char *name, char *out, size_t size);
 
-/* Random numbers that can be had again: prints the seed, which KX_TEST_SEED=n
- * sets. */
+/* Returns a seed and prints it; KX_TEST_SEED=n repeats a run with that seed. */
 uint64_t random_seed(const char *test);
 
-/* The next one (splitmix64). */
+/* Returns the next random number (splitmix64). */
 uint64_t random_next(uint64_t *seed);
 
-/* One of 0 .. limit - 1. */
+/* Returns a random number from 0 to limit - 1. */
 size_t random_below(uint64_t *seed, size_t limit);
 
 #endif

@@ -1,9 +1,9 @@
-# Words for stories about data of an earlier program: tests/data/$version.tar.gz, made
+# Functions for stories about data of an earlier program: tests/data/$version.tar.gz, made
 # by tests/http/upgrade_data.js.
 #
-#   unpack                what is in it is in $old
-#   same_answers FILE     the server answers what that program answered
-#   wrong                 names of indexes in which verification finds something
+#   unpack                unpacks it into $old
+#   same_answers FILE     checks that the server answers what that program answered
+#   wrong                 prints the names of indexes in which a verification finds damage
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../http" && pwd)
 
 unpack() {

@@ -1,5 +1,5 @@
-/* What holds for any bytes of a V8 value: nothing beyond
- * them is read, and what passes the check is shown and read again. */
+/* Properties of any bytes that may be a V8 value: no byte beyond them is read,
+ * and a valid value reads back from the JSON that shows it. */
 #ifndef V8_HOLDS_H
 #define V8_HOLDS_H
 
@@ -13,8 +13,7 @@
  * the same value. */
 void v8_shows(const struct kx_value *value, void *memory);
 
-/* Fails unless all of that holds. Returns whether the bytes are a valid value.
- */
+/* Fails unless both properties hold. Returns true if the bytes are valid. */
 bool v8_holds(struct kx_slice bytes, void *memory);
 
 #endif

@@ -7,16 +7,17 @@
 #include "kindex.h"
 #include "unit.h"
 
-/* A file of tests/data; the caller owns it. Fails when it cannot be read. */
+/* Reads a file of tests/data, which the caller then owns; fails if it cannot.
+ */
 json_t *vectors_load(const char *name);
 
-/* A string of the vector, or NULL. */
+/* Returns a string of the vector, or NULL. */
 const char *vector_text(const json_t *vector, const char *name);
 
-/* Appends the bytes that the hex digits are. */
+/* Appends bytes given as hexadecimal digits. */
 void add_hex(struct kx_buffer *out, const char *hex);
 
-/* The bytes of `hex` alone, which out then holds. */
+/* Replaces the contents of out by the bytes of hex, and returns them. */
 struct kx_slice from_hex(struct kx_buffer *out, const char *hex);
 
 /* A value of those bytes, which are not copied. */

@@ -1,5 +1,5 @@
-/* Indexes of four forms over the same entries, their verification, and rows
- * that are changed without the store's knowledge. */
+/* Indexes of four forms over the same entries, their verification, and damage
+ * to rows that is planted without the store. */
 #ifndef VERIFYING_H
 #define VERIFYING_H
 
@@ -13,18 +13,18 @@ void set(struct story *s, int n, int a);
  * own value. */
 void fill(struct story *s, int count);
 
-/* Orders a verification; does not wait for its end. */
+/* Starts a verification and does not wait for it. */
 enum kx_status begin_verification(struct story *s, const char *index,
                                   bool repair);
 
-/* What is known about the last verification, which may be running; all zero
- * without any. */
+/* Returns the report of the last verification, which may be running, or zeros
+ * if there was none. */
 struct kx_verification report(struct story *s, const char *index);
 
 /* Verifies the index, waits for the end, and returns the report. */
 struct kx_verification verify(struct story *s, const char *index, bool repair);
 
-/* Fails unless the report counts just these. */
+/* Fails unless the report has exactly these counts. */
 void expect(const struct kx_verification *report, uint64_t missing,
             uint64_t dangling, uint64_t stale, uint64_t duplicate);
 

@@ -1,5 +1,4 @@
-/* A watching client, in tests: a watch, its ticket, and whether that was
- * answered.
+/* A watching client: a watch, its ticket, and whether the ticket was answered.
  */
 #ifndef TESTS_WAITER_H
 #define TESTS_WAITER_H
@@ -12,18 +11,18 @@ struct waiter {
     bool told;
 };
 
-/* Teardown as finish; the watches are gone before their store. */
+/* Teardown: closes the watches, then does what finish does. */
 int finish_watches(void **state);
 
-/* A watch on one key or two. */
+/* Opens a watch of one key, or of two (else NULL). */
 void open_waiter(struct story *s, struct waiter *waiter, const char *one,
                  const char *two);
 
 /* Asks for the next change; KX_OK: the ticket will be answered. */
 enum kx_status wait_for(struct waiter *waiter);
 
-/* is_told waits for the answer; is_not_told cancels, and fails if it had come.
- */
+/* is_told waits for the answer; is_not_told cancels the ticket, and fails if it
+ * was answered already. */
 void is_told(struct story *s, struct waiter *waiter);
 void is_not_told(struct story *s, struct waiter *waiter);
 

@@ -1,7 +1,7 @@
-# Watches in stories (server-sent events of GET /watch), after http.sh.
+# Watches in stories (server-sent events of GET /watch). Source it after http.sh.
 
-# A watch in the background, whose events go to $work/events. watch QUERY
-# [CURL-OPTION...]
+# watch QUERY [CURL-OPTION...]: starts a watch in the background, which writes its events to
+# $work/events, and waits for the first event.
 watch() {
     : >"$work/events"
     curl --globoff --silent --no-buffer "${@:2}" "$url/watch?$1" \
