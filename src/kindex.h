@@ -48,6 +48,7 @@
 #include "kindex/adoption.h"
 #include "kindex/verification.h"
 #include "kindex/query.h"
+#include "kindex/discover.h"
 
 /* Other services of an open store. */
 #include "kindex/watch.h"

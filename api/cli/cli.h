@@ -30,7 +30,7 @@ enum cli_output {
     CLI_JSON,
     CLI_TABLE,
     CLI_RAW,
-    CLI_DECLARATIONS /* index ls only */
+    CLI_DECLARATIONS /* index ls and index discover only */
 };
 
 /* A parsed command line. The texts lie in argv and the environment. */
@@ -185,6 +185,7 @@ int cli_index_show(struct cli *cli);
 int cli_index_get(struct cli *cli);
 int cli_index_watch(struct cli *cli);
 int cli_index_verify(struct cli *cli);
+int cli_index_discover(struct cli *cli);
 int cli_index_migrate(struct cli *cli);
 int cli_index_pause(struct cli *cli);
 int cli_index_resume(struct cli *cli);

@@ -247,7 +247,8 @@ static bool read_output(struct cli *cli)
         if (strcmp(cli->output, NAMES[form]) == 0)
             cli->form = form;
     if (strcmp(cli->output, "declarations") == 0 &&
-        strcmp(cli->command->name, "index ls") == 0)
+        (strcmp(cli->command->name, "index ls") == 0 ||
+         strcmp(cli->command->name, "index discover") == 0))
         cli->form = CLI_DECLARATIONS;
     if (cli->form == CLI_DEFAULT)
         cli_misuse(cli, "--output: \"%s\" is not json, table or raw",

@@ -55,4 +55,10 @@ handler_fn index_verify;
 /* GET /indexes/{name}/verify: the result of the last comparison. */
 handler_fn index_verification;
 
+/* ---- index_discover.c -------------------------------------------------- */
+
+/* POST /indexes/discover: the indexes that an application keeps by hand, with
+ * their declarations and faults. */
+handler_fn index_discover;
+
 #endif

@@ -9,6 +9,7 @@
 #include "rest/answer.h"
 #include "indexes/index_find.h"
 #include "http/problem.h"
+#include "rest/indexjson.h"
 #include "rest/query_params.h"
 
 /* Returns the percentage of a verification: at most 99 until it has ended. */
@@ -20,30 +21,6 @@ static double percent(const struct kx_verification *report)
                       ? 0
                       : 100.0 * (double)report->done / (double)report->total;
     return part > 99 ? 99 : part;
-}
-
-static void write_key(const char *name, const struct kx_sample *key,
-                      struct kx_buffer *out)
-{
-    if (key->size == 0)
-        return;
-    kx_add_text(out, name);
-    kx_key_to_json(kx_slice(key->key, key->size), out);
-}
-
-static void write_samples(const struct kx_verification *report, int damage,
-                          bool *some, struct kx_buffer *out)
-{
-    for (size_t i = 0; i < report->sample_counts[damage]; i++) {
-        const struct kx_damaged *sample = &report->samples[damage][i];
-        kx_add_text(out, *some ? ",{\"damage\":\"" : "{\"damage\":\"");
-        kx_add_text(out, kx_damage_text((enum kx_damage)damage));
-        kx_add_byte(out, '"');
-        write_key(",\"indexKey\":", &sample->index_key, out);
-        write_key(",\"key\":", &sample->key, out);
-        kx_add_byte(out, '}');
-        *some = true;
-    }
 }
 
 static void write_progress(const struct kx_verification *report,
@@ -81,7 +58,8 @@ static void write_report(const struct kx_verification *report,
              (unsigned long long)report->mended);
     kx_add_text(out, text);
     for (int damage = 0; damage < KX_DAMAGES; damage++)
-        write_samples(report, damage, &some, out);
+        indexjson_write_damaged((enum kx_damage)damage, report->samples[damage],
+                                report->sample_counts[damage], &some, out);
     kx_add_text(out, "]}");
 }
 

@@ -337,3 +337,29 @@ void indexjson_write_preview(const struct kx_preview *preview, bool counted,
         write_adoption(adoption, out);
     kx_add_byte(out, '}');
 }
+
+/* ---- Damage ------------------------------------------------------------- */
+
+static void write_key(const char *name, const struct kx_sample *key,
+                      struct kx_buffer *out)
+{
+    if (key->size == 0)
+        return;
+    kx_add_text(out, name);
+    kx_key_to_json(kx_slice(key->key, key->size), out);
+}
+
+void indexjson_write_damaged(enum kx_damage damage,
+                             const struct kx_damaged *samples, size_t count,
+                             bool *some_inout, struct kx_buffer *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        kx_add_text(out, *some_inout ? ",{\"damage\":\"" : "{\"damage\":\"");
+        kx_add_text(out, kx_damage_text(damage));
+        kx_add_byte(out, '"');
+        write_key(",\"indexKey\":", &samples[i].index_key, out);
+        write_key(",\"key\":", &samples[i].key, out);
+        kx_add_byte(out, '}');
+        *some_inout = true;
+    }
+}

@@ -36,4 +36,10 @@ void indexjson_write_preview(const struct kx_preview *preview, bool counted,
                              const struct kx_adoption *adoption,
                              struct kx_buffer *out);
 
+/* Appends examples of one kind of damage as elements of an array. *some_inout:
+ * whether the array has elements. */
+void indexjson_write_damaged(enum kx_damage damage,
+                             const struct kx_damaged *samples, size_t count,
+                             bool *some_inout, struct kx_buffer *out);
+
 #endif

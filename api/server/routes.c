@@ -46,6 +46,7 @@ static const struct route ROWS[] = {
     {METHOD_GET,    "/indexes",                  "listIndexes",     SCOPE_READ,  BODY_NONE,     index_list, 0},
     {METHOD_POST,   "/indexes",                  "declareIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_declare, COMMITS},
     {METHOD_PUT,    "/indexes",                  "declareIndexes",  SCOPE_INDEX, BODY_ENVELOPE, index_declare_set, COMMITS},
+    {METHOD_POST,   "/indexes/discover",         "discoverIndexes", SCOPE_LIST,  BODY_NONE,     index_discover, 0},
     {METHOD_GET,    "/indexes/{name}",           "getIndex",        SCOPE_READ,  BODY_NONE,     index_show, 0},
     {METHOD_DELETE, "/indexes/{name}",           "dropIndex",       SCOPE_INDEX, BODY_NONE,     index_drop, COMMITS},
     {METHOD_PATCH,  "/indexes/{name}",           "migrateIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_migrate, COMMITS},

@@ -179,6 +179,9 @@ for (const path of [`/list?start=${json(["a", "zz"])}&end=${json(["a\0a"])}`, "/
   row("patchEntries", "PATCH", path, { route: "write", needs: all, ok: 200, body: '{"x":1}' });
 row("snapshotRead", "POST", "/v2/snapshot_read", { type: "application/x-protobuf", needs: [["list", []]], ok: 200,
   body: range(encode(["a", "k"]), Buffer.from([255]), 9) });
+row("discoverIndexes", "POST", "/indexes/discover", { route: "list", needs: [["list", []], ["read", []]], ok: 200 });
+row("discoverIndexes", "POST", "/indexes/discover?prefix=a", { route: "list", ok: 200,
+  needs: [["list", ["a"]], ["read", ["a"]]] });
 row("explainList", "POST", "/explain", { route: "list", needs: [["list", []]], ok: 200, body: '{"prefix":[]}' });
 
 // Indexes: ia and xa are declared for ["a"], ib for ["b"]; there is no ix. A

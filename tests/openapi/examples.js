@@ -149,6 +149,7 @@ resumeIndex resumed
 throttleIndex free
 getVerification no-verification
 verifyIndex color
+discoverIndexes email
 dropIndex color
 declareIndex totals
 commitAtomic take

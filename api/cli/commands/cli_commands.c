@@ -46,6 +46,8 @@ static const struct cli_command COMMANDS[] = {
      "FIELDs, as for index add, replace the fields of the index. --where null removes\nits condition, --missing skip restores the default.", ASKS},
     {"index verify", "NAME", "compare an index with its entries", "repair", 1, 1, cli_index_verify,
      "Reads and writes continue meanwhile. Exit status 0 if the index is correct or was\nrepaired, otherwise 4.", ASKS},
+    {"index discover", "[PREFIX]", "find indexes that an application keeps by hand", "", 0, 1, cli_index_discover,
+     "Finds entries that are an index of others, and how many of them are right; it\nchanges nothing. -o declarations prints the file that index apply takes: the\ndeclared indexes adopt the entries. Exit status 4 if an entry is wrong.", ASKS},
     {"index pause", "NAME", "pause the build of an index", "", 1, 1, cli_index_pause, NULL, ASKS},
     {"index resume", "NAME", "resume the build of an index", "", 1, 1, cli_index_resume, NULL, ASKS},
     {"index throttle", "NAME N", "limit the build of an index to N entries per second", "", 2, 2, cli_index_throttle, "null in place of N removes the limit.", ASKS},
