@@ -398,10 +398,12 @@ struct index_before {
     struct declaration *declaration;
     struct row_form form;
     uint32_t replaces;
+    uint64_t history;
     uint64_t entries;
     uint64_t conflicts;
     struct build_progress build;
     struct throttle pace;
+    char failure[KX_DETAIL_MAX];
 };
 
 /* The old values of the catalog. Only the indexes that the batch names are
@@ -515,10 +517,12 @@ static void note(const struct index *index, struct index_before *before)
     before->declaration = index->declaration;
     before->form = index->form;
     before->replaces = index->replaces;
+    before->history = index->history;
     before->entries = index->entries;
     before->conflicts = index->conflicts;
     before->build = index->build;
     before->pace = index->pace;
+    memcpy(before->failure, index->failure, sizeof before->failure);
 }
 
 static void put_back(struct index *index, const struct index_before *before)
@@ -527,10 +531,12 @@ static void put_back(struct index *index, const struct index_before *before)
     index->declaration = before->declaration;
     index->form = before->form;
     index->replaces = before->replaces;
+    index->history = before->history;
     index->entries = before->entries;
     index->conflicts = before->conflicts;
     index->build = before->build;
     index->pace = before->pace;
+    memcpy(index->failure, before->failure, sizeof index->failure);
 }
 
 /* While an index is dropped its build progress counts the freed entries. */

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "commit/store_state.h"
 #include "plan/plan.h"
 
 enum kx_status __real_plan_expire(struct plan *plan, struct kx_slice key,
@@ -20,6 +21,7 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
 
 static atomic_bool starving;    /* no buffer gets any room */
 static atomic_bool keeping;     /* no entry can be removed */
+static atomic_bool refusing;    /* no rows can be written */
 static atomic_int removals;     /* tried */
 static atomic_int expiries = 2; /* the first one of a test fails */
 
@@ -45,7 +47,7 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
 {
     bool removes = writes[0].type == ROW_DELETE;
     atomic_fetch_add(&removals, removes);
-    return removes && atomic_load(&keeping)
+    return (removes && atomic_load(&keeping)) || atomic_load(&refusing)
                ? KX_NO_MEMORY
                : __real_txn_apply(env, writes, count, order);
 }
@@ -127,6 +129,61 @@ TEST_WITH(writer_works_after_lack_of_memory, begin, finish)
     atomic_store(&starving, false);
     assert_int_equal(status, KX_NO_MEMORY);
     assert_int_equal(test_commit(&s->test, &fed), KX_OK);
+}
+
+static const char BY_EMAIL[] =
+    "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
+    "\"unique\":true,\"missing\":\"error\",\"adopt\":true}";
+
+/* Declares an index that adopts the entries of some users in one step, and
+ * fails in a later one because the last user has no e-mail. */
+static const struct index *fail_adoption(struct story *s)
+{
+    enum { USERS = 4200, PACE = 20000 };
+    for (int n = 0; n < USERS; n++) {
+        const char *key = talloc_asprintf(s->mem, "[\"users\",%d]", n);
+        const char *email = talloc_asprintf(s->mem, "[\"by_email\",%d]", n);
+        const char *id = talloc_asprintf(s->mem, "%d", n);
+        bool last = n == USERS - 1;
+        test_set(&s->test, s->mem, key,
+                 last ? "{}" : talloc_asprintf(s->mem, "{\"email\":%d}", n));
+        if (!last)
+            test_set(&s->test, s->mem, email, id);
+    }
+    struct kx_commit paused = {.command.kind = KX_DECLARE_INDEX,
+                               .command.declaration = kx_text(BY_EMAIL),
+                               .command.pace.paused = true,
+                               .memory = s->mem};
+    struct kx_commit steps = {.command.kind = KX_PACE_INDEX,
+                              .command.index_name = kx_text("by_email"),
+                              .command.pace = {.sets_paused = true,
+                                               .sets_limit = true,
+                                               .per_second = PACE},
+                              .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &paused), KX_OK);
+    assert_int_equal(test_commit(&s->test, &steps), KX_OK);
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    for (; info.state == KX_INDEX_BUILDING; usleep(1000))
+        test_index(&s->test, "by_email", &info);
+    assert_int_equal(info.state, KX_INDEX_FAILED);
+    return catalog_find(s->test.store->catalog, kx_text("by_email"));
+}
+
+/* Otherwise the index would lack the reason of its failure, and its followers
+ * would be told that changes are missing. */
+TEST_WITH(index_keeps_its_failure_when_its_restart_fails, begin, finish)
+{
+    struct story *s = *state;
+    const struct index *index = fail_adoption(s);
+    uint64_t history = index->history;
+    const char *reason = talloc_strdup(s->mem, index->failure);
+    assert_true(index_adopts(index));
+    atomic_store(&refusing, true);
+    assert_int_equal(test_declare(&s->test, s->mem, BY_EMAIL), KX_NO_MEMORY);
+    atomic_store(&refusing, false);
+    assert_true(index->history == history);
+    assert_string_not_equal(reason, "");
+    assert_string_equal(index->failure, reason);
 }
 
 /* It pauses after a failure, while commits continue. */
