@@ -88,8 +88,8 @@ static bool random_index(struct world *world, size_t number)
                         (const char *)text.data) == KX_OK;
 }
 
-/* Until no index is being built and the rows of dropped ones are freed, which
- * an estimate would count; the writer works all the time. */
+/* Waits until no index is being built and the rows of dropped indexes, which
+ * an estimate would count, are freed. */
 static void wait_settled(struct test_store *test)
 {
     struct kx_index_info info;
@@ -121,7 +121,7 @@ static enum kx_status next_entry(struct kx_reader *reader, bool several,
                    : kx_scan_next(reader, entry);
 }
 
-/* What a match asks for, as a list of ranges. */
+/* The ranges that a query asks for. */
 struct asked_ranges {
     struct kx_ranges ranges;
     struct kx_list_range list[KX_RANGES_MAX];

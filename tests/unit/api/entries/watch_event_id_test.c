@@ -1,4 +1,4 @@
-/* What a client has seen, as text and back. */
+/* The id of a watch's event is written and read back. */
 #include "entries/watch.h"
 #include "unit.h"
 

@@ -104,7 +104,8 @@ TEST_WITH(disconnected_client_leaves_no_exchange_when_workers_read,
     leave_all();
 }
 
-/* What its rights depend on is read in further sections. */
+/* The rights of this token depend on stored rows, which take further sections
+ * to read. */
 TEST_WITH(disconnected_client_with_some_rights_leaves_no_exchange, begin_house,
           finish_house)
 {

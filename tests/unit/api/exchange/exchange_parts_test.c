@@ -27,7 +27,8 @@ static struct exchange *send_lines(void)
     return exchange;
 }
 
-/* What the protocol side would send next, as a text; empty when it parks. */
+/* Returns the text that the protocol side would send next, or "" when it
+ * parks. */
 static const char *next(struct exchange *exchange, enum exchange_chunk *how)
 {
     char text[1024];

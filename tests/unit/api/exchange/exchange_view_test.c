@@ -77,7 +77,7 @@ TEST_WITH(streamed_list_parks_until_the_view_opens, begin_house, finish_house)
     exchange_end(exchange);
 }
 
-/* Its client is gone: the writer need not wait for it. */
+/* The client of the read is gone, so the writer need not wait for the read. */
 TEST_WITH(cancelled_read_does_not_hold_up_the_writer, begin_house, finish_house)
 {
     struct view *view = &house->test.store->view;
@@ -91,8 +91,8 @@ TEST_WITH(cancelled_read_does_not_hold_up_the_writer, begin_house, finish_house)
     assert_int_equal(atomic_load(&view->retries), 0);
 }
 
-/* It may write everything and read nothing. What its commit reads depends on
- * the declared indexes. */
+/* The token may write everything and read nothing. Which rights its commit
+ * needs depends on the declared indexes. */
 TEST_WITH(commit_waits_for_view_to_look_up_its_rights, begin_house,
           finish_house)
 {
@@ -123,7 +123,7 @@ TEST_WITH(removal_by_index_waits_for_view, begin_house, finish_house)
     assert_reply(exchange, 404, "index-not-found");
 }
 
-/* With all rights nothing has to be looked up before the commit. */
+/* A token with all rights needs no look-up before its commit. */
 TEST_WITH(commit_by_value_with_all_rights_needs_no_view, begin_house,
           finish_house)
 {

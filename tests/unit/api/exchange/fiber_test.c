@@ -78,7 +78,8 @@ TEST_WITH(ended_fiber_leaves_its_stack_to_the_next, open_pool, close_pool)
     fiber_drop(fiber);
 }
 
-/* Its frames are never left: the sanitizers must not take them for live. */
+/* The fiber never returns from its frames, so the sanitizers must be told that
+ * they are dead. */
 TEST_WITH(dropped_fiber_never_continues, open_pool, close_pool)
 {
     for (int i = 0; i < 3; i++) {
@@ -198,7 +199,8 @@ TEST_WITH(request_without_a_stack_gets_503, begin_house, finish_house)
     assert_reply(get("/livez", EXCHANGE_REPLY), 200, "");
 }
 
-/* As much as while it is parked, and nothing later. */
+/* The memory of a stack is counted while its handler is parked, and no longer.
+ */
 TEST_WITH(parked_handler_counts_its_stack, begin_house, finish_house)
 {
     atomic_uint_fast64_t *bytes = &house->service.counters.body_bytes;

@@ -32,7 +32,7 @@ TEST_WITH(cached_entry_is_answered_by_the_loop, begin_one_worker, finish_house)
     view_apply_cancel(view);
 }
 
-/* Also while a change of the catalog keeps readers of memory out. */
+/* The change of the catalog keeps even reads of cached entries out. */
 TEST_WITH(loop_never_waits_for_a_batch_that_publishes, begin_one_worker,
           finish_house)
 {
@@ -144,8 +144,8 @@ TEST_WITH(gets_beyond_the_queue_are_refused_at_once, begin_one_worker,
     send_too_many("/kv/none");
 }
 
-/* Its client is gone while the worker has it: the core must not be left with
- * the ticket of the watch that the slice opens then. */
+/* The client leaves while a worker opens the watch: the core must not keep its
+ * ticket. */
 TEST_WITH(watch_whose_client_left_is_closed, begin_one_worker, finish_house)
 {
     char chunk[512];

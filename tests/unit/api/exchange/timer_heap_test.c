@@ -37,7 +37,7 @@ TEST(timer_heap_always_has_the_earliest_first)
     }
 }
 
-/* As a loop does it: the first is taken and set again, later. */
+/* Takes the first alarm and sets it again, later, as a loop does. */
 TEST(timer_heap_returns_alarms_in_order)
 {
     static struct alarm all[COUNT];

@@ -46,7 +46,7 @@ static const char *get_totals(const char *if_none_match, int status,
     return tag;
 }
 
-/* One that stays, and one that expires. */
+/* Stores one entry that stays and one that expires. */
 static int begin_totals(void **state)
 {
     begin_house(state);

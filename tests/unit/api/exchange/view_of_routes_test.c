@@ -17,7 +17,8 @@
 #include "exchange/fiber.h"
 #include "server/routes.h"
 
-/* Only calls on the loop's thread count: the writer and its jobs may wait. */
+/* Calls are counted on the loop's thread only, because the writer and its jobs
+ * may wait. */
 static _Thread_local bool on_loop;
 static bool shut;       /* the next attempt to get a view fails */
 static unsigned waited; /* views begun that were not held */
@@ -136,7 +137,7 @@ static void note_token(const struct exchange *exchange)
              (const char *)id.data + 1);
 }
 
-/* What became of a request from its beginning to its end. */
+/* The course of one request. */
 struct sent {
     int status;
     const struct route *route;
@@ -241,7 +242,7 @@ TEST_WITH(no_route_waits_for_a_view_if_caller_has_all_rights, begin_unheld,
                   FIBER_KEPT);
 }
 
-/* Its rights depend on the declared indexes. */
+/* The rights of this token depend on the declared indexes. */
 TEST_WITH(no_route_waits_for_a_view_if_caller_has_some_rights, begin_unheld,
           finish_house)
 {
@@ -259,8 +260,7 @@ static int begin_unheld_beside(void **state)
     return begin_beside(state);
 }
 
-/* Where read workers do what needs a view the loop's thread does not even try.
- */
+/* If workers read, the loop's thread never tries to open a view. */
 TEST_WITH(loop_tries_no_view_when_workers_read, begin_unheld_beside,
           finish_house)
 {

@@ -316,8 +316,8 @@ TEST_WITH(unwatchable_socket_ends_only_its_own_transfer, begin_nodes,
     exchange_end(watch);
 }
 
-/* What is left of the pool that a request's memory begins with is not limited.
- */
+/* Uses up the pool in which a request's memory begins, because allocations
+ * from it have no limit. */
 static void *fill(void *memory)
 {
     void *filled = talloc_new(memory);

@@ -1,4 +1,4 @@
-/* What a value of Prefer says about waiting. */
+/* Prefer: wait=N, and other preferences. */
 #include "http/accept.h"
 #include "unit.h"
 

@@ -7,7 +7,7 @@
 
 enum { SPLITS = 60, MUTATIONS = 60000 };
 
-/* What became of a stream. */
+/* The verdict on a stream. */
 struct outcome {
     enum framing_fault fault;
     size_t passed; /* bytes that were passed on */
@@ -156,8 +156,8 @@ TEST(framing_fault_is_final)
     assert_int_equal(fault, FRAMING_BAD_LINE_END);
 }
 
-/* Where the name of a Cookie header ends; never within a body, and not where it
- * is split over two pieces. */
+/* The framing reports where the name of a Cookie header ends, but none within
+ * a body or split over two pieces. */
 TEST(framing_finds_names_of_cookie_headers)
 {
     static const struct {
@@ -218,8 +218,8 @@ static size_t plan_mutate(uint8_t *stream, size_t size)
     return size + 1;
 }
 
-/* Also compares the short way for usual requests, which is taken for a whole
- * head, with the state machine, which takes a byte at a time. */
+/* A whole head takes the fast path for usual requests, single bytes take the
+ * state machine: both must agree. */
 TEST(mutated_streams_get_same_verdict_in_any_split)
 {
     uint8_t stream[1100];

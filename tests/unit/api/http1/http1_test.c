@@ -9,8 +9,8 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
-/* Its number cannot be watched, as that of any connection when the system has
- * no memory left for that: the library finds out when it has taken it. */
+/* epoll rejects the descriptor, as it does when the system lacks memory; the
+ * library notices after it has accepted the connection. */
 TEST(connection_that_epoll_rejects_is_not_counted)
 {
     static const struct options options = {.connections_max = 2,

@@ -50,7 +50,8 @@ TEST_WITH(pool_blocks_of_both_ends_never_overlap, make, end)
     assert_non_null(MHD_pool_allocate(*state, 0, false));
 }
 
-/* What it has to do with, the library then asks of the front. */
+/* The library then frees as many bytes at the front of the pool and tries
+ * again. */
 TEST_WITH(pool_try_alloc_reports_missing_bytes, make, end)
 {
     size_t missing = 7;

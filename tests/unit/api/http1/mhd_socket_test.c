@@ -388,7 +388,7 @@ TEST_WITH(lines_replace_blank_line, open_pair, close_pair)
     }
 }
 
-/* What an receiver is given. */
+/* Notes what the receiver gets. */
 static void take(void *receiver, const struct connection *connection)
 {
     *(int *)receiver = connection->fd;

@@ -1,4 +1,4 @@
-/* What KV Connect refuses, how it says so, and how much it takes. */
+/* Refusals of KV Connect, their texts, and its limits. */
 #include "kvconnect/kvconnect.h"
 #include "kvconnect_call.h"
 

@@ -53,8 +53,8 @@ static void note_stamp(struct stamps *stamps, const char *path,
     set_stamp(stamps->here[stamps->count++], here + 8);
 }
 
-/* What the recorded server answered, with the stamps of this run, and V8 values
- * in the version that Node reads as well. */
+/* Returns the recorded answer with the versionstamps of this run, and with V8
+ * values in the version that Node reads, too. */
 static char *expected(void *mem, const struct stamps *stamps,
                       const char *recorded)
 {

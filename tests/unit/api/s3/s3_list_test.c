@@ -1,5 +1,5 @@
-/* What is taken from a list of objects. The Makefile puts __wrap_X where the
- * core calls X: the reply is made here. */
+/* Lists of objects. The Makefile puts __wrap_X where the core calls X: the
+ * reply is made here. */
 #include "kindex.h"
 #include "unit.h"
 

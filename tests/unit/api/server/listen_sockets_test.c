@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* That many of the next calls for a certain port fail. */
+/* Number of next calls of bind for a certain port that fail. */
 static int taken;
 
 int bind(int fd, const struct sockaddr *address, socklen_t size)
@@ -50,7 +50,7 @@ static uint16_t port_of(int fd)
     return address_port(&address);
 }
 
-/* One port for all sockets, and as many sockets as there should be. */
+/* Fails unless each loop has a socket for each address, all on one port. */
 static void has(size_t loops, size_t addresses)
 {
     uint16_t port = address_port(&sockets.bound.all[0]);

@@ -24,7 +24,7 @@ static bool see(void *target, const struct log_mark *mark)
     return true;
 }
 
-/* What a client writes lies in the log, too. */
+/* The log also holds the values of clients, which may look like a mark. */
 TEST_WITH(value_that_looks_like_a_mark_is_not_a_log_mark, begin, finish_archive)
 {
     struct story *s = *state;
@@ -272,8 +272,8 @@ TEST_WITH(restore_uses_last_base_after_clock_was_set_back, begin,
     assert_int_equal(restore.at_ms, 1700000000000);
 }
 
-/* Where the directory should be there is something else, for the time being:
- * nothing is taken out of the data directory, and no log file is lost. */
+/* A file is in the place of the archive's directory for a while: nothing is
+ * removed from the data directory, and no log file is lost. */
 TEST_WITH(store_opens_without_reachable_archive, begin, finish_archive)
 {
     struct story *s = *state;

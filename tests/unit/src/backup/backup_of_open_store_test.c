@@ -6,8 +6,8 @@
 #include "bdb/page_check.h"
 #include "store.h"
 
-/* Each large entry has a page to itself, and these pages are the last of the
- * file. */
+/* Each large entry has its own page, and these pages are the last of the file.
+ */
 enum { ENTRIES = 100, LARGE = 40, LARGE_BYTES = 3000, CUT = 8 };
 
 /* In one commit. */
@@ -101,8 +101,8 @@ static size_t size_of(struct test_store *test, void *mem, const char *name,
     return value == NULL ? 0 : strlen(value);
 }
 
-/* What the backup holds is one state, that of its versionstamp: before the cut,
- * in it, after it. */
+/* The backup must have the state of its versionstamp: before, during or after
+ * the cut. */
 static void check(struct test_store *test, void *mem, uint64_t stamp)
 {
     int missing = 0;

@@ -47,7 +47,7 @@ static struct kx_slice make(void *mem, size_t piece)
     return kx_buffer_slice(&out);
 }
 
-/* What a reader has seen. */
+/* What the reader of a backup has received. */
 struct seen {
     size_t members;
     size_t bytes;
@@ -105,8 +105,8 @@ static enum kx_status read_all(void *mem, struct kx_slice archive, size_t piece,
     return status;
 }
 
-/* What a reader says of an archive with these members (up to NULL), each of a
- * byte, whose checksums are right. */
+/* Reads a backup with these members (up to NULL), each of one byte with a
+ * correct checksum, and returns the status. */
 static enum kx_status check_members(void *mem, const char *const *names,
                                     struct kx_fault *fault)
 {

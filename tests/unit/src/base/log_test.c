@@ -37,7 +37,7 @@ static int capture_close(void **state)
     return 0;
 }
 
-/* What the next write wrote; "" when there was none. */
+/* Returns the text of the next write, or "" if there was none. */
 static const char *next_write(struct capture *capture)
 {
     static char text[8192];
@@ -125,7 +125,7 @@ TEST_WITH(log_keeps_errno, capture_open, capture_close)
     assert_string_not_equal(next_write(*state), "");
 }
 
-/* It would stop the thread that serves all clients. */
+/* A write that blocks would stop the thread that serves all clients. */
 TEST_WITH(log_never_blocks_on_a_full_pipe, capture_open, capture_close)
 {
     enum { LINES = 200 };

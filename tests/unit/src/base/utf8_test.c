@@ -1,4 +1,4 @@
-/* What is UTF-8 and what is not. */
+/* Checks of UTF-8, and cuts between characters. */
 #include "kindex.h"
 #include "unit.h"
 

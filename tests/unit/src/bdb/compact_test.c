@@ -1,8 +1,7 @@
-/* What compaction costs, counted: pages looked at and bytes of log in each
- * step, for which readers wait, and bytes of log in all against what becomes
- * free. None of it depends on how many pages are free already. The Makefile
- * puts
- * __wrap_compact_rows where the core calls compact_rows. */
+/* The cost of compaction: pages and bytes of log in each step, for which
+ * readers wait, and all bytes of log compared with the bytes that become free.
+ * Neither depends on the number of pages that are free already. The Makefile
+ * puts __wrap_compact_rows where the core calls compact_rows. */
 #include "store.h"
 
 #include <sys/stat.h>
@@ -159,7 +158,8 @@ static void write_large(void *mem, struct env *env, enum row_write_type type,
                      KX_OK);
 }
 
-/* As versions left it that did not shorten the file when they ended. */
+/* Leaves a long list of free pages, as earlier versions did, which did not
+ * shorten the file at their end. */
 static void leave_a_long_list(struct story *s)
 {
     test_store_close(&s->test);

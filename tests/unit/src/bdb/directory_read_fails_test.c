@@ -68,7 +68,7 @@ static bool pass_over(void *target, const struct log_mark *mark)
     return true;
 }
 
-/* As before a restore from an archive, when no store was opened yet. */
+/* Opens the log before any store, as a restore from an archive does. */
 TEST_WITH(open_fails_when_log_directory_cannot_be_read, begin, finish)
 {
     struct story *s = *state;

@@ -19,7 +19,7 @@ static const char *_Atomic failing;
 static atomic_int left;         /* syncs of it that go well before that */
 static atomic_int table_writes; /* since that sync */
 
-/* What the library has when it is told to give up stays. */
+/* The library does not free its memory when it panics. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -107,8 +107,8 @@ TEST_WITH(checkpoint_keeps_log_when_table_sync_fails, begin, finish)
     test_store_open(&s->test);
 }
 
-/* What it had to sync may be lost although the next one succeeds; and nothing
- * that the log may lack gets into the tables. */
+/* Data of a failed sync may be lost although the next sync succeeds; no page
+ * may be written whose log may be missing. */
 TEST_WITH(flush_fails_after_another_flush_failed, begin, finish)
 {
     struct story *s = *state;

@@ -62,7 +62,7 @@ static ino_t number_of(const struct story *s, const char *name, off_t *size_out)
     return stat_out.st_ino;
 }
 
-/* Until the file is there: another thread makes it. */
+/* Waits for the file, which another thread makes. */
 static ino_t await(const struct story *s, const char *name, off_t *size_out)
 {
     ino_t number = 0;
@@ -117,7 +117,7 @@ TEST_WITH(log_is_preallocated_after_wall_clock_steps, begin, finish)
     assert_int_not_equal(number, 0);
 }
 
-/* One that cannot be made is not missed: the library makes its own. */
+/* If no file can be preallocated, the library makes its own. */
 TEST_WITH(log_continues_without_preallocated_file, begin, finish)
 {
     struct story *s = *state;
@@ -176,7 +176,8 @@ static void assert_nothing_is_made(const struct story *s)
     assert_int_equal(number_of(s, "next-log.part", &size), 0);
 }
 
-/* Not even for a moment, for what it takes others would lack. */
+/* The floor must not be used even for a moment, since others would lack the
+ * space. */
 TEST_WITH(log_preallocation_leaves_twice_the_floor, begin, finish)
 {
     struct story *s = *state;
@@ -190,8 +191,8 @@ TEST_WITH(log_preallocation_leaves_twice_the_floor, begin, finish)
     close_env(s, env);
 }
 
-/* It is begun, for its first looks find room, until others fill the disk. The
- * look after that is the first of the next try. */
+/* The preallocation begins, because its first checks find space, until others
+ * fill the disk. The check after that is the first of the next try. */
 TEST_WITH(log_preallocation_stops_when_disk_fills, begin, finish)
 {
     struct story *s = *state;

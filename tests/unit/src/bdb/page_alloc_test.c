@@ -115,7 +115,7 @@ TEST(page_alloc_uses_malloc_beyond_its_range)
     }
 }
 
-/* Each signs what it has with its own number. */
+/* Each thread writes its number into its blocks. */
 static void *take_and_give(void *argument)
 {
     int number = *(int *)argument;
@@ -167,7 +167,7 @@ TEST(page_range_is_advised_for_huge_pages)
     assert_true(advised);
 }
 
-/* What would have been the next block has become one. */
+/* The block that was next before the store opened is now in use. */
 TEST(store_allocates_cache_pages_as_blocks)
 {
     struct test_store test;

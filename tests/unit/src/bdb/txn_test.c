@@ -107,7 +107,7 @@ TEST_WITH(txn_applies_writes_in_order, begin, finish)
     tear_down(s, &stage);
 }
 
-/* Both orders, one in each pass. */
+/* Returns the order of rows for a pass; the passes cover both. */
 static enum row_order order_of(size_t pass)
 {
     return pass == 0 ? ROWS_SCATTERED : ROWS_NEIGHBOURS;

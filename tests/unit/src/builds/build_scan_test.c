@@ -1,5 +1,5 @@
-/* What one scan gathers for all indexes that are built together. Nothing is
- * built here: the Makefile puts __wrap_X where the core calls X. */
+/* The rows that one scan gathers for all indexes that are built together. No
+ * index is built here: the Makefile puts __wrap_X where the core calls X. */
 #include "store.h"
 
 #include "builds/build_job.h"
@@ -82,7 +82,7 @@ TEST_WITH(scan_drops_indexes_that_exceed_the_shared_memory, begin, finish)
     assert_int_equal(indexes_of_a_scan(s, indexes[3]), 3);
 }
 
-/* With 64 MiB beside them. */
+/* 128 MiB of build memory gather the rows of four indexes. */
 TEST_WITH(more_build_memory_gathers_more_indexes, begin, finish)
 {
     struct story *s = *state;

@@ -99,8 +99,8 @@ static void look_at_block(const void *block, int depth, int max_depth,
         *(size_t *)largest = size;
 }
 
-/* As talloc gives none of more than 256 MiB, a sorter could otherwise not use
- * the memory that --build-memory allows. */
+/* Talloc allocates at most 256 MiB at once, so one large block could not use
+ * all of --build-memory. */
 TEST(row_sorter_blocks_have_a_fixed_size)
 {
     struct row_sorter *sorter = row_sorter_create(*state, 0);

@@ -107,8 +107,8 @@ static int descriptor(void)
     return -1;
 }
 
-/* One bit is changed on the disk, in turn in several places; or the end of the
- * file is lost. */
+/* Changes one bit of the file, in several places in turn, or cuts its end off.
+ */
 TEST(run_file_rejects_a_damaged_file)
 {
     for (int place = 0; place < 40; place++) {

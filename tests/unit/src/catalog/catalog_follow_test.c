@@ -10,7 +10,7 @@
     "{\"name\":\"folded\",\"prefix\":[\"p\"],\"fields\":[{\"path\":\"/s\","    \
     "\"fold\":\"casefold\"}]}"
 
-/* What has followed the rows so far. */
+/* A catalog that follows the rows. */
 struct followed {
     struct env *env;
     struct engine_view *view;

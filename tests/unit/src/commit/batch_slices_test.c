@@ -26,7 +26,7 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct row_write *writes,
 int __real_kx_compare(struct kx_slice a, struct kx_slice b);
 int __wrap_kx_compare(struct kx_slice a, struct kx_slice b);
 
-/* All that is read of the store. */
+/* Everything that a view shows of the store. */
 struct sight {
     struct kx_buffer text;
     uint64_t seed; /* of the bounds of scans */
@@ -58,8 +58,7 @@ static void show_scan(struct story *s, const struct kx_range *range,
     kx_add_byte(out, '\n');
 }
 
-/* Of entries that an index leads to only which they are: their values are long.
- */
+/* Shows the keys of the entries of an index, without their long values. */
 static void show_index(struct story *s, const char *name, bool reverse,
                        struct kx_buffer *out)
 {
@@ -93,7 +92,7 @@ static void show_parts(struct story *s, void *mem, struct sight *sight)
     }
 }
 
-/* Of entries and rows that are there before, after, or never. */
+/* Shows entries and rows that exist before, after or never. */
 static void show_keys(struct story *s, void *mem, struct sight *sight)
 {
     struct kx_buffer record;
@@ -113,7 +112,7 @@ static void show_keys(struct story *s, void *mem, struct sight *sight)
     }
 }
 
-/* All of it in one view. */
+/* Shows everything in one view. */
 static struct kx_slice look(struct story *s, void *mem)
 {
     struct sight sight = {.seed = 1};
@@ -260,7 +259,8 @@ static enum kx_status change_much(struct story *s)
     return change_much_as(s, kx_submit);
 }
 
-/* What the cache and the tables have is the same. */
+/* Fails unless the store shows the same when it is reopened with an empty
+ * cache. */
 static void assert_same_after_opening(struct story *s)
 {
     struct kx_slice after = look(s, s->mem);

@@ -42,7 +42,7 @@ enum kx_status __wrap_env_flush(struct env *env)
     return __real_env_flush(env);
 }
 
-/* One read on a thread of its own. */
+/* A read on its own thread. */
 struct look {
     struct kx_reader *reader;
     struct kx_slice key;
@@ -179,8 +179,8 @@ TEST_WITH(cached_entry_that_has_expired_is_absent, begin_stops, finish)
     end_change(s, &change);
 }
 
-/* Only the table can tell that there is no entry: it opens with the end, and
- * then those are answered that wait for it. */
+/* Only the table can show that an entry is absent, and it is closed until the
+ * batch ends; the parked reads are then answered. */
 TEST_WITH(read_of_an_uncached_entry_waits_for_the_batch, begin_stops, finish)
 {
     struct story *s = *state;
@@ -204,7 +204,7 @@ TEST_WITH(read_of_an_uncached_entry_waits_for_the_batch, begin_stops, finish)
     kx_read_release(s->test.reader);
 }
 
-/* Its catalog may not be looked at while it changes. */
+/* No read may look at the catalog while it changes. */
 TEST_WITH(change_of_an_index_keeps_peeks_out, begin_stops, finish)
 {
     struct story *s = *state;

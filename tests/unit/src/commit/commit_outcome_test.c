@@ -136,7 +136,8 @@ TEST_WITH(refused_commit_removes_no_index_entry, begin, finish)
     assert_int_equal(sent[2].commit.status, KX_OK);
 }
 
-/* What commits read is held in memory until their batch is flushed, too. */
+/* Values that commits read stay in memory until their batch is flushed, too.
+ */
 TEST_WITH(batch_ends_after_many_bytes_read, begin, finish)
 {
     enum { COUNT = 40, SIZE = 1000000, BATCH_UNITS_MAX = 20000000 };
@@ -215,7 +216,7 @@ static struct {
 
 static atomic_bool flushes_fail;
 
-/* What a client sees of an index, and may have changed; in s->mem. */
+/* Shows what a client sees of an index, as text in s->mem. */
 static const char *look_at_index(struct story *s)
 {
     struct kx_index_info info;
@@ -318,7 +319,7 @@ TEST_WITH(change_of_an_index_is_visible_once_it_is_on_disk, begin, finish)
     }
 }
 
-/* One of two is repaired, the other removed. */
+/* Of two adopted entries one is repaired and the other removed. */
 TEST_WITH(adopted_entries_are_visible_once_they_are_on_disk, begin, finish)
 {
     static const char *const keys[TAKEN] = {"[\"by_n\",1,1]", "[\"by_n\",9,9]"};

@@ -12,7 +12,7 @@ static void open_prefix(struct story *s, struct waiter *waiter,
                      KX_OK);
 }
 
-/* What was collected, as JSON with '|' after each; NULL: anything. */
+/* Returns the collected keys as JSON, each with '|' after it; NULL: reset. */
 static const char *taken(struct story *s, struct waiter *waiter)
 {
     struct kx_slice *keys =

@@ -157,7 +157,7 @@ TEST_WITH(built_index_answers_watches_of_its_entries, begin, finish_watches)
     is_told(s, &waiter);
 }
 
-/* Nothing is written after the migration. */
+/* No client writes after the migration. */
 TEST_WITH(migration_answers_watches_of_entries_that_change, begin,
           finish_watches)
 {
@@ -186,7 +186,7 @@ static const char *email_of(void *mem, int n)
     return talloc_asprintf(mem, "{\"email\":\"%d\"}", n);
 }
 
-/* They show what they showed before. */
+/* The index shows the same entries as before these steps. */
 TEST_WITH(steps_of_a_migration_answer_no_watch, begin, finish_watches)
 {
     struct story *s = *state;
@@ -232,7 +232,8 @@ static void *write_numbers(void *argument)
     return NULL;
 }
 
-/* It would wait for ever if one change got lost at the wrong moment. */
+/* A change that got lost between two waits would leave the watcher waiting for
+ * ever. */
 TEST_WITH(watcher_sees_the_last_of_many_changes, begin, finish_watches)
 {
     struct story *s = *state;

@@ -199,7 +199,8 @@ TEST(encryption_keys_are_lines_of_text)
     talloc_free(world.mem);
 }
 
-/* What libsodium alone makes of a file by the format in kindex/encryption.h. */
+/* Decrypts a file with libsodium alone, by the format in kindex/encryption.h.
+ */
 TEST(encrypted_file_has_the_documented_format)
 {
     struct world world = make_world();

@@ -1,5 +1,4 @@
-/* What sum, min, max and patch make of values, and which values are the same.
- */
+/* Results of sum, min and max, and equality of values. */
 #include "entry/value.h"
 
 #include "all_memory.h"

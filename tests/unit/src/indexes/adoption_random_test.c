@@ -161,7 +161,7 @@ static bool is_right(const struct world *world, int shape, int n)
     return true;
 }
 
-/* One commit of a burst. */
+/* A commit of a burst. */
 struct work {
     struct kx_mutation mutations[3];
     struct kx_commit commit;
@@ -237,8 +237,9 @@ static void burst(struct world *world, bool live)
     }
 }
 
-/* What was written is so at once: the hand-kept entries of former values are
- * gone, unless they may be another's, and the new ones are there. */
+/* True if written entries are indexed at once: the hand-kept entries of their
+ * old values are gone, unless another entry may own them, and the new ones are
+ * there. */
 static bool changes_are_seen(struct world *world, int shape)
 {
     char key[48];
@@ -281,7 +282,7 @@ static void adopt_all(struct world *world, bool live)
 
 /* ---- Comparing ---------------------------------------------------------- */
 
-/* Each entry has its index entry, and there are no others. */
+/* True if each entry has its index entry, and there are no others. */
 static bool rows_are_right(struct world *world, int shape)
 {
     struct kx_index_info info;
@@ -321,8 +322,8 @@ static bool rows_are_right(struct world *world, int shape)
     return listed == count && info.entries == count;
 }
 
-/* What was right and not written since has the stamp it had; a pointer also
- * when its entry was written with the same field. */
+/* True if each correct row that was not written since has its versionstamp,
+ * and also a pointer whose entry was written with the same field. */
 static bool stamps_are_kept(struct world *world, int shape)
 {
     for (size_t i = 0; i < world->hand_count[shape]; i++) {
@@ -402,7 +403,7 @@ TEST(hand_kept_entries_become_those_of_the_index)
     close_world(world);
 }
 
-/* Each wrong entry and each lost stamp must be seen. */
+/* The comparison must find each wrong entry and each lost versionstamp. */
 TEST(comparison_of_groups_finds_planted_differences)
 {
     struct world *world = open_world();

@@ -10,7 +10,7 @@ static void set(struct story *s, const char *key, const char *value)
     assert_int_equal(test_set(&s->test, s->mem, key, value), KX_OK);
 }
 
-/* Of a mutation that tests do not write often. */
+/* Commits one mutation of any kind. */
 static void commit(struct story *s, struct kx_mutation mutation)
 {
     struct kx_commit commit = {
@@ -142,7 +142,8 @@ TEST_WITH(adoption_of_orphans_only_removes_them, begin, finish)
     assert_non_null(test_get(&s->test, s->mem, "[\"by_emailing\"]"));
 }
 
-/* All that is there, be it twice what one job takes. */
+/* The adoption takes all entries, though they are twice as many as one job
+ * takes. */
 TEST_WITH(large_adoption_takes_several_steps, begin, finish)
 {
     struct story *s = *state;
@@ -181,7 +182,8 @@ TEST_WITH(large_adoption_takes_several_steps, begin, finish)
     "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"   \
     "\"unique\":true,\"missing\":\"error\",\"adopt\":true}"
 
-/* So many users, and the entry that leads to each; the last has no e-mail. */
+/* Stores so many users and the hand-kept entry of each; the last user has no
+ * email. */
 static void keep_users(struct story *s, int count)
 {
     for (int n = 0; n < count; n++) {
@@ -195,7 +197,7 @@ static void keep_users(struct story *s, int count)
     }
 }
 
-/* As the guide does it, and a change of another's e-mail. */
+/* Writes a user as the guide does, and changes the email of another. */
 static void write_by_hand(struct story *s)
 {
     struct kx_mutation both[] = {
@@ -230,8 +232,8 @@ static void adopt_in_steps(struct story *s)
         assert_int_equal(test_commit(&s->test, &commits[i]), KX_OK);
 }
 
-/* One scan has taken entries over, a later one finds what may not be left
- * out. What was taken over stays what it is until the index is ready. */
+/* One scan adopts entries, a later one fails. Adopted entries stay entries of
+ * the index until it is ready. */
 TEST_WITH(failed_adoption_restarts_with_adopted_entries, begin, finish)
 {
     enum { USERS = 4200 };

@@ -74,8 +74,8 @@ static struct kx_commit declaration_of(struct story *s, const char *text)
                               .memory = s->mem};
 }
 
-/* Nothing is freed between the drop and the declaration, and no commit waits
- * until a thousand rows have been looked at. */
+/* No row is freed between the drop and the declaration, and the declaration
+ * reads only a few of its rows. */
 TEST_WITH(dropped_name_can_be_declared_at_once, begin, finish)
 {
     struct story *s = *state;
@@ -89,7 +89,7 @@ TEST_WITH(dropped_name_can_be_declared_at_once, begin, finish)
     assert_in_range(atomic_load(&declaring), 1, 10);
 }
 
-/* Unless a client has written there meanwhile. */
+/* A client has written an entry under the name in between. */
 TEST_WITH(declaration_fails_if_a_client_took_the_dropped_name, begin, finish)
 {
     struct story *s = *state;

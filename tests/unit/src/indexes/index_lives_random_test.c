@@ -140,7 +140,7 @@ static void compare_form(struct world *world, size_t n,
     world->ready += readable;
 }
 
-/* Of one that cannot become unique. */
+/* Compares the new form of an index that cannot become unique. */
 static void compare_target(struct world *world, size_t n,
                            const struct kx_index_info *info)
 {

@@ -9,7 +9,7 @@
 
 enum { STEPS = 2500, OWNERS = 700, ROWS_PER_SECOND = 2500 };
 
-/* One entry as the test knows it. */
+/* An entry in the model. */
 struct owning_entry {
     char *value; /* NULL: none */
     int64_t expires_at_ms;
@@ -47,8 +47,7 @@ static bool alive(const struct world *world, const struct owning_entry *owner)
            (owner->expires_at_ms == 0 || owner->expires_at_ms > world->now);
 }
 
-/* What makes the migrations slow: so many rows for each second of the test's
- * own clock. */
+/* Slows migrations down to so many rows in each second of the test's clock. */
 static void set_pace(struct world *world)
 {
     struct kx_commit commit = {
@@ -259,7 +258,8 @@ static size_t compare_entries(struct world *world)
     return count;
 }
 
-/* All in one view: a migration may end between two. */
+/* Compares everything in one view, because a migration may end between two
+ * views. */
 static void compare(struct world *world)
 {
     size_t count = 0;

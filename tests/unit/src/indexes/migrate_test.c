@@ -45,7 +45,7 @@ static void pause_index(struct story *s, bool paused)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-/* Its state, and that of its migration. */
+/* Reads the states of the index and of its migration. */
 static void states(struct story *s, enum kx_index_state *state,
                    enum kx_index_state *migration)
 {
@@ -141,7 +141,7 @@ static void declare_in_vain(struct story *s, const char *more)
     assert_int_equal(index, KX_INDEX_FAILED);
 }
 
-/* What stands for it would not know of the hand-kept entries. */
+/* The new form would not know the hand-kept entries. */
 TEST_WITH(failed_adopting_index_does_not_migrate, begin, finish)
 {
     struct story *s = *state;
@@ -160,7 +160,7 @@ static void wait_migration(struct story *s, enum kx_index_state wanted)
         states(s, &index, &migration);
 }
 
-/* As one of `store` does. */
+/* A migration of unique restarts after a failure, as one of store does. */
 TEST_WITH(failed_migration_of_unique_restarts, begin, finish)
 {
     struct story *s = *state;

@@ -93,7 +93,7 @@ static const char *large(void *mem, int n)
     return talloc_asprintf(mem, "{\"n\":%d,\"x\":\"%0*d\"}", n, BYTES, 0);
 }
 
-/* Each entry was read, and no step has read many of them. */
+/* Fails unless each entry was read, and no step has read many. */
 static void went_in_small_steps(void)
 {
     size_t most = atomic_exchange(&most_bytes, 0);
@@ -198,7 +198,7 @@ static void set_elements(struct story *s, int n, int64_t expires_at_ms)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-/* One for each element, of which every entry has many. */
+/* Declares an index with each, whose entries have many elements. */
 static void declare_elements(struct story *s)
 {
     assert_int_equal(
@@ -277,7 +277,7 @@ TEST_WITH(no_step_of_a_slow_build_reads_the_whole_index, begin, finish)
     assert_in_range(atomic_load(&most_reads), 2, GROUP);
 }
 
-/* All of them have one value of an index that was declared to be unique. */
+/* All entries have one value of a unique index. */
 TEST_WITH(expiry_step_does_not_search_conflict_group_for_each_entry, begin,
           finish)
 {

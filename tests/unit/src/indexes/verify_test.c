@@ -86,7 +86,7 @@ TEST_WITH(verify_adds_missing_index_entry, begin, finish)
     expect(&found, 1, 0, 0, 0);
 }
 
-/* What the first attempt had counted is not counted twice. */
+/* The second attempt must not count damage twice. */
 TEST_WITH(verify_retries_a_failed_repair, begin, finish)
 {
     struct story *s = *state;
@@ -170,8 +170,8 @@ TEST_WITH(verify_repairs_wrong_versionstamp_as_stale, begin, finish)
     expect(&found, 0, 0, 0, 0);
 }
 
-/* One row, two faults: it leads to an entry that has another value, and the one
- * that has this value lacks it. */
+/* One row has two faults: its entry has another value, and the entry with this
+ * value has no row. */
 TEST_WITH(verify_repairs_row_that_leads_to_another_entry, begin, finish)
 {
     struct story *s = *state;

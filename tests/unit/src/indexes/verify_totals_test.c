@@ -153,7 +153,7 @@ TEST_WITH(totals_are_repaired_while_entries_are_written, begin, finish)
     compare_with_new(s);
 }
 
-/* What is computed is in memory: it begins again. */
+/* Computed totals are in memory only, so the verification begins again. */
 TEST_WITH(verification_of_totals_begins_again_after_restart, begin, finish)
 {
     struct story *s = *state;

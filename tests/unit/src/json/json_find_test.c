@@ -307,7 +307,7 @@ static void compare_at(struct search *search, const char *token, size_t size,
     search->pointer.size = before;
 }
 
-/* What the pointer finds is, for jansson, the same value as the node. */
+/* Fails unless the pointer finds, by Jansson, the value of the node. */
 static void compare_tree(struct search *search, json_t *json)
 {
     struct kx_slice found;

@@ -3,8 +3,8 @@
 #include "kindex.h"
 #include "unit.h"
 
-/* Each byte at each place of a text of each length, up to more than two of the
- * blocks in which texts are looked through. */
+/* Tries each byte at each place of texts of up to more than two blocks, in
+ * which the search proceeds. */
 TEST_WITH(json_escape_finds_a_byte_at_any_position, all_memory_open,
           all_memory_close)
 {

@@ -99,7 +99,7 @@ TEST_WITH(commit_rejects_an_entry_with_too_many_index_entries, begin, finish)
     expect_entries(s, "i0", 0);
 }
 
-/* Each index has one entry only, but folds 600 KB. */
+/* Each index has a single entry, but folds 600 KB. */
 TEST_WITH(case_folding_counts_for_the_budget, begin, finish)
 {
     enum { INDEXES = 10, TEXTS = 1000, LETTERS = 300 };
@@ -299,7 +299,7 @@ static const char *late_number(void *mem, int n)
     return talloc_asprintf(mem, "{\"x\":\"%*s\",\"n\":1}", SIZE, "");
 }
 
-/* Each is cheap by itself. */
+/* Each of the patches is cheap by itself. */
 TEST_WITH(range_patch_stops_at_its_budget_and_gives_its_position, begin, finish)
 {
     enum { ENTRIES = 200, OPERATIONS = 400 };
@@ -393,7 +393,7 @@ TEST_WITH(conditions_on_values_share_the_budget, begin, finish)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-/* With this many indexes, whose entries all change. */
+/* The write changes the entries of this many indexes. */
 TEST_WITH(budget_admits_the_largest_kv_connect_write, begin, finish)
 {
     enum { INDEXES = 20, REPLACED = 9 };

@@ -19,7 +19,7 @@ struct patch {
     struct kx_commit commit;
 };
 
-/* Of all entries under ["u"], or of the whole index. */
+/* Makes a patch of all entries under ["u"], or of a whole index. */
 static struct patch *make_patch(void *mem, const char *index,
                                 const char *operations)
 {

@@ -11,7 +11,7 @@ enum { KEPT_MS = 60000 };
     "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"   \
     "\"unique\":true}"
 
-/* What a request under this key would ask for. */
+/* Returns the idempotency of a request with this key. */
 static struct kx_idempotency *idempotency_of(void *mem, const char *key,
                                              uint8_t digest)
 {
@@ -85,7 +85,7 @@ TEST_WITH(idempotency_key_rejects_another_commit, begin, finish)
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "1");
 }
 
-/* Until its time, which a test can set. */
+/* The test sets the clock to the expiry. */
 TEST_WITH(stored_outcome_expires, begin, finish)
 {
     struct story *s = *state;
@@ -207,8 +207,8 @@ TEST_WITH(stored_refusal_replays_all_its_details, begin, finish)
     assert_null(test_get(&s->test, s->mem, "[\"users\",\"u2\"]"));
 }
 
-/* Both are planned in the order of their submission, most often in one batch.
- */
+/* Both commits are planned in the order of their submission, mostly in one
+ * batch. */
 TEST_WITH(commit_twice_in_one_batch_is_applied_once, begin, finish)
 {
     struct story *s = *state;
@@ -294,7 +294,8 @@ TEST(only_repeatable_statuses_are_definite_outcomes)
         assert_false(outcome_is_definite(never[i]));
 }
 
-/* Each commit is given back what it was given, as far as that is known. */
+/* A replayed commit returns the results of the first, except for large values.
+ */
 TEST_WITH(stored_outcome_omits_large_values, begin, finish)
 {
     enum { SIZE = KX_OUTCOME_VALUES_MAX / 2, COUNT = 4 };

@@ -107,7 +107,7 @@ static size_t count_seen(struct story *s, bool reverse)
     return test_count(&s->test, &range);
 }
 
-/* Nothing of it is freed for the time being. */
+/* No hidden row is freed during this test. */
 TEST_WITH(range_delete_passes_over_hidden_index_entries, begin, finish)
 {
     enum { FEW = 64 };
@@ -165,7 +165,7 @@ TEST_WITH(scan_yields_after_many_hidden_rows, begin, finish)
     assert_int_equal(entries, HIDDEN + 1);
 }
 
-/* Of large entries little may be wanted, but all of them is read. */
+/* A scan reads large entries whole, even if it returns little of them. */
 TEST_WITH(scan_yields_after_large_entries, begin, finish)
 {
     enum { SIZE = 1 << 20, LARGE = 12, PER_YIELD = 4 };

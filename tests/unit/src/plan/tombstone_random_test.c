@@ -16,7 +16,7 @@ enum {
     STAMP = 22
 };
 
-/* What the follower has of one entry in one feed. */
+/* The follower's copy of an entry in one feed. */
 struct copied {
     char *place; /* fields and key after the prefix, as digits */
     uint64_t stamp;
@@ -224,7 +224,7 @@ static void run(struct follower *follower)
     }
 }
 
-/* Each expired entry gets a tombstone, sooner or later. */
+/* Waits until each expired entry has its tombstone. */
 static void await_expiry(struct follower *follower)
 {
     bool left = true;

@@ -33,8 +33,7 @@ struct commits_together {
     size_t count;
 };
 
-/* With entry ["u",1], whose mail is "a", in the way of an entry that claims it.
- */
+/* Stores entry ["u",1] with mail "a", which other entries then cannot have. */
 static struct commits_together set_up(struct story *s)
 {
     assert_int_equal(test_declare(&s->test, s->mem,
@@ -66,7 +65,7 @@ static struct kx_commit *add(struct commits_together *batch, const char *key,
     return commit;
 }
 
-/* And gives the last one a second mutation. */
+/* Adds a second mutation to the last commit. */
 static void add_set(struct commits_together *batch, const char *key,
                     const char *value)
 {
@@ -137,8 +136,8 @@ TEST_WITH(only_the_commit_with_a_used_value_is_refused, begin, finish)
                       "[\"by_mail\",\"d\"] [4]|");
 }
 
-/* Nothing of the assumption is left when the batch is applied, but the entry
- * that it would have been wrong about. */
+/* When the batch is applied, only the entry whose value was assumed to be new
+ * shows that the assumption was wrong. */
 TEST_WITH(used_unique_value_claimed_and_released_in_one_batch_is_refused, begin,
           finish)
 {
@@ -205,7 +204,7 @@ TEST_WITH(refusal_under_a_wrong_assumption_is_forgotten, begin, finish)
     assert_int_equal(checked->refusal.check_count, 0);
 }
 
-/* Nothing is stored, so nothing would find out. */
+/* A dry commit stores nothing, so a wrong assumption would go unnoticed. */
 TEST_WITH(dry_commit_looks_up_unique_values, begin, finish)
 {
     struct story *s = *state;
@@ -230,7 +229,7 @@ TEST_WITH(unique_value_of_an_expired_entry_is_free, begin, finish)
     assert_entries(s, "[\"by_mail\",\"a\"] [1]|[\"by_mail\",\"b\"] [3]|");
 }
 
-/* Where values are often used already, a look is cheaper. */
+/* After a wrong assumption a look-up is cheaper than another retry. */
 TEST_WITH(writer_is_pessimistic_after_a_wrong_assumption, begin, finish)
 {
     struct story *s = *state;

@@ -37,8 +37,8 @@ static long number_in(struct kx_slice value)
     return strtol(strchr((const char *)value.data, 'n') + 3, NULL, 10);
 }
 
-/* What all entries add up to, as the index would say it; *count_out is their
- * number. */
+/* Returns the totals of all entries in the form of the index; *count_out is
+ * their number. */
 static const char *scanned(struct story *s, uint64_t *count_out)
 {
     struct kx_range range = all_of(s->mem, "[\"a\"]");

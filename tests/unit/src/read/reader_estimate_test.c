@@ -133,7 +133,7 @@ TEST_WITH(share_estimates_stay_right_while_a_tree_grows_at_its_end, begin,
     }
 }
 
-/* Nothing lies in the range, or nothing has the name. */
+/* The range has no entries, or the index does not exist. */
 TEST_WITH(share_of_an_empty_range_has_a_place, begin, finish)
 {
     struct story *s = *state;

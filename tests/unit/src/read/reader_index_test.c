@@ -36,7 +36,7 @@ static void declare(struct story *s, const char *name, const char *store)
     assert_int_equal(test_declare(&s->test, s->mem, text), KX_OK);
 }
 
-/* Each entry's value says its place in each order. */
+/* Stores entries whose values have their places in each order. */
 static void fill(struct story *s)
 {
     for (size_t i = 0; i < ORDER_COUNT; i++)

@@ -264,7 +264,7 @@ TEST_WITH(lists_of_ranges_equal_a_model, begin, finish)
     assert_true(of_several > LISTS * 5);
 }
 
-/* What was read of the ranges is bounded by what is shown. */
+/* The rows read from the ranges are bounded by the rows shown. */
 TEST_WITH(merged_page_reads_little_more_than_it_shows, begin, finish)
 {
     struct story *s = *state;

@@ -194,8 +194,8 @@ static const char *tags(void *mem, int n)
     return talloc_strdup_append_buffer(text, "]");
 }
 
-/* Of those that will expire it overwrites one, removes one and leaves one; and
- * it has many rows. */
+/* The batch has many rows; it overwrites one of the expiring entries, removes
+ * one and leaves one. */
 TEST_WITH(views_between_slices_take_off_what_the_batch_overwrites, begin_totals,
           finish)
 {

@@ -6,7 +6,7 @@
 
 enum { KEYS = 1500, WALKS = 60, VIEW_CHILDREN = 3 };
 
-/* One child as the model counts it. */
+/* A child in the model. */
 struct model_child {
     struct kx_slice key;
     bool entry;

@@ -21,7 +21,7 @@ static void assert_folds(void *memory, enum fold fold, const char *text,
     kx_buffer_free(&out);
 }
 
-/* What a code point becomes, in UTF-8; a table row says so, or it stays. */
+/* The lower case of code points in UTF-8; a code point without a row stays. */
 struct lower_table {
     char *lower[LAST_POINT + 1];
 };

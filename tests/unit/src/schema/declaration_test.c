@@ -54,7 +54,8 @@ TEST_WITH(random_declarations_read_back_as_written, all_memory_open,
     }
 }
 
-/* One byte is changed, taken out or doubled; now and then a word is moved. */
+/* Changes, removes or doubles one byte of the text, or sometimes moves a word.
+ */
 static char *spoil(void *mem, uint64_t *seed, const char *text)
 {
     size_t size = strlen(text);
@@ -108,7 +109,7 @@ TEST_WITH(corrupted_declarations_are_refused_or_read, all_memory_open,
     assert_true(read_count > 100 && refused > 100);
 }
 
-/* With ever more memory, until it suffices. */
+/* The limit of memory grows until the declaration is read. */
 TEST_WITH(declaration_parse_reports_lack_of_memory, all_memory_open,
           all_memory_close)
 {

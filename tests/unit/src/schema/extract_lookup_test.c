@@ -22,7 +22,7 @@ static const struct declaration *declared(void *mem, const char *text)
     return declaration;
 }
 
-/* Of few different bytes, so that parts often begin alike. */
+/* Returns a text of few different bytes, so that parts often begin alike. */
 static struct kx_slice random_bytes(void *mem, uint64_t *seed,
                                     const char *choice, size_t choices)
 {
@@ -127,7 +127,7 @@ TEST_WITH(values_read_back_from_index_keys, begin_memory, end_memory)
     }
 }
 
-/* What is no part of a descending field: any other type, and bytes that are no
+/* A descending field refuses parts of other types, and bytes that are not the
  * complement of one part. */
 TEST_WITH(descending_field_rejects_other_parts, begin_memory, end_memory)
 {

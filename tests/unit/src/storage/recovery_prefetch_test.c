@@ -1,5 +1,5 @@
-/* What recovery will read: the pages that the log foretells are compared with
- * those that a checkpoint writes, and looked for in the system's memory. */
+/* Pages that recovery will read: the pages named by the log are compared with
+ * those that a checkpoint writes, and looked for in the page cache. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

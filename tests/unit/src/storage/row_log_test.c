@@ -9,7 +9,7 @@ enum { LARGE = 1 << 20 /* several records */ };
 
 static struct test_store test;
 
-/* What the reader has delivered. */
+/* The rows that the reader has delivered. */
 struct seen {
     size_t batches;
     struct kx_buffer text; /* "put KEY SIZE" or "del KEY", one in a line */

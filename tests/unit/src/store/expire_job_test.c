@@ -95,7 +95,7 @@ TEST_WITH(build_counts_expired_entry_it_overwrites, begin, finish)
     assert_int_equal(figures(s).entries, 1);
 }
 
-/* They do not concern the index. */
+/* Expired entries are no damage of the index. */
 TEST_WITH(verification_does_not_count_expired_entries, begin, finish)
 {
     struct story *s = *state;

@@ -1,6 +1,6 @@
-/* What recovery has to read decides when a checkpoint is due: held by counts of
- * bytes and pages, never by time. The Makefile puts __wrap_recovery_cost_now
- * where the core calls recovery_cost_now. */
+/* A checkpoint is due by the cost of a recovery. The tests count bytes and
+ * pages, and measure no time. The Makefile puts __wrap_recovery_cost_now where
+ * the core calls recovery_cost_now. */
 #include "bdb/bdb.h"
 #include "storage/recovery.h"
 #include "store.h"
@@ -61,8 +61,8 @@ static void close_env(struct story *s, struct env *env)
     test_store_open(&s->test);
 }
 
-/* Where recovery begins by the last checkpoint's own record, in bytes before
- * the log's end. */
+/* Returns the bytes of log from the place where, by the last checkpoint's
+ * record, recovery begins. */
 static uint64_t log_to_read(struct env *env)
 {
     DB_TXN_STAT *txn = NULL;
@@ -103,7 +103,7 @@ TEST_WITH(recovery_cost_counts_log_bytes_that_recovery_reads, begin, finish)
     close_env(s, env);
 }
 
-/* As many bytes of log, but few pages. */
+/* These writes make as much log, but change few pages. */
 TEST_WITH(recovery_cost_of_writes_to_one_place_is_low, begin, finish)
 {
     struct story *s = *state;

@@ -1,5 +1,5 @@
-/* What failed for lack of memory is tried again, and works when there is some.
- * The Makefile puts __wrap_X where the core calls X. */
+/* Work that failed for lack of memory is retried, and succeeds once there is
+ * memory. The Makefile puts __wrap_X where the core calls X. */
 #include "store.h"
 
 #include <stdatomic.h>
@@ -85,7 +85,7 @@ static enum kx_status list(struct story *s, const struct kx_range *range)
     return status;
 }
 
-/* Each call grows another buffer for the first time. */
+/* Each scan grows another buffer for the first time. */
 TEST_WITH(reader_works_after_lack_of_memory, begin, finish)
 {
     struct story *s = *state;
@@ -186,7 +186,7 @@ TEST_WITH(index_keeps_its_failure_when_its_restart_fails, begin, finish)
     assert_string_equal(index->failure, reason);
 }
 
-/* It pauses after a failure, while commits continue. */
+/* The job pauses after a failure, while commits continue. */
 TEST_WITH(background_job_retries_after_lack_of_memory, begin, finish)
 {
     enum { COMMITS = 50, REST_NS = 10000000 };

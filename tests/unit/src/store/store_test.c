@@ -1,10 +1,10 @@
-/* What commits, reads and expiry of an open store do beyond what the stories
- * show. */
+/* Commits, reads and expiry of an open store, as far as no story shows them.
+ */
 #include "store.h"
 
 #include "commit/store_state.h"
 
-/* Also as a slice that points nowhere, as that of an empty message. */
+/* The empty key may also be a slice without data, as of an empty message. */
 TEST_WITH(entry_with_empty_key_is_absent, begin, finish)
 {
     struct story *s = *state;
@@ -42,7 +42,8 @@ TEST_WITH(expired_entry_is_absent_at_once, begin, finish)
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-/* They are compared by their versionstamps. */
+/* Entries are compared by their versionstamps, so their values need not be
+ * kept. */
 TEST_WITH(checks_by_versionstamp_hold_no_values, begin, finish)
 {
     enum { CHECKS = 30, BYTES = 1000000 };

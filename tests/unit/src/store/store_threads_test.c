@@ -42,8 +42,8 @@ bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
     return pthread_cond_wait(cond, lock) == 0;
 }
 
-/* What the writer has begun to do when the other thread cannot begin: the plan
- * of a job, which the store would keep. */
+/* The writer has begun to plan a job, which the store would keep, when the
+ * other thread cannot start. */
 static void open_fails_cleanly_without_checkpointer_thread(void **state)
 {
     struct story *s = *state;
@@ -62,7 +62,8 @@ static void open_fails_cleanly_without_checkpointer_thread(void **state)
     assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
 }
 
-/* It sleeps until the next expiry that it knows of; this one is earlier. */
+/* The writer sleeps until the next expiry that it knows; the new one is
+ * earlier. */
 static void writer_wakes_for_earlier_expiry(void **state)
 {
     struct story *s = *state;

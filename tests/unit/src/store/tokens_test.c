@@ -4,8 +4,8 @@
 #include "commit/store_state.h"
 #include "store/tokens.h"
 
-/* What a prefix covers: parts as JSON, from start to end ("": the key alone).
- */
+/* Ranges of keys that a prefix covers, from start to end ("": the key alone),
+ * as JSON. */
 static const struct {
     const char *prefix, *start, *end;
     int end_byte; /* after the end's parts, -1: none */

@@ -78,7 +78,7 @@ TEST_WITH(open_checks_limited_number_of_pages, begin, finish)
     test_store_open(&s->test);
 }
 
-/* Each page once. */
+/* The steps check each page once. */
 TEST_WITH(page_check_in_steps_reaches_the_end, begin, finish)
 {
     struct story *s = *state;
@@ -102,7 +102,7 @@ TEST_WITH(page_check_in_steps_reaches_the_end, begin, finish)
     test_store_open(&s->test);
 }
 
-/* It is tried again from the same page. */
+/* The check of an unreadable page is retried from that page. */
 TEST_WITH(page_check_does_not_skip_unreadable_pages, begin, finish)
 {
     struct story *s = *state;
@@ -125,7 +125,7 @@ TEST_WITH(page_check_does_not_skip_unreadable_pages, begin, finish)
     test_store_open(&s->test);
 }
 
-/* Until the page is right again each start checks all, and refuses. */
+/* Each start checks all pages and refuses until the page is repaired. */
 TEST_WITH(background_check_finds_damage_beyond_the_first_pages, begin, finish)
 {
     struct story *s = *state;

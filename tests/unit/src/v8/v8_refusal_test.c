@@ -1,5 +1,4 @@
-/* What is refused as a V8 value, and why, and what would be too much to show.
- */
+/* Refusals of V8 values with their reasons, and values too large to show. */
 #include "entry/v8_json.h"
 #include "vectors.h"
 
@@ -68,7 +67,7 @@ TEST_WITH(v8_check_rejects_damaged_values, memory_open, memory_close)
     kx_buffer_free(&hex);
 }
 
-/* So many arrays in each other. */
+/* Returns so many nested arrays. */
 static struct kx_slice nested(struct kx_buffer *out, size_t depth)
 {
     from_hex(out, "ff0f");

@@ -4,7 +4,7 @@
 #include "v8/v8_normalize.h"
 #include "vectors.h"
 
-/* One vector at work. */
+/* The state of one vector. */
 struct run {
     json_t *vector;
     const char *writer;
@@ -152,7 +152,7 @@ TEST_WITH(json_of_v8_value_reads_back_as_same_value, memory_open, memory_close)
 
 /* ---- For the other program ---------------------------------------------- */
 
-/* What Deno reads of both: its own bytes, but for the version. */
+/* Deno gets its own bytes from both writers, except for the version. */
 static void assert_for_deno(struct run *run)
 {
     struct kx_value given = v8(kx_buffer_slice(&run->bytes));
@@ -247,7 +247,7 @@ void *__wrap_memmove(void *to, const void *from, size_t size)
     return __real_memmove(to, from, size);
 }
 
-/* Each is the cause of the one around it, whose stack comes after it. */
+/* Each error is the cause of the one around it, whose stack follows it. */
 TEST_WITH(v8_nested_errors_are_not_moved_one_by_one, memory_open, memory_close)
 {
     enum { ERRORS = 900, STACK = 100 };
@@ -299,7 +299,7 @@ static void add_times(struct kx_buffer *out, const char *text, int times)
         kx_add_text(out, text);
 }
 
-/* Not once for each of its arrays and objects. */
+/* The encoder must not pass over the text once for each array and object. */
 TEST_WITH(deep_json_text_is_encoded_in_few_passes, memory_open, memory_close)
 {
     enum { DEPTH = 31, ELEMENTS = 1000 };

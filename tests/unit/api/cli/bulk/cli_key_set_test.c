@@ -69,7 +69,7 @@ TEST(key_set_is_full_before_a_batch_overflows_it)
     cli_key_set_end(&keys);
 }
 
-/* Those of before a clearing do not come along. */
+/* Keys from before a clearing are not copied. */
 TEST(key_set_keeps_its_keys_when_it_grows)
 {
     struct cli_key_set keys;

@@ -14,7 +14,8 @@ static int by_size(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
-/* Of every length in bits, so that each power of two comes often. */
+/* Returns a number of random length in bits, so that every power of two is
+ * frequent. */
 static uint64_t random_time(uint64_t *state)
 {
     *state ^= *state << 13;
