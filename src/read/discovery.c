@@ -1330,7 +1330,9 @@ static enum kx_status try_links(struct trial *trial, const struct row *entries,
     }
     if (status == KX_ABSENT)
         status = try_members(trial, entries, count);
-    if (status == KX_ABSENT) {
+    /* This takes many look-ups, so it is left for copies. */
+    if (status == KX_ABSENT &&
+        kx_json_type(entries[0].json) == KX_JSON_OBJECT) {
         candidate->link.kind = LINK_FIELD;
         status = try_link(trial, entries, count);
     }

@@ -321,3 +321,79 @@ TEST_WITH(entries_of_declared_indexes_are_left_out, begin, finish)
         KX_OK);
     assert_string_equal(report(s), "");
 }
+
+/* Sets a value as Deno stores it. */
+static void set_v8(struct story *s, const char *key, const char *json)
+{
+    struct kx_buffer bytes;
+    kx_buffer_init(&bytes, s->mem);
+    kx_v8_from_json(kx_text(json), &bytes);
+    struct kx_mutation mutation = {
+        .type = KX_SET,
+        .key = test_key(s->mem, key),
+        .value = {.encoding = KX_V8, .data = kx_buffer_slice(&bytes)}};
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+}
+
+TEST_WITH(values_that_deno_stored_are_compared, begin, finish)
+{
+    struct story *s = *state;
+    for (int n = 0; n < USERS; n++) {
+        const char *value = user(s->mem, n);
+        set_v8(s, talloc_asprintf(s->mem, "[\"users\",\"u%02d\"]", n), value);
+        set_v8(
+            s,
+            talloc_asprintf(s->mem, "[\"users_by_email\",\"user%d@x.org\"]", n),
+            talloc_asprintf(s->mem, "\"u%02d\"", n));
+        set_v8(s,
+               talloc_asprintf(s->mem,
+                               "[\"users_by_favorite_color\",\"%s\",\"u%02d\"]",
+                               COLOURS[n % 3], n),
+               value);
+    }
+    set_v8(s, "[\"users_by_favorite_color\",\"red\",\"u02\"]", "{\"id\":1}");
+    assert_string_equal(
+        report(s), BY_EMAIL
+        ",\"fold\":\"lower\"}],\"unique\":true,\"adopt\":true} parts adopts "
+        "fits 20/20 0 0 0 0\n" BY_COLOUR
+        ",\"store\":\"value\",\"adopt\":true} copy adopts fits "
+        "19/20 0 0 1 0\n");
+}
+
+/* Only the value in the key tells the entry. */
+TEST_WITH(copies_without_an_id_are_found, begin, finish)
+{
+    struct story *s = *state;
+    for (int n = 0; n < USERS; n++) {
+        const char *value = talloc_asprintf(
+            s->mem, "{\"isbn\":\"978-%d\",\"title\":\"T%d\"}", n, n);
+        set(s, talloc_asprintf(s->mem, "[\"books\",\"b%d\"]", n), value);
+        set(s, talloc_asprintf(s->mem, "[\"books_by_isbn\",\"978-%d\"]", n),
+            value);
+    }
+    set(s, "[\"books\",\"b99\"]", "{\"isbn\":\"978-99\",\"title\":\"T\"}");
+    assert_string_equal(
+        report(s), "{\"name\":\"books_by_isbn\",\"prefix\":[\"books\"],"
+                   "\"fields\":[{\"path\":\"/isbn\"}],\"unique\":true,"
+                   "\"store\":\"value\",\"adopt\":true} copy adopts fits 20/20 "
+                   "0 1 0 0\n");
+}
+
+TEST_WITH(keys_of_several_parts_and_casefold_are_found, begin, finish)
+{
+    struct story *s = *state;
+    for (int n = 0; n < USERS; n++) {
+        set(s, talloc_asprintf(s->mem, "[\"posts\",\"u%d\",%d]", n % 11, n),
+            talloc_asprintf(s->mem, "{\"slug\":\"Stra\\u00dfe %d\"}", n));
+        set(s, talloc_asprintf(s->mem, "[\"slugs\",\"strasse %d\"]", n),
+            talloc_asprintf(s->mem, "[\"u%d\",%d]", n % 11, n));
+    }
+    set(s, "[\"posts\",\"u1\"]", "{\"slug\":\"no post\"}");
+    assert_string_equal(
+        report(s), "{\"name\":\"slugs\",\"prefix\":[\"posts\"],\"fields\":[{"
+                   "\"path\":\"/slug\",\"fold\":\"casefold\"}],\"depth\":2,"
+                   "\"unique\":true,\"adopt\":true} parts adopts fits 20/20 0 "
+                   "0 0 0\n");
+}
