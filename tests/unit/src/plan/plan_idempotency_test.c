@@ -61,30 +61,6 @@ TEST_WITH(commit_sent_again_under_its_key_is_applied_once, begin, finish)
     assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "2");
 }
 
-TEST_WITH(stored_outcome_survives_reopening_the_store, begin, finish)
-{
-    struct story *s = *state;
-    struct kx_commit first;
-    struct kx_commit second;
-    assert_int_equal(add_one(s, "k", 1, &first), KX_OK);
-    test_store_close(&s->test);
-    test_store_open(&s->test);
-    assert_int_equal(add_one(s, "k", 1, &second), KX_OK);
-    assert_true(second.idempotency->replayed);
-    assert_true(second.stamp == first.stamp);
-}
-
-TEST_WITH(idempotency_key_rejects_another_commit, begin, finish)
-{
-    struct story *s = *state;
-    struct kx_commit first;
-    struct kx_commit second;
-    assert_int_equal(add_one(s, "k", 1, &first), KX_OK);
-    assert_int_equal(add_one(s, "k", 2, &second), KX_IDEMPOTENCY_DIFFERS);
-    assert_false(second.idempotency->replayed);
-    assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "1");
-}
-
 /* The test sets the clock to the expiry. */
 TEST_WITH(stored_outcome_expires, begin, finish)
 {
