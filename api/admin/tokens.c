@@ -395,13 +395,12 @@ void token_self(struct request *request, struct reply *reply)
 struct creation {
     struct kx_token token;
     char text[CREDENTIAL_SIZE + 1];
-    struct input_error error; /* set unless `good` */
-    bool good;
 };
 
-static bool read_creation(struct request *request, struct creation *creation,
+static bool read_creation(struct request *request, void *arg,
                           struct input_error *error)
 {
+    struct creation *creation = arg;
     struct kx_token *token = &creation->token;
     struct credential credential;
     if (!query_params_none(request, error) || !body_json(request, error) ||
@@ -450,12 +449,6 @@ static void end_with(const struct kx_token *giver, struct kx_token *token)
         token->expires_at_ms = giver->expires_at_ms;
 }
 
-static void read_body(struct request *request, void *arg)
-{
-    struct creation *creation = arg;
-    creation->good = read_creation(request, creation, &creation->error);
-}
-
 /* Commits the command. False: the reply is complete. */
 static bool commit(struct request *request)
 {
@@ -475,12 +468,8 @@ void token_create(struct request *request, struct reply *reply)
         reply->body.failed = true;
         return;
     }
-    if (!request_work(request, read_body, creation))
+    if (!request_input(request, reply, read_creation, creation))
         return;
-    if (!creation->good) {
-        input_error_reply(request, reply, &creation->error);
-        return;
-    }
     if (!may_grant(request, reply, &creation->token))
         return;
     end_with(request->caller.token, &creation->token);

@@ -11,13 +11,10 @@
 
 enum { RESULTS_SLICE = 256 * 1024 /* bytes of results written in a turn */ };
 
-struct atomic_input {
-    struct input_error error; /* set unless `good` */
-    bool good;
-};
-
-static bool read_request(struct request *request, struct input_error *error)
+static bool read_request(struct request *request, void *arg,
+                         struct input_error *error)
 {
+    (void)arg;
     struct kx_commit *commit = &request->commit;
     struct atomic atomic = {.memory = request->memory};
     if (!query_params_none(request, error) ||
@@ -32,12 +29,6 @@ static bool read_request(struct request *request, struct input_error *error)
     commit->mutations = atomic.mutations;
     commit->mutation_count = atomic.mutation_count;
     return idempotency_read(request, error);
-}
-
-static void read_asked(struct request *request, void *arg)
-{
-    struct atomic_input *asked = arg;
-    asked->good = read_request(request, &asked->error);
 }
 
 /* The stored outcome has not kept the value of this entry. */
@@ -96,15 +87,9 @@ static void begin_reply(const struct kx_commit *commit, struct reply *reply)
 void atomic_commit(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
-    struct atomic_input asked;
     size_t next = 0;
-    if (!request_work(request, read_asked, &asked))
-        return;
-    if (!asked.good) {
-        input_error_reply(request, reply, &asked.error);
-        return;
-    }
-    if (!request_commit(request))
+    if (!request_input(request, reply, read_request, NULL) ||
+        !request_commit(request))
         return;
     if (commit->status != KX_OK) {
         request_read(request, refuse_commit, NULL);

@@ -277,9 +277,7 @@ static void explain_request_address(const struct kx_index_match *match,
  * limited (KX_MATCH_MAX). Each index with a request takes one turn, since its
  * estimate reads rows in a separate view. */
 struct explanation {
-    struct input_error error; /* set unless `good` */
-    bool good;                /* the query is valid */
-    bool more;                /* slices follow */
+    bool more; /* slices follow */
     struct request *request;
     struct kx_buffer *out;
     struct kx_query *query;
@@ -719,11 +717,11 @@ static struct explanation *make_explanation(struct request *request)
     return explanation;
 }
 
-static void read_asked(struct request *request, void *arg)
+static bool read_asked(struct request *request, void *arg,
+                       struct input_error *error)
 {
-    struct explanation *explanation = arg;
     (void)request;
-    explanation->good = read_query(explanation, &explanation->error);
+    return read_query(arg, error);
 }
 
 /* Explains slice after slice, since each index may need an estimate. */
@@ -734,12 +732,8 @@ void explain_list(struct request *request, struct reply *reply)
         reply->body.failed = true;
         return;
     }
-    if (!request_work(request, read_asked, explanation))
+    if (!request_input(request, reply, read_asked, explanation))
         return;
-    if (!explanation->good) {
-        input_error_reply(request, reply, &explanation->error);
-        return;
-    }
     while (request_read(request, explain, explanation) && explanation->more &&
            request_turn(request))
         ;

@@ -641,15 +641,13 @@ static bool read_put(struct request *request, struct kx_mutation *mutation,
 struct putting {
     struct kx_mutation mutation;
     struct kx_by by;
-    struct input_error error; /* set unless `good` */
-    bool good;
 };
 
-static void read_all(struct request *request, void *arg)
+static bool read_all(struct request *request, void *arg,
+                     struct input_error *error)
 {
     struct putting *putting = arg;
-    putting->good =
-        read_put(request, &putting->mutation, &putting->by, &putting->error);
+    return read_put(request, &putting->mutation, &putting->by, error);
 }
 
 static void add_advice(struct kx_fault *fault)
@@ -667,13 +665,8 @@ void kv_put_by(struct request *request, struct reply *reply)
     struct putting putting;
     putting.mutation = (struct kx_mutation){.type = KX_SET};
     putting.by = (struct kx_by){.keeps = true};
-    if (!request_work(request, read_all, &putting))
-        return;
-    if (!putting.good) {
-        input_error_reply(request, reply, &putting.error);
-        return;
-    }
-    if (!kv_commit(request, reply, &putting.mutation))
+    if (!request_input(request, reply, read_all, &putting) ||
+        !kv_commit(request, reply, &putting.mutation))
         return;
     if (commit->status == KX_ABSENT)
         add_advice(&commit->refusal.fault);

@@ -13,6 +13,7 @@
 #include "exchange/fiber.h"
 #include "exchange/node.h"
 #include "exchange/workers.h"
+#include "http/input_error.h"
 
 static struct exchange *exchange_of(const struct request *request)
 {
@@ -348,6 +349,32 @@ bool request_work(struct request *request, work_fn *work, void *arg)
 {
     struct handler_call call = {.step = work_step, .work = work, .arg = arg};
     return make(exchange_of(request), &call);
+}
+
+struct input_call {
+    input_fn *read;
+    void *arg;
+    bool good;
+    struct input_error error; /* set unless `good` */
+};
+
+static void read_input(struct request *request, void *arg)
+{
+    struct input_call *input = arg;
+    input->good = input->read(request, input->arg, &input->error);
+}
+
+bool request_input(struct request *request, struct reply *reply, input_fn *read,
+                   void *arg)
+{
+    struct input_call input;
+    input.read = read;
+    input.arg = arg;
+    if (!request_work(request, read_input, &input))
+        return false;
+    if (!input.good)
+        input_error_reply(request, reply, &input.error);
+    return input.good;
 }
 
 /* ---- Streams that the handler sends ------------------------------------- */

@@ -126,12 +126,16 @@ static inline bool request_holds_view(const struct request *request)
 /* ---- Calls of a handler -------------------------------------------------- */
 
 struct reply;
+struct input_error;
 /* A part of a handler that reads, in one view, on the loop's thread or on a
  * worker. It makes no calls. */
 typedef void section_fn(struct request *request, struct reply *reply,
                         void *arg);
 /* A part of a handler that takes long and does not read. */
 typedef void work_fn(struct request *request, void *arg);
+/* Work that reads the request's input. Returns false with the error. */
+typedef bool input_fn(struct request *request, void *arg,
+                      struct input_error *error);
 
 /* Handlers only call these. If a call returns false, the reply is complete.
  * After the wait the caller's token is checked again, unless a commit was made.
@@ -145,6 +149,10 @@ bool request_read(struct request *request, section_fn *section, void *arg);
 void request_peek(struct request *request, section_fn *section, void *arg);
 /* Runs the work, on another thread if the request's body is large. */
 bool request_work(struct request *request, work_fn *work, void *arg);
+/* Reads the request's input, where request_work runs. An error becomes the
+ * reply. */
+bool request_input(struct request *request, struct reply *reply, input_fn *read,
+                   void *arg);
 /* Submits request->commit, once the caller's rights on it are checked, and
  * waits until it is durable or refused, as commit.status then says. */
 bool request_commit(struct request *request);

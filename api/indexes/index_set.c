@@ -15,8 +15,6 @@
 #include "rest/query_params.h"
 
 struct declared_set {
-    struct input_error error; /* set unless `good` */
-    bool good;
     struct kx_index_set set;
     struct kx_slice *declarations; /* with their names */
     struct kx_slice *names;
@@ -110,17 +108,18 @@ static struct declared_set *make_set(const void *memory)
     return list->declarations != NULL && list->names != NULL ? list : NULL;
 }
 
-static void read_set(struct request *request, void *arg)
+static bool read_set(struct request *request, void *arg,
+                     struct input_error *error)
 {
     struct declared_set *list = arg;
-    struct input_error *error = &list->error;
     struct query_params query;
-    list->good =
-        query_params_read(request->query, TAKES_DRY | TAKES_PRUNE,
-                          request->memory, &query, error) &&
-        query_params_flag(&query, PARAMETER_DRY, &request->commit.dry, error) &&
-        query_params_flag(&query, PARAMETER_PRUNE, &list->set.prune, error) &&
-        read_body(request, list, error);
+    return query_params_read(request->query, TAKES_DRY | TAKES_PRUNE,
+                             request->memory, &query, error) &&
+           query_params_flag(&query, PARAMETER_DRY, &request->commit.dry,
+                             error) &&
+           query_params_flag(&query, PARAMETER_PRUNE, &list->set.prune,
+                             error) &&
+           read_body(request, list, error);
 }
 
 /* Prepends the name to the store's pointer, which is relative to one
@@ -243,12 +242,8 @@ void index_declare_set(struct request *request, struct reply *reply)
         reply->body.failed = true;
         return;
     }
-    if (!request_work(request, read_set, list))
+    if (!request_input(request, reply, read_set, list))
         return;
-    if (!list->good) {
-        input_error_reply(request, reply, &list->error);
-        return;
-    }
     request->commit.command.kind = KX_DECLARE_INDEXES;
     request->commit.command.set = &list->set;
     if (!request_commit(request))

@@ -59,15 +59,10 @@ static const struct member THROTTLE_MEMBERS[] = {
     {NULL, NULL},
 };
 
-struct throttling {
-    struct kx_pace pace;
-    struct input_error error; /* set unless `good` */
-    bool good;
-};
-
-static bool read_pace(const struct request *request, struct kx_pace *pace,
+static bool read_pace(struct request *request, void *arg,
                       struct input_error *error)
 {
+    struct kx_pace *pace = arg;
     return body_json(request, error) &&
            document_read(request->body, THROTTLE_MEMBERS, pace, error) &&
            (pace->sets_limit ||
@@ -77,21 +72,9 @@ static bool read_pace(const struct request *request, struct kx_pace *pace,
                 "null for no limit."));
 }
 
-static void read_throttle(struct request *request, void *arg)
-{
-    struct throttling *throttling = arg;
-    throttling->good =
-        read_pace(request, &throttling->pace, &throttling->error);
-}
-
 void index_throttle(struct request *request, struct reply *reply)
 {
-    struct throttling throttling;
-    throttling.pace = (struct kx_pace){.sets_paused = false};
-    if (!request_work(request, read_throttle, &throttling))
-        return;
-    if (throttling.good)
-        commit_throttle(request, reply, &throttling.pace);
-    else
-        input_error_reply(request, reply, &throttling.error);
+    struct kx_pace pace = {.sets_paused = false};
+    if (request_input(request, reply, read_pace, &pace))
+        commit_throttle(request, reply, &pace);
 }

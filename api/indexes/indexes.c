@@ -215,23 +215,18 @@ void index_show(struct request *request, struct reply *reply)
 
 /* ---- POST and DELETE ---------------------------------------------------- */
 
-struct declaring {
-    struct input_error error; /* set unless `good` */
-    bool good;
-};
-
-static void read_declaration(struct request *request, void *arg)
+static bool read_declaration(struct request *request, void *arg,
+                             struct input_error *error)
 {
-    struct declaring *declaring = arg;
-    struct input_error *error = &declaring->error;
     struct query_params query;
-    declaring->good =
-        query_params_read(request->query, TAKES_DRY | TAKES_PAUSED,
-                          request->memory, &query, error) &&
-        query_params_flag(&query, PARAMETER_DRY, &request->commit.dry, error) &&
-        query_params_flag(&query, PARAMETER_PAUSED,
-                          &request->commit.command.pace.paused, error) &&
-        body_json(request, error);
+    (void)arg;
+    return query_params_read(request->query, TAKES_DRY | TAKES_PAUSED,
+                             request->memory, &query, error) &&
+           query_params_flag(&query, PARAMETER_DRY, &request->commit.dry,
+                             error) &&
+           query_params_flag(&query, PARAMETER_PAUSED,
+                             &request->commit.command.pace.paused, error) &&
+           body_json(request, error);
 }
 
 /* Reads the name in the declaration. */
@@ -271,14 +266,9 @@ static void answer_declared(struct request *request, struct reply *reply,
 
 void index_declare(struct request *request, struct reply *reply)
 {
-    struct declaring declaring;
     struct kx_buffer name;
-    if (!request_work(request, read_declaration, &declaring))
+    if (!request_input(request, reply, read_declaration, NULL))
         return;
-    if (!declaring.good) {
-        input_error_reply(request, reply, &declaring.error);
-        return;
-    }
     request->commit.command.kind = KX_DECLARE_INDEX;
     request->commit.command.declaration = request->body;
     if (!request_commit(request))

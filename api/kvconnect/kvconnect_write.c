@@ -188,8 +188,10 @@ static bool read_mutations(const Datapath__AtomicWrite *write, void *memory,
     return true;
 }
 
-static bool read_write(struct request *request, struct input_error *error)
+static bool read_write(struct request *request, void *arg,
+                       struct input_error *error)
 {
+    (void)arg;
     if (!kvconnect_admit(request, error))
         return false;
     const Datapath__AtomicWrite *write =
@@ -241,28 +243,12 @@ static void refuse(struct request *request, struct reply *reply, void *arg)
             name);
 }
 
-struct write_input {
-    struct input_error error; /* set unless `good` */
-    bool good;
-};
-
-static void read_asked(struct request *request, void *arg)
-{
-    struct write_input *asked = arg;
-    asked->good = read_write(request, &asked->error);
-}
-
 void kvconnect_write(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
     struct kx_buffer *out = &reply->body;
-    struct write_input asked;
-    if (!request_work(request, read_asked, &asked))
+    if (!request_input(request, reply, read_write, NULL))
         return;
-    if (!asked.good) {
-        input_error_reply(request, reply, &asked.error);
-        return;
-    }
     request->commit.command.kind = KX_WRITE;
     if (!request_commit(request))
         return;
