@@ -78,13 +78,13 @@ static bool may_check(struct request *request, struct reply *reply)
 }
 
 /* Changing a range needs the right to list as well, because the answer tells
- * how many entries there were and whether there are more. A patch also reads
- * them. */
+ * how many entries there were and whether there are more. A patch and a claim
+ * also read them. */
 static bool may_change_range(struct request *request, struct reply *reply,
                              struct kx_mutation *mutation)
 {
     static const enum scope CHANGES[] = {SCOPE_WRITE, SCOPE_LIST, SCOPE_READ};
-    size_t count = mutation->type == KX_PATCH_RANGE ? 3 : 2;
+    size_t count = mutation->type == KX_DELETE_RANGE ? 2 : 3;
     struct kx_range range = {.start = mutation->key, .end = mutation->end};
     size_t i = 0;
     if (mutation->by != NULL)
@@ -95,13 +95,15 @@ static bool may_change_range(struct request *request, struct reply *reply,
 }
 
 /* True if the result of the mutation, or the value that it stores, depends on
- * stored entries. A key of an index accepts only the value that the index
- * holds, and a dry run only reads. */
+ * stored entries. A receipt tells nothing. A key
+ * of an index accepts only the value that the index holds, and a dry run only
+ * reads. */
 static bool reads_stored(const struct kx_commit *commit,
                          const struct kx_mutation *mutation, bool of_index)
 {
     return commit->dry || of_index || mutation->returns != KX_RETURN_NOTHING ||
-           (mutation->type != KX_SET && mutation->type != KX_DELETE);
+           (mutation->type != KX_SET && mutation->type != KX_DELETE &&
+            mutation->job == NULL);
 }
 
 static const enum scope BOTH[] = {SCOPE_WRITE, SCOPE_READ};
@@ -204,6 +206,14 @@ static bool may_adopt(struct request *request, struct reply *reply,
            access_prefix(request, reply, SCOPE_LIST, declared->prefix);
 }
 
+/* A queue moves its dead jobs to another prefix. */
+static bool may_bury(struct request *request, struct reply *reply,
+                     const struct kx_declared *declared)
+{
+    return declared->dead.size == 0 ||
+           access_prefix(request, reply, SCOPE_WRITE, declared->dead);
+}
+
 /* An invalid declaration is left to the core, which refuses it before it reads
  * anything. The refusal does not tell whether an index exists that the caller
  * may not see. */
@@ -219,7 +229,8 @@ static bool may_declare(struct request *request, struct reply *reply,
         !access_sees(request, SCOPE_INDEX, declared.name_key))
         return access_refuse_key(request, reply, SCOPE_INDEX,
                                  &declared.name_key);
-    return !declared.adopts || may_adopt(request, reply, &declared);
+    return may_bury(request, reply, &declared) &&
+           (!declared.adopts || may_adopt(request, reply, &declared));
 }
 
 /* Reads the declaration that the index would have. False if it would have none;
@@ -256,7 +267,8 @@ static bool may_migrate(struct request *request, struct reply *reply)
     return access_index(request, reply, SCOPE_INDEX, name) &&
            (covers_all(request, INDEXES, 1) ||
             !read_patched(request, &declared) ||
-            access_prefix(request, reply, SCOPE_INDEX, declared.prefix));
+            (access_prefix(request, reply, SCOPE_INDEX, declared.prefix) &&
+             may_bury(request, reply, &declared)));
 }
 
 /* An index of the set that is there already may have another prefix. */

@@ -615,8 +615,13 @@ static bool mutation_fits(const struct kx_mutation *mutation,
     case KX_SET:
     case KX_DELETE:
     case KX_TOUCH:
+    case KX_ACK:
+    case KX_EXTEND:
+    case KX_RELEASE:
+    case KX_FAIL:
     case KX_DELETE_RANGE:
     case KX_PATCH_RANGE:
+    case KX_CLAIM:
         break;
     }
     return true;

@@ -259,6 +259,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                                  "There is no index with this name",
                                  "GET /indexes lists the declared indexes.",
                                  NULL},
+    [PROBLEM_QUEUE_NOT_FOUND] =
+        {"queue-not-found", 404, "There is no such queue",
+         "GET /queues lists the queues. A queue is an index that is declared "
+         "with the member queue.",
+         NULL},
     [PROBLEM_NO_MIGRATION] = {"no-migration", 404, "The index is not migrating",
                               "PATCH /indexes/{name} starts a migration; an "
                               "earlier one may have ended.",
@@ -322,6 +327,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_INDEX_OWNED_KEY] =
         {"index-owned-key", 409, "The key belongs to an index",
          "Write the primary entry only; the index follows automatically.",
+         NULL},
+    [PROBLEM_RECEIPT_STALE] =
+        {"receipt-stale", 409, "The receipt is no longer valid",
+         "Nothing was changed. The job was, or will be, claimed again; extend "
+         "the lease in time if the work takes longer.",
          NULL},
     [PROBLEM_TOO_MANY_INDEXES] = {"too-many-indexes", 409,
                                   "There are too many indexes",
@@ -533,6 +543,8 @@ static const enum problem_code OF_STATUS[] = {
     [KX_INDEX_NAME_USED] = PROBLEM_INDEX_NAME_USED,
     [KX_INDEX_NOT_READY] = PROBLEM_INDEX_NOT_READY,
     [KX_INDEX_NOT_UNIQUE] = PROBLEM_INDEX_NOT_UNIQUE,
+    [KX_QUEUE_ABSENT] = PROBLEM_QUEUE_NOT_FOUND,
+    [KX_RECEIPT_STALE] = PROBLEM_RECEIPT_STALE,
     [KX_INDEX_BUSY] = PROBLEM_INDEX_MIGRATING,
     [KX_NO_MIGRATION] = PROBLEM_NO_MIGRATION,
     [KX_INDEX_OWNED_KEY] = PROBLEM_INDEX_OWNED_KEY,

@@ -18,7 +18,7 @@ struct metrics_history;
 struct tls_keyring;
 struct workers;
 
-enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
+enum { ROUTES_MAX = 72, STATUS_CLASSES = 6 };
 
 /* Results of requests that this node forwards to the active node. */
 enum forwarded {

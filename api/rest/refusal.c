@@ -253,6 +253,10 @@ void refuse_commit(struct request *request, struct reply *reply, void *arg)
             problem_member_text(reply, "index",
                                 kx_text(request->commit.refusal.index));
         break;
+    case KX_QUEUE_ABSENT:
+        problem_member_text(reply, "queue",
+                            kx_text(request->commit.refusal.index));
+        break;
     case KX_OUT_OF_BOUNDS:
         member_held(request, reply, "present");
         members_mutation(request, reply);
@@ -269,6 +273,7 @@ void refuse_commit(struct request *request, struct reply *reply, void *arg)
     case KX_NUMBER_RANGE:
     case KX_VALUE_TOO_LARGE:
     case KX_KEY_TOO_LONG:
+    case KX_RECEIPT_STALE:
         members_mutation(request, reply);
         break;
     default:

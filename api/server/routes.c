@@ -12,6 +12,7 @@
 #include "entries/entry_handlers.h"
 #include "indexes/index_handlers.h"
 #include "kvconnect/kvconnect.h"
+#include "queues/queue_handlers.h"
 #include "http/router.h"
 #include "http/service.h"
 
@@ -59,6 +60,15 @@ static const struct route ROWS[] = {
     {METHOD_GET,    "/indexes/{name}/get/...",   "getByIndex",      SCOPE_READ,  BODY_NONE,     index_get, READS_LEVEL},
     {METHOD_PUT,    "/indexes/{name}/get/...",   "putByIndex",      SCOPE_WRITE, BODY_VALUE,    kv_put_by, COMMITS},
     {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts",   SCOPE_LIST,  BODY_NONE,     index_conflicts, 0},
+
+    /* Queues: indexes from which jobs are claimed. */
+    {METHOD_GET,  "/queues",                "listQueues",  SCOPE_LIST,  BODY_NONE,     queue_list, 0},
+    {METHOD_GET,  "/queues/{name}",         "getQueue",    SCOPE_LIST,  BODY_NONE,     queue_show, 0},
+    {METHOD_POST, "/queues/{name}/claim",   "claimJobs",   SCOPE_WRITE, BODY_NONE,     queue_claim, COMMITS},
+    {METHOD_POST, "/queues/{name}/ack",     "ackJobs",     SCOPE_WRITE, BODY_ENVELOPE, queue_ack, COMMITS},
+    {METHOD_POST, "/queues/{name}/extend",  "extendJobs",  SCOPE_WRITE, BODY_ENVELOPE, queue_extend, COMMITS},
+    {METHOD_POST, "/queues/{name}/release", "releaseJobs", SCOPE_WRITE, BODY_ENVELOPE, queue_release, COMMITS},
+    {METHOD_POST, "/queues/{name}/fail",    "failJobs",    SCOPE_WRITE, BODY_ENVELOPE, queue_fail, COMMITS},
 
     /* KV Connect: what Deno and @deno/kv speak. */
     {METHOD_POST, "/",                 "exchangeMetadata", SCOPE_TOKEN, BODY_KEYS,    kvconnect_metadata, 0},

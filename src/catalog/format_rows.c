@@ -3,6 +3,7 @@
  *
  *   1  directories of programs that did not write the file "format"
  *   2  has the file; each store has an id from the beginning
+ *   3  records of jobs (entry/record.h); programs of format 2 cannot read them
  *
  * While rows are copied into a store, the row has a word in place of the
  * number, so that no program mistakes them for a store. */
@@ -69,10 +70,20 @@ static enum kx_status give_id(struct engine *engine, struct engine_view *view)
     return engine_write_now(engine, &write, 1);
 }
 
+/* Rows of format 2 are rows of format 3. */
+static enum kx_status allow_jobs(struct engine *engine,
+                                 struct engine_view *view)
+{
+    (void)engine;
+    (void)view;
+    return KX_OK;
+}
+
 /* steps[n] turns rows of format n + 1 into rows of format n + 2. After a crash
  * it runs again, so each step must be repeatable. */
 static enum kx_status (*const steps[])(struct engine *engine,
-                                       struct engine_view *view) = {give_id};
+                                       struct engine_view *view) = {give_id,
+                                                                    allow_jobs};
 _Static_assert(sizeof steps / sizeof *steps == FORMAT_NUMBER - 1,
                "each format but the first has a step that leads to it");
 

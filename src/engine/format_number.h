@@ -9,7 +9,7 @@
 #include "kindex.h"
 
 /* The format that this program writes. */
-enum { FORMAT_NUMBER = 2 };
+enum { FORMAT_NUMBER = 3 };
 
 /* Reads a decimal number that a line break may follow. False for other text,
  * and for 0. */

@@ -7,6 +7,7 @@
 
 enum {
     ENCODING_MASK = 0x07,
+    JOB = 0x07, /* in place of the encoding */
     EXPIRES = 0x08,
     INDEX_ENTRY = 0x10,
     STAMP_SHIFT = 5,
@@ -71,6 +72,20 @@ static bool read_owner(struct kx_slice *rest, struct record *record)
     return record->owner_at != 0 || take_slice(rest, 2, &record->owner);
 }
 
+/* Also reads the encoding, which follows the head of a job. */
+static bool read_job(struct kx_slice *rest, struct record *record)
+{
+    enum { FIXED = 1 + 8 + 8 + 4 };
+    if (rest->size < FIXED)
+        return false;
+    record->encoding = (enum kx_encoding)take(rest, 1);
+    record->job.not_before_ms = (int64_t)take(rest, 8);
+    record->job.claim = take(rest, 8);
+    record->job.attempts = (uint32_t)take(rest, 4);
+    record->has_job = take_slice(rest, 2, &record->job.error);
+    return record->has_job;
+}
+
 /* Sets the members one by one: this runs for each entry of a list, and clearing
  * or copying the whole struct takes several times as long. */
 bool record_read(struct kx_slice bytes, struct record *record_out)
@@ -90,7 +105,10 @@ bool record_read(struct kx_slice bytes, struct record *record_out)
     record_out->index = 0;
     record_out->owner_at = 0;
     record_out->odd = record_out->own = record_out->deleted = false;
+    record_out->has_job = false;
     record_out->other = record_out->owner = record_out->media_type = none;
+    if ((head & ENCODING_MASK) == JOB && !read_job(&rest, record_out))
+        return false;
     if ((head & INDEX_ENTRY) != 0 && !read_owner(&rest, record_out))
         return false;
     if (record_out->encoding == KX_BYTES &&
@@ -136,11 +154,21 @@ static void put_owner(struct kx_buffer *out, const struct record *record)
     }
 }
 
+static void put_job(struct kx_buffer *out, const struct record *record)
+{
+    put(out, record->encoding, 1);
+    put(out, (uint64_t)record->job.not_before_ms, 8);
+    put(out, record->job.claim, 8);
+    put(out, record->job.attempts, 4);
+    put(out, record->job.error.size, 2);
+    kx_add_slice(out, record->job.error);
+}
+
 void record_write(const struct record *record, struct kx_buffer *out)
 {
     size_t stamp_size = significant_bytes(record->stamp);
-    unsigned head = record->encoding | (unsigned)(stamp_size - 1)
-                                           << STAMP_SHIFT;
+    unsigned kind = record->has_job ? JOB : (unsigned)record->encoding;
+    unsigned head = kind | (unsigned)(stamp_size - 1) << STAMP_SHIFT;
     if (record->expires_at_ms != 0)
         head |= EXPIRES;
     if (record->index != 0)
@@ -149,6 +177,8 @@ void record_write(const struct record *record, struct kx_buffer *out)
     put(out, record->stamp, stamp_size);
     if (record->expires_at_ms != 0)
         put(out, (uint64_t)record->expires_at_ms, 8);
+    if (record->has_job)
+        put_job(out, record);
     if (record->index != 0)
         put_owner(out, record);
     if (record->encoding == KX_BYTES) {
@@ -185,6 +215,9 @@ void record_show(const struct record *record, struct kx_slice key,
     entry_out->expires_at_ms = record->deleted ? 0 : record->expires_at_ms;
     entry_out->deleted = record->deleted;
     entry_out->reduced = false;
+    entry_out->has_job = record->has_job;
+    if (record->has_job)
+        entry_out->job = record->job;
     show_value(record, key, &entry_out->value);
 }
 

@@ -2,10 +2,17 @@
  * of an index entry also has the id of its index and its owner, the entry that
  * it stands for.
  *
- *   1        bits 0-2: encoding; bit 3: expires; bit 4: index entry;
- *            bits 5-7: size of the stamp less one
+ *   1        bits 0-2: encoding, or 7: a job; bit 3: expires; bit 4: index
+ *            entry; bits 5-7: size of the stamp less one
  *   1-8      versionstamp counter, without leading zero bytes
  *   8        expiry time in ms, if bit 3 is set
+ *
+ *   If the entry is a job that was claimed (struct kx_job):
+ *   1        encoding
+ *   8        not-before time in ms
+ *   8        versionstamp of the claim, or 0
+ *   4        attempts
+ *   2 + n    size and text of the last error
  *
  *   If bit 4 is set:
  *   4        id of the index
@@ -42,6 +49,8 @@ struct record {
     bool own;     /* a client's copy: stamp and bytes differ from the
                    * owner's */
     struct kx_slice owner; /* primary key after the prefix, if owner_at is 0 */
+    bool has_job;          /* `job` is set; never for an index entry */
+    struct kx_job job;
     struct kx_slice media_type;
     struct kx_slice value;
 };

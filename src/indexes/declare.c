@@ -110,6 +110,24 @@ static enum kx_status check_others(const struct catalog *catalog,
     return KX_OK;
 }
 
+/* A job has one lease, so an entry has at most one queue. A queue may be built
+ * to replace another of the same name. */
+static enum kx_status check_queue(const struct catalog *catalog,
+                                  const struct declaration *want,
+                                  struct kx_fault *fault)
+{
+    for (size_t i = 0; want->queue.declared && i < catalog->count; i++) {
+        const struct declaration *other = catalog->indexes[i]->declaration;
+        if (other->queue.declared && !kx_equal(other->name, want->name) &&
+            declaration_prefixes_overlap(other->prefix, want->prefix))
+            return refuse_member(fault, "/prefix",
+                                 "an entry belongs to at most one queue: the "
+                                 "prefix overlaps that of",
+                                 other);
+    }
+    return KX_OK;
+}
+
 /* An index that covers every key would be made of the entries that another
  * adopts. */
 static enum kx_status check_prefix(const struct catalog *catalog,
@@ -136,6 +154,8 @@ enum kx_status declare_check(const struct catalog *catalog,
             "with its defaults the declaration has %zu bytes; the limit is %d",
             want->text.size, KX_DECLARATION_MAX);
     enum kx_status status = check_others(catalog, want, fault);
+    if (status == KX_OK)
+        status = check_queue(catalog, want, fault);
     return status == KX_OK ? check_prefix(catalog, want, fault) : status;
 }
 

@@ -82,13 +82,21 @@ enum kx_mutation_type {
              * takes the operand */
     KX_MIN,
     KX_MAX,
-    KX_PATCH,        /* RFC 7396 on JSON, or on V8 that JSON can carry (the
-                      * result is JSON); a missing key takes the patch */
-    KX_JSON_PATCH,   /* the value is a list of operations on such a value (RFC
-                      * 6902 and set, append, include, exclude, sum); a missing
-                      * key is taken as {} */
-    KX_TOUCH,        /* only the time of expiry changes; KX_ABSENT without an
-                      * entry */
+    KX_PATCH,      /* RFC 7396 on JSON, or on V8 that JSON can carry (the
+                    * result is JSON); a missing key takes the patch */
+    KX_JSON_PATCH, /* the value is a list of operations on such a value (RFC
+                    * 6902 and set, append, include, exclude, sum); a missing
+                    * key is taken as {} */
+    KX_TOUCH,      /* only the time of expiry changes; KX_ABSENT without an
+                    * entry */
+    KX_ACK,        /* removes the job of a receipt: `job` */
+    KX_EXTEND,     /* the lease of the job ends after a pause from now on */
+    KX_RELEASE, /* the job is due after a pause, as if it had not been claimed
+                 */
+    KX_FAIL, /* the job is due after a pause; after the last retry it is moved
+              * to the prefix of dead jobs, under the parts of its key and the
+              * commit's versionstamp. Without such a prefix, or if an index
+              * refuses the move, the job stays in the queue as dead. */
     KX_DELETE_RANGE, /* key is the inclusive start, end the exclusive end;
                       * removes the first `limit` entries in order, fewer
                       * where the budget of the commit ends. With `by`
@@ -96,11 +104,29 @@ enum kx_mutation_type {
                       * the bounds are then relative to its name, and an empty
                       * end is after all of its entries. Must be the commit's
                       * only mutation. */
-    KX_PATCH_RANGE   /* the same, but carries out `each` on the entries that
+    KX_PATCH_RANGE,  /* the same, but carries out `each` on the entries that
                       * follow the position `after`, and refuses all if one
                       * refuses it. The range is that before the commit: an
                       * entry that moves within it is changed once. One with
                       * several index entries in it is changed at the first. */
+    KX_CLAIM /* leases the jobs of a range of the queue `by` that are due
+              * when the commit is planned, at most `limit`, and returns
+              * them in kx_commit.jobs. `returns` and `after` are not
+              * used. */
+};
+
+/* A change of a job by the receipt of its claim. The commit is refused with
+ * KX_RECEIPT_STALE if the lease has run out, or the entry was written, claimed
+ * again or removed since. */
+struct kx_job_change {
+    struct kx_slice queue; /* its name; the commit is refused with
+                            * KX_QUEUE_ABSENT if the queue does not have the
+                            * key; size 0: any queue, only for KX_ACK */
+    uint64_t claim;        /* kx_job.claim when the job was claimed */
+    int64_t pause_ms; /* -1: the queue's lease; 0 for KX_RELEASE; for KX_FAIL
+                       * the pause that the queue declares */
+    struct kx_slice error; /* for KX_FAIL: UTF-8 of at most KX_JOB_ERROR_MAX
+                            * bytes */
 };
 
 /* The state of its entry that a mutation asks for: before the commit, or after
@@ -163,9 +189,11 @@ struct kx_mutation {
     size_t limit;
     struct kx_slice after; /* for ranges: a kx_commit.last; size 0: the whole
                             * range */
-    const struct kx_mutation *each; /* for KX_PATCH_RANGE: KX_PATCH,
-                                     * KX_JSON_PATCH or KX_TOUCH, with
-                                     * everything but its key */
+    const struct kx_job_change *job; /* for KX_ACK, KX_EXTEND, KX_RELEASE and
+                                      * KX_FAIL */
+    const struct kx_mutation *each;  /* for KX_PATCH_RANGE: KX_PATCH,
+                                      * KX_JSON_PATCH or KX_TOUCH, with
+                                      * everything but its key */
 };
 
 /* True if the mutation changes the entries of a range. */
@@ -323,7 +351,8 @@ struct kx_commit {
     struct kx_commit *next; /* used by the core until the answer */
     /* Result. */
     enum kx_status status;
-    uint64_t stamp;            /* the commit's versionstamp, on KX_OK */
+    uint64_t stamp;            /* the commit's versionstamp, on KX_OK; 0 if it
+                                * changes nothing */
     struct kx_refusal refusal; /* on any other status */
     bool created;              /* the first mutation's key was absent, or
                                 * the index was not declared before, or
@@ -331,6 +360,7 @@ struct kx_commit {
     struct kx_result *results; /* on KX_OK, in memory: one for each mutation;
                                 * NULL if no mutation asks */
     struct kx_milestones times;
+    struct kx_entry *jobs;      /* of KX_CLAIM, in memory: in_range jobs */
     size_t in_range;            /* entries of its range that were changed */
     bool more;                  /* the limit of its range was reached and
                                  * entries remain, or its budget and some may */
@@ -339,6 +369,15 @@ struct kx_commit {
                                  * kx_scan_position */
     struct kx_preview *preview; /* for a dry KX_DECLARE_INDEX, in memory */
 };
+
+/* True if a commit with the status KX_OK changes the store: it is not dry, and
+ * not a claim that has found no job. */
+static inline bool kx_commit_changes(const struct kx_commit *commit)
+{
+    bool claims =
+        commit->mutation_count > 0 && commit->mutations[0].type == KX_CLAIM;
+    return !commit->dry && (!claims || commit->in_range > 0);
+}
 
 /* Hands a commit to the writer; never blocks on the disk. Any thread. KX_OK:
  * the answer function will be called with its ticket, once, when its result is

@@ -15,6 +15,22 @@ void kx_stamp_text(uint64_t stamp, char *out);
 /* Reads exactly KX_STAMP_DIGITS digits; false for anything else. */
 bool kx_stamp_parse(struct kx_slice text, uint64_t *stamp_out);
 
+/* What the store keeps beside an entry that was claimed from a queue. Any write
+ * of the entry, other than the changes of a job (commit.h), removes it. */
+struct kx_job {
+    int64_t not_before_ms; /* Unix time: the end of the lease, or of the pause
+                            * before the next attempt; KX_JOB_DEAD_MS: the job
+                            * is dead */
+    uint64_t claim;    /* versionstamp of the commit that has leased the job;
+                        * 0: it is not leased */
+    uint32_t attempts; /* claims, except those that were released */
+    struct kx_slice error; /* of the last attempt that failed, UTF-8 */
+};
+
+/* The not-before time of a dead job, after all times that can be declared. The
+ * job stays in its queue until it is written or removed. */
+#define KX_JOB_DEAD_MS ((INT64_C(1) << 53) - 1)
+
 struct kx_entry {
     struct kx_slice key;
     struct kx_value value;
@@ -24,6 +40,8 @@ struct kx_entry {
                    * versionstamp; its value is null */
     bool reduced; /* totals without entries that have expired, which are still
                    * part of what is stored with this versionstamp */
+    bool has_job; /* `job` is set */
+    struct kx_job job;
 };
 
 #endif

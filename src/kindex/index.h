@@ -23,6 +23,7 @@ struct kx_index_info {
     struct kx_slice declaration; /* JSON text, all defaults filled in */
     enum kx_index_state state;
     struct kx_slice prefix; /* encoded parts */
+    bool queue;             /* jobs can be claimed from it */
     /* Not empty: the index migrates. It serves `declaration` until the
      * migration has ended, and `target` (JSON text) from then on. `migration`
      * is the state of the migration: building, conflicted or failed. */
@@ -146,6 +147,7 @@ enum kx_status kx_index_get(struct kx_reader *reader,
 struct kx_declared {
     struct kx_slice name_key; /* the index's name as an encoded key part */
     struct kx_slice prefix;   /* of the entries that are indexed */
+    struct kx_slice dead;     /* of the dead jobs of a queue; size 0: none */
     bool adopts;              /* it adopts the entries under its name, and
                                * removes those that are wrong */
 };

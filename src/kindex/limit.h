@@ -31,6 +31,8 @@ enum kx_limit {
     KX_MATCH_MAX = 1048576,   /* bytes of the conditions of a query, times the
                                * indexes that they are compared with */
     KX_POINTER_MAX = 512,     /* bytes of a JSON Pointer */
+    KX_RETRIES_MAX = 32,      /* pauses before further attempts of a job */
+    KX_JOB_ERROR_MAX = 1024,  /* bytes of the error of a job */
     KX_INDEX_ENTRIES_MAX = 1000,     /* entries of one index for one entry */
     KX_COMMIT_UNITS_MAX = 150000000, /* units of work of one commit
                                       * (base/charge.h); more if the store takes

@@ -134,6 +134,9 @@ enum kx_status kx_scan_next(struct kx_reader *reader,
  * the index entry's key without the name. Valid until the next call on the
  * reader. */
 struct kx_slice kx_scan_position(struct kx_reader *reader);
+/* Returns when the job that the scan of a queue has returned last is due: Unix
+ * time in ms, KX_JOB_DEAD_MS for a dead job. 0 if the index is not a queue. */
+int64_t kx_scan_due(const struct kx_reader *reader);
 /* Ends the scan. kx_read_end does this, too. */
 void kx_scan_end(struct kx_reader *reader);
 

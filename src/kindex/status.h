@@ -36,6 +36,8 @@
     X(KX_INDEX_NAME_USED, "there are entries under the name of the index")     \
     X(KX_INDEX_NOT_READY, "the index is not ready")                            \
     X(KX_INDEX_NOT_UNIQUE, "the index is not unique")                          \
+    X(KX_QUEUE_ABSENT, "there is no such queue")                               \
+    X(KX_RECEIPT_STALE, "the receipt is no longer valid")                      \
     X(KX_INDEX_BUSY, "the index is being changed")                             \
     X(KX_NO_MIGRATION, "the index is not migrating")                           \
     X(KX_INDEX_OWNED_KEY, "the key belongs to an index")                       \

@@ -32,6 +32,7 @@ struct plan *plan_create(const struct plan_base *base)
     plan->optimistic = false;
     plan->conflict_set = NULL;
     plan->outcomes = NULL;
+    plan->moves_dead = plan->keeps_dead = false;
     plan->view = base->view;
     plan->commit = NULL;
     plan->delta_count = 0;
@@ -216,21 +217,46 @@ static void complete_refusal(struct kx_commit *commit)
         kx_fail(fault, commit->status, "%s", kx_status_title(commit->status));
 }
 
+/* True if an index has refused an entry under the prefix of dead jobs: nothing
+ * else that a commit of failed jobs changes can be refused by an index. */
+static bool refuses_dead(const struct plan *plan, enum kx_status status)
+{
+    return plan->moves_dead && !plan->keeps_dead &&
+           (status == KX_UNIQUE_VIOLATION || status == KX_NOT_INDEXABLE);
+}
+
+/* Plans the steps, and once more with dead jobs in their queues if an index
+ * refuses to move them. */
+static enum kx_status plan_with_dead(struct plan *plan)
+{
+    plan->moves_dead = plan->keeps_dead = false;
+    enum kx_status status = plan_steps(plan);
+    if (!refuses_dead(plan, status))
+        return status;
+    plan_end(plan, false);
+    plan->delta_count = 0;
+    plan->charge = (struct charge){.most = plan->budget};
+    plan->commit->refusal = (struct kx_refusal){.check_count = 0};
+    plan->keeps_dead = true;
+    return plan_steps(plan);
+}
+
 /* Sets the result, with the stamp that the commit gets if it holds. */
 static void decide(struct plan *plan, struct kx_commit *commit)
 {
-    commit->status = plan_steps(plan);
+    commit->status = plan_with_dead(plan);
     if (commit->status != KX_OK) {
         plan_results_drop(commit);
         complete_refusal(commit);
-    } else if (!commit->dry) {
+    } else if (kx_commit_changes(commit)) {
         commit->stamp = plan->stamp;
     }
 }
 
 /* The steps write the stamp into records, so it is raised before them; a
- * refused or dry commit gives it back, so that it leaves no gap. The outcome is
- * stored last; if memory runs out for it, the commit is refused. */
+ * refused commit, or one that changes nothing, gives it back, so that it leaves
+ * no gap. The outcome is stored last; if memory runs out for it, the commit is
+ * refused. */
 void plan_commit(struct plan *plan, struct kx_commit *commit)
 {
     plan->commit = commit;
@@ -246,7 +272,7 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
     if (commit->idempotency != NULL)
         plan_idempotency_store(plan);
     plan->units += plan->charge.spent;
-    bool kept = commit->status == KX_OK && !commit->dry;
+    bool kept = commit->status == KX_OK && kx_commit_changes(commit);
     plan->stamp -= !kept;
     plan_end(plan, kept);
 }

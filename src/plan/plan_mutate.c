@@ -10,6 +10,7 @@
 #include "entry/value.h"
 #include "json/json_equal.h"
 #include "plan/plan_cost.h"
+#include "plan/plan_job.h"
 #include "plan/plan_read.h"
 
 /* ---- Mutations ---------------------------------------------------------- */
@@ -185,8 +186,14 @@ enum kx_status plan_mutate(struct plan *plan,
         return combine(plan, mutation);
     case KX_TOUCH:
         return touch(plan, mutation);
+    case KX_ACK:
+    case KX_EXTEND:
+    case KX_RELEASE:
+    case KX_FAIL:
+        return plan_change_job(plan, mutation);
     case KX_DELETE_RANGE:
     case KX_PATCH_RANGE:
+    case KX_CLAIM:
         break;
     }
     return KX_FAILED;
@@ -343,7 +350,9 @@ static bool asks(const struct kx_commit *commit)
 void plan_results_drop(struct kx_commit *commit)
 {
     talloc_free(commit->results);
+    talloc_free(commit->jobs);
     commit->results = NULL;
+    commit->jobs = NULL;
 }
 
 enum kx_status plan_results_begin(struct plan *plan)
@@ -359,15 +368,16 @@ enum kx_status plan_results_begin(struct plan *plan)
                                    : plan_results_fill(plan, KX_RETURN_OLD);
 }
 
-static bool copy(const struct kx_commit *commit, struct kx_slice *slice)
+static bool copy(const void *memory, struct kx_slice *slice)
 {
-    return kx_slice_copy(commit->results, *slice, slice);
+    return kx_slice_copy(memory, *slice, slice);
 }
 
-static bool copy_entry(const struct kx_commit *commit, struct kx_entry *entry)
+static bool copy_entry(const void *memory, struct kx_entry *entry)
 {
-    return copy(commit, &entry->key) && copy(commit, &entry->value.data) &&
-           copy(commit, &entry->value.media_type);
+    return copy(memory, &entry->key) && copy(memory, &entry->value.data) &&
+           copy(memory, &entry->value.media_type) &&
+           (!entry->has_job || copy(memory, &entry->job.error));
 }
 
 /* The size of the last result does not count, so a single one always fits. */
@@ -413,7 +423,7 @@ static enum kx_status fill(struct plan *plan,
         record_show(&record, key, &result->entry);
     hide_stamp(plan, mutation, &result->entry);
     status = check_size(plan, &result->entry);
-    if (status == KX_OK && !copy_entry(plan->commit, &result->entry))
+    if (status == KX_OK && !copy_entry(plan->commit->results, &result->entry))
         status = KX_NO_MEMORY;
     return status;
 }
@@ -449,8 +459,8 @@ static enum kx_status read_again(struct plan *plan, struct kx_result *result)
         return KX_OK;
     entry->value = shown.value;
     result->omitted = false;
-    return copy(plan->commit, &entry->value.data) &&
-                   copy(plan->commit, &entry->value.media_type)
+    return copy(plan->commit->results, &entry->value.data) &&
+                   copy(plan->commit->results, &entry->value.media_type)
                ? KX_OK
                : KX_NO_MEMORY;
 }

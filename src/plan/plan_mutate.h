@@ -7,7 +7,8 @@
 
 /* Carries out one mutation on the overlay, on a key that belongs to no index;
  * it is not of a range. KX_OK. If the mutation cannot be carried out:
- * KX_KEY_TOO_LONG, KX_VALUE_TOO_LARGE, KX_ABSENT (touch), KX_OUT_OF_BOUNDS,
+ * KX_KEY_TOO_LONG, KX_VALUE_TOO_LARGE, KX_ABSENT (touch), KX_RECEIPT_STALE,
+ * KX_QUEUE_ABSENT, KX_OUT_OF_BOUNDS,
  * KX_TYPE_MISMATCH, KX_NUMBER_RANGE, KX_PATH_ABSENT, KX_TEST_FAILED,
  * KX_BAD_VALUE, KX_JSON_TOO_DEEP, KX_COMMIT_TOO_LARGE; KX_NO_MEMORY,
  * KX_FAILED. */

@@ -8,6 +8,7 @@
 
 #include "catalog/row_form.h"
 #include "plan/plan_cost.h"
+#include "plan/plan_job.h"
 #include "plan/plan_mutate.h"
 #include "plan/plan_read.h"
 
@@ -56,19 +57,33 @@ static const struct index *index_at(const struct plan *plan,
     return owner;
 }
 
-/* Continues after the entries of an index, since they may be many. */
-static enum kx_status pass_over(struct range_walk *walk,
-                                const struct index *index)
+/* Continues after the keys that begin with these parts, since they may be many.
+ */
+static enum kx_status pass_over(struct range_walk *walk, struct kx_slice parts)
 {
     walk->key.size = 0;
-    kx_add_slice(&walk->key, index->declaration->name_key);
+    kx_add_slice(&walk->key, parts);
     kx_add_byte(&walk->key, 0xff);
     if (walk->key.failed)
         return KX_NO_MEMORY;
+    if (kx_compare(kx_buffer_slice(&walk->key), kx_buffer_slice(&walk->end)) >=
+        0)
+        return KX_END;
     enum kx_status status =
         engine_range_begin(walk->plan->range, kx_buffer_slice(&walk->key),
                            kx_buffer_slice(&walk->end));
     return status == KX_OK ? KX_ABSENT : status;
+}
+
+/* KX_OK if the job of a queue's row is due. Otherwise the range continues after
+ * the jobs with the same leading values, none of which is due: KX_ABSENT. */
+static enum kx_status is_due(struct range_walk *walk, struct kx_slice key,
+                             const struct record *row)
+{
+    struct extract_due due;
+    if (!extract_due(key, row, &due))
+        return KX_FAILED;
+    return due.ms <= walk->plan->now_ms ? KX_OK : pass_over(walk, due.group);
 }
 
 static enum kx_status entry_of_row(struct range_walk *walk, struct kx_slice key,
@@ -85,6 +100,10 @@ static enum kx_status entry_of_row(struct range_walk *walk, struct kx_slice key,
     if (!row_form_of(&row, owner) || row.deleted ||
         record_expired(&row, walk->plan->now_ms))
         return KX_ABSENT;
+    enum kx_status status =
+        walk->mutation->type == KX_CLAIM ? is_due(walk, key, &row) : KX_OK;
+    if (status != KX_OK)
+        return status;
     walk->key.size = 0;
     if (walk->index == NULL) {
         kx_add_slice(&walk->key, key);
@@ -111,7 +130,7 @@ static enum kx_status next_entry(struct range_walk *walk)
     const struct index *index =
         walk->index == NULL ? index_at(plan, key, bytes) : NULL;
     if (index != NULL)
-        return pass_over(walk, index);
+        return pass_over(walk, index->declaration->name_key);
     status = entry_of_row(walk, key, bytes);
     if (status != KX_OK)
         return status;
@@ -220,15 +239,45 @@ static enum kx_status leave_for_next(struct range_walk *walk,
     return KX_AGAIN;
 }
 
+/* Leases the job, and copies it to the results of the commit. */
+static enum kx_status claim_job(struct range_walk *walk)
+{
+    struct plan *plan = walk->plan;
+    struct kx_entry *job = &plan->commit->jobs[plan->commit->in_range];
+    const void *memory = plan->commit->jobs;
+    struct record record;
+    struct kx_slice key = kx_buffer_slice(&walk->key);
+    enum kx_status status = plan_claim(plan, walk->index, key);
+    if (status == KX_OK)
+        status = overlay_record(plan->overlay, key, &record);
+    if (status != KX_OK)
+        return status;
+    record_show(&record, key, job);
+    plan->result_bytes += key.size + record.value.size;
+    return kx_slice_copy(memory, job->key, &job->key) &&
+                   kx_slice_copy(memory, job->value.data, &job->value.data) &&
+                   kx_slice_copy(memory, job->value.media_type,
+                                 &job->value.media_type) &&
+                   kx_slice_copy(memory, job->job.error, &job->job.error)
+               ? KX_OK
+               : KX_NO_MEMORY;
+}
+
+static enum kx_status mutate_entry(struct range_walk *walk)
+{
+    struct kx_slice key = kx_buffer_slice(&walk->key);
+    if (walk->mutation->type == KX_PATCH_RANGE)
+        return leave_for_next(walk, patch_entry(walk));
+    if (walk->mutation->type == KX_CLAIM)
+        return claim_job(walk);
+    return overlay_put(walk->plan->overlay, key, kx_slice(NULL, 0));
+}
+
 /* KX_AGAIN: the budget does not suffice. */
 static enum kx_status change_entry(struct range_walk *walk)
 {
     struct plan *plan = walk->plan;
-    enum kx_status status =
-        walk->mutation->type == KX_PATCH_RANGE
-            ? leave_for_next(walk, patch_entry(walk))
-            : overlay_put(plan->overlay, kx_buffer_slice(&walk->key),
-                          kx_slice(NULL, 0));
+    enum kx_status status = mutate_entry(walk);
     if (status == KX_OK)
         status = afford_entry(walk);
     plan->commit->in_range += status == KX_OK;
@@ -254,11 +303,12 @@ static enum kx_status stop_at_last(struct range_walk *walk)
  * passed), KX_END, errors; KX_AGAIN: the commit ends before it. */
 static enum kx_status change_next(struct range_walk *walk)
 {
-    if (walk->last.size > 0 && is_spent(walk))
+    const struct plan *plan = walk->plan;
+    if (walk->last.size > 0 &&
+        (is_spent(walk) || plan->result_bytes > KX_COMMIT_RESULTS_MAX))
         return KX_AGAIN;
     enum kx_status status = next_entry(walk);
-    if (status == KX_OK &&
-        walk->plan->commit->in_range == walk->mutation->limit)
+    if (status == KX_OK && plan->commit->in_range == walk->mutation->limit)
         return KX_AGAIN;
     if (status == KX_OK)
         status = change_entry(walk);
@@ -307,6 +357,25 @@ static enum kx_status check_range(struct plan *plan,
     return refuse_range(plan->commit, index);
 }
 
+/* Makes the list of claimed jobs. status: of the look-up of the queue. */
+static enum kx_status begin_claim(struct plan *plan,
+                                  const struct kx_mutation *mutation,
+                                  enum kx_status status,
+                                  const struct index *index)
+{
+    struct kx_commit *commit = plan->commit;
+    if (status == KX_INDEX_ABSENT ||
+        (status == KX_OK && !index->declaration->queue.declared))
+        return plan_refuse_queue(plan, mutation->by->index);
+    if (status != KX_OK)
+        return status;
+    plan_refusal(plan)->by = NULL;
+    commit->in_range = 0;
+    commit->jobs = talloc_array(commit->memory, struct kx_entry,
+                                (unsigned)mutation->limit);
+    return commit->jobs == NULL ? KX_NO_MEMORY : KX_OK;
+}
+
 static enum kx_status find_index(struct plan *plan,
                                  const struct kx_mutation *mutation,
                                  struct index **index_out)
@@ -314,6 +383,8 @@ static enum kx_status find_index(struct plan *plan,
     if (mutation->by == NULL)
         return check_range(plan, mutation);
     enum kx_status status = plan_find_index(plan, mutation->by, index_out);
+    if (mutation->type == KX_CLAIM)
+        return begin_claim(plan, mutation, status, *index_out);
     if (status == KX_OK && declaration_aggregates((*index_out)->declaration))
         return refuse_range(plan->commit, *index_out);
     if (status == KX_OK)

@@ -97,7 +97,7 @@ struct field query_subject(const struct condition *condition)
 bool query_same_place(const struct field *a, const struct field *b)
 {
     return a->key_part == b->key_part && a->each == b->each &&
-           a->versionstamp == b->versionstamp &&
+           a->versionstamp == b->versionstamp && a->due == b->due &&
            (!field_of_value(a) || kx_equal(a->path, b->path));
 }
 

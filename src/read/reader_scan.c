@@ -261,6 +261,19 @@ struct kx_slice kx_scan_position(struct kx_reader *reader)
     return kx_slice(reader->position.data + skip, reader->position.size - skip);
 }
 
+/* The row's key ends with the owner. */
+int64_t kx_scan_due(const struct kx_reader *reader)
+{
+    const struct index *queue = reader->index;
+    struct extract_due due;
+    if (queue == NULL || !queue->declaration->queue.declared)
+        return 0;
+    size_t owner = reader->primary.size - queue->declaration->prefix.size;
+    struct kx_slice row = kx_buffer_slice(&reader->position);
+    const struct record at = {.owner_at = (uint16_t)(row.size - owner)};
+    return extract_due(row, &at, &due) ? due.ms : 0;
+}
+
 /* ---- Several ranges ----------------------------------------------------- */
 
 static inline const struct kx_list_range *

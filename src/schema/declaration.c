@@ -55,24 +55,9 @@ enum kx_status declaration_read_prefix(struct declaration_parse *parse,
                                        struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
-    if (kx_json_type(value) != KX_JSON_ARRAY)
-        return declaration_parse_bad(parse,
-                                     "prefix must be an array of key parts, "
-                                     "such as [\"users\"]");
-    struct kx_fault fault = {.detail = ""};
-    struct kx_buffer key;
-    kx_buffer_init(&key, declaration);
-    enum kx_status status = kx_key_from_json(value, &key, &fault);
-    if (key.failed || status == KX_NO_MEMORY)
-        return declaration_parse_no_memory(parse);
-    if (status != KX_OK)
-        return declaration_parse_bad(parse, "prefix: %s", fault.detail);
-    if (key.size >= KX_KEY_MAX)
-        return declaration_parse_bad(
-            parse, "the prefix is longer than %d bytes", KX_KEY_MAX);
     parse->has_prefix = true;
-    declaration->prefix = kx_buffer_slice(&key);
-    return KX_OK;
+    return declaration_parse_prefix(parse, value, "prefix",
+                                    &declaration->prefix);
 }
 
 enum kx_status declaration_read_depth(struct declaration_parse *parse,
@@ -122,6 +107,7 @@ static const struct declaration_member members[] = {
     {"missing", read_missing},
     {"where", declaration_read_where},
     {"tombstones", declaration_read_tombstones},
+    {"queue", declaration_read_queue},
     {"adopt", read_adopt},
     {NULL, NULL},
 };
@@ -178,6 +164,8 @@ static enum kx_status check_whole(struct declaration_parse *parse)
                                      "entries: choose another name");
     }
     enum kx_status status = declaration_check_aggregate(parse);
+    if (status == KX_OK)
+        status = declaration_check_queue(parse);
     return status == KX_OK ? declaration_check_fields(parse, "fields") : status;
 }
 
@@ -327,6 +315,7 @@ enum kx_status declaration_write(struct declaration *declaration)
     write_missing(declaration->missing, &out);
     write_where(declaration, &out);
     declaration_write_tombstones(declaration, &out);
+    declaration_write_queue(declaration, &out);
     kx_add_byte(&out, '}');
     declaration->text = kx_buffer_slice(&out);
     return out.failed ? KX_NO_MEMORY : KX_OK;
@@ -452,6 +441,7 @@ enum kx_status kx_declared_read(void *mem, struct kx_slice declaration,
     if (status == KX_OK) /* NOLINTNEXTLINE: parsed is set then */
         *declared_out = (struct kx_declared){.name_key = parsed->name_key,
                                              .prefix = parsed->prefix,
+                                             .dead = parsed->queue.dead,
                                              .adopts = parsed->adopt};
     return status;
 }

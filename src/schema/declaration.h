@@ -21,12 +21,14 @@ struct field {
     bool each; /* the path leads to an array: an index entry for each element */
     bool versionstamp; /* neither path nor key part, but the versionstamp of the
                           last change */
+    bool due; /* the last field of a queue: the later one of the time at the
+                 path and the not-before time of the job */
 };
 
-/* Returns whether the source is a place in the value. */
+/* Returns whether the source is a place in the value, and nothing else. */
 static inline bool field_of_value(const struct field *field)
 {
-    return field->key_part == 0 && !field->versionstamp;
+    return field->key_part == 0 && !field->versionstamp && !field->due;
 }
 
 enum index_store {
@@ -73,6 +75,15 @@ struct condition {
     bool each;
 };
 
+/* The member `queue`. */
+struct declared_queue {
+    bool declared; /* the index is a queue */
+    int64_t lease_ms;
+    int64_t retries_ms[KX_RETRIES_MAX]; /* pauses after failed attempts */
+    size_t retry_count;
+    struct kx_slice dead; /* encoded prefix of dead jobs; size 0: they stay */
+};
+
 /* Immutable after it is parsed, and shared by all threads that use its index.
  * All slices lie in its own talloc context. */
 struct declaration {
@@ -102,6 +113,7 @@ struct declaration {
     enum index_missing missing;
     struct condition where[KX_WHERE_MAX]; /* all must hold */
     size_t where_count;
+    struct declared_queue queue;
     struct kx_slice text; /* canonical JSON with all defaults: equal texts mean
                            * equal declarations */
 };
@@ -149,6 +161,17 @@ bool declaration_covers(const struct declaration *declaration,
  * JSON Pointer). */
 bool declaration_stores(const struct declaration *declaration,
                         struct kx_slice member);
+
+/* Returns whether some key may begin with the parts of both prefixes. */
+static inline bool declaration_prefixes_overlap(struct kx_slice a,
+                                                struct kx_slice b)
+{
+    struct kx_slice shorter = a.size < b.size ? a : b;
+    struct kx_slice longer = a.size < b.size ? b : a;
+    return kx_starts_with(longer, shorter) &&
+           (shorter.size == 0 || shorter.size == longer.size ||
+            longer.data[shorter.size] != 0xff);
+}
 
 /* Returns the name of a comparison's member, such as "eq". A constant. */
 const char *declaration_comparison(enum comparison comparison);

@@ -264,6 +264,30 @@ enum kx_status declaration_parse_word(struct declaration_parse *parse,
     return declaration_parse_bad(parse, "only %s can stand here", list);
 }
 
+enum kx_status declaration_parse_prefix(struct declaration_parse *parse,
+                                        struct kx_slice value, const char *name,
+                                        struct kx_slice *prefix_out)
+{
+    if (kx_json_type(value) != KX_JSON_ARRAY)
+        return declaration_parse_bad(parse,
+                                     "%s must be an array of key parts, such "
+                                     "as [\"users\"]",
+                                     name);
+    struct kx_fault fault = {.detail = ""};
+    struct kx_buffer key;
+    kx_buffer_init(&key, parse->declaration);
+    enum kx_status status = kx_key_from_json(value, &key, &fault);
+    if (key.failed || status == KX_NO_MEMORY)
+        return declaration_parse_no_memory(parse);
+    if (status != KX_OK)
+        return declaration_parse_bad(parse, "%s: %s", name, fault.detail);
+    if (key.size >= KX_KEY_MAX)
+        return declaration_parse_bad(parse, "the %s is longer than %d bytes",
+                                     name, KX_KEY_MAX);
+    *prefix_out = kx_buffer_slice(&key);
+    return KX_OK;
+}
+
 /* Calls `read` for each element of an array of paths. */
 static enum kx_status parse_elements(
     struct declaration_parse *parse, struct kx_slice array,
@@ -937,7 +961,7 @@ enum kx_status declaration_read_where(struct declaration_parse *parse,
     return status;
 }
 
-/* ---- The member tombstones ---------------------------------------------- */
+/* ---- Periods ------------------------------------------------------------ */
 
 /* The longest unit first. */
 static const struct period_unit {
@@ -950,7 +974,7 @@ enum { UNITS = sizeof units / sizeof *units, DAYS_MAX = 3660 };
 
 /* Returns the period in ms; 0: the text is not a period, or the period is too
  * long. */
-static int64_t read_period(struct kx_slice text)
+static int64_t period_of(struct kx_slice text)
 {
     int64_t number = 0;
     size_t digits = 0;
@@ -967,36 +991,173 @@ static int64_t read_period(struct kx_slice text)
     return 0;
 }
 
-enum kx_status declaration_read_tombstones(struct declaration_parse *parse,
-                                           struct kx_slice value, void *target)
+/* `name` begins the sentence that refuses other values. */
+static enum kx_status read_period(struct declaration_parse *parse,
+                                  struct kx_slice value, const char *name,
+                                  int64_t *ms_out)
 {
-    struct declaration *declaration = target;
     struct kx_slice text = kx_slice(NULL, 0);
     enum kx_status status = KX_OK;
     if (kx_json_type(value) == KX_JSON_STRING)
         status = declaration_parse_text(parse, value, &text);
     if (status != KX_OK)
         return status;
-    declaration->tombstones_ms = read_period(text);
-    if (declaration->tombstones_ms != 0)
+    *ms_out = period_of(text);
+    if (*ms_out != 0)
         return KX_OK;
     return declaration_parse_bad(parse,
-                                 "tombstones is a whole number with a unit, "
-                                 "such as \"7d\", from \"1ms\" to \"%dd\"",
-                                 DAYS_MAX);
+                                 "%s a whole number with a unit, such as "
+                                 "\"7d\", from \"1ms\" to \"%dd\"",
+                                 name, DAYS_MAX);
+}
+
+static void write_period(int64_t ms, struct kx_buffer *out)
+{
+    char text[32];
+    size_t i = 0;
+    while (ms % units[i].ms != 0)
+        i++;
+    snprintf(text, sizeof text, "\"%" PRId64 "%s\"", ms / units[i].ms,
+             units[i].name);
+    kx_add_text(out, text);
+}
+
+/* ---- The member tombstones ---------------------------------------------- */
+
+enum kx_status declaration_read_tombstones(struct declaration_parse *parse,
+                                           struct kx_slice value, void *target)
+{
+    struct declaration *declaration = target;
+    return read_period(parse, value, "tombstones is",
+                       &declaration->tombstones_ms);
 }
 
 void declaration_write_tombstones(const struct declaration *declaration,
                                   struct kx_buffer *out)
 {
-    char text[64];
-    int64_t ms = declaration->tombstones_ms;
-    size_t i = 0;
-    if (ms == 0)
+    if (declaration->tombstones_ms == 0)
         return;
-    while (ms % units[i].ms != 0)
-        i++;
-    snprintf(text, sizeof text, ",\"tombstones\":\"%" PRId64 "%s\"",
-             ms / units[i].ms, units[i].name);
-    kx_add_text(out, text);
+    kx_add_text(out, ",\"tombstones\":");
+    write_period(declaration->tombstones_ms, out);
+}
+
+/* ---- The member queue --------------------------------------------------- */
+
+enum { LEASE_DEFAULT_MS = 60000 };
+
+static enum kx_status read_lease(struct declaration_parse *parse,
+                                 struct kx_slice value, void *target)
+{
+    struct declared_queue *queue = target;
+    return read_period(parse, value, "the lease is", &queue->lease_ms);
+}
+
+static enum kx_status read_retry(struct declaration_parse *parse,
+                                 struct kx_slice value)
+{
+    struct declared_queue *queue = &parse->declaration->queue;
+    if (queue->retry_count == KX_RETRIES_MAX)
+        return declaration_parse_bad(parse, "a queue has at most %d retries",
+                                     KX_RETRIES_MAX);
+    return read_period(parse, value, "the pause before a retry is",
+                       &queue->retries_ms[queue->retry_count++]);
+}
+
+static enum kx_status read_retries(struct declaration_parse *parse,
+                                   struct kx_slice value, void *target)
+{
+    (void)target;
+    if (kx_json_type(value) != KX_JSON_ARRAY)
+        return declaration_parse_bad(parse, "retries is an array of pauses, "
+                                            "such as [\"1s\",\"60s\"]");
+    return parse_elements(parse, value, read_retry);
+}
+
+static enum kx_status read_dead(struct declaration_parse *parse,
+                                struct kx_slice value, void *target)
+{
+    struct declared_queue *queue = target;
+    enum kx_status status =
+        declaration_parse_prefix(parse, value, "dead", &queue->dead);
+    if (status == KX_OK && queue->dead.size == 0)
+        return declaration_parse_bad(parse, "the prefix of dead jobs has at "
+                                            "least one part");
+    return status;
+}
+
+static const struct declaration_member queue_members[] = {
+    {"lease", read_lease},
+    {"retries", read_retries},
+    {"dead", read_dead},
+    {NULL, NULL},
+};
+
+enum kx_status declaration_read_queue(struct declaration_parse *parse,
+                                      struct kx_slice value, void *target)
+{
+    struct declaration *declaration = target;
+    declaration->queue.declared = true;
+    declaration->queue.lease_ms = LEASE_DEFAULT_MS;
+    return declaration_parse_members(parse, value, queue_members, "a queue",
+                                     &declaration->queue);
+}
+
+static enum kx_status check_due(struct declaration_parse *parse,
+                                const struct field *due)
+{
+    if (due->key_part != 0 || due->versionstamp || due->descending ||
+        due->fold != FOLD_NONE)
+        return declaration_parse_bad(
+            parse, "the last field of a queue is the path of the time when a "
+                   "job is due, such as \"/due\"");
+    return KX_OK;
+}
+
+/* Claims read the index in the order of times, and write each job's index entry
+ * again. */
+enum kx_status declaration_check_queue(struct declaration_parse *parse)
+{
+    struct declaration *declaration = parse->declaration;
+    if (!declaration->queue.declared)
+        return KX_OK;
+    if (declaration->unique || declaration->has_each || declaration->adopt ||
+        declaration->store != STORE_POINTER)
+        return declaration_parse_bad(
+            parse, "a queue is neither unique nor adopts entries, has no field "
+                   "with each, and stores pointers");
+    if (declaration->prefix.size == 0)
+        return declaration_parse_bad(
+            parse, "a queue needs a prefix with at least one part");
+    if (declaration->queue.dead.size != 0 &&
+        declaration_prefixes_overlap(declaration->prefix,
+                                     declaration->queue.dead)) {
+        declaration_parse_enter(parse, kx_text("queue"));
+        declaration_parse_enter(parse, kx_text("dead"));
+        return declaration_parse_bad(
+            parse, "the prefix of dead jobs lies outside of the queue's");
+    }
+    struct field *due = &declaration->fields[declaration->field_count - 1];
+    due->due = true;
+    return check_due(parse, due);
+}
+
+void declaration_write_queue(const struct declaration *declaration,
+                             struct kx_buffer *out)
+{
+    const struct declared_queue *queue = &declaration->queue;
+    if (!queue->declared)
+        return;
+    kx_add_text(out, ",\"queue\":{\"lease\":");
+    write_period(queue->lease_ms, out);
+    kx_add_text(out, ",\"retries\":[");
+    for (size_t i = 0; i < queue->retry_count; i++) {
+        kx_add(out, ",", i > 0);
+        write_period(queue->retries_ms[i], out);
+    }
+    kx_add_byte(out, ']');
+    if (queue->dead.size != 0) {
+        kx_add_text(out, ",\"dead\":");
+        kx_key_to_json(queue->dead, out);
+    }
+    kx_add_byte(out, '}');
 }

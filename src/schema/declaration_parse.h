@@ -64,6 +64,12 @@ enum kx_status declaration_parse_count(struct declaration_parse *parse,
                                        struct kx_slice value,
                                        const char *meaning, size_t *count_out);
 
+/* Reads an array of key parts into the declaration's memory. `name` begins the
+ * sentence that refuses other values. */
+enum kx_status declaration_parse_prefix(struct declaration_parse *parse,
+                                        struct kx_slice value, const char *name,
+                                        struct kx_slice *prefix_out);
+
 /* Reads one of the words of a list, which NULL ends. *word_out is its index. */
 enum kx_status declaration_parse_word(struct declaration_parse *parse,
                                       struct kx_slice value,
@@ -82,9 +88,14 @@ declaration_member_fn declaration_read_fields;
 declaration_member_fn declaration_read_store;
 declaration_member_fn declaration_read_where;
 declaration_member_fn declaration_read_tombstones;
+declaration_member_fn declaration_read_queue;
 
 /* Refuses members that an aggregate index cannot have: KX_OK, KX_BAD_INDEX. */
 enum kx_status declaration_check_aggregate(struct declaration_parse *parse);
+
+/* Refuses members that a queue cannot have, and marks its last field: KX_OK,
+ * KX_BAD_INDEX. */
+enum kx_status declaration_check_queue(struct declaration_parse *parse);
 
 /* No entry has key parts after the last one that `depth` allows. The first
  * function refuses fields with such a part; `member` is the name of the array
@@ -105,5 +116,9 @@ void declaration_write_aggregate(const struct declaration *declaration,
 /* Appends the member `tombstones`, if the declaration has it. */
 void declaration_write_tombstones(const struct declaration *declaration,
                                   struct kx_buffer *out);
+
+/* Appends the member `queue`, if the declaration has it. */
+void declaration_write_queue(const struct declaration *declaration,
+                             struct kx_buffer *out);
 
 #endif

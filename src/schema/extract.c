@@ -8,6 +8,7 @@
 
 #include <endian.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
@@ -17,6 +18,10 @@
 #include "schema/indexable.h"
 #include "schema/predicate.h"
 #include "schema/totals.h"
+#include "v8/v8_date.h"
+
+/* The farthest time from 1970 that a job may be due. */
+#define DUE_MAX_MS 8.64e15
 
 static enum kx_status extract_record_totals(struct extract *extract);
 
@@ -116,6 +121,69 @@ static enum kx_status add_versionstamp(const struct extract *extract,
     return kx_key_add_string(out, kx_slice(digits, sizeof digits));
 }
 
+/* Reads a part of an index key as a time in ms. */
+static bool read_time(struct kx_slice encoded, double *ms_out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    kx_key_read(&reader, encoded);
+    if (kx_key_next(&reader, &part) != KX_OK)
+        return false;
+    if (part.type == KX_NUMBER)
+        *ms_out = part.number;
+    else if (part.type != KX_STRING || !v8_date_read(part.bytes, ms_out))
+        return false;
+    return fabs(*ms_out) <= DUE_MAX_MS;
+}
+
+/* A job is due at the later one of the time in its value and its not-before
+ * time. Without either it is due since 1970, so such jobs come in the order of
+ * their keys. */
+static enum kx_status add_due(struct extract *extract, size_t n,
+                              struct kx_buffer *out)
+{
+    struct kx_slice token;
+    const struct record *record = extract->record;
+    double due = 0;
+    size_t at = out->size;
+    if (extract->document.size != 0 &&
+        json_pointer_find(extract->document,
+                          extract->declaration->fields[n].path, extract->charge,
+                          &token) &&
+        kx_json_type(token) != KX_JSON_NULL) {
+        charge_value(extract, FOLD_NONE, token);
+        enum kx_status status =
+            indexable_add_value(token, FOLD_NONE, false, out);
+        if (status == KX_NO_MEMORY || out->failed)
+            return KX_NO_MEMORY;
+        if (status != KX_OK ||
+            !read_time(kx_slice(out->data + at, out->size - at), &due))
+            return extract_obstructed(extract, OBSTACLE_DUE, n);
+        out->size = at;
+    }
+    if (record->has_job && (double)record->job.not_before_ms > due)
+        due = (double)record->job.not_before_ms;
+    return kx_key_add_number(out, floor(due));
+}
+
+bool extract_due(struct kx_slice key, const struct record *row,
+                 struct extract_due *due_out)
+{
+    enum { NUMBER_PART = 1 + sizeof(double) };
+    struct kx_key_reader reader;
+    struct kx_part part;
+    size_t end = row->owner_at;
+    if (end < NUMBER_PART || end > key.size)
+        return false;
+    size_t at = end - NUMBER_PART;
+    kx_key_read(&reader, kx_slice(key.data + at, NUMBER_PART));
+    if (kx_key_next(&reader, &part) != KX_OK || part.type != KX_NUMBER)
+        return false;
+    due_out->group = kx_slice(key.data, at);
+    due_out->ms = (int64_t)part.number;
+    return true;
+}
+
 static enum kx_status add_field(struct extract *extract, size_t n,
                                 struct kx_buffer *out)
 {
@@ -123,6 +191,8 @@ static enum kx_status add_field(struct extract *extract, size_t n,
     struct kx_slice token;
     if (field->versionstamp)
         return add_versionstamp(extract, out);
+    if (field->due)
+        return add_due(extract, n, out);
     if (field->key_part != 0)
         return add_key_part(extract, n, out);
     if (extract->document.size == 0 ||
@@ -376,14 +446,16 @@ static void start(struct extract *extract,
 }
 
 /* An entry with too many elements is refused even with `missing` skip:
- * otherwise some of its elements would be found and others not. */
+ * otherwise some of its elements would be found and others not. So is a job
+ * that would never be due. */
 static enum kx_status judge(struct extract *extract, enum kx_status status)
 {
     if (status == KX_NO_MEMORY)
         return status;
     if (extract->obstacle == OBSTACLE_NONE ||
         (extract->declaration->missing != MISSING_ERROR &&
-         extract->obstacle != OBSTACLE_TOO_MANY))
+         extract->obstacle != OBSTACLE_TOO_MANY &&
+         extract->obstacle != OBSTACLE_DUE))
         return KX_OK;
     extract->count = 0;
     return KX_NOT_INDEXABLE;
@@ -645,6 +717,9 @@ static const char *describe(enum obstacle obstacle)
         return "there is nothing at ";
     case OBSTACLE_TYPE:
         return "null, an array or an object is at ";
+    case OBSTACLE_DUE:
+        return "neither milliseconds since 1970 nor a time such as "
+               "\"2031-02-03T04:05:06Z\" is at ";
     case OBSTACLE_NO_ARRAY:
         return "there is no array at ";
     case OBSTACLE_NO_PART:

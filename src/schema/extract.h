@@ -20,8 +20,10 @@ struct index_key {
 /* The reason why an entry cannot be indexed. */
 enum obstacle {
     OBSTACLE_NONE,
-    OBSTACLE_MISSING,   /* nothing is at the path */
-    OBSTACLE_TYPE,      /* null, an array or an object */
+    OBSTACLE_MISSING, /* nothing is at the path */
+    OBSTACLE_TYPE,    /* null, an array or an object */
+    OBSTACLE_DUE, /* a queue's entry has neither milliseconds nor a time of RFC
+                   * 3339 where it is due */
     OBSTACLE_NO_ARRAY,  /* a field with each, but no array */
     OBSTACLE_NO_PART,   /* the key has no such part */
     OBSTACLE_NO_NUMBER, /* a sum has a value that is not a number */
@@ -68,8 +70,8 @@ void extract_init(struct extract *extract, void *owner);
  * `missing` skip, keys that cannot be made are left out: a field is missing or
  * has a type without an order, or the index key would be longer than
  * KX_KEY_MAX. KX_NOT_INDEXABLE, with the obstacle and without keys: an array
- * has too many elements, or a key cannot be made and `missing` is error.
- * KX_NO_MEMORY. */
+ * has too many elements, a job is due at no time, or a key cannot be made and
+ * `missing` is error. KX_NO_MEMORY. */
 enum kx_status extract_keys(struct extract *extract,
                             const struct declaration *declaration,
                             struct kx_slice key, const struct record *record);
@@ -100,6 +102,16 @@ size_t extract_find(const struct extract *extract, struct kx_slice key);
  * extraction. KX_OK, KX_NO_MEMORY. */
 enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
                               struct record *record_out);
+
+/* The position of a job in its queue. */
+struct extract_due {
+    struct kx_slice group; /* the name and the values of the leading fields */
+    int64_t ms;            /* Unix time when the job is due */
+};
+/* Reads the position from the key of a queue's row. False if the key is
+ * damaged. The slice lies in key. */
+bool extract_due(struct kx_slice key, const struct record *row,
+                 struct extract_due *due_out);
 
 /* Returns the totals that the entry adds to an aggregate index under each of
  * its keys (totals.h). In the extraction's memory. */

@@ -131,7 +131,7 @@ static bool held(const struct kx_commit *commit)
 {
     bool replayed =
         commit->idempotency != NULL && commit->idempotency->replayed;
-    return commit->status == KX_OK && !commit->dry && !replayed;
+    return commit->status == KX_OK && kx_commit_changes(commit) && !replayed;
 }
 
 /* Sets the status of commits of the list whose batch was not applied, or

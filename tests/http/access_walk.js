@@ -236,6 +236,26 @@ for (const [name, source] of Object.entries(SOURCES)) {
       row("commitAtomic", "POST", "/atomic", { ...own, ok, body: JSON.stringify({ mutations: [{ type: "delete", key }], dry }) });
   }
 }
+// Queues: qa is declared for ["a","q"], qb for ["b"]; there is no qx. A claim and a
+// receipt tell nothing of a queue to clients without its scopes.
+const receipt = (key) => Buffer.concat([Buffer.alloc(8, 1), encode(key)]).toString("base64url");
+for (const [name, source] of [["qa", ["a", "q"]], ["qb", ["b"]], ["qx", null]]) {
+  const at = `/queues/${name}`;
+  const there = (status) => (source ? status : 404);
+  row("getQueue", "GET", at, { route: "list", needs: [["list", source]], ok: there(200) });
+  row("claimJobs", "POST", `${at}/claim?prefix=none`, { route: "write", ok: there(200),
+    needs: [["write", source], ["list", source], ["read", source]] });
+  for (const action of ["ack", "extend", "release", "fail"])
+    for (const key of [["a", "q", "none"], ["b", "none"]])
+      row(`${action}Jobs`, "POST", `${at}/${action}`, { route: "write", needs: [["write", key]], ok: there(409),
+        body: JSON.stringify({ receipts: [receipt(key)] }) });
+}
+row("listQueues", "GET", "/queues", { route: "list", ok: 200 });
+// Dead jobs are moved without further rights, so the declaration needs them.
+for (const dead of [["a", "dead"], ["b", "dead"]])
+  row("declareIndex", "POST", "/indexes?dry=1", { route: "index", ok: 409,
+    needs: [["index", ["a", "n"]], ["index", ["ia"]], ["write", dead]],
+    body: JSON.stringify({ name: "ia", prefix: ["a", "n"], fields: ["/due"], queue: { dead } }) });
 // An index that folds is told by what is wrong with a folded key only to clients that
 // may list by it: fb is declared for ["b"], and there is no fx.
 const FOLDING = { name: "fb", prefix: ["b"], fields: [{ path: "/x", fold: "lower" }] };
@@ -369,6 +389,8 @@ async function main() {
     await ask("POST", `/indexes/${name}/verify`);
   }
   await ask("POST", "/indexes", FOLDING);
+  for (const [name, prefix] of [["qa", ["a", "q"]], ["qb", ["b"]]])
+    await ask("POST", "/indexes", { name, prefix, fields: ["/due"], queue: {} });
   const tokens = await makeTokens();
   // A dropped index has not been verified: that row comes before it is.
   const order = rows.filter((r) => r.operation !== "dropIndex");

@@ -168,6 +168,21 @@ putByIndexByQuery new
 putByIndexByQuery replace
 patchEntries checked
 patchEntries part
+declareIndex queue
+putEntry job
+putEntry job-b
+listQueues all
+claimJobs first
+claimJobs rest
+claimJobs none
+extendJobs longer
+ackJobs done
+ackJobs receipt-stale
+releaseJobs back
+claimJobs again
+failJobs retry
+getQueue mail
+getQueue queue-not-found
 getMetrics metrics
 getBackup backup
 createBackupTicket ticket
@@ -195,7 +210,7 @@ const FREE = ['databaseId', 'requests', 'createdAt', 'expiresAt', 'startedAt',
   'endedAt', 'from', 'node', 'series',
   'perSecond', 'etaSeconds', 'percent',
   'done', 'total', 'state', 'build', 'detail',
-  'bytes', 'reads', 'writes', 'lastReadAt', 'since'];
+  'leaseEndsAt', 'nextDueAt', 'bytes', 'reads', 'writes', 'lastReadAt', 'since'];
 
 class Story {
   constructor(doc) {
@@ -233,7 +248,7 @@ class Story {
     if (name === 'entries' && typeof actual === 'number') return [];
     if (typeof example === 'string' && typeof actual === 'string') {
       const bound = BOUND.some((b) => b.test(example) && b.test(actual));
-      if (bound || name === 'cursor') return this.bind(example, actual, where);
+      if (bound || name === 'cursor' || name === 'receipt') return this.bind(example, actual, where);
     }
     if (example === null || typeof example !== 'object') {
       return Object.is(example, actual)

@@ -11,6 +11,13 @@ static void assert_same(const struct record *a, const struct record *b)
     assert_int_equal(a->owner_at, b->owner_at);
     assert_true(kx_equal(a->owner, b->owner) && kx_equal(a->value, b->value));
     assert_true(kx_equal(a->media_type, b->media_type));
+    assert_int_equal(a->has_job, b->has_job);
+    if (!a->has_job)
+        return;
+    assert_true(a->job.not_before_ms == b->job.not_before_ms);
+    assert_true(a->job.claim == b->job.claim);
+    assert_int_equal(a->job.attempts, b->job.attempts);
+    assert_true(kx_equal(a->job.error, b->job.error));
 }
 
 /* In memory of just its size, which sanitizers watch; nor can any part of it be
@@ -60,4 +67,42 @@ TEST_WITH(record_reads_stamps_of_any_size, memory_open, memory_close)
                     record.media_type = kx_slice(value, size / 2);
                 there_and_back(*state, &record);
             }
+}
+
+TEST_WITH(record_reads_jobs, memory_open, memory_close)
+{
+    for (unsigned form = 0; form < 8; form++) {
+        struct record record = {
+            .encoding = (form & 1) != 0 ? KX_BYTES : KX_V8,
+            .stamp = 0x1234,
+            .value = kx_text("value"),
+            .has_job = true,
+            .job = {.not_before_ms = KX_JOB_DEAD_MS - form,
+                    .claim = (form & 4) != 0 ? UINT64_MAX : 0,
+                    .attempts = UINT32_MAX - form}};
+        if ((form & 1) != 0)
+            record.media_type = kx_text("image/png");
+        if ((form & 2) != 0)
+            record.expires_at_ms = 0x0102030405060708;
+        if ((form & 4) != 0)
+            record.job.error = kx_text("it failed");
+        there_and_back(*state, &record);
+    }
+}
+
+/* Programs of format 2 wrote these bytes. */
+TEST_WITH(record_without_job_has_its_former_bytes, memory_open, memory_close)
+{
+    static const uint8_t former[] = {0x29, 0x34, 0x12, 1, 0, 0,
+                                     0,    0,    0,    0, 0, '7'};
+    struct kx_buffer bytes;
+    const struct record record = {.encoding = KX_JSON,
+                                  .stamp = 0x1234,
+                                  .expires_at_ms = 1,
+                                  .value = kx_text("7")};
+    kx_buffer_init(&bytes, *state);
+    record_write(&record, &bytes);
+    assert_true(
+        kx_equal(kx_buffer_slice(&bytes), kx_slice(former, sizeof former)));
+    kx_buffer_free(&bytes);
 }

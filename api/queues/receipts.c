@@ -1,0 +1,234 @@
+/* POST /queues/{name}/ack, extend, release and fail: what becomes of claimed
+ * jobs. All receipts of a request are carried out in one commit, or none.
+ * claims.c describes a receipt. It is no secret: a client that uses one needs
+ * the right to write its key. */
+#include "queues/queue_handlers.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "rest/answer.h"
+#include "rest/body.h"
+#include "rest/document.h"
+#include "rest/entryjson.h"
+#include "rest/query_params.h"
+#include "rest/refusal.h"
+#include "rest/ttl.h"
+
+enum { CLAIM_SIZE = 8 /* bytes of the versionstamp in a receipt */ };
+
+/* The document being read. */
+struct job_changes {
+    struct input_error error; /* set unless `good` */
+    bool good;
+    const void *memory;
+    enum kx_mutation_type type;
+    const struct member *members;
+    struct kx_slice receipts; /* the array; size 0: not given */
+    struct kx_job_change change;
+};
+
+static bool read_receipts(void *target, struct kx_slice value,
+                          struct input_error *error)
+{
+    struct job_changes *changes = target;
+    size_t count;
+    changes->receipts = value;
+    return document_count(value, &count, error);
+}
+
+static bool read_pause(void *target, struct kx_slice value,
+                       struct input_error *error)
+{
+    struct job_changes *changes = target;
+    return ttl_member(value, changes->memory, &changes->change.pause_ms, error);
+}
+
+static bool read_error(void *target, struct kx_slice value,
+                       struct input_error *error)
+{
+    struct job_changes *changes = target;
+    struct kx_buffer text;
+    kx_buffer_init(&text, changes->memory);
+    if (!document_text(value, &text, error))
+        return false;
+    if (text.size > KX_JOB_ERROR_MAX)
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
+                               "The error has %zu bytes; the limit is %d.",
+                               text.size, KX_JOB_ERROR_MAX);
+    changes->change.error = kx_buffer_slice(&text);
+    return true;
+}
+
+static const struct member ACK_MEMBERS[] = {
+    {"receipts", read_receipts},
+    {NULL, NULL},
+};
+static const struct member EXTEND_MEMBERS[] = {
+    {"receipts", read_receipts},
+    {"lease", read_pause},
+    {NULL, NULL},
+};
+static const struct member RELEASE_MEMBERS[] = {
+    {"receipts", read_receipts},
+    {"delay", read_pause},
+    {NULL, NULL},
+};
+static const struct member FAIL_MEMBERS[] = {
+    {"receipts", read_receipts},
+    {"delay", read_pause},
+    {"error", read_error},
+    {NULL, NULL},
+};
+
+/* The bytes lie in memory of the request. */
+static bool read_bytes(struct kx_slice bytes, struct kx_job_change *change,
+                       struct kx_slice *key_out, struct input_error *error)
+{
+    *key_out = kx_slice(NULL, 0);
+    if (bytes.size > CLAIM_SIZE)
+        *key_out = kx_slice(bytes.data + CLAIM_SIZE, bytes.size - CLAIM_SIZE);
+    if (key_out->size == 0 || kx_key_check(*key_out, NULL) != KX_OK)
+        return input_error_set(error, PROBLEM_BAD_VALUE,
+                               "The receipt was not made by this service.");
+    change->claim = 0;
+    for (size_t i = 0; i < CLAIM_SIZE; i++)
+        change->claim = change->claim << 8 | bytes.data[i];
+    return true;
+}
+
+static bool read_one(struct kx_slice value, const void *memory,
+                     struct kx_job_change *change, struct kx_slice *key_out,
+                     struct input_error *error)
+{
+    struct kx_buffer text;
+    struct kx_buffer bytes;
+    kx_buffer_init(&text, memory);
+    kx_buffer_init(&bytes, memory);
+    if (!document_text(value, &text, error))
+        return false;
+    if (!kx_base64_read(kx_buffer_slice(&text), &bytes))
+        bytes.size = 0;
+    if (bytes.failed)
+        return input_error_no_memory(error);
+    return read_bytes(kx_buffer_slice(&bytes), change, key_out, error);
+}
+
+/* Reads the receipts as mutations of the commit. */
+static bool receipt_read_all(const struct job_changes *asked,
+                             struct kx_commit *commit,
+                             struct input_error *error)
+{
+    struct kx_json_iter iter;
+    struct kx_slice none;
+    struct kx_slice value;
+    size_t count = 0;
+    if (!document_count(asked->receipts, &count, error))
+        return false;
+    if (count == 0 || count > KX_MUTATIONS_MAX)
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
+                               "A request takes from 1 to %d receipts.",
+                               KX_MUTATIONS_MAX);
+    struct kx_mutation *mutations =
+        talloc_zero_array(asked->memory, struct kx_mutation, (unsigned)count);
+    struct kx_job_change *changes =
+        talloc_array(asked->memory, struct kx_job_change, (unsigned)count);
+    if (mutations == NULL || changes == NULL)
+        return input_error_no_memory(error);
+    kx_json_iterate(asked->receipts, &iter);
+    for (size_t i = 0; i < count && kx_json_next(&iter, &none, &value); i++) {
+        changes[i] = asked->change;
+        mutations[i].type = asked->type;
+        mutations[i].job = &changes[i];
+        if (!read_one(value, asked->memory, &changes[i], &mutations[i].key,
+                      error))
+            return input_error_in_element(error, i);
+    }
+    commit->mutations = mutations;
+    commit->mutation_count = count;
+    return true;
+}
+
+static bool read_changes(struct request *request, struct job_changes *changes,
+                         struct input_error *error)
+{
+    struct kx_buffer name;
+    if (!query_params_none(request, error) ||
+        !request_key_index(request, &name, error) ||
+        !body_json(request, error) ||
+        !document_read(request->body, changes->members, changes, error))
+        return false;
+    if (changes->receipts.size == 0)
+        return input_error_set(error, PROBLEM_BAD_REQUEST,
+                               "The member receipts is missing: the receipts "
+                               "of the claimed jobs.");
+    changes->change.queue = kx_buffer_slice(&name);
+    return receipt_read_all(changes, &request->commit, error) ||
+           input_error_in_member(error, "receipts");
+}
+
+static void read_asked(struct request *request, void *arg)
+{
+    struct job_changes *changes = arg;
+    changes->good = read_changes(request, changes, &changes->error);
+}
+
+static void answer_changed(const struct kx_commit *commit, struct reply *reply)
+{
+    char text[80];
+    answer_json(reply, 200);
+    snprintf(text, sizeof text, "{\"ok\":true,\"jobs\":%zu,\"versionstamp\":",
+             commit->mutation_count);
+    kx_add_text(&reply->body, text);
+    entryjson_write_stamp(commit->stamp, &reply->body);
+    kx_add_byte(&reply->body, '}');
+}
+
+static void change_jobs(struct request *request, struct reply *reply,
+                        enum kx_mutation_type type,
+                        const struct member *members)
+{
+    struct job_changes *changes =
+        talloc_zero(request->memory, struct job_changes);
+    if (changes == NULL) {
+        reply->body.failed = true;
+        return;
+    }
+    changes->memory = request->memory;
+    changes->type = type;
+    changes->members = members;
+    changes->change.pause_ms = -1;
+    if (!request_work(request, read_asked, changes))
+        return;
+    if (!changes->good) {
+        input_error_reply(request, reply, &changes->error);
+        return;
+    }
+    request->commit.command.kind = KX_WRITE;
+    if (!request_commit(request))
+        return;
+    if (request->commit.status == KX_OK)
+        answer_changed(&request->commit, reply);
+    else
+        request_read(request, refuse_commit, NULL);
+}
+
+void queue_ack(struct request *request, struct reply *reply)
+{
+    change_jobs(request, reply, KX_ACK, ACK_MEMBERS);
+}
+
+void queue_extend(struct request *request, struct reply *reply)
+{
+    change_jobs(request, reply, KX_EXTEND, EXTEND_MEMBERS);
+}
+
+void queue_release(struct request *request, struct reply *reply)
+{
+    change_jobs(request, reply, KX_RELEASE, RELEASE_MEMBERS);
+}
+
+void queue_fail(struct request *request, struct reply *reply)
+{
+    change_jobs(request, reply, KX_FAIL, FAIL_MEMBERS);
+}

@@ -1,0 +1,224 @@
+#!/bin/bash
+# Queues: jobs are claimed in their order, by one client at a time, and a receipt
+# is valid until its lease ends.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+mail='{"name":"mail_due","prefix":["mail"],"fields":["/due"],"queue":{"lease":"60s","retries":["1h"],"dead":["dead","mail"]}}'
+kinds='{"name":"work_due","prefix":["work"],"fields":["/kind","/due"],"queue":{"lease":"300ms"}}'
+
+put() { # KEY VALUE
+    request PUT "/kv/$1" "$2"
+    [ "$status" = 200 ] || expect 201
+}
+# Claims, and prints the last key parts of the jobs.
+claims() { # QUEUE [QUERY]
+    request POST "/queues/$1/claim?${2-}"
+    expect 200
+    value '[.jobs[].key[-1]] | join(" ")'
+}
+receipts() { value '[.jobs[].receipt]'; }
+change() { # QUEUE WHAT RECEIPTS [MEMBERS]
+    request POST "/queues/$1/$2" "{\"receipts\":$3${4:+,$4}}"
+}
+
+test_case 'a queue is an index with the member queue'
+gives .state ready POST /indexes "$mail"
+field .queue '{"lease":"1m","retries":["1h"],"dead":["dead","mail"]}'
+gives '[.queues[].name]' '["mail_due"]' GET /queues
+answers 200 POST /indexes "$mail"
+request POST /indexes "$kinds"
+expect 201
+field .queue '{"lease":"300ms","retries":[]}'
+
+test_case 'a declaration that no queue can have is refused, with the place'
+while IFS='|' read -r members pointer words; do
+    answers 400 bad-index-definition POST /indexes "{\"name\":\"i\",$members}"
+    is "the pointer for $members" "$(value '.pointer // ""')" "$pointer"
+    detail=$(value .detail)
+    [[ $detail != *"$words"* ]] || detail=$words
+    is "the detail for $members" "$detail" "$words"
+done <<'END'
+"prefix":["q"],"fields":["/due"],"queue":{"lease":"1"}|/queue/lease|the lease is a whole number with a unit
+"prefix":["q"],"fields":["/due"],"queue":{"retries":["1s",2]}|/queue/retries/1|the pause before a retry
+"prefix":["q"],"fields":["/due"],"queue":{"retries":"1s"}|/queue/retries|array of pauses
+"prefix":["q"],"fields":["/due"],"queue":{"dead":[]}|/queue/dead|at least one part
+"prefix":["q"],"fields":["/due"],"queue":{"dead":["q","dead"]}|/queue/dead|outside of the queue's
+"prefix":["q","a"],"fields":["/due"],"queue":{"dead":["q"]}|/queue/dead|outside of the queue's
+"prefix":["q"],"fields":["/due"],"queue":{"lese":"1s"}|/queue/lese|did you mean "lease"
+"prefix":["q"],"fields":["/due"],"queue":true|/queue|
+"prefix":[],"fields":["/due"],"queue":{}||needs a prefix
+"prefix":["q"],"fields":["/due"],"unique":true,"queue":{}||neither unique
+"prefix":["q"],"fields":["/due"],"store":"value","queue":{}||stores pointers
+"prefix":["q"],"fields":[{"key":1}],"queue":{}||the path of the time
+"prefix":["q"],"fields":[{"path":"/due","order":"desc"}],"queue":{}||the path of the time
+"prefix":["mail"],"fields":["/due"],"queue":{}|/prefix|at most one queue: the prefix overlaps that of index mail_due
+"prefix":["mail","now"],"fields":["/due"],"queue":{}|/prefix|at most one queue
+END
+
+test_case 'a job is due when its value says, and at once if it says nothing'
+put mail/c '{}'
+put mail/a '{"due":0}'
+put mail/b '{"due":"2020-01-01T00:00:00Z"}'
+put mail/d '{"due":1500000000000}'
+put mail/later '{"due":"2999-01-01T00:00:00+01:00"}'
+put mail/null '{"due":null}'
+gives '[.due, .leased, .waiting, .dead]' '[5,0,1,0]' GET /queues/mail_due
+field .oldestDueAt 1500000000000
+for due in '"tomorrow"' true '[1]' 1e300 '"Invalid Date"'; do
+    answers 422 not-indexable PUT /kv/mail/e "{\"due\":$due}"
+    field .pointer /due
+done
+
+test_case 'jobs are claimed in the order of their times and keys, each once'
+is 'the first' "$(claims mail_due)" a
+field '[.more, .jobs[0].attempts, (.jobs[0].value), (.jobs[0] | has("error"))]' '[true,1,{"due":0},false]'
+first=$(receipts)
+is 'the rest' "$(claims mail_due limit=10)" 'c null d b'
+field .more false
+rest=$(receipts)
+is 'nothing is left' "$(claims mail_due limit=10)" ''
+field .versionstamp null
+gives '[.due, .leased, .waiting, .attempts]' '[0,5,1,1]' GET /queues/mail_due
+
+test_case 'an acknowledged job is gone, and its receipt is stale'
+change mail_due ack "$first"
+field '[.ok, .jobs]' '[true,1]'
+request GET /kv/mail/a
+expect 404
+answers 409 receipt-stale POST /queues/mail_due/ack "{\"receipts\":$first}"
+field '[.mutation, .key]' '[0,["mail","a"]]'
+
+test_case 'all receipts of a request are carried out, or none'
+mixed=$(jq -c --argjson f "$first" '. + $f' <<<"$rest")
+answers 409 receipt-stale POST /queues/mail_due/ack "{\"receipts\":$mixed}"
+field .mutation 4
+gives .leased 4 GET /queues/mail_due
+twice=$(jq -c '[.[0], .[0]]' <<<"$rest")
+answers 409 receipt-stale POST /queues/mail_due/ack "{\"receipts\":$twice}"
+
+test_case 'a released job is due again, at once or later, as if it had not been claimed'
+change mail_due release "$(jq -c '[.[0]]' <<<"$rest")"
+expect 200
+is 'again' "$(claims mail_due limit=10)" c
+field '.jobs[0].attempts' 1
+again=$(receipts)
+change mail_due release "$again" '"delay":"1h"'
+expect 200
+is 'not yet' "$(claims mail_due limit=10)" ''
+gives '[.leased, .waiting]' '[3,2]' GET /queues/mail_due
+answers 409 receipt-stale POST /queues/mail_due/extend "{\"receipts\":$again}"
+
+test_case 'an extended lease keeps its receipt'
+second=$(jq -c '[.[1]]' <<<"$rest")
+change mail_due extend "$second" '"lease":"2h"'
+expect 200
+change mail_due extend "$second"
+expect 200
+change mail_due ack "$second"
+expect 200
+
+test_case 'a write of a leased job by somebody else makes its receipt stale'
+third=$(jq -c '[.[2]]' <<<"$rest")
+put mail/d '{"due":0,"changed":true}'
+answers 409 receipt-stale POST /queues/mail_due/ack "{\"receipts\":$third}"
+field '.detail | contains("written")' true
+is 'it is due' "$(claims mail_due)" d
+field '[.jobs[0].attempts, .jobs[0].value.changed]' '[1,true]'
+third=$(receipts)
+request PATCH /kv/mail/d '{"more":1}' -H 'Content-Type: application/merge-patch+json'
+answers 409 receipt-stale POST /queues/mail_due/fail "{\"receipts\":$third}"
+
+test_case 'a failed job waits for its retry, and then is dead with its error'
+is 'claimed' "$(claims mail_due)" d
+third=$(receipts)
+change mail_due fail "$third" '"error":"no \"route\""'
+expect 200
+is 'it waits' "$(claims mail_due)" ''
+gives .attempts 1 GET /queues/mail_due
+put mail/f '{"n":1}'
+is 'claimed' "$(claims mail_due)" f
+change mail_due fail "$(receipts)" '"error":"first","delay":"1ms"'
+expect 200
+until_field '.jobs[0].error' first POST '/queues/mail_due/claim'
+field '.jobs[0].attempts' 2
+change mail_due fail "$(receipts)" '"error":"second"'
+stamp=$(value .versionstamp)
+expect 200
+gives '[.entries[] | [.key, .value]]' "[[[\"dead\",\"mail\",\"mail\",\"f\",\"$stamp\"],{\"n\":1}]]" GET '/list?prefix=dead'
+request GET /kv/mail/f
+expect 404
+
+test_case 'a job whose move an index refuses stays in the queue as dead'
+request POST /indexes '{"name":"dead_by_n","prefix":["dead","mail"],"fields":["/n"],"unique":true}' -H 'Prefer: wait=30'
+put mail/g '{"n":1}'
+is 'claimed' "$(claims mail_due)" g
+change mail_due fail "$(receipts)" '"delay":"1ms"'
+until_field '.jobs[0].attempts' 2 POST '/queues/mail_due/claim'
+change mail_due fail "$(receipts)" '"error":"refused"'
+expect 200
+request GET /kv/mail/g
+body_is '{"n":1}'
+gives .dead 1 GET /queues/mail_due
+is 'no claim finds it' "$(claims mail_due limit=10)" ''
+put mail/g '{"n":2}'
+is 'a write makes it due' "$(claims mail_due)" g
+field '.jobs[0].attempts' 1
+
+test_case 'a queue without a prefix for dead jobs keeps them'
+put work/x '{"kind":"a"}'
+is 'claimed' "$(claims work_due)" x
+change work_due fail "$(receipts)" '"error":"gone"'
+expect 200
+gives '[.due, .dead]' '[0,1]' GET /queues/work_due
+request DELETE /kv/work/x
+
+test_case 'with a leading field there is a queue for each value, which is folded as declared'
+for n in 1 2 3; do
+    put work/$n '{"kind":"a"}'
+    put work/later-$n '{"kind":"a","due":"2999-01-01T00:00:00Z"}'
+    put work/b$n '{"kind":"b"}'
+done
+put work/none '{}'
+is 'of b' "$(claims work_due 'prefix=b&limit=2')" 'b1 b2'
+is 'of all' "$(claims work_due limit=10)" '1 2 3 b3'
+is 'of none' "$(claims work_due prefix=c)" ''
+
+test_case 'a lease that runs out makes the job due again, and a late receipt is refused'
+until_field '.jobs[0].attempts' 2 POST '/queues/work_due/claim?prefix=b'
+late=$(receipts)
+until_field .leased 0 GET /queues/work_due
+answers 409 receipt-stale POST /queues/work_due/ack "{\"receipts\":$late}"
+field '.detail | contains("lease has run out")' true
+is 'of b' "$(claims work_due 'prefix=b&limit=3')" 'b2 b3 b1'
+
+test_case 'receipts and queues that are not are refused'
+answers 404 queue-not-found POST /queues/nothing/claim
+answers 404 queue-not-found POST /queues/dead_by_n/claim
+answers 404 queue-not-found GET /queues/dead_by_n
+answers 404 queue-not-found POST /queues/nothing/ack "{\"receipts\":$late}"
+answers 409 receipt-stale POST /queues/mail_due/ack "{\"receipts\":$late}"
+field '.detail | contains("not of this queue")' true
+answers 400 bad-value POST /queues/mail_due/ack '{"receipts":["AAAA"]}'
+field .pointer /receipts/0
+answers 400 bad-value POST /queues/mail_due/ack '{"receipts":["?"]}'
+answers 400 bad-request POST /queues/mail_due/ack '{"receipts":[]}'
+answers 400 bad-request POST /queues/mail_due/ack '{}'
+answers 400 unknown-member POST /queues/mail_due/ack "{\"receipts\":$late,\"delay\":\"1s\"}"
+answers 400 bad-request POST /queues/mail_due/fail "{\"receipts\":$late,\"error\":\"$(printf 'x%.0s' {1..1025})\"}"
+answers 400 bad-parameter POST '/queues/mail_due/claim?limit=0'
+
+test_case 'lease, attempts and error outlive a restart, and verification agrees'
+before=$(request GET /queues/mail_due && value '[.due, .leased, .waiting, .dead, .attempts]')
+stop_server -KILL
+start_server
+is 'the same' "$(request GET /queues/mail_due && value '[.due, .leased, .waiting, .dead, .attempts]')" "$before"
+request POST /indexes/mail_due/verify
+until_field '[.state, .missing, .dangling, .stale]' '["done",0,0,0]' GET /indexes/mail_due/verify
+
+test_case 'a queue that is declared over entries is built from them'
+request DELETE /indexes/mail_due
+expect 204
+gives .state ready POST /indexes "$mail" -H 'Prefer: wait=30'
+is 'the same' "$(request GET /queues/mail_due && value '[.due, .leased, .waiting, .dead, .attempts]')" "$before"
+finish
