@@ -33,6 +33,7 @@ const struct request_row route_requests[] = {
      TEXT("{\"k\":{\"prefix\":[\"p\"],\"fields\":[\"/x\"]}}"), NULL, 200},
     {METHOD_PUT, "/indexes", TEXT("{\"k\":{}}"), NULL, 400},
     {METHOD_GET, "/indexes?declarations=1", NOTHING, NULL, 200},
+    {METHOD_POST, "/indexes/discover", NOTHING, NULL, 200},
     {METHOD_PUT, "/kv/p/=2", TEXT("{\"x\":1}"), NULL, 409},
     {METHOD_PUT, "/kv/i/=9", TEXT("1"), NULL, 409},
     {METHOD_DELETE, "/kv/i/=9", NOTHING, NULL, 204},
