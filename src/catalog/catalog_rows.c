@@ -78,7 +78,7 @@ bool catalog_facts_write(void *mem, const struct catalog *catalog,
     put_counts(&value, catalog->indexes, catalog->count);
     *write_out = (struct row_write){.type = ROW_PUT,
                                     .table = TABLE_CATALOG,
-                                    .key = kx_text("facts"),
+                                    .key = kx_text(ENGINE_FACTS_KEY),
                                     .value = kx_buffer_slice(&value)};
     return !value.failed;
 }
@@ -391,7 +391,7 @@ static enum kx_status read_rows(struct catalog *catalog)
     enum kx_status status = read_indexes(catalog);
     if (status == KX_OK)
         status =
-            engine_get(catalog->view, TABLE_CATALOG, kx_text("facts"), &row);
+            engine_get(catalog->view, TABLE_CATALOG, kx_text(ENGINE_FACTS_KEY), &row);
     if (status == KX_OK)
         read_facts(catalog, kx_buffer_slice(&row));
     if (status == KX_OK)
@@ -444,7 +444,7 @@ static enum kx_status scan_row(void *arg, struct kx_slice key,
                                struct kx_slice row)
 {
     struct catalog_scan *found = arg;
-    if (kx_equal(key, kx_text("facts"))) {
+    if (kx_equal(key, kx_text(ENGINE_FACTS_KEY))) {
         kx_add_slice(found->facts, row);
     } else {
         sha256_add(&found->digest, key);
@@ -458,7 +458,7 @@ static enum kx_status scan(void *mem, struct engine_view *view,
                            struct catalog_mark *mark_out,
                            struct kx_buffer *facts_out)
 {
-    const struct engine_span rows = {TABLE_CATALOG, kx_text("facts"),
+    const struct engine_span rows = {TABLE_CATALOG, kx_text(ENGINE_FACTS_KEY),
                                      kx_text("index0")};
     struct catalog_scan found = {.facts = facts_out};
     sha256_begin(&found.digest);

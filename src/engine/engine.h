@@ -23,6 +23,10 @@ enum table {
     TABLE_COUNT
 };
 
+/* The row of TABLE_CATALOG that almost each batch writes, with ROW_PUT. Nothing
+ * removes it. An engine may store it apart from the other rows. */
+#define ENGINE_FACTS_KEY "facts"
+
 /* The longest row key in bytes: the key of a conflict row consists of an index
  * key, a mark and an owner (plan/conflict_rows.h). */
 enum { ROW_KEY_MAX = KX_KEY_MAX + 1 + KX_KEY_MAX };

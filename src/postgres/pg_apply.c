@@ -1,5 +1,5 @@
 /* A batch is one transaction, sent with one write: the fence, the rows, the row
- * of log, COMMIT. The parts of a large batch are sent as they arrive; only the
+ * of log, COMMIT. The row ENGINE_FACTS_KEY is sent with the row of log. The parts of a large batch are sent as they arrive; only the
  * end waits for answers.
  *
  * Rows are sent as lists: insertions, then other writes, then deletions. This
@@ -84,24 +84,36 @@ static bool is_full(const struct row_list *list, enum table table)
            list->values.bytes.size >= LIST_BYTES;
 }
 
-static enum kx_status send_type(struct pg_conn *conn,
+static bool is_facts(const struct row_write *write)
+{
+    return write->table == TABLE_CATALOG && write->type == ROW_PUT &&
+           kx_equal(write->key, kx_text(ENGINE_FACTS_KEY));
+}
+
+/* Queues the writes of one type to one table, except for those of the row
+ * ENGINE_FACTS_KEY, of which the last counts. */
+static enum kx_status send_type(struct pg_engine *engine,
                                 const struct engine_batch *batch,
                                 enum row_write_type type, enum table table,
                                 struct row_list *list)
 {
+    struct pg_conn *conn = &engine->conn;
     enum kx_status status = KX_OK;
     for (size_t i = 0; status == KX_OK && i < batch->count; i++) {
         const struct row_write *write = &batch->writes[i];
         if (write->type != type || write->table != table)
             continue;
-        add(list, write);
+        if (is_facts(write))
+            engine->facts = write->value;
+        else
+            add(list, write);
         if (is_full(list, table))
             status = send(conn, type, table, list);
     }
     return status == KX_OK ? send(conn, type, table, list) : status;
 }
 
-static enum kx_status send_rows(struct pg_conn *conn,
+static enum kx_status send_rows(struct pg_engine *engine,
                                 const struct engine_batch *batch)
 {
     static const enum row_write_type ORDER[] = {ROW_INSERT, ROW_PUT,
@@ -112,7 +124,8 @@ static enum kx_status send_rows(struct pg_conn *conn,
     init(&list, mem);
     for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
         for (int table = 0; status == KX_OK && table < TABLE_COUNT; table++)
-            status = send_type(conn, batch, ORDER[i], (enum table)table, &list);
+            status =
+                send_type(engine, batch, ORDER[i], (enum table)table, &list);
     talloc_free(mem);
     return status;
 }
@@ -133,7 +146,7 @@ static enum kx_status begin(struct pg_engine *engine)
         return status == KX_FAILED ? KX_FAILED : KX_UNREACHABLE;
     pg_params_number(&fence, (int64_t)engine->epoch);
     pg_params_number(&fence, (int64_t)atomic_load(&engine->batch) + 1);
-    pg_params_number(&fence, kx_now_ms());
+    engine->facts = (struct kx_slice){.data = NULL};
     engine->applying = pg_conn_text(conn, "BEGIN", NULL) &&
                        pg_conn_statement(conn, PG_FENCE, &fence);
     return engine->applying ? KX_OK : KX_UNREACHABLE;
@@ -156,10 +169,28 @@ enum kx_status pg_apply_part(struct engine *base,
     struct pg_engine *engine = pg_engine_of(base);
     enum kx_status status = begin(engine);
     if (status == KX_OK)
-        status = send_rows(&engine->conn, part);
+        status = send_rows(engine, part);
     if (status != KX_OK)
         pg_apply_take_back(base);
     return status;
+}
+
+/* Queues the row ENGINE_FACTS_KEY for its table, which must have the row for
+ * the view `catalog`. */
+static bool send_facts(struct pg_engine *engine)
+{
+    const struct row_write write = {.type = ROW_PUT,
+                                    .table = TABLE_CATALOG,
+                                    .key = kx_text(ENGINE_FACTS_KEY),
+                                    .value = engine->facts};
+    struct row_list list;
+    void *mem = talloc_new(NULL);
+    init(&list, mem);
+    add(&list, &write);
+    bool done = mem != NULL && send(&engine->conn, ROW_PUT, TABLE_CATALOG,
+                                    &list) == KX_OK;
+    talloc_free(mem);
+    return done;
 }
 
 /* Queues the statements that end the transaction. */
@@ -173,8 +204,15 @@ static bool send_end(struct pg_engine *engine)
     pg_params_number(&note, (int64_t)engine->epoch);
     pg_params_bytes(&note, kx_text(engine->id));
     pg_params_number(&note, kx_now_ms());
+    if (engine->facts.data != NULL)
+        pg_params_bytes(&note, engine->facts);
+    else
+        pg_params_null(&note);
     pg_params_number(&trim,
                      (int64_t)atomic_load(&engine->batch) + 1 - LOG_KEPT);
+    if (engine->facts.data != NULL && !engine->facts_folded &&
+        !send_facts(engine))
+        return false;
     return pg_conn_statement(conn, PG_NOTE, &note) &&
            pg_conn_statement(conn, PG_TRIM, &trim) &&
            pg_conn_text(conn, "COMMIT", NULL);
@@ -233,6 +271,8 @@ static enum kx_status end(struct pg_engine *engine)
     engine->applying = false;
     if (status != KX_OK)
         return resolve(engine);
+    if (engine->facts.data != NULL)
+        engine->facts_folded = true;
     pg_nodes_applied(engine);
     return KX_OK;
 }

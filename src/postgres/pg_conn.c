@@ -50,7 +50,7 @@ const char *const pg_server_lock_timeout =
     "pg_stat_activity WHERE pid = pg_backend_pid()) WHERE one = "
 #define BEGIN_EPOCH                                                            \
     " RETURNING epoch) UPDATE kindex.meta SET epoch = taken.epoch FROM taken " \
-    "WHERE meta.one = 1 RETURNING meta.epoch, meta.batch"
+    "WHERE meta.one = 1 RETURNING meta.epoch"
 
 const char *const pg_server_take =
     HOLD "(SELECT one FROM kindex.lease WHERE one = 1 AND until < "
@@ -63,7 +63,7 @@ const char *const pg_server_nodes =
     "current_setting('synchronous_standby_names') = '' THEN 0 ELSE 1 "
     "END)::int8, s.node, s.address, s.role, s.version, s.epoch, s.batch, "
     "(extract(epoch FROM clock_timestamp() - s.at) * 1000)::int8 FROM "
-    "kindex.meta AS m, kindex.seen AS s ORDER BY s.node, s.address";
+    "kindex.state AS m, kindex.seen AS s ORDER BY s.node, s.address";
 
 /* Numbers are big endian on the wire. */
 
@@ -77,6 +77,13 @@ void pg_params_bytes(struct pg_params *params, struct kx_slice bytes)
     int n = params->count++;
     params->values[n] = bytes.size == 0 ? "" : (const char *)bytes.data;
     params->sizes[n] = (int)bytes.size;
+}
+
+void pg_params_null(struct pg_params *params)
+{
+    int n = params->count++;
+    params->values[n] = NULL;
+    params->sizes[n] = 0;
 }
 
 void pg_params_number(struct pg_params *params, int64_t number)

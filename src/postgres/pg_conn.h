@@ -35,12 +35,12 @@ extern const char *const pg_server_lock_timeout;
 
 /* Take the lease for the process $1, of the node $2 with the address $3, for $4
  * ms, under a new epoch, which meta gets, too: if the lease has expired;
- * resume: if that process already has it. Return epoch and batch, or no row.
- * Wait for a batch that is being applied. */
+ * resume: if that process already has it. Return the epoch, or no row. Wait for
+ * a batch that is being applied; only a later statement sees it. */
 extern const char *const pg_server_take;
 extern const char *const pg_server_resume;
 
-/* A row for each node: epoch and batch of meta; whether commits wait for a
+/* A row for each node: epoch and batch of state; whether commits wait for a
  * standby of the database; then the node, its address, role, version, epoch and
  * batch, and how many milliseconds ago it was seen. */
 extern const char *const pg_server_nodes;
@@ -55,8 +55,9 @@ struct pg_params {
     uint64_t numbers[PG_PARAMS_MAX]; /* storage for number parameters */
 };
 
-/* Add a bytea or text parameter, and an int8 parameter. */
+/* Add a bytea or text parameter, NULL, and an int8 parameter. */
 void pg_params_bytes(struct pg_params *params, struct kx_slice bytes);
+void pg_params_null(struct pg_params *params);
 void pg_params_number(struct pg_params *params, int64_t number);
 
 /* A row's key as the tables store it. An index of PostgreSQL takes at most

@@ -1,6 +1,8 @@
 /* An update of meta waits for any transaction that has locked the row, and thus
  * for a batch that is being applied. When the update returns, that batch has
- * been applied or never will be: its epoch is no longer the one in the row.
+ * been applied or never will be: its epoch is no longer the one in the row. The
+ * update itself does not see the batch's row of log, because its snapshot is
+ * older, so a later statement reads the position.
  *
  * By this machine's clock the lease expires a little earlier than by the
  * database's: its time is counted from before the renewal was sent. */
@@ -459,6 +461,25 @@ static bool send_hold(struct pg_engine *engine, struct pg_conn *conn,
            pg_conn_text(conn, sql, &params);
 }
 
+/* Reads the number of the last batch under the epoch that this process has just
+ * begun. KX_ABSENT: another process has begun a later one since. */
+static enum kx_status read_batch(struct pg_engine *engine, struct pg_conn *conn,
+                                 uint64_t *batch_out)
+{
+    PGresult *rows = NULL;
+    if (!pg_conn_text(conn, pg_sql_text(PG_WHERE), NULL))
+        return KX_UNREACHABLE;
+    enum kx_status status = pg_conn_finish(conn, &rows);
+    if (status == KX_OK &&
+        (PQntuples(rows) != 1 ||
+         (uint64_t)pg_number(rows, 0, 0) != atomic_load(&engine->epoch)))
+        status = KX_ABSENT;
+    if (status == KX_OK)
+        *batch_out = (uint64_t)pg_number(rows, 0, 1);
+    PQclear(rows);
+    return status;
+}
+
 /* Sets the epoch, and *batch_out to the number of the last batch. KX_ABSENT:
  * the lease belongs to another process. KX_AGAIN: a batch of the last holder is
  * still being applied. */
@@ -476,11 +497,11 @@ static enum kx_status hold(struct pg_engine *engine, struct pg_conn *conn,
         status = KX_ABSENT;
     if (status == KX_OK) {
         atomic_store(&engine->epoch, (uint64_t)pg_number(rows, 0, 0));
-        *batch_out = (uint64_t)pg_number(rows, 0, 1);
         note_renewal(engine, sent_ns);
+        engine->facts_folded = false;
     }
     PQclear(rows);
-    return status;
+    return status == KX_OK ? read_batch(engine, conn, batch_out) : status;
 }
 
 static void copy_text(char *to, size_t size, struct kx_slice from)

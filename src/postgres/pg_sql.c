@@ -6,6 +6,12 @@
 static const char *const TABLES[TABLE_COUNT] = {[TABLE_ENTRIES] = "entries",
                                                 [TABLE_EXPIRY] = "expiry",
                                                 [TABLE_CATALOG] = "facts"};
+static const char *const READ_FROM[TABLE_COUNT] = {[TABLE_ENTRIES] = "entries",
+                                                   [TABLE_EXPIRY] = "expiry",
+                                                   [TABLE_CATALOG] = "catalog"};
+
+/* The row of the catalog that each batch writes. */
+#define FACTS "k = '" ENGINE_FACTS_KEY "'::bytea AND digest = ''::bytea"
 
 #define ROWS                                                                   \
     "INSERT INTO %1$s (k, digest, rest, v) SELECT * FROM "                     \
@@ -42,13 +48,14 @@ static const char *const OF_TABLE[PG_TABLE_STATEMENTS] = {
 
 static const char *const TEXTS[PG_STATEMENTS] = {
     [PG_FENCE] =
-        "UPDATE meta SET batch = CASE WHEN epoch = $1::int8 AND batch = "
-        "$2::int8 - 1 AND format = " PG_FORMAT_TEXT
-        " THEN $2::int8 ELSE -1 END, at_ms = $3::int8 WHERE one = 1",
-    [PG_NOTE] = ("INSERT INTO log (batch, epoch, id, at_ms) VALUES ($1::int8, "
-                 "$2::int8, $3::text, $4::int8)"),
+        "SELECT 1 / (CASE WHEN epoch = $1::int8 AND format = " PG_FORMAT_TEXT
+        " AND (SELECT batch FROM state) = $2::int8 - 1 THEN 1 "
+        "ELSE 0 END) AS fence FROM meta WHERE one = 1 FOR UPDATE",
+    [PG_NOTE] = "INSERT INTO log (batch, epoch, id, at_ms, facts) VALUES "
+                "($1::int8, $2::int8, $3::text, $4::int8, coalesce($5::bytea, "
+                "(SELECT v FROM catalog WHERE " FACTS ")))",
     [PG_TRIM] = "DELETE FROM log WHERE batch = $1::int8",
-    [PG_WHERE] = "SELECT epoch, batch FROM meta",
+    [PG_WHERE] = "SELECT epoch, batch FROM state",
     [PG_RECENT] = "SELECT 1 / (CASE WHEN epoch >= $1::int8 THEN 1 ELSE 0 END) "
                   "FROM meta",
 };
@@ -57,7 +64,15 @@ static const char *const TEXTS[PG_STATEMENTS] = {
     " (k bytea NOT NULL, digest bytea NOT NULL, rest bytea NOT NULL, v bytea " \
     "NOT NULL, PRIMARY KEY (k, digest))"
 
-/* In format 1, the lease was part of meta. */
+/* What a batch or a renewal updates: room for new versions in the same page,
+ * and a vacuum that does not wait for a share of the table. */
+#define OFTEN                                                                  \
+    "fillfactor = 50, autovacuum_vacuum_scale_factor = 0, "                    \
+    "autovacuum_vacuum_threshold = "
+
+/* In format 1, the lease was part of meta. In format 2, each batch updated meta
+ * and the row ENGINE_FACTS_KEY of facts; what they have then holds until log
+ * has a row with facts. */
 const char *const pg_sql_schema[] = {
     "CREATE SCHEMA IF NOT EXISTS kindex",
     "CREATE TABLE IF NOT EXISTS kindex.entries" COLUMNS,
@@ -88,6 +103,22 @@ const char *const pg_sql_schema[] = {
     "CREATE TABLE IF NOT EXISTS kindex.lost (one int4 PRIMARY KEY CHECK (one = "
     "1), epoch int8 NOT NULL, batch int8 NOT NULL, node text NOT NULL, "
     "accepted int8 NOT NULL)",
+    "ALTER TABLE kindex.log ADD COLUMN IF NOT EXISTS facts bytea",
+    "CREATE OR REPLACE VIEW kindex.state AS SELECT m.one, m.format, m.epoch, "
+    "greatest(m.batch, l.batch) AS batch, greatest(m.at_ms, l.at_ms) AS at_ms "
+    "FROM kindex.meta AS m LEFT JOIN (SELECT batch, at_ms FROM kindex.log "
+    "ORDER BY batch DESC LIMIT 1) AS l ON true",
+    "CREATE OR REPLACE VIEW kindex.catalog AS SELECT k, digest, rest, CASE "
+    "WHEN " FACTS " THEN coalesce((SELECT l.facts FROM kindex.log AS l ORDER "
+    "BY l.batch DESC LIMIT 1), v) ELSE v END AS v FROM kindex.facts",
+    "ALTER TABLE kindex.lease SET (" OFTEN "100)",
+    "ALTER TABLE kindex.seen SET (" OFTEN "100)",
+    "ALTER TABLE kindex.log SET (autovacuum_vacuum_scale_factor = 0.5)",
+    "ALTER TABLE kindex.entries SET (fillfactor = 90, "
+    "autovacuum_vacuum_scale_factor = 0.05)",
+    "ALTER TABLE kindex.expiry SET (autovacuum_vacuum_scale_factor = 0.05)",
+    "ALTER TABLE kindex.facts SET (fillfactor = 90, "
+    "autovacuum_vacuum_scale_factor = 0.05)",
     NULL};
 
 const char *const pg_sql_format =
@@ -109,14 +140,14 @@ const char *const pg_sql_look =
     "''), (SELECT count(*) FROM kindex.log WHERE log.batch = $1::int8 AND "
     "$2::text <> '' AND log.id <> $2::text), " CLOCK
     ", m.at_ms, m.format, " PG_UNSAFE " FROM kindex.lease AS l JOIN "
-    "kindex.meta AS m USING (one)";
+    "kindex.state AS m USING (one)";
 
 const char *const pg_sql_renew =
     "UPDATE kindex.lease SET until = clock_timestamp() + $2::int8 * interval "
     "'1 millisecond' WHERE one = 1 AND holder = $1::text AND " LOST
     " = 0 AND (SELECT format FROM kindex.meta) = " PG_FORMAT_TEXT
-    " RETURNING (SELECT batch FROM kindex.meta), " CLOCK
-    ", (SELECT at_ms FROM kindex.meta), " PG_UNSAFE;
+    " RETURNING (SELECT batch FROM kindex.state), " CLOCK
+    ", (SELECT at_ms FROM kindex.state), " PG_UNSAFE;
 
 const char *const pg_sql_release =
     "UPDATE kindex.lease SET until = '1970-01-01', holder = $2::text, pid = "
@@ -124,8 +155,8 @@ const char *const pg_sql_release =
 
 const char *const pg_sql_note_lost =
     "INSERT INTO kindex.lost (one, epoch, batch, node, accepted) SELECT 1, "
-    "$1::int8, $2::int8, $3::text, 0 FROM kindex.meta WHERE meta.epoch < "
-    "$1::int8 OR meta.batch < $2::int8 OR EXISTS (SELECT 1 FROM kindex.log "
+    "$1::int8, $2::int8, $3::text, 0 FROM kindex.state WHERE state.epoch < "
+    "$1::int8 OR state.batch < $2::int8 OR EXISTS (SELECT 1 FROM kindex.log "
     "WHERE log.batch = $2::int8 AND $4::text <> '' AND log.id <> $4::text) ON "
     "CONFLICT (one) DO UPDATE SET epoch = greatest(lost.epoch, "
     "excluded.epoch), batch = greatest(lost.batch, excluded.batch), node = "
@@ -133,7 +164,7 @@ const char *const pg_sql_note_lost =
 
 const char *const pg_sql_see_lost =
     "SELECT m.epoch, m.batch, coalesce(l.epoch, 0), coalesce(l.batch, 0), "
-    "coalesce(l.node, ''), coalesce(1 - l.accepted, 0) FROM kindex.meta AS m "
+    "coalesce(l.node, ''), coalesce(1 - l.accepted, 0) FROM kindex.state AS m "
     "LEFT JOIN kindex.lost AS l USING (one)";
 
 const char *const pg_sql_accept_lost[] = {
@@ -153,7 +184,7 @@ const char *const pg_sql_beat =
     "INSERT INTO kindex.seen (node, address, role, version, epoch, batch, at) "
     "SELECT $1::text, $2::text, $3::text, '" KX_VERSION
     "', greatest(epoch, $4::int8), greatest(batch, $5::int8), "
-    "clock_timestamp() FROM kindex.meta ON CONFLICT (node, address) DO UPDATE "
+    "clock_timestamp() FROM kindex.state ON CONFLICT (node, address) DO UPDATE "
     "SET role = excluded.role, version = excluded.version, epoch = "
     "excluded.epoch, batch = excluded.batch, at = excluded.at";
 
@@ -180,7 +211,10 @@ void pg_sql_name(enum pg_statement statement, char name[PG_NAME_SIZE])
 bool pg_sql_table_text(enum pg_table_statement statement, enum table table,
                        char *text, size_t size)
 {
-    int wanted = snprintf(text, size, OF_TABLE[statement], TABLES[table],
+    bool writes = statement == PG_PUT || statement == PG_INSERT ||
+                  statement == PG_DELETE;
+    int wanted = snprintf(text, size, OF_TABLE[statement],
+                          writes ? TABLES[table] : READ_FROM[table],
                           (int)PG_COUNT_MAX);
     return wanted >= 0 && (size_t)wanted < size;
 }

@@ -2,18 +2,25 @@
  * has those that only PostgreSQL has.
  *
  * Each table of engine.h is one SQL table: k, digest and rest are the key
- * (pg_conn.h), v the value. meta has one row: the number of the last batch, and
- * the epoch that the next batch must have. log has a row for each of the last
- * batches. lease has one row, apart from meta: a long batch locks meta, and
- * must not keep the lease from being renewed. */
+ * (pg_conn.h), v the value. meta has one row: the epoch that
+ * the next batch must have. log has a row for each of the last batches. lease
+ * has one row, apart from meta: a long batch locks meta, and must not keep the
+ * lease from being renewed.
+ *
+ * A batch inserts rows and locks the row of meta, but updates no row that the
+ * batch before it has updated: a transaction beside it, such as a dump, keeps
+ * all versions of a row, and each update would walk past them. The number of
+ * the last batch is that of the last row of log, which the view `state` shows.
+ * The row ENGINE_FACTS_KEY is written by each batch, so it is part of the row
+ * of log, too; the view `catalog` shows the rows of TABLE_CATALOG with it. */
 #ifndef PG_SQL_H
 #define PG_SQL_H
 
 #include "engine/engine.h"
 
 /* The format of the tables, stored in meta; as a number and as SQL text. */
-enum { PG_FORMAT = 2 };
-#define PG_FORMAT_TEXT "2"
+enum { PG_FORMAT = 3 };
+#define PG_FORMAT_TEXT "3"
 
 /* Statements on one table, whose name replaces %1$s. Each comment lists the
  * parameters, then after a colon the columns of the answer. */
@@ -39,12 +46,14 @@ enum { PG_COUNT_MAX = 20000 };
 
 /* The other prepared statements, with their parameters and answers. */
 enum pg_statement {
-    PG_FENCE,  /* epoch, batch, time: advances meta to this batch; 23514:
-                * another process has the lease, the batch is not the next one,
-                * or the tables have another format */
-    PG_NOTE,   /* batch, epoch, id, time: adds the row of log */
+    PG_FENCE,  /* epoch, batch: locks the row of meta until the end of the
+                * transaction; fails with 22012 if another process has the
+                * lease, the batch is not the next one, or the tables have
+                * another format */
+    PG_NOTE,   /* batch, epoch, id, time, the value of the row ENGINE_FACTS_KEY
+                * or NULL if the batch does not write it: adds the row of log */
     PG_TRIM,   /* batch: removes the batch's row of log */
-    PG_WHERE,  /* no parameters: epoch and batch of meta */
+    PG_WHERE,  /* no parameters: epoch and batch of state */
     PG_RECENT, /* epoch: fails with 22012 if meta has a lower one */
     PG_STATEMENTS
 };
@@ -87,29 +96,28 @@ extern const char *const pg_sql_format;
 
 /* One row. About the lease: its epoch, its end in milliseconds, whether it has
  * expired by the database's clock, the holder's node and address, whether the
- * holder has stepped down. Then epoch and batch of meta; whether batches are
+ * holder has stepped down. Then epoch and batch of state; whether batches are
  * lost, and whether that was accepted; the id that log has for the batch of
- * meta, or NULL; whether log has another id than $2 for the batch $1; the
+ * state, or ''; whether log has another id than $2 for the batch $1; the
  * database's time and that of the last batch, in ms since 1970; the format of
  * the tables; PG_UNSAFE. */
 extern const char *const pg_sql_look;
 
 /* pg_sql_renew renews the lease of the process $1 for $2 ms. It returns the
- * batch of meta, the database's time and that of the last batch,
- * PG_UNSAFE; or no row if
- * another process has the lease, batches are lost, or the tables have another
- * format. pg_sql_release ends the lease at once, with $2 as holder. */
+ * batch of state, the database's time and that of the last batch, PG_UNSAFE; or
+ * no row if another process has the lease, batches are lost, or the tables have
+ * another format. pg_sql_release ends the lease at once, with $2 as holder. */
 extern const char *const pg_sql_renew;
 extern const char *const pg_sql_release;
 
 /* ---- Lost batches ---- */
 
 /* Notes in lost that the node $3 has seen the epoch $1 and the batch $2 with
- * the id $4, if meta is below one of them or log has another id: an
+ * the id $4, if state is below one of them or log has another id: an
  * asynchronous standby of the database, or a backup, has taken its place. */
 extern const char *const pg_sql_note_lost;
 
-/* One row: epoch and batch of meta; epoch, batch and node of lost; whether the
+/* One row: epoch and batch of state; epoch, batch and node of lost; whether the
  * user has accepted the loss. */
 extern const char *const pg_sql_see_lost;
 
@@ -123,7 +131,7 @@ extern const char *const pg_sql_forget_lost;
 /* ---- Nodes ---- */
 
 /* pg_sql_beat notes that the node $1 with the address $2 lives, in the role $3,
- * and knows the epoch $4 and the batch $5, if they are above meta.
+ * and knows the epoch $4 and the batch $5, if they are above state.
  * pg_sql_trim_seen removes nodes that have not been seen for long. */
 extern const char *const pg_sql_beat;
 extern const char *const pg_sql_trim_seen;

@@ -36,6 +36,10 @@ struct pg_engine {
     atomic_uint_fast64_t epoch;         /* of the lease; batches need it */
     atomic_uint_fast64_t batch;         /* number of the last batch */
     bool applying;                      /* a transaction is open */
+    struct kx_slice facts; /* the value that the transaction writes to the row
+                            * ENGINE_FACTS_KEY; data is NULL: none yet */
+    bool facts_folded;     /* the table facts has had that row since the writer
+                            * connected; later values are in log only */
     enum pg_outcome outcome;
     char id[UUID_SIZE]; /* of the batch that was sent */
     atomic_bool unsafe; /* settings of the database could lose commits: none is

@@ -308,7 +308,8 @@ async function check(nodes, clients) {
 function unfence() {
   execFileSync('psql', ['--no-psqlrc', '--quiet', `--host=${process.env.KX_POSTGRES}`,
     '--username=kindex', `--dbname=${/\/([^/?]+)\?/.exec(engine)[1]}`,
-    '--command=ALTER TABLE kindex.log DROP CONSTRAINT log_pkey']);
+    '--command=ALTER TABLE kindex.log DROP CONSTRAINT log_pkey',
+    '--command=CREATE INDEX ON kindex.log (batch)']);
 }
 
 async function run(nodes, clients, figures) {

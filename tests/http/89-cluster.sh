@@ -74,10 +74,10 @@ ends 2
 # As an asynchronous standby of the database that lacks the last commits, and is
 # promoted: the numbers and rows are those of an earlier state.
 older_state() {
-    postgres_query store "BEGIN; UPDATE kindex.meta SET batch = batch - 1; UPDATE kindex.entries
+    postgres_query store "BEGIN; UPDATE kindex.entries
         SET v = old.v FROM old WHERE entries.k = old.k; UPDATE kindex.facts SET v = old.v
         FROM old WHERE facts.k = old.k;
-        DELETE FROM kindex.log WHERE batch > (SELECT batch FROM kindex.meta); COMMIT"
+        DELETE FROM kindex.log WHERE batch = (SELECT batch FROM kindex.state); COMMIT"
 }
 test_case 'no node is active after the database lost commits, and all say why'
 node_start one

@@ -98,7 +98,7 @@ is 'how often it was fenced' "$(curl --silent "$url/metrics" | grep '^kindex_fen
 at two
 is 'how often the other one was' "$(curl --silent "$url/metrics" | grep '^kindex_fenced_total ')" 'kindex_fenced_total 0'
 is 'the number of its last batch' "$(curl --silent "$url/metrics" | grep '^kindex_batch ')" \
-    "kindex_batch $(postgres_query store 'SELECT batch FROM kindex.meta')"
+    "kindex_batch $(postgres_query store 'SELECT batch FROM kindex.state')"
 at one
 
 test_case 'no node answers from memory for longer than a lease without the database'
@@ -121,7 +121,7 @@ body_is 4
 lock() {
     psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=kindex --dbname=store \
         --command="UPDATE kindex.lease SET until = clock_timestamp() + interval '1 second', $1" \
-        --command=BEGIN --command='UPDATE kindex.meta SET at_ms = at_ms' \
+        --command=BEGIN --command='SELECT FROM kindex.meta FOR UPDATE' \
         --command='SELECT pg_sleep(600)' >"$work/session" 2>&1 &
     session=$!
     wait_until is_locked
@@ -155,9 +155,9 @@ body_is 4
 test_case 'running nodes end without a write when a later version changes the tables'
 node_start two
 at one
-batch='SELECT batch FROM kindex.meta'
+batch='SELECT batch FROM kindex.state'
 before=$(postgres_query store "$batch")
-postgres_query store 'UPDATE kindex.meta SET format = 3'
+postgres_query store 'UPDATE kindex.meta SET format = 4'
 request PUT /kv/b '5'
 [ "$status" != 200 ] || is status "$status" 503
 has_ended() {
@@ -168,9 +168,9 @@ for node in one two; do
     wait "${pids[$node]}"
     is "the exit status of $node" $? 1
 done
-is 'what they say' "$(grep -c 'the tables have format 3.*use a newer one' "$log")" 2
+is 'what they say' "$(grep -c 'the tables have format 4.*use a newer one' "$log")" 2
 is 'the number of the last batch' "$(postgres_query store "$batch")" "$before"
-postgres_query store 'UPDATE kindex.meta SET format = 2'
+postgres_query store 'UPDATE kindex.meta SET format = 3'
 
 test_case 'an invalid node name, address or way to forward is refused'
 for bad in '--node a:b' '--node ' '--advertise ftp://a' '--advertise http://a/b' '--forward away'; do

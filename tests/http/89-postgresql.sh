@@ -55,6 +55,19 @@ until_field .state ready GET /indexes/by_v
 is 'rows that are left of the conflicts' "$(postgres_query store \
     "SELECT count(*) FROM kindex.entries WHERE rest <> ''")" 0
 
+# A transaction beside them, such as a dump, keeps all versions of a row.
+test_case 'no batch makes a new version of a row that the one before it has made'
+versions="SELECT m.xmin, m.ctid, f.xmin, f.ctid FROM kindex.meta AS m, kindex.facts AS f
+    WHERE f.k = 'facts'"
+answers 201 PUT /kv/versions/0 0
+before=$(postgres_query store "$versions")
+batch=$(postgres_query store 'SELECT batch FROM kindex.state')
+for n in 1 2 3; do
+    answers 201 PUT /kv/versions/$n $n
+done
+is 'batches' $(($(postgres_query store 'SELECT batch FROM kindex.state') - batch)) 3
+is 'the rows of meta and facts' "$(postgres_query store "$versions")" "$before"
+
 test_case 'a backup is refused with PostgreSQL, and the hint names its own tools'
 answers 501 no-backup GET /backup
 
@@ -202,7 +215,6 @@ status=$found
 [ "$found" = 000 ] || expect 503 commit-unknown
 postgres_query store 'DROP TRIGGER renumber ON kindex.log'
 postgres_query store 'DROP FUNCTION renumber'
-postgres_query store 'DELETE FROM kindex.log WHERE batch > (SELECT batch FROM kindex.meta)'
 begun_again
 is 'lines of the log' "$(grep -c 'event=database-resolved' "$log")" 2
 until_status 200 GET /kv/people/11
@@ -221,6 +233,15 @@ is 'lines of the log' "$(grep -c 'event=restarting reason=lease-lost' "$log")" 3
 is 'rows of the refused entry' "$(postgres_query store \
     "SELECT count(*) FROM kindex.entries WHERE v::text LIKE '%' || encode('Halcyone unstored', 'hex') || '%'")" 0
 gives .name Gil GET /kv/people/7
+
+test_case 'a server applies no batch whose number another one has used, and begins again'
+rm "$work/port"
+postgres_query store "INSERT INTO kindex.log (batch, epoch, id, at_ms, facts) SELECT batch + 1,
+    epoch, 'another', at_ms, facts FROM kindex.log ORDER BY batch DESC LIMIT 1"
+answers 503 no-active-node PUT /kv/people/8 '{"name":"Halcyone unstored","age":4}'
+begun_again
+until_status 404 GET /kv/people/8
+is 'lines of the log' "$(grep -c 'event=restarting reason=lease-lost' "$log")" 4
 stop_server
 is 'its exit status' $? 0
 
@@ -275,13 +296,13 @@ wanted='run kindex cluster upgrade' refused --engine "$address"
 is 'the exit status' $? 0
 serve
 gives .name Gil GET /kv/people/7
-is 'the format' "$(postgres_query store 'SELECT format FROM kindex.meta')" 2
+is 'the format' "$(postgres_query store 'SELECT format FROM kindex.meta')" 3
 stop_server
-postgres_query store 'UPDATE kindex.meta SET format = 3'
+postgres_query store 'UPDATE kindex.meta SET format = 4'
 wanted='use a newer one' refused --engine "$address"
 "$KINDEX" cluster upgrade --engine "$address" 2>"$work/null"
 is 'the exit status' $? 1
-postgres_query store 'UPDATE kindex.meta SET format = 2'
+postgres_query store 'UPDATE kindex.meta SET format = 3'
 
 test_case 'synchronous_commit is set for the session, whatever the role or a reload says'
 postgres_query store "CREATE TABLE public.commits AS SELECT ''::text AS setting WHERE false;
