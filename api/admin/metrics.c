@@ -209,17 +209,39 @@ static void write_followed(const struct kx_store *store, struct kx_buffer *out)
                      (unsigned long long)stats.batches);
 }
 
-/* Without a database, or until this process knows, no commit waits. Omitted if
- * memory runs out. */
-static void write_replicated(struct kx_store *store, struct kx_buffer *out)
+static void write_load(const struct kx_database_load *load,
+                       struct kx_buffer *out)
 {
-    struct kx_cluster *cluster = malloc(sizeof *cluster);
-    if (cluster != NULL)
-        metrics_text_gauge(out, "kindex_replicated",
-                           "1 while commits wait for a standby of the "
-                           "database.",
-                           kx_cluster_known(store, cluster) &&
-                               cluster->replicated);
+    metrics_text_gauge(out, "kindex_database_oldest_transaction_seconds",
+                       "Age of the oldest transaction in the database.",
+                       (double)load->oldest_ms / 1000);
+    metrics_text_gauge(out, "kindex_database_dead_rows",
+                       "Row versions that vacuum has not removed yet.",
+                       (double)load->dead_rows);
+    metrics_text_gauge(out, "kindex_database_slot_bytes",
+                       "Bytes of the database's log kept for a replication "
+                       "slot.",
+                       (double)load->slot_bytes);
+    metrics_text_gauge(out, "kindex_database_connections",
+                       "Connections to the database.",
+                       (double)load->connections);
+    metrics_text_gauge(out, "kindex_database_connections_max",
+                       "Connections that the database allows.",
+                       (double)load->connections_max);
+}
+
+/* Without a database, or until this process knows, no commit waits, and the
+ * load is 0. Omitted if memory runs out. */
+static void write_cluster(struct kx_store *store, struct kx_buffer *out)
+{
+    struct kx_cluster *cluster = calloc(1, sizeof *cluster);
+    if (cluster == NULL)
+        return;
+    bool known = kx_cluster_known(store, cluster);
+    metrics_text_gauge(out, "kindex_replicated",
+                       "1 while commits wait for a standby of the database.",
+                       known && cluster->replicated);
+    write_load(&cluster->load, out);
     free(cluster);
 }
 
@@ -232,7 +254,7 @@ static void write_active(const struct service *service, struct kx_buffer *out)
     metrics_text_gauge(out, "kindex_batch",
                        "Number of the last batch in the database.",
                        (double)kx_store_position(service->store).batch);
-    write_replicated(service->store, out);
+    write_cluster(service->store, out);
     write_figures(&figures, out);
 }
 

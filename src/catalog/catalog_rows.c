@@ -390,8 +390,8 @@ static enum kx_status read_rows(struct catalog *catalog)
     kx_buffer_init(&row, catalog);
     enum kx_status status = read_indexes(catalog);
     if (status == KX_OK)
-        status =
-            engine_get(catalog->view, TABLE_CATALOG, kx_text(ENGINE_FACTS_KEY), &row);
+        status = engine_get(catalog->view, TABLE_CATALOG,
+                            kx_text(ENGINE_FACTS_KEY), &row);
     if (status == KX_OK)
         read_facts(catalog, kx_buffer_slice(&row));
     if (status == KX_OK)

@@ -36,12 +36,24 @@ struct kx_node {
     uint64_t age_ms; /* since it was last seen */
 };
 
+/* What slows a database down, or stops it. Zeros: not read yet. */
+struct kx_database_load {
+    uint64_t oldest_ms;       /* age of the oldest transaction; vacuum keeps row
+                               * versions for it */
+    uint64_t dead_rows;       /* row versions of the store not removed yet */
+    uint64_t slot_bytes;      /* of the database's log, kept for the replication
+                               * slot that is furthest behind */
+    uint64_t connections;     /* of all users */
+    uint64_t connections_max; /* without those reserved for superusers */
+};
+
 /* The position of the database, in which `batch` counts applied batches, and
  * the nodes seen in the last ten minutes, by name. */
 struct kx_cluster {
     uint64_t epoch;
     uint64_t batch;
     bool replicated; /* commits wait for a standby of the database */
+    struct kx_database_load load; /* read by the active node */
     size_t count;
     struct kx_node nodes[KX_NODES_MAX];
 };

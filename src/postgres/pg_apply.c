@@ -1,6 +1,7 @@
 /* A batch is one transaction, sent with one write: the fence, the rows, the row
- * of log, COMMIT. The row ENGINE_FACTS_KEY is sent with the row of log. The parts of a large batch are sent as they arrive; only the
- * end waits for answers.
+ * of log, COMMIT. The row ENGINE_FACTS_KEY is sent with the row of log. The
+ * parts of a large batch are sent as they arrive; only the end waits for
+ * answers.
  *
  * Rows are sent as lists: insertions, then other writes, then deletions. This
  * is the order in which one key may have two writes. */
@@ -187,8 +188,8 @@ static bool send_facts(struct pg_engine *engine)
     void *mem = talloc_new(NULL);
     init(&list, mem);
     add(&list, &write);
-    bool done = mem != NULL && send(&engine->conn, ROW_PUT, TABLE_CATALOG,
-                                    &list) == KX_OK;
+    bool done = mem != NULL &&
+                send(&engine->conn, ROW_PUT, TABLE_CATALOG, &list) == KX_OK;
     talloc_free(mem);
     return done;
 }

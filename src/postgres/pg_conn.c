@@ -65,6 +65,18 @@ const char *const pg_server_nodes =
     "(extract(epoch FROM clock_timestamp() - s.at) * 1000)::int8 FROM "
     "kindex.state AS m, kindex.seen AS s ORDER BY s.node, s.address";
 
+const char *const pg_server_load =
+    "SELECT coalesce((SELECT (extract(epoch FROM clock_timestamp() - "
+    "least((SELECT min(xact_start) FROM pg_stat_activity WHERE backend_xmin IS "
+    "NOT NULL OR backend_xid IS NOT NULL), (SELECT min(prepared) FROM "
+    "pg_prepared_xacts))) * 1000)::int8), 0), coalesce((SELECT "
+    "sum(n_dead_tup)::int8 FROM pg_stat_user_tables WHERE schemaname = "
+    "'kindex'), 0), coalesce((SELECT max(pg_wal_lsn_diff(pg_current_wal_lsn(), "
+    "restart_lsn))::int8 FROM pg_replication_slots), 0), (SELECT count(*) FROM "
+    "pg_stat_activity WHERE backend_type = 'client backend'), "
+    "(current_setting('max_connections')::int8 - "
+    "current_setting('superuser_reserved_connections')::int8)";
+
 /* Numbers are big endian on the wire. */
 
 enum {

@@ -45,6 +45,10 @@ extern const char *const pg_server_resume;
  * batch, and how many milliseconds ago it was seen. */
 extern const char *const pg_server_nodes;
 
+/* One row: the members of struct kx_database_load. A role without pg_monitor
+ * sees only its own transactions. */
+extern const char *const pg_server_load;
+
 enum { PG_PARAMS_MAX = 5 };
 
 /* Parameters of a statement. The bytes must live until it is sent. */

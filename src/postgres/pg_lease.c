@@ -31,10 +31,14 @@ struct pg_keeper {
 
 /* One round trip writes this node's row and reads those of all nodes. */
 
-enum { BEAT_MS = 500 };
+enum {
+    BEAT_MS = 500,
+    LOAD_MS = 5000 /* between two reads of the database's load */
+};
 
 struct pg_nodes {
     uint64_t next_ns; /* when to write the row again; beating thread only */
+    uint64_t next_load_ns; /* when to read the load; beating thread only */
     pthread_mutex_t lock;
     bool known; /* guarded by `lock`, like all that follows */
     struct kx_cluster cluster;
@@ -159,6 +163,39 @@ static void pg_nodes_beat(struct pg_engine *engine, struct pg_conn *conn,
         confirm_shown(nodes);
         atomic_store(&engine->commits_wait, false);
     }
+    PQclear(rows);
+}
+
+static void take_load(struct pg_nodes *nodes, const PGresult *rows)
+{
+    uint64_t number[5];
+    for (int i = 0; i < 5; i++) {
+        int64_t shown = pg_number(rows, 0, i);
+        number[i] = shown > 0 ? (uint64_t)shown : 0;
+    }
+    pthread_mutex_lock(&nodes->lock);
+    nodes->cluster.load =
+        (struct kx_database_load){.oldest_ms = number[0],
+                                  .dead_rows = number[1],
+                                  .slot_bytes = number[2],
+                                  .connections = number[3],
+                                  .connections_max = number[4]};
+    pthread_mutex_unlock(&nodes->lock);
+}
+
+/* Reads the database's load at most once in LOAD_MS. Failures are retried next
+ * time. The thread of conn. */
+static void pg_nodes_read_load(struct pg_engine *engine, struct pg_conn *conn)
+{
+    struct pg_nodes *nodes = engine->nodes;
+    PGresult *rows = NULL;
+    uint64_t now_ns = kx_monotonic_ns();
+    if (now_ns < nodes->next_load_ns || conn->libpq == NULL)
+        return;
+    nodes->next_load_ns = now_ns + (uint64_t)LOAD_MS * KX_MS_NS;
+    if (pg_conn_text(conn, pg_server_load, NULL) &&
+        pg_conn_finish(conn, &rows) == KX_OK && PQntuples(rows) == 1)
+        take_load(nodes, rows);
     PQclear(rows);
 }
 
@@ -843,6 +880,7 @@ static void *run(void *argument)
     while (wait_for_next(keeper) && !atomic_load(&keeper->engine->failed)) {
         pg_lease_renew(keeper->engine, &keeper->conn);
         pg_nodes_beat(keeper->engine, &keeper->conn, "active");
+        pg_nodes_read_load(keeper->engine, &keeper->conn);
     }
     return NULL;
 }

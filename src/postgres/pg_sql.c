@@ -211,11 +211,11 @@ void pg_sql_name(enum pg_statement statement, char name[PG_NAME_SIZE])
 bool pg_sql_table_text(enum pg_table_statement statement, enum table table,
                        char *text, size_t size)
 {
-    bool writes = statement == PG_PUT || statement == PG_INSERT ||
-                  statement == PG_DELETE;
-    int wanted = snprintf(text, size, OF_TABLE[statement],
-                          writes ? TABLES[table] : READ_FROM[table],
-                          (int)PG_COUNT_MAX);
+    bool writes =
+        statement == PG_PUT || statement == PG_INSERT || statement == PG_DELETE;
+    int wanted =
+        snprintf(text, size, OF_TABLE[statement],
+                 writes ? TABLES[table] : READ_FROM[table], (int)PG_COUNT_MAX);
     return wanted >= 0 && (size_t)wanted < size;
 }
 

@@ -25,6 +25,31 @@ done
 at one
 request GET /metrics
 is 'the metric' "$(grep '^kindex_replicated' "$answer")" 'kindex_replicated 0'
+
+load_is() { # NAME CONDITION
+    request GET /metrics
+    awk -v name="kindex_database_$1" '$1 == name { found = $2 } END { exit !(found + 0 '"$2"') }' "$answer"
+}
+test_case 'the active node shows an old transaction, a slot that holds the log, and the connections of the database'
+wait_until load_is connections_max '> 100'
+load_is connections '> 2' || is 'the connections' "$(grep kindex_database "$answer")" 'more than 2'
+load_is oldest_transaction_seconds '== 0' || load_is oldest_transaction_seconds '< 1'
+is 'the age of the oldest transaction is below 1 s' $? 0
+psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=kindex --dbname=store \
+    --command='BEGIN ISOLATION LEVEL REPEATABLE READ' --command='SELECT FROM kindex.meta' \
+    --command='SELECT pg_sleep(600)' >"$work/session" 2>&1 &
+session=$!
+postgres_query store "SELECT pg_create_physical_replication_slot('behind', true)" >"$work/null"
+answers 201 PUT /kv/load '1'
+wait_until load_is oldest_transaction_seconds '> 1'
+wait_until load_is slot_bytes '> 0'
+answers 200 PUT /kv/load '2'
+wait_until load_is dead_rows '> 0'
+postgres_query store "SELECT pg_drop_replication_slot('behind'),
+    (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep')" >"$work/null"
+wait $session
+wait_until load_is oldest_transaction_seconds '< 1'
+wait_until load_is slot_bytes '== 0'
 answers 201 PUT /kv/a '1'
 request GET /cluster
 before=$(jq .batch "$answer")
