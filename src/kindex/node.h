@@ -42,7 +42,7 @@ struct kx_database_load {
                                * versions for it */
     uint64_t dead_rows;       /* row versions of the store not removed yet */
     uint64_t slot_bytes;      /* of the database's log, kept for the replication
-                               * slot that is furthest behind */
+                               * slot that needs the oldest */
     uint64_t connections;     /* of all users */
     uint64_t connections_max; /* without those reserved for superusers */
 };

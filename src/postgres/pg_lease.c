@@ -5,7 +5,10 @@
  * older, so a later statement reads the position.
  *
  * By this machine's clock the lease expires a little earlier than by the
- * database's: its time is counted from before the renewal was sent. */
+ * database's: its time is counted from before the renewal was sent.
+ *
+ * One file because taking and renewing the lease, the rows of the nodes and
+ * lost batches share what this process has seen of the database. */
 #include "postgres/pg_lease.h"
 
 #include <pthread.h>

@@ -39,13 +39,13 @@ psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=kindex --dbname=store 
     --command='BEGIN ISOLATION LEVEL REPEATABLE READ' --command='SELECT FROM kindex.meta' \
     --command='SELECT pg_sleep(600)' >"$work/session" 2>&1 &
 session=$!
-postgres_query store "SELECT pg_create_physical_replication_slot('behind', true)" >"$work/null"
+postgres_query store "SELECT pg_create_physical_replication_slot('unread', true)" >"$work/null"
 answers 201 PUT /kv/load '1'
 wait_until load_is oldest_transaction_seconds '> 1'
 wait_until load_is slot_bytes '> 0'
 answers 200 PUT /kv/load '2'
 wait_until load_is dead_rows '> 0'
-postgres_query store "SELECT pg_drop_replication_slot('behind'),
+postgres_query store "SELECT pg_drop_replication_slot('unread'),
     (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep')" >"$work/null"
 wait $session
 wait_until load_is oldest_transaction_seconds '< 1'
