@@ -235,23 +235,31 @@ static enum kx_status fetch_next(const struct archive_follow *follow,
     return status == KX_OK ? fetch(follow, path, to, true, fault) : status;
 }
 
-/* The archive has no part of the next log file: either the server has not
- * written it yet, or the archive has removed it. */
+/* No part of the next log file was found. The server has not written it yet, or
+ * has just put the whole file in the place of its part; if it has a later file
+ * and not this one, the archive has removed it. */
 static enum kx_status check_gap(const struct archive_follow *follow,
                                 struct kx_fault *fault)
 {
     uint32_t last = 0;
+    uint32_t number = follow->reader.at.file;
+    char path[ARCHIVE_PATH];
+    uint64_t size;
     enum kx_status status =
         archive_last_log(follow->objects, follow->timeline, &last, fault);
     if (status == KX_ABSENT)
         return kx_fail(fault, KX_BAD_ARCHIVE, "%s does not exist",
                        follow->timeline);
-    if (status != KX_OK || last <= follow->reader.at.file)
+    if (status != KX_OK || last <= number)
+        return status;
+    archive_log_path(follow->timeline, number, path);
+    status = follow->objects->size(follow->objects->self, path, &size, fault);
+    if (status != KX_ABSENT)
         return status;
     return kx_fail(fault, KX_DAMAGED,
                    "%s no longer has log file %" PRIu32
                    ": begin again with an empty data directory",
-                   follow->timeline, follow->reader.at.file);
+                   follow->timeline, number);
 }
 
 /* Reads what the archive has of the next log file. *whole_out: the file is read
@@ -388,9 +396,8 @@ static void *run(void *argument)
 {
     struct archive_follow *follow = argument;
     pthread_setname_np(pthread_self(), "follow");
-    do {
+    while (wait_for_more(follow) && !env_failed(follow->store->env))
         read_archive(follow);
-    } while (wait_for_more(follow) && !env_failed(follow->store->env));
     return NULL;
 }
 

@@ -3,30 +3,9 @@
 # hangs: what can be restored from it is compared entry by entry with what was there.
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/cli.sh"
-tests=$(cd "$(dirname "$0")/.." && pwd)
-"$tests/lib/npm.sh" "$tests/s3"
-s3=''
-trap '[ -z "$s3" ] || kill "$s3"; leave' EXIT
+. "$(dirname "$0")/../lib/s3.sh"
 archive=s3://backups/one/two
 bucket=$work/s3/backups/one/two
-faults=$work/faults
-requests=$work/requests
-
-touch "$requests" "$faults"
-mkdir "$work/s3"
-node "$tests/s3/serve.js" "$work/s3" "$faults" "$requests" >"$work/s3-port" 2>"$work/s3-log" &
-s3=$!
-s3_listens() { [ -s "$work/s3-port" ]; }
-wait_until s3_listens
-AWS_ENDPOINT_URL=http://127.0.0.1:$(cat "$work/s3-port")
-export AWS_ACCESS_KEY_ID=S3RVER AWS_SECRET_ACCESS_KEY=S3RVER AWS_ENDPOINT_URL
-
-# fault KIND EVERY PATTERN...: from now on; without arguments the faults end.
-fault() {
-    printf '%s %s %s\n' "$@" >"$faults.new"
-    [ $# -gt 0 ] || : >"$faults.new"
-    mv "$faults.new" "$faults"
-}
 
 . "$(dirname "$0")/../lib/archive.sh"
 

@@ -177,6 +177,39 @@ TEST_WITH(restore_reads_log_file_completed_meanwhile, begin, finish_archive)
     assert_int_equal(known, last);
 }
 
+/* The server puts the whole file in the place of its part, between two looks of
+ * the standby: that is no gap. */
+TEST_WITH(standby_reads_log_file_completed_meanwhile, begin, finish_archive)
+{
+    struct story *s = *state;
+    struct kx_fault fault = {.detail = ""};
+    struct kx_object_store objects = *object_store_of(NULL);
+    struct kx_holder holder;
+    struct kx_store *standby;
+    struct kx_options options;
+    struct kx_restore restore = {
+        .source = archive_of(s),
+        .directory = talloc_asprintf(s->mem, "%s/new", archive_of(s)),
+        .follows = true};
+    s->test.options.followed = true;
+    open_again(s, archive_of(s));
+    wait_for_bases(s, 1, 0);
+    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
+    write_much(s);
+    const char *file =
+        talloc_asprintf(s->mem, "%s/log.0000000002.zst", timeline_of(s));
+    open_again(s, NULL);
+    assert_int_equal(rename(file, talloc_asprintf(s->mem, "%s.late", file)), 0);
+    kx_options_default(&options);
+    options.directory = restore.directory;
+    options.follow = archive_of(s);
+    options.objects = &objects;
+    objects.size = size_before;
+    assert_int_equal(kx_join(&options, &standby, &fault), KX_OK);
+    assert_int_equal(kx_take(standby, &holder, &fault), KX_IN_USE);
+    kx_close(standby);
+}
+
 /* An archive that has any log file that it is asked for: each that is not
  * listed is another one of the archive. */
 static const char *stand_in;
