@@ -24,9 +24,9 @@ struct count {
     struct kx_buffer bound;
     struct kx_buffer position;
     uint64_t entries;
-    bool begun;     /* the request was read */
-    bool more;      /* slices follow */
-    bool sought;    /* whether an index holds the number */
+    bool begun;          /* the request was read */
+    bool more;           /* slices follow */
+    bool index_searched; /* looked for an index that stores the number */
     bool estimate;  /* after the first slice the remaining entries are estimated
                      */
     uint64_t flush; /* number of the last flush that a slice depends on */
@@ -87,9 +87,9 @@ static enum kx_status count_slice(struct kx_reader *reader, struct count *count)
 static enum kx_status find_held(struct kx_reader *reader, struct count *count)
 {
     struct kx_slice index;
-    if (count->sought || count->selector.indexed)
+    if (count->index_searched || count->selector.indexed)
         return KX_OK;
-    count->sought = true;
+    count->index_searched = true;
     enum kx_status status =
         kx_count_held(reader, &count->selector.range, &index, &count->entries);
     if (status == KX_OK)

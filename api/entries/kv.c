@@ -132,8 +132,8 @@ static bool subkeys_find(struct request *request, struct reply *reply,
 /* Answers 404 key-not-found. The detail has the key as JSON, which
  * distinguishes 42 from "42". If there are entries under the key, `listedAt` is
  * the path that lists them. Must not be called inside a view. */
-static void subkeys_absent(struct request *request, struct reply *reply,
-                           struct kx_slice key)
+static void refuse_absent_key(struct request *request, struct reply *reply,
+                              struct kx_slice key)
 {
     struct kx_buffer under;
     const char *text = answer_key_text(request, key);
@@ -185,7 +185,7 @@ static void show(struct request *request, struct reply *reply, void *arg)
     if (fault.status == KX_AGAIN || !request_holds_view(request))
         return;
     if (fault.status == KX_ABSENT)
-        subkeys_absent(request, reply, reading->key);
+        refuse_absent_key(request, reply, reading->key);
     else
         refuse_key(request, reply, &fault, reading->key);
 }
@@ -473,7 +473,7 @@ void kv_patch(struct request *request, struct reply *reply)
 static void say_absent(struct request *request, struct reply *reply, void *arg)
 {
     (void)arg;
-    subkeys_absent(request, reply, request->commit.mutations[0].key);
+    refuse_absent_key(request, reply, request->commit.mutations[0].key);
 }
 
 /* With `Prefer: return=representation` the reply is the deleted entry, or 404:

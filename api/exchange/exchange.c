@@ -265,7 +265,7 @@ static enum exchange_awaits end_wait(struct exchange *exchange)
     enum exchange_awaits ended = exchange->awaits;
     exchange_note_wait(exchange);
     exchange->awaits = AWAITS_NOTHING;
-    exchange->owes_try = ended == AWAITS_VIEW;
+    exchange->owes_hold_done = ended == AWAITS_VIEW;
     if (ended == AWAITS_NEWS)
         run_queue_end_news(exchange->queue, exchange);
     if (ended != AWAITS_WORKER)
@@ -283,7 +283,7 @@ void exchange_continue(struct exchange *exchange)
         exchange_call_drop(exchange);
     bool replies =
         client_gone || take_answer(exchange, ended) == EXCHANGE_REPLY;
-    exchange_view_tried(exchange);
+    exchange_view_hold_done(exchange);
     if (!replies)
         return;
     if (!client_gone)

@@ -90,12 +90,12 @@ struct exchange {
     uint64_t streamed;    /* bytes of all chunks */
     enum exchange_phase phase;
     enum exchange_awaits awaits;
-    bool last;         /* the current chunk is the stream's last one */
-    bool committed;    /* a commit of the handler has a result */
-    bool begun;        /* the handler has read, or had a turn */
-    bool admitted;     /* by a follower: only for request.caller.standby_read */
-    bool owes_try;     /* kx_read_hold_done is to be called */
-    bool memory_short; /* the handler was refused because of --bodies-max */
+    bool last;      /* the current chunk is the stream's last one */
+    bool committed; /* a commit of the handler has a result */
+    bool begun;     /* the handler has read, or had a turn */
+    bool admitted;  /* by a follower: only for request.caller.standby_read */
+    bool owes_hold_done; /* kx_read_hold_done is to be called */
+    bool memory_short;   /* the handler was refused because of --bodies-max */
     uint64_t read_until_ns;  /* when the worker stops waiting */
     uint64_t after_until_ns; /* when a read no longer waits for the position
                               * that it wants; 0: it has not waited yet */

@@ -167,7 +167,7 @@ static enum call_step read_step(struct exchange *exchange,
     if (!may_continue(exchange))
         return return_with(call, false);
     if (request->caller.standby_read ||
-        (exchange->queue->reads_beside && !request_is_on_standby(request)))
+        (exchange->queue->workers_read && !request_is_on_standby(request)))
         return await_worker(exchange, call);
     if (request->reader != NULL && !exchange_hold_view(exchange))
         return CALL_PARKS;

@@ -41,8 +41,8 @@ void exchange_loop_begin(struct run_queue *queue, uint64_t now_ns)
     struct kx_disk_reads beside = workers_disk_reads(service->workers);
     reads.count += beside.count;
     reads.slow += beside.slow;
-    queue->reads_beside = exchange_loop_note_reads(&queue->disk, reads, now_ns);
-    kx_reader_use_memory_only(queue->reader, queue->reads_beside);
+    queue->workers_read = exchange_loop_note_reads(&queue->disk, reads, now_ns);
+    kx_reader_use_memory_only(queue->reader, queue->workers_read);
 }
 
 /* Continues an exchange whose answer has arrived, now or in its turn. */

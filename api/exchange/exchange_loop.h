@@ -5,7 +5,7 @@
 
 #include "exchange/run_queue.h"
 
-/* Begins a turn of the loop (run_queue_begin), and sets reads_beside in front
+/* Begins a turn of the loop (run_queue_begin), and sets workers_read in front
  * of a data directory. One read of a slow disk would delay all requests of the
  * loop, so workers, if there are any that read, then do what needs a view.
  * Where the system has the files in memory it would only take longer to hand

@@ -51,7 +51,7 @@ static bool settle_chunk(struct exchange *exchange)
 static bool make_chunk(struct exchange *exchange)
 {
     bool views = !exchange->reply.stream->needs_no_view;
-    if (views && exchange->queue->reads_beside)
+    if (views && exchange->queue->workers_read)
         return exchange_await_read(exchange);
     if (views && !exchange_hold_view(exchange))
         return true;

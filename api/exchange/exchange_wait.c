@@ -50,7 +50,7 @@ bool exchange_hold_view(struct exchange *exchange)
 {
     exchange->ticket.owner = exchange;
     bool held = kx_read_hold(exchange->request.reader, &exchange->ticket);
-    exchange_view_tried(exchange);
+    exchange_view_hold_done(exchange);
     if (held)
         return true;
     charge_memory(exchange);
@@ -58,11 +58,11 @@ bool exchange_hold_view(struct exchange *exchange)
     return false;
 }
 
-void exchange_view_tried(struct exchange *exchange)
+void exchange_view_hold_done(struct exchange *exchange)
 {
-    if (exchange->owes_try)
+    if (exchange->owes_hold_done)
         kx_read_hold_done(exchange->queue->service->store);
-    exchange->owes_try = false;
+    exchange->owes_hold_done = false;
 }
 
 void exchange_await_work(struct exchange *exchange)

@@ -20,9 +20,9 @@ void exchange_await_commit(struct exchange *exchange);
 /* True: views begin without waiting until kx_read_release. False, and parked,
  * while a batch is being applied. */
 bool exchange_hold_view(struct exchange *exchange);
-/* Tells the core, if the exchange has waited for a view, that it was tried
- * again, or need not be. Harmless otherwise. */
-void exchange_view_tried(struct exchange *exchange);
+/* Tells the core that an exchange which has waited for a view has retried, or
+ * will not retry. Does nothing if the exchange has not waited for a view. */
+void exchange_view_hold_done(struct exchange *exchange);
 /* Waits until a worker has done the work of the call. That takes time of
  * the handler and not of a wait (timing.h). */
 void exchange_await_work(struct exchange *exchange);

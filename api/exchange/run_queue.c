@@ -36,7 +36,7 @@ static bool open_reader(struct run_queue *queue)
 {
     if (kx_reader_open(queue->service->store, &queue->reader) != KX_OK)
         return false;
-    kx_reader_use_memory_only(queue->reader, queue->reads_beside);
+    kx_reader_use_memory_only(queue->reader, queue->workers_read);
     return true;
 }
 
@@ -45,7 +45,7 @@ bool run_queue_open(struct run_queue *queue, struct service *service,
 {
     *queue = (struct run_queue){.service = service,
                                 .number = number,
-                                .reads_beside = service->role.shared,
+                                .workers_read = service->role.shared,
                                 .busy_until_ns = UINT64_MAX,
                                 .begin_left_ns = UINT64_MAX};
     turns_init(&queue->turns);

@@ -29,7 +29,7 @@ struct run_queue {
     struct service *service;
     struct kx_reader
         *reader; /* reader of the loop's thread; limited to memory while
-                  * reads_beside. NULL: the store is not open (a standby) */
+                  * workers_read. NULL: the store is not open (a standby) */
     struct fiber_pool *fibers; /* on which handlers run */
     struct forward *forward;   /* of the loop; NULL: there are no other
                                 * nodes */
@@ -55,7 +55,7 @@ struct run_queue {
     uint64_t handled_ns;       /* alarms due by then have been handled */
     struct exchanges awaiting; /* wait for their client (charge.c) */
     uint64_t now_ns;           /* approximate time of this turn of the loop */
-    bool reads_beside;         /* workers do what needs a view: always in front
+    bool workers_read;         /* workers do what needs a view: always in front
                                 * of a database, and while the disk is slow */
     struct slow_disk disk;
     uint64_t look_ns; /* charge_end_stalled has nothing to do before */

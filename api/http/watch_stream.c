@@ -22,9 +22,10 @@ void watch_events_idle(struct watch_stream *live, struct kx_buffer *chunk)
 bool watch_wait_news(struct request *request, uint64_t seen, uint64_t until_ns)
 {
     struct wait *wait = &request->wait;
-    if (kx_news_wait(request->service->store, seen, &wait->ticket) != KX_OK)
+    if (kx_index_change_wait(request->service->store, seen, &wait->ticket) !=
+        KX_OK)
         return false;
-    wait->cancel = kx_news_cancel;
+    wait->cancel = kx_index_change_cancel;
     wait->until_ns = until_ns;
     return true;
 }
@@ -92,7 +93,7 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
     do {
         if (!may_go_on(live))
             return false;
-        seen = kx_news(stream->request->service->store);
+        seen = kx_index_change_count(stream->request->service->store);
         enum watch_step step = add_step(live, chunk, flush_out);
         if (step != WATCH_CURRENT || chunk->size > 0 || chunk->failed)
             return step != WATCH_END;

@@ -57,9 +57,9 @@ void watch_stream_init(struct watch_stream *live,
 /* Answers with the stream, as server-sent events. */
 void watch_events_reply(struct watch_stream *live, struct reply *reply);
 
-/* Makes the request wait for a change of an index after `seen` (from kx_news),
- * at most until until_ns (monotonic clock). Returns false if there already is
- * one. */
+/* Makes the request wait for a change of an index after `seen` (from
+ * kx_index_change_count), at most until until_ns (monotonic clock). Returns
+ * false if there already is one. */
 bool watch_wait_news(struct request *request, uint64_t seen, uint64_t until_ns);
 
 /* Frees the buffer if it is large, so that a long wait does not keep it. */

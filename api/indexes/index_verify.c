@@ -55,7 +55,7 @@ static void write_report(const struct kx_verification *report,
         kx_add_text(out, text);
     }
     snprintf(text, sizeof text, ",\"mended\":%llu,\"samples\":[",
-             (unsigned long long)report->mended);
+             (unsigned long long)report->repaired);
     kx_add_text(out, text);
     for (int damage = 0; damage < KX_DAMAGES; damage++)
         indexjson_write_damaged((enum kx_damage)damage, report->samples[damage],

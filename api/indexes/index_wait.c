@@ -65,7 +65,7 @@ bool index_await(struct request *request, struct reply *reply,
         .seconds = prefer_wait(request_header(request, "Prefer"))};
     limit.until_ns = kx_monotonic_ns() + (uint64_t)limit.seconds * KX_SECOND_NS;
     for (;;) {
-        uint64_t seen = kx_news(request->service->store);
+        uint64_t seen = kx_index_change_count(request->service->store);
         look.last = has_ended(request, &limit);
         if (!request_read(request, look_at, &look) || reply->status != 0)
             return false;

@@ -1,6 +1,6 @@
 /* Waits until the state of an index is stable: until the index is neither built
  * nor migrated. A wait holds no thread; the store wakes it when an index
- * changes (kx_news_wait). */
+ * changes (kx_index_change_wait). */
 #ifndef API_INDEX_WAIT_H
 #define API_INDEX_WAIT_H
 

@@ -162,10 +162,10 @@ void tls_keyring_reload(struct tls_keyring *ring)
     }
     log_certificate(keys, "tls-reloaded");
     pthread_mutex_lock(&ring->lock);
-    struct tls_keys *former = ring->keys;
+    struct tls_keys *previous = ring->keys;
     ring->keys = keys;
     pthread_mutex_unlock(&ring->lock);
-    tls_keys_drop(former);
+    tls_keys_drop(previous);
 }
 
 void tls_keyring_close(struct tls_keyring *ring)

@@ -58,7 +58,7 @@ static int bind_one(const struct address *address, bool shared)
     return -1;
 }
 
-/* One socket for each loop; the first one settles the port. */
+/* One socket for each loop; the first one determines the port. */
 static bool bind_for_loops(struct listen_sockets *sockets,
                            struct address *address, size_t loops)
 {

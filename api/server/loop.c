@@ -267,7 +267,7 @@ void loop_join(struct loop *loop)
 }
 
 /* Sorts the tickets by loop, so that each run queue is locked and woken once
- * for a flush, however many commits it settled. */
+ * for a flush, however many commits wait for that flush. */
 void loops_answer(void *context, struct kx_ticket *first)
 {
     struct run_queue *queues[LOOPS_MAX] = {NULL};

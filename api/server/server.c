@@ -53,7 +53,7 @@ struct server {
 
 /* Prints a message for the user at the terminal. Returns false, so that a step
  * can return its result. */
-static bool complain(const char *what, const char *which, const char *why)
+static bool report(const char *what, const char *which, const char *why)
 {
     fprintf(stderr, "kindex: %s %s: %s\n", what, which, why);
     return false;
@@ -75,10 +75,10 @@ static bool catch_signals(struct server *server)
     signal(SIGUSR1, SIG_IGN);
     signal(SIGUSR2, SIG_IGN);
     if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
-        return complain("cannot", "block signals", strerror(errno));
+        return report("cannot", "block signals", strerror(errno));
     server->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
     return server->signal_fd >= 0 ||
-           complain("cannot", "watch signals", strerror(errno));
+           report("cannot", "watch signals", strerror(errno));
 }
 
 /* Which route a body is for is not known here: the largest limit counts, and
@@ -98,7 +98,7 @@ static bool start_framing(const struct options *options)
         .header_timeout_ms = options->header_timeout_ms,
         .body_timeout_ms = options->body_timeout_ms};
     return mhd_socket_start(&limits) ||
-           complain("cannot", "start", "memory ran out");
+           report("cannot", "start", "memory ran out");
 }
 
 /* Of several nodes in front of a database one answers for all. */
@@ -106,9 +106,9 @@ static bool start_forwarding(struct server *server)
 {
     const char *peer_ca = server->options.peer_ca;
     if (peer_ca != NULL && access(peer_ca, R_OK) != 0)
-        return complain("cannot read", peer_ca, strerror(errno));
+        return report("cannot read", peer_ca, strerror(errno));
     server->service.forward = forward_handle;
-    return forward_start() || complain("cannot", "start", "memory ran out");
+    return forward_start() || report("cannot", "start", "memory ran out");
 }
 
 /* Opens the parts that connections need. TLS starts with the first certificate,
@@ -121,13 +121,13 @@ static bool start_visits(struct server *server)
     service->tenants =
         tenants_open(options->connections_per_address, options->loops);
     if (service->tenants == NULL)
-        return complain("cannot", "start", "memory ran out");
+        return report("cannot", "start", "memory ran out");
     if (service->role.shared && !start_forwarding(server))
         return false;
     if (options->tls_cert == NULL)
         return true;
     service->keyring = tls_keyring_open(options, why, sizeof why);
-    return service->keyring != NULL || complain("cannot", "start TLS", why);
+    return service->keyring != NULL || report("cannot", "start TLS", why);
 }
 
 /* ---- Sockets, store and loops ------------------------------------------- */
@@ -138,7 +138,7 @@ static bool open_sockets(struct server *server)
     char where[ADDRESS_TEXT_MAX];
     return listen_sockets_open(&server->sockets, &options->listen,
                                options->loops, where) ||
-           complain("cannot listen on", where, strerror(errno));
+           report("cannot listen on", where, strerror(errno));
 }
 
 /* `option` names the archive, or NULL. */
@@ -150,8 +150,7 @@ static bool open_bucket(struct server *server, const char *option,
         return true;
     server->bucket = s3_open(archive, &fault);
     store->objects = server->bucket;
-    return server->bucket != NULL ||
-           complain("cannot use", option, fault.detail);
+    return server->bucket != NULL || report("cannot use", option, fault.detail);
 }
 
 /* Recovers what a crash may have left, which can take a while. */
@@ -165,9 +164,9 @@ static bool open_directory(struct server *server, struct kx_options *store)
     store->beside = beside; /* NOLINT: kx_open reads it before it returns */
     enum kx_status status = kx_open(store, &server->service.store, &fault);
     return status == KX_OK ||
-           complain("cannot open", server->options.data,
-                    fault.detail[0] != '\0' ? fault.detail
-                                            : kx_status_title(status));
+           report("cannot open", server->options.data,
+                  fault.detail[0] != '\0' ? fault.detail
+                                          : kx_status_title(status));
 }
 
 /* With a database the server may be a standby, and open the store later. With
@@ -256,7 +255,7 @@ static bool start_workers(struct server *server)
     service->workers = workers_open(service, server->options.loops, count,
                                     exchange_call_serve);
     return service->workers != NULL ||
-           complain("cannot", "start", "threads or memory ran out");
+           report("cannot", "start", "threads or memory ran out");
 }
 
 /* The sockets belong to their loop from here on, also when it does not
@@ -267,7 +266,7 @@ static bool start_loops(struct server *server)
         struct socket_set set = listen_sockets_take(&server->sockets, i);
         server->loops[i] = loop_start(&server->service, (unsigned)i, &set);
         if (server->loops[i] == NULL)
-            return complain("cannot", "start an event loop", strerror(errno));
+            return report("cannot", "start an event loop", strerror(errno));
         server->loop_count++;
     }
     return true;
@@ -297,12 +296,12 @@ static bool write_port_file(const struct server *server)
     int size = snprintf(part, sizeof part, "%s.part", path);
     FILE *file = size < (int)sizeof part ? fopen(part, "we") : NULL;
     if (file == NULL)
-        return complain("cannot write", path, strerror(errno));
+        return report("cannot write", path, strerror(errno));
     unsigned port = address_port(&server->sockets.bound.all[0]);
     bool done = fprintf(file, "%u\n", port) > 0;
     done = fclose(file) == 0 && done;
     return (done && rename(part, path) == 0) ||
-           complain("cannot write", path, strerror(errno));
+           report("cannot write", path, strerror(errno));
 }
 
 /* Returns true if the signal means shut down. SIGHUP does not if there are

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void complain(const struct service *service,
-                     const struct kx_fault *fault)
+static void log_failure(const struct service *service,
+                        const struct kx_fault *fault)
 {
     const char *engine = service->options->engine;
     fprintf(stderr, "kindex: cannot open %s: %s\n",
@@ -61,7 +61,7 @@ enum standby_state standby_look(struct standby *standby)
     }
     if (status != KX_UNREACHABLE) {
         fault.status = status;
-        complain(standby->service, &fault);
+        log_failure(standby->service, &fault);
         return STANDBY_FAILED;
     }
     if (!standby->away)
@@ -81,7 +81,7 @@ enum standby_state standby_begin(struct standby *standby,
     standby->service = service;
     fault.status = kx_join(options, &standby->store, &fault);
     if (fault.status != KX_OK) {
-        complain(service, &fault);
+        log_failure(service, &fault);
         return STANDBY_FAILED;
     }
     service->follower_store = standby->store;

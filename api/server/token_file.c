@@ -10,7 +10,7 @@
 
 #include "access/access.h"
 
-static bool complain(const char *path, const char *why)
+static bool report(const char *path, const char *why)
 {
     fprintf(stderr, "kindex: --token-file: %s: %s\n", path, why);
     return false;
@@ -22,7 +22,7 @@ static bool make(const char *path, struct credential *credential_out)
     char text[CREDENTIAL_SIZE + 2];
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return complain(path, strerror(errno));
+        return report(path, strerror(errno));
     bool good = credential_make(credential_out, text);
     text[CREDENTIAL_SIZE] = '\n';
     good = good &&
@@ -32,7 +32,7 @@ static bool make(const char *path, struct credential *credential_out)
     if (good)
         return true;
     unlink(path);
-    return complain(path, "cannot be written");
+    return report(path, "cannot be written");
 }
 
 /* The text of the file, without white space at its end. */
@@ -41,9 +41,9 @@ static bool read_text(int fd, const char *path, struct kx_slice *text_out,
 {
     struct stat stat;
     if (fstat(fd, &stat) != 0)
-        return complain(path, strerror(errno));
+        return report(path, strerror(errno));
     if ((stat.st_mode & S_IRWXO) != 0)
-        return complain(path, "other users may read or write it: chmod 600");
+        return report(path, "other users may read or write it: chmod 600");
     ssize_t size = read(fd, text, CREDENTIAL_SIZE + 2);
     while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == '\r'))
         size--;
@@ -57,8 +57,8 @@ static bool take(int fd, const char *path, struct credential *credential_out)
     struct kx_slice slice;
     return read_text(fd, path, &slice, text) &&
            (credential_read(slice, credential_out) ||
-            complain(path, "it does not contain an access token; kindex token "
-                           "generate prints one"));
+            report(path, "it does not contain an access token; kindex token "
+                         "generate prints one"));
 }
 
 static bool read_or_make(const char *path, struct credential *credential_out)
@@ -67,7 +67,7 @@ static bool read_or_make(const char *path, struct credential *credential_out)
     if (fd < 0 && errno == ENOENT)
         return make(path, credential_out);
     if (fd < 0)
-        return complain(path, strerror(errno));
+        return report(path, strerror(errno));
     bool good = take(fd, path, credential_out);
     close(fd);
     return good;
@@ -84,5 +84,5 @@ bool token_file_use(const char *path, struct kx_store *store)
     memcpy(token.id, credential.id, sizeof token.id);
     memcpy(token.digest, credential.digest, sizeof token.digest);
     enum kx_status status = kx_token_fix(store, &token);
-    return status == KX_OK || complain(path, kx_status_title(status));
+    return status == KX_OK || report(path, kx_status_title(status));
 }

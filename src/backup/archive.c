@@ -41,7 +41,7 @@ struct archive {
     bool stopping;       /* guarded by `lock` */
 };
 
-static void complain(const char *what, const struct kx_fault *fault)
+static void log_failure(const char *what, const struct kx_fault *fault)
 {
     kx_log(KX_LOG_ERROR, "archive", "step=%s detail=\"%s\"", what,
            fault->detail);
@@ -127,7 +127,7 @@ static void copy_log(void *context)
     struct kx_fault fault = {.detail = ""};
     uint64_t now_s = (uint64_t)kx_now_ms() / 1000;
     if (put_logs(archive, &fault) != KX_OK)
-        complain("log", &fault);
+        log_failure("log", &fault);
     else
         atomic_store(&archive->store->stats.archive_s, now_s);
     archive->copied_ns = kx_monotonic_ns();
@@ -343,7 +343,7 @@ static void run_once(struct archive *archive)
     int64_t interval_ms = archive->store->options.archive_interval_ms;
     int64_t now_ms = kx_now_ms();
     if (!archive->begun && begin(archive, &fault) != KX_OK) {
-        complain("begin", &fault);
+        log_failure("begin", &fault);
         return;
     }
     copy_log(archive);
@@ -357,7 +357,7 @@ static void run_once(struct archive *archive)
                            copy_log_each_second, archive);
     if (status == KX_OK || is_stopping(archive))
         return;
-    complain("backup", &fault);
+    log_failure("backup", &fault);
     archive->failed_ms = now_ms;
 }
 
@@ -382,7 +382,7 @@ static void *run(void *argument)
     } while (wait_second(archive) && !env_failed(archive->store->env));
     if (archive->begun && !env_failed(archive->store->env) &&
         put_logs(archive, &fault) != KX_OK)
-        complain("log", &fault);
+        log_failure("log", &fault);
     return NULL;
 }
 
@@ -394,7 +394,7 @@ static enum kx_status begin_at_start(struct archive *archive,
     enum kx_status status = begin(archive, fault);
     if (status != KX_UNREACHABLE)
         return status;
-    complain("begin", fault);
+    log_failure("begin", fault);
     return KX_OK;
 }
 

@@ -107,12 +107,12 @@ enum kx_status range_begin(struct range *range, struct kx_slice start,
 }
 
 /* Returns the buffer for a row's key, filled with the key to look up. */
-static DBT row_key(struct range *range, struct kx_slice sought)
+static DBT row_key(struct range *range, struct kx_slice target)
 {
-    if (sought.size != 0)
-        memcpy(range->key.data, sought.data, sought.size);
+    if (target.size != 0)
+        memcpy(range->key.data, target.data, target.size);
     return (DBT){.data = range->key.data,
-                 .size = (u_int32_t)sought.size,
+                 .size = (u_int32_t)target.size,
                  .ulen = (u_int32_t)range->key.capacity,
                  .flags = DB_DBT_USERMEM};
 }
@@ -120,14 +120,14 @@ static DBT row_key(struct range *range, struct kx_slice sought)
 /* Makes one cursor call that stores at most `room` bytes of data in `fetched`,
  * which it enlarges if necessary. Sets the key's size in range->key, which has
  * room for the key of any row; a bound may be longer. */
-static enum kx_status fetch_into(struct range *range, struct kx_slice sought,
+static enum kx_status fetch_into(struct range *range, struct kx_slice target,
                                  u_int32_t how, size_t room)
 {
     range->key.size = 0;
-    if (!kx_buffer_reserve(&range->key, sought.size))
+    if (!kx_buffer_reserve(&range->key, target.size))
         return KX_NO_MEMORY;
     for (;;) {
-        DBT key = row_key(range, sought);
+        DBT key = row_key(range, target);
         range->bulk = (DBT){.data = range->fetched.data,
                             .ulen = (u_int32_t)room & ~1023u,
                             .flags = DB_DBT_USERMEM};
@@ -144,21 +144,21 @@ static enum kx_status fetch_into(struct range *range, struct kx_slice sought,
     }
 }
 
-enum kx_status range_fetch(struct range *range, struct kx_slice sought,
+enum kx_status range_fetch(struct range *range, struct kx_slice target,
                            u_int32_t how)
 {
-    return fetch_into(range, sought, how, range->fetched.capacity);
+    return fetch_into(range, target, how, range->fetched.capacity);
 }
 
 /* Fetches the next rows into `fetched`. The buffer may grow only here, where no
  * slice points into it. */
 static enum kx_status fetch_page(struct range *range)
 {
-    struct kx_slice sought = kx_slice(NULL, 0);
+    struct kx_slice target = kx_slice(NULL, 0);
     u_int32_t how = DB_NEXT;
     if (range->fresh) {
-        sought = range->start;
-        how = sought.size == 0 ? DB_FIRST : DB_SET_RANGE;
+        target = range->start;
+        how = target.size == 0 ? DB_FIRST : DB_SET_RANGE;
     } else if (range->page_size < FETCH_MAX) {
         range->page_size *= 2;
     }
@@ -166,7 +166,7 @@ static enum kx_status fetch_page(struct range *range)
     if (!kx_buffer_reserve(&range->fetched, range->page_size))
         return KX_NO_MEMORY;
     enum kx_status status =
-        fetch_into(range, sought, how | DB_MULTIPLE_KEY, range->page_size);
+        fetch_into(range, target, how | DB_MULTIPLE_KEY, range->page_size);
     if (status == KX_OK)
         DB_MULTIPLE_INIT(range->next_row, &range->bulk);
     return status;

@@ -37,9 +37,9 @@ struct range {
 enum kx_status range_open_cursor(struct range *range);
 
 /* Moves the cursor with the library's operation `how`, starting from the key
- * `sought`. The row is then in range->key and range->bulk. KX_OK, KX_END,
+ * `target`. The row is then in range->key and range->bulk. KX_OK, KX_END,
  * KX_NO_MEMORY, KX_FAILED. */
-enum kx_status range_fetch(struct range *range, struct kx_slice sought,
+enum kx_status range_fetch(struct range *range, struct kx_slice target,
                            u_int32_t how);
 
 #endif

@@ -650,7 +650,7 @@ static enum kx_status keep_adopted(struct merge_step *merge,
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     bool right = status == KX_OK;
-    plan_adopt_count(merge->adoption, right ? KX_KEPT : KX_MENDED, row->key);
+    plan_adopt_count(merge->adoption, right ? KX_KEPT : KX_REPLACED, row->key);
     batch->index_entries++;
     status = keep_row(merge);
     if (status != KX_OK || !right)

@@ -31,7 +31,7 @@ const char *kx_adopted_text(enum kx_adopted kind)
 {
     static const char *const texts[KX_ADOPTED_KINDS] = {
         [KX_KEPT] = "kept",
-        [KX_MENDED] = "mended",
+        [KX_REPLACED] = "mended",
         [KX_ADDED] = "added",
         [KX_REMOVED] = "removed",
     };

@@ -23,7 +23,7 @@ struct row_form {
     struct declaration *target; /* with the new `store`, or NULL */
     struct declaration *failed; /* the last change that failed, or NULL */
     uint64_t changed_stamp;     /* of the change to this form; 0: as declared */
-    bool shows_odd;             /* records of the shown form have `odd` set */
+    bool shows_odd_form;        /* records of the shown form have `odd` set */
     bool rewriting;             /* some rows still have to be rewritten */
 };
 

@@ -130,7 +130,7 @@ static json_t *add_form(json_t *document, const struct index *index)
     const struct row_form *form = &index->form;
     json_t *more = json_pack("{s:I, s:b, s:b, s:I}", "since",
                              (json_int_t)form->changed_stamp, "odd",
-                             form->shows_odd, "mixed", form->rewriting,
+                             form->shows_odd_form, "mixed", form->rewriting,
                              "replaces", (json_int_t)index->replaces);
     bool good = json_object_update(document, more) == 0 &&
                 add_declaration(document, "target", form->target) &&
@@ -240,7 +240,7 @@ static enum kx_status read_form(struct index *index, json_t *document)
                     "target", &target, "failed", &failed) != 0)
         return KX_FAILED;
     index->form.changed_stamp = (uint64_t)since;
-    index->form.shows_odd = odd != 0;
+    index->form.shows_odd_form = odd != 0;
     index->form.rewriting = mixed != 0;
     index->replaces = (uint32_t)replaces;
     index->build.resumed = index->build.resumed || target != NULL;

@@ -7,8 +7,8 @@
 void row_form_pick(const struct index *index, struct record *row)
 {
     struct record other;
-    if (row->odd != index->form.shows_odd && record_read(row->other, &other) &&
-        other.index == row->index)
+    if (row->odd_form != index->form.shows_odd_form &&
+        record_read(row->other, &other) && other.index == row->index)
         *row = other;
 }
 
@@ -80,7 +80,7 @@ static enum kx_status write_target(const struct index *index,
 {
     struct record row;
     enum kx_status status = make(index, extract, index->form.target, n, &row);
-    row.odd = !index->form.shows_odd;
+    row.odd_form = !index->form.shows_odd_form;
     return status == KX_OK ? finish(&row, stamp, extract, out) : status;
 }
 
@@ -96,7 +96,7 @@ enum kx_status row_form_write(const struct index *index,
         status = write_target(index, extract, n, stamp, &other);
     if (status == KX_OK)
         status = make(index, extract, index->declaration, n, &row);
-    row.odd = index->form.shows_odd;
+    row.odd_form = index->form.shows_odd_form;
     row.other = kx_buffer_slice(&other);
     if (status == KX_OK)
         status = finish(&row, stamp, extract, out);

@@ -67,7 +67,7 @@ json_t *verify_report_to_json(const struct verify_report *verification)
         "{s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "running",
         report->running, "repair", report->repair, "back", report->back, "done",
         (json_int_t)report->done, "total", (json_int_t)report->total, "mended",
-        (json_int_t)report->mended, "startedAt",
+        (json_int_t)report->repaired, "startedAt",
         (json_int_t)report->started_at_ms, "endedAt",
         (json_int_t)report->ended_at_ms, "damages", damages, "resume",
         row_json_hex(verification->resume.key, verification->resume.size));
@@ -116,7 +116,7 @@ bool verify_report_from_json(const json_t *json,
                                        .back = flag[2] != 0,
                                        .done = (uint64_t)number[0],
                                        .total = (uint64_t)number[1],
-                                       .mended = (uint64_t)number[2],
+                                       .repaired = (uint64_t)number[2],
                                        .started_at_ms = number[3],
                                        .ended_at_ms = number[4]};
     for (int damage = 0; damage < KX_DAMAGES; damage++)

@@ -147,7 +147,7 @@ static void add_index_row(struct rows *rows, const struct index *index)
 
 static bool adopts(const struct count_delta *delta)
 {
-    return delta->adopted[KX_KEPT] != 0 || delta->adopted[KX_MENDED] != 0;
+    return delta->adopted[KX_KEPT] != 0 || delta->adopted[KX_REPLACED] != 0;
 }
 
 /* Adds the catalog rows of the indexes that the plan has made ready, or that

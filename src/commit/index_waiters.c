@@ -20,7 +20,7 @@ void index_waiters_finish(struct index_waiters *waiters)
     pthread_mutex_destroy(&waiters->lock);
 }
 
-uint64_t index_waiters_news(struct index_waiters *waiters)
+uint64_t index_waiters_count(struct index_waiters *waiters)
 {
     return atomic_load(&waiters->rounds);
 }

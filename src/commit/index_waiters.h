@@ -27,10 +27,14 @@ void index_waiters_init(struct index_waiters *waiters, kx_answer_fn *answer,
                         void *answer_context);
 void index_waiters_finish(struct index_waiters *waiters);
 
-/* kx_news, kx_news_wait and kx_news_cancel (kindex/watch.h). Any thread. */
-uint64_t index_waiters_news(struct index_waiters *waiters);
+/* Returns the number of changes so far, in rounds of answers. Any thread. */
+uint64_t index_waiters_count(struct index_waiters *waiters);
+/* Adds a ticket, which is answered after the next change. KX_OK; KX_END if the
+ * count exceeds `seen` already: the ticket is not added. Any thread. */
 enum kx_status index_waiters_add(struct index_waiters *waiters, uint64_t seen,
                                  struct kx_ticket *ticket);
+/* Removes a ticket. False if it has been answered or is about to be. Any
+ * thread. */
 bool index_waiters_remove(struct index_waiters *waiters,
                           struct kx_ticket *ticket);
 

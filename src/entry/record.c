@@ -66,7 +66,7 @@ static bool read_owner(struct kx_slice *rest, struct record *record)
     record->owner_at = (uint16_t)(owner & OWNER_MASK);
     record->deleted = (owner & TOMBSTONE) != 0;
     record->own = (owner & OWN_STAMP) != 0;
-    record->odd = (owner & ODD_FORM) != 0;
+    record->odd_form = (owner & ODD_FORM) != 0;
     if ((owner & OTHER_FORM) != 0 && !take_slice(rest, 4, &record->other))
         return false;
     return record->owner_at != 0 || take_slice(rest, 2, &record->owner);
@@ -104,7 +104,7 @@ bool record_read(struct kx_slice bytes, struct record *record_out)
         (head & EXPIRES) != 0 ? (int64_t)take(&rest, 8) : 0;
     record_out->index = 0;
     record_out->owner_at = 0;
-    record_out->odd = record_out->own = record_out->deleted = false;
+    record_out->odd_form = record_out->own = record_out->deleted = false;
     record_out->has_job = false;
     record_out->other = record_out->owner = record_out->media_type = none;
     if ((head & ENCODING_MASK) == JOB && !read_job(&rest, record_out))
@@ -138,7 +138,7 @@ static void put_owner(struct kx_buffer *out, const struct record *record)
         owner |= TOMBSTONE;
     if (record->own)
         owner |= OWN_STAMP;
-    if (record->odd)
+    if (record->odd_form)
         owner |= ODD_FORM;
     if (record->other.size != 0)
         owner |= OTHER_FORM;

@@ -42,7 +42,7 @@ struct record {
     int64_t expires_at_ms; /* 0: never */
     uint32_t index;        /* 0: not an index entry */
     uint16_t owner_at;
-    bool odd;              /* the record is the odd form (row_form.h) */
+    bool odd_form;         /* the record is the odd form (row_form.h) */
     struct kx_slice other; /* the other form's record, or empty */
     bool deleted; /* a tombstone: an index row that says that an entry is
                    * gone; it is removed when it expires */

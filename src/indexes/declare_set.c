@@ -217,8 +217,8 @@ static void rotate(struct kx_index_set *set, size_t dropped)
     }
 }
 
-/* The catalog owns the new indexes now, and the changed ones their targets. */
-static void settle(struct set_plan *plan)
+/* Moves ownership after the batch: each changed index owns its target. */
+static void give_targets(struct set_plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++) {
         const struct batch *change = &plan->changes[i];
@@ -240,7 +240,7 @@ static enum kx_status apply(struct set_plan *plan, uint64_t *number_out)
     if (status != KX_OK)
         return status;
     plan->commit->created = true;
-    settle(plan);
+    give_targets(plan);
     return KX_OK;
 }
 

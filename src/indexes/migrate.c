@@ -432,7 +432,7 @@ static void end_form(struct sweep *sweep)
     batch->durable = true;
     form->target = NULL;
     form->changed_stamp = batch->stamp;
-    form->shows_odd = !form->shows_odd;
+    form->shows_odd_form = !form->shows_odd_form;
 }
 
 /* The index keeps its form; its rows lose their part in the other form. */

@@ -61,7 +61,7 @@ static enum kx_status end_adoption(struct sweep *sweep)
                "index=%s state=%s kept=%" PRIu64 " mended=%" PRIu64
                " added=%" PRIu64 " removed=%" PRIu64,
                index->declaration->name_text, kx_index_state_text(index->state),
-               counts[KX_KEPT], counts[KX_MENDED], counts[KX_ADDED],
+               counts[KX_KEPT], counts[KX_REPLACED], counts[KX_ADDED],
                counts[KX_REMOVED]);
     return status;
 }

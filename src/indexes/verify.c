@@ -139,7 +139,7 @@ static enum kx_status found(struct verify *job, enum kx_damage damage,
         return KX_OK;
     job->entries += count;
     job->next->rows += (uint64_t)count;
-    job->next->report.mended++;
+    job->next->report.repaired++;
     return plan_repair(job->plan, job->sweep.index, index_key, bytes, count);
 }
 
@@ -151,7 +151,7 @@ static enum kx_status found_foreign(struct verify *job,
     verify_report_note(job->next, KX_DANGLING, index_key, nothing);
     if (job->plan == NULL)
         return KX_OK;
-    job->next->report.mended++;
+    job->next->report.repaired++;
     return plan_repair(job->plan, NULL, index_key, nothing, -1);
 }
 

@@ -8,10 +8,11 @@
 
 /* How adoption treats each entry under the index's name. */
 enum kx_adopted {
-    KX_KEPT,    /* correct: unchanged, with its versionstamp */
-    KX_MENDED,  /* its value differed from the index entry: replaced */
-    KX_ADDED,   /* it was missing */
-    KX_REMOVED, /* no entry yields such an index entry */
+    KX_KEPT,     /* correct: unchanged, with its versionstamp */
+    KX_REPLACED, /* its value differed from the index entry, which was replaced
+                  */
+    KX_ADDED,    /* it was missing */
+    KX_REMOVED,  /* no entry yields such an index entry */
     KX_ADOPTED_KINDS
 };
 /* The name in JSON, such as "kept". */

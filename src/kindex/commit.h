@@ -265,7 +265,8 @@ enum kx_command_kind {
     KX_PACE_INDEX,      /* index_name, pace */
     KX_VERIFY_INDEX,    /* index_name, repair */
     KX_ADD_TOKEN,       /* token */
-    KX_REVOKE_TOKEN     /* token_id; answers waiting watches and kx_news_wait */
+    KX_REVOKE_TOKEN     /* token_id; answers waiting watches and
+                           kx_index_change_wait */
 };
 
 /* The speed of background work on an index. Stored with the index.

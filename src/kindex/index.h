@@ -204,19 +204,21 @@ struct kx_index_set {
     size_t planned_count;
 };
 
-/* A counter that grows whenever an index changes its state, the progress of its
- * build, or its pace. Read it before the indexes, so that no change is missed.
- * Any thread. */
-uint64_t kx_news(struct kx_store *store);
-/* Registers a ticket for the next change after `seen` (from kx_news). KX_OK:
- * the answer function will be called with the ticket, at most a few times a
- * second. KX_END: there has been a change already; the ticket is not
- * registered. Any thread. */
-enum kx_status kx_news_wait(struct kx_store *store, uint64_t seen,
-                            struct kx_ticket *ticket);
-/* Withdraws a ticket, which then will not be answered. False: it has been
- * answered or is about to be. All tickets must be withdrawn or answered before
- * kx_close. Any thread. */
-bool kx_news_cancel(struct kx_store *store, struct kx_ticket *ticket);
+/* Returns a counter that grows whenever an index changes its state, the
+ * progress of its build, or its pace. Callers read the counter before the
+ * indexes, so that they miss no change. Any thread. */
+uint64_t kx_index_change_count(struct kx_store *store);
+/* Registers a ticket for the next change after `seen`, a result of
+ * kx_index_change_count. KX_OK: the store's answer function will be called with
+ * the ticket; changes that follow each other closely are answered together.
+ * KX_END: the counter exceeds `seen` already, and the ticket is not registered.
+ * The caller owns the ticket, which must stay valid until it is answered or
+ * withdrawn. Any thread. */
+enum kx_status kx_index_change_wait(struct kx_store *store, uint64_t seen,
+                                    struct kx_ticket *ticket);
+/* Withdraws a ticket: true if the ticket will not be answered. False: the
+ * ticket has been answered or is about to be. All tickets must be withdrawn or
+ * answered before kx_close. Any thread. */
+bool kx_index_change_cancel(struct kx_store *store, struct kx_ticket *ticket);
 
 #endif

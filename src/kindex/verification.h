@@ -34,7 +34,7 @@ struct kx_verification {
     uint64_t counts[KX_DAMAGES];
     struct kx_damaged samples[KX_DAMAGES][KX_SAMPLES_MAX];
     size_t sample_counts[KX_DAMAGES];
-    uint64_t mended; /* corrected differences */
+    uint64_t repaired; /* corrected differences */
     int64_t started_at_ms;
     int64_t ended_at_ms; /* 0: not yet */
 };

@@ -68,11 +68,11 @@ static enum kx_status was_right(struct plan *plan, const struct index *index,
 /* Replaces the row in plan->record by the merged row. */
 static enum kx_status rewrite(struct plan *plan, const struct record *row)
 {
-    struct kx_buffer former = plan->record;
+    struct kx_buffer previous = plan->record;
     plan->value.size = 0;
     record_write(row, &plan->value);
     plan->record = plan->value;
-    plan->value = former;
+    plan->value = previous;
     return plan->record.failed ? KX_NO_MEMORY : KX_OK;
 }
 
@@ -104,7 +104,7 @@ enum kx_status plan_adopt_take(struct plan *plan, struct index *index,
     status = merge(plan, index, index_key, &hand);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
-    plan_count_adopted(plan, index, status == KX_OK ? KX_KEPT : KX_MENDED);
+    plan_count_adopted(plan, index, status == KX_OK ? KX_KEPT : KX_REPLACED);
     return KX_OK;
 }
 

@@ -178,7 +178,7 @@ static enum kx_status put_tombstone(struct plan *plan, struct index *index,
                          .index = index->id,
                          .owner_at = (uint16_t)owner_at,
                          .deleted = true,
-                         .odd = index->form.shows_odd};
+                         .odd_form = index->form.shows_odd_form};
     kx_stamp_text(plan->stamp, digits);
     plan->key.size = plan->record.size = 0;
     kx_add_slice(&plan->key, head);

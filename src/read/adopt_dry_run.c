@@ -128,8 +128,8 @@ static enum kx_status take_entry(struct kx_dry_run *dry_run,
 static enum kx_status take_hand(struct kx_dry_run *dry_run,
                                 const struct kx_entry *hand)
 {
-    static const enum kx_adopted kinds[] = {[NOTE_MISSING] = KX_MENDED,
-                                            [NOTE_WRONG] = KX_MENDED,
+    static const enum kx_adopted kinds[] = {[NOTE_MISSING] = KX_REPLACED,
+                                            [NOTE_WRONG] = KX_REPLACED,
                                             [NOTE_RIGHT] = KX_KEPT};
     unsigned note = key_hash_set_get(dry_run->keys, hand->key);
     if (note != 0)

@@ -175,8 +175,8 @@ struct directory_look {
     char other[NAME_MAX + 1]; /* a file that is not a store's, or "" */
 };
 
-/* Returns whether only the directory of a store, or of a former one, has this
- * file. */
+/* Returns whether only the directory of a store, or of an earlier store, has
+ * this file. */
 static bool is_of_store(const char *name)
 {
     static const char *const NAMES[] = {"format",   "complete",  "restoring",

@@ -187,8 +187,8 @@ static bool is_full(const struct writer *writer, const struct batch *batch)
 }
 
 /* A row with a value belongs to a tombstone. */
-static enum kx_status plan_row(struct plan *plan, struct kx_slice row,
-                               struct kx_slice value)
+static enum kx_status plan_expired_row(struct plan *plan, struct kx_slice row,
+                                       struct kx_slice value)
 {
     struct kx_slice key =
         kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES);
@@ -219,7 +219,7 @@ static enum kx_status plan_due(struct writer *writer, struct batch *batch,
             next = row_time(row);
             break;
         }
-        status = plan_row(plan, row, value);
+        status = plan_expired_row(plan, row, value);
         if (status == KX_OK && !job_remove(plan, batch, TABLE_EXPIRY, row))
             status = KX_NO_MEMORY;
     }

@@ -69,18 +69,18 @@ enum kx_status kx_wait(struct kx_store *store, uint64_t number,
     return flush_wait(&store->flush, number, ticket);
 }
 
-uint64_t kx_news(struct kx_store *store)
+uint64_t kx_index_change_count(struct kx_store *store)
 {
-    return index_waiters_news(&store->waiters);
+    return index_waiters_count(&store->waiters);
 }
 
-enum kx_status kx_news_wait(struct kx_store *store, uint64_t seen,
-                            struct kx_ticket *ticket)
+enum kx_status kx_index_change_wait(struct kx_store *store, uint64_t seen,
+                                    struct kx_ticket *ticket)
 {
     return index_waiters_add(&store->waiters, seen, ticket);
 }
 
-bool kx_news_cancel(struct kx_store *store, struct kx_ticket *ticket)
+bool kx_index_change_cancel(struct kx_store *store, struct kx_ticket *ticket)
 {
     return index_waiters_remove(&store->waiters, ticket);
 }

@@ -9,7 +9,7 @@ static void same(const struct record *a, const struct record *b)
     assert_true(a->stamp == b->stamp && a->index == b->index);
     assert_true(a->expires_at_ms == b->expires_at_ms);
     assert_int_equal(a->owner_at, b->owner_at);
-    assert_true(a->odd == b->odd && a->own == b->own);
+    assert_true(a->odd_form == b->odd_form && a->own == b->own);
     assert_true(kx_equal(a->owner, b->owner) && kx_equal(a->other, b->other));
     assert_true(kx_equal(a->media_type, b->media_type));
     assert_true(kx_equal(a->value, b->value));

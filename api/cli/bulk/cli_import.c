@@ -337,7 +337,7 @@ static void fill(struct importing *importing, struct cli_pipeline_slot *slot)
 }
 
 /* Waits until all batches are answered. */
-static void settle(struct importing *importing)
+static void finish_batches(struct importing *importing)
 {
     while (cli_pipeline_busy(&importing->pipeline)) {
         cli_pipeline_wait(&importing->pipeline, -1);
@@ -360,7 +360,7 @@ static void send_lines(struct importing *importing,
         if (!cli_key_set_grow(&importing->keys))
             pipeline->status = cli_fail("memory ran out");
     } else if (importing->held || full) {
-        settle(importing);
+        finish_batches(importing);
     }
 }
 
@@ -380,7 +380,7 @@ static void run(struct importing *importing)
         cli_progress_show(&importing->progress, pipeline->stored,
                           importing->place.at, importing->whole);
     }
-    settle(importing);
+    finish_batches(importing);
     note_place(importing);
     cli_progress_clear(&importing->progress);
     if (pipeline->status == CLI_OK && !importing->ended) {

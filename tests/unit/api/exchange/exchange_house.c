@@ -85,7 +85,7 @@ int begin_beside(void **state)
 {
     house_read_workers = 2;
     begin_house(state);
-    house->queue.reads_beside = true;
+    house->queue.workers_read = true;
     kx_reader_use_memory_only(house->queue.reader, true);
     return 0;
 }

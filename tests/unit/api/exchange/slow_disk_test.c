@@ -120,10 +120,10 @@ TEST_WITH(disk_counts_as_slow_while_workers_wait_for_it, begin_with,
     get_few_beside(FEW * STEP);
     begin_turn(FIRST_NS + PERIOD_NS);
     begin_turn(FIRST_NS + 2 * PERIOD_NS - 1);
-    assert_true(house->queue.reads_beside);
+    assert_true(house->queue.workers_read);
     begin_turn(FIRST_NS + 2 * PERIOD_NS);
     get_few(1);
-    assert_false(house->queue.reads_beside);
+    assert_false(house->queue.workers_read);
 }
 
 static bool note(struct slow_disk *disk, uint64_t count, uint64_t slow_ones,

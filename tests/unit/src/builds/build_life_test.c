@@ -63,11 +63,11 @@ static void until_done(struct story *s, const char *name, uint64_t done)
     for (;;) {
         bool told = false;
         struct kx_ticket ticket = {.owner = &told};
-        uint64_t seen = kx_news(s->test.store);
+        uint64_t seen = kx_index_change_count(s->test.store);
         struct kx_index_info info = look(s, name);
         if (info.state != KX_INDEX_BUILDING || info.done >= done)
             return;
-        if (kx_news_wait(s->test.store, seen, &ticket) == KX_OK)
+        if (kx_index_change_wait(s->test.store, seen, &ticket) == KX_OK)
             test_wait(&s->test, &told);
     }
 }
@@ -186,17 +186,18 @@ TEST_WITH(index_news_wait_is_answered_once_and_can_be_cancelled, begin, finish)
     struct story *s = *state;
     bool told = false;
     struct kx_ticket ticket = {.owner = &told};
-    uint64_t seen = kx_news(s->test.store);
-    assert_int_equal(kx_news_wait(s->test.store, seen, &ticket), KX_OK);
+    uint64_t seen = kx_index_change_count(s->test.store);
+    assert_int_equal(kx_index_change_wait(s->test.store, seen, &ticket), KX_OK);
     test_set(&s->test, s->mem, "[\"a\"]", "1");
-    assert_true(kx_news_cancel(s->test.store, &ticket));
-    assert_false(kx_news_cancel(s->test.store, &ticket));
-    assert_int_equal(kx_news_wait(s->test.store, seen, &ticket), KX_OK);
+    assert_true(kx_index_change_cancel(s->test.store, &ticket));
+    assert_false(kx_index_change_cancel(s->test.store, &ticket));
+    assert_int_equal(kx_index_change_wait(s->test.store, seen, &ticket), KX_OK);
     test_declare(&s->test, s->mem,
                  "{\"name\":\"i\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}");
     test_wait(&s->test, &told);
-    assert_true(kx_news(s->test.store) > seen);
-    assert_int_equal(kx_news_wait(s->test.store, seen, &ticket), KX_END);
+    assert_true(kx_index_change_count(s->test.store) > seen);
+    assert_int_equal(kx_index_change_wait(s->test.store, seen, &ticket),
+                     KX_END);
 }
 
 /* Rows of any index, by a look into the table itself. */

@@ -84,7 +84,7 @@ static void plant(struct world *world, int shape, int n)
     }
     world->hand_count[shape]++;
     *hand = (struct hand){.owner = n, .right = luck > 1};
-    planted[hand->right ? KX_KEPT : KX_MENDED]++;
+    planted[hand->right ? KX_KEPT : KX_REPLACED]++;
     index_key(world, shape, n, hand->key);
     put(world, hand->key,
         hand->right ? held_by(world, shape, n) : "{\"wrong\":[1]}");

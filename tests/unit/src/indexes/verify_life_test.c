@@ -12,7 +12,7 @@ TEST_WITH(verification_of_right_index_finds_nothing, begin, finish)
     for (size_t i = 0; i < 4; i++) {
         struct kx_verification found = verify(s, names[i], i % 2 == 0);
         expect(&found, 0, 0, 0, 0);
-        assert_int_equal(found.mended, 0);
+        assert_int_equal(found.repaired, 0);
         assert_int_equal(found.done, i == 3 ? 3 * ENTRIES : 2 * ENTRIES);
     }
 }

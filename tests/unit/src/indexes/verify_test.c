@@ -51,11 +51,11 @@ static void find_and_repair(struct story *s, const char *index,
     char *prefix = talloc_asprintf(s->mem, "[\"%s\"]", index);
     assert_string_not_equal(list(s, prefix), before);
     *found = verify(s, index, false);
-    assert_int_equal(found->mended, 0);
+    assert_int_equal(found->repaired, 0);
     assert_string_not_equal(list(s, prefix), before);
     struct kx_verification repaired = verify(s, index, true);
     assert_memory_equal(repaired.counts, found->counts, sizeof found->counts);
-    assert_true(repaired.mended > 0);
+    assert_true(repaired.repaired > 0);
     assert_string_equal(list(s, prefix), before);
     repaired = verify(s, index, false);
     expect(&repaired, 0, 0, 0, 0);
@@ -220,7 +220,7 @@ TEST_WITH(verify_reports_duplicates_and_leaves_them, begin, finish)
     plant_row(s, "[\"p\",500]", &row);
     struct kx_verification found = verify(s, "u", true);
     expect(&found, 0, 0, 0, 1);
-    assert_int_equal(found.mended, 0);
+    assert_int_equal(found.repaired, 0);
     same_key(s, &found.samples[KX_DUPLICATE][0].key, "[\"p\",500]");
     same_key(s, &found.samples[KX_DUPLICATE][0].index_key, "[\"u\",\"a4\"]");
     assert_string_equal(test_get(&s->test, s->mem, "[\"p\",500]"),
