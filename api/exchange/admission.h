@@ -26,8 +26,8 @@ bool admission_check(struct request *request, struct reply *reply,
 bool admission_body(struct request *request, struct reply *reply,
                     uint64_t size);
 
-/* False when a commit that a handler asks for is not one that may have the
- * request's Idempotency-Key: reply is then a problem (400). */
+/* False when the request has an Idempotency-Key and the handler's commit is of
+ * a kind that cannot be recorded under one: reply is then a problem (400). */
 bool admission_commit(struct request *request, struct reply *reply);
 
 #endif

@@ -321,15 +321,16 @@ static uint64_t share_of(uint64_t all)
     return all - all / PARTS;
 }
 
-/* True if `taken` exceeds `most`, of which 1/spare stays free (nothing if spare
- * is 0). */
+/* True if `taken` exceeds the limit `most`, less a reserve of 1/spare of the
+ * limit (no reserve if spare is 0). */
 static bool exceeds(uint64_t taken, uint64_t most, unsigned spare)
 {
     return taken > most - (spare != 0 ? most / spare : 0);
 }
 
-/* True if the exchange holds a resource of which its client, or all clients
- * together, have taken too much. */
+/* True if ending the exchange would free a place or memory that is scarce: its
+ * client, or all clients together, exceed the limit on requests or on memory.
+ * spare: as for exceeds. */
 static bool holds_scarce(const struct exchange *exchange, unsigned spare)
 {
     const struct tenant *client = exchange->client;
@@ -345,8 +346,8 @@ static bool holds_scarce(const struct exchange *exchange, unsigned spare)
                                        share_of(options->bodies_max), spare)));
 }
 
-/* Ends the exchange that has stalled for longest among those that hold a scarce
- * resource. False if no exchange holds one. */
+/* Ends one exchange that holds a scarce resource: the one that has stalled for
+ * longest. False if no stalled exchange holds a scarce resource. */
 static bool end_stalled(struct run_queue *queue, unsigned spare)
 {
     struct exchange *exchange = TAILQ_FIRST(&queue->awaiting);
@@ -370,9 +371,8 @@ static bool end_stalled(struct run_queue *queue, unsigned spare)
     return false;
 }
 
-/* Ends a stalled exchange of this run queue. Without such an
- * exchange it notes the shortage for the other loops (charge_end_stalled) and
- * returns false. */
+/* Ends a stalled exchange of this run queue. If no exchange can be ended, notes
+ * the shortage for the other loops (charge_end_stalled) and returns false. */
 static bool end_one_stalled(struct exchange *exchange)
 {
     struct run_queue *queue = exchange->queue;

@@ -90,7 +90,8 @@ bool charge_has_place(struct exchange *exchange, bool many);
  * client's other exchanges at most half of that. May end other exchanges that
  * have stalled. */
 bool charge_has_memory(struct exchange *exchange, uint64_t own);
-/* The same, but ends no other exchange. */
+/* Checks the limits on memory like charge_has_memory, but ends no other
+ * exchange. */
 bool charge_fits_memory(const struct exchange *exchange, uint64_t own);
 
 /* From now on the exchange waits for its client: for the remainder of its body,

@@ -2,9 +2,9 @@
  * protocol side (api/http1, api/http2) calls in this order:
  *
  *   exchange_begin, exchange_target   the request line has arrived
- *   exchange_open                     the headers have: admission and route
- *   exchange_body                     a part of the body has
- *   exchange_run                      all has: the handler runs
+ *   exchange_open                     the headers have arrived: admission
+ *   exchange_body                     a part of the body has arrived
+ *   exchange_run                      the body is complete: the handler runs
  *   (parked; ready is called)         the reply is complete
  *   exchange_chunk                    for a reply that is a stream
  *   exchange_end                      the reply is sent or the client is gone
@@ -53,8 +53,8 @@ struct exchange_protocol {
      * soon after, because others need what it holds. The client must be able to
      * tell the result from a complete reply. */
     void (*cut)(struct exchange *exchange);
-    /* Bytes of the reply that the client took and that exchange->moved does not
-     * count. NULL: there are no such bytes. */
+    /* Returns the bytes of the reply that the client took and exchange->moved
+     * does not count. NULL: exchange->moved counts all bytes. */
     uint64_t (*taken)(const struct exchange *exchange);
 };
 
@@ -71,13 +71,14 @@ struct exchange {
     struct kx_buffer head; /* header lines of the reply, if over HTTP/1.1 */
     /* The members from here to `timing` are zeroed for the next request. */
     uint64_t held;         /* bytes counted in the service's body_bytes */
-    struct tenant *client; /* that they count for; NULL: none */
+    struct tenant *client; /* whose limits count this exchange; NULL: none */
     bool counted;          /* it is in the service's in_flight */
     bool streaming;        /* it is in its client's streams */
     bool awaits_client;    /* it waits for its client */
-    TAILQ_ENTRY(exchange) awaiting; /* then: in the run queue's `awaiting` */
-    uint64_t since_ns;              /* then: when bytes last moved */
-    uint64_t moved_before;          /* then: bytes that had moved at since_ns */
+    /* While awaits_client is set: */
+    TAILQ_ENTRY(exchange) awaiting; /* in the run queue's `awaiting` */
+    uint64_t since_ns;              /* when bytes last moved */
+    uint64_t moved_before;          /* bytes that had moved at since_ns */
     uint64_t moved;      /* bytes from the client or to it, as far as known */
     uint64_t short_ns;   /* since when there is no memory for the next chunk */
     struct fiber *fiber; /* of the handler, until it has ended */
@@ -85,7 +86,7 @@ struct exchange {
                                 * (exchange_call.h) */
     struct stream *parts; /* the stream that the handler sends, once its first
                            * part is complete; else NULL */
-    uint64_t part_ns;     /* then: since when the next part is made */
+    uint64_t part_ns;     /* when the next of `parts` was begun */
     size_t sent;          /* bytes sent of the current chunk */
     uint64_t streamed;    /* bytes of all chunks */
     enum exchange_phase phase;

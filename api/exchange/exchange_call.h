@@ -28,8 +28,8 @@ struct handler_call {
     bool returns;
 };
 
-/* Makes a fiber for the handler of the request: that of its route, or the one
- * that has the active node answer. False: memory ran out. */
+/* Makes a fiber for the handler of the request: the route's handler, or the
+ * handler that forwards to the active node. False: memory ran out. */
 bool exchange_call_begin(struct exchange *exchange);
 
 enum handler_state {

@@ -15,8 +15,8 @@ enum exchange_next exchange_stream_continue(struct exchange *exchange,
  * then; here or on a worker. */
 void exchange_stream_slice(struct exchange *exchange);
 
-/* The reply is complete: if it is a stream without `next` it is the first part.
- */
+/* Begins to send a reply that the handler has completed. A stream without
+ * `next` is sent by the handler: the reply is then its first part. */
 void exchange_stream_begin(struct exchange *exchange);
 /* The handler has made one more part, or a problem, which becomes the last one.
  * EXCHANGE_REPLY: the protocol side must ask for the chunk again. */

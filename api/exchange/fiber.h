@@ -16,8 +16,8 @@ enum {
     FIBER_GUARD = 64 * 1024, /* bytes at its low end that cannot be touched:
                               * larger than any frame on a fiber */
     FIBER_KEPT = 16 * 1024   /* bytes of a parked or free stack that stay in
-                              * memory, with at most a page more. Of a parked
-                              * one also those that its function is using */
+                              * memory, and at most a page more; if a parked
+                              * function uses more, all that it uses stays */
 };
 
 /* NULL when memory ran out. */

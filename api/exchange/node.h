@@ -36,7 +36,7 @@ void node_say_position(struct exchange *exchange, struct kx_position position);
 
 /* Completes a reply of a node: adds Kindex-Node, and turns the reply into a
  * problem if it may be stale because another node may have taken over the
- * store. Call it only if role.shared. */
+ * store. Must be called only if role.shared is set. */
 void node_settle(struct exchange *exchange);
 
 /* True if the query asks for consistency=session or eventual on a route that

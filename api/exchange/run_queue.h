@@ -1,6 +1,6 @@
 /* The exchanges of one event loop: free ones, those that wait for a turn, and
- * the answers that the writer thread put there for the loop. Writer thread and
- * loop meet nowhere else, and share one list under one lock. All functions
+ * the answers that the writer thread put there for the loop. The writer thread
+ * and the loop share only the list of answers, under one lock. All functions
  * belong to the loop's thread, except run_queue_put. */
 #ifndef API_RUN_QUEUE_H
 #define API_RUN_QUEUE_H
@@ -20,9 +20,9 @@ TAILQ_HEAD(exchanges, exchange);
 /* The measured state of the disk of a data directory
  * (exchange_loop_note_reads). */
 struct slow_disk {
-    struct kx_disk_reads seen; /* in an earlier call */
-    uint64_t seen_ns;          /* time of that call */
-    uint64_t until_ns;         /* the disk counts as slow */
+    struct kx_disk_reads seen; /* the last sample */
+    uint64_t seen_ns;          /* when the sample was taken */
+    uint64_t until_ns;         /* the disk counts as slow until then */
 };
 
 struct run_queue {

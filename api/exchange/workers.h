@@ -4,9 +4,9 @@
  * slow disk (exchange_loop_begin). Each kind has its own queue and threads, so
  * that none holds up another; the loops share them.
  *
- * One thread more serves the routes that need no rows (node_is_local): nothing
- * that reads rows holds them up. A thread that reads has its own reader, and so
- * its own connection to a database. */
+ * One more thread serves the routes that need no rows (node_is_local), so that
+ * requests which read rows do not delay them. A thread that reads has its own
+ * reader, and so its own connection to a database. */
 #ifndef API_WORKERS_H
 #define API_WORKERS_H
 
@@ -35,8 +35,8 @@ enum { DISK_READERS_MAX = 4 };
 typedef void workers_fn(struct exchange *exchange, bool view);
 
 /* Starts the threads for requests of this service: `work` of them for work, and
- * `reads` for reads, with the one more; none reads if that is 0. NULL when
- * memory or threads ran out. */
+ * `reads` for reads, and one more for routes that need no rows. If `reads` is
+ * 0, no thread reads. NULL when memory or threads ran out. */
 struct workers *workers_open(struct service *service, size_t work, size_t reads,
                              workers_fn *serve);
 /* Ends the threads, before the store is closed. No exchange may be with them.
