@@ -5,11 +5,12 @@
 
 #include "http/service.h"
 
-/* Once, before there is a second thread. many: the process has many threads. */
+/* Sets up the allocator. Must be called once, before there is a second thread.
+ * many: the process has many threads. */
 void heap_configure(bool many);
-/* Returns free memory to the system when the bodies of requests and replies
- * take much less than their peak since the last call that did so. One thread
- * calls it at intervals. */
+/* Returns free memory to the system if the bodies of requests and replies take
+ * much less than their peak since memory was last returned. Only the main
+ * thread calls it, at intervals. */
 void heap_trim_after_peak(struct counters *counters);
 
 #endif

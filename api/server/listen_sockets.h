@@ -15,8 +15,9 @@ struct socket_set {
 
 /* Zeroed, it has no sockets. */
 struct listen_sockets {
-    struct addresses bound; /* with the ports that they have now; without those
-                             * that the machine does not have */
+    struct addresses bound; /* the addresses in use, with their actual ports;
+                             * wanted addresses that the machine does not have
+                             * are left out */
     struct socket_set sets[LOOPS_MAX];
 };
 
@@ -27,10 +28,11 @@ bool listen_sockets_open(struct listen_sockets *sockets,
                          const struct addresses *wanted, size_t loops,
                          char *where_out);
 
-/* Closes those that are still here. */
+/* Closes the sockets that listen_sockets_take has not given away. */
 void listen_sockets_close(struct listen_sockets *sockets);
 
-/* Gives away those of one loop. */
+/* Returns the sockets of one loop; the caller owns them and closes them with
+ * socket_set_close. */
 struct socket_set listen_sockets_take(struct listen_sockets *sockets,
                                       size_t loop);
 

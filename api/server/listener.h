@@ -21,8 +21,8 @@ void listener_close(struct listener *listener);
 
 /* Milliseconds until listener_expire has something to do; -1: none. */
 int listener_timeout_ms(const struct listener *listener);
-/* Closes connections that stayed silent for too long, and accepts again after
- * descriptors had run out. */
+/* Closes connections that stayed silent for too long, and resumes accepting
+ * after descriptors had run out. */
 void listener_expire(struct listener *listener);
 
 #endif

@@ -55,7 +55,7 @@ static bool watch(struct loop *loop, struct wake *wake, int fd)
     return fd >= 0 && epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* Of two timeouts, of which negative means never. */
+/* Returns the earlier of two timeouts; a negative one means never. */
 static int sooner(int a, int b)
 {
     if (a < 0 || b < 0)

@@ -1,8 +1,8 @@
 /* One event loop: a thread, its listening sockets, its exchanges and its doors.
  * When told to stop it accepts no further connections, finishes the requests in
- * flight, and gives up those that take too long. Loops share the store and the
- * counters (service.h) and nothing else: a connection stays with the loop that
- * accepted it. */
+ * flight, and breaks off requests that take too long. Loops share the store and
+ * the counters (service.h) and nothing else: a connection stays with the loop
+ * that accepted it. */
 #ifndef API_LOOP_H
 #define API_LOOP_H
 
@@ -17,7 +17,8 @@ struct loop *loop_start(struct service *service, unsigned number,
                         const struct socket_set *sockets);
 /* Asks the loop to end. Any thread. */
 void loop_stop(struct loop *loop);
-/* Waits until it has ended and frees it. NULL is allowed. */
+/* Waits until the loop has ended, and frees it. NULL is allowed. Main thread.
+ */
 void loop_join(struct loop *loop);
 
 /* The core's answer function: hands each ticket to the loop of its exchange.

@@ -6,9 +6,8 @@
 
 #include "config/options.h"
 
-/* SERVER_AGAIN: the process is to begin again from its start, because another
- * node has taken the store over (kindex/node.h), and nothing that this process
- * has in memory may be used any longer. */
+/* SERVER_AGAIN: the process must restart from main, because another node has
+ * taken over the store (kindex/node.h) and the state in memory is stale. */
 enum { SERVER_AGAIN = -1 };
 
 /* Returns the exit status of the process: 0 after SIGTERM or SIGINT, 1 with one

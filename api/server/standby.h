@@ -11,8 +11,8 @@ enum {
 
 enum standby_state {
     STANDBY_WAITS,  /* another node is active, or the database is unreachable */
-    STANDBY_ACTIVE, /* this one is: service->store is open */
-    STANDBY_FAILED  /* the store cannot be opened; said on standard error */
+    STANDBY_ACTIVE, /* this node is active: service->store is open */
+    STANDBY_FAILED  /* the store cannot be opened; standard error says why */
 };
 
 struct standby {

@@ -5,8 +5,8 @@
 #include "config/options.h"
 #include "kindex.h"
 
-/* Fills in how the store is opened, but for `beside` and `node`. The texts are
- * those of the options. */
+/* Fills in all members of *store_out except `beside` and `node`. Its texts
+ * point into options, which must outlive store_out. */
 void store_options_set(const struct options *options,
                        struct kx_options *store_out);
 
@@ -17,7 +17,8 @@ enum { STORE_OPTIONS_BESIDE_MAX = 6 };
 void store_options_beside(const struct options *options,
                           const char *files[STORE_OPTIONS_BESIDE_MAX]);
 
-/* Logs which options do not fit together: the server starts all the same. */
+/* Logs a warning for options that do not fit together; the server starts
+ * nevertheless. */
 void store_options_warn(const struct options *options);
 
 #endif
