@@ -7,10 +7,10 @@
 #include "http/service.h"
 
 /* Appends all metrics. Labels are rows of the route table, index names and
- * states; never keys. If reader can hold a view now, or holds one, the metrics
- * of the indexes are included, and it holds it afterwards. On a standby, whose
- * callers are not known, reader is NULL, and the figures are those of the
- * process only. */
+ * states; never keys. If reader holds a view, or can hold one now, the metrics
+ * of the indexes are included, and reader still holds the view afterwards. A
+ * standby passes NULL, because it cannot check the tokens of its callers; only
+ * the metrics of the process are then appended. */
 void metrics_write(struct service *service, struct kx_reader *reader,
                    struct kx_buffer *out);
 

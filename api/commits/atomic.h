@@ -17,10 +17,11 @@ struct atomic {
 };
 
 /* Reads the document, which body_document accepted. The caller sets memory and
- * deep of *atomic_out. Plain JSON values are slices of the document, so it must
- * outlive the commit; keys, stamps and typed values lie in memory. On an error
- * returns false: the error's code is that of a bad member, key, value or time
- * to live, or PROBLEM_COMMIT_TOO_LARGE, and its pointer names the place in the
+ * deep of *atomic_out. Plain JSON values are slices of the document, so the
+ * document must outlive the commit; keys, stamps and typed values are allocated
+ * in memory. Returns false on an error: error->code is the problem for the
+ * member, key, value or time to live that is wrong, or
+ * PROBLEM_COMMIT_TOO_LARGE, and the error's pointer names the place in the
  * document. */
 bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
                  struct input_error *error);

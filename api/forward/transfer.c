@@ -16,8 +16,8 @@
 /* ---- Headers ------------------------------------------------------------ */
 
 /* The request is sent with all headers that affect the answer. All headers of
- * the answer are passed on, except those of the connection and those that this
- * node adds. */
+ * the answer are passed on, except hop-by-hop headers (such as Connection) and
+ * headers that this node adds itself. */
 
 /* Host is the client's, because an answer may contain it. This node checks the
  * headers of browsers (Origin, Sec-Fetch-*) and adds the headers for them. */
