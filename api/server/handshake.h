@@ -24,8 +24,8 @@ void handshakes_add(struct handshakes *handshakes,
 
 /* When handshakes_expire has something to do (kx_monotonic_ns); 0: never. */
 uint64_t handshakes_deadline(const struct handshakes *handshakes);
-/* Closes the connections whose handshake deadline is over. now_ns:
- * kx_monotonic_ns. */
+/* Closes the connections whose handshake has taken too long.
+ * now_ns: kx_monotonic_ns. */
 void handshakes_expire(struct handshakes *handshakes, uint64_t now_ns);
 
 #endif

@@ -45,7 +45,7 @@ void store_options_set(const struct options *options,
     store_out->answer = loops_answer;
 }
 
-/* What a start has to write again is what the last checkpoint lacks. */
+/* A start must repeat all writes since the last checkpoint. */
 static void look_at_floor(const struct options *options)
 {
     if (options->engine == NULL &&

@@ -18,7 +18,7 @@ struct set_plan {
     struct kx_commit *commit;
     struct kx_index_set *set;
     void *mem;
-    struct catalog *after; /* the lists as they would be */
+    struct catalog *after; /* the lists after the changes */
     struct index *
         *wanted; /* one for each declaration; only the declaration is set */
     struct batch *changes;
