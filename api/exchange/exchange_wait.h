@@ -39,9 +39,8 @@ void exchange_await_news(struct exchange *exchange);
  * the next chunk needs. */
 void exchange_await_memory(struct exchange *exchange);
 
-/* Handles a notification that arrives while a worker still has the exchange,
- * which has just asked for it. True if the ticket is such a notification, which
- * is then noted. */
+/* Notes a notification that arrives while a worker still has the exchange that
+ * asked for it. True if the ticket is a notification of this kind. */
 bool exchange_note_early_news(struct exchange *exchange,
                               const struct kx_ticket *ticket);
 

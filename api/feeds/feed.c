@@ -96,7 +96,7 @@ struct feed_stream {
 enum {
     FEED_EVENT_ENTRIES_MAX = 1000,    /* entries of one event */
     FEED_EVENT_BYTES_MAX = 256 << 10, /* of one event, without its last entry */
-    /* A slice ends at the first of these. */
+    /* A slice ends at whichever limit it reaches first. */
     SLICE_BYTES = 32 << 10,
     SLICE_ENTRIES = 500
 };

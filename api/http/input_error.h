@@ -35,7 +35,8 @@ bool input_error_set(struct input_error *error, enum problem_code code,
 /* Memory ran out: becomes 503, because the request is not at fault. */
 bool input_error_no_memory(struct input_error *error);
 
-/* A fault of the store, with its pointer and the code for its status. */
+/* Sets the error to a fault of the store: its detail, its pointer, and the
+ * problem code for its status. */
 bool input_error_fault(struct input_error *error, const struct kx_fault *fault);
 
 /* A fault in conditions outside a declaration: KX_BAD_INDEX, by which the store

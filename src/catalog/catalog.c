@@ -74,8 +74,8 @@ struct index *catalog_named(const struct catalog *catalog,
     return index;
 }
 
-/* If FF follows the name's encoding, the last zero byte of that is an escaped
- * one: the key's first part is a longer string that begins like the name. */
+/* If FF follows the encoded name, the zero byte before FF is an escaped zero
+ * and not the end of the name: the first part of the key is a longer string. */
 bool catalog_is_under(struct kx_slice name_key, struct kx_slice key)
 {
     return kx_starts_with(key, name_key) &&

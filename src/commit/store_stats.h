@@ -24,7 +24,7 @@ struct store_stats {
     _Atomic uint64_t resolved;
     _Atomic uint64_t compactions;
     _Atomic uint64_t backup_s;  /* Unix time of the last whole backup */
-    _Atomic uint64_t archive_s; /* and when the log was last copied */
+    _Atomic uint64_t archive_s; /* Unix time when the log was last copied */
 };
 
 #endif

@@ -68,17 +68,18 @@ bool view_try_enter(struct view *view);
  * try as it does for parked callers. */
 bool view_enter_until(struct view *view, uint64_t until_ns);
 
-/* As view_try_enter. On false the ticket is answered when the caller should
- * retry. The caller then calls view_try_done() exactly once: after the retry,
- * or when it gives up. The writer waits a moment for that call before it keeps
- * views out again, so that parked callers get in between two batches or two
- * slices. */
+/* Enters a view if that needs no waiting. If not, returns false, and the ticket
+ * is answered when the caller should retry. The caller then calls
+ * view_try_done() exactly once: after the retry, or when it gives up. The
+ * writer waits a moment for that call before it keeps views out again, so that
+ * parked callers get in between two batches or two slices. */
 bool view_enter_or_park(struct view *view, struct kx_ticket *ticket);
 void view_try_done(struct view *view);
 
 /* Begins and ends a peek. begin waits while a batch is published, which takes
- * some microseconds, and if the batch changes more of the catalog than its
- * counts also while it is applied. try returns false instead of waiting. */
+ * some microseconds. If the batch changes more of the catalog than counts,
+ * begin also waits while the batch is applied. try returns false instead of
+ * waiting. */
 void view_peek_begin(struct view *view);
 bool view_peek_try(struct view *view);
 void view_peek_end(struct view *view);

@@ -38,8 +38,8 @@ struct kx_entry {
     int64_t expires_at_ms; /* Unix time, or 0 for never */
     bool deleted; /* a tombstone in an index: the entry was removed with this
                    * versionstamp; its value is null */
-    bool reduced; /* totals without entries that have expired, which are still
-                   * part of what is stored with this versionstamp */
+    bool reduced; /* totals from which expired entries were subtracted; the
+                   * stored totals of this versionstamp still count them */
     bool has_job; /* `job` is set */
     struct kx_job job;
 };

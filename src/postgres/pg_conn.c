@@ -861,8 +861,8 @@ static bool begin_due(struct dial *dial)
     }
 }
 
-/* Tries until a server is chosen, or none is left, or the time is up. NULL: no
- * server can be used. */
+/* Tries servers until one is chosen. NULL: no server is left, or the time limit
+ * has passed. */
 static struct dial_try *choose(struct dial *dial)
 {
     for (;;) {

@@ -2024,7 +2024,7 @@ static bool proof_holds(const struct proof *proof)
 /* ==== The discovery ===================================================== */
 
 /* The steps of a discovery: the survey of all keys, the comparison of the
- * samples of each two groups, and the proofs. */
+ * samples of every pair of groups, and the proofs. */
 
 enum {
     NAMES_MAX = 100,        /* names that are tried for an index */
