@@ -94,6 +94,7 @@ static const struct cli_option TABLE[] = {
     {{"decrypt-with", OPTION_TEXT, offsetof(struct cli, decrypt_with), NULL, 0, 0, "file with the secret key of an encrypted backup"}, "FILE", 0, false, NULL},
     {{"to", OPTION_TEXT, offsetof(struct cli, to), NULL, 0, 0, "restore the state at this versionstamp, or at this time (2026-11-21T17:30:00Z)"}, "POINT", 0, false, NULL},
     {{"from", OPTION_TEXT, offsetof(struct cli, from), NULL, 0, 0, "the store: a data directory, or a database (postgresql://...)"}, "PLACE", 0, false, NULL},
+    {{"from", OPTION_TEXT, offsetof(struct cli, from), NULL, 0, 0, "import this SQLite file of Deno or denokv, also while its program runs, instead of lines"}, "FILE", 0, false, "import-from"},
     {{"to", OPTION_TEXT, offsetof(struct cli, copy_to), NULL, 0, 0, "where to make the copy: a database or a directory without a store"}, "PLACE", 0, false, "copy-to"},
     {{"engine", OPTION_TEXT, offsetof(struct cli, engine), NULL, 0, 0, "the database (postgresql://...)"}, "ADDRESS", 0, false, NULL},
     {{"engine-password-file", OPTION_TEXT, offsetof(struct cli, engine_password_file), NULL, 0, 0, "file whose first line is the password of the database"}, "FILE", 0, false, NULL},

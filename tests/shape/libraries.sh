@@ -25,3 +25,4 @@ knows db.h $storage | blamed 10 "know Berkeley DB beside bdb and storage" 0
 knows postgresql/libpq-fe.h $(printf '%s ' src/postgres/*.[ch]) | blamed 10 "know libpq beside src/postgres" 0
 knows microhttpd.h api/http1/http1.c | blamed 10 "know libmicrohttpd beside http1.c" 0
 knows nghttp2/nghttp2.h $(printf '%s ' api/http2/*.[ch]) | blamed 10 "know nghttp2 beside api/http2" 0
+knows sqlite3.h api/cli/bulk/cli_sqlite.c | blamed 10 "know SQLite beside cli_sqlite.c" 0

@@ -3,7 +3,12 @@
  * all lines are stored, and a hash of the input up to there. A line waits while
  * another batch that has not been answered has a line with the same key: so the
  * last of such lines wins with --overwrite, and the first without it. After an
- * interrupt the lines already taken are stored, and no others. */
+ * interrupt the lines already taken are stored, and no others.
+ *
+ * With --from the lines come from a Deno KV store. Each read of the store gives
+ * the lines of one commit, and a commit is sent after the one before it has
+ * been answered, so that versionstamps have the order of the store's versions.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,6 +22,7 @@
 #include "cli/bulk/cli_key_set.h"
 #include "cli/bulk/cli_ndjson.h"
 #include "cli/bulk/cli_pipeline.h"
+#include "cli/bulk/cli_sqlite.h"
 #include "cli/cli_progress.h"
 
 /* One line: the byte in decimal, the hash in hexadecimal digits. */
@@ -75,11 +81,13 @@ static int cli_import_state_write(const char *path,
 struct importing {
     struct cli *cli;
     struct cli_lines lines;
+    struct cli_sqlite *store; /* with --from: where the lines come from */
     bool held; /* the next line waits until all batches are stored */
     struct cli_pipeline pipeline;
     struct cli_key_set keys;
     struct cli_ndjson_rules rules;
     struct kx_buffer prefix; /* JSON array */
+    size_t prefix_size;      /* encoded bytes of the prefix */
     struct kx_buffer from;   /* encoded key; empty: from the first line */
     struct kx_buffer key;    /* encoded key of the current line */
     struct cli_progress progress;
@@ -93,6 +101,9 @@ struct importing {
 };
 
 static const uint64_t NOTE_NS = 500000000;
+
+/* With --from one commit is being sent while the next is filled. */
+enum { STORE_JOBS = 2 };
 
 /* ---- Where to begin ----------------------------------------------------- */
 
@@ -111,6 +122,7 @@ static bool read_keys(struct importing *importing)
         return true;
     if (!cli_read_key(cli, cli->prefix, &key))
         return false;
+    importing->prefix_size = key.size;
     kx_key_to_json(kx_buffer_slice(&key), &importing->prefix);
     importing->rules.prefix =
         kx_slice(importing->prefix.data + 1, importing->prefix.size - 2);
@@ -149,7 +161,9 @@ static void read_input(struct importing *importing)
     if (lines->ended || cli_lines_read(lines))
         return;
     importing->ended = true;
-    importing->pipeline.status = cli_fail("the input: %s", strerror(errno));
+    importing->pipeline.status =
+        importing->store != NULL ? CLI_ERROR
+                                 : cli_fail("the input: %s", strerror(errno));
 }
 
 /* Skips the input up to the place. False: the input ends before the place, or
@@ -307,7 +321,7 @@ static struct kx_slice without_end(struct kx_slice line)
  * it. */
 static void wait_for_input(struct importing *importing)
 {
-    if (cli_lines_readable(&importing->lines))
+    if (importing->store != NULL || cli_lines_readable(&importing->lines))
         read_input(importing);
     else
         cli_pipeline_wait(&importing->pipeline, importing->lines.fd);
@@ -320,13 +334,24 @@ static bool takes_lines(const struct importing *importing)
            !cli_interrupted();
 }
 
+/* True if the batch takes no further line. A batch of a store is full when the
+ * lines of one read have been taken. */
+static bool is_full(const struct importing *importing,
+                    const struct cli_pipeline_slot *slot)
+{
+    if (importing->store != NULL)
+        return slot->count > 0 &&
+               importing->lines.at == importing->lines.bytes.size;
+    return slot->count >= importing->cli->batch ||
+           slot->texts.size >= CLI_PIPELINE_BYTES_MAX;
+}
+
 /* Takes lines until the batch is full or a line must wait. */
 static void fill(struct importing *importing, struct cli_pipeline_slot *slot)
 {
     struct kx_slice line;
     importing->rules.now_ms = kx_now_ms();
-    while (takes_lines(importing) && slot->count < importing->cli->batch &&
-           slot->texts.size < CLI_PIPELINE_BYTES_MAX) {
+    while (takes_lines(importing) && !is_full(importing, slot)) {
         if (!next_line(importing, &line)) {
             wait_for_input(importing);
         } else if (!take_line(importing, slot, without_end(line))) {
@@ -336,13 +361,18 @@ static void fill(struct importing *importing, struct cli_pipeline_slot *slot)
     }
 }
 
-/* Waits until all batches are answered. */
-static void finish_batches(struct importing *importing)
+static void wait_for_answers(struct importing *importing)
 {
     while (cli_pipeline_busy(&importing->pipeline)) {
         cli_pipeline_wait(&importing->pipeline, -1);
         note_place_at_times(importing);
     }
+}
+
+/* Waits until all batches are answered. */
+static void finish_batches(struct importing *importing)
+{
+    wait_for_answers(importing);
     cli_key_set_clear(&importing->keys);
 }
 
@@ -352,6 +382,8 @@ static void send_lines(struct importing *importing,
 {
     struct cli_pipeline *pipeline = &importing->pipeline;
     fill(importing, slot);
+    if (importing->store != NULL)
+        wait_for_answers(importing);
     if (pipeline->status == CLI_OK)
         cli_pipeline_send(pipeline, slot);
     cli_key_set_next_batch(&importing->keys);
@@ -406,6 +438,8 @@ static void report(const struct importing *importing)
         fprintf(stderr, "; an earlier run imported the first %llu bytes",
                 (unsigned long long)importing->skipped);
     fputc('\n', stderr);
+    if (importing->store != NULL)
+        cli_sqlite_reader.report(importing->store);
 }
 
 /* Prints how the import can be continued. */
@@ -419,7 +453,11 @@ static void tell_rest(const struct importing *importing)
         return;
     if (pipeline->refused)
         fputs("  correct the input, then continue:\n", stderr);
-    if (cli->state != NULL)
+    if (importing->store != NULL)
+        fputs("  to continue, run the same command again, which leaves stored "
+              "entries as they are\n",
+              stderr);
+    else if (cli->state != NULL)
         fprintf(stderr, "  the same command continues with line %llu\n", line);
     else if (line == 1)
         fputs("  to continue, run the same command again\n", stderr);
@@ -438,7 +476,8 @@ static void tell_rest(const struct importing *importing)
 static int import_all(struct importing *importing)
 {
     struct stat about;
-    if (fstat(importing->lines.fd, &about) == 0 && S_ISREG(about.st_mode))
+    if (importing->store == NULL && fstat(importing->lines.fd, &about) == 0 &&
+        S_ISREG(about.st_mode))
         importing->whole = (uint64_t)about.st_size;
     const char *state = importing->cli->state;
     int status = state != NULL ? skip_stored(importing, state) : CLI_OK;
@@ -465,21 +504,61 @@ static int open_input(const char *path)
                : open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Imports the store of --from. */
+static int import_store(struct importing *importing)
+{
+    struct cli *cli = importing->cli;
+    struct cli_sqlite store;
+    importing->store = &store;
+    cli_lines_begin(&importing->lines, -1, cli->memory);
+    importing->lines.read = cli_sqlite_reader.read;
+    importing->lines.store = &store;
+    int status = CLI_ERROR;
+    if (cli_sqlite_reader.open(&store, cli->from, cli->memory)) {
+        store.batch = cli->batch;
+        store.prefix_size = importing->prefix_size;
+        cli->jobs = STORE_JOBS;
+        status = import_all(importing);
+        if (status == CLI_OK && store.left_out > 0)
+            status = CLI_ERROR;
+    }
+    cli_sqlite_reader.close(&store);
+    return status;
+}
+
+static int import_lines(struct importing *importing)
+{
+    struct cli *cli = importing->cli;
+    const char *path = cli->count > 0 ? cli->words[0] : cli->file;
+    int fd = open_input(path);
+    if (fd < 0)
+        return cli_fail("%s: %s", path, strerror(errno));
+    cli_lines_begin(&importing->lines, fd, cli->memory);
+    int status = import_all(importing);
+    if (fd != STDIN_FILENO)
+        close(fd);
+    return status;
+}
+
+/* The store itself has the types and the order of its entries. */
+static bool options_fit(const struct cli *cli)
+{
+    return cli->from == NULL || (cli->count == 0 && cli->file == NULL &&
+                                 !cli->deno && cli->state == NULL);
+}
+
 int cli_import(struct cli *cli)
 {
     struct importing importing = {.cli = cli,
                                   .rules = {.deno = cli->deno},
                                   .place = {.hash = KX_HASH_START}};
-    const char *path = cli->count > 0 ? cli->words[0] : cli->file;
+    if (!options_fit(cli))
+        return cli_misuse(cli, "--from takes the place of FILE, --file, --deno "
+                               "and --state");
     if (!read_keys(&importing))
         return CLI_MISUSE;
-    int fd = open_input(path);
-    if (fd < 0)
-        return cli_fail("%s: %s", path, strerror(errno));
-    cli_lines_begin(&importing.lines, fd, cli->memory);
-    int status = import_all(&importing);
+    int status =
+        cli->from != NULL ? import_store(&importing) : import_lines(&importing);
     cli_key_set_end(&importing.keys);
-    if (fd != STDIN_FILENO)
-        close(fd);
     return status;
 }

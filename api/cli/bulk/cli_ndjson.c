@@ -74,6 +74,8 @@ bool cli_lines_read(struct cli_lines *lines)
 {
     struct kx_buffer *bytes = &lines->bytes;
     drop_taken(lines);
+    if (lines->read != NULL)
+        return lines->read(lines->store, bytes, &lines->ended);
     errno = ENOMEM;
     if (!kx_buffer_reserve(bytes, READ_BYTES))
         return false;

@@ -13,7 +13,11 @@ struct cli_lines {
     struct kx_buffer bytes; /* read from fd */
     size_t at;              /* bytes before this have been taken */
     size_t searched;        /* no line end between `at` and here */
-    bool ended;             /* fd has no further bytes */
+    bool ended;             /* there are no further bytes */
+    /* Replaces fd if it is not NULL: appends lines, and sets *ended_out after
+     * the last; returns false after printing why it cannot read. */
+    bool (*read)(void *store, struct kx_buffer *out, bool *ended_out);
+    void *store;
 };
 
 /* Begins to read lines from fd, a blocking descriptor that the caller closes.
@@ -32,8 +36,8 @@ void cli_lines_back(struct cli_lines *lines, struct kx_slice line);
 bool cli_lines_readable(const struct cli_lines *lines);
 
 /* Reads from fd once, and may block. Returns true also if a signal ends the
- * wait. Returns false with errno if the input cannot be read or memory ran out.
- */
+ * wait. Returns false with errno if the input cannot be read or memory ran out,
+ * or after the message of lines->read. */
 bool cli_lines_read(struct cli_lines *lines);
 
 /* How lines are read. */

@@ -256,8 +256,8 @@ static struct cli_pipeline_item *meant_item(const struct cli *cli,
     return NULL;
 }
 
-/* Prints the lines of the input that a refused batch came from, if the reason
- * lies in the batch. */
+/* Prints the lines or the key of the input that a refused batch came from, if
+ * the reason lies in the batch. */
 static void tell_lines(struct cli_pipeline *pipeline,
                        struct cli_pipeline_slot *slot, long status)
 {
@@ -269,6 +269,12 @@ static void tell_lines(struct cli_pipeline *pipeline,
     else if (status != 400 && status != 413 && status != 422)
         return;
     pipeline->refused = true;
+    if (pipeline->cli->from != NULL) {
+        if (item != NULL)
+            cli_fail("that is the entry %.*s", (int)item->key_size,
+                     (const char *)slot->texts.data + item->key);
+        return;
+    }
     if (first == last)
         cli_fail("that is line %llu", first);
     else
