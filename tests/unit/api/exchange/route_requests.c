@@ -4,6 +4,8 @@
 #define NOTHING NULL, 0
 #define NDJSON "application/x-ndjson"
 #define INDEX "{\"name\":\"i\",\"prefix\":[\"p\"],\"fields\":[\"/x\"]"
+/* Of the entry ["p","q"], which is not claimed. */
+#define RECEIPTS "{\"receipts\":[\"AAAAAAAAAAECcAACcQA\"]}"
 #define GRANTS "\"grants\":[{\"prefix\":[\"p\"],\"scopes\":[\"read\"]}]}"
 
 const struct request_row route_requests[] = {
@@ -155,6 +157,23 @@ const struct request_row route_requests[] = {
     {METHOD_OPTIONS, "/kv/a", NOTHING, NULL, 204},
     {METHOD_DELETE, "/indexes/j", NOTHING, NULL, 404},
     {METHOD_DELETE, "/indexes/i", NOTHING, NULL, 204},
+
+    {METHOD_POST, "/indexes",
+     TEXT("{\"name\":\"q\",\"prefix\":[\"p\",\"q\"],\"fields\":[\"/due\"],"
+          "\"queue\":{\"lease\":\"60s\"}}"),
+     NULL, 202},
+    {METHOD_PUT, "/kv/p/q/=1", TEXT("{\"y\":1}"), NULL, 201},
+    {METHOD_GET, "/queues", NOTHING, NULL, 200},
+    {METHOD_GET, "/queues/q", NOTHING, NULL, 200},
+    {METHOD_GET, "/queues/j", NOTHING, NULL, 404},
+    {METHOD_POST, "/queues/q/claim", NOTHING, NULL, 200},
+    {METHOD_POST, "/queues/j/claim", NOTHING, NULL, 404},
+    {METHOD_POST, "/queues/q/ack", TEXT(RECEIPTS), NULL, 409},
+    {METHOD_POST, "/queues/q/extend", TEXT(RECEIPTS), NULL, 409},
+    {METHOD_POST, "/queues/q/release", TEXT(RECEIPTS), NULL, 409},
+    {METHOD_POST, "/queues/q/fail", TEXT(RECEIPTS), NULL, 409},
+    {METHOD_DELETE, "/kv/p/q/=1", NOTHING, NULL, 204},
+    {METHOD_DELETE, "/indexes/q", NOTHING, NULL, 204},
 
     /* From the first token on every request needs one. */
     {METHOD_POST, "/tokens", TEXT("{\"name\":\"u\"," GRANTS), NULL, 201},
