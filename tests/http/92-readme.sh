@@ -1,7 +1,7 @@
 #!/bin/bash
 # The commands in the documents: each README.md is followed alone, on a new store.
 # Every command of its plain blocks (``` without a language) is run in order and must
-# answer what stands below it.
+# answer what stands below it. Commands may start servers of their own, at $one and $two.
 . "$(dirname "$0")/../lib/http.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
 KINDEX=$(realpath "$KINDEX")
@@ -14,7 +14,28 @@ plain_blocks() {
 
 # What the documents call by their names.
 curl() { command curl -s "$@"; }
-kindex() { "$KINDEX" "$@"; }
+# A server replaces its subshell, so that $! is the server itself.
+kindex() {
+    [ "$1" != serve ] || exec "$KINDEX" "$@"
+    "$KINDEX" "$@"
+}
+
+free_ports 2
+read -r one two <<<"$found"
+one=127.0.0.1:$one two=127.0.0.1:$two
+# Servers that a document has started and not stopped, as when one of its commands fails.
+end_servers() {
+    local pid
+    for pid in $(jobs -rp); do
+        [ "$pid" = "$server" ] || kill -KILL "$pid" 2>"$work/null"
+    done
+}
+end_all() {
+    [ "$BASHPID" = "$$" ] || return # not in a subshell
+    end_servers
+    leave
+}
+trap end_all EXIT
 
 commands=0
 command=
@@ -55,6 +76,7 @@ while IFS= read -r readme <&4; do
     mkdir -p "$work/here"
     cd "$work/here" || exit 1
     follow "$readme"
+    end_servers
     cd "$top" || exit 1
     stop_server
     rm -rf "$work/here" "$work/data"

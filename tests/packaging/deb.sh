@@ -27,6 +27,7 @@ expected() {
 -rw-r--r-- root/root ./usr/share/doc/kindex/deploy/CHANGELOG.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/deploy/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/deploy/berkeley-db.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/deploy/survive.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/openapi.yaml
 -rw-r--r-- root/root ./usr/share/doc/kindex/src/backup/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/src/encryption/README.md
@@ -120,6 +121,7 @@ places() {
             ./share/doc/kindex/deploy/CHANGELOG.md \
             ./share/doc/kindex/deploy/README.md \
             ./share/doc/kindex/deploy/berkeley-db.md \
+            ./share/doc/kindex/deploy/survive.md \
             ./share/doc/kindex/openapi.yaml \
             ./share/doc/kindex/src/backup/README.md \
             ./share/doc/kindex/src/encryption/README.md \
