@@ -183,6 +183,49 @@ static bool agree_on_archive(const struct options *options)
     return wrong == NULL;
 }
 
+static size_t row_named(const char *name)
+{
+    size_t row = 0;
+    while (strcmp(row_at(row)->name, name) != 0)
+        row++;
+    return row;
+}
+
+/* The name of an option that --ephemeral excludes, or NULL. As a flag,
+ * --ephemeral overrides the variable KINDEX_DATA, which images set. */
+static const char *ephemeral_conflict(const struct options *options)
+{
+    if (options->sources[row_named("data")] != FROM_DEFAULT &&
+        options->sources[row_named("data")] >=
+            options->sources[row_named("ephemeral")])
+        return "data";
+    return options->engine != NULL    ? "engine"
+           : options->archive != NULL ? "archive"
+           : options->follow != NULL  ? "follow"
+                                      : NULL;
+}
+
+/* Replaces the defaults of --data and --listen if --ephemeral is given. */
+static bool apply_ephemeral(struct options *options)
+{
+    const size_t listen = row_named("listen");
+    if (!options->ephemeral)
+        return true;
+    const char *conflict = ephemeral_conflict(options);
+    if (conflict != NULL) {
+        fprintf(stderr, "kindex: --ephemeral and --%s exclude each other\n",
+                conflict);
+        return false;
+    }
+    options->data = NULL;
+    options->texts[row_named("data")] = NULL;
+    options->sources[row_named("data")] = FROM_DEFAULT;
+    if (options->sources[listen] != FROM_DEFAULT)
+        return true;
+    options->listen = (struct addresses){.count = 0};
+    return set(options, listen, "127.0.0.1:0", FROM_DEFAULT);
+}
+
 bool options_read(struct options *options, int argc, char **argv)
 {
     const struct option_row *option;
@@ -193,5 +236,5 @@ bool options_read(struct options *options, int argc, char **argv)
             return false;
     return read_environment(options) && read_flags(options, argc, argv) &&
            agree_on_tls(options) && agree_on_engine(options) &&
-           agree_on_archive(options);
+           agree_on_archive(options) && apply_ephemeral(options);
 }

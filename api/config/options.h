@@ -46,7 +46,8 @@ enum {
 /* The effective settings, with sizes in bytes. Filled once at the start,
  * constant afterwards, so every thread may read them. */
 struct options {
-    const char *data;
+    const char *data; /* NULL with --ephemeral until its directory is created */
+    bool ephemeral;
     struct addresses listen;
     const char *tls_cert; /* NULL: plain HTTP */
     const char *tls_key;

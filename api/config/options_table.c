@@ -11,6 +11,11 @@ enum {
 static const struct option_row TABLE[] = {
     {"data", OPTION_TEXT, offsetof(struct options, data), "./kindex-data", 0, 0,
      "data directory; created if missing, with its parents"},
+    {"ephemeral", OPTION_FLAG, offsetof(struct options, ephemeral), "0", 0, 0,
+     "for tests: serve an empty store from a new directory in TMPDIR or /tmp, "
+     "which is removed when the server stops, on a free port of 127.0.0.1 "
+     "unless --listen is given; when ready, print one line of JSON: "
+     "{\"url\":..,\"pid\":..}"},
     {"engine", OPTION_TEXT, offsetof(struct options, engine), NULL, 0, 0,
      "experimental: keep the rows in a PostgreSQL database, "
      "postgresql://USER@HOST/DATABASE, instead of the data directory"},

@@ -3,6 +3,7 @@
 #include "server/greeting.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 /* The declaration waits until the index is ready, so that the look-up works. */
 static void print_commands(const char *url, const char *bearer)
@@ -20,10 +21,26 @@ static void print_commands(const char *url, const char *bearer)
     printf("curl%s '%s/list?prefix=people'\n\n", bearer, url);
 }
 
-void greeting_print(const struct service *service,
-                    const struct addresses *bound)
+static const char *scheme_of(const struct service *service)
 {
-    const char *scheme = service->keyring != NULL ? "https" : "http";
+    return service->keyring != NULL ? "https" : "http";
+}
+
+/* For programs: one line of JSON. */
+static void print_json(const struct service *service,
+                       const struct addresses *bound)
+{
+    char url[ADDRESS_URL_MAX];
+    address_url(&bound->all[0], scheme_of(service), url);
+    printf("{\"url\":\"%s\",\"pid\":%ld}\n", url, (long)getpid());
+    fflush(stdout);
+}
+
+/* For people. */
+static void print_text(const struct service *service,
+                       const struct addresses *bound)
+{
+    const char *scheme = scheme_of(service);
     char url[ADDRESS_URL_MAX];
     const char *file = service->options->token_file;
     bool standby = service->store == NULL;
@@ -51,4 +68,13 @@ void greeting_print(const struct service *service,
     printf("Deno.openKv(\"%s\") // DENO_KV_ACCESS_TOKEN=%s\n\n", url,
            tokens ? "$KINDEX_TOKEN" : "any");
     fflush(stdout);
+}
+
+void greeting_print(const struct service *service,
+                    const struct addresses *bound)
+{
+    if (service->options->ephemeral)
+        print_json(service, bound);
+    else
+        print_text(service, bound);
 }

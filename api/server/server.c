@@ -5,6 +5,7 @@
 #include "server/server.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,7 +34,11 @@
 #include "server/store_options.h"
 #include "net/connection.h"
 
-enum { LOOK_AT_STORE_MS = 500 };
+enum {
+    LOOK_AT_STORE_MS = 500,
+    EPHEMERAL_PATH_MAX = 1024,     /* bytes, with the NUL */
+    EPHEMERAL_DESCRIPTORS_MAX = 16 /* open at the same time to remove it */
+};
 
 struct server {
     struct options options; /* connections_max, or less if the system does not
@@ -45,6 +50,7 @@ struct server {
     struct loop *loops[LOOPS_MAX];
     size_t loop_count;
     struct standby standby;
+    char ephemeral[EPHEMERAL_PATH_MAX];   /* directory to remove; empty: none */
     const struct kx_object_store *bucket; /* of the archive; NULL: none */
     bool again;                           /* SERVER_AGAIN */
     bool fenced; /* again, because another node has the lease */
@@ -130,6 +136,49 @@ static bool start_visits(struct server *server)
     return service->keyring != NULL || report("cannot", "start TLS", why);
 }
 
+/* ---- The directory of --ephemeral ---------------------------------------- */
+
+/* Creates a new directory, which only this user can enter, and makes it that of
+ * the data. Signals are blocked since catch_signals, so none ends the process
+ * before remove_ephemeral. */
+static bool create_ephemeral(struct server *server)
+{
+    char path[EPHEMERAL_PATH_MAX];
+    const char *parent = getenv("TMPDIR");
+    if (!server->options.ephemeral)
+        return true;
+    if (parent == NULL || *parent == '\0')
+        parent = "/tmp";
+    if (snprintf(path, sizeof path, "%s/kindex-ephemeral-XXXXXX", parent) >=
+        (int)sizeof path)
+        return report("cannot use", "TMPDIR", strerror(ENAMETOOLONG));
+    if (mkdtemp(path) == NULL)
+        return report("cannot create a directory in", parent, strerror(errno));
+    memcpy(server->ephemeral, path, sizeof path);
+    server->options.data = server->ephemeral;
+    return true;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type,
+                      struct FTW *place)
+{
+    (void)status;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+/* Called after the store is closed, and also if it could not be opened. Links
+ * are removed, not followed. */
+static bool remove_ephemeral(const struct server *server)
+{
+    const char *path = server->ephemeral;
+    return *path == '\0' ||
+           nftw(path, remove_one, EPHEMERAL_DESCRIPTORS_MAX,
+                FTW_DEPTH | FTW_PHYS) == 0 ||
+           report("cannot remove", path, strerror(errno));
+}
+
 /* ---- Sockets, store and loops ------------------------------------------- */
 
 static bool open_sockets(struct server *server)
@@ -198,6 +247,13 @@ static bool is_closed(const struct options *options)
 static bool needs_token(const struct options *options)
 {
     return is_closed(options) && options->token_file == NULL;
+}
+
+/* False if there is no store yet: a new one has no tokens. */
+static bool may_have_tokens(const struct options *options)
+{
+    return options->engine != NULL ||
+           (!options->ephemeral && access(options->data, F_OK) == 0);
 }
 
 static bool complain_open(const struct options *options)
@@ -397,6 +453,13 @@ static bool serve(struct server *server)
     return good;
 }
 
+static bool serve_store(struct server *server)
+{
+    bool served =
+        create_ephemeral(server) && open_store(server) && serve(server);
+    return remove_ephemeral(server) && served;
+}
+
 /* Identifiers of requests begin anywhere; without the system's help, with the
  * time. */
 static void init_service(struct server *server)
@@ -429,8 +492,7 @@ int server_run(const struct options *options)
     init_service(&server);
     kx_log_level((enum kx_log_level)options->log_level);
     /* If there is no data directory, creates nothing, not even a token. */
-    if (needs_token(options) && options->engine == NULL &&
-        access(options->data, F_OK) != 0) {
+    if (needs_token(options) && !may_have_tokens(options)) {
         complain_open(options);
         return 1;
     }
@@ -441,8 +503,7 @@ int server_run(const struct options *options)
         !start_visits(&server))
         return 1;
     /* The port is bound first: if it is in use the data stay untouched. */
-    bool served =
-        open_sockets(&server) && open_store(&server) && serve(&server);
+    bool served = open_sockets(&server) && serve_store(&server);
     listen_sockets_close(&server.sockets);
     mhd_socket_stop();
     tls_keyring_close(server.service.keyring);
