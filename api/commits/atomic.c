@@ -1,4 +1,5 @@
-/* POST /atomic: checks and mutations, carried out together or not at all. */
+/* POST /atomic: checks, receipts of jobs that are done, and mutations, carried
+ * out together or not at all. */
 #include "commits/atomic.h"
 
 #include "rest/answer.h"
@@ -7,6 +8,7 @@
 #include "rest/entryjson.h"
 #include "commits/commit_handlers.h"
 #include "rest/query_params.h"
+#include "rest/receipt.h"
 #include "rest/refusal.h"
 
 enum { RESULTS_SLICE = 256 * 1024 /* bytes of results written in a turn */ };
@@ -56,17 +58,18 @@ static void add_result(const struct kx_result *result, struct kx_buffer *out)
     }
 }
 
-/* Appends the next results, one for each mutation: null if it asked for none.
- * Returns false if more are left for the next turn. */
-static bool add_results(const struct kx_commit *commit, size_t *next,
-                        struct kx_buffer *out)
+/* Appends the next results, one for each mutation but the `first` ones, which
+ * acknowledge jobs: null if the mutation asked for none. Returns false if more
+ * are left for the next turn. */
+static bool add_results(const struct kx_commit *commit, size_t first,
+                        size_t *next, struct kx_buffer *out)
 {
     size_t end = out->size + RESULTS_SLICE;
-    kx_add_text(out, *next == 0 ? ",\"results\":[" : "");
+    kx_add_text(out, *next == first ? ",\"results\":[" : "");
     while (*next < commit->mutation_count) {
         if (out->size >= end)
             return false;
-        kx_add_text(out, *next == 0 ? "" : ",");
+        kx_add_text(out, *next == first ? "" : ",");
         add_result(&commit->results[(*next)++], out);
     }
     kx_add_byte(out, ']');
@@ -87,7 +90,6 @@ static void begin_reply(const struct kx_commit *commit, struct reply *reply)
 void atomic_commit(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
-    size_t next = 0;
     if (!request_input(request, reply, read_request, NULL) ||
         !request_commit(request))
         return;
@@ -96,8 +98,10 @@ void atomic_commit(struct request *request, struct reply *reply)
         return;
     }
     begin_reply(commit, reply);
+    size_t first = receipt_acks(commit);
+    size_t next = first;
     if (commit->results != NULL)
-        while (!add_results(commit, &next, &reply->body))
+        while (!add_results(commit, first, &next, &reply->body))
             if (!request_turn(request))
                 return;
     kx_add_byte(&reply->body, '}');

@@ -12,8 +12,10 @@ struct atomic {
     size_t check_count;
     struct kx_mutation *mutations;
     size_t mutation_count;
-    bool dry;  /* compute the result, store nothing */
-    bool deep; /* the document is deeper than a value may be */
+    struct kx_mutation *acks; /* for atomic_read: the receipts in `ack` */
+    size_t ack_count;         /* mutations before all others that are acks */
+    bool dry;                 /* compute the result, store nothing */
+    bool deep;                /* the document is deeper than a value may be */
 };
 
 /* Reads the document, which body_document accepted. The caller sets memory and

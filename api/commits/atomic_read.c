@@ -2,14 +2,15 @@
  *
  * {"checks":[{"key":[...],"versionstamp":"..."},{"prefix":[...],"none":true}],
  * "mutations":[{"type":"set",
- * "key":[...],"value":...,"ttl":"5m"}], "dry":false}, with "expiresAt" for
- * "ttl". */
+ * "key":[...],"value":...,"ttl":"5m"}], "ack":["..."], "dry":false}, with
+ * "expiresAt" for "ttl". */
 #include <talloc.h>
 
 #include "commits/atomic.h"
 #include "rest/document.h"
 #include "rest/entryjson.h"
 #include "rest/key_text.h"
+#include "rest/receipt.h"
 #include "rest/ttl.h"
 
 static bool bad(struct input_error *error, const char *detail)
@@ -733,6 +734,41 @@ static bool read_mutations(void *target, struct kx_slice array,
     return true;
 }
 
+/* The jobs may be of several queues, which is why no queue is named. */
+static bool read_acks(void *target, struct kx_slice array,
+                      struct input_error *error)
+{
+    static const struct kx_job_change ANY_QUEUE = {.pause_ms = -1};
+    static const struct kx_mutation ACK = {.type = KX_ACK, .job = &ANY_QUEUE};
+    struct atomic *atomic = target;
+    return count_within(array, KX_MUTATIONS_MAX, &atomic->ack_count, error) &&
+           receipt_read_all(array, &ACK, atomic->memory, &atomic->acks, error);
+}
+
+/* Puts the acknowledgements before the other mutations, so that a commit can
+ * acknowledge a job and set its key again. */
+static bool join_acks(struct atomic *atomic, struct input_error *error)
+{
+    size_t acks = atomic->ack_count;
+    size_t count = acks + atomic->mutation_count;
+    if (acks == 0)
+        return true;
+    if (count > KX_MUTATIONS_MAX)
+        return input_error_set(error, PROBLEM_COMMIT_TOO_LARGE,
+                               "ack and mutations have %zu elements together; "
+                               "the limit is %d.",
+                               count, KX_MUTATIONS_MAX);
+    struct kx_mutation *joined = talloc_realloc(
+        atomic->memory, atomic->acks, struct kx_mutation, (unsigned)count);
+    if (joined == NULL)
+        return input_error_no_memory(error);
+    for (size_t i = 0; i < atomic->mutation_count; i++)
+        joined[acks + i] = atomic->mutations[i];
+    atomic->mutations = joined;
+    atomic->mutation_count = count;
+    return true;
+}
+
 static bool read_dry(void *target, struct kx_slice value,
                      struct input_error *error)
 {
@@ -743,6 +779,7 @@ static bool read_dry(void *target, struct kx_slice value,
 static const struct member DOCUMENT_MEMBERS[] = {
     {"checks", read_checks},
     {"mutations", read_mutations},
+    {"ack", read_acks},
     {"dry", read_dry},
     {NULL, NULL},
 };
@@ -752,5 +789,6 @@ bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
 {
     *atomic_out =
         (struct atomic){.memory = atomic_out->memory, .deep = atomic_out->deep};
-    return document_read(document, DOCUMENT_MEMBERS, atomic_out, error);
+    return document_read(document, DOCUMENT_MEMBERS, atomic_out, error) &&
+           join_acks(atomic_out, error);
 }

@@ -1,7 +1,6 @@
 /* POST /queues/{name}/claim: leases jobs that are due, and answers each with a
- * receipt: the versionstamp of the claim (8 bytes, big endian) and the encoded
- * key. The writer finds the jobs while it plans the commit, so no two claims
- * get the same job. */
+ * receipt. The writer finds the jobs while it plans the commit, so no two
+ * claims get the same job. */
 #include "queues/queue_handlers.h"
 
 #include <inttypes.h>
@@ -10,23 +9,9 @@
 
 #include "rest/answer.h"
 #include "rest/entryjson.h"
+#include "rest/receipt.h"
 #include "rest/refusal.h"
 #include "rest/selector.h"
-
-/* Appends the receipt of a claimed job, as base64url. */
-static void receipt_write(const struct kx_entry *job, struct kx_buffer *out)
-{
-    struct kx_buffer whole;
-    kx_buffer_init(&whole, out->owner);
-    for (int shift = 56; shift >= 0; shift -= 8)
-        kx_add_byte(&whole, (uint8_t)(job->job.claim >> shift));
-    kx_add_slice(&whole, job->key);
-    if (whole.failed)
-        out->failed = true;
-    else
-        kx_base64_write(kx_buffer_slice(&whole), out);
-    kx_buffer_free(&whole);
-}
 
 enum { CLAIM_LIMIT_DEFAULT = 1 /* jobs */ };
 

@@ -1,7 +1,5 @@
 /* POST /queues/{name}/ack, extend, release and fail: what becomes of claimed
- * jobs. All receipts of a request are carried out in one commit, or none.
- * claims.c describes a receipt. It is no secret: a client that uses one needs
- * the right to write its key. */
+ * jobs. All receipts of a request are carried out in one commit, or none. */
 #include "queues/queue_handlers.h"
 
 #include <stdio.h>
@@ -12,10 +10,9 @@
 #include "rest/document.h"
 #include "rest/entryjson.h"
 #include "rest/query_params.h"
+#include "rest/receipt.h"
 #include "rest/refusal.h"
 #include "rest/ttl.h"
-
-enum { CLAIM_SIZE = 8 /* bytes of the versionstamp in a receipt */ };
 
 /* The document being read. */
 struct job_changes {
@@ -81,47 +78,13 @@ static const struct member FAIL_MEMBERS[] = {
     {NULL, NULL},
 };
 
-/* The bytes lie in memory of the request. */
-static bool read_bytes(struct kx_slice bytes, struct kx_job_change *change,
-                       struct kx_slice *key_out, struct input_error *error)
-{
-    *key_out = kx_slice(NULL, 0);
-    if (bytes.size > CLAIM_SIZE)
-        *key_out = kx_slice(bytes.data + CLAIM_SIZE, bytes.size - CLAIM_SIZE);
-    if (key_out->size == 0 || kx_key_check(*key_out, NULL) != KX_OK)
-        return input_error_set(error, PROBLEM_BAD_VALUE,
-                               "The receipt was not made by this service.");
-    change->claim = 0;
-    for (size_t i = 0; i < CLAIM_SIZE; i++)
-        change->claim = change->claim << 8 | bytes.data[i];
-    return true;
-}
-
-static bool read_one(struct kx_slice value, const void *memory,
-                     struct kx_job_change *change, struct kx_slice *key_out,
-                     struct input_error *error)
-{
-    struct kx_buffer text;
-    struct kx_buffer bytes;
-    kx_buffer_init(&text, memory);
-    kx_buffer_init(&bytes, memory);
-    if (!document_text(value, &text, error))
-        return false;
-    if (!kx_base64_read(kx_buffer_slice(&text), &bytes))
-        bytes.size = 0;
-    if (bytes.failed)
-        return input_error_no_memory(error);
-    return read_bytes(kx_buffer_slice(&bytes), change, key_out, error);
-}
-
 /* Reads the receipts as mutations of the commit. */
-static bool receipt_read_all(const struct job_changes *asked,
-                             struct kx_commit *commit,
-                             struct input_error *error)
+static bool read_mutations(const struct job_changes *asked,
+                           struct kx_commit *commit, struct input_error *error)
 {
-    struct kx_json_iter iter;
-    struct kx_slice none;
-    struct kx_slice value;
+    const struct kx_mutation each = {.type = asked->type,
+                                     .job = &asked->change};
+    struct kx_mutation *mutations = NULL;
     size_t count = 0;
     if (!document_count(asked->receipts, &count, error))
         return false;
@@ -129,21 +92,9 @@ static bool receipt_read_all(const struct job_changes *asked,
         return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "A request takes from 1 to %d receipts.",
                                KX_MUTATIONS_MAX);
-    struct kx_mutation *mutations =
-        talloc_zero_array(asked->memory, struct kx_mutation, (unsigned)count);
-    struct kx_job_change *changes =
-        talloc_array(asked->memory, struct kx_job_change, (unsigned)count);
-    if (mutations == NULL || changes == NULL)
-        return input_error_no_memory(error);
-    kx_json_iterate(asked->receipts, &iter);
-    for (size_t i = 0; i < count && kx_json_next(&iter, &none, &value); i++) {
-        changes[i] = asked->change;
-        mutations[i].type = asked->type;
-        mutations[i].job = &changes[i];
-        if (!read_one(value, asked->memory, &changes[i], &mutations[i].key,
-                      error))
-            return input_error_in_element(error, i);
-    }
+    if (!receipt_read_all(asked->receipts, &each, asked->memory, &mutations,
+                          error))
+        return false;
     commit->mutations = mutations;
     commit->mutation_count = count;
     return true;
@@ -163,7 +114,7 @@ static bool read_changes(struct request *request, struct job_changes *changes,
                                "The member receipts is missing: the receipts "
                                "of the claimed jobs.");
     changes->change.queue = kx_buffer_slice(&name);
-    return receipt_read_all(changes, &request->commit, error) ||
+    return read_mutations(changes, &request->commit, error) ||
            input_error_in_member(error, "receipts");
 }
 

@@ -8,6 +8,7 @@
 #include "access/access.h"
 #include "rest/entryjson.h"
 #include "rest/indexjson.h"
+#include "rest/receipt.h"
 
 enum { RETRY_SECONDS_MAX = 60 };
 
@@ -126,12 +127,17 @@ static void member_checks(struct request *request, struct reply *reply)
     member_json(reply, "failedChecks", &list);
 }
 
-/* Adds the number of the mutation in the request. */
+/* Adds the number of the mutation in the request, or that of the receipt in the
+ * member `ack`. */
 static void member_mutation(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
-    if (commit->refusal.mutation < commit->mutation_count)
-        problem_member_number(reply, "mutation", commit->refusal.mutation);
+    size_t acks = receipt_acks(commit);
+    size_t place = commit->refusal.mutation;
+    if (place < acks)
+        problem_member_number(reply, "ack", place);
+    else if (place < commit->mutation_count)
+        problem_member_number(reply, "mutation", place - acks);
 }
 
 /* Adds the number of the mutation and its key, or for a patched range the key

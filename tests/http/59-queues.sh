@@ -192,6 +192,63 @@ answers 409 receipt-stale POST /queues/work_due/ack "{\"receipts\":$late}"
 field '.detail | contains("lease has run out")' true
 is 'of b' "$(claims work_due 'prefix=b&limit=3')" 'b2 b3 b1'
 
+test_case 'a commit acknowledges jobs together with their results, or does neither'
+put mail/once '{"due":0}'
+put mail/again '{"due":0,"runs":1}'
+put work/once '{"kind":"z","due":0}'
+is 'of mail' "$(claims mail_due limit=10)" 'again once'
+both=$(receipts)
+is 'of work' "$(claims work_due 'prefix=z')" once
+later=$(receipts)
+change work_due extend "$later" '"lease":"1h"'
+expect 200
+all=$(jq -c --argjson w "$later" '. + $w' <<<"$both")
+mutations='[{"type":"set","key":["done"],"value":1},{"type":"set","key":["mail","again"],"value":{"due":"2999-01-01T00:00:00Z","runs":2},"return":"new"}]'
+answers 409 check-failed POST /atomic "{\"checks\":[{\"key\":[\"done\"],\"exists\":true}],\"ack\":$all,\"mutations\":$mutations}"
+answers 409 receipt-stale POST /atomic "{\"mutations\":$mutations,\"ack\":$(jq -c --argjson l "$late" '. + $l' <<<"$all")}"
+field '[.ack, .mutation, .key]' '[3,null,["work","b1"]]'
+answers 409 type-mismatch POST /atomic "{\"ack\":$all,\"mutations\":[{\"type\":\"set\",\"key\":[\"done\"],\"value\":1},{\"type\":\"sum\",\"key\":[\"mail\",\"c\"],\"value\":1}]}"
+field '[.ack, .mutation]' '[null,1]'
+request POST /atomic "{\"ack\":$all,\"mutations\":$mutations,\"dry\":true}"
+expect 200
+request GET /kv/done
+expect 404
+gives .leased 1 GET /queues/work_due
+request POST /atomic "{\"mutations\":$mutations,\"ack\":$all}"
+expect 200
+field '[.results[] | .value?]' '[null,{"due":"2999-01-01T00:00:00Z","runs":2}]'
+for key in mail/once work/once; do
+    request GET "/kv/$key"
+    expect 404
+done
+gives .runs 2 GET /kv/mail/again
+gives . 1 GET /kv/done
+answers 409 receipt-stale POST /atomic "{\"ack\":$all}"
+field .ack 0
+request POST /atomic '{"ack":[]}'
+expect 200
+
+test_case 'a commit with an Idempotency-Key acknowledges once'
+put mail/once '{"due":0}'
+is 'claimed' "$(claims mail_due limit=10)" once
+once=$(receipts)
+for try in first repeated; do
+    request POST /atomic "{\"ack\":$once,\"mutations\":[{\"type\":\"sum\",\"key\":[\"runs\"],\"value\":1,\"return\":\"new\"}]}" -H 'Idempotency-Key: "once"'
+    is "the $try status" "$status" 200
+    field '[.results[].value]' '[1]'
+done
+
+test_case 'a commit refuses malformed receipts, and more than its limit'
+answers 400 bad-value POST /atomic '{"ack":["AAAA"]}'
+field .pointer /ack/0
+answers 400 bad-request POST /atomic '{"ack":"AAAA"}'
+field .pointer /ack
+many=$(jq -nc --argjson l "$late" '[range(600) | $l[0]]')
+deletes=$(jq -nc '[range(401) | {type: "delete", key: ["n", .]}]')
+answers 413 commit-too-large POST /atomic "{\"ack\":$many,\"mutations\":$deletes}"
+field '.detail | contains("1001")' true
+answers 409 receipt-stale POST /atomic "{\"ack\":$many}"
+
 test_case 'receipts and queues that are not are refused'
 answers 404 queue-not-found POST /queues/nothing/claim
 answers 404 queue-not-found POST /queues/dead_by_n/claim

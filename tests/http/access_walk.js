@@ -250,6 +250,12 @@ for (const [name, source] of [["qa", ["a", "q"]], ["qb", ["b"]], ["qx", null]]) 
       row(`${action}Jobs`, "POST", `${at}/${action}`, { route: "write", needs: [["write", key]], ok: there(409),
         body: JSON.stringify({ receipts: [receipt(key)] }) });
 }
+// Receipts in /atomic name no queue; a dry run would tell whether there is a job.
+for (const key of [["a", "q", "none"], ["b", "none"]])
+  for (const dry of [false, true])
+    row("commitAtomic", "POST", "/atomic", { route: "write", ok: 409,
+      needs: dry ? [["write", key], ["read", key]] : [["write", key]],
+      body: JSON.stringify({ ack: [receipt(key)], dry }) });
 row("listQueues", "GET", "/queues", { route: "list", ok: 200 });
 // Dead jobs are moved without further rights, so the declaration needs them.
 for (const dead of [["a", "dead"], ["b", "dead"]])
