@@ -20,6 +20,9 @@ static struct kx_slice padded(const char *text, size_t size)
     return kx_slice(body, size);
 }
 
+/* Of the entry ["p","q"], which is not claimed. */
+#define RECEIPTS "{\"receipts\":[\"AAAAAAAAAAECcAACcQA\"]}"
+
 static const struct {
     enum method method;
     const char *target;
@@ -67,6 +70,11 @@ static const struct {
      "\"perSecond\":9"},
     {METHOD_POST, "/indexes/none/throttle", "{\"perSecond\":9}", 404,
      "index-not-found"},
+    {METHOD_POST, "/queues/i/ack", RECEIPTS, 404, "queue-not-found"},
+    {METHOD_POST, "/queues/i/extend", RECEIPTS, 404, "queue-not-found"},
+    {METHOD_POST, "/queues/i/release", RECEIPTS, 404, "queue-not-found"},
+    {METHOD_POST, "/queues/i/fail", RECEIPTS, 404, "queue-not-found"},
+    {METHOD_POST, "/queues/i/fail", "{\"receipts\":[]}", 400, "from 1 to"},
     {METHOD_POST, "/v2/atomic_write", "x", 400, "not a valid"},
     {METHOD_POST, "/tokens", "{\"name\":\"t\",\"grants\":[]}", 400,
      "bad-request"},
