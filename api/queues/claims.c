@@ -96,6 +96,21 @@ static void answer_claim(const struct kx_commit *commit, struct reply *reply)
     kx_add_byte(&reply->body, '}');
 }
 
+/* A queue can have more leading values without a job that is due than the
+ * budget of one commit passes over, so continues until a job is found or all
+ * values are passed. Returns as request_commit. */
+static bool commit_claim(struct request *request, struct kx_mutation *mutation)
+{
+    const struct kx_commit *commit = &request->commit;
+    bool done = request_commit(request);
+    while (done && commit->status == KX_OK && commit->in_range == 0 &&
+           commit->more && commit->last.size > 0) {
+        mutation->after = commit->last;
+        done = request_commit(request);
+    }
+    return done;
+}
+
 void queue_claim(struct request *request, struct reply *reply)
 {
     struct kx_commit *commit = &request->commit;
@@ -117,7 +132,7 @@ void queue_claim(struct request *request, struct reply *reply)
     commit->command.kind = KX_WRITE;
     commit->mutations = &claim->mutation;
     commit->mutation_count = 1;
-    if (!request_commit(request))
+    if (!commit_claim(request, &claim->mutation))
         return;
     if (commit->status == KX_OK)
         answer_claim(commit, reply);

@@ -111,8 +111,9 @@ enum kx_mutation_type {
                       * several index entries in it is changed at the first. */
     KX_CLAIM /* leases the jobs of a range of the queue `by` that are due
               * when the commit is planned, at most `limit`, and returns
-              * them in kx_commit.jobs. `returns` and `after` are not
-              * used. */
+              * them in kx_commit.jobs. If the budget ends before a job is
+              * found, the next commit must continue `after` kx_commit.last;
+              * otherwise no claim gets past it. `returns` is not used. */
 };
 
 /* A change of a job by the receipt of its claim. The commit is refused with

@@ -357,7 +357,8 @@ static enum kx_status check_range(struct plan *plan,
     return refuse_range(plan->commit, index);
 }
 
-/* Makes the list of claimed jobs. status: of the look-up of the queue. */
+/* Makes the list of claimed jobs, also for a commit that continues one that
+ * has found none. status: of the look-up of the queue. */
 static enum kx_status begin_claim(struct plan *plan,
                                   const struct kx_mutation *mutation,
                                   enum kx_status status,
@@ -370,7 +371,9 @@ static enum kx_status begin_claim(struct plan *plan,
     if (status != KX_OK)
         return status;
     plan_refusal(plan)->by = NULL;
+    plan_results_drop(commit);
     commit->in_range = 0;
+    commit->more = false;
     commit->jobs = talloc_array(commit->memory, struct kx_entry,
                                 (unsigned)mutation->limit);
     return commit->jobs == NULL ? KX_NO_MEMORY : KX_OK;

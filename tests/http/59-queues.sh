@@ -249,6 +249,16 @@ answers 413 commit-too-large POST /atomic "{\"ack\":$many,\"mutations\":$deletes
 field '.detail | contains("1001")' true
 answers 409 receipt-stale POST /atomic "{\"ack\":$many}"
 
+test_case 'a claim passes over more leading values without due jobs than one commit can'
+request POST /indexes '{"name":"many_due","prefix":["many"],"fields":["/kind","/due"],"queue":{}}' -H 'Prefer: wait=30'
+seq 120000 299999 | sed 's/.*/{"key":["many",&],"value":{"kind":"a&","due":"2999-01-01T00:00:00Z"}}/' >"$work/many"
+request POST /bulk "@$work/many" -H 'Content-Type: application/x-ndjson'
+expect 200
+put many/last '{"kind":"z"}'
+is 'the job behind them' "$(claims many_due)" last
+is 'no other' "$(claims many_due)" ''
+field .more false
+
 test_case 'receipts and queues that are not are refused'
 answers 404 queue-not-found POST /queues/nothing/claim
 answers 404 queue-not-found POST /queues/dead_by_n/claim
