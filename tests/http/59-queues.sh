@@ -193,6 +193,7 @@ field '.detail | contains("lease has run out")' true
 is 'of b' "$(claims work_due 'prefix=b&limit=3')" 'b2 b3 b1'
 
 test_case 'a commit acknowledges jobs together with their results, or does neither'
+until_field .leased 0 GET /queues/work_due
 put mail/once '{"due":0}'
 put mail/again '{"due":0,"runs":1}'
 put work/once '{"kind":"z","due":0}'
