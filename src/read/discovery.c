@@ -887,7 +887,7 @@ static void vote(struct trial *trial, size_t position,
         if (trial->tally_count == TALLIES_MAX)
             return;
         *tally = (struct field_votes){.position = position, .field = *field};
-        if (!kx_slice_copy(trial->candidate, field->path, &tally->field.path))
+        if (!kx_slice_copy(trial, field->path, &tally->field.path))
             return;
         trial->tally_count++;
     }
@@ -1018,6 +1018,9 @@ static bool choose_fields(struct trial *trial)
             bits += evidence(trial, best);
         has_each |= best->field.each;
         candidate->fields[i] = best->field;
+        if (!kx_slice_copy(candidate, best->field.path,
+                           &candidate->fields[i].path))
+            return false;
     }
     return bits >= KX_DISCOVER_EVIDENCE;
 }
