@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/commands/cli_commands.h"
+#include "config/flags.h"
 #include "config/options.h"
 #include "http/problem.h"
 #include "server/routes.h"
@@ -70,6 +71,41 @@ static const char *command_name(const char *word)
     return word;
 }
 
+/* The number of words before the command: --url with its value. */
+static int count_leading(int argc, char **argv)
+{
+    const struct flag url = {.name = "url", .value = true};
+    struct flag_reader reader = {
+        .flags = &url, .count = 1, .argc = argc, .argv = argv};
+    int leading = 0;
+    while (leading < argc && argv[leading][0] == '-') {
+        enum flag_kind found = flags_next(&reader);
+        if (found == FLAG_BARE)
+            return argc;
+        if (found != FLAG_OPTION)
+            break;
+        leading = reader.at;
+    }
+    return leading;
+}
+
+/* Moves --url after the words of the command, and returns argc. If words of
+ * the command are missing, drops --url and returns how many there are. */
+static int move_url(int argc, char **argv)
+{
+    const int leading = count_leading(argc, argv);
+    const int rest = argc - leading;
+    const bool group = rest > 0 && cli_is_group(cli_commands(), argv[leading]);
+    const int wanted = group ? 2 : 1;
+    const int words = rest < wanted ? rest : wanted;
+    for (int word = 0; word < words; word++) {
+        char *moved = argv[leading + word];
+        memmove(&argv[word + 1], &argv[word], (size_t)leading * sizeof *argv);
+        argv[word] = moved;
+    }
+    return words < wanted ? words : argc;
+}
+
 /* Help also works for the first of two words: index --help. */
 static void resolve_aliases(int argc, char **argv)
 {
@@ -112,6 +148,7 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* such a write fails, with EFBIG */
     argv += argc > 0;
     argc -= argc > 0;
+    argc = move_url(argc, argv);
     resolve_aliases(argc, argv);
     if (argc > 0 && strcmp(argv[0], "serve") == 0) {
         status = serve(argc, argv);

@@ -155,7 +155,8 @@ static void cli_help_print_all(const struct cli_table *table)
     puts(
         "\n"
         "kindex help COMMAND describes a command. Commands that need a server\n"
-        "use the one at --url, or KINDEX_URL (http://127.0.0.1:4512).\n"
+        "use the one at --url, which may also come before the command, or\n"
+        "KINDEX_URL (http://127.0.0.1:4512).\n"
         "Exit status: 0 done, 1 error, 2 usage error, 3 not found, 4 conflict\n"
         "or failed condition, 5 server not available, 130 import or export\n"
         "interrupted.");

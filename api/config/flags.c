@@ -2,6 +2,7 @@
  */
 #include "config/flags.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,6 +81,14 @@ static enum flag_kind take_letter(struct flag_reader *reader)
     return FLAG_UNKNOWN;
 }
 
+/* True for a word of letters of options. After an argument a word such as -3 is
+ * an argument, too: no option has a digit as its letter. */
+static bool has_letters(const struct flag_reader *reader, const char *word)
+{
+    return word[0] == '-' && word[1] != '\0' &&
+           !(reader->after_word && isdigit((unsigned char)word[1]));
+}
+
 enum flag_kind flags_next(struct flag_reader *reader)
 {
     reader->value = NULL;
@@ -95,9 +104,10 @@ enum flag_kind flags_next(struct flag_reader *reader)
     if (!reader->ended && strncmp(word, "--", 2) == 0)
         return take_name(reader, word);
     reader->letters = word + 1;
-    if (!reader->ended && word[0] == '-' && word[1] != '\0')
+    if (!reader->ended && has_letters(reader, word))
         return take_letter(reader);
     reader->letters = NULL;
     reader->value = word;
+    reader->after_word = true;
     return FLAG_WORD;
 }

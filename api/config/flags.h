@@ -1,7 +1,8 @@
 /* Reads the options of a command line: --name VALUE, --name=VALUE, -n VALUE,
  * -nVALUE, several letters in one word (-rk). Names are not abbreviated,
  * because a later option could make an abbreviation ambiguous. Words after "--"
- * are not options. */
+ * are not options. After the first argument a word that begins with - and a
+ * digit is an argument, too. */
 #ifndef API_FLAGS_H
 #define API_FLAGS_H
 
@@ -32,8 +33,9 @@ struct flag_reader {
     size_t count;
     int argc;
     char **argv;
-    int at;        /* index in argv of the next word */
-    bool ended;    /* by "--" */
+    int at;     /* index in argv of the next word */
+    bool ended; /* by "--" */
+    bool after_word;
     char *letters; /* the remainder of a word of letters; NULL: none */
     size_t which;  /* of flags */
     char *value;

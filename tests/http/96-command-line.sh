@@ -137,7 +137,7 @@ kindex sum n/visits
 prints 1
 kindex sum n/visits 41 --ttl 1h --ttl-of new
 prints 42
-kindex sum --min 0 -- n/visits -40
+kindex sum n/visits -40 --min 0
 prints 2
 kindex sum --min 0 -- n/visits -40
 ends 4
@@ -216,6 +216,11 @@ test_case 'kindex del deletes keys and whole prefixes'
 kindex del n
 ends 0
 answers 404 GET /kv/n
+kindex del --prefix v --dry-run
+ends 0
+prints '4 would be deleted'
+kindex count
+prints 7
 kindex del --prefix v
 ends 0
 prints '4 deleted'
@@ -223,6 +228,12 @@ kindex count
 prints 3
 kindex del
 ends 2
+complains 'a key, --prefix or --index is missing'
+kindex del users/ada --dry-run
+ends 2
+complains '--dry-run needs --prefix or --index'
+kindex get users/ada
+ends 0
 
 test_case 'kindex patch changes all entries of a range or an index, and del removes them'
 for n in 0 1 2; do
@@ -250,6 +261,8 @@ for wrong in '--prefix many many/=1 {}' '--prefix many {} --if-absent' 'many/=1 
     kindex patch $wrong
     ends 2
 done
+kindex del --index by_n --prefix =11 --dry-run -o json
+prints '{"deleted":1}'
 kindex del --index by_n --prefix =11
 prints '1 deleted'
 kindex del --index by_n --start =0 --if-match 00000000000000010000
@@ -275,6 +288,58 @@ is values "$(jq -c .value "$work/out" | LC_ALL=C sort | uniq -c | tr -s ' ')" ' 
  1000 {"n":2}'
 kindex del --prefix many
 prints '1500 deleted'
+
+test_case 'a word of - and a digit that follows an argument is an argument, and not an option'
+kindex sum n/negative -3
+prints -3
+kindex sum n/negative -0.5
+prints -3.5
+kindex sum n/negative -1e1
+prints -13.5
+kindex set n/negative -7
+ends 0
+kindex get n/negative
+prints -7
+kindex sum n/negative -3x
+ends 2
+complains 'value is not a number: -3x'
+kindex ls -3
+ends 2
+complains 'unknown option -3'
+kindex sum n/negative -x
+ends 2
+complains 'unknown option -x (put an argument that begins with - after --)'
+kindex del n/negative
+
+test_case '--url may come before the command, of one word or two'
+elsewhere=http://127.0.0.1:1
+KINDEX_URL=$elsewhere kindex --url "$url" get users/ada
+ends 0
+KINDEX_URL=$elsewhere kindex "--url=$url" index ls -o json
+ends 0
+KINDEX_URL=$elsewhere kindex --url "$url" sum -- n/negative -3
+prints -3
+KINDEX_URL=$elsewhere kindex --url "$url" del n/negative
+ends 0
+kindex --url "$elsewhere" get users/ada
+ends 5
+kindex --url "$elsewhere" get users/ada --url "$url"
+ends 0
+for incomplete in --url "--url $url"; do
+    # shellcheck disable=SC2086
+    kindex $incomplete
+    ends 2
+    complains 'a command is missing'
+done
+kindex --url "$url" --token x ls
+ends 2
+complains '--token comes after the command'
+kindex --url "$url" index
+ends 2
+complains 'a command of index is missing'
+kindex --url "$url" swim
+ends 2
+complains 'unknown command swim'
 
 test_case 'kindex prints letters beyond ASCII as they are, and escaped for programs'
 kindex set 'städte/日本' 1
@@ -622,7 +687,7 @@ complains 'cannot be made'
 kindex ls -zk
 ends 2
 complains 'unknown option -z '
-kindex set n -5
+kindex set n -x
 complains 'after --'
 kindex set n -- -5
 ends 0

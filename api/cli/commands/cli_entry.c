@@ -272,6 +272,14 @@ static int change_range(struct cli *cli, struct cli_call call, const char *done)
     return status;
 }
 
+/* Complains of a command without a range that has no key, or has --dry-run. */
+static int range_missing(struct cli *cli)
+{
+    return cli_misuse(cli, cli->count == 0
+                               ? "a key, --prefix or --index is missing"
+                               : "--dry-run needs --prefix or --index");
+}
+
 static int patch_range(struct cli *cli, const char *type)
 {
     struct kx_buffer body;
@@ -296,9 +304,7 @@ int cli_patch(struct cli *cli)
     if (cli_names_range(cli))
         return patch_range(cli, type);
     if (cli->count == 0 || cli->dry_run)
-        return cli_misuse(cli, cli->count == 0
-                                   ? "a key, --prefix or --index is missing"
-                                   : "--dry-run needs --prefix or --index");
+        return range_missing(cli);
     return write_value(cli, "PATCH", type, &reply);
 }
 
@@ -360,8 +366,8 @@ int cli_del(struct cli *cli)
     if (range && (cli->count > 0 || cli->if_match != NULL))
         return cli_misuse(cli, "--prefix, --start, --end and --index exclude "
                                "keys and --if-match");
-    if (!range && cli->count == 0)
-        return cli_misuse(cli, "a key, --prefix or --index is missing");
+    if (!range && (cli->count == 0 || cli->dry_run))
+        return range_missing(cli);
     return range ? change_range(cli, call, "deleted") : del_keys(cli);
 }
 
