@@ -207,7 +207,8 @@ static enum kx_status fetch_tail(const struct archive_follow *follow,
                                  const char *to, struct kx_fault *fault)
 {
     char path[ARCHIVE_PATH];
-    uint64_t has, archived;
+    uint64_t has;
+    uint64_t archived = 0;
     archive_tail_path(follow->timeline, follow->reader.at.file, path);
     enum kx_status status = file_measure(to, &has, fault);
     if (status == KX_OK || status == KX_ABSENT)

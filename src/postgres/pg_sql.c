@@ -56,8 +56,8 @@ static const char *const TEXTS[PG_STATEMENTS] = {
                 "(SELECT v FROM catalog WHERE " FACTS ")))",
     [PG_TRIM] = "DELETE FROM log WHERE batch = $1::int8",
     [PG_WHERE] = "SELECT epoch, batch FROM state",
-    [PG_RECENT] = "SELECT 1 / (CASE WHEN epoch >= $1::int8 THEN 1 ELSE 0 END) "
-                  "FROM meta",
+    [PG_RECENT] =
+        "SELECT 1 / (CASE WHEN epoch < $1::int8 THEN 0 ELSE 1 END) FROM meta",
 };
 
 #define COLUMNS                                                                \

@@ -205,8 +205,9 @@ static size_t nodes_in(const struct node *node)
 {
     const struct node *child;
     size_t count = 1;
-    LIST_FOREACH(child, &node->children, link)
+    LIST_FOREACH(child, &node->children, link) {
         count += nodes_in(child);
+    }
     return count;
 }
 
@@ -316,8 +317,9 @@ static void collect(struct survey *survey, const struct node *node)
         group->under = node->under;
         survey->found[survey->found_count++] = group;
     }
-    LIST_FOREACH(child, &node->children, link)
+    LIST_FOREACH(child, &node->children, link) {
         collect(survey, child);
+    }
 }
 
 static int larger_first(const void *a, const void *b)

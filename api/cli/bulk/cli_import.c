@@ -505,24 +505,23 @@ static int open_input(const char *path)
 }
 
 /* Imports the store of --from. */
-static int import_store(struct importing *importing)
+static int import_store(struct importing *importing, struct cli_sqlite *store)
 {
     struct cli *cli = importing->cli;
-    struct cli_sqlite store;
-    importing->store = &store;
+    importing->store = store;
     cli_lines_begin(&importing->lines, -1, cli->memory);
     importing->lines.read = cli_sqlite_reader.read;
-    importing->lines.store = &store;
+    importing->lines.store = store;
     int status = CLI_ERROR;
-    if (cli_sqlite_reader.open(&store, cli->from, cli->memory)) {
-        store.batch = cli->batch;
-        store.prefix_size = importing->prefix_size;
+    if (cli_sqlite_reader.open(store, cli->from, cli->memory)) {
+        store->batch = cli->batch;
+        store->prefix_size = importing->prefix_size;
         cli->jobs = STORE_JOBS;
         status = import_all(importing);
-        if (status == CLI_OK && store.left_out > 0)
+        if (status == CLI_OK && store->left_out > 0)
             status = CLI_ERROR;
     }
-    cli_sqlite_reader.close(&store);
+    cli_sqlite_reader.close(store);
     return status;
 }
 
@@ -549,6 +548,7 @@ static bool options_fit(const struct cli *cli)
 
 int cli_import(struct cli *cli)
 {
+    struct cli_sqlite store;
     struct importing importing = {.cli = cli,
                                   .rules = {.deno = cli->deno},
                                   .place = {.hash = KX_HASH_START}};
@@ -557,8 +557,8 @@ int cli_import(struct cli *cli)
                                "and --state");
     if (!read_keys(&importing))
         return CLI_MISUSE;
-    int status =
-        cli->from != NULL ? import_store(&importing) : import_lines(&importing);
+    int status = cli->from != NULL ? import_store(&importing, &store)
+                                   : import_lines(&importing);
     cli_key_set_end(&importing.keys);
     return status;
 }
