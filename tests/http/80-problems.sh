@@ -56,7 +56,7 @@ gives '[.detail, has("allowed")]' '["The parameter \"dry\" is unknown here.",tru
 test_case 'a problem proposes the nearest name, if there is one near'
 gives '[.parameter, .didYouMean]' '["tll","ttl"]' PUT '/kv/a?tll=1s' 1
 answers 400 unknown-member POST /atomic '{"mutation":[]}'
-field '[.pointer, .didYouMean, .allowed]' '["/mutation","mutations",["checks","mutations","dry"]]'
+field '[.pointer, .didYouMean, .allowed]' '["/mutation","mutations",["checks","mutations","ack","dry"]]'
 gives '.didYouMean' null POST /atomic '{"sandwich":[]}'
 
 test_case 'a mutation, a check and a range with a misspelt member get the right name'

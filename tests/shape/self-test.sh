@@ -93,7 +93,7 @@ END
 planted sizes "lines of functions" "planted has 61 lines" \
     <<<'body 58 >src/planted.c'
 planted sizes "lines of functions" "" \
-    <<<'for n in {1..2000}; do body 20; done >src/planted.c'
+    <<<'for n in {1..3000}; do body 20; done >src/planted.c'
 planted sizes "functions with more than 5" planted \
     <<<'echo "int planted(int a, int b, int c, int d, int (*e)(int, int), int f) {}" >api/planted.c'
 planted sizes "nesting" planted \

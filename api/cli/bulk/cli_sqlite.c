@@ -381,6 +381,7 @@ static void close_file(struct cli_sqlite *file)
 {
     sqlite3_finalize(file->rows);
     sqlite3_close(file->database);
+    HASH_CLEAR(hh, file->parts);
     talloc_free(file->memory);
 }
 
