@@ -12,19 +12,9 @@ cd "$(dirname "$0")/../.." || exit
 build=${BUILD:-build}
 ${MAKE:-make} -s --no-print-directory "$build/kindex" || exit
 work=$(mktemp -d)
-trap leave EXIT
-
-leave() {
-    kill "$server"
-    wait "$server"
-    rm -rf "$work"
-} 2>/dev/null
-
-${PROGRAM:-$build/kindex} serve --data "$work/data" --listen 127.0.0.1:0 \
-    --body-max 64M --port-file "$work/port" >"$work/out" 2>"$work/log" &
-server=$!
-until [ -s "$work/port" ]; do sleep 0.05; done
-url=http://127.0.0.1:$(cat "$work/port")
+trap 'server_end TERM; rm -rf "$work"' EXIT
+. tests/bench/serve.sh
+server_begin "${PROGRAM:-$build/kindex}" --body-max 64M
 
 # send METHOD PATH: sends $work/body; prints status, code and milliseconds of the answer
 send() {

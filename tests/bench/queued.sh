@@ -15,21 +15,10 @@ build=${BUILD:-build}
 cache=64 bodies=256
 ${MAKE:-make} -s --no-print-directory "$build/kindex" "$build/bench/queued" || exit
 work=$(mktemp -d)
-trap leave EXIT
-
-leave() {
-    kill "$server"
-    wait "$server"
-    rm -rf "$work"
-} 2>/dev/null
-
-${PROGRAM:-$build/kindex} serve --data "$work/data" --listen 127.0.0.1:0 \
-    --cache ${cache}M --bodies-max ${bodies}M --port-file "$work/port" \
-    >"$work/out" 2>"$work/log" &
-server=$!
-until [ -s "$work/port" ]; do sleep 0.05; done
+trap 'server_end TERM; rm -rf "$work"' EXIT
+. tests/bench/serve.sh
+server_begin "${PROGRAM:-$build/kindex}" --cache ${cache}M --bodies-max ${bodies}M
 port=$(cat "$work/port")
-url=http://127.0.0.1:$port
 
 send() { curl --silent --show-error --fail --output "$work/null" "$@"; }
 
