@@ -5,7 +5,7 @@
 start_server
 
 mail='{"name":"mail_due","prefix":["mail"],"fields":["/due"],"queue":{"lease":"60s","retries":["1h"],"dead":["dead","mail"]}}'
-kinds='{"name":"work_due","prefix":["work"],"fields":["/kind","/due"],"queue":{"lease":"300ms"}}'
+kinds='{"name":"task_due","prefix":["tasks"],"fields":["/kind","/due"],"queue":{"lease":"300ms"}}'
 
 put() { # KEY VALUE
     request PUT "/kv/$1" "$2"
@@ -166,59 +166,59 @@ is 'a write makes it due' "$(claims mail_due)" g
 field '.jobs[0].attempts' 1
 
 test_case 'a queue without a prefix for dead jobs keeps them'
-put work/x '{"kind":"a"}'
-is 'claimed' "$(claims work_due)" x
-change work_due fail "$(receipts)" '"error":"gone"'
+put tasks/x '{"kind":"a"}'
+is 'claimed' "$(claims task_due)" x
+change task_due fail "$(receipts)" '"error":"gone"'
 expect 200
-gives '[.due, .dead]' '[0,1]' GET /queues/work_due
-request DELETE /kv/work/x
+gives '[.due, .dead]' '[0,1]' GET /queues/task_due
+request DELETE /kv/tasks/x
 
 test_case 'with a leading field there is a queue for each value, which is folded as declared'
 for n in 1 2 3; do
-    put work/$n '{"kind":"a"}'
-    put work/later-$n '{"kind":"a","due":"2999-01-01T00:00:00Z"}'
-    put work/b$n '{"kind":"b"}'
+    put tasks/$n '{"kind":"a"}'
+    put tasks/later-$n '{"kind":"a","due":"2999-01-01T00:00:00Z"}'
+    put tasks/b$n '{"kind":"b"}'
 done
-put work/none '{}'
-is 'of b' "$(claims work_due 'prefix=b&limit=2')" 'b1 b2'
-is 'of all' "$(claims work_due limit=10)" '1 2 3 b3'
-is 'of none' "$(claims work_due prefix=c)" ''
+put tasks/none '{}'
+is 'of b' "$(claims task_due 'prefix=b&limit=2')" 'b1 b2'
+is 'of all' "$(claims task_due limit=10)" '1 2 3 b3'
+is 'of none' "$(claims task_due prefix=c)" ''
 
 test_case 'a lease that runs out makes the job due again, and a late receipt is refused'
-until_field '.jobs[0].attempts' 2 POST '/queues/work_due/claim?prefix=b'
+until_field '.jobs[0].attempts' 2 POST '/queues/task_due/claim?prefix=b'
 late=$(receipts)
-until_field .leased 0 GET /queues/work_due
-answers 409 receipt-stale POST /queues/work_due/ack "{\"receipts\":$late}"
+until_field .leased 0 GET /queues/task_due
+answers 409 receipt-stale POST /queues/task_due/ack "{\"receipts\":$late}"
 field '.detail | contains("lease has run out")' true
-is 'of b' "$(claims work_due 'prefix=b&limit=3')" 'b2 b3 b1'
+is 'of b' "$(claims task_due 'prefix=b&limit=3')" 'b2 b3 b1'
 
 test_case 'a commit acknowledges jobs together with their results, or does neither'
-until_field .leased 0 GET /queues/work_due
+until_field .leased 0 GET /queues/task_due
 put mail/once '{"due":0}'
 put mail/again '{"due":0,"runs":1}'
-put work/once '{"kind":"z","due":0}'
+put tasks/once '{"kind":"z","due":0}'
 is 'of mail' "$(claims mail_due limit=10)" 'again once'
 both=$(receipts)
-is 'of work' "$(claims work_due 'prefix=z')" once
+is 'of tasks' "$(claims task_due 'prefix=z')" once
 later=$(receipts)
-change work_due extend "$later" '"lease":"1h"'
+change task_due extend "$later" '"lease":"1h"'
 expect 200
 all=$(jq -c --argjson w "$later" '. + $w' <<<"$both")
 mutations='[{"type":"set","key":["done"],"value":1},{"type":"set","key":["mail","again"],"value":{"due":"2999-01-01T00:00:00Z","runs":2},"return":"new"}]'
 answers 409 check-failed POST /atomic "{\"checks\":[{\"key\":[\"done\"],\"exists\":true}],\"ack\":$all,\"mutations\":$mutations}"
 answers 409 receipt-stale POST /atomic "{\"mutations\":$mutations,\"ack\":$(jq -c --argjson l "$late" '. + $l' <<<"$all")}"
-field '[.ack, .mutation, .key]' '[3,null,["work","b1"]]'
+field '[.ack, .mutation, .key]' '[3,null,["tasks","b1"]]'
 answers 409 type-mismatch POST /atomic "{\"ack\":$all,\"mutations\":[{\"type\":\"set\",\"key\":[\"done\"],\"value\":1},{\"type\":\"sum\",\"key\":[\"mail\",\"c\"],\"value\":1}]}"
 field '[.ack, .mutation]' '[null,1]'
 request POST /atomic "{\"ack\":$all,\"mutations\":$mutations,\"dry\":true}"
 expect 200
 request GET /kv/done
 expect 404
-gives .leased 1 GET /queues/work_due
+gives .leased 1 GET /queues/task_due
 request POST /atomic "{\"mutations\":$mutations,\"ack\":$all}"
 expect 200
 field '[.results[] | .value?]' '[null,{"due":"2999-01-01T00:00:00Z","runs":2}]'
-for key in mail/once work/once; do
+for key in mail/once tasks/once; do
     request GET "/kv/$key"
     expect 404
 done
