@@ -152,8 +152,8 @@ static const struct option_row TABLE[] = {
      "write the rows of each commit into the archive's log as well, so that "
      "other servers can follow it with --follow"},
     {"follow", OPTION_TEXT, offsetof(struct options, follow), NULL, 0, 0,
-     "be a standby: keep the data directory equal to that of a server that has "
-     "this --archive and --followed"},
+     "be a standby: keep a copy of the server that runs with --followed and "
+     "this --archive"},
     {"primary", OPTION_URL, offsetof(struct options, primary), NULL, 0, 0,
      "address of the server that --follow follows, for what a standby does not "
      "answer itself"},

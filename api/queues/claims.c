@@ -61,7 +61,7 @@ static void select_jobs(struct request *request, struct reply *reply, void *arg)
     claim->mutation.end = selector.range.end;
 }
 
-/* Appends a claimed job: the members of its entry, and those of its lease. */
+/* Appends a claimed job: its entry, attempts, lease and receipt. */
 static void add_job(const struct kx_entry *job, struct kx_buffer *out)
 {
     char text[120];

@@ -1,5 +1,5 @@
 /* GET /queues and GET /queues/{name}. The jobs of one queue are counted in
- * slices, each of which is a view; so if commits come between the slices, the
+ * slices. Each slice is a view, so if commits come between the slices, the
  * answer shows no single state. */
 #include "queues/queue_handlers.h"
 

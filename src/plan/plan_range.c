@@ -75,8 +75,8 @@ static enum kx_status pass_over(struct range_walk *walk, struct kx_slice parts)
     return status == KX_OK ? KX_ABSENT : status;
 }
 
-/* KX_OK if the job of a queue's row is due. Otherwise the range continues after
- * the jobs with the same leading values, none of which is due: KX_ABSENT. */
+/* KX_OK if the job of a queue's row is due. Otherwise no later job with these
+ * leading values is due either: the range continues after them, KX_ABSENT. */
 static enum kx_status is_due(struct range_walk *walk, struct kx_slice key,
                              const struct record *row)
 {

@@ -91,8 +91,9 @@ static bool is_facts(const struct row_write *write)
            kx_equal(write->key, kx_text(ENGINE_FACTS_KEY));
 }
 
-/* Queues the writes of one type to one table, except for those of the row
- * ENGINE_FACTS_KEY, of which the last counts. */
+/* Queues the writes of one type to one table. Writes of the row
+ * ENGINE_FACTS_KEY are not queued: the last one becomes part of the batch's row
+ * in log. */
 static enum kx_status send_type(struct pg_engine *engine,
                                 const struct engine_batch *batch,
                                 enum row_write_type type, enum table table,
