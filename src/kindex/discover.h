@@ -8,28 +8,26 @@
 
 /* Bounds of the work, and thresholds of what is proposed. */
 enum kx_discover_limit {
-    KX_DISCOVER_DEPTH_MAX = 6,  /* parts of a constant prefix */
-    KX_DISCOVER_REST_MAX = 6,   /* key parts after it */
-    KX_DISCOVER_CHILDREN = 64,  /* a part with more values is not constant */
-    KX_DISCOVER_NODES = 1024,   /* prefixes that are examined at a time */
-    KX_DISCOVER_GROUPS = 64,    /* groups of entries that are compared with each
-                                 * other: the largest ones */
-    KX_DISCOVER_SAMPLE = 128,   /* keys sampled of a group */
-    KX_DISCOVER_ENTRIES = 10,   /* smaller groups are neither indexes nor
-                                 * indexed */
-    KX_DISCOVER_VALUE = 16384,  /* larger values are not sampled */
-    KX_DISCOVER_AGREE = 80,     /* percent of the index entries that must agree
-                                 * with their entries */
-    KX_DISCOVER_LIKELY = 60,    /* percent of a sample that must agree before
-                                 * all entries are counted */
-    KX_DISCOVER_EVIDENCE = 16,  /* bits: equal values must be this surprising;
-                                 * 20 entries with two values in equal numbers
-                                 * are worth 20 bits, a constant is worth
-                                 * none */
-    KX_DISCOVER_KEYS = 1048576, /* index keys held in memory; more are counted
-                                 * in several passes */
-    KX_DISCOVER_MEMORY = 64
-                         << 20 /* bytes that a discovery takes at most, about */
+    KX_DISCOVER_DEPTH_MAX = 6, /* parts of a constant prefix */
+    KX_DISCOVER_REST_MAX = 6,  /* key parts after it */
+    KX_DISCOVER_CHILDREN = 64, /* a part with more values is not constant */
+    KX_DISCOVER_NODES = 1024,  /* prefixes that are examined at a time */
+    KX_DISCOVER_GROUPS = 64,   /* groups of entries that are compared with each
+                                * other: the largest ones */
+    KX_DISCOVER_SAMPLE = 128,  /* keys sampled of a group */
+    KX_DISCOVER_ENTRIES = 10,  /* smaller groups are neither indexes nor
+                                * indexed */
+    KX_DISCOVER_VALUE = 16384, /* larger values are not sampled */
+    KX_DISCOVER_AGREE = 80,    /* percent of the index entries that must agree
+                                * with their entries */
+    KX_DISCOVER_LIKELY = 60,   /* percent of a sample that must agree before
+                                * all entries are counted */
+    KX_DISCOVER_EVIDENCE = 16, /* bits: equal values must be this surprising;
+                                * 20 entries with two values in equal numbers
+                                * are worth 20 bits, a constant is worth
+                                * none */
+    KX_DISCOVER_KEYS = 1048576 /* index keys held in memory; more are counted
+                                * in several passes */
 };
 
 /* What the index entries hold. */
