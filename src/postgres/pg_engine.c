@@ -86,7 +86,8 @@ static const char *text_or_empty(const char *text)
     return text != NULL ? text : "";
 }
 
-/* Limits the read of the lease, which must finish before the lease expires. */
+/* Making the tables may wait for another node that makes them; what follows
+ * must finish before the lease expires. */
 static enum kx_status connect(void *mem, const struct kx_options *options,
                               bool upgrade, struct pg_engine **engine_out,
                               struct kx_fault *fault)
@@ -102,7 +103,6 @@ static enum kx_status connect(void *mem, const struct kx_options *options,
     engine->conn.target = &engine->target;
     engine->conn.best = true;
     engine->conn.context = engine;
-    engine->conn.patience_ms = KX_LEASE_MS;
     engine->node = text_or_empty(options->node);
     engine->address = text_or_empty(options->advertise);
     engine->joined_ns = kx_monotonic_ns();
@@ -115,6 +115,7 @@ static enum kx_status connect(void *mem, const struct kx_options *options,
         status = pg_conn_open(&engine->conn, &why);
     if (status == KX_OK)
         status = pg_lease_make_tables(engine, upgrade, &why);
+    engine->conn.patience_ms = KX_LEASE_MS;
     if (status != KX_OK) {
         if (fault != NULL)
             *fault = why;

@@ -80,10 +80,17 @@ class FleetNode extends Server {
     return reply !== null && /^kindex_node_active 1$/m.test(reply.text);
   }
 
-  // Waits until it answers that it is ready, as active node or as standby.
+  // Waits until it answers that it is ready, as active node or as standby. If it ends
+  // because the database does not answer, it begins again, as its supervisor would.
   settled() {
-    return soon(`${this.name} is ready`, async () =>
-      (await this.ask('GET', '/readyz').catch(() => null))?.status === 200);
+    return soon(`${this.name} is ready`, async () => {
+      if (!this.running) {
+        if (this.child.exitCode !== 1)
+          throw new Error(`${this.name} ended: ${this.child.exitCode ?? this.child.signalCode}`);
+        this.launch();
+      }
+      return (await this.ask('GET', '/readyz').catch(() => null))?.status === 200;
+    });
   }
 
   // What it has said last, but for requests that were slow.

@@ -287,6 +287,34 @@ kill "$late"
 wait "$late"
 postgres_query store "UPDATE kindex.lease SET until = '1970-01-01'"
 
+# Six nodes of one new database wait for each other; a slow disk makes that long.
+test_case 'a node waits longer than a lease for another one that makes the tables'
+stored=$address
+postgres_database fresh || exit 1
+mkfifo "$work/maker"
+psql --no-psqlrc --quiet --tuples-only --no-align --host="$KX_POSTGRES" --username=kindex \
+    --dbname=fresh <"$work/maker" >"$work/making" 2>&1 &
+exec 7>"$work/maker"
+echo "BEGIN; SELECT pg_advisory_xact_lock(4512, 1); SELECT 'held';" >&7
+is_making() { grep -q held "$work/making"; }
+wait_until is_making
+"$KINDEX" serve --listen 0 --port-file "$work/late_port" --engine "$found" 2>"$work/late" &
+late=$!
+has_waited() { # or has given up
+    ! kill -0 "$late" 2>"$work/null" ||
+        [ "$(postgres_query fresh "SELECT count(*) FROM pg_stat_activity WHERE datname = 'fresh'
+            AND wait_event = 'advisory' AND query_start < now() - interval '2500 ms'")" = 1 ]
+}
+wait_until has_waited
+echo 'COMMIT;' >&7
+exec 7>&-
+has_port() { [ -s "$work/late_port" ] || ! kill -0 "$late" 2>"$work/null"; }
+wait_until has_port
+kill "$late"
+wait "$late"
+is 'its exit status' $? 0
+address=$stored
+
 test_case 'tables of an earlier format are refused until a command upgrades them, newer ones always'
 postgres_query store "ALTER TABLE kindex.meta ADD holder text NOT NULL DEFAULT '',
     ADD pid int4, ADD pid_since timestamptz, ADD node text, ADD address text, ADD until timestamptz"
