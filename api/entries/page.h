@@ -70,9 +70,13 @@ bool page_visible(const struct request *request, const struct page *page);
  * if memory ran out or the storage failed. */
 bool page_begin_at_share(struct page *page, struct kx_reader *reader);
 
-/* Scan what the page selects, from its current position, with the statuses of
- * kx_scan and kx_scan_next. kx_scan_end() ends the scan. page_position appends
- * the position of the last entry to out. */
+/* page_scan begins a scan of what the page selects, from its current position,
+ * and kx_scan_end ends it. KX_OK, KX_INDEX_ABSENT, KX_INDEX_NOT_READY,
+ * KX_NO_MEMORY, KX_FAILED.
+ * page_next returns the next entry, valid until the next call. KX_OK; KX_END;
+ * KX_AGAIN: continue in another view after page_position; KX_BUSY (too many
+ * expired entries in totals), KX_NO_MEMORY, KX_UNREACHABLE, KX_FAILED.
+ * page_position appends the position of the last entry to out. */
 enum kx_status page_scan(struct page *page, struct kx_reader *reader,
                          struct kx_fault *fault);
 enum kx_status page_next(struct page *page, struct kx_reader *reader,
@@ -86,10 +90,10 @@ void page_position(const struct page *page, struct kx_reader *reader,
 bool page_resume(struct page *page, struct kx_slice position);
 
 /* Appends `"entries":[...],"cursor":...` and sets `more`. Call it inside a
- * view. Returns KX_OK, or a status of kx_scan or kx_scan_next: the text is then
- * incomplete and must be replaced by a problem. KX_AGAIN: no entry was found so
- * far; the text is an empty page with a cursor, and another call in another
- * view continues from there. */
+ * view. KX_OK. KX_AGAIN: no entry was found so far; the text is an empty page
+ * with a cursor, and another call in another view continues from there. After
+ * KX_INDEX_ABSENT, KX_INDEX_NOT_READY, KX_BUSY, KX_NO_MEMORY, KX_UNREACHABLE
+ * and KX_FAILED the text is incomplete and must be replaced by a problem. */
 enum kx_status page_write(struct page *page, struct kx_reader *reader,
                           struct entry_writer *writer, struct kx_fault *fault);
 

@@ -71,8 +71,8 @@ bool selector_continue(struct selector *selector, struct kx_slice cursor,
                        uint64_t list, struct kx_buffer *bound,
                        struct input_error *error);
 
-/* Begins the scan, with the statuses of kx_scan_index or kx_scan, inside a
- * view. The caller ends it with kx_scan_end. */
+/* Begins the scan, inside a view. The caller ends it with kx_scan_end. KX_OK,
+ * KX_FAILED, KX_INDEX_ABSENT, KX_INDEX_NOT_READY. */
 enum kx_status selector_scan(const struct selector *selector,
                              struct kx_reader *reader, struct kx_fault *fault);
 

@@ -23,9 +23,10 @@ struct s3_list {
     size_t count, capacity;
 };
 
-/* Lists the keys that begin with the prefix, each up to its next slash. Returns
- * a status of s3_send, or KX_FAILED if there are more objects than S3_LIST_MAX
- * or more pages than S3_PAGES_MAX. The caller frees the list in any case. */
+/* Lists the keys that begin with the prefix, each up to its next slash. KX_OK;
+ * KX_ABSENT: there is no such bucket; KX_UNREACHABLE; KX_FAILED: the server
+ * refuses, or there are more objects than S3_LIST_MAX or more pages than
+ * S3_PAGES_MAX; KX_NO_MEMORY. The caller frees the list in any case. */
 enum kx_status s3_list_keys(struct s3 *s3, const char *prefix,
                             struct s3_list *list_out, struct kx_fault *fault);
 void s3_list_end(struct s3_list *list);

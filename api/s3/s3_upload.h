@@ -20,13 +20,13 @@ struct s3_upload {
     void *context;
 };
 
-/* Uploads the file. The object exists when this returns KX_OK; after any other
- * status of s3_send the object is unchanged. */
+/* Uploads the file. KX_OK: the object exists. After KX_ABSENT (there is no such
+ * bucket), KX_UNREACHABLE, KX_FAILED and KX_NO_MEMORY it is unchanged. */
 enum kx_status s3_upload(const struct s3_upload *upload,
                          struct kx_fault *fault);
 
-/* Gets the size of an object. Returns a status of s3_send, KX_ABSENT if there
- * is no such object. */
+/* Gets the size of an object. KX_OK; KX_ABSENT: there is no such object;
+ * KX_UNREACHABLE, KX_FAILED, KX_NO_MEMORY. */
 enum kx_status s3_upload_measure(struct s3 *s3, const char *key,
                                  uint64_t *size_out, struct kx_fault *fault);
 

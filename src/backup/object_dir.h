@@ -10,8 +10,8 @@ const struct kx_object_store *
 object_store_of(const struct kx_object_store *objects);
 
 /* Fetches an object into the file `copy`, unless the object is a file already.
- * *file_out is the file to read. Returns the statuses of the store's `get`, or
- * KX_DISK_FULL. */
+ * *file_out is the file to read. KX_OK, KX_ABSENT, KX_BAD_ARCHIVE (part of it
+ * is missing), KX_UNREACHABLE, KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status object_fetch(const struct kx_object_store *objects,
                             const char *path, const char *copy,
                             const char **file_out, struct kx_fault *fault);

@@ -16,8 +16,9 @@ bool restore_end(const char *directory);
 
 /* Checks every page in the directory, replays the whole log, and raises the
  * versionstamp above `known` and above the last one that it finds, *stamp_out.
- * lock: the caller's lock on the directory, or NULL. KX_OK, KX_DAMAGED, or a
- * status of env_open or engine_apply; the fault says why. */
+ * lock: the caller's lock on the directory, or NULL. KX_OK, KX_DAMAGED,
+ * KX_IN_USE, KX_BAD_DIRECTORY, KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED; the fault
+ * says why. */
 enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
                               uint64_t known, uint64_t *stamp_out,
                               struct kx_fault *fault);

@@ -6,7 +6,7 @@
 #include "bdb/table.h"
 
 /* Begins the transaction of the next batch, unless a part was applied already.
- * KX_OK, or a status of txn_apply. */
+ * KX_OK, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status txn_begin(struct env *env);
 
 /* Applies `count` writes in order, after those of txn_apply_part. Only
@@ -18,10 +18,9 @@ enum kx_status txn_apply(struct env *env, const struct row_write *writes,
                          size_t count, enum row_order order);
 
 /* Applies `count` writes in the transaction that the next txn_apply commits.
- * Between the calls the tables may be read, and show uncommitted rows. KX_OK,
- * or a status of txn_apply; then nothing has changed, and earlier parts are
- * undone.
- */
+ * Between the calls the tables may be read, and show uncommitted rows. KX_OK;
+ * after KX_CHECK_FAILED, KX_DISK_FULL, KX_NO_MEMORY and KX_FAILED nothing has
+ * changed, and earlier parts are undone. */
 enum kx_status txn_apply_part(struct env *env, const struct row_write *writes,
                               size_t count, enum row_order order);
 /* Undoes what txn_apply has not committed. Does nothing if no transaction has

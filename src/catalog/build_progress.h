@@ -46,8 +46,9 @@ json_t *build_progress_to_json(const struct build_progress *build);
 bool build_progress_from_json(const json_t *json,
                               struct build_progress *build_out);
 
-/* The stored form of an adoption of hand-kept entries. A row without this text
- * (NULL) is read as no adoption. NULL or false as for build_progress. */
+/* Write and read the stored form of an adoption of hand-kept entries. Returns a
+ * new JSON object; NULL if memory ran out. An absent member (NULL) is read as
+ * no adoption; false if it is not valid. */
 json_t *build_progress_adoption_to_json(const struct kx_adoption *adoption);
 bool build_progress_adoption_from_json(const json_t *json,
                                        struct kx_adoption *adoption_out);

@@ -89,7 +89,8 @@ enum kx_status catalog_follow(void *mem, struct engine_view *view,
 
 /* Raises the versionstamp above `known` and above any that a lost or forgotten
  * state of this store may have used. It is on disk before the first commit.
- * Returns the statuses of engine_apply. Call before the writer starts. */
+ * KX_OK, KX_DISK_FULL, KX_NO_MEMORY, KX_UNREACHABLE, KX_UNKNOWN, KX_FAILED.
+ * Call before the writer starts. */
 enum kx_status catalog_raise_stamp(struct catalog *catalog, uint64_t known);
 
 /* Returns the index with this name, or NULL. */
@@ -223,8 +224,8 @@ void catalog_forget(struct catalog *catalog, struct index *index);
 
 /* Replaces each index that was built with another version of Unicode or another
  * EXTRACT_VERSION by a new one that will be built, and drops the old one. Call
- * right after catalog_load. KX_OK: the change is on disk; otherwise the
- * statuses of engine_write_now. */
+ * right after catalog_load. KX_OK: the change is on disk; KX_DISK_FULL,
+ * KX_NO_MEMORY, KX_UNREACHABLE, KX_UNKNOWN, KX_FAILED. */
 enum kx_status catalog_rebuild(struct catalog *catalog);
 
 /* Fill in the write that stores an index, and the one that stores the facts;

@@ -177,8 +177,10 @@ static inline enum kx_status engine_apply(struct engine *engine,
 /* Applies the first writes of a batch. They take effect together with the next
  * engine_apply. Views may be open between the calls; they see the partly
  * applied batch, except for the rows in their before image. The part's bytes
- * must live until engine_apply; its stamp is ignored. KX_OK, or a status of
- * engine_apply; then nothing has changed, and earlier parts are undone. */
+ * must live until engine_apply; its stamp is ignored. KX_OK. After any other
+ * status nothing has changed and earlier parts are undone: KX_CHECK_FAILED,
+ * KX_DISK_FULL, KX_NO_MEMORY, KX_UNREACHABLE, KX_COMMIT_TOO_LARGE, KX_FAILED.
+ */
 static inline enum kx_status engine_apply_part(struct engine *engine,
                                                const struct engine_batch *part)
 {
@@ -200,7 +202,9 @@ static inline enum kx_status engine_flush(struct engine *engine)
 }
 
 /* Applies `count` rows of the catalog and flushes them, while the store is
- * being opened. Returns the status of engine_apply or engine_flush. */
+ * being opened. KX_OK: they are on disk. KX_UNKNOWN: it is unknown whether they
+ * were applied. KX_CHECK_FAILED, KX_DISK_FULL, KX_NO_MEMORY, KX_UNREACHABLE,
+ * KX_COMMIT_TOO_LARGE: nothing has changed. KX_FAILED. */
 enum kx_status engine_write_now(struct engine *engine,
                                 const struct row_write *writes, size_t count);
 

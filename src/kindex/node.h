@@ -82,9 +82,8 @@ struct kx_position kx_store_position(const struct kx_store *store);
  * a server instead; an empty directory is restored from the archive first.
  * Until kx_take returns KX_OK, *store_out may be used only for kx_take,
  * kx_follower_open, kx_token_fix and kx_close. KX_OK, KX_BAD_DIRECTORY,
- * KX_UNREACHABLE, KX_NO_MEMORY, KX_FAILED, or with options->follow the statuses
- * of kx_open and kx_restore; the fault says why.
- */
+ * KX_UNREACHABLE, KX_NO_MEMORY, KX_FAILED; with options->follow also KX_IN_USE,
+ * KX_DAMAGED, KX_BAD_ARCHIVE, KX_DISK_FULL. The fault says why. */
 enum kx_status kx_join(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault);
 
@@ -141,12 +140,15 @@ void kx_step_down(struct kx_store *store);
 /* Accepts that the database has lost commits: nodes may become active again,
  * and versionstamps continue above all that were used. Without a loss, as after
  * a restore of the database, versionstamps leap when a node next becomes
- * active. With dry_run it only fills in *loss_out. Statuses of kx_join. */
+ * active. With dry_run it only fills in *loss_out. KX_OK, KX_BAD_DIRECTORY,
+ * KX_UNREACHABLE, KX_NO_MEMORY, KX_FAILED; the fault says why. */
 enum kx_status kx_cluster_accept(const struct kx_options *options, bool dry_run,
                                  struct kx_loss *loss_out,
                                  struct kx_fault *fault);
 
-/* Upgrades tables of an older format to this version's. Statuses of kx_join. */
+/* Upgrades tables of an older format to this version's. KX_OK,
+ * KX_BAD_DIRECTORY, KX_UNREACHABLE, KX_NO_MEMORY, KX_FAILED; the fault says
+ * why. */
 enum kx_status kx_cluster_upgrade(const struct kx_options *options,
                                   struct kx_fault *fault);
 

@@ -3,11 +3,11 @@
  * round trip. All calls have a time limit. A connection belongs to one thread
  * at a time.
  *
- * Answers. A function whose comment says "statuses of pg_conn_finish" returns:
- * KX_OK; KX_UNREACHABLE: the connection is lost; KX_CHECK_FAILED: a row already
- * exists; KX_IN_USE: PG_FENCE or PG_RECENT failed; KX_DISK_FULL; KX_NO_MEMORY;
- * KX_COMMIT_TOO_LARGE; KX_ABSENT: a table is missing; KX_AGAIN: nothing was
- * done, and a retry may succeed; KX_FAILED. */
+ * Answer statuses: KX_OK; KX_UNREACHABLE: the connection is lost;
+ * KX_CHECK_FAILED: a row already exists; KX_IN_USE: PG_FENCE or PG_RECENT
+ * failed; KX_DISK_FULL; KX_NO_MEMORY; KX_COMMIT_TOO_LARGE; KX_ABSENT: a table
+ * is missing; KX_AGAIN: nothing was done, and a retry may succeed; KX_FAILED.
+ */
 #ifndef PG_CONN_H
 #define PG_CONN_H
 

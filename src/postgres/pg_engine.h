@@ -16,7 +16,8 @@ enum kx_status pg_engine_join(void *mem, const struct kx_options *options,
 
 /* Takes the lease if it has expired, without waiting, and starts to renew it.
  * KX_OK; KX_IN_USE: another process has the lease, or may take it. *holder_out
- * is the holder after both. Otherwise a status of pg_engine_join. */
+ * is the holder after both. KX_BAD_DIRECTORY: the database or one of its
+ * settings cannot be used; KX_UNREACHABLE; KX_NO_MEMORY; KX_FAILED. */
 enum kx_status pg_engine_take(struct engine *engine,
                               struct kx_holder *holder_out,
                               struct kx_fault *fault);
@@ -30,7 +31,7 @@ bool pg_engine_commits_wait(const struct engine *engine);
 
 /* pg_engine_leaps returns whether the loss of batches was accepted, so that
  * versionstamps must be raised before the first commit; call pg_engine_leapt
- * after that. pg_engine_leapt returns the statuses of pg_conn_finish. Writer
+ * after that. pg_engine_leapt returns an answer status (pg_conn.h). Writer
  * only. */
 bool pg_engine_leaps(const struct engine *engine);
 enum kx_status pg_engine_leapt(struct engine *engine);

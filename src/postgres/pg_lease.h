@@ -7,9 +7,7 @@
  *
  * The nodes: each process that uses the database writes a row of the table
  * `seen` twice a second. A node that has seen more than the database now has
- * notes the loss in the table `lost`, for all nodes.
- *
- * pg_conn.h lists the statuses of pg_conn_finish. */
+ * notes the loss in the table `lost`, for all nodes. */
 #ifndef PG_LEASE_H
 #define PG_LEASE_H
 
@@ -33,11 +31,11 @@ struct pg_seen {
 void pg_nodes_applied(struct pg_engine *engine);
 
 /* Sets *loss_out to the lost batches, and unless dry_run accepts the loss.
- * Statuses of pg_conn_finish. */
+ * Returns an answer status (pg_conn.h). */
 enum kx_status pg_nodes_accept_lost(struct pg_engine *engine, bool dry_run,
                                     struct kx_loss *loss_out);
 
-/* Ends the acceptance of a loss. Statuses of pg_conn_finish. */
+/* Ends the acceptance of a loss. Returns an answer status (pg_conn.h). */
 enum kx_status pg_nodes_forget_lost(struct pg_engine *engine);
 
 /* Connects the keeper, and creates missing tables; with `upgrade`, also
@@ -51,7 +49,7 @@ enum kx_status pg_lease_make_tables(struct pg_engine *engine, bool upgrade,
 /* Takes the lease if it has expired and the keeper is connected to the same
  * server as the engine, and learns the position. KX_OK:
  * *holder_out is this process; KX_IN_USE: *holder_out has the lease or may take
- * it; otherwise statuses of pg_conn_finish. */
+ * it; otherwise an answer status (pg_conn.h). */
 enum kx_status pg_lease_take(struct pg_engine *engine,
                              struct kx_holder *holder_out,
                              struct kx_fault *fault);
@@ -61,7 +59,7 @@ enum kx_status pg_lease_take(struct pg_engine *engine,
  * raises engine->batch to its number. Then takes the lease under the next
  * epoch, if this process still has it. KX_OK; KX_FAILED: another process has
  * the lease, or the database is not the same as before, and the engine has
- * failed; otherwise statuses of pg_conn_finish. */
+ * failed; otherwise an answer status (pg_conn.h). */
 enum kx_status pg_lease_resume(void *context, struct pg_conn *conn,
                                struct kx_fault *fault);
 

@@ -17,7 +17,7 @@ void bdb_engine_mark_batches(struct env *env);
 
 /* Decides whether the log also has the rows of each batch (row_log.h). If not,
  * one record tells a reader of the log that it lacks batches from here on. Call
- * once, before the first batch. KX_OK, KX_NO_MEMORY, or a status of env_apply:
+ * once, before the first batch. KX_OK, KX_NO_MEMORY; KX_DISK_FULL, KX_FAILED:
  * the record could not be written. */
 enum kx_status bdb_engine_log_rows(struct env *env, bool wanted);
 
@@ -26,8 +26,9 @@ enum kx_status bdb_engine_log_rows(struct env *env, bool wanted);
  * views. Returns the engine; NULL: no memory. */
 struct engine *bdb_engine_follow(struct env *env, struct log_place place);
 
-/* Applies a batch of the archive, which ends at this place. Statuses of
- * env_apply. One thread. */
+/* Applies a batch of the archive, which ends at this place. KX_OK: committed;
+ * after KX_CHECK_FAILED, KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED nothing has
+ * changed. One thread. */
 enum kx_status bdb_engine_apply_followed(struct env *env,
                                          const struct row_write *writes,
                                          size_t count, struct log_place end);

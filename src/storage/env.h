@@ -33,8 +33,10 @@ enum kx_status env_open(void *mem, const struct env_options *options,
  * KX_FAILED: some changes may be only in the log, as far as it was flushed. */
 enum kx_status env_close(struct env *env);
 
-/* Applies `count` writes with txn_apply, whose statuses it returns, and appends
- * a witness to the log (log_end.h). Writer only. */
+/* Applies `count` writes with txn_apply, and appends a witness to the log
+ * (log_end.h). KX_OK: committed, and on disk after the next env_flush. After
+ * KX_CHECK_FAILED (the key of a ROW_INSERT already had a row), KX_DISK_FULL,
+ * KX_NO_MEMORY and KX_FAILED nothing has changed. Writer only. */
 enum kx_status env_apply(struct env *env, const struct row_write *writes,
                          size_t count, enum row_order order);
 

@@ -8,8 +8,9 @@
 #include "commit/store_state.h"
 
 /* Opens the environment of options.directory, with recovery if necessary, as
- * store->engine. Half of the cache holds pages. Returns the statuses of
- * kx_open; on failure nothing stays open. */
+ * store->engine. Half of the cache holds pages. KX_OK, KX_IN_USE,
+ * KX_BAD_DIRECTORY, KX_DAMAGED, KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED; on
+ * failure nothing stays open. */
 enum kx_status data_dir_open(struct kx_store *store, struct kx_fault *fault);
 
 /* Creates what the writer needs. False: no memory. */
