@@ -69,7 +69,7 @@ static enum exchange_next complete(struct exchange *exchange)
     exchange_check_flush(exchange);
     if (exchange->queue->service->role.shared) {
         say_position(exchange);
-        node_settle(exchange);
+        node_complete_reply(exchange);
     }
     charge_stream(exchange);
     access_finish(&exchange->request, &exchange->reply);

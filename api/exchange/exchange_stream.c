@@ -30,7 +30,7 @@ void exchange_stream_slice(struct exchange *exchange)
 
 /* The next chunk is made. True when the exchange is parked: until the chunk's
  * flush or, if the chunk is empty, until a notification or another turn. */
-static bool settle_chunk(struct exchange *exchange)
+static bool park_after_chunk(struct exchange *exchange)
 {
     struct stream *stream = exchange->reply.stream;
     struct kx_buffer *chunk = &exchange->reply.body;
@@ -56,7 +56,7 @@ static bool make_chunk(struct exchange *exchange)
     if (views && !exchange_hold_view(exchange))
         return true;
     exchange_stream_slice(exchange);
-    return settle_chunk(exchange);
+    return park_after_chunk(exchange);
 }
 
 /* True if the stream has waited for memory for SHORT_NS. */
@@ -97,7 +97,7 @@ enum exchange_next exchange_stream_continue(struct exchange *exchange,
 {
     bool parked = false;
     if (ended == AWAITS_WORKER)
-        parked = settle_chunk(exchange);
+        parked = park_after_chunk(exchange);
     else if (ended == AWAITS_TURN || ended == AWAITS_VIEW)
         parked = go_on(exchange);
     return parked ? EXCHANGE_PARK : EXCHANGE_REPLY;

@@ -78,7 +78,7 @@ static bool names_node(const struct reply *reply)
     return false;
 }
 
-void node_settle(struct exchange *exchange)
+void node_complete_reply(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     struct service *service = request->service;

@@ -37,7 +37,7 @@ void node_say_position(struct exchange *exchange, struct kx_position position);
 /* Completes a reply of a node: adds Kindex-Node, and turns the reply into a
  * problem if it may be stale because another node may have taken over the
  * store. Must be called only if role.shared is set. */
-void node_settle(struct exchange *exchange);
+void node_complete_reply(struct exchange *exchange);
 
 /* True if the query asks for consistency=session or eventual on a route that
  * takes it (PARAMETER_CONSISTENCY), and this standby may answer. A standby that

@@ -477,5 +477,5 @@ void http1_add(struct http1 *http1, struct connection *accepted)
 void http1_run(struct http1 *http1)
 {
     MHD_run(http1->daemon);
-    mhd_socket_settle();
+    mhd_socket_handle_due();
 }

@@ -22,8 +22,8 @@ enum { SOCKETS_MAX = 1 << 20, SCRATCH = 16 * 1024 };
 
 /* The state of one connection, from mhd_socket_open to mhd_socket_close. */
 struct mhd_socket {
-    struct http1_deadline deadline; /* first: mhd_socket_settle converts it to
-                                     * the socket */
+    struct http1_deadline deadline; /* first: mhd_socket_handle_due converts it
+                                     * to the socket */
     struct framing framing;
     enum framing_fault fault;
     bool turned_away;
@@ -40,7 +40,7 @@ struct mhd_socket {
     struct mhd_socket *next; /* link in due_sockets */
 };
 
-/* Sockets whose fault became due since the last mhd_socket_settle. */
+/* Sockets whose fault became due since the last mhd_socket_handle_due. */
 static _Thread_local struct mhd_socket *due_sockets;
 
 typedef _Atomic(struct mhd_socket *) slot;
@@ -340,7 +340,7 @@ void mhd_socket_answered(int fd)
     add_due(socket);
 }
 
-static void settle_due(void)
+static void handle_faults(void)
 {
     while (due_sockets != NULL) {
         struct mhd_socket *socket = due_sockets;
@@ -354,7 +354,7 @@ static void settle_due(void)
 
 /* Handles an expired deadline. While earlier requests are being answered, the
  * client is not the slow side. The answer to a slow client is sent at once. */
-static void settle_late(struct http1_deadline *deadline)
+static void handle_expired(struct http1_deadline *deadline)
 {
     struct mhd_socket *socket = (struct mhd_socket *)deadline;
     if (socket->answered < socket->framing.requests) {
@@ -379,15 +379,15 @@ void mhd_socket_cut(int fd)
     __real_shutdown(fd, SHUT_RDWR);
 }
 
-void mhd_socket_settle(void)
+void mhd_socket_handle_due(void)
 {
     struct http1_deadline *deadline;
-    settle_due();
+    handle_faults();
     if (http1_deadline_next() == 0)
         return;
     uint64_t now_ns = kx_monotonic_ns();
     while ((deadline = http1_deadline_expired(now_ns)) != NULL)
-        settle_late(deadline);
+        handle_expired(deadline);
 }
 
 int mhd_socket_timeout_ms(void)

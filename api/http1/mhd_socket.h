@@ -64,8 +64,8 @@ void mhd_socket_answered(int fd);
 /* Answers the faulty requests that are due and the requests whose deadline has
  * expired, except on sockets that the library has closed. Call it after each
  * run of the library, on the thread that ran it. */
-void mhd_socket_settle(void);
-/* Milliseconds after which mhd_socket_settle must be called anyway; -1:
+void mhd_socket_handle_due(void);
+/* Milliseconds after which mhd_socket_handle_due must be called anyway; -1:
  * none. */
 int mhd_socket_timeout_ms(void);
 

@@ -256,7 +256,7 @@ static bool may_have_tokens(const struct options *options)
            (!options->ephemeral && access(options->data, F_OK) == 0);
 }
 
-static bool complain_open(const struct options *options)
+static bool refuse_open(const struct options *options)
 {
     char open[ADDRESS_TEXT_MAX];
     address_print(addresses_open(&options->listen), open);
@@ -271,14 +271,14 @@ static bool complain_open(const struct options *options)
 
 /* Decides, when the store is open, how clients are admitted: with tokens, or
  * without if there are loopback addresses only or --insecure. */
-static bool settle_access(const struct server *server)
+static bool decide_access(const struct server *server)
 {
     const struct options *options = &server->options;
     struct kx_store *store = server->service.store;
     if (options->token_file != NULL)
         return token_file_use(options->token_file, store);
     return !needs_token(options) || kx_tokens_any(store) ||
-           complain_open(options);
+           refuse_open(options);
 }
 
 /* The token in the file is valid on a standby, too. If the file is missing, the
@@ -295,7 +295,7 @@ static bool follow_token_file(struct server *server)
 /* The loops may use the store. */
 static bool offer_store(struct server *server)
 {
-    if (!settle_access(server))
+    if (!decide_access(server))
         return false;
     atomic_store(&server->service.opened, true);
     return true;
@@ -493,7 +493,7 @@ int server_run(const struct options *options)
     kx_log_level((enum kx_log_level)options->log_level);
     /* If there is no data directory, creates nothing, not even a token. */
     if (needs_token(options) && !may_have_tokens(options)) {
-        complain_open(options);
+        refuse_open(options);
         return 1;
     }
     limits_fit(&server.options);

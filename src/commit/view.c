@@ -91,7 +91,7 @@ static bool count_try(struct view *view)
     return count == 1;
 }
 
-void view_try_done(struct view *view)
+void view_parked_done(struct view *view)
 {
     if (!count_try(view))
         return;

@@ -70,11 +70,11 @@ bool view_enter_until(struct view *view, uint64_t until_ns);
 
 /* Enters a view if that needs no waiting. If not, returns false, and the ticket
  * is answered when the caller should retry. The caller then calls
- * view_try_done() exactly once: after the retry, or when it gives up. The
+ * view_parked_done() exactly once: after the retry, or when it gives up. The
  * writer waits a moment for that call before it keeps views out again, so that
  * parked callers get in between two batches or two slices. */
 bool view_enter_or_park(struct view *view, struct kx_ticket *ticket);
-void view_try_done(struct view *view);
+void view_parked_done(struct view *view);
 
 /* Begins and ends a peek. begin waits while a batch is published, which takes
  * some microseconds. If the batch changes more of the catalog than counts,

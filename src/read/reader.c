@@ -99,7 +99,7 @@ struct kx_disk_reads kx_disk_reads(const struct kx_store *store)
 
 void kx_read_hold_done(struct kx_store *store)
 {
-    view_try_done(&store->view);
+    view_parked_done(&store->view);
 }
 
 void kx_read_release(struct kx_reader *reader)

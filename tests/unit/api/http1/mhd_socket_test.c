@@ -118,7 +118,7 @@ TEST_WITH(recv_passes_valid_requests, open_pair, close_pair)
     say(pair, GOOD "GET /");
     gives(pair, GOOD "GET /", 0);
     mhd_socket_answered(pair->server);
-    mhd_socket_settle();
+    mhd_socket_handle_due();
     client_has(pair, 0);
     shutdown(pair->client, SHUT_WR);
     gives(pair, "", 0);
@@ -145,7 +145,7 @@ TEST_WITH(end_that_arrives_with_part_of_body_is_noticed, open_pair, close_pair)
     say(pair, PART);
     shutdown(pair->client, SHUT_WR);
     gives(pair, PART, 0);
-    mhd_socket_settle();
+    mhd_socket_handle_due();
     assert_int_equal(read(pair->client, &byte, 1), 0);
     gives(pair, NULL, ECONNRESET);
 }
@@ -170,11 +170,11 @@ TEST_WITH(faulty_request_is_answered_after_earlier_requests, open_pair,
     gives(pair, GOOD GOOD, 0);
     gives(pair, NULL, EAGAIN);
     mhd_socket_answered(pair->server);
-    mhd_socket_settle();
+    mhd_socket_handle_due();
     client_has(pair, 0);
     mhd_socket_answered(pair->server);
     client_has(pair, 0);
-    mhd_socket_settle();
+    mhd_socket_handle_due();
     client_has(pair, 400);
     gives(pair, NULL, EAGAIN);
 }
@@ -187,7 +187,7 @@ TEST_WITH(faulty_request_is_not_answered_on_closed_socket, open_pair,
     gives(pair, GOOD, 0);
     mhd_socket_answered(pair->server);
     close_socket(pair->server);
-    mhd_socket_settle();
+    mhd_socket_handle_due();
     client_has(pair, 0);
 }
 
@@ -199,7 +199,7 @@ TEST_WITH(client_that_has_gone_is_reported_to_library, open_pair, close_pair)
     shutdown(pair->client, SHUT_WR);
     gives(pair, GOOD, 0);
     mhd_socket_answered(pair->server);
-    mhd_socket_settle();
+    mhd_socket_handle_due();
     gives(pair, NULL, ECONNRESET);
     client_has(pair, 400);
 }
@@ -271,12 +271,12 @@ static int open_late_pair(void **state)
 TEST_WITH(slow_head_is_answered_408, open_late_pair, close_pair)
 {
     const struct pair *pair = *state;
-    mhd_socket_settle();
+    mhd_socket_handle_due();
     assert_int_equal(mhd_socket_timeout_ms(), -1);
     say(pair, "GET /");
     gives(pair, "GET /", 0);
     assert_int_equal(mhd_socket_timeout_ms(), 0);
-    mhd_socket_settle();
+    mhd_socket_handle_due();
     client_has(pair, 408);
     assert_int_equal(mhd_socket_timeout_ms(), -1);
     gives(pair, NULL, ECONNRESET);
@@ -287,7 +287,7 @@ TEST_WITH(slow_body_is_answered_408, open_late_pair, close_pair)
     const struct pair *pair = *state;
     say(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n1");
     gives(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n1", 0);
-    mhd_socket_settle();
+    mhd_socket_handle_due();
     client_has_text(pair, 408, "(--body-timeout)");
 }
 
@@ -310,7 +310,7 @@ TEST_WITH(deadline_waits_for_answers_to_earlier_requests, open_pair, close_pair)
     gives(pair, GOOD "GET /", 0);
     int left = mhd_socket_timeout_ms();
     assert_true(left > 0 && left <= 60001);
-    mhd_socket_settle();
+    mhd_socket_handle_due();
     client_has(pair, 0);
     mhd_socket_answered(pair->server);
     say(pair, " HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -82,7 +82,7 @@ TEST_WITH(parked_callers_are_answered_in_order, begin, finish)
         assert_ptr_equal(answers->order[n], &answers->tickets[n]);
     for (size_t n = 0; n < 3; n++) {
         assert_true(enter(answers, n));
-        view_try_done(&answers->view);
+        view_parked_done(&answers->view);
         view_leave(&answers->view);
     }
 }
@@ -101,7 +101,7 @@ TEST_WITH(parked_callers_are_answered_between_slices, begin, finish)
     assert_true(
         before_image_find(&answers->view.before_image, kx_text("k"), &stored));
     assert_true(kx_equal(stored, kx_text("old")));
-    view_try_done(&answers->view);
+    view_parked_done(&answers->view);
     view_leave(&answers->view);
     view_close(&answers->view);
     assert_false(enter(answers, 0));
@@ -118,16 +118,17 @@ TEST_WITH(writer_waits_for_the_retries_of_answered_callers, begin, finish)
     assert_false(enter(answers, 0));
     assert_false(enter(answers, 1));
     view_apply_cancel(&answers->view);
-    view_try_done(&answers->view);
+    view_parked_done(&answers->view);
     assert_int_equal(waits, 0);
     view_apply_begin(&answers->view);
     assert_int_equal(waits, 1);
     view_apply_cancel(&answers->view);
-    view_try_done(&answers->view); /* too late: it counts for no other caller */
+    view_parked_done(
+        &answers->view); /* too late: it counts for no other caller */
     view_apply_begin(&answers->view);
     assert_false(enter(answers, 0));
     view_apply_cancel(&answers->view);
-    view_try_done(&answers->view);
+    view_parked_done(&answers->view);
     view_apply_begin(&answers->view);
     assert_int_equal(waits, 1);
     view_apply_cancel(&answers->view);
