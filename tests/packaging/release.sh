@@ -47,7 +47,7 @@ npm_packages() {
     for package in kindex kindex-adapters; do
         tar -xOzf "$release/$package-$version.tgz" package/package.json |
             jq -e --arg version "$version" '.version == $version' || return
-        tar -tzf "$release/$package-$version.tgz" | grep -q '/dist/.*\.mjs$' || return
+        tar -tzf "$release/$package-$version.tgz" | grep -q '/dist/esm/.*\.js$' || return
     done
 }
 check 'the npm packages have the version, and code' npm_packages

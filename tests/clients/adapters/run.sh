@@ -64,7 +64,7 @@ for name in better-auth express-session keyv unstorage; do
         # What the suites of others say about times can need another try.
         works "$name in Node $("$node" --version)" suite $name "$node" --retry 3
     done
-    works "$name can be required" node -e "require('$work/app/node_modules/kindex-adapters/dist/$name.cjs')"
+    works "$name can be required" node -e "require('$work/app/node_modules/kindex-adapters/dist/cjs/$name.js')"
     restart
     refused "planted: a flaw of $name is found" planted $name
 done

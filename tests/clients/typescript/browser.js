@@ -2,8 +2,8 @@
 //
 //   node browser.js KINDEX CLIENT DIRECTORY
 //
-// Serves the page, with CLIENT beside it, and prints what the page says: "passed",
-// or what is wrong. DIRECTORY is for the browser's profile.
+// Serves the page, with the modules of the folder CLIENT beside it, and prints what the
+// page says: "passed", or what is wrong. DIRECTORY is for the browser's profile.
 'use strict';
 
 const fs = require('node:fs');
@@ -30,8 +30,8 @@ const page = (base) => `<!doctype html><title>client</title><p id="said"></p>
 function serve(base) {
   let end;
   const ended = new Promise((resolve) => { end = resolve; });
-  const files = { '/client.mjs': client,
-    '/browser_page.mjs': path.join(__dirname, 'browser_page.mjs') };
+  const files = { '/browser_page.mjs': path.join(__dirname, 'browser_page.mjs') };
+  for (const name of fs.readdirSync(client)) files[`/client/${name}`] = path.join(client, name);
   return (request, reply) => {
     if (request.url === '/picture') {
       ended.then(() => reply.end());

@@ -1,5 +1,5 @@
 // What a page does with the client.
-import { connect, ExactNumber, KindexError } from '/client.mjs';
+import { connect, ExactNumber, KindexError } from '/client/index.js';
 
 function same(found, wanted) {
   const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 
 const file = process.env.KINDEX_CLIENT;
-export const kindex = file.endsWith('.cjs') ? createRequire(file)(file) : await import(file);
+export const kindex = file.includes('/cjs/') ? createRequire(file)(file) : await import(file);
 export const url = process.env.KINDEX_URL;
 export const db = kindex.connect(url);
 

