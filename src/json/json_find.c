@@ -1,8 +1,11 @@
 /* Finds values in JSON text that kx_json_check accepted: the type of a value,
- * its end, its members and elements, and what a JSON Pointer (RFC 6901) leads
- * to. Nothing is allocated and nothing recurses. Since the text is known to be
- * valid, values are skipped by brackets and quotes alone. */
+ * its members and elements, what a JSON Pointer (RFC 6901) leads to, and the
+ * pointer of a value. Nothing is allocated and nothing recurses. */
 #include "json/json_find.h"
+
+#include <stdio.h>
+
+#include <utf8proc.h>
 
 #include "json/json_scan.h"
 #include "json/json_string.h"
@@ -27,59 +30,6 @@ enum kx_json_type kx_json_type(struct kx_slice text)
     default:
         return KX_JSON_NUMBER;
     }
-}
-
-/* ---- Passing over values ------------------------------------------------ */
-
-/* Only within an array or object, whose closing bracket ends the loop. */
-static inline const uint8_t *skip_space(const uint8_t *at)
-{
-    while (*at <= ' ')
-        at++;
-    return at;
-}
-
-/* Outside strings, only '[' and '{' (']' and '}') pass these tests, and in
- * valid text they match. */
-static inline bool is_open(uint8_t byte)
-{
-    return (byte | 0x20) == '{';
-}
-
-static inline bool is_close(uint8_t byte)
-{
-    return (byte | 0x20) == '}';
-}
-
-/* From an opening bracket to the byte after its closing one. */
-static const uint8_t *skip_container(const uint8_t *at, const uint8_t *end)
-{
-    size_t depth = 0;
-    do {
-        if (*at == '"') {
-            at = json_skip_string(at, end);
-            continue;
-        }
-        if (is_open(*at))
-            depth++;
-        else if (is_close(*at))
-            depth--;
-        at++;
-    } while (depth > 0);
-    return at;
-}
-
-/* Skips from a value's first byte to the byte after the value. A number or
- * literal ends at the first byte that cannot be part of it. */
-static inline const uint8_t *skip_value(const uint8_t *at, const uint8_t *end)
-{
-    if (*at == '"')
-        return json_skip_string(at, end);
-    if (is_open(*at))
-        return skip_container(at, end);
-    while (at<end && * at> ' ' && *at != ',' && !is_close(*at))
-        at++;
-    return at;
 }
 
 static inline struct kx_slice between(const uint8_t *start, const uint8_t *end)
@@ -122,18 +72,18 @@ next(struct kx_json_iter *iter, struct name *name_out,
      struct kx_slice *value_out)
 {
     const uint8_t *end = iter->rest.data + iter->rest.size;
-    const uint8_t *at = skip_space(iter->rest.data);
+    const uint8_t *at = json_skip_gap(iter->rest.data);
     if (*at == ',')
-        at = skip_space(at + 1);
-    if (is_close(*at))
+        at = json_skip_gap(at + 1);
+    if (json_is_close(*at))
         return false;
     *name_out = (struct name){.token = kx_slice(at, 0)};
     if (iter->object) {
         *name_out = take_name(at, end);
-        at = skip_space(at + name_out->token.size);
-        at = skip_space(at + 1);
+        at = json_skip_gap(at + name_out->token.size);
+        at = json_skip_gap(at + 1);
     }
-    const uint8_t *after = skip_value(at, end);
+    const uint8_t *after = json_skip_value(at, end);
     *value_out = between(at, after);
     iter->rest = between(after, end);
     return true;
@@ -249,7 +199,7 @@ bool kx_json_find(struct kx_slice text, struct kx_slice pointer,
     const uint8_t *at = json_skip_space(text.data, end);
     struct kx_slice value = between(at, end);
     if (pointer.size == 0)
-        value = between(at, skip_value(at, end));
+        value = between(at, json_skip_value(at, end));
     while (pointer.size > 0) {
         struct kx_json_iter iter;
         if (*pointer.data != '/' || !kx_json_iterate(value, &iter))
@@ -291,6 +241,83 @@ bool json_pointer_find(struct kx_slice text, struct kx_slice pointer,
         passed = (size_t)(value_out->data - text.data) + value_out->size;
     charge_add(charge, passed * (tokens > 1 ? tokens : 1), CHARGE_PASSED);
     return found;
+}
+
+/* Writes the character of a name, escaped, to out, which holds 4 bytes. Returns
+ * its bytes. */
+static size_t write_character(uint32_t character, char *out)
+{
+    if (character == '~' || character == '/') {
+        memcpy(out, character == '~' ? "~0" : "~1", 2);
+        return 2;
+    }
+    return (size_t)utf8proc_encode_char((utf8proc_int32_t)character,
+                                        (utf8proc_uint8_t *)out);
+}
+
+/* Writes the reference token of a member or element, with its slash and a NUL,
+ * and returns its bytes. 0: it does not fit into `room` bytes. */
+static size_t write_token(struct kx_slice name, size_t index, char *out,
+                          size_t room)
+{
+    char number[24];
+    size_t size = (size_t)snprintf(number, sizeof number, "/%zu", index);
+    if (name.size == 0) {
+        if (size >= room)
+            return 0;
+        memcpy(out, number, size + 1);
+        return size;
+    }
+    if (room < 2)
+        return 0;
+    size = 0;
+    out[size++] = '/';
+    for (struct kx_slice body = json_string_body(name); body.size > 0;) {
+        char character[4];
+        size_t more = write_character(json_string_next(&body), character);
+        if (size + more >= room)
+            return 0;
+        memcpy(out + size, character, more);
+        size += more;
+    }
+    out[size] = '\0';
+    return size;
+}
+
+/* Takes the member or element with the byte at `at`. */
+static bool find_child(struct kx_json_iter iter, const uint8_t *at,
+                       struct kx_slice *name_out, struct kx_slice *value_out,
+                       size_t *index_out)
+{
+    for (*index_out = 0; kx_json_next(&iter, name_out, value_out);
+         ++*index_out) {
+        const uint8_t *start =
+            name_out->size > 0 ? name_out->data : value_out->data;
+        if (start <= at && at < value_out->data + value_out->size)
+            return true;
+    }
+    return false;
+}
+
+void json_pointer_write(struct kx_slice text, const uint8_t *at, char *out,
+                        size_t room)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    size_t index;
+    *out = '\0';
+    if (!kx_json_find(text, kx_text(""), &value))
+        return;
+    while (at > value.data && kx_json_iterate(value, &iter) &&
+           find_child(iter, at, &name, &value, &index)) {
+        size_t size = write_token(name, index, out, room);
+        out[size] = '\0';
+        if (size == 0)
+            return;
+        out += size;
+        room -= size;
+    }
 }
 
 bool kx_pointer_covers(struct kx_slice pointer, struct kx_slice other)

@@ -20,4 +20,11 @@ void json_pointer_add_name(struct kx_slice token, struct kx_buffer *out);
 bool json_pointer_find(struct kx_slice text, struct kx_slice pointer,
                        struct charge *charge, struct kx_slice *value_out);
 
+/* Writes the pointer of the member or element that has the byte `at` of a
+ * checked text in its name or value, with a NUL, to out, which has `room` bytes
+ * (at least 1). A pointer that does not fit is that of the innermost value
+ * around it that fits. */
+void json_pointer_write(struct kx_slice text, const uint8_t *at, char *out,
+                        size_t room);
+
 #endif

@@ -410,6 +410,22 @@ int json_number_compare(struct kx_slice a, struct kx_slice b)
     return sign * compare_sizes(x, y);
 }
 
+/* The digits after the last that is not 0 do not count. */
+bool json_number_is_integer(struct kx_slice number)
+{
+    struct decimal_text decimal = read_decimal(number);
+    if (decimal.digits == NULL)
+        return true;
+    int64_t count = 0;
+    int64_t significant = 0;
+    while (decimal.digits < decimal.end) {
+        count++;
+        if (take_digit(&decimal) != '0')
+            significant = count;
+    }
+    return significant <= decimal.point;
+}
+
 /* ---- Addition ----------------------------------------------------------- */
 
 /* False for other forms of numbers (1.0, 1e3), and for integers that do not

@@ -11,6 +11,9 @@
  * 9007199254740992. Exponents beyond 2^48 count as 2^48. */
 int json_number_compare(struct kx_slice a, struct kx_slice b);
 
+/* True if the decimal value has no fraction: of 1.0 and 1e3, not of 1e-3. */
+bool json_number_is_integer(struct kx_slice number);
+
 /* Appends the sum. It is exact if both numbers are integers without fraction
  * and exponent and the sum fits into a signed 64-bit integer; otherwise it is
  * the sum of the nearest doubles. False if that is not finite. Without memory

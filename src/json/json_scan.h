@@ -1,6 +1,7 @@
-/* Fast skipping over JSON text. White space is skipped byte by byte, because
- * there is little of it. Strings are skipped in blocks of 16 bytes where the
- * processor has SSE2, elsewhere in words of 8 bytes. */
+/* Fast skipping over JSON text: white space, strings, values. White space is
+ * skipped byte by byte, because there is little of it. Strings are skipped in
+ * blocks of 16 bytes where the processor has SSE2, elsewhere in words of 8
+ * bytes. */
 #ifndef JSON_SCAN_H
 #define JSON_SCAN_H
 
@@ -184,6 +185,63 @@ static inline const uint8_t *json_skip_string(const uint8_t *at,
     while (*at == '\\')
         at = json_skip_to_end(at + 2, end);
     return at + 1;
+}
+
+/* ---- Values --------------------------------------------------------------
+ * Checked text is known to be valid, so values are skipped by brackets and
+ * quotes alone. */
+
+/* Only within an array or object, whose closing bracket ends the loop. */
+static inline const uint8_t *json_skip_gap(const uint8_t *at)
+{
+    while (*at <= ' ')
+        at++;
+    return at;
+}
+
+/* Outside strings, only '[' and '{' (']' and '}') pass these tests, and in
+ * valid text they match. */
+static inline bool json_is_open(uint8_t byte)
+{
+    return (byte | 0x20) == '{';
+}
+
+static inline bool json_is_close(uint8_t byte)
+{
+    return (byte | 0x20) == '}';
+}
+
+/* From an opening bracket to the byte after its closing one. */
+static inline const uint8_t *json_skip_container(const uint8_t *at,
+                                                 const uint8_t *end)
+{
+    size_t depth = 0;
+    do {
+        if (*at == '"') {
+            at = json_skip_string(at, end);
+            continue;
+        }
+        if (json_is_open(*at))
+            depth++;
+        else if (json_is_close(*at))
+            depth--;
+        at++;
+    } while (depth > 0);
+    return at;
+}
+
+/* Skips from a value's first byte to the byte after the value. A number or
+ * literal ends at the first byte that cannot be part of it. */
+static inline const uint8_t *json_skip_value(const uint8_t *at,
+                                             const uint8_t *end)
+{
+    if (*at == '"')
+        return json_skip_string(at, end);
+    if (json_is_open(*at))
+        return json_skip_container(at, end);
+    while (at<end && * at> ' ' && *at != ',' && !json_is_close(*at))
+        at++;
+    return at;
 }
 
 #endif
