@@ -703,7 +703,8 @@ static bool read_shape(const struct query_params *query, struct page *page,
     return query_params_flag(query, PARAMETER_KEYS, &page->shape.keys_only,
                              error) &&
            projection_read(query, &page->shape.fields, error) &&
-           query_params_preview(query, &page->shape.preview, error) &&
+           query_params_whole(query, PARAMETER_PREVIEW, KX_PREVIEW_MAX,
+                              &page->shape.preview, error) &&
            list_where_read(query, page, error);
 }
 

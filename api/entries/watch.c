@@ -454,8 +454,8 @@ static enum kx_status open_watch(struct key_watch *watch)
     struct request *request = watch->live.stream.request;
     struct kx_store *store = request->service->store;
     if (watch->of_prefix)
-        return kx_watch_open_prefix(store, watch->prefix, true, request->memory,
-                                    &watch->live.watch);
+        return kx_watch_open_prefix(store, watch->prefix, KX_WATCH_KEYS,
+                                    request->memory, &watch->live.watch);
     return kx_watch_open(store, watch->keys, watch->count, request->memory,
                          &watch->live.watch);
 }

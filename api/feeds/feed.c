@@ -546,8 +546,8 @@ static enum kx_status open_watch(struct feed_stream *feed,
     if (prefix->size > KX_KEY_MAX)
         return KX_KEY_TOO_LONG;
     return kx_watch_open_prefix(request->service->store,
-                                kx_buffer_slice(prefix), false, request->memory,
-                                &feed->live.watch);
+                                kx_buffer_slice(prefix), KX_WATCH_ANY,
+                                request->memory, &feed->live.watch);
 }
 
 /* Without a position the stream begins before all entries, and the client does

@@ -38,6 +38,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_STEP] = "step",
     [PARAMETER_SINCE] = "since",
     [PARAMETER_CONSISTENCY] = "consistency",
+    [PARAMETER_WAIT] = "wait",
 };
 
 /* The latest time of a JavaScript Date, in milliseconds. */
@@ -324,10 +325,9 @@ bool query_params_limit(const struct query_params *query, size_t *limit_out,
     return true;
 }
 
-/* Reads a whole number up to `most`; leaves *number_out if it is not given. */
-static bool read_whole(const struct query_params *query,
-                       enum parameter parameter, size_t most,
-                       size_t *number_out, struct input_error *error)
+bool query_params_whole(const struct query_params *query,
+                        enum parameter parameter, size_t most,
+                        size_t *number_out, struct input_error *error)
 {
     size_t number;
     char reason[80];
@@ -341,18 +341,12 @@ static bool read_whole(const struct query_params *query,
     return bad(error, parameter, reason);
 }
 
-bool query_params_preview(const struct query_params *query, size_t *size_out,
-                          struct input_error *error)
-{
-    return read_whole(query, PARAMETER_PREVIEW, KX_PREVIEW_MAX, size_out,
-                      error);
-}
-
 bool query_params_since(const struct query_params *query, int64_t *since_ms_out,
                         struct input_error *error)
 {
     size_t since = (size_t)*since_ms_out;
-    bool good = read_whole(query, PARAMETER_SINCE, TIME_MAX, &since, error);
+    bool good =
+        query_params_whole(query, PARAMETER_SINCE, TIME_MAX, &since, error);
     *since_ms_out = (int64_t)since;
     return good;
 }

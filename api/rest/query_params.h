@@ -36,6 +36,7 @@ enum parameter {
     PARAMETER_STEP,
     PARAMETER_SINCE,
     PARAMETER_CONSISTENCY,
+    PARAMETER_WAIT,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -71,6 +72,7 @@ enum parameter_bit {
     TAKES_SINCE = 1 << PARAMETER_SINCE,
     TAKES_CONSISTENCY = 1 << PARAMETER_CONSISTENCY, /* checked here, used by
                                                      * admission */
+    TAKES_WAIT = 1 << PARAMETER_WAIT,
     TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 
@@ -127,9 +129,10 @@ bool query_params_flag(const struct query_params *query,
 bool query_params_limit(const struct query_params *query, size_t *limit_out,
                         struct input_error *error);
 
-/* preview: 0 to KX_PREVIEW_MAX. */
-bool query_params_preview(const struct query_params *query, size_t *size_out,
-                          struct input_error *error);
+/* A whole number from 0 to `most`. */
+bool query_params_whole(const struct query_params *query,
+                        enum parameter parameter, size_t most,
+                        size_t *number_out, struct input_error *error);
 
 /* order: true for `merge`, false for `concat`, the default. */
 bool query_params_order(const struct query_params *query, bool *merge_out,

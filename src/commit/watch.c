@@ -13,7 +13,9 @@
 #include <talloc.h>
 
 #include "base/hash.h"
+#include "entry/record.h"
 #include "plan/conflict_rows.h"
+#include "schema/extract.h"
 
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(element) ((element)->lost = true)
@@ -151,12 +153,19 @@ struct interest {
 
 LIST_HEAD(interests, interest);
 
+TAILQ_HEAD(claimants, kx_watch);
+
 /* A watched key, or a watched prefix after a byte with which no key begins. It
- * is malloc's, because its watches belong to many threads. */
+ * is malloc's, because its watches belong to many threads. The members from
+ * `idle` on are for a prefix of jobs. */
 struct topic {
     UT_hash_handle hh;
     struct interests interests;
-    bool lost; /* the hash had no memory for it */
+    bool lost;              /* the hash had no memory for it */
+    struct claimants idle;  /* the watches that wait, longest first */
+    struct kx_watch *timer; /* wakes by itself at timer_ms; NULL: none does */
+    int64_t timer_ms;
+    uint64_t missed; /* changes that came while no watch was waiting */
     uint8_t key[];
 };
 
@@ -167,6 +176,11 @@ struct kx_watch {
     bool told;                /* the ticket will go out with the answers */
     bool changed;             /* since the last wait */
     bool of_prefix;
+    bool of_jobs;
+    bool owes;       /* was told of jobs that it has not claimed yet */
+    bool is_idle;    /* in the list of its topic */
+    uint64_t missed; /* of its topic, when it last looked */
+    TAILQ_ENTRY(kx_watch) idle;
     struct dirty_keys *dirty; /* the changed keys, if a watch of a prefix
                                * collects them; otherwise NULL */
     size_t count;
@@ -187,22 +201,27 @@ struct watch_set {
     atomic_size_t count;    /* of watches */
     size_t prefixes;        /* number of watches of a prefix */
     size_t dirty_bytes;     /* what those have collected */
+    kx_answer_fn *answer;
+    void *answer_context;
 };
 
-enum { PREFIX_MARK = 0xff };
+enum { PREFIX_MARK = 0xff, JOBS_MARK = 0xfe };
 
 static int finish(struct watch_set *set)
 {
     return pthread_mutex_destroy(&set->lock);
 }
 
-struct watch_set *watch_set_create(void *mem)
+struct watch_set *watch_set_create(void *mem, kx_answer_fn *answer,
+                                   void *answer_context)
 {
     struct watch_set *set = talloc_zero(mem, struct watch_set);
     if (set == NULL || pthread_mutex_init(&set->lock, NULL) != 0) {
         talloc_free(set);
         return NULL;
     }
+    set->answer = answer;
+    set->answer_context = answer_context;
     LIST_INIT(&set->all);
     talloc_set_destructor(set, finish);
     return set;
@@ -230,6 +249,9 @@ static struct topic *add_topic(struct watch_set *set, struct kx_slice key)
         return NULL;
     topic->lost = false;
     LIST_INIT(&topic->interests);
+    TAILQ_INIT(&topic->idle);
+    topic->timer = NULL;
+    topic->missed = 0;
     memcpy(topic->key, key.data, key.size);
     HASH_ADD_KEYPTR(hh, set->topics, topic->key, (unsigned)key.size, topic);
     if (topic->lost) {
@@ -252,6 +274,7 @@ static bool join(struct watch_set *set, struct kx_watch *watch,
         return false;
     struct interest *interest = &watch->interests[watch->count++];
     *interest = (struct interest){.topic = topic, .watch = watch};
+    watch->missed = topic->missed;
     LIST_INSERT_HEAD(&topic->interests, interest, others);
     return true;
 }
@@ -270,16 +293,38 @@ static void leave(struct watch_set *set, struct interest *interest)
     free(topic);
 }
 
+/* The topic of a watch of jobs, which is its only one. */
+static struct topic *jobs_of(const struct kx_watch *watch)
+{
+    return watch->interests[0].topic;
+}
+
+static void leave_idle(struct kx_watch *watch)
+{
+    if (watch->is_idle)
+        TAILQ_REMOVE(&jobs_of(watch)->idle, watch, idle);
+    watch->is_idle = false;
+}
+
+/* Takes the ticket of a watch, which must then be answered; NULL: its owner
+ * does not wait. */
+static struct kx_ticket *take_ticket(struct kx_watch *watch)
+{
+    struct kx_ticket *ticket = watch->ticket;
+    leave_idle(watch);
+    watch->ticket = NULL;
+    return ticket;
+}
+
 /* A second change before the ticket has gone out is part of the first. */
 static void tell(struct kx_watch *watch)
 {
     struct watch_set *set = watch->set;
-    struct kx_ticket *ticket = watch->ticket;
+    struct kx_ticket *ticket = take_ticket(watch);
     watch->changed = ticket == NULL && !watch->told;
     if (ticket == NULL)
         return;
     watch->told = true;
-    watch->ticket = NULL;
     ticket->next = set->told;
     set->told = ticket;
 }
@@ -293,7 +338,7 @@ static bool is_unused(const struct watch_set *set)
     return atomic_load_explicit(&set->count, memory_order_acquire) == 0;
 }
 
-static const struct topic *topic_of(struct watch_set *set, struct kx_slice key)
+static struct topic *topic_of(struct watch_set *set, struct kx_slice key)
 {
     return *place_of(set, key) != 0 ? find_topic(set, key) : NULL;
 }
@@ -319,18 +364,54 @@ static void note_under(const struct topic *topic, struct kx_slice key)
     }
 }
 
-/* Notes the key under each prefix that has fewer parts. No key that a client
+/* Chooses the watch to which a job is left: the one that has waited longest,
+ * but the one that wakes by itself only if no other waits. NULL: none waits. */
+static struct kx_watch *choose_claimant(struct topic *topic)
+{
+    struct kx_watch *watch = TAILQ_FIRST(&topic->idle);
+    if (watch != NULL && watch == topic->timer &&
+        TAILQ_NEXT(watch, idle) != NULL)
+        watch = TAILQ_NEXT(watch, idle);
+    if (watch == NULL)
+        topic->missed++;
+    else
+        watch->owes = true;
+    return watch;
+}
+
+/* A job that is not due yet concerns only the watch that is to wake then. */
+static void note_job(struct topic *topic, const struct row_write *row)
+{
+    struct record record;
+    struct extract_due due;
+    if (row->type == ROW_DELETE || !record_read(row->value, &record) ||
+        !extract_due(row->key, &record, &due))
+        return;
+    if (due.ms > kx_now_ms() && topic->timer != NULL &&
+        due.ms >= topic->timer_ms)
+        return;
+    struct kx_watch *watch = choose_claimant(topic);
+    if (watch != NULL)
+        tell(watch);
+}
+
+/* Notes the row under each prefix that has fewer parts. No key that a client
  * can see has more than KX_KEY_MAX bytes. */
-static void note_prefixes(struct watch_set *set, struct kx_slice key)
+static void note_prefixes(struct watch_set *set, const struct row_write *row)
 {
     uint8_t marked[1 + KX_KEY_MAX];
+    struct kx_slice key = row->key;
     size_t part = 1;
-    marked[0] = PREFIX_MARK;
     memcpy(marked + 1, key.data, key.size);
     for (size_t size = 0; size < key.size && part > 0; size += part) {
+        marked[0] = PREFIX_MARK;
         const struct topic *topic = topic_of(set, kx_slice(marked, 1 + size));
         if (topic != NULL)
             note_under(topic, key);
+        marked[0] = JOBS_MARK;
+        struct topic *jobs = topic_of(set, kx_slice(marked, 1 + size));
+        if (jobs != NULL)
+            note_job(jobs, row);
         part = kx_part_size(kx_slice(key.data + size, key.size - size));
     }
 }
@@ -346,7 +427,7 @@ void watch_note(struct watch_set *set, const struct row_write *rows,
             continue;
         note_key(set, rows[i].key);
         if (set->prefixes > 0)
-            note_prefixes(set, rows[i].key);
+            note_prefixes(set, &rows[i]);
     }
     pthread_mutex_unlock(&set->lock);
 }
@@ -386,10 +467,27 @@ size_t watch_count(const struct watch_set *set)
 
 /* ---- For waiting callers ------------------------------------------------ */
 
+/* Another watch of the same jobs takes over what this one has left: it was told
+ * of a job and has claimed none, or was to wake when the next one is due.
+ * Returns the ticket of that watch, or NULL. */
+static struct kx_ticket *hand_over(struct kx_watch *watch)
+{
+    struct topic *topic = jobs_of(watch);
+    bool timed = topic->timer == watch;
+    leave_idle(watch);
+    if (timed)
+        topic->timer = NULL;
+    struct kx_watch *heir =
+        timed || watch->owes ? choose_claimant(topic) : NULL;
+    return heir == NULL ? NULL : take_ticket(heir);
+}
+
 static int forget(struct kx_watch *watch)
 {
     struct watch_set *set = watch->set;
     pthread_mutex_lock(&set->lock);
+    struct kx_ticket *ticket =
+        watch->of_jobs && watch->count > 0 ? hand_over(watch) : NULL;
     for (size_t i = 0; i < watch->count; i++)
         leave(set, &watch->interests[i]);
     LIST_REMOVE(watch, all);
@@ -397,6 +495,10 @@ static int forget(struct kx_watch *watch)
     atomic_fetch_sub_explicit(&set->count, 1, memory_order_release);
     dirty_keys_free(watch->dirty);
     pthread_mutex_unlock(&set->lock);
+    if (ticket != NULL) {
+        ticket->next = NULL;
+        set->answer(set->answer_context, ticket);
+    }
     return 0;
 }
 
@@ -449,7 +551,7 @@ enum kx_status watch_open(struct watch_set *set, const struct kx_slice *keys,
 }
 
 enum kx_status watch_open_prefix(struct watch_set *set, struct kx_slice prefix,
-                                 bool collects, const void *memory,
+                                 enum kx_watch_of of, const void *memory,
                                  struct kx_watch **watch_out)
 {
     uint8_t marked[1 + KX_KEY_MAX];
@@ -458,13 +560,14 @@ enum kx_status watch_open_prefix(struct watch_set *set, struct kx_slice prefix,
     if (watch == NULL)
         return KX_NO_MEMORY;
     watch->of_prefix = true;
-    if (collects)
+    watch->of_jobs = of == KX_WATCH_JOBS;
+    if (of == KX_WATCH_KEYS)
         watch->dirty = dirty_keys_create(&watch->set->dirty_bytes);
-    if (collects && watch->dirty == NULL) {
+    if (of == KX_WATCH_KEYS && watch->dirty == NULL) {
         talloc_free(watch);
         return KX_NO_MEMORY;
     }
-    marked[0] = PREFIX_MARK;
+    marked[0] = watch->of_jobs ? JOBS_MARK : PREFIX_MARK;
     if (prefix.size > 0)
         memcpy(marked + 1, prefix.data, prefix.size);
     topic = kx_slice(marked, 1 + prefix.size);
@@ -485,18 +588,51 @@ void kx_watch_close(struct kx_watch *watch)
     talloc_free(watch);
 }
 
+/* A watch of jobs looks again after a change that found no watch waiting, which
+ * may have been this one. */
+static bool has_missed(struct kx_watch *watch)
+{
+    if (!watch->of_jobs)
+        return false;
+    uint64_t missed = jobs_of(watch)->missed;
+    bool news = missed != watch->missed;
+    watch->missed = missed;
+    return news;
+}
+
 enum kx_status kx_watch_wait(struct kx_watch *watch, struct kx_ticket *ticket)
 {
     enum kx_status status = KX_END;
     pthread_mutex_lock(&watch->set->lock);
-    if (!watch->changed) {
+    if (!watch->changed && !has_missed(watch)) {
         ticket->watch = watch;
         watch->ticket = ticket;
         status = KX_OK;
     }
+    if (status == KX_OK && watch->of_jobs) {
+        TAILQ_INSERT_TAIL(&jobs_of(watch)->idle, watch, idle);
+        watch->is_idle = true;
+    }
     watch->changed = false;
     pthread_mutex_unlock(&watch->set->lock);
     return status;
+}
+
+bool kx_watch_claimed(struct kx_watch *watch, bool more, int64_t next_due_ms)
+{
+    pthread_mutex_lock(&watch->set->lock);
+    struct topic *topic = jobs_of(watch);
+    watch->owes = more;
+    if (topic->timer == watch)
+        topic->timer = NULL;
+    bool times = next_due_ms != 0 &&
+                 (topic->timer == NULL || next_due_ms < topic->timer_ms);
+    if (times) {
+        topic->timer = watch;
+        topic->timer_ms = next_due_ms;
+    }
+    pthread_mutex_unlock(&watch->set->lock);
+    return times;
 }
 
 bool watch_cancel(struct watch_set *set, struct kx_ticket *ticket)
@@ -504,8 +640,10 @@ bool watch_cancel(struct watch_set *set, struct kx_ticket *ticket)
     struct kx_watch *watch = ticket->watch;
     pthread_mutex_lock(&set->lock);
     bool waits = watch->ticket == ticket;
-    if (waits)
+    if (waits) {
         watch->ticket = NULL;
+        leave_idle(watch);
+    }
     pthread_mutex_unlock(&set->lock);
     return waits;
 }

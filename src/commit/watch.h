@@ -11,9 +11,11 @@
 
 struct watch_set;
 
-/* Under talloc context mem; no watch may be open when that is freed. NULL when
+/* Under talloc context mem; no watch may be open when that is freed. The answer
+ * function gets the tickets that a closed watch of jobs passes on. NULL when
  * memory ran out. */
-struct watch_set *watch_set_create(void *mem);
+struct watch_set *watch_set_create(void *mem, kx_answer_fn *answer,
+                                   void *answer_context);
 
 /* Some rows were applied: the watches of their keys will be answered. Any
  * thread; cheap while there are no watches. */
@@ -33,7 +35,7 @@ enum kx_status watch_open(struct watch_set *set, const struct kx_slice *keys,
                           size_t count, const void *memory,
                           struct kx_watch **watch_out);
 enum kx_status watch_open_prefix(struct watch_set *set, struct kx_slice prefix,
-                                 bool collects, const void *memory,
+                                 enum kx_watch_of of, const void *memory,
                                  struct kx_watch **watch_out);
 bool watch_cancel(struct watch_set *set, struct kx_ticket *ticket);
 

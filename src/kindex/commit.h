@@ -362,13 +362,15 @@ struct kx_commit {
     struct kx_result *results; /* on KX_OK, in memory: one for each mutation;
                                 * NULL if no mutation asks */
     struct kx_milestones times;
-    struct kx_entry *jobs;      /* of KX_CLAIM, in memory: in_range jobs */
-    size_t in_range;            /* entries of its range that were changed */
-    bool more;                  /* the limit of its range was reached and
-                                 * entries remain, or its budget and some may */
-    struct kx_slice last;       /* with `more`, in memory: the position of the
-                                 * last entry that the range has passed, as
-                                 * kx_scan_position */
+    struct kx_entry *jobs; /* of KX_CLAIM, in memory: in_range jobs */
+    size_t in_range;       /* entries of its range that were changed */
+    bool more;             /* the limit of its range was reached and
+                            * entries remain, or its budget and some may */
+    struct kx_slice last;  /* with `more`, in memory: the position of the
+                            * last entry that the range has passed, as
+                            * kx_scan_position */
+    int64_t next_due_ms;   /* of KX_CLAIM: the earliest time when a job is due
+                            * that the range has passed; 0: none was passed */
     struct kx_preview *preview; /* for a dry KX_DECLARE_INDEX, in memory */
 };
 

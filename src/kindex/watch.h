@@ -19,13 +19,28 @@ struct kx_watch;
 enum kx_status kx_watch_open(struct kx_store *store,
                              const struct kx_slice *keys, size_t count,
                              const void *memory, struct kx_watch **watch_out);
+enum kx_watch_of {
+    KX_WATCH_ANY,  /* that something has changed */
+    KX_WATCH_KEYS, /* the changed keys are collected for kx_watch_take */
+    KX_WATCH_JOBS  /* kx_watch_claimed */
+};
 /* Like kx_watch_open, for all keys that begin with the parts of the prefix (at
- * most KX_KEY_MAX bytes) and have more parts. collects: the changed keys are
- * collected for kx_watch_take. */
+ * most KX_KEY_MAX bytes) and have more parts. */
 enum kx_status kx_watch_open_prefix(struct kx_store *store,
-                                    struct kx_slice prefix, bool collects,
+                                    struct kx_slice prefix, enum kx_watch_of of,
                                     const void *memory,
                                     struct kx_watch **watch_out);
+/* A watch of jobs has the name of a queue, and values of its leading fields, as
+ * its prefix. Of several watches of one prefix, each job that becomes due
+ * answers one: the one that has waited longest. Its owner claims, then calls
+ * this function, and if it has no job kx_watch_wait. A watch that is closed
+ * while a job is left to it answers another one in its place.
+ *
+ * more: the claim has left jobs that are due. next_due_ms: the time when the
+ * next of the jobs that the claim has passed over is due; 0: it passed none.
+ * Returns true if the owner must end its wait then by itself, because no other
+ * watch does so. */
+bool kx_watch_claimed(struct kx_watch *watch, bool more, int64_t next_due_ms);
 /* Takes the collected keys, before the view that reads them begins:
  * keys[0..*count_out-1], at most KX_WATCH_CHANGES_MAX, in the order in which
  * they first changed. They lie in bytes, whose former contents are replaced.

@@ -83,7 +83,12 @@ static enum kx_status is_due(struct range_walk *walk, struct kx_slice key,
     struct extract_due due;
     if (!extract_due(key, row, &due))
         return KX_FAILED;
-    return due.ms <= walk->plan->now_ms ? KX_OK : pass_over(walk, due.group);
+    if (due.ms <= walk->plan->now_ms)
+        return KX_OK;
+    int64_t *next_ms = &walk->plan->commit->next_due_ms;
+    if (due.ms < KX_JOB_DEAD_MS && (*next_ms == 0 || due.ms < *next_ms))
+        *next_ms = due.ms;
+    return pass_over(walk, due.group);
 }
 
 static enum kx_status entry_of_row(struct range_walk *walk, struct kx_slice key,
@@ -374,6 +379,7 @@ static enum kx_status begin_claim(struct plan *plan,
     plan_results_drop(commit);
     commit->in_range = 0;
     commit->more = false;
+    commit->next_due_ms = 0;
     commit->jobs = talloc_array(commit->memory, struct kx_entry,
                                 (unsigned)mutation->limit);
     return commit->jobs == NULL ? KX_NO_MEMORY : KX_OK;

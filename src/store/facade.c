@@ -93,12 +93,11 @@ enum kx_status kx_watch_open(struct kx_store *store,
 }
 
 enum kx_status kx_watch_open_prefix(struct kx_store *store,
-                                    struct kx_slice prefix, bool collects,
+                                    struct kx_slice prefix, enum kx_watch_of of,
                                     const void *memory,
                                     struct kx_watch **watch_out)
 {
-    return watch_open_prefix(store->watches, prefix, collects, memory,
-                             watch_out);
+    return watch_open_prefix(store->watches, prefix, of, memory, watch_out);
 }
 
 bool kx_watch_cancel(struct kx_store *store, struct kx_ticket *ticket)

@@ -143,7 +143,8 @@ static enum kx_status load(struct kx_store *store, struct kx_fault *fault)
         return status;
     atomic_store(&store->stats.outcome_bytes, outcome_bytes);
     store->cache = record_cache_create(store, store->options.cache_bytes / 2);
-    store->watches = watch_set_create(store);
+    store->watches = watch_set_create(store, store->options.answer,
+                                      store->options.answer_context);
     if (store->cache == NULL || store->watches == NULL)
         return KX_NO_MEMORY;
     init_modules(store);

@@ -132,8 +132,9 @@ static enum kx_status run_prefix_watch(struct world *world)
     size_t count;
     bool told = false;
     struct kx_ticket ticket = {.owner = &told};
-    enum kx_status status = kx_watch_open_prefix(
-        world->test.store, key_of(world, "[\"n\"]"), true, world->mem, &watch);
+    enum kx_status status =
+        kx_watch_open_prefix(world->test.store, key_of(world, "[\"n\"]"),
+                             KX_WATCH_KEYS, world->mem, &watch);
     if (status != KX_OK)
         return status;
     kx_buffer_init(&bytes, world->mem);

@@ -260,6 +260,43 @@ is 'the job behind them' "$(claims many_due)" last
 is 'no other' "$(claims many_due)" ''
 field .more false
 
+# Claims one job in the background, and notes its last key part.
+wait_claim() { # FILE QUEUE
+    curl -s -X POST "$url/queues/$2/claim?wait=60" | jq -r '.jobs[0].key[-1]' >"$work/$1" &
+    waiting+=("$!")
+}
+count_waiting() {
+    curl -s "$url/metrics" | grep -qx "kindex_watch_streams $1"
+}
+
+test_case 'a claim waits for a job, and each job ends one wait'
+request POST /indexes '{"name":"wait_due","prefix":["wait"],"fields":["/kind","/due"],"queue":{}}'
+request POST '/queues/wait_due/claim?wait=1'
+expect 200
+field .jobs '[]'
+waiting=()
+for n in 1 2 3; do
+    wait_claim "w$n" wait_due
+    wait_until count_waiting "$n"
+done
+for n in 1 2; do
+    put "wait/$n" "{\"kind\":\"k$n\"}"
+    wait_until count_waiting $((3 - n))
+done
+
+test_case 'a job whose time comes ends the wait of a claim'
+put wait/3 "{\"kind\":\"k3\",\"due\":$(($(date +%s%3N) + 300))}"
+wait "${waiting[@]}"
+is 'the jobs' "$(sort "$work"/w[123] | tr '\n' ' ')" '1 2 3 '
+
+test_case 'a lease that runs out ends the wait of a claim'
+request POST '/queues/task_due/claim?limit=100'
+put tasks/left '{"kind":"left"}'
+is 'the job' "$(claims task_due prefix=left)" left
+is 'the same job' "$(claims task_due 'prefix=left&wait=60')" left
+field '.jobs[0].attempts' 2
+answers 400 bad-parameter POST '/queues/wait_due/claim?wait=61'
+
 test_case 'receipts and queues that are not are refused'
 answers 404 queue-not-found POST /queues/nothing/claim
 answers 404 queue-not-found POST /queues/dead_by_n/claim

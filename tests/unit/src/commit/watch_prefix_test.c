@@ -6,10 +6,10 @@ static void open_prefix(struct story *s, struct waiter *waiter,
                         const char *prefix)
 {
     *waiter = (struct waiter){.ticket.owner = &waiter->told};
-    assert_int_equal(kx_watch_open_prefix(s->test.store,
-                                          test_key(s->mem, prefix), true,
-                                          s->mem, &waiter->watch),
-                     KX_OK);
+    assert_int_equal(
+        kx_watch_open_prefix(s->test.store, test_key(s->mem, prefix),
+                             KX_WATCH_KEYS, s->mem, &waiter->watch),
+        KX_OK);
 }
 
 /* Returns the collected keys as JSON, each with '|' after it; NULL: reset. */
