@@ -103,7 +103,7 @@ clang clang-rest: $(MESSAGES).h # the rest: what fuzz-short does not compile, wi
 shape shape-self-test quick-self-test http-self-test: $(BUILD)/kindex ; @tests/$(@:-self-test=)/$(if $(filter shape,$@),run,self-test).sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
 http deno fault packaging clients console: $(BUILD)/kindex ; @tests/$@/run.sh
-http-broad http-postgresql: $(BUILD)/kindex ; @tests/http/run.sh $@
+http-broad http-postgresql http-postgresql-14 http-postgresql-18: $(BUILD)/kindex ; @tests/http/run.sh $@
 fault-server fault-nodes: $(BUILD)/kindex ; @tests/fault/run.sh $@
 prove:           unit http $(BUILD)/kindex ; @tests/fault/run.sh prove
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
@@ -127,4 +127,4 @@ clean: ; rm -rf $(BUILD)
 -include $(patsubst %.c,$(BUILD)/%.d,$(filter %.c,$(SOURCES)))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all help release cluster install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
-        packaging clients console http-broad http-postgresql fault-server fault-nodes prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers bench-large fresh quick quick-self-test http-self-test compile_commands.json
+        packaging clients console http-broad http-postgresql http-postgresql-14 http-postgresql-18 fault-server fault-nodes prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers bench-large fresh quick quick-self-test http-self-test compile_commands.json

@@ -30,8 +30,10 @@ make cppcheck         static analysis
 make unit             unit tests
 make http             stories over HTTP, with the command line and with curl
 make http-broad       stories on memory, and on clients that hold what they get
-make http-postgresql  some stories on the experimental PostgreSQL engine; all that
-                      apply: ENGINE=postgresql make http
+make http-postgresql  some stories on the PostgreSQL engine; all that apply:
+                      ENGINE=postgresql make http
+make http-postgresql-14  the same and those of several nodes, on version 14
+make http-postgresql-18  the same on version 18
 make deno             stories of Deno's own client
 make fault            kills, power cuts, failing disks, lack of memory
 make fault-server     those of one server

@@ -1,5 +1,6 @@
 # PostgreSQL servers that only this purpose has: each in a directory, which holds its
 # sockets as well, without TCP. For make cluster and for the tests. To be sourced.
+# POSTGRES_PROGRAMS, if set, is the directory of initdb, pg_ctl and postgres.
 #
 #   postgres_make DIRECTORY               a new server, with the user kindex
 #   postgres_copy FROM TO                 a new standby of one that runs
@@ -10,9 +11,10 @@
 # What the programs say is in DIRECTORY.log, what the server says in
 # DIRECTORY/server.log. Users may enter DIRECTORY.
 
-# The newest that is installed.
+# POSTGRES_PROGRAMS, or the newest version that is installed.
 postgres_programs() {
-    local bin newest=''
+    local bin newest=${POSTGRES_PROGRAMS-}
+    [ -z "$newest" ] || { echo "$newest" && return; }
     for bin in /usr/lib/postgresql/*/bin; do
         [ ! -x "$bin/initdb" ] || newest=$bin
     done
@@ -47,9 +49,24 @@ postgres_make() {
         --username=kindex --no-sync --locale=C --encoding=UTF8
 }
 
+# With the functions for backups, since pg_basebackup is older than some servers.
 postgres_copy() {
-    postgres_place "$2" && postgres_program "$2" pg_basebackup --pgdata=data --no-sync \
-        --checkpoint=fast --write-recovery-conf --dbname="host=$1 user=kindex"
+    local start="pg_backup_start('copy', true)" stop='pg_backup_stop(false)'
+    [ "$(cat "$1/data/PG_VERSION")" -ge 15 ] ||
+        start="pg_start_backup('copy', true, false)" stop='pg_stop_backup(false, false)'
+    postgres_place "$2" && as_postgres mkdir -m 700 "$2/data" || return
+    psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 --host="$1" \
+        --username=kindex --dbname=postgres >"$2.copied" 2>>"$2.log" <<END
+SELECT FROM $start;
+\! tar --create --directory='$1/data' --warning=no-file-changed --exclude='./pg_wal/*' --exclude='./postmaster.*' . | tar --extract --directory='$2/data'
+SELECT labelfile FROM $stop;
+\! tar --create --directory='$1/data' --warning=no-file-changed pg_wal | tar --extract --directory='$2/data'
+END
+    [ $? -eq 0 ] && as_postgres tee "$2/data/backup_label" <"$2.copied" >/dev/null &&
+        as_postgres touch "$2/data/standby.signal" &&
+        as_postgres tee -a "$2/data/postgresql.auto.conf" >/dev/null \
+            <<<"primary_conninfo = 'host=$1 user=kindex'" && [ -e "$2/data/PG_VERSION" ] ||
+        { tail -n 20 "$2.log"; return 1; }
 }
 
 postgres_begin() {

@@ -37,7 +37,8 @@ clients           2    the client packages against the service
 deno              1    unmodified Deno and @deno/kv programs
 packaging         1.5  the Debian package, its unit, the manual page
 http-broad        1    memory, and clients that hold what they get, optimized
-http-postgresql   0.5  stories on the PostgreSQL engine
+http-postgresql-14 1   stories on the PostgreSQL engine, its oldest version
+http-postgresql-18 1   the same on the newest
 openapi-check     0.5  openapi.yaml, routes and errors agree
 instructions      0.5  instructions per request
 shape-self-test   1    each shape check finds a planted violation
@@ -64,7 +65,7 @@ run_part() {
     [ "$bad" -eq 0 ] || mark=FAILED
     (
         flock 9
-        printf '%-6s %-16s %-24s %4d s, %4d s of CPU (%s min)  %s\n' $mark "$part" \
+        printf '%-6s %-18s %-24s %4d s, %4d s of CPU (%s min)  %s\n' $mark "$part" \
             "$ok passed, $bad failed" $((SECONDS - started)) "$spent" "$minutes" "$shows"
         if [ $mark = ok ]; then grep -E '^unsteady: ' "$log"; else sed 's/^/    /' "$log"; fi
     ) 9>"$logs/lock"

@@ -334,8 +334,14 @@ server_parts() {
 # ---- Several nodes in front of one database --------------------------------------
 
 nodes_programs() {
+    local version
     flaws nodes && next_version && library slow_disk &&
-        (. tests/lib/postgres.sh && postgres_make "$KX_CLUSTER/made")
+        (. tests/lib/postgres.sh && postgres_make "$KX_CLUSTER/made") || return
+    for version in 14 18; do
+        (. tests/lib/postgres.sh && mkdir "$KX_CLUSTER/$version" &&
+            postgres_version $version "$KX_CLUSTER/$version/programs" &&
+            postgres_make "$KX_CLUSTER/$version/made") || return
+    done
 }
 
 nodes_parts() {
@@ -350,6 +356,12 @@ nodes_parts() {
         bash -c "nodes_pair $program $outages"
     part "the database's synchronous standby promoted $promotions times" env KX_NODES_FAULTS=promote \
         bash -c "nodes_pair $program $promotions"
+    for version in 14 18; do
+        part "PostgreSQL $version killed, replaced, and replaced while it lives" \
+            env KX_NODES_FAULTS=database,promote,outlive KX_CLUSTER="$KX_CLUSTER/$version" \
+            POSTGRES_PROGRAMS="$KX_CLUSTER/$version/programs/bin" \
+            bash -c "nodes_pair $program 3"
+    done
     part "a standby promoted while the old primary runs, $splits times" env KX_NODES_FAULTS=split \
         bash -c "nodes_pair $program $splits"
     part "a primary that is replaced and lives on $splits times" env KX_NODES_FAULTS=outlive \

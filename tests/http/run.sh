@@ -7,13 +7,14 @@
 #
 # With ENGINE=postgresql the servers keep their rows in a PostgreSQL that is
 # started for the run. The stories that do not apply to it are in ENGINES.
+# http-postgresql-14 and -18 start a version of tests/postgresql, others the installed one.
 #
 # A story that fails runs a second time, with nothing of this run beside it: on a busy
 # machine a client can be so late that the server rightly treats it as a slow one. Both
 # outputs are shown, and a line "unsteady: STORY". What a sanitizer reports, a server
 # that crashed and a story that took longer than ten minutes have no second run.
 #
-#   run.sh [http-broad | http-postgresql | FILE...]
+#   run.sh [http-broad | http-postgresql[-14 | -18] | FILE...]
 set -u
 cd "$(dirname "$0")/../.."
 . tests/lib/path.sh
@@ -26,6 +27,7 @@ export KINDEX
 # sanitizers too.
 broad='46-watch 77-hostile 77-shares 84-prometheus 86-backup-load 94-memory'
 export compare=
+version=
 
 # All stories, without those that sanitizers would only slow down.
 stories() {
@@ -45,10 +47,10 @@ all)
 http-broad)
     # shellcheck disable=SC2086 # a list of words
     set -- $(printf 'tests/http/%s.sh ' $broad) ;;
-http-postgresql)
-    ENGINE=postgresql
+http-postgresql*)
+    ENGINE=postgresql version=${1#http-postgresql} version=${version#-}
     # shellcheck disable=SC2046 # a list of words
-    set -- $(sed -n 's|^short \([^ ]*\).*|tests/http/\1.sh|p' tests/http/ENGINES) ;;
+    set -- $(sed -nE "s#^(short${version:+|each}) ([^ ]*).*#tests/http/\2.sh#p" tests/http/ENGINES) ;;
 esac
 export ENGINE=${ENGINE:-bdb}
 passed=0
@@ -65,11 +67,13 @@ applying() {
     local script name
     for script in "$@"; do
         name=$(basename "$script" .sh)
-        grep -q "^none $name " tests/http/ENGINES || echo "$script"
+        grep -q -E "^(none|each) $name " tests/http/ENGINES || echo "$script"
     done
 }
 if [ "$ENGINE" = postgresql ]; then
     . tests/lib/postgres.sh
+    [ -z "$version" ] || postgres_version "$version" "$work/programs" ||
+        { echo "0 passed, 1 failed"; exit 1; }
     postgres_start "$work/postgres" || { echo "0 passed, 1 failed"; exit 1; }
     # shellcheck disable=SC2046 # paths without spaces
     [ -z "$compare" ] || set -- $(applying "$@")

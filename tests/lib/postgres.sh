@@ -3,12 +3,30 @@
 #
 #   postgres_start DIRECTORY     makes and starts it; sets and exports KX_POSTGRES
 #   postgres_new DIRECTORY       makes it
+#   postgres_version VERSION DIRECTORY    from now on, servers are of this version
+#                                (tests/postgresql), whose programs are copied there
 #   postgres_stop                stops it and cancels its transactions
 #   postgres_url NAME            sets $found to the URL of a database
 #   postgres_database NAME       makes a new database, and sets $found to its URL
 
 . "$(dirname "${BASH_SOURCE[0]}")/../../deploy/postgres.sh"
 postgres_options=(-c shared_buffers=16MB -c max_connections=200)
+
+# Only x86-64 has these packages. The user of PostgreSQL may not read the source tree
+# everywhere, but DIRECTORY.
+postgres_version() {
+    local source target native
+    native=$(dirname "${BASH_SOURCE[0]}")/../postgresql
+    "$native/../lib/npm.sh" "$native" || return
+    native=$native/node_modules/postgresql-$1/native
+    mkdir -p "$2" && chmod 711 "$2" && cp -a "$native/bin" "$native/lib" "$native/share" "$2" || return
+    # The archives of npm have no links: this list names them.
+    while read -r source target; do
+        ln -sf "${source##*/}" "$2/${target#native/}"
+    done < <(jq -r '.[] | .source + " " + .target' "$native/pg-symlinks.json")
+    export POSTGRES_PROGRAMS=$2/bin
+    "$POSTGRES_PROGRAMS/postgres" --version >"$2/version"
+}
 
 postgres_start() {
     [ -n "$(postgres_programs)" ] || {
